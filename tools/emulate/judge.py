@@ -1,0 +1,61 @@
+"""Judges recorded runs: one run against its announced end, or several runs for agreement."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tools.emulate import result
+
+TAIL_LINES = 50
+
+
+def load(path: Path) -> result.Outcome:
+    """Reads a run that `runner record` wrote."""
+    data = json.loads(path.read_text())
+    return result.Outcome(tuple(data["lines"]), data["exit_status"])
+
+
+def agree(outcomes: dict[str, result.Outcome]) -> result.Verdict:
+    """Decides whether all runs passed and computed the same bits (their HASH records)."""
+    hashes: dict[str, str] = {}
+    for name, outcome in outcomes.items():
+        verdict = result.judge(outcome)
+        if not verdict.ok:
+            return result.Verdict(False, f"{name} did not pass: {verdict.sentence}")
+        found = outcome.records("HASH")
+        if len(found) != 1:
+            return result.Verdict(False, f"{name} printed {len(found)} HASH records, not one")
+        hashes[name] = found[0].text.split()[1]
+    if len(set(hashes.values())) != 1:
+        listed = ", ".join(f"{name} {value}" for name, value in hashes.items())
+        return result.Verdict(False, f"the runs disagree bit for bit: {listed}")
+    return result.Verdict(True, f"{len(hashes)} runs agree on {next(iter(hashes.values()))}")
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="judge", description=__doc__)
+    parser.add_argument("--expect", default="PASS", choices=("PASS", "FAIL", "ERROR", "TRAP"))
+    parser.add_argument("--text", default="", help="text the announced record must hold")
+    parser.add_argument("--agree", action="store_true", help="all runs must compute the same bits")
+    parser.add_argument("records", nargs="+", type=Path)
+    options = parser.parse_args(args)
+    outcomes = {path.stem: load(path) for path in options.records}
+    if options.agree:
+        if len(outcomes) < 2:
+            parser.error("--agree compares two runs or more")
+        verdict = agree(outcomes)
+    else:
+        if len(outcomes) != 1:
+            parser.error("one run at a time, unless --agree")
+        (outcome,) = outcomes.values()
+        print(*outcome.lines[-TAIL_LINES:], sep="\n")
+        verdict = result.judge_expected(outcome, options.expect, options.text)
+    print(f"{'ok' if verdict.ok else 'FAILED'}: {verdict.sentence}")
+    return 0 if verdict.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,77 @@
+"""What counts as a pass, and everything that must not."""
+
+from __future__ import annotations
+
+import unittest
+
+from tools.emulate import judge, result
+
+GOOD = ("BM1 BOOT model=m isa=i vlen=256 board=b", "hello", "BM1 HASH 00ff", "BM1 PASS cases=1")
+
+
+def run(*lines: str, status: int | None = 0) -> result.Outcome:
+    return result.Outcome(lines, status)
+
+
+class JudgeTest(unittest.TestCase):
+    def test_pass_needs_record_and_status(self) -> None:
+        self.assertTrue(result.judge(run(*GOOD)).ok)
+
+    def test_what_must_not_pass(self) -> None:
+        trap = "BM1 TRAP cause=2 epc=80000000 tval=0 dispatch=3"
+        bad = {
+            "exit status 1": run(*GOOD, status=1),
+            "without a PASS record": run("BM1 BOOT model=m", "PASS", status=0),
+            "deadline": run(*GOOD, status=None),
+            "TRAP cause=2": run(*GOOD[:-1], trap, "BM1 PASS cases=1"),
+            "FAIL cases=1": run("BM1 FAIL cases=1 bad=1", status=1),
+            "ERROR status": run("BM1 ERROR status=00000001 no", status=1),
+            "went on after PASS": run(*GOOD, "BM1 HASH 00ff"),
+        }
+        for sentence, outcome in bad.items():
+            verdict = result.judge(outcome)
+            self.assertFalse(verdict.ok, sentence)
+            self.assertIn(sentence, verdict.sentence)
+
+    def test_pass_then_trap(self) -> None:
+        verdict = result.judge(run(*GOOD, "BM1 TRAP cause=5 epc=0 tval=0 dispatch=-", status=1))
+        self.assertFalse(verdict.ok)
+        self.assertIn("TRAP cause=5", verdict.sentence)
+
+    def test_pass_inside_text_is_no_record(self) -> None:
+        self.assertFalse(result.judge(run("the model says BM1 PASS cases=1")).ok)
+
+
+class ExpectedEndTest(unittest.TestCase):
+    def test_announced_failure(self) -> None:
+        failed = run("BM1 FAIL cases=1 bad=1", status=1)
+        self.assertTrue(result.judge_expected(failed, "FAIL").ok)
+        self.assertTrue(result.judge_expected(failed, "FAIL", "bad=1").ok)
+
+    def test_negative_control_that_passes_is_a_failure(self) -> None:
+        self.assertFalse(result.judge_expected(run(*GOOD), "FAIL").ok)
+
+    def test_other_end_other_text_or_status_zero(self) -> None:
+        self.assertFalse(result.judge_expected(run("BM1 TRAP cause=2", status=1), "FAIL").ok)
+        failed = run("BM1 FAIL cases=1 bad=1", status=1)
+        self.assertFalse(result.judge_expected(failed, "FAIL", "bad=2").ok)
+        self.assertFalse(result.judge_expected(run("BM1 FAIL cases=1 bad=1"), "FAIL").ok)
+
+
+class AgreeTest(unittest.TestCase):
+    def test_same_bits(self) -> None:
+        self.assertTrue(judge.agree({"a": run(*GOOD), "b": run(*GOOD)}).ok)
+
+    def test_one_bit_off(self) -> None:
+        other = run("BM1 HASH 00fe", "BM1 PASS cases=1")
+        verdict = judge.agree({"a": run(*GOOD), "b": other})
+        self.assertFalse(verdict.ok)
+        self.assertIn("b 00fe", verdict.sentence)
+
+    def test_failed_run_and_missing_hash(self) -> None:
+        self.assertFalse(judge.agree({"a": run(*GOOD), "b": run(*GOOD, status=3)}).ok)
+        self.assertFalse(judge.agree({"a": run(*GOOD), "b": run("BM1 PASS cases=1")}).ok)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,124 @@
+"""Runs one emulator to its end or its deadline, and never leaves it behind."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+from tools.emulate import result
+
+MAX_LINES = 200_000  # a firmware that prints in a loop must not fill the memory
+_PR_SET_PDEATHSIG = 1
+
+
+class EmulatorError(Exception):
+    """The run itself could not be done; the message is one sentence for the user."""
+
+
+def _die_with_parent() -> None:
+    # If this process is killed outright, its handlers do not run: the kernel then ends the
+    # emulator. Only Linux has this; elsewhere the deadline inside the emulator's caller remains.
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def run(
+    argv: Sequence[str],
+    deadline_seconds: float,
+    on_line: Callable[[str], None] = lambda line: None,
+    env: Mapping[str, str] | None = None,
+) -> result.Outcome:
+    """Runs `argv` with no input and returns its console lines and exit status.
+
+    `on_line` sees each line as it comes. Raises EmulatorError when the program cannot be started.
+    """
+    program = Path(argv[0])
+    if not program.exists():
+        raise EmulatorError(
+            f"emulator {argv[0]} is not there: build its target, or name your own with the "
+            "variables listed in third_party/README.md"
+        )
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=None if env is None else dict(env),
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
+        )
+    except OSError as error:
+        raise EmulatorError(f"cannot start {argv[0]}: {error.strerror}") from error
+
+    def end_all(signum: int, _frame: FrameType | None) -> None:
+        _kill_group(process)
+        sys.exit(128 + signum)
+
+    previous = {s: signal.signal(s, end_all) for s in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        lines, in_time = _read_lines(process, deadline_seconds, on_line)
+        if not in_time:
+            return result.Outcome(tuple(lines), None)
+        return result.Outcome(tuple(lines), process.wait())
+    finally:
+        _kill_group(process)
+        for signum, handler in previous.items():
+            signal.signal(signum, handler)
+
+
+def _read_lines(
+    process: subprocess.Popen[bytes], deadline_seconds: float, on_line: Callable[[str], None]
+) -> tuple[list[str], bool]:
+    """Reads until the program ends (True) or the deadline passes (False)."""
+    assert process.stdout is not None
+    end = time.monotonic() + deadline_seconds
+    lines: list[str] = []
+    rest = b""
+
+    def add(raw: bytes) -> None:
+        if len(lines) >= MAX_LINES:
+            raise EmulatorError(f"the firmware printed more than {MAX_LINES} lines; ended it")
+        line = raw.decode("utf-8", "replace").rstrip("\r")
+        lines.append(line)
+        on_line(line)
+
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while True:
+            left = end - time.monotonic()
+            if left <= 0:
+                if rest:
+                    add(rest)
+                return lines, False
+            if not selector.select(min(left, 1.0)):
+                continue
+            chunk = os.read(process.stdout.fileno(), 65536)
+            if not chunk:
+                break
+            *whole, rest = (rest + chunk).split(b"\n")
+            for raw in whole:
+                add(raw)
+    if rest:
+        add(rest)
+    try:
+        process.wait(max(0.1, end - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return lines, False
+    return lines, True
+
+
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()

@@ -1,0 +1,105 @@
+"""Parses the console protocol that every firmware speaks (runtime_bm/app/result.h)."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable
+
+PREFIX = "BM1 "
+
+_FIELD = re.compile(r"([a-z_]+)=(\S+)")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Record:
+    """One `BM1 ...` line: `kind` is its first word, `fields` its key=value pairs."""
+
+    kind: str
+    fields: dict[str, str]
+    text: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one emulator run left behind.
+
+    `exit_status` is the emulator's; it is None when the deadline ended the run.
+    """
+
+    lines: tuple[str, ...]
+    exit_status: int | None
+
+    def records(self, kind: str | None = None) -> list[Record]:
+        """Returns the protocol records in order, all or those of one kind."""
+        found = parse(self.lines)
+        return [r for r in found if kind is None or r.kind == kind]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """`ok` and the one sentence that says why."""
+
+    ok: bool
+    sentence: str
+
+
+def parse(lines: Iterable[str]) -> list[Record]:
+    """Returns the protocol records among `lines`, in order."""
+    records = []
+    for line in lines:
+        if not line.startswith(PREFIX):
+            continue
+        text = line[len(PREFIX) :].strip()
+        kind = text.split(" ", 1)[0]
+        records.append(Record(kind, dict(_FIELD.findall(text)), text))
+    return records
+
+
+def judge(outcome: Outcome) -> Verdict:
+    """Decides whether a run passed.
+
+    A run passes on an explicit PASS record that is the last one, exit status 0, and no trap or
+    error record. Exit status 0 alone proves nothing, and neither does PASS alone.
+    """
+    records = outcome.records()
+    kinds = [r.kind for r in records]
+    for kind in ("TRAP", "ERROR", "FAIL"):
+        if kind in kinds:
+            return Verdict(False, f"the firmware reported: {records[kinds.index(kind)].text}")
+    if outcome.exit_status is None:
+        return Verdict(False, "the deadline passed before the firmware ended")
+    if "PASS" not in kinds:
+        return Verdict(
+            False, f"the firmware ended (exit status {outcome.exit_status}) without a PASS record"
+        )
+    if kinds[-1] != "PASS":
+        return Verdict(False, f"the firmware went on after PASS: {records[-1].text}")
+    if outcome.exit_status != 0:
+        return Verdict(
+            False, f"the firmware printed PASS, then ended with exit status {outcome.exit_status}"
+        )
+    return Verdict(True, records[-1].text)
+
+
+def judge_expected(outcome: Outcome, expect: str, text: str = "") -> Verdict:
+    """Decides a run that is meant to end as `expect` ("PASS", "FAIL", "ERROR" or "TRAP").
+
+    Used by negative controls: anything but the announced end (with `text` in that record) is a
+    failure, and so is exit status 0.
+    """
+    if expect == "PASS":
+        return judge(outcome)
+    found = outcome.records(expect)
+    if not found:
+        return Verdict(
+            False,
+            f"expected a {expect} record and saw none (ended as: {judge(outcome).sentence})",
+        )
+    if text not in found[0].text:
+        return Verdict(False, f"expected {text!r} in: {found[0].text}")
+    if outcome.records("PASS"):
+        return Verdict(False, f"the firmware printed PASS beside: {found[0].text}")
+    if outcome.exit_status == 0:
+        return Verdict(False, f"exit status 0 after: {found[0].text}")
+    return Verdict(True, f"as announced: {found[0].text}")

@@ -1,0 +1,74 @@
+"""Boots a firmware in its execution environment.
+
+`live` streams the console and ends with the verdict's exit status (what `bazel run` starts).
+`record` writes the whole run to a JSON file for tests and reports to judge; it fails only when the
+run could not be done or did not end, so that a verdict is never mistaken for a broken harness.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from tools.emulate import process, result
+
+TAIL_LINES = 50
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="runner", description=__doc__)
+    parser.add_argument("mode", choices=("live", "record"))
+    parser.add_argument("--deadline", type=float, required=True, help="seconds")
+    parser.add_argument("--tool-path", action="append", default=[], help="program put on PATH")
+    parser.add_argument("--out", type=Path, help="JSON file written by `record`")
+    parser.add_argument("argv", nargs=argparse.REMAINDER, help="-- emulator and its arguments")
+    options = parser.parse_args(args)
+    argv = [a for a in options.argv if a != "--"]
+    if not argv:
+        parser.error("no emulator named: put `-- emulator arguments...` at the end")
+    env = _with_tools(options.tool_path)
+    try:
+        if options.mode == "live":
+            return _live(argv, options.deadline, env)
+        if options.out is None:
+            parser.error("`record` needs --out FILE")
+        return _record(argv, options.deadline, env, options.out)
+    except process.EmulatorError as error:
+        print(f"runner: {error}", file=sys.stderr)
+        return 2
+
+
+def _with_tools(tools: list[str]) -> dict[str, str]:
+    # Spike starts `dtc` by name: a tool is offered as the folder it lies in.
+    folders = [str(Path(t).absolute().parent) for t in tools]
+    return {**os.environ, "PATH": os.pathsep.join([*folders, os.environ.get("PATH", "")])}
+
+
+def _live(argv: list[str], deadline: float, env: dict[str, str]) -> int:
+    outcome = process.run(argv, deadline, lambda line: print(line, flush=True), env)
+    verdict = result.judge(outcome)
+    print(f"{'PASS' if verdict.ok else 'FAIL'}: {verdict.sentence}", file=sys.stderr)
+    return 0 if verdict.ok else 1
+
+
+def _record(argv: list[str], deadline: float, env: dict[str, str], out: Path) -> int:
+    outcome = process.run(argv, deadline, env=env)
+    if outcome.exit_status is None:
+        print(*outcome.lines[-TAIL_LINES:], sep="\n", file=sys.stderr)
+        print(
+            f"runner: {Path(argv[0]).name} did not end within {deadline:g} s (last lines above); "
+            "a slow machine can be given more with the deadline of its bm_exec_env",
+            file=sys.stderr,
+        )
+        return 1
+    out.write_text(
+        json.dumps({"exit_status": outcome.exit_status, "lines": outcome.lines}, indent=0) + "\n"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,31 @@
+"""Ironcast's rules. This file is the whole public surface; providers are in providers.bzl.
+
+    load("//tools/rules:defs.bzl", "bm_model", "bm_model_suite")
+
+    bm_model(name = "mlp", src = "model.py", factory = "digits", deps = [requirement("torch")])
+    bm_model_suite(name = "mlp_rv64", model = ":mlp", vlens = [256, 1024], budget = "budget.json")
+"""
+
+load("//tools/rules/private:bm_assert_no_dependency.bzl", _bm_assert_no_dependency = "bm_assert_no_dependency")
+load("//tools/rules/private:bm_board.bzl", _bm_board = "bm_board")
+load("//tools/rules/private:bm_budget_test.bzl", _bm_budget_test = "bm_budget_test")
+load("//tools/rules/private:bm_exec_env.bzl", _bm_exec_env = "bm_exec_env")
+load("//tools/rules/private:bm_firmware.bzl", _bm_firmware = "bm_firmware")
+load("//tools/rules/private:bm_firmware_test.bzl", _bm_firmware_test = "bm_firmware_test")
+load("//tools/rules/private:bm_model.bzl", _bm_model = "bm_model")
+load("//tools/rules/private:bm_model_suite.bzl", _bm_model_suite = "bm_model_suite")
+load("//tools/rules/private:bm_report.bzl", _bm_report = "bm_report")
+load("//tools/rules/private:bm_run.bzl", _bm_run = "bm_run")
+load("//tools/rules/private:bm_run_test.bzl", _bm_run_test = "bm_run_test")
+
+bm_assert_no_dependency = _bm_assert_no_dependency
+bm_board = _bm_board
+bm_budget_test = _bm_budget_test
+bm_exec_env = _bm_exec_env
+bm_firmware = _bm_firmware
+bm_firmware_test = _bm_firmware_test
+bm_model = _bm_model
+bm_model_suite = _bm_model_suite
+bm_report = _bm_report
+bm_run = _bm_run
+bm_run_test = _bm_run_test

@@ -1,0 +1,41 @@
+"""bm_board: a board as a target."""
+
+load("//tools/rules:providers.bzl", "BmBoardInfo")
+
+def _bm_board_impl(ctx):
+    return [
+        DefaultInfo(files = depset([ctx.file.description])),
+        BmBoardInfo(
+            name = ctx.label.name,
+            platform = ctx.attr.platform.label,
+            description = ctx.file.description,
+            memory = ctx.file.memory,
+            hal = ctx.attr.hal[CcInfo],
+        ),
+    ]
+
+bm_board = rule(
+    implementation = _bm_board_impl,
+    doc = "Describes a board: where its memory is, and the code that drives it.",
+    attrs = {
+        "description": attr.label(
+            doc = "board.json: memory regions, ISA and VLEN, for tools.",
+            allow_single_file = [".json"],
+            mandatory = True,
+        ),
+        "hal": attr.label(
+            doc = "cc_library that implements runtime_bm/hal/hal.h.",
+            providers = [CcInfo],
+            mandatory = True,
+        ),
+        "memory": attr.label(
+            doc = "memory.ldh: the board's part of the linker script. Left out on a hosted board.",
+            allow_single_file = [".ldh"],
+        ),
+        "platform": attr.label(
+            doc = "Platform that firmware for this board is compiled for.",
+            mandatory = True,
+        ),
+    },
+    provides = [BmBoardInfo],
+)

@@ -1,0 +1,62 @@
+"""bm_exec_env: one way to run a board's firmware, as a target.
+
+Generic rules never ask which emulator this is: they append what `command` returns. A new simulator
+is a new target, and one that differs in a flag names a `base`.
+"""
+
+load("//tools/rules:providers.bzl", "BmExecEnvInfo")
+
+def _command(env, elf):
+    args = [arg.replace("{elf}", elf) for arg in env.args]
+    if env.emulator == None:
+        return [elf] + args
+    return [env.emulator.executable] + args
+
+def _bm_exec_env_impl(ctx):
+    base = ctx.attr.base[BmExecEnvInfo] if ctx.attr.base else None
+    emulator = ctx.attr.emulator[DefaultInfo].files_to_run if ctx.attr.emulator else None
+    board = ctx.attr.board or (base.board if base else "")
+    if not board:
+        fail("{}: set `board`, or a `base` that has one".format(ctx.label))
+    runfiles = ctx.runfiles()
+    for target in ([ctx.attr.emulator] if ctx.attr.emulator else []) + ctx.attr.path_tools:
+        runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
+    if base:
+        runfiles = runfiles.merge(base.runfiles)
+    return [BmExecEnvInfo(
+        board = board,
+        vlen = ctx.attr.vlen if ctx.attr.vlen >= 0 else (base.vlen if base else 0),
+        emulator = emulator or (base.emulator if base else None),
+        args = (base.args if base else []) + ctx.attr.args,
+        path_tools = (base.path_tools if base else []) +
+                     [tool[DefaultInfo].files_to_run for tool in ctx.attr.path_tools],
+        runfiles = runfiles,
+        deadline_seconds = ctx.attr.deadline_seconds or (base.deadline_seconds if base else 60),
+        tags = (base.tags if base else []) + ctx.attr.env_tags,
+        command = base.command if base else _command,
+    )]
+
+bm_exec_env = rule(
+    implementation = _bm_exec_env_impl,
+    doc = "One way to run a board's firmware. Fields that are left out come from `base`; lists add up.",
+    attrs = {
+        "args": attr.string_list(
+            doc = "Arguments of the emulator, after those of `base`; `{elf}` stands for the firmware.",
+        ),
+        "base": attr.label(doc = "Environment to inherit from.", providers = [BmExecEnvInfo]),
+        "board": attr.string(doc = "Name of the board whose firmware runs here."),
+        "deadline_seconds": attr.int(doc = "A run that takes longer has failed. Default 60."),
+        "emulator": attr.label(
+            doc = "Program that runs the firmware. None at all runs it as an ordinary program.",
+            executable = True,
+            cfg = "exec",
+        ),
+        "env_tags": attr.string_list(doc = "Tags for every test that runs here."),
+        "path_tools": attr.label_list(
+            doc = "Programs the emulator looks for on PATH.",
+            cfg = "exec",
+        ),
+        "vlen": attr.int(doc = "VLEN in bits of the hart; 0 without a vector unit.", default = -1),
+    },
+    provides = [BmExecEnvInfo],
+)

@@ -1,0 +1,127 @@
+"""bm_model_suite: everything Ironcast builds and checks for one model."""
+
+load("//tools/rules/private:bm_budget_test.bzl", "bm_budget_test")
+load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
+load("//tools/rules/private:bm_firmware_test.bzl", "bm_firmware_test")
+load("//tools/rules/private:bm_report.bzl", "bm_report")
+load("//tools/rules/private:bm_run.bzl", "bm_run")
+load("//tools/rules/private:bm_run_test.bzl", "bm_run_test")
+load("//tools/rules/private:transitions.bzl", "vlen_of_isa")
+
+# Board -> tags of its tests.
+_BOARDS = {
+    "qemu_virt_rv64": ["qemu"],
+    "spike_rv64": ["spike"],
+}
+
+def _env(board, vlen):
+    return "//boards/{}:vlen{}".format(board, vlen)
+
+def bm_model_suite(
+        *,
+        name,
+        model,
+        vlens,
+        isa = "rv64gcv_zvl256b",
+        budget = None,
+        hooks = "//runtime_bm/app:hooks_default",
+        tags = [],
+        **kwargs):
+    """Firmware for QEMU and Spike, and the tests that hold it to its word.
+
+    Makes `<name>` (QEMU virt), `<name>.spike`, `<name>.report`, and tests: a run in every
+    environment, agreement of all those runs bit for bit, the negative control, the budget.
+
+    Args:
+      name: name of the QEMU firmware.
+      model: bm_model.
+      vlens: VLENs in bits to run at, none smaller than that of `isa`; the first is where
+        `bazel run` boots and where instructions are counted.
+      isa: ISA of the kernels.
+      budget: budget.json; left out, nothing is held to a budget.
+      hooks: cc_library with the model's own console output.
+      tags: tags of every test.
+      **kwargs: attributes of every target, e.g. visibility.
+    """
+    firmwares = {"qemu_virt_rv64": name, "spike_rv64": name + ".spike"}
+    runs = []
+    for board, firmware in firmwares.items():
+        bm_firmware(
+            name = firmware,
+            board = "//boards/" + board,
+            hooks = hooks,
+            isa = isa,
+            model = model,
+            run_env = _env(board, vlens[0]),
+            tags = tags,
+            **kwargs
+        )
+        envs = {_env(board, vlen): _BOARDS[board] for vlen in vlens}
+        if board == "spike_rv64":
+            # The very same ELF in a second emulator: a difference is a bug in one of them, or ours.
+            envs["//boards/spike_rv64:qemu_vlen{}".format(vlens[0])] = ["qemu"]
+        runs += bm_firmware_test(
+            name = name,
+            exec_envs = envs,
+            firmware = firmware,
+            tags = tags,
+            **kwargs
+        )
+    bm_run_test(
+        name = name + "_agreement_test",
+        agree = True,
+        runs = runs,
+        tags = tags + ["qemu", "spike"],
+        **kwargs
+    )
+    bm_firmware(
+        name = name + "._mutated",
+        board = "//boards/qemu_virt_rv64",
+        hooks = hooks,
+        isa = isa,
+        model = model + ".mutated",
+        run_env = _env("qemu_virt_rv64", vlens[0]),
+        tags = tags + ["manual"],
+        **kwargs
+    )
+    bm_firmware_test(
+        name = name + "_negative",
+        exec_envs = {_env("qemu_virt_rv64", vlens[0]): ["qemu"]},
+        expect = "FAIL",
+        firmware = name + "._mutated",
+        tags = tags,
+        **kwargs
+    )
+    bm_firmware(
+        name = name + ".profile",
+        board = "//boards/spike_rv64",
+        hooks = hooks,
+        isa = isa,
+        model = model,
+        profile = True,
+        run_env = _env("spike_rv64", vlens[0]),
+        tags = tags + ["manual"],
+        **kwargs
+    )
+    bm_run(
+        name = name + "._profile_run",
+        exec_env = _env("spike_rv64", vlens[0]),
+        firmware = name + ".profile",
+        tags = tags + ["manual"],
+        **kwargs
+    )
+    bm_report(
+        name = name + ".report",
+        firmware = name,
+        run = name + "._profile_run",
+        tags = tags + ["manual"],
+        **kwargs
+    )
+    if budget:
+        bm_budget_test(
+            name = name + "_budget_test",
+            budget = budget,
+            report = name + ".report",
+            tags = tags + ["spike"],
+            **kwargs
+        )

@@ -1,0 +1,47 @@
+"""bm_report: an image's report, with the instructions of every dispatch from a real run."""
+
+load("//tools/rules:providers.bzl", "BmFirmwareInfo", "BmRunInfo")
+load("//tools/rules/private:launcher.bzl", "write_launcher")
+
+def _bm_report_impl(ctx):
+    full = ctx.actions.declare_file(ctx.label.name + ".json")
+    report = ctx.attr.firmware[BmFirmwareInfo].report
+    record = ctx.attr.run[BmRunInfo].record
+    args = ctx.actions.args()
+    args.add("merge")
+    args.add("--report", report)
+    args.add("--run", record)
+    args.add("--out", full)
+    ctx.actions.run(
+        mnemonic = "BmFullReport",
+        executable = ctx.executable._show_exec,
+        arguments = [args],
+        inputs = [report, record],
+        outputs = [full],
+    )
+    default = write_launcher(ctx, ctx.attr._show, ["show", "--report", full], [full])[0]
+    return [DefaultInfo(
+        executable = default.files_to_run.executable,
+        files = depset([full]),
+        runfiles = default.default_runfiles,
+    )]
+
+bm_report = rule(
+    implementation = _bm_report_impl,
+    doc = "report.json of an image with measured instructions; `bazel run` prints it readably.",
+    attrs = {
+        "firmware": attr.label(
+            doc = "The image whose sizes are reported.",
+            mandatory = True,
+            providers = [BmFirmwareInfo],
+        ),
+        "run": attr.label(
+            doc = "A recorded run of the profile build of the same model.",
+            mandatory = True,
+            providers = [BmRunInfo],
+        ),
+        "_show": attr.label(default = "//tools/size:show", executable = True, cfg = "target"),
+        "_show_exec": attr.label(default = "//tools/size:show", executable = True, cfg = "exec"),
+    },
+    executable = True,
+)

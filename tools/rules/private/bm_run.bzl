@@ -1,0 +1,60 @@
+"""bm_run: boots a firmware once and records the run, for tests and reports to judge."""
+
+load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo", "BmRunInfo")
+
+def check_env(label, firmware, env, allow_smaller_vlen = False):
+    """Fails when `firmware` cannot run in `env`, with a sentence that says why."""
+    if firmware.board.name != env.board:
+        fail("{}: the firmware is built for board {}, the environment runs board {}".format(
+            label,
+            firmware.board.name,
+            env.board,
+        ))
+    if firmware.vlen > env.vlen and not allow_smaller_vlen:
+        fail(("{}: the kernels need VLEN {}, the environment has {}: build the firmware with a " +
+              "smaller isa or run it in another environment").format(
+            label,
+            firmware.vlen,
+            env.vlen,
+        ))
+
+def _bm_run_impl(ctx):
+    firmware = ctx.attr.firmware[BmFirmwareInfo]
+    env = ctx.attr.exec_env[BmExecEnvInfo]
+    check_env(ctx.label, firmware, env, ctx.attr.allow_smaller_vlen)
+    record = ctx.actions.declare_file(ctx.label.name + ".json")
+    args = ctx.actions.args()
+    args.add("record")
+    args.add("--deadline", env.deadline_seconds)
+    args.add("--out", record)
+    args.add_all([tool.executable for tool in env.path_tools], before_each = "--tool-path")
+    args.add("--")
+    args.add_all(env.command(env, firmware.elf.path))
+    ctx.actions.run(
+        mnemonic = "BmRun",
+        progress_message = "Booting %{label}",
+        executable = ctx.executable._runner,
+        arguments = [args],
+        inputs = [firmware.elf],
+        tools = ([env.emulator] if env.emulator else []) + env.path_tools,
+        outputs = [record],
+    )
+    return [DefaultInfo(files = depset([record])), BmRunInfo(record = record)]
+
+bm_run = rule(
+    implementation = _bm_run_impl,
+    doc = "Boots a firmware once and records its console and exit status.",
+    attrs = {
+        "allow_smaller_vlen": attr.bool(
+            doc = "Boot on a hart whose VLEN is too small, to see it refused.",
+        ),
+        "exec_env": attr.label(mandatory = True, providers = [BmExecEnvInfo]),
+        "firmware": attr.label(mandatory = True, providers = [BmFirmwareInfo]),
+        "_runner": attr.label(
+            default = "//tools/emulate:runner",
+            executable = True,
+            cfg = "exec",
+        ),
+    },
+    provides = [BmRunInfo],
+)

@@ -1,0 +1,31 @@
+"""bm_run_test: judges recorded runs."""
+
+load("//tools/rules:providers.bzl", "BmRunInfo")
+load("//tools/rules/private:launcher.bzl", "write_launcher")
+
+def _bm_run_test_impl(ctx):
+    records = [run[BmRunInfo].record for run in ctx.attr.runs]
+    args = ["--expect", ctx.attr.expect, "--text", ctx.attr.text]
+    if ctx.attr.agree:
+        args.append("--agree")
+    return write_launcher(ctx, ctx.attr._judge, args + records, records)
+
+bm_run_test = rule(
+    implementation = _bm_run_test_impl,
+    doc = """Passes when a run ended as announced, or when several runs computed the same bits.
+
+    The emulator has run before, in the bm_run targets: a run is never repeated to be looked at
+    twice.""",
+    attrs = {
+        "agree": attr.bool(doc = "All runs must pass and print the same HASH."),
+        "expect": attr.string(default = "PASS", values = ["PASS", "FAIL", "ERROR", "TRAP"]),
+        "runs": attr.label_list(mandatory = True, providers = [BmRunInfo]),
+        "text": attr.string(doc = "Text that the announced record must hold."),
+        "_judge": attr.label(
+            default = "//tools/emulate:judge",
+            executable = True,
+            cfg = "target",
+        ),
+    },
+    test = True,
+)

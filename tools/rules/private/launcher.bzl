@@ -1,0 +1,42 @@
+"""Turns `tool` with fixed arguments into this target's executable."""
+
+_TEMPLATE = """#!/bin/sh
+# Finds its files where `bazel run`, `bazel test` or a parent's runfiles put them.
+set -eu
+here="${{RUNFILES_DIR:-${{TEST_SRCDIR:-$0.runfiles}}}}"
+case "$here" in /*) ;; *) here="$PWD/$here" ;; esac
+export RUNFILES_DIR="$here"
+cd "$here/{workspace}"
+exec {command} "$@"
+"""
+
+def _quote(text):
+    return "'" + text.replace("'", "'\\''") + "'"
+
+def write_launcher(ctx, tool, args, files, extra_runfiles = None):
+    """Returns [DefaultInfo] whose executable runs `tool` with `args` and the user's own after them.
+
+    Args:
+      ctx: the rule's context.
+      tool: Target, an executable.
+      args: list of string or File; a File becomes its runfiles path.
+      files: list of File that the arguments name.
+      extra_runfiles: runfiles, of programs that the arguments name.
+    """
+    words = [tool[DefaultInfo].files_to_run.executable] + args
+    executable = ctx.actions.declare_file(ctx.label.name + ".sh")
+    ctx.actions.write(
+        executable,
+        _TEMPLATE.format(
+            workspace = ctx.workspace_name,
+            command = " ".join([
+                _quote(word if type(word) == "string" else word.short_path)
+                for word in words
+            ]),
+        ),
+        is_executable = True,
+    )
+    runfiles = ctx.runfiles(files = files).merge(tool[DefaultInfo].default_runfiles)
+    if extra_runfiles:
+        runfiles = runfiles.merge(extra_runfiles)
+    return [DefaultInfo(executable = executable, runfiles = runfiles)]

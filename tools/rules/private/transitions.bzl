@@ -1,0 +1,38 @@
+"""Which platform an ISA is compiled for, and the transition that goes there."""
+
+ISA_FLAG = "//tools/rules:isa"
+
+# ISA -> platform. The vector extension is not part of the platform: firmware C code never uses it,
+# so that no vector instruction can run before the boot check (see compiler/bmc/target.py for the
+# kernels' own flags).
+PLATFORM_OF_ISA = {
+    "rv64gc": "//boards:rv64_none",
+    "rv64gcv_zvl1024b": "//boards:rv64_none",
+    "rv64gcv_zvl128b": "//boards:rv64_none",
+    "rv64gcv_zvl256b": "//boards:rv64_none",
+    "rv64gcv_zvl512b": "//boards:rv64_none",
+    "x86_64": "//boards:x86_64_linux",
+}
+
+def vlen_of_isa(isa):
+    """Returns the smallest VLEN in bits that `isa` may run on, 0 without a vector unit."""
+    if "_zvl" not in isa:
+        return 0
+    return int(isa.split("_zvl")[1].removesuffix("b"))
+
+def _isa_transition_impl(_settings, attr):
+    if attr.isa not in PLATFORM_OF_ISA:
+        fail("isa = \"{}\" is unknown: use one of {}".format(
+            attr.isa,
+            ", ".join(sorted(PLATFORM_OF_ISA)),
+        ))
+    return {
+        "//command_line_option:platforms": PLATFORM_OF_ISA[attr.isa],
+        ISA_FLAG: attr.isa,
+    }
+
+isa_transition = transition(
+    implementation = _isa_transition_impl,
+    inputs = [],
+    outputs = ["//command_line_option:platforms", ISA_FLAG],
+)

@@ -1,0 +1,65 @@
+"""What Ironcast's rules tell each other. Every field is documented here and nowhere else."""
+
+BmModelInfo = provider(
+    doc = "A model compiled for one ISA.",
+    fields = {
+        "isa": "string: ISA the kernels were compiled for, e.g. `rv64gcv_zvl256b`.",
+        "c_name": "string: prefix of every C symbol the model defines.",
+        "report": "File: report.json of the compiler (dispatch table, sizes, flags, hashes).",
+        "kernels_elf": "File: the kernels as IREE's embedded ELF, not prelinked.",
+        "cc_info": "CcInfo: plan, kernels, weights and golden data, ready to link.",
+    },
+)
+
+BmImportInfo = provider(
+    doc = "A model imported from its framework; the same for every ISA.",
+    fields = {
+        "directory": "File: directory with the MLIR, the inputs and the framework's own outputs.",
+        "sources": "depset of File: the model's source and what it reads.",
+    },
+)
+
+BmBoardInfo = provider(
+    doc = "A board: where memory is, which hart it has, and the code that drives it.",
+    fields = {
+        "name": "string: the board's folder name.",
+        "platform": "Label: platform the firmware is compiled for.",
+        "description": "File: board.json.",
+        "memory": "File: memory.ldh, the board's part of the linker script. None on a hosted board.",
+        "hal": "CcInfo: implementation of runtime_bm/hal/hal.h.",
+    },
+)
+
+BmExecEnvInfo = provider(
+    doc = "An execution environment: one way to run a board's firmware.",
+    fields = {
+        "board": "string: name of the board whose firmware it runs.",
+        "vlen": "int: VLEN in bits of the hart it offers; 0 when it has no vector unit.",
+        "emulator": "FilesToRunProvider: program that runs the firmware; None runs it as it is.",
+        "args": "list of string: arguments, `{elf}` stands for the firmware.",
+        "path_tools": "list of FilesToRunProvider: programs the emulator looks for on PATH.",
+        "runfiles": "runfiles: what emulator and path_tools need to run.",
+        "deadline_seconds": "int: a run that takes longer has failed.",
+        "tags": "list of string: put on every test that runs here.",
+        "command": "function(env, elf) -> list: the command line, for rules to append.",
+    },
+)
+
+BmFirmwareInfo = provider(
+    doc = "A linked firmware image.",
+    fields = {
+        "elf": "File: the image with symbols.",
+        "board": "BmBoardInfo: what it was linked for.",
+        "isa": "string: ISA of its kernels.",
+        "vlen": "int: smallest VLEN in bits it may run on; 0 when it uses no vector unit.",
+        "model_report": "File: the compiler's report of the model inside.",
+        "report": "File: report.json of the whole image.",
+    },
+)
+
+BmRunInfo = provider(
+    doc = "One recorded run of a firmware in an execution environment.",
+    fields = {
+        "record": "File: JSON with the exit status and the console lines.",
+    },
+)
