@@ -1,0 +1,52 @@
+// Console protocol, version 1: how a firmware tells a machine what happened.
+// The parser is tools/emulate/result.py.
+//
+// A record is one ASCII line that begins with "BM1 ", at most 255 characters
+// long, ending in "\n". Every other line is free text for people. Fields are
+// `key=value` separated by one space, in this order:
+//
+//   BM1 BOOT model=<name> isa=<isa> vlen=<bits of this hart> board=<board>
+//   BM1 CASE index=<n> result=<ok|mismatch> max_abs=<float> cosine=<float|->
+//       hash=<16 hex>
+//   BM1 DISPATCH index=<n> instret=<n>
+//   BM1 STATS instret=<n> cycles=<n> arena=<bytes> stack=<bytes>
+//       walker=<n|->
+//   BM1 ACCURACY correct=<n> total=<n> framework=<n>
+//   BM1 HASH <16 hex>
+//   BM1 TRAP cause=<hex> epc=<hex> tval=<hex> dispatch=<n|->
+//   BM1 ERROR status=<8 hex> <text to the end of the line>
+//   BM1 PASS cases=<n>
+//   BM1 FAIL cases=<n> bad=<n>
+//
+// BOOT      first record; the processor as its own registers describe it.
+// CASE      one golden case. max_abs: largest |got - want| over all outputs;
+//           cosine: smallest over the rows of outputs that ask for it; hash:
+//           FNV-1a 64 of all output bytes in order.
+// DISPATCH  profile firmware only: instructions of command `index` of the plan
+//           in the first case's run.
+// STATS     instret and cycles of the first case's run (0: this machine cannot
+//           count); arena of the plan; stack high-water mark since boot (0:
+//           not known); walker: instructions per dispatch spent outside the
+//           kernels, profile firmware only.
+// ACCURACY  only when the cases have labels: argmax of output 0 against them.
+// HASH      FNV-1a 64 of the cases' hashes as little-endian 64-bit words.
+// TRAP      an exception (on a host, a signal); `dispatch` is the index of the
+//           plan's command that was running.
+// ERROR     the model did not run. tools/status/decode.py explains the word.
+// PASS/FAIL the last record. Exit status 0 follows PASS and nothing else.
+//
+// A test passes when there is a PASS record and exit status 0 and neither TRAP
+// nor ERROR.
+#ifndef RUNTIME_BM_APP_RESULT_H_
+#define RUNTIME_BM_APP_RESULT_H_
+
+#define BM_RESULT_PREFIX "BM1 "
+
+// Exit statuses of a firmware besides 0.
+enum {
+  BM_EXIT_FAIL = 1,   // a case did not match
+  BM_EXIT_ERROR = 2,  // an ERROR record says why nothing ran
+  BM_EXIT_TRAP = 3,   // a TRAP record
+};
+
+#endif  // RUNTIME_BM_APP_RESULT_H_

@@ -1,0 +1,21 @@
+// Compiler attributes and checks shared by every runtime header. Readable by
+// C11 and by C++ (bm.h is a public header for both).
+#ifndef RUNTIME_BM_BASE_ATTRIBUTES_H_
+#define RUNTIME_BM_BASE_ATTRIBUTES_H_
+
+#ifdef __cplusplus
+#define BM_STATIC_ASSERT(condition, message) static_assert(condition, message)
+#define BM_EXTERN_C_BEGIN extern "C" {
+#define BM_EXTERN_C_END }
+#define BM_NORETURN [[noreturn]]
+#else
+#define BM_STATIC_ASSERT(condition, message) _Static_assert(condition, message)
+#define BM_EXTERN_C_BEGIN
+#define BM_EXTERN_C_END
+#define BM_NORETURN _Noreturn
+#endif
+
+// The result carries an error: dropping it is a compile error under -Werror.
+#define BM_MUST_USE __attribute__((warn_unused_result))
+
+#endif  // RUNTIME_BM_BASE_ATTRIBUTES_H_

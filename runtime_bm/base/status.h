@@ -1,0 +1,77 @@
+// Status: one 32-bit word, no strings on the target.
+//
+//   bits 31..24  code (bm_code_t)
+//   bits 23..16  file that raised it (bm_file_t)
+//   bits 15..0   line in that file
+//
+// 0 is success. `tools/status/decode.py 0x03010047` turns a word back into
+// file, line and source text; it reads the two enums below, so keep one
+// constant per line.
+#ifndef RUNTIME_BM_BASE_STATUS_H_
+#define RUNTIME_BM_BASE_STATUS_H_
+
+#include <stdint.h>
+
+#include "runtime_bm/base/attributes.h"
+
+typedef struct bm_status_t {
+  uint32_t bits;
+} bm_status_t;
+
+// What went wrong.
+typedef enum bm_code_t {
+  BM_CODE_OK = 0,
+  BM_CODE_INVALID_ARGUMENT = 3,     // the caller passed something wrong
+  BM_CODE_NOT_FOUND = 5,            // a symbol or name is missing
+  BM_CODE_RESOURCE_EXHAUSTED = 8,   // a span given by the caller is too small
+  BM_CODE_FAILED_PRECONDITION = 9,  // this hart cannot run the image
+  BM_CODE_OUT_OF_RANGE = 11,        // a table points outside its memory
+  BM_CODE_UNIMPLEMENTED = 12,       // valid, but not offered by this runtime
+  BM_CODE_INTERNAL = 13,            // a kernel reported an error
+  BM_CODE_DATA_LOSS = 15,           // an image is malformed
+} bm_code_t;
+
+// Who says so: one constant per .c file that raises a status.
+typedef enum bm_file_t {
+  BM_FILE_ELF_LOADER = 1,   // runtime_bm/elf/elf_loader.c
+  BM_FILE_EXECUTABLE = 2,   // runtime_bm/exec/executable.c
+  BM_FILE_PLAN_VERIFY = 3,  // runtime_bm/plan/plan_verify.c
+  BM_FILE_PLAN_RUN = 4,     // runtime_bm/plan/plan_run.c
+  BM_FILE_MODEL = 5,        // runtime_bm/model/model.c
+  BM_FILE_APP = 6,          // runtime_bm/app/main.c
+} bm_file_t;
+
+static inline bm_status_t bm_ok(void) {
+  bm_status_t status = {0};
+  return status;
+}
+
+static inline bm_status_t bm_status_make(bm_code_t code, bm_file_t file,
+                                         uint32_t line) {
+  bm_status_t status = {((uint32_t)code << 24) | ((uint32_t)file << 16) |
+                        (line & 0xFFFFu)};
+  return status;
+}
+
+static inline bm_code_t bm_status_code(bm_status_t status) {
+  return (bm_code_t)(status.bits >> 24);
+}
+
+// Raises a status in a .c file that has defined BM_FILE as its bm_file_t.
+#define BM_ERROR(code) bm_status_make(BM_CODE_##code, BM_FILE, __LINE__)
+
+// Returns from the calling function with the status of `expression` unless it
+// is success. The only propagation macro.
+#define BM_TRY(expression)                    \
+  do {                                        \
+    const bm_status_t bm_try_ = (expression); \
+    if (bm_try_.bits != 0) return bm_try_;    \
+  } while (0)
+
+// Returns from the calling function with an error unless `condition` holds.
+#define BM_CHECK(condition, code)            \
+  do {                                       \
+    if (!(condition)) return BM_ERROR(code); \
+  } while (0)
+
+#endif  // RUNTIME_BM_BASE_STATUS_H_

@@ -1,0 +1,37 @@
+// One line of text in a fixed buffer: what a console needs of printf, without
+// a libc. Text that does not fit is cut off, never written past the end.
+#ifndef RUNTIME_BM_BASE_TEXT_H_
+#define RUNTIME_BM_BASE_TEXT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BM_TEXT_BYTES = 256 };
+
+typedef struct bm_text_t {
+  size_t size;
+  char bytes[BM_TEXT_BYTES];
+} bm_text_t;
+
+static inline void bm_text_clear(bm_text_t *text) { text->size = 0; }
+
+// Appends a NUL-terminated string.
+void bm_text_string(bm_text_t *text, const char *string);
+
+// Appends a decimal number.
+void bm_text_u64(bm_text_t *text, uint64_t value);
+void bm_text_i64(bm_text_t *text, int64_t value);
+
+// Appends exactly `digits` lower-case hexadecimal digits.
+void bm_text_hex(bm_text_t *text, uint64_t value, uint32_t digits);
+
+// Appends `value` with 7 significant digits as d.dddddde[-]dd ("0", "nan",
+// "inf", "-inf" for the rest). The same bits give the same text everywhere;
+// the last digit is not promised to be correctly rounded.
+void bm_text_f64(bm_text_t *text, double value);
+
+// Appends `value` with `decimals` (0..9) digits after the point. For |value|
+// that does not fit 10^9 the scientific form is used.
+void bm_text_fixed(bm_text_t *text, double value, uint32_t decimals);
+
+#endif  // RUNTIME_BM_BASE_TEXT_H_

@@ -1,0 +1,131 @@
+// The plan: a model's host program as constant tables.
+//
+// The compiler emits these tables (compiler/bmc), the walker in plan_run.c
+// reads them. Field order is the ABI; plan_abi.json states the same layout as
+// data and is checked against this header by plan_abi_test.c and by a test of
+// the compiler. Change any of it only together with BM_PLAN_ABI_VERSION.
+#ifndef RUNTIME_BM_PLAN_PLAN_H_
+#define RUNTIME_BM_PLAN_PLAN_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime_bm/base/attributes.h"
+#include "runtime_bm/base/dtype.h"
+
+BM_EXTERN_C_BEGIN
+
+enum { BM_PLAN_ABI_VERSION = 1 };
+
+// What a hart must offer, as bits of bm_plan_t.isa.
+enum {
+  BM_ISA_RV64 = 1,
+  BM_ISA_V = 2,
+  BM_ISA_X86_64 = 4,
+};
+
+// bm_plan_binding_t.region.
+enum {
+  BM_PLAN_REGION_ARENA = 0,
+  BM_PLAN_REGION_WEIGHTS = 1,
+};
+
+// bm_plan_command_t.kind.
+enum {
+  BM_COMMAND_DISPATCH = 0,
+  BM_COMMAND_FILL = 1,
+  BM_COMMAND_COPY = 2,
+};
+
+// bm_plan_command_t.flags.
+enum {
+  // Everything before this command has finished. Nothing to do on one hart,
+  // where commands run in order; kept for schedulers.
+  BM_COMMAND_BARRIER = 1,
+};
+
+enum {
+  // Of the arena, of the weights, and of every tensor and dispatch binding in
+  // them: what the kernels were compiled to rely on.
+  BM_PLAN_ALIGNMENT = 64,
+  // Most bindings of one dispatch; the walker keeps them on the stack.
+  BM_PLAN_MAX_BINDINGS = 64,
+  BM_PLAN_MAX_RANK = 8,
+};
+
+// Bytes a command reads or writes: [offset, offset + length) of a region.
+typedef struct bm_plan_binding_t {
+  uint32_t region;
+  uint32_t offset;
+  uint32_t length;
+} bm_plan_binding_t;
+
+// DISPATCH runs export `ordinal` over workgroup_count x*y*z workgroups.
+// FILL sets bindings[0] to constants[0] (pattern), repeated every constants[1]
+// bytes (1, 2 or 4; little endian).
+// COPY copies bindings[0] to bindings[1]; same length, no overlap.
+// FILL and COPY leave ordinal and workgroup_count zero.
+typedef struct bm_plan_command_t {
+  uint8_t kind;
+  uint8_t flags;
+  uint16_t ordinal;
+  uint16_t binding_count;
+  uint16_t constant_count;  // push constants, in 32-bit words
+  uint32_t workgroup_count[3];
+  uint32_t first_binding;
+  uint32_t first_constant;
+} bm_plan_command_t;
+
+// An input or output: dense, row-major, at `offset` of the arena.
+typedef struct bm_plan_tensor_t {
+  const char *name;
+  const uint32_t *shape;  // `rank` extents; NULL when rank is 0
+  uint32_t dtype;         // bm_dtype_t
+  uint32_t rank;
+  uint32_t offset;
+  uint32_t length;  // bytes
+} bm_plan_tensor_t;
+
+// What the executable must offer, in ordinal order.
+typedef struct bm_plan_export_t {
+  const char *name;
+  uint16_t binding_count;
+  uint16_t constant_count;
+} bm_plan_export_t;
+
+typedef struct bm_plan_t {
+  uint32_t abi_version;        // BM_PLAN_ABI_VERSION
+  uint32_t isa;                // BM_ISA_* bits, all of them needed
+  uint32_t vlen_bits;          // smallest VLEN the kernels may run on, 0: none
+  uint32_t arena_bytes;        // inputs, outputs and transients together
+  uint32_t weights_bytes;      // read in place
+  uint32_t kernels_elf_bytes;  // 0: prelinked
+  const char *name;
+  const uint8_t *weights;
+  // Prelinked kernels: IREE's library query. NULL when loaded at run time.
+  const void *(*library_query)(uint32_t max_version, const void *environment);
+  // Kernels to load at run time, an embedded ELF. NULL when prelinked.
+  const uint8_t *kernels_elf;
+  const bm_plan_export_t *exports;
+  uint32_t export_count;
+  const bm_plan_command_t *commands;
+  uint32_t command_count;
+  const bm_plan_binding_t *bindings;
+  uint32_t binding_count;
+  const uint32_t *constants;
+  uint32_t constant_count;
+  const bm_plan_tensor_t *inputs;
+  uint32_t input_count;
+  const bm_plan_tensor_t *outputs;
+  uint32_t output_count;
+} bm_plan_t;
+
+BM_STATIC_ASSERT(sizeof(bm_plan_binding_t) == 12, "plan ABI");
+BM_STATIC_ASSERT(sizeof(bm_plan_command_t) == 28, "plan ABI");
+BM_STATIC_ASSERT(sizeof(bm_plan_tensor_t) == 32, "plan ABI");
+BM_STATIC_ASSERT(sizeof(bm_plan_export_t) == 16, "plan ABI");
+BM_STATIC_ASSERT(sizeof(bm_plan_t) == 152, "plan ABI");
+
+BM_EXTERN_C_END
+
+#endif  // RUNTIME_BM_PLAN_PLAN_H_
