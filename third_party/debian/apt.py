@@ -1,0 +1,200 @@
+"""Debian packages without root and without installing: resolve, download, unpack.
+
+Everything apt keeps (package lists, caches, its idea of what is installed)
+lives in a private directory, so the machine's own state is neither needed nor
+touched. The machine's apt *configuration* is used as it is: mirrors, proxies,
+keyrings. apt checks the signatures of the lists and the hashes of what it
+downloads.
+
+Standard library only: the launcher and a repository rule run this on machines
+that have nothing but python3 and apt.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+# Hooks that a machine's configuration may carry; they act on the machine's own
+# apt and have no business with a private one.
+_HOOKS = (
+    "APT::Update::Pre-Invoke",
+    "APT::Update::Post-Invoke",
+    "APT::Update::Post-Invoke-Success",
+    "DPkg::Pre-Invoke",
+    "DPkg::Post-Invoke",
+    "DPkg::Pre-Install-Pkgs",
+)
+
+# Never needed by a program that is only run, and a large part of the bytes.
+_PRUNED = ("./usr/share/doc", "./usr/share/man", "./usr/share/locale", "./usr/share/info", "./usr/share/lintian")
+
+
+class AptError(Exception):
+    """One sentence for the user: what failed, where, what to do."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One package of a resolved closure."""
+
+    name: str
+    version: str
+
+
+def require_apt() -> None:
+    """Raises AptError when this machine cannot handle Debian packages."""
+    for tool in ("apt-get", "apt-cache", "dpkg", "dpkg-deb", "tar"):
+        if shutil.which(tool) is None:
+            raise AptError(f"`{tool}` is not on PATH, so Debian packages cannot be used here.")
+    arch = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True).stdout.strip()
+    if arch != "amd64":
+        raise AptError(f"Debian packages are only used on amd64, and this machine is {arch or 'unknown'}.")
+
+
+class PrivateApt:
+    """apt with all its state under `state`."""
+
+    def __init__(
+        self, state: Path, source: str | None = None, pins: Mapping[str, str] | None = None, lists: Path | None = None
+    ) -> None:
+        """source: one line of sources.list in place of the machine's own sources.
+        pins: package -> version to prefer where the mirror still has it.
+        lists: package lists that another PrivateApt downloaded, to be read only.
+        """
+        self.state = state
+        self.lists = lists or state / "lists"
+        self._config = state / "apt.conf"
+        for folder in ("lists/partial", "cache/archives/partial", "parts"):
+            (state / folder).mkdir(parents=True, exist_ok=True)
+        (state / "status").touch()
+        lines = [
+            f'Dir::State "{state}";',
+            f'Dir::State::Lists "{self.lists}";',
+            f'Dir::State::status "{state}/status";',
+            f'Dir::Cache "{state}/cache";',
+            f'Dir::Etc::Preferences "{state}/preferences";',
+            f'Dir::Etc::PreferencesParts "{state}/parts";',
+            'APT::Install-Recommends "false";',
+            'APT::Sandbox::User "";',  # as ourselves: there may be no _apt user to become
+            'Acquire::Languages "none";',
+            'Acquire::Retries "2";',
+            *(f"#clear {hook};" for hook in _HOOKS),
+        ]
+        if source is not None:
+            (state / "sources.list").write_text(source + "\n")
+            lines += [f'Dir::Etc::SourceList "{state}/sources.list";', f'Dir::Etc::SourceParts "{state}/parts";']
+        self._config.write_text("\n".join(lines) + "\n")
+        stanzas = [f"Package: {p}\nPin: version {v}\nPin-Priority: 1001\n" for p, v in sorted((pins or {}).items())]
+        (state / "preferences").write_text("\n".join(stanzas))
+
+    def _run(self, tool: str, *args: str, cwd: Path | None = None) -> str:
+        """Runs apt and returns what it printed; raises AptError with its last error line."""
+        env = {**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
+        done = subprocess.run(
+            [tool, "-c", str(self._config), *args], cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        if done.returncode != 0:
+            errors = [line for line in done.stderr.splitlines() if line.startswith("E:")] or done.stderr.splitlines()
+            reason = errors[-1].removeprefix("E:").strip() if errors else f"exit status {done.returncode}"
+            raise AptError(f"`{tool} {args[0]}` failed: {reason}")
+        return done.stdout
+
+    def update(self) -> None:
+        """Downloads the package lists; raises AptError when not one could be had."""
+        self._run("apt-get", "-q", "update")
+        if not any(p.is_file() and "_Packages" in p.name for p in self.lists.iterdir()):
+            raise AptError("apt could not download any package list: check the network and this machine's apt sources.")
+
+    def candidate(self, name: str) -> str | None:
+        """The version that would be unpacked, or None for an unknown package."""
+        match = re.search(r"^  Candidate: (\S+)$", self._run("apt-cache", "policy", name), re.MULTILINE)
+        return match[1] if match and match[1] != "(none)" else None
+
+    def depends(self, name: str) -> list[str]:
+        """Names that `name` depends on directly."""
+        return re.findall(r"Depends: ([^\s<>]+)", self._run("apt-cache", "depends", "--no-recommends", name))
+
+    def closure(self, names: Iterable[str], leave_out: Iterable[str] = ()) -> list[Package]:
+        """Everything `names` need, sorted, less packages that wholly match a pattern of `leave_out`."""
+        listing = self._run("apt-get", "-s", "-q", "install", *names)
+        found = [Package(n, v) for n, v in re.findall(r"^Inst (\S+) \((\S+)", listing, re.MULTILINE)]
+        left_out = re.compile("|".join(leave_out) or r"(?!)")
+        return sorted((p for p in found if not left_out.fullmatch(p.name)), key=lambda p: p.name)
+
+    def download(self, packages: Iterable[Package], into: Path) -> list[Path]:
+        """Downloads exactly these packages, hashes checked by apt; returns the .deb files."""
+        wanted = [f"{p.name}={p.version}" for p in packages]
+        into.mkdir(parents=True, exist_ok=True)
+        self._run("apt-get", "-q", "download", *wanted, cwd=into)
+        debs = sorted(into.glob("*.deb"))
+        if len(debs) != len(wanted):
+            raise AptError(f"apt downloaded {len(debs)} of {len(wanted)} packages: try again.")
+        return debs
+
+
+def machine_mirrors(state: Path) -> list[str]:
+    """Addresses of the mirrors this machine is set up for, likeliest Debian archive first."""
+    # Needs no package lists, which a clean machine may not have.
+    listing = PrivateApt(state)._run("apt-get", "update", "--print-uris")
+    uris = list(dict.fromkeys(re.findall(r"^'(\S+?)/dists/", listing, re.MULTILINE)))
+    # The archive itself comes before its security companion and other parties' sources.
+    return sorted(uris, key=lambda uri: (not uri.endswith("/debian"), uris.index(uri)))
+
+
+def unpack(debs: Iterable[Path], into: Path, skip: Iterable[str] = (), progress: Callable[[int], None] | None = None) -> None:
+    """Unpacks the payload of every package into one tree.
+
+    skip: further patterns (as tar's --exclude, starting with "./") not to write.
+    progress: told how many packages are done.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    excludes = [f"--exclude={pattern}" for pattern in (*_PRUNED, *skip)]
+
+    def one(deb: Path) -> None:
+        payload = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        tar = ["tar", "-x", "-C", str(into), "--no-same-owner", "--no-same-permissions", *excludes]
+        unpacked = subprocess.run(tar, stdin=payload.stdout, capture_output=True, text=True)
+        if payload.wait() != 0 or unpacked.returncode != 0:
+            raise AptError(f"unpacking {deb.name} failed: {unpacked.stderr.strip() or 'the package is damaged'}.")
+
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
+        for count, _ in enumerate(pool.map(one, debs), start=1):
+            if progress:
+                progress(count)
+
+
+def relative_symlinks(root: Path) -> None:
+    """Turns absolute symlinks into ones that stay inside `root`."""
+    for folder, dirs, files in os.walk(root):
+        for name in (*dirs, *files):
+            link = Path(folder, name)
+            if link.is_symlink() and (target := os.readlink(link)).startswith("/"):
+                link.unlink()
+                link.symlink_to(os.path.relpath(root / target.lstrip("/"), folder))
+
+
+def is_elf(path: Path) -> bool:
+    """Whether this is a regular ELF file (symlinks are not followed)."""
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"\x7fELF"
+
+
+def patch_elf(patchelf: list[str], files: Iterable[Path], rpath: str, interpreter: Path | None = None) -> None:
+    """Makes programs look for libraries in `rpath` first.
+
+    DT_RPATH and not RUNPATH: only the former also holds for libraries of libraries.
+    """
+    flags = ["--force-rpath", "--set-rpath", rpath, *(["--set-interpreter", str(interpreter)] if interpreter else [])]
+    targets = [str(f) for f in files]
+    done = subprocess.run([*patchelf, *flags, *targets], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AptError(f"patchelf failed: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}")

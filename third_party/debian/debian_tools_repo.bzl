@@ -1,0 +1,89 @@
+"""Tools from Debian packages, unpacked and not installed, or the user's own in their place.
+
+The repository holds one folder `root`, laid out as the packages are. It is exported as a source
+*directory*: an action that needs it has one input and not ten thousand. Programs find their
+libraries relative to themselves.
+"""
+
+_BUILD = """\
+package(default_visibility = ["//visibility:public"])
+
+exports_files(["root"] + {files})
+"""
+
+# Stands where Debian's program would: whoever runs it need not know whose it is.
+_USERS_OWN = """\
+#!/bin/sh
+exec '{path}' "$@"
+"""
+
+def _users_program(rctx, path):
+    if "/" not in path:
+        return rctx.which(path)
+    return rctx.path(path) if rctx.path(path).exists else None
+
+def _users_own(rctx):
+    """Writes a stand-in for every program; the first is named by the environment, others lie beside it."""
+    variable = rctx.attr.environment_variable
+    named = rctx.getenv(variable)
+    first = _users_program(rctx, named)
+    if not first:
+        fail("%s is %s, which is not there: correct or unset it." % (variable, named))
+    for index, program in enumerate(rctx.attr.programs):
+        path = first
+        if index > 0:
+            base = program.rpartition("/")[2]
+            beside = first.dirname.get_child(base)
+            path = beside if beside.exists else rctx.which(base)
+        if not path:
+            # Whoever needs it learns of it when running it.
+            path = program.rpartition("/")[2]
+        rctx.file("root/" + program, _USERS_OWN.format(path = path), executable = True)
+
+def _debian_tools_repo_impl(rctx):
+    variable = rctx.attr.environment_variable
+    users_own = variable and rctx.getenv(variable)
+    rctx.file("BUILD.bazel", _BUILD.format(files = repr(["root/" + p for p in rctx.attr.programs])))
+    if users_own:
+        _users_own(rctx)
+        return
+    if not rctx.which("apt-get"):
+        what = "set %s to your own" % variable if variable else "use a Debian machine"
+        fail("@%s comes from Debian packages and this machine has no apt: %s." % (rctx.name, what))
+    rctx.watch(rctx.attr._apt)
+    request = {
+        "leave_out": rctx.attr.leave_out,
+        "lists": str(rctx.path(rctx.attr.lists).dirname.get_child("state").get_child("lists")),
+        "packages": rctx.attr.packages,
+        "programs": rctx.attr.programs,
+        "root": str(rctx.path("root")),
+        "skip": rctx.attr.skip,
+        "versions": rctx.attr.versions,
+    }
+    rctx.file("request.json", json.encode_indent(request))
+    rctx.report_progress("unpacking Debian packages: " + ", ".join(rctx.attr.packages))
+    done = rctx.execute(
+        ["/bin/sh", "-c", "exec \"$0\" \"$1\" unpack < request.json", rctx.which("python3"), rctx.path(rctx.attr._tools)],
+        timeout = 1200,
+    )
+    if done.return_code != 0:
+        fail("@%s: %s" % (rctx.name, done.stderr.strip()))
+    for line in done.stdout.splitlines():
+        # buildifier: disable=print
+        print("@%s: %s" % (rctx.name, line))
+
+debian_tools_repo = repository_rule(
+    implementation = _debian_tools_repo_impl,
+    doc = "Unpacks Debian packages and what they need into `root`, without root and without installing.",
+    attrs = {
+        "environment_variable": attr.string(doc = "Names the user's own first program in place of the packages; its companions are looked for beside it."),
+        "leave_out": attr.string_list(doc = "Packages not to unpack: regular expressions for whole names."),
+        "lists": attr.label(default = "@debian_lists//:BUILD.bazel", doc = "A file beside the package lists' `state` folder."),
+        "packages": attr.string_list(mandatory = True, doc = "Package names."),
+        "programs": attr.string_list(doc = "Files below root that are run; each is exported."),
+        "skip": attr.string_list(doc = "Parts of packages not to write: tar patterns that start with ./"),
+        "versions": attr.string_dict(doc = "Package -> version that this project was made with; another is reported, not refused."),
+        "_apt": attr.label(default = "//third_party/debian:apt.py"),
+        "_tools": attr.label(default = "//third_party/debian:tools.py"),
+    },
+)

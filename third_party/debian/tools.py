@@ -1,0 +1,109 @@
+"""What the debian_* repository rules run: `lists DIR`, or `unpack` with a JSON request on standard input.
+
+Prints nothing but, for `unpack`, one line for each package whose version is not the recorded one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from apt import AptError, Package, PrivateApt, patch_elf, relative_symlinks, require_apt, unpack  # noqa: E402
+
+# Where Debian's libraries lie in a prefix.
+_LIBRARIES = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/pulseaudio")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to unpack.
+
+    lists: folder of package lists. root: folder to unpack into.
+    packages: names. versions: package -> recorded version. leave_out, skip: as in apt.py.
+    programs: files below root that will be run and so must find their libraries below root.
+    """
+
+    lists: str
+    root: str
+    packages: list[str]
+    versions: dict[str, str]
+    leave_out: list[str]
+    skip: list[str]
+    programs: list[str]
+
+
+def drift(found: list[Package], recorded: Mapping[str, str]) -> list[str]:
+    """A line for each package that is not at its recorded version."""
+    return [
+        f"{p.name} is {p.version} on this machine's mirror; this project was made with {recorded[p.name]}"
+        for p in found
+        if p.name in recorded and p.version != recorded[p.name]
+    ]
+
+
+def fetch(request: Request) -> list[str]:
+    """Resolves, downloads, unpacks; returns the drift. Raises AptError."""
+    require_apt()
+    root = Path(request.root)
+    with tempfile.TemporaryDirectory(prefix="ironcast-apt-") as scratch:
+        state = Path(scratch)
+        wanted = [*request.packages, *(["patchelf"] if request.programs else [])]
+        apt = PrivateApt(state, pins=request.versions, lists=Path(request.lists))
+        try:
+            packages = apt.closure(wanted, request.leave_out)
+            debs = apt.download(packages, state / "debs")
+        except AptError:
+            # The lists may be older than what the mirror has now: once more with new ones.
+            shutil.rmtree(state / "debs", ignore_errors=True)
+            apt = PrivateApt(state, pins=request.versions)
+            apt.update()
+            packages = apt.closure(wanted, request.leave_out)
+            debs = apt.download(packages, state / "debs")
+        unpack(debs, root, request.skip)
+    relative_symlinks(root)
+    _mend_programs(root, request.programs)
+    return drift(packages, request.versions)
+
+
+def _mend_programs(root: Path, programs: list[str]) -> None:
+    """Gives each program a path to the prefix's libraries relative to itself, so that the prefix can be moved."""
+    os.environ["LD_LIBRARY_PATH"] = ":".join(str(root / folder) for folder in _LIBRARIES)
+    for program in programs:
+        path = root / program
+        if not path.exists():
+            raise AptError(f"The Debian packages hold no {program}: their layout has changed; adjust third_party/versions.bzl.")
+        real = path.resolve()
+        rpath = [f"$ORIGIN/{os.path.relpath(root / folder, real.parent)}" for folder in _LIBRARIES]
+        if real.name.endswith((".so", ".py")):
+            continue
+        patch_elf([str(root / "usr/bin/patchelf")], [real], ":".join(rpath))
+
+
+def main(argv: list[str]) -> int:
+    """Entry point; returns the exit status."""
+    try:
+        if argv[:1] == ["lists"] and len(argv) == 2:
+            require_apt()
+            PrivateApt(Path(argv[1])).update()
+        elif argv == ["unpack"]:
+            for line in fetch(Request(**json.load(sys.stdin))):
+                print(line)
+        else:
+            print("usage: tools.py lists DIR | tools.py unpack < request.json", file=sys.stderr)
+            return 2
+    except AptError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

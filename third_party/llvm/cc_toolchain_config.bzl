@@ -1,0 +1,137 @@
+"""Features and actions that both toolchains have in common; each adds its flags."""
+
+load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "ACTION_NAMES")
+load(
+    "@bazel_tools//tools/cpp:cc_toolchain_config_lib.bzl",
+    "action_config",
+
+    "feature",
+    "flag_group",
+    "flag_set",
+    "tool",
+    "with_feature_set",
+)
+
+_CXX = [ACTION_NAMES.cpp_compile, ACTION_NAMES.cpp_header_parsing, ACTION_NAMES.cpp_module_compile]
+_COMPILE = _CXX + [
+    ACTION_NAMES.c_compile,
+    ACTION_NAMES.assemble,
+    ACTION_NAMES.preprocess_assemble,
+    ACTION_NAMES.linkstamp_compile,
+]
+_LINK = [
+    ACTION_NAMES.cpp_link_executable,
+    ACTION_NAMES.cpp_link_dynamic_library,
+    ACTION_NAMES.cpp_link_nodeps_dynamic_library,
+]
+
+# Features that Bazel itself defines.
+_COMPILE_IMPLIES = ["user_compile_flags", "compiler_input_flags", "compiler_output_flags"]
+_LINK_IMPLIES = [
+    "linkstamps",
+    "output_execpath_flags",
+    "library_search_directories",
+    "libraries_to_link",
+    "force_pic_flags",
+    "user_link_flags",
+    "linker_param_file",
+]
+
+# No path of the machine and no date gets into an output.
+_REPRODUCIBLE = [
+    "-no-canonical-prefixes",
+    "-ffile-compilation-dir=.",
+    "-Wno-builtin-macro-redefined",
+    "-D__DATE__=\"redacted\"",
+    "-D__TIMESTAMP__=\"redacted\"",
+    "-D__TIME__=\"redacted\"",
+]
+_WARNINGS = ["-Wall", "-Wextra", "-fcolor-diagnostics"]
+
+def _flags(name, actions, flags, enabled = True, with_features = []):
+    return feature(
+        name = name,
+        enabled = enabled,
+        flag_sets = [flag_set(
+            actions = actions,
+            flag_groups = [flag_group(flags = flags)],
+            with_features = with_features,
+        )] if flags else [],
+    )
+
+def _sanitizer(name, compile, link):
+    return feature(name = name, flag_sets = [
+        flag_set(actions = _COMPILE, flag_groups = [flag_group(flags = compile)]),
+        flag_set(actions = _LINK, flag_groups = [flag_group(flags = link)]),
+    ])
+
+def _impl(ctx):
+    def actions(names, file, implies):
+        return [
+            action_config(action_name = name, enabled = True, implies = implies, tools = [tool(tool = file)])
+            for name in names
+        ]
+
+    action_configs = (
+        actions(_COMPILE, ctx.file.clang, _COMPILE_IMPLIES) +
+        actions(_LINK, ctx.file.clangxx, _LINK_IMPLIES) +
+        actions([ACTION_NAMES.cpp_link_static_library], ctx.file.ar, ["archiver_flags", "linker_param_file"]) +
+        actions([ACTION_NAMES.strip], ctx.file.strip, []) +
+        actions([ACTION_NAMES.objcopy_embed_data], ctx.file.objcopy, [])
+    )
+    both = ctx.attr.target_flags + _REPRODUCIBLE
+    features = [
+        feature(name = "dbg"),
+        feature(name = "opt"),
+        feature(name = "fastbuild"),
+        feature(name = "supports_pic", enabled = ctx.attr.supports_pic),
+        feature(name = "supports_start_end_lib", enabled = True),
+        _flags("target_flags", _COMPILE + _LINK, both),
+        _flags("warnings", _COMPILE, _WARNINGS),
+        _flags("target_compile_flags", _COMPILE, ctx.attr.compile_flags),
+        _flags("c_standard", [ACTION_NAMES.c_compile], ["-std=c11"]),
+        _flags("cxx_standard", _CXX, ["-std=c++17"] + ctx.attr.cxx_flags),
+        _flags("optimize", _COMPILE, ctx.attr.opt_flags, with_features = [with_feature_set(features = ["opt"])]),
+        _flags("debug", _COMPILE, ["-g", "-O0"], with_features = [with_feature_set(features = ["dbg"])]),
+        _flags("sections", _COMPILE, ["-ffunction-sections", "-fdata-sections"]),
+        _flags("target_link_flags", _LINK, ctx.attr.link_flags),
+        _sanitizer("asan", ["-fsanitize=address", "-fno-omit-frame-pointer"], ["-fsanitize=address"]),
+        _sanitizer("ubsan", ["-fsanitize=undefined", "-fno-sanitize-recover=all"], ["-fsanitize=undefined"]),
+        # Instrumented everywhere; libFuzzer's main comes in only where a target links it (linkopt -fsanitize=fuzzer).
+        _sanitizer("fuzzer", ["-fsanitize=fuzzer-no-link"], ["-fsanitize=fuzzer-no-link"]),
+    ]
+    return cc_common.create_cc_toolchain_config_info(
+        ctx = ctx,
+        abi_libc_version = "unknown",
+        abi_version = "unknown",
+        action_configs = action_configs,
+        compiler = "clang",
+        cxx_builtin_include_directories = ctx.attr.include_directories,
+        features = features,
+        host_system_name = "local",
+        target_cpu = ctx.attr.cpu,
+        target_libc = "unknown",
+        target_system_name = ctx.attr.triple,
+        toolchain_identifier = "clang-" + ctx.attr.triple,
+    )
+
+cc_toolchain_config = rule(
+    implementation = _impl,
+    attrs = {
+        "ar": attr.label(allow_single_file = True, mandatory = True),
+        "clang": attr.label(allow_single_file = True, mandatory = True),
+        "clangxx": attr.label(allow_single_file = True, mandatory = True),
+        "compile_flags": attr.string_list(doc = "For C, C++ and assembly."),
+        "cpu": attr.string(mandatory = True),
+        "cxx_flags": attr.string_list(),
+        "include_directories": attr.string_list(doc = "Where the compiler's own headers lie."),
+        "link_flags": attr.string_list(),
+        "objcopy": attr.label(allow_single_file = True, mandatory = True),
+        "opt_flags": attr.string_list(default = ["-O2", "-DNDEBUG"]),
+        "strip": attr.label(allow_single_file = True, mandatory = True),
+        "supports_pic": attr.bool(),
+        "target_flags": attr.string_list(doc = "For compiling and linking."),
+        "triple": attr.string(mandatory = True),
+    },
+    provides = [CcToolchainConfigInfo],
+)

@@ -1,0 +1,1 @@
+int answer(int x) { return 6 * x; }

@@ -1,0 +1,109 @@
+"""The two C/C++ toolchains: programs for this x86-64 Linux host, and bare-metal 64-bit RISC-V."""
+
+load("@users_clang//:defs.bzl", "USERS_INCLUDE_DIRECTORIES", "USERS_OWN")
+load(":cc_toolchain_config.bzl", "cc_toolchain_config")
+
+_BIN = "@debian_llvm//:root/usr/lib/llvm-19/bin/"
+_CLANG_HEADERS = "%workspace%/external/debian_llvm/root/usr/lib/llvm-19/lib/clang/19"
+_SYSROOT = "external/debian_sysroot/root"
+
+def _toolchain(name, files, exec_compatible_with, target_compatible_with, **config):
+    """A cc_toolchain and its registration.
+
+    Args:
+      name: of the registration; its parts are name.cc, name.config, name.files.
+      files: source directories that every action gets, one input each.
+      exec_compatible_with: constraint values.
+      target_compatible_with: constraint values.
+      **config: attributes of cc_toolchain_config.
+    """
+    cc_toolchain_config(
+        name = name + ".config",
+        ar = _BIN + "llvm-ar",
+        clang = _BIN + "clang",
+        clangxx = _BIN + "clang++",
+        objcopy = _BIN + "llvm-objcopy",
+        strip = _BIN + "llvm-strip",
+        **config
+    )
+    native.filegroup(name = name + ".files", srcs = files)
+    native.cc_toolchain(
+        name = name + ".cc",
+        all_files = name + ".files",
+        ar_files = name + ".files",
+        as_files = name + ".files",
+        compiler_files = name + ".files",
+        dwp_files = name + ".files",
+        linker_files = name + ".files",
+        objcopy_files = name + ".files",
+        strip_files = name + ".files",
+        supports_param_files = True,
+        toolchain_config = name + ".config",
+    )
+    native.toolchain(
+        name = name,
+        exec_compatible_with = exec_compatible_with,
+        target_compatible_with = target_compatible_with,
+        toolchain = name + ".cc",
+        toolchain_type = "@bazel_tools//tools/cpp:toolchain_type",
+    )
+
+def host_toolchain(*, name):
+    """Programs that run on this machine: its own C library at run time, Debian's headers at build time.
+
+    Args:
+      name: of the toolchain.
+    """
+    _toolchain(
+        name = name,
+        cpu = "k8",
+        cxx_flags = ["-stdlib=libstdc++"],
+        exec_compatible_with = ["@platforms//cpu:x86_64", "@platforms//os:linux"],
+        files = ["@debian_llvm//:root", "@debian_sysroot//:root"],
+        include_directories = USERS_INCLUDE_DIRECTORIES if USERS_OWN else [
+            _CLANG_HEADERS,
+            "%workspace%/" + _SYSROOT + "/usr",
+        ],
+        link_flags = ["-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,-z,relro,-z,now", "-pie"],
+        supports_pic = True,
+        target_compatible_with = ["@platforms//cpu:x86_64", "@platforms//os:linux"],
+        # A user's own clang knows its own system's headers.
+        target_flags = ["--target=x86_64-linux-gnu"] + ([] if USERS_OWN else ["--sysroot=" + _SYSROOT]),
+        triple = "x86_64-linux-gnu",
+    )
+
+def riscv64_toolchain(*, name):
+    """Firmware for 64-bit RISC-V without an operating system.
+
+    No vector extension: the compiler may not emit a vector instruction by itself before the boot code has
+    seen that there are vector registers of the right length. Kernels come from IREE with flags of their own.
+
+    Args:
+      name: of the toolchain.
+    """
+    _toolchain(
+        name = name,
+        compile_flags = [
+            "-ffreestanding",
+            "-fno-common",
+            "-fno-exceptions",
+            "-fno-pic",
+            "-fno-stack-protector",
+            "-fno-asynchronous-unwind-tables",
+            "-fno-unwind-tables",
+        ],
+        cpu = "riscv64",
+        cxx_flags = ["-fno-rtti", "-fno-threadsafe-statics"],
+        exec_compatible_with = ["@platforms//cpu:x86_64", "@platforms//os:linux"],
+        files = ["@debian_llvm//:root"],
+        include_directories = USERS_INCLUDE_DIRECTORIES if USERS_OWN else [_CLANG_HEADERS],
+        link_flags = ["-nostdlib", "-static", "-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,--gc-sections"],
+        target_compatible_with = ["@platforms//cpu:riscv64", "@platforms//os:none"],
+        target_flags = [
+            "--target=riscv64-unknown-elf",
+            "-march=rv64imafdc_zicsr_zifencei",
+            "-mabi=lp64d",
+            "-mcmodel=medany",
+        ],
+        triple = "riscv64-unknown-elf",
+    )

@@ -1,0 +1,42 @@
+"""Python packages: @pypi, from the hash-pinned lock, each fetched when something needs it."""
+
+load("@cpu_builds//:defs.bzl", "PIP_ARGS")
+load("@rules_python//python:pip.bzl", "package_annotation", "pip_parse")
+load("@rules_python//python/pip_install:repositories.bzl", "pip_install_dependencies")
+load("//third_party:versions.bzl", "PYTHON_PACKAGES")
+
+# A package is handed on as the one source directory `site-packages` and not file by file: torch alone
+# has twelve thousand files, and every action that imports it would have each as an input.
+# `:files` is the package without what its metadata says it needs.
+_FILES = """
+exports_files({exported})
+
+py_library(
+    name = "files",
+    data = ["site-packages"],
+    imports = ["site-packages"],
+)
+"""
+
+def _as_directory(package):
+    programs = ["site-packages/" + program for program in package.get("programs", [])]
+    return package_annotation(
+        additive_build_content = _FILES.format(exported = ["site-packages"] + programs),
+        data = ["site-packages"],
+        data_exclude_glob = ["site-packages/**"],
+        srcs_exclude_glob = ["site-packages/**"],
+    )
+
+def ironcast_python():
+    """Declares @pypi: `@pypi_NAME//:pkg` is package NAME with everything it needs."""
+    pip_install_dependencies()
+    pip_parse(
+        name = "pypi",
+        annotations = {name: _as_directory(package) for name, package in PYTHON_PACKAGES.items()},
+        extra_pip_args = PIP_ARGS,
+
+        # pip sees the machine's own configuration: indexes, folders, certificates.
+        isolated = False,
+        python_interpreter_target = "@local_python//:python3",
+        requirements_lock = "//third_party/python:requirements_lock.txt",
+    )

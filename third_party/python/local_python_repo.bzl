@@ -1,0 +1,44 @@
+"""The machine's Python as a toolchain: the `python3` on PATH, or IRONCAST_PYTHON."""
+
+_BUILD = """\
+load("@bazel_tools//tools/python:toolchain.bzl", "py_runtime_pair")
+
+py_runtime(
+    name = "runtime",
+    interpreter_path = "{python}",
+    python_version = "PY3",
+)
+
+py_runtime_pair(
+    name = "runtime_pair",
+    py3_runtime = ":runtime",
+)
+
+toolchain(
+    name = "toolchain",
+    toolchain = ":runtime_pair",
+    toolchain_type = "@bazel_tools//tools/python:toolchain_type",
+)
+"""
+
+# The version decides which wheels pip takes, and the lock's are for this one at least.
+_ASK = "import sys; print(sys.executable); sys.exit(0 if sys.version_info >= (3, 11) else 1)"
+
+def _local_python_repo_impl(rctx):
+    name = rctx.getenv("IRONCAST_PYTHON", "python3")
+    found = name if "/" in name else rctx.which(name)
+    if not found:
+        fail("`%s` is not on PATH: install Python 3.11 or newer, or set IRONCAST_PYTHON to it." % name)
+
+    # Not `found` itself: that may be a wrapper of a version manager, slow and dependent on its environment.
+    asked = rctx.execute([found, "-I", "-c", _ASK])
+    if asked.return_code != 0:
+        fail("%s is not Python 3.11 or newer: set IRONCAST_PYTHON to one." % found)
+    python = asked.stdout.strip()
+    rctx.symlink(python, "python3")
+    rctx.file("BUILD.bazel", _BUILD.format(python = python) + "\nexports_files([\"python3\"])\n")
+
+local_python_repo = repository_rule(
+    implementation = _local_python_repo_impl,
+    doc = "@NAME//:toolchain runs py_binary and py_test with this machine's Python 3.11 or newer.",
+)

@@ -1,0 +1,38 @@
+"""Everything fetched from outside, straight from the table in versions.bzl."""
+
+load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
+load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
+load("//third_party:versions.bzl", "DEBIAN_TOOLS", "PYTHON_CPU_BUILDS", "RULESETS")
+load("//third_party/debian:debian_lists_repo.bzl", "debian_lists_repo")
+load("//third_party/debian:debian_tools_repo.bzl", "debian_tools_repo")
+load("//third_party/llvm:users_clang_repo.bzl", "users_clang_repo")
+load("//third_party/python:cpu_builds_repo.bzl", "cpu_builds_repo")
+load("//third_party/python:local_python_repo.bzl", "local_python_repo")
+
+def ironcast_repositories():
+    """Declares the repositories; none is fetched before something needs it."""
+    for name, ruleset in RULESETS.items():
+        maybe(
+            http_archive,
+            name = name,
+            sha256 = ruleset["sha256"],
+            strip_prefix = ruleset["strip_prefix"],
+            url = ruleset["url"],
+        )
+    debian_lists_repo(name = "debian_lists")
+    for name, tools in DEBIAN_TOOLS.items():
+        debian_tools_repo(
+            name = name,
+            environment_variable = tools["environment_variable"],
+            leave_out = tools["leave_out"],
+            packages = tools["packages"],
+            programs = tools["programs"],
+            skip = tools["skip"],
+            versions = tools["versions"],
+        )
+    users_clang_repo(name = "users_clang")
+    local_python_repo(name = "local_python")
+    cpu_builds_repo(
+        name = "cpu_builds",
+        builds = PYTHON_CPU_BUILDS,
+    )

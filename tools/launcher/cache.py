@@ -1,0 +1,72 @@
+"""The per-user cache: where it is, how it is locked, how folders appear in it at once."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tools.launcher.errors import LauncherError
+
+
+def say(message: str) -> None:
+    """A line of progress. Standard output belongs to Bazel."""
+    print(f"ironcast: {message}", file=sys.stderr, flush=True)
+
+
+def cache_dir() -> Path:
+    """This user's cache folder, created if need be; raises LauncherError when it cannot be."""
+    base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("HOME", "") and os.path.join(os.environ["HOME"], ".cache"))
+    if not base or not os.path.isabs(base):
+        raise LauncherError("There is no folder for downloads: set HOME or XDG_CACHE_HOME to a writable folder.")
+    cache = Path(base) / "ironcast"
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LauncherError(
+            f"The cache folder {cache} cannot be created ({error.strerror}): set XDG_CACHE_HOME to a writable folder."
+        ) from error
+    return cache
+
+
+@contextmanager
+def locked(cache: Path) -> Iterator[None]:
+    """Holds the cache's lock; a second caller says that it waits. The kernel frees it if we die."""
+    try:
+        file = (cache / "lock").open("w")
+    except OSError as error:
+        raise LauncherError(
+            f"The cache folder {cache} is not writable ({error.strerror}): set XDG_CACHE_HOME to a folder that is."
+        ) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for another tools/bazel that is filling {cache}")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def fill_once(final: Path, fill: Callable[[Path], None]) -> None:
+    """Makes the folder `final` by calling fill(temporary folder), unless it is there already.
+
+    `final` appears by one rename, so it is either absent or whole. Call it with the lock held.
+    """
+    if final.is_dir():
+        return
+    for stale in final.parent.glob(f".{final.name}.*"):  # left by one that was killed
+        shutil.rmtree(stale, ignore_errors=True)
+    work = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
+    try:
+        fill(work)
+        work.chmod(0o755)
+        work.rename(final)
+    except OSError as error:
+        raise LauncherError(f"{final} could not be written ({error}): check the free space there and try again.") from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)

@@ -1,0 +1,150 @@
+"""Decides which Bazel to start."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from third_party.debian.apt import AptError
+from tools.launcher import debian_bazel, github
+from tools.launcher.cache import fill_once, locked
+from tools.launcher.errors import LauncherError
+from tools.launcher.table import read_table
+
+# Rulesets that Bazel's WORKSPACE mode or this project wants from GitHub, and where Debian's
+# packages keep the same versions.
+DEBIAN_RULESETS = {
+    "bazel_features": "tools/features",
+    "bazel_skylib": "tools/skylib",
+    "platforms": "tools/platforms",
+    "rules_cc": "rules/cc",
+    "rules_java": "rules/java",
+    "rules_license": "rules/license",
+    "rules_proto": "rules/proto",
+    "rules_python": "rules/python",
+}
+
+
+@dataclass(frozen=True)
+class Bazel:
+    """A Bazel that can be started.
+
+    debian_prefix: where Debian's packages of it lie unpacked ("/" when installed), if it is Debian's.
+    rulesets: folder of Debian's rulesets to use in place of GitHub's, if GitHub is not to be used.
+    """
+
+    program: Path
+    version: str
+    debian_prefix: Path | None = None
+    rulesets: Path | None = None
+
+
+def wanted_version(root: Path) -> str:
+    """What .bazelversion says; raises LauncherError when it is missing."""
+    try:
+        return (root / ".bazelversion").read_text(encoding="ascii").strip()
+    except OSError as error:
+        raise LauncherError(f"{root / '.bazelversion'} cannot be read ({error.strerror}): restore it from git.") from error
+
+
+def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
+    """The Bazel to start, downloaded first if need be; raises LauncherError."""
+    version = wanted_version(root)
+    real = env.get("BAZEL_REAL")
+    if real and not os.access(real, os.X_OK):
+        raise LauncherError(f"BAZEL_REAL is {real}, which is not an executable file: correct or unset it.")
+    program = Path(real) if real else installed(version, cache, env)
+    use_github = decide_github(cache, env)
+    if program is None and use_github:
+        return Bazel(_from_github(root, cache, version), version)
+    if program is not None and use_github:
+        return Bazel(program, version, _debian_prefix(program))
+    prefix = _debian_prefix(program) if program else None
+    unpacked = prefix or _from_debian(root, cache, version)
+    rulesets = unpacked / "usr/share/bazel"
+    if program is not None:
+        return Bazel(program, version, prefix, rulesets)
+    return Bazel(unpacked / "usr/bin/bazel", version, unpacked, rulesets)
+
+
+def decide_github(cache: Path, env: Mapping[str, str]) -> bool:
+    """Whether GitHub is to be used: as IRONCAST_GITHUB says, else as seen the first time.
+
+    The answer is kept, because another one would send Bazel to fetch every ruleset again.
+    """
+    said = env.get("IRONCAST_GITHUB", "")
+    if said not in ("", "yes", "no"):
+        raise LauncherError(f"IRONCAST_GITHUB is {said!r}: set it to yes or no, or unset it.")
+    kept = cache / "github"
+    if not said and kept.is_file():
+        said = kept.read_text().strip()
+    if not said:
+        said = "yes" if github.reachable() else "no"
+        with locked(cache):
+            kept.write_text(said + "\n")
+    return said == "yes"
+
+
+def installed(version: str, cache: Path, env: Mapping[str, str]) -> Path | None:
+    """A `bazel` on PATH of exactly this version, or None."""
+    found = shutil.which("bazel", path=env.get("PATH"))
+    if found is None:
+        return None
+    stat = os.stat(found)
+    key = f"{os.path.realpath(found)} {stat.st_mtime_ns} {stat.st_size} {version}"
+    kept = cache / "installed.json"
+    try:
+        known = json.loads(kept.read_text())
+    except (OSError, ValueError):
+        known = {}
+    if known.get("key") != key:
+        known = {"key": key, "matches": _version_of(Path(found), version, env) == version}
+        with locked(cache):
+            kept.write_text(json.dumps(known))
+    return Path(found) if known["matches"] else None
+
+
+def _version_of(program: Path, version: str, env: Mapping[str, str]) -> str | None:
+    prefix = _debian_prefix(program)
+    if prefix is not None:  # Debian's Bazel cannot tell its own version
+        return (prefix / "usr/share/bazel/build-label.txt").read_text().strip()
+    # Should this be Bazelisk, it must not come back to us, and must give us the version we want.
+    asked = {**env, "BAZELISK_SKIP_WRAPPER": "1", "USE_BAZEL_VERSION": version}
+    with tempfile.TemporaryDirectory() as outside:
+        try:
+            done = subprocess.run([program, "--version"], cwd=outside, env=asked, capture_output=True, text=True, timeout=10)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+    return done.stdout.strip().removeprefix("bazel ") if done.returncode == 0 else None
+
+
+def _debian_prefix(program: Path) -> Path | None:
+    prefix = Path(os.path.realpath(program)).parent.parent.parent
+    return prefix if (prefix / "usr/share/bazel/build-label.txt").is_file() else None
+
+
+def _from_github(root: Path, cache: Path, version: str) -> Path:
+    final = cache / f"bazel-{version}-github"
+    if not final.is_dir():
+        with locked(cache):
+            fill_once(final, lambda work: github.fill(work, version, read_table(root, "BAZEL_RELEASES")))
+    return final / "bazel"
+
+
+def _from_debian(root: Path, cache: Path, version: str) -> Path:
+    table = read_table(root, "BAZEL_FROM_DEBIAN")
+    # The recipe's number is in the name so that a mended recipe does not meet an older one's result.
+    final = cache / f"bazel-{version}-debian-{table['recipe']}"
+    if not final.is_dir():
+        with locked(cache):
+            try:
+                fill_once(final, lambda work: debian_bazel.fill(work, final, version, table))
+            except AptError as error:
+                raise LauncherError(f"{error} (GitHub could not be reached either; BAZEL_REAL may name any Bazel {version}.)") from error
+    return final

@@ -1,0 +1,153 @@
+"""Bazel from a newer Debian suite, unpacked into the cache.
+
+For machines that reach a Debian mirror and not GitHub. Debian builds Bazel as a
+set of ordinary packages: a client, a server jar whose dependencies are other
+packages' jars, and a Java runtime. They expect to be installed under /, so a few
+things are mended after unpacking; each is explained where it is done.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from third_party.debian.apt import (
+    AptError,
+    Package,
+    PrivateApt,
+    is_elf,
+    machine_mirrors,
+    patch_elf,
+    relative_symlinks,
+    require_apt,
+    unpack,
+)
+from tools.launcher.cache import say
+
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+LOADER = f"{LIBRARIES}/ld-linux-x86-64.so.2"
+SERVER = "usr/share/bazel"
+
+# In Bazel's closure but never run or read by its client and server: compilers, the
+# JDK, perl and python, and what only installing would use. Whole names.
+UNUSED = (
+    r"openjdk-.*-jdk.*|default-jdk.*|default-jre.*",
+    r"(gcc|g\+\+|cpp|libgcc|libstdc\+\+)-\d+.*(?<!-base)|gcc|g\+\+|cpp|(gcc|g\+\+|cpp)-x86-64-linux-gnu",
+    r"lib(asan|tsan|ubsan|hwasan|itm|quadmath|gomp|cc1-|isl|mpc|mpfr|gmp|atomic)\d+",
+    r"liblsan0|binutils.*|libbinutils|lib(ctf|gprofng|sframe).*|libjansson4",
+    r"libc6-dev|libc-dev-bin|linux-libc-dev|libc-gconv.*|libcrypt-dev|rpcsvc-proto|zlib1g-dev",
+    r"build-essential|make|patch|dpkg-dev|libdpkg-perl|bzip2|xz-utils|unzip",
+    r"perl.*|libperl.*|python3.*|libpython3.*|libgdbm.*|libdb5.*|libsqlite.*|libncurses.*|libreadline.*|readline-common",
+    r"debconf|libpam.*|util-linux|libaudit.*|libcap-ng0|libsystemd0|libudev1|libblkid1|libmount1|libsmartcols1",
+    r"tzdata|netbase|media-types|openssl.*|node-.*|libjs-.*|junit4|libhamcrest-java",
+)
+
+
+def choose_version(candidates: dict[str, str], wanted: str) -> tuple[str, str | None]:
+    """Picks a suite.
+
+    candidates: suite -> version of its Bazel package, most wanted suite first.
+    Returns the suite and, when its Bazel is not `wanted`, a sentence that says so.
+    Raises AptError when no suite has a Bazel of the same major version.
+    """
+    for suite, version in candidates.items():
+        if version.partition("+")[0] == wanted:
+            return suite, None
+    major = wanted.partition(".")[0]
+    for suite, version in candidates.items():
+        if version.partition(".")[0] == major:
+            return suite, f"Debian {suite} has Bazel {version} and this project was made with {wanted}; going on with it."
+    seen = ", ".join(f"{suite} has {version}" for suite, version in candidates.items()) or "none of its suites has Bazel"
+    raise AptError(f"Debian's mirror no longer has Bazel {wanted} ({seen}): install Bazel {wanted} and set BAZEL_REAL to it.")
+
+
+def fill(work: Path, final: Path, wanted: str, table: dict[str, Any]) -> None:
+    """Unpacks Bazel into `work` so that it will run once `work` is renamed to `final`.
+
+    table: BAZEL_FROM_DEBIAN of versions.bzl. Raises AptError.
+    """
+    require_apt()
+    if not KEYRING.is_file():
+        raise AptError(f"{KEYRING} is missing, so Debian's signatures cannot be checked: install debian-archive-keyring.")
+    with tempfile.TemporaryDirectory(prefix="ironcast-apt-") as scratch:
+        state = Path(scratch)
+        apt, packages = _resolve(state, wanted, table)
+        say(f"downloading Bazel {wanted}: {len(packages)} Debian packages")
+        debs = apt.download(packages, state / "debs")
+        say(f"unpacking into {final}")
+        unpack(debs, work, skip=table["skip"])
+    _mend(work, final)
+    version = next(p.version for p in packages if p.name == table["package"])
+    (work / "version").write_text(version + "\n")
+
+
+def _resolve(state: Path, wanted: str, table: dict[str, Any]) -> tuple[PrivateApt, list[Package]]:
+    """Finds the mirror and suite that have Bazel, and what it needs."""
+    mirrors = machine_mirrors(state / "machine")
+    if not mirrors:
+        raise AptError("This machine's apt has no sources: set BAZEL_REAL to a Bazel, or restore /etc/apt/sources.list.")
+    say("GitHub cannot be reached; asking this machine's Debian mirror for Bazel")
+    failure: AptError | None = None
+    for mirror in mirrors:
+        try:
+            apts: dict[str, PrivateApt] = {}
+            candidates: dict[str, str] = {}
+            for suite in table["suites"]:
+                apts[suite] = PrivateApt(state / suite, source=f"deb [signed-by={KEYRING}] {mirror} {suite} main")
+                apts[suite].update()
+                if version := apts[suite].candidate(table["package"]):
+                    candidates[suite] = version
+                if version and version.partition("+")[0] == wanted:
+                    break
+            suite, drift = choose_version(candidates, wanted)
+        except AptError as error:
+            failure = failure or error
+            continue
+        if drift:
+            say(drift)
+        jre = next((d for d in apts[suite].depends("default-jre-headless") if d.startswith("openjdk")), "default-jre-headless")
+        return apts[suite], apts[suite].closure([table["package"], jre, *table["also"]], leave_out=UNUSED)
+    assert failure is not None
+    raise failure
+
+
+def java_home(prefix: Path) -> Path:
+    """The Java runtime inside an unpacked prefix; raises AptError when there is none."""
+    for home in sorted((prefix / "usr/lib/jvm").glob("java-*-openjdk-*")):
+        if home.is_dir() and not home.is_symlink():
+            return home
+    raise AptError(f"{prefix} holds no Java runtime: delete that folder and try again.")
+
+
+def _mend(work: Path, final: Path) -> None:
+    relative_symlinks(work)
+    _mend_classpath(work, final)
+    # The prefix comes from a newer suite than the machine: its programs need its own C library
+    # and loader. The loader's path must be absolute, so it is that of the final place. patchelf
+    # itself is one of these programs, so it is started through the loader by hand.
+    patchelf = [str(work / LOADER), "--library-path", str(work / LIBRARIES), str(work / "usr/bin/patchelf")]
+    java = java_home(work)
+    programs = [
+        work / "usr/bin/bazel",
+        *(work / "usr/libexec/x86_64-linux-gnu/bazel").iterdir(),
+        *(java / "bin").iterdir(),
+        java / "lib/jspawnhelper",
+    ]
+    final_java = final / java.relative_to(work)
+    rpath = f"{final / LIBRARIES}:{final_java / 'lib'}:{final_java / 'lib/server'}"
+    patch_elf(patchelf, filter(is_elf, programs), rpath, interpreter=final / LOADER)
+    # Neither is used again, and both are large.
+    for leftover in ("usr/bin/patchelf", "usr/share/nodejs"):
+        path = work / leftover
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _mend_classpath(work: Path, final: Path) -> None:
+    """Jars are listed by absolute path, and one that the server loads is missing from the list."""
+    listing = work / SERVER / "bazel_classpath_debian_depends.txt"
+    jars = [str(final) + line if line.startswith("/") else line for line in listing.read_text().splitlines()]
+    perfmark = str(final / "usr/share/java/perfmark-api.jar")
+    listing.write_text("\n".join([*jars, *([perfmark] if perfmark not in jars else [])]) + "\n")

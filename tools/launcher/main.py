@@ -1,0 +1,97 @@
+"""tools/bazel: finds or fetches the right Bazel and becomes it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from third_party.debian.apt import AptError
+from tools.launcher import patterns, truststore
+from tools.launcher.cache import cache_dir
+from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose
+from tools.launcher.debian_bazel import java_home
+from tools.launcher.errors import LauncherError
+
+_COMMANDS = frozenset(
+    "analyze-profile aquery build canonicalize-flags clean config coverage cquery dump fetch help info license "
+    "mobile-install mod print_action query run shutdown sync test vendor version".split()
+)
+
+
+def startup_options(bazel: Bazel, cache: Path, env: Mapping[str, str]) -> list[str]:
+    """Start-up options that this Bazel needs here. Constant from call to call, or its server would restart."""
+    options: list[str] = []
+    if bazel.debian_prefix is not None:
+        prefix = bazel.debian_prefix
+        options += [
+            "--nosystem_rc",
+            f"--install_base={prefix / 'usr/share/bazel'}",
+            "--trust_install_base",
+            f"--server_javabase={java_home(prefix)}",
+        ]
+        if store := truststore.ensure(cache, env, prefix / "usr/share/ca-certificates"):
+            options += [
+                f"--host_jvm_args=-Djavax.net.ssl.trustStore={store}",
+                "--host_jvm_args=-Djavax.net.ssl.trustStoreType=JKS",
+                f"--host_jvm_args=-Djavax.net.ssl.trustStorePassword={truststore.PASSWORD}",
+            ]
+    if bazel.rulesets is not None:
+        options.append(f"--bazelrc={_overrides_rc(cache, bazel.rulesets)}")
+    return options
+
+
+def _overrides_rc(cache: Path, rulesets: Path) -> Path:
+    """An rc file that takes the rulesets from Debian's packages. `common`: for every command that knows the option."""
+    text = "".join(f"common --override_repository={name}={rulesets / where}\n" for name, where in DEBIAN_RULESETS.items())
+    rc = cache / "rulesets.bazelrc"
+    if not rc.is_file() or rc.read_text() != text:
+        partial = rc.with_suffix(".partial")
+        partial.write_text(text)
+        partial.replace(rc)
+    return rc
+
+
+def split_command(args: Sequence[str]) -> tuple[list[str], str, list[str]]:
+    """Bazel's start-up options, its command ("" when there is none) and the rest."""
+    for index, arg in enumerate(args):
+        if arg in _COMMANDS:
+            return list(args[:index]), arg, list(args[index + 1 :])
+    return list(args), "", []
+
+
+def environment(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment for Bazel: pip trusts the same private certificates as everything else."""
+    result = {**env, "BAZELISK_SKIP_WRAPPER": "1"}
+    if env.get("SSL_CERT_FILE") and not env.get("PIP_CERT"):
+        result["PIP_CERT"] = env["SSL_CERT_FILE"]
+    return result
+
+
+def run(root: Path, args: Sequence[str]) -> int:
+    """Replaces this process by Bazel; returns only when Bazel was not needed. Raises LauncherError."""
+    env = environment(os.environ)
+    cache = cache_dir()
+    bazel = choose(root, cache, env)
+    startup, command, rest = split_command(args)
+    # Debian's Bazel carries no label and fails when asked for one.
+    if bazel.debian_prefix is not None and (args == ["--version"] or command == "version"):
+        print(f"Build label: {bazel.version}" if command and "--gnu_format" not in rest else f"bazel {bazel.version}")
+        return 0
+    line = [str(bazel.program), *startup_options(bazel, cache, env), *startup]
+    if patterns.needs_expansion(command, rest):
+        rest = patterns.expand(command, rest, patterns.bazel_query(line))
+    os.execve(bazel.program, [*line, *([command] if command else []), *rest], env)
+
+
+def main(root: Path) -> int:
+    """Runs the launcher for the workspace at `root`; returns the exit status."""
+    try:
+        return run(root, sys.argv[1:])
+    except (AptError, LauncherError) as error:
+        print(f"tools/bazel: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("tools/bazel: interrupted; nothing half-done was kept.", file=sys.stderr)
+        return 130
