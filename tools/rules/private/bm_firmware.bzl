@@ -6,21 +6,19 @@ load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 load("//tools/rules/private:transitions.bzl", "isa_transition", "vlen_of_isa")
 
-_FIRMWARE_C = """// Generated. Ties the model of this image to the application.
+_FIRMWARE_C = """// Generated: the one model of this image.
 #include "runtime_bm/app/firmware.h"
 
-#include "{plan_h}"
+#include "plan.h"
 
 extern const bm_golden_t {name}_golden;
 
+static uint8_t arena[{upper}_ARENA_BYTES] BM_FIRMWARE_ARENA;
+
 const bm_plan_t *const bm_firmware_plan = &{name}_plan;
 const bm_golden_t *const bm_firmware_golden = &{name}_golden;
-const char bm_firmware_board[] = "{board}";
-const char bm_firmware_isa[] = "{isa}";
-
-__attribute__((section(".bm.arena"), aligned(64)))
-static uint8_t arena[{upper}_ARENA_BYTES];
 const bm_span_t bm_firmware_arena = {{arena, sizeof(arena)}};
+const bm_span_t bm_firmware_code = {{0, 0}};
 """
 
 def _preprocess_linker_script(ctx, toolchain, features, board):
@@ -59,11 +57,8 @@ def _link(ctx, board, model):
     )
     source = ctx.actions.declare_file(ctx.label.name + "_firmware.c")
     ctx.actions.write(source, _FIRMWARE_C.format(
-        plan_h = "plan.h",
         name = model.c_name,
         upper = model.c_name.upper(),
-        board = board.name,
-        isa = model.isa,
     ))
     libraries = [model.cc_info, board.hal] + [dep[CcInfo] for dep in [
         ctx.attr._main,

@@ -1,0 +1,54 @@
+"""House rules that are plain text: what freestanding code may not name, how long a file may be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+MAX_LINES = 450
+
+# Folder -> pattern -> why. The target has no libc and no heap; a host board is the one exception.
+_BANNED: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
+    (
+        re.compile(r"^(runtime_bm/(?!testing/|examples/).*|boards/(?!host_).*)\.[ch]$"),
+        re.compile(r"\b(malloc|calloc|realloc|free|printf|sprintf|strcpy|alloca)\s*\("),
+        "firmware has no heap and no libc",
+    ),
+    (
+        re.compile(r"^(runtime_bm/(?!testing/|examples/).*|boards/(?!host_).*)\.[ch]$"),
+        re.compile(r"#\s*include\s*<(?!std(int|def|bool|align|arg|noreturn)\.h|limits\.h|float\.h)"),
+        "only the freestanding headers exist on the target",
+    ),
+    (
+        re.compile(r"^runtime_bm/(?!abi/|exec/|testing/).*\.[ch]$"),
+        re.compile(r"runtime_bm/abi/"),
+        "only runtime_bm/abi and runtime_bm/exec know IREE's executable ABI",
+    ),
+    (
+        re.compile(r"^compiler/bmc/(?!iree_tool\.py).*\.py$"),
+        re.compile(r"\bsubprocess\b"),
+        "only compiler/bmc/iree_tool.py starts programs",
+    ),
+    (
+        re.compile(r"^compiler/bmc/(?!cli\.py).*\.py$"),
+        re.compile(r"\bprint\("),
+        "only compiler/bmc/cli.py prints",
+    ),
+)
+
+
+def check(files: Mapping[str, str]) -> list[str]:
+    """Returns one line for every broken rule in `files` (path -> text)."""
+    problems = []
+    for path, text in sorted(files.items()):
+        lines = text.splitlines()
+        generated = path.endswith((".md", ".json", ".txt"))
+        if len(lines) > MAX_LINES and not generated:
+            problems.append(f"{path}: {len(lines)} lines; at most {MAX_LINES}: is it one thing?")
+        for where, what, why in _BANNED:
+            if not where.search(path):
+                continue
+            for number, line in enumerate(lines, 1):
+                if what.search(line):
+                    problems.append(f"{path}:{number}: {why}: {line.strip()}")
+    return problems

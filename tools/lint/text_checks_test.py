@@ -1,0 +1,37 @@
+"""Every rule fires on a text that breaks it, and stays quiet on one that does not."""
+
+from __future__ import annotations
+
+import unittest
+
+from tools.lint import text_checks
+
+
+class TextChecksTest(unittest.TestCase):
+    def test_each_rule_fires(self) -> None:
+        broken = {
+            "runtime_bm/plan/x.c": "p = malloc(3);",
+            "boards/spike_rv64/x.c": "#include <stdio.h>",
+            "runtime_bm/plan/y.c": '#include "runtime_bm/abi/executable_library.h"',
+            "compiler/bmc/stages/x.py": "import subprocess",
+            "compiler/bmc/stages/y.py": "print(1)",
+            "tools/long.py": "x\n" * 1000,
+        }
+        for path, text in broken.items():
+            self.assertEqual(len(text_checks.check({path: text})), 1, path)
+
+    def test_exceptions_stay_quiet(self) -> None:
+        fine = {
+            "runtime_bm/testing/x.c": "p = malloc(3);",
+            "boards/host_x86_64/x.c": "#include <stdio.h>",
+            "runtime_bm/exec/y.c": '#include "runtime_bm/abi/executable_library.h"',
+            "compiler/bmc/iree_tool.py": "import subprocess",
+            "compiler/bmc/cli.py": "print(1)",
+            "runtime_bm/base/x.h": "#include <stdint.h>\n#include <limits.h>",
+            "README.md": "x\n" * 1000,
+        }
+        self.assertEqual(text_checks.check(fine), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,91 @@
+"""What users are told when a BUILD file is wrong: the messages are an interface."""
+
+load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+load("//tools/rules:defs.bzl", "bm_exec_env", "bm_firmware", "bm_run")
+
+def _fails_with_impl(ctx):
+    env = analysistest.begin(ctx)
+    asserts.expect_failure(env, ctx.attr.message)
+    return analysistest.end(env)
+
+_fails_with_test = analysistest.make(
+    _fails_with_impl,
+    attrs = {"message": attr.string(mandatory = True)},
+    expect_failure = True,
+)
+
+def _expect(name, message):
+    _fails_with_test(
+        name = name + "_message_test",
+        message = message,
+        target_under_test = name,
+    )
+
+def error_tests(*, name, model):
+    """Analysis tests of user-facing errors.
+
+    Args:
+      name: name of the suite.
+      model: a bm_model to build firmware from.
+    """
+    bm_exec_env(
+        name = "env_without_board",
+        vlen = 128,
+        tags = ["manual"],
+    )
+    _expect("env_without_board", "set `board`, or a `base` that has one")
+
+    bm_firmware(
+        name = "wrong_env_board",
+        board = "//boards/qemu_virt_rv64",
+        isa = "rv64gcv_zvl128b",
+        model = model,
+        run_env = "//boards/spike_rv64:vlen128",
+        tags = ["manual"],
+    )
+    _expect("wrong_env_board", "built for board qemu_virt_rv64, the environment runs board spike_rv64")
+
+    bm_firmware(
+        name = "vlen_too_small",
+        board = "//boards/qemu_virt_rv64",
+        isa = "rv64gcv_zvl256b",
+        model = model,
+        run_env = "//boards/qemu_virt_rv64:vlen128",
+        tags = ["manual"],
+    )
+    _expect("vlen_too_small", "the kernels need VLEN 256, the environment has 128")
+
+    bm_firmware(
+        name = "good_firmware",
+        board = "//boards/qemu_virt_rv64",
+        isa = "rv64gcv_zvl256b",
+        model = model,
+        run_env = "//boards/qemu_virt_rv64:vlen256",
+        tags = ["manual"],
+    )
+    bm_run(
+        name = "run_vlen_too_small",
+        exec_env = "//boards/qemu_virt_rv64:vlen128",
+        firmware = "good_firmware",
+        tags = ["manual"],
+    )
+    _expect("run_vlen_too_small", "the kernels need VLEN 256, the environment has 128")
+
+    bm_firmware(
+        name = "unknown_isa",
+        board = "//boards/qemu_virt_rv64",
+        isa = "rv64gcv_zvl333b",
+        model = model,
+        run_env = "//boards/qemu_virt_rv64:vlen256",
+        tags = ["manual"],
+    )
+
+    native.test_suite(
+        name = name,
+        tests = [
+            "env_without_board_message_test",
+            "run_vlen_too_small_message_test",
+            "vlen_too_small_message_test",
+            "wrong_env_board_message_test",
+        ],
+    )

@@ -1,0 +1,78 @@
+"""Reads lld's link map: what every part of an image takes."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable
+
+# VMA LMA Size Align, then the name at a column that tells output section, input section or symbol.
+_LINE = re.compile(r"^ *([0-9a-f]+) +([0-9a-f]+) +([0-9a-f]+) +(\d+) (.*)$")
+_INPUT = re.compile(r"^ {8}(\S.*):\((.+)\)$")
+
+# Where an input section comes from -> the part of the image it counts as; the first match wins.
+_PARTS = (
+    (re.compile(r"\(\.bm\.kernels"), "kernels"),
+    (re.compile(r"\(\.bm\.weights"), "weights"),
+    (re.compile(r"/golden(\.|_)|\(\.bm\.golden"), "golden"),
+    (re.compile(r"/plan\."), "plan"),
+    (re.compile(r"runtime_bm/(app|crt)/"), "application"),
+    (re.compile(r"runtime_bm/"), "runtime"),
+    (re.compile(r"boards/"), "board"),
+    (re.compile(r"models/"), "application"),
+)
+
+# Sections that take memory when the image runs but no room in it.
+_NOBITS = re.compile(r"^\.(bss|sbss|tbss|stack|bm_arena|bm_code)|^\.bm\.arena|noload|guard")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Piece:
+    """An input section: `part` names what it counts as, `bytes` what it takes."""
+
+    section: str
+    part: str
+    address: int
+    bytes: int
+    in_image: bool
+
+
+def part_of(origin: str) -> str:
+    """Names the part of the image that `path/file.o:(section)` belongs to."""
+    for pattern, part in _PARTS:
+        if pattern.search(origin):
+            return part
+    return "other"
+
+
+def parse(lines: Iterable[str]) -> list[Piece]:
+    """Returns the pieces of every output section that has an address."""
+    pieces: list[Piece] = []
+    section, address, left = "", 0, 0
+    for line in lines:
+        match = _LINE.match(line)
+        if not match:
+            continue
+        vma, size, name = int(match[1], 16), int(match[3], 16), match[5]
+        if not name.startswith(" "):
+            _close(pieces, section, address, left)
+            section, address, left = name, vma, size
+            continue
+        origin = _INPUT.match(name)
+        if origin and address and size:
+            left -= size
+            pieces.append(
+                Piece(section, part_of(f"{origin[1]}({origin[2]}"), vma, size, _in_image(section))
+            )
+    _close(pieces, section, address, left)
+    return pieces
+
+
+def _in_image(section: str) -> bool:
+    return not _NOBITS.search(section)
+
+
+def _close(pieces: list[Piece], section: str, address: int, left: int) -> None:
+    # What no input section accounts for: alignment, the stack, room the script sets aside.
+    if address and left > 0:
+        pieces.append(Piece(section, "padding", address, left, _in_image(section)))
