@@ -5,24 +5,30 @@ load("@rules_python//python:pip.bzl", "package_annotation", "pip_parse")
 load("@rules_python//python/pip_install:repositories.bzl", "pip_install_dependencies")
 load("//third_party:versions.bzl", "PYTHON_PACKAGES")
 
-# A package is handed on as the one source directory `site-packages` and not file by file: torch alone
-# has twelve thousand files, and every action that imports it would have each as an input.
+# A package is handed on as one link to its `site-packages`, see site_packages.bzl.
 # `:files` is the package without what its metadata says it needs.
-_FILES = """
-exports_files({exported})
+_ADDITIONS = """
+load("@ironcast//third_party/python:site_packages.bzl", "site_packages")
+
+exports_files({programs})
+
+site_packages(
+    name = "site_packages",
+    build_file = "BUILD.bazel",
+)
 
 py_library(
     name = "files",
-    data = ["site-packages"],
+    data = [":site_packages"],
     imports = ["site-packages"],
 )
 """
 
-def _as_directory(package):
+def _as_link(package):
     programs = ["site-packages/" + program for program in package.get("programs", [])]
     return package_annotation(
-        additive_build_content = _FILES.format(exported = ["site-packages"] + programs),
-        data = ["site-packages"],
+        additive_build_content = _ADDITIONS.format(programs = programs),
+        data = [":site_packages"],
         data_exclude_glob = ["site-packages/**"],
         srcs_exclude_glob = ["site-packages/**"],
     )
@@ -32,11 +38,11 @@ def ironcast_python():
     pip_install_dependencies()
     pip_parse(
         name = "pypi",
-        annotations = {name: _as_directory(package) for name, package in PYTHON_PACKAGES.items()},
+        annotations = {name: _as_link(package) for name, package in PYTHON_PACKAGES.items()},
         extra_pip_args = PIP_ARGS,
 
         # pip sees the machine's own configuration: indexes, folders, certificates.
         isolated = False,
-        python_interpreter_target = "@local_python//:python3",
+        python_interpreter_target = "@local_python//:unpacker",
         requirements_lock = "//third_party/python:requirements_lock.txt",
     )

@@ -1,14 +1,22 @@
 """Tools from Debian packages, unpacked and not installed, or the user's own in their place.
 
-The repository holds one folder `root`, laid out as the packages are. It is exported as a source
-*directory*: an action that needs it has one input and not ten thousand. Programs find their
-libraries relative to themselves.
+The repository holds one folder `root`, laid out as the packages are; @NAME//:root is all of it.
+Programs find their libraries relative to themselves.
 """
 
 _BUILD = """\
 package(default_visibility = ["//visibility:public"])
 
-exports_files(["root"] + {files})
+exports_files({programs})
+
+# Of the programs only those that are run: an action pays for each input.
+filegroup(
+    name = "root",
+    srcs = {programs} + glob(
+        ["root/**"],
+        exclude = ["root/usr/bin/**", "root/usr/lib/llvm-*/bin/**"],
+    ),
+)
 """
 
 # Stands where Debian's program would: whoever runs it need not know whose it is.
@@ -43,7 +51,7 @@ def _users_own(rctx):
 def _debian_tools_repo_impl(rctx):
     variable = rctx.attr.environment_variable
     users_own = variable and rctx.getenv(variable)
-    rctx.file("BUILD.bazel", _BUILD.format(files = repr(["root/" + p for p in rctx.attr.programs])))
+    rctx.file("BUILD.bazel", _BUILD.format(programs = repr(["root/" + p for p in rctx.attr.programs])))
     if users_own:
         _users_own(rctx)
         return

@@ -6,16 +6,15 @@ def _prefix_tool_impl(ctx):
     return [DefaultInfo(
         executable = link,
         files = depset([link]),
-        # `root` and not `program` as well: a sandbox cannot hold a folder and a file inside it.
-        runfiles = ctx.runfiles(files = [ctx.file.root]),
+        runfiles = ctx.runfiles(files = [ctx.file.program] + ctx.files.data),
     )]
 
 prefix_tool = rule(
     implementation = _prefix_tool_impl,
-    doc = "Runs `program`, which finds its libraries in `root` relative to its real place.",
+    doc = "Runs `program`, which finds its libraries relative to its real place.",
     attrs = {
-        "program": attr.label(allow_single_file = True, mandatory = True, doc = "The file below `root`."),
-        "root": attr.label(allow_single_file = True, mandatory = True, doc = "The unpacked tree, a source directory."),
+        "data": attr.label_list(allow_files = True, doc = "The rest of the unpacked tree, libraries foremost."),
+        "program": attr.label(allow_single_file = True, mandatory = True, doc = "A file of the unpacked tree."),
     },
     executable = True,
 )

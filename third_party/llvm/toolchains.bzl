@@ -12,7 +12,7 @@ def _toolchain(name, files, exec_compatible_with, target_compatible_with, **conf
 
     Args:
       name: of the registration; its parts are name.cc, name.config, name.files.
-      files: source directories that every action gets, one input each.
+      files: what every action gets.
       exec_compatible_with: constraint values.
       target_compatible_with: constraint values.
       **config: attributes of cc_toolchain_config.
