@@ -22,8 +22,8 @@ _PARTS = (
     (re.compile(r"models/"), "application"),
 )
 
-# Sections that take memory when the image runs but no room in it.
-_NOBITS = re.compile(r"^\.(bss|sbss|tbss|stack|bm_arena|bm_code)|^\.bm\.arena|noload|guard")
+# Output sections that take memory when the image runs but no room in it (runtime_bm/crt/link).
+_NOBITS = frozenset({".bm.arena", ".bss", ".bm.stack", ".tbss"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def parse(lines: Iterable[str]) -> list[Piece]:
 
 
 def _in_image(section: str) -> bool:
-    return not _NOBITS.search(section)
+    return section not in _NOBITS
 
 
 def _close(pieces: list[Piece], section: str, address: int, left: int) -> None:

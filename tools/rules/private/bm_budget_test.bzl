@@ -5,7 +5,7 @@ load("//tools/rules/private:launcher.bzl", "write_launcher")
 def _bm_budget_test_impl(ctx):
     files = [ctx.file.budget, ctx.file.report]
     args = ["check", "--budget", ctx.file.budget, "--report", ctx.file.report]
-    return write_launcher(ctx, ctx.attr._show, args, files)
+    return write_launcher(ctx, ctx.attr._size, args, files)
 
 bm_budget_test = rule(
     implementation = _bm_budget_test_impl,
@@ -13,7 +13,7 @@ bm_budget_test = rule(
     attrs = {
         "budget": attr.label(doc = "budget.json", allow_single_file = [".json"], mandatory = True),
         "report": attr.label(doc = "A bm_report.", allow_single_file = [".json"], mandatory = True),
-        "_show": attr.label(default = "//tools/size:show", executable = True, cfg = "target"),
+        "_size": attr.label(default = "//tools/size", executable = True, cfg = "target"),
     },
     test = True,
 )

@@ -79,7 +79,9 @@ def _link(ctx, board, model):
     map_file = ctx.actions.declare_file(ctx.label.name + ".map")
     flags = ["-Wl,-Map=" + map_file.path]
     scripts = []
+    room = []
     if board.memory:
+        room = [_check_room(ctx, board, model)]
         scripts = [_preprocess_linker_script(ctx, toolchain, features, board)]
         flags.append("-Wl,-T," + scripts[0].path)
     linked = cc_common.link(
@@ -90,7 +92,7 @@ def _link(ctx, board, model):
         compilation_outputs = outputs,
         linking_contexts = [library.linking_context for library in libraries],
         user_link_flags = flags,
-        additional_inputs = scripts,
+        additional_inputs = scripts + room,
         additional_outputs = [map_file],
     )
     return linked.executable, map_file
@@ -116,18 +118,36 @@ def _derive(ctx, elf):
     )
     return binary, disassembly
 
-def _report(ctx, elf, board, model):
+def _check_room(ctx, board, model):
+    """Returns a stamp that exists only if the model can fit: a sentence before the linker's."""
+    stamp = ctx.actions.declare_file(ctx.label.name + ".room")
+    args = ctx.actions.args()
+    args.add("room")
+    args.add("--board", board.description)
+    args.add("--model-report", model.report)
+    args.add("--out", stamp)
+    ctx.actions.run(
+        mnemonic = "BmRoom",
+        executable = ctx.executable._size,
+        arguments = [args],
+        inputs = [board.description, model.report],
+        outputs = [stamp],
+    )
+    return stamp
+
+def _report(ctx, map_file, board, model):
     report = ctx.actions.declare_file(ctx.label.name + ".report.json")
     args = ctx.actions.args()
-    args.add("--elf", elf)
+    args.add("report")
+    args.add("--map", map_file)
     args.add("--board", board.description)
     args.add("--model-report", model.report)
     args.add("--out", report)
     ctx.actions.run(
         mnemonic = "BmReport",
-        executable = ctx.executable._report,
+        executable = ctx.executable._size,
         arguments = [args],
-        inputs = [elf, board.description, model.report],
+        inputs = [map_file, board.description, model.report],
         outputs = [report],
     )
     return report
@@ -138,7 +158,7 @@ def _bm_firmware_impl(ctx):
     env = ctx.attr.run_env[BmExecEnvInfo]
     elf, map_file = _link(ctx, board, model)
     binary, disassembly = _derive(ctx, elf)
-    report = _report(ctx, elf, board, model)
+    report = _report(ctx, map_file, board, model)
     firmware = BmFirmwareInfo(
         elf = elf,
         board = board,
@@ -190,8 +210,8 @@ bm_firmware = rule(
         "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
         "_profile_off": attr.label(default = "//runtime_bm/app:profile_off"),
         "_profile_on": attr.label(default = "//runtime_bm/app:profile_on"),
-        "_report": attr.label(default = "//tools/size:report", executable = True, cfg = "exec"),
         "_runner": attr.label(default = "//tools/emulate:runner", executable = True, cfg = "exec"),
+        "_size": attr.label(default = "//tools/size", executable = True, cfg = "exec"),
         "_sections": attr.label(
             default = "//runtime_bm/crt:link/sections.ld.S",
             allow_single_file = True,

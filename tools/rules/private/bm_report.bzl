@@ -14,12 +14,12 @@ def _bm_report_impl(ctx):
     args.add("--out", full)
     ctx.actions.run(
         mnemonic = "BmFullReport",
-        executable = ctx.executable._show_exec,
+        executable = ctx.executable._size_exec,
         arguments = [args],
         inputs = [report, record],
         outputs = [full],
     )
-    default = write_launcher(ctx, ctx.attr._show, ["show", "--report", full], [full])[0]
+    default = write_launcher(ctx, ctx.attr._size, ["show", "--report", full], [full])[0]
     return [DefaultInfo(
         executable = default.files_to_run.executable,
         files = depset([full]),
@@ -40,8 +40,8 @@ bm_report = rule(
             mandatory = True,
             providers = [BmRunInfo],
         ),
-        "_show": attr.label(default = "//tools/size:show", executable = True, cfg = "target"),
-        "_show_exec": attr.label(default = "//tools/size:show", executable = True, cfg = "exec"),
+        "_size": attr.label(default = "//tools/size", executable = True, cfg = "target"),
+        "_size_exec": attr.label(default = "//tools/size", executable = True, cfg = "exec"),
     },
     executable = True,
 )

@@ -1,0 +1,92 @@
+"""Sizes and costs of an image: `room`, `report`, `merge`, `show`, `check`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tools.emulate import result
+from tools.size import budget, image_report, table
+
+
+def load(path: Path) -> dict[str, Any]:
+    data = json.loads(path.read_text())
+    assert isinstance(data, dict)
+    return data
+
+
+def save(path: Path, data: dict[str, Any]) -> None:
+    path.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+
+
+def run_summary(outcome: result.Outcome) -> dict[str, Any]:
+    """Returns what a profile run measured; raises SizeError when the run did not pass."""
+    verdict = result.judge(outcome)
+    if not verdict.ok:
+        raise image_report.SizeError(f"the profile run failed: {verdict.sentence}")
+    stats = outcome.records("STATS")[0].fields
+    return {
+        "boot": outcome.records("BOOT")[0].fields,
+        "dispatch_instructions": [
+            int(r.fields["instret"]) for r in outcome.records("DISPATCH")
+        ],
+        "instructions": int(stats["instret"]),
+        "stack_bytes": int(stats["stack"]),
+        "walker_instructions_per_dispatch": int(stats["walker"]),
+    }
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="size", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    room = commands.add_parser("room", help="fail when the model cannot fit on the board")
+    report = commands.add_parser("report", help="write the report of a linked image")
+    merge = commands.add_parser("merge", help="add a profile run to a report")
+    show = commands.add_parser("show", help="print a report for people")
+    check = commands.add_parser("check", help="hold a report to a budget")
+    for command in (room, report):
+        command.add_argument("--board", type=Path, required=True)
+        command.add_argument("--model-report", type=Path, required=True)
+    report.add_argument("--map", type=Path, required=True)
+    merge.add_argument("--run", type=Path, required=True)
+    check.add_argument("--budget", type=Path, required=True)
+    for command in (merge, show, check):
+        command.add_argument("--report", type=Path, required=True)
+    for command in (room, report, merge):
+        command.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args(args)
+    try:
+        return _run(options)
+    except (image_report.SizeError, budget.BudgetError) as error:
+        print(f"size: {error}", file=sys.stderr)
+        return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.command == "room":
+        image_report.check_room(load(options.board), load(options.model_report))
+        options.out.write_text("")
+    elif options.command == "report":
+        lines = options.map.read_text().splitlines()
+        save(
+            options.out,
+            image_report.build(lines, load(options.board), load(options.model_report)),
+        )
+    elif options.command == "merge":
+        run = load(options.run)
+        outcome = result.Outcome(tuple(run["lines"]), run["exit_status"])
+        save(options.out, {**load(options.report), "run": run_summary(outcome)})
+    elif options.command == "show":
+        print(table.render(load(options.report)))
+    else:
+        problems = budget.check(load(options.budget), load(options.report))
+        print(*(problems or ["within budget"]), sep="\n")
+        return 1 if problems else 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
