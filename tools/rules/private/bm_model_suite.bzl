@@ -29,8 +29,9 @@ def bm_model_suite(
         **kwargs):
     """Firmware for QEMU and Spike, and the tests that hold it to its word.
 
-    Makes `<name>` (QEMU virt), `<name>.spike`, `<name>.report`, and tests: a run in every
-    environment, agreement of all those runs bit for bit, the negative control, the budget.
+    Makes `<name>` (QEMU virt), `<name>.spike`, `<name>.host` (the same model as an x86-64 program),
+    `<name>.report`, and tests: a run in every environment, agreement of all runs of the RISC-V
+    kernels bit for bit, the negative control, the budget.
 
     Args:
       name: name of the QEMU firmware.
@@ -72,6 +73,23 @@ def bm_model_suite(
         agree = True,
         runs = runs,
         tags = tags + ["qemu", "spike"],
+        **kwargs
+    )
+    bm_firmware(
+        name = name + ".host",
+        board = "//boards/host_x86_64",
+        hooks = hooks,
+        isa = "x86_64",
+        model = model,
+        run_env = "//boards/host_x86_64:native",
+        tags = tags,
+        **kwargs
+    )
+    bm_firmware_test(
+        name = name,
+        exec_envs = {"//boards/host_x86_64:native": ["host"]},
+        firmware = name + ".host",
+        tags = tags,
         **kwargs
     )
     bm_firmware(
