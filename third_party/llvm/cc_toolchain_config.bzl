@@ -48,10 +48,10 @@ _REPRODUCIBLE = [
 ]
 _WARNINGS = ["-Wall", "-Wextra", "-fcolor-diagnostics"]
 
-def _flags(name, actions, flags, enabled = True, with_features = []):
+def _flags(name, actions, flags, with_features = []):
     return feature(
         name = name,
-        enabled = enabled,
+        enabled = True,
         flag_sets = [flag_set(
             actions = actions,
             flag_groups = [flag_group(flags = flags)],
@@ -91,15 +91,19 @@ def _impl(ctx):
         _flags("target_compile_flags", _COMPILE, ctx.attr.compile_flags),
         _flags("c_standard", [ACTION_NAMES.c_compile], ["-std=c11"]),
         _flags("cxx_standard", _CXX, ["-std=c++17"] + ctx.attr.cxx_flags),
-        _flags("optimize", _COMPILE, ctx.attr.opt_flags, with_features = [with_feature_set(features = ["opt"])]),
-        _flags("debug", _COMPILE, ["-g", "-O0"], with_features = [with_feature_set(features = ["dbg"])]),
+        _flags("opt_flags", _COMPILE, ctx.attr.opt_flags, with_features = [with_feature_set(features = ["opt"])]),
+        _flags("fastbuild_flags", _COMPILE, ctx.attr.fastbuild_flags, with_features = [with_feature_set(features = ["fastbuild"])]),
+        _flags("dbg_flags", _COMPILE, ["-g", "-Og"], with_features = [with_feature_set(features = ["dbg"])]),
         _flags("sections", _COMPILE, ["-ffunction-sections", "-fdata-sections"]),
         _flags("target_link_flags", _LINK, ctx.attr.link_flags),
-        _sanitizer("asan", ["-fsanitize=address", "-fno-omit-frame-pointer"], ["-fsanitize=address"]),
-        _sanitizer("ubsan", ["-fsanitize=undefined", "-fno-sanitize-recover=all"], ["-fsanitize=undefined"]),
-        # Instrumented everywhere; libFuzzer's main comes in only where a target links it (linkopt -fsanitize=fuzzer).
-        _sanitizer("fuzzer", ["-fsanitize=fuzzer-no-link"], ["-fsanitize=fuzzer-no-link"]),
     ]
+    if ctx.attr.sanitizers:
+        features += [
+            _sanitizer("asan", ["-fsanitize=address", "-fno-omit-frame-pointer"], ["-fsanitize=address"]),
+            _sanitizer("ubsan", ["-fsanitize=undefined", "-fno-sanitize-recover=all"], ["-fsanitize=undefined"]),
+            # Instrumented everywhere; libFuzzer's main comes in only where a target links it (linkopt -fsanitize=fuzzer).
+            _sanitizer("fuzzer", ["-fsanitize=fuzzer-no-link"], ["-fsanitize=fuzzer-no-link"]),
+        ]
     return cc_common.create_cc_toolchain_config_info(
         ctx = ctx,
         abi_libc_version = "unknown",
@@ -124,10 +128,12 @@ cc_toolchain_config = rule(
         "compile_flags": attr.string_list(doc = "For C, C++ and assembly."),
         "cpu": attr.string(mandatory = True),
         "cxx_flags": attr.string_list(),
+        "fastbuild_flags": attr.string_list(),
         "include_directories": attr.string_list(doc = "Where the compiler's own headers lie."),
         "link_flags": attr.string_list(),
         "objcopy": attr.label(allow_single_file = True, mandatory = True),
-        "opt_flags": attr.string_list(default = ["-O2", "-DNDEBUG"]),
+        "opt_flags": attr.string_list(),
+        "sanitizers": attr.bool(doc = "Whether the features asan, ubsan and fuzzer exist; elsewhere asking for them has no effect."),
         "strip": attr.label(allow_single_file = True, mandatory = True),
         "supports_pic": attr.bool(),
         "target_flags": attr.string_list(doc = "For compiling and linking."),

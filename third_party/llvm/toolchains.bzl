@@ -65,6 +65,8 @@ def host_toolchain(*, name):
             "%workspace%/" + _SYSROOT + "/usr",
         ],
         link_flags = ["-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,-z,relro,-z,now", "-pie"],
+        opt_flags = ["-O2"],
+        sanitizers = True,
         supports_pic = True,
         target_compatible_with = ["@platforms//cpu:x86_64", "@platforms//os:linux"],
         # A user's own clang knows its own system's headers.
@@ -95,9 +97,12 @@ def riscv64_toolchain(*, name):
         cpu = "riscv64",
         cxx_flags = ["-fno-rtti", "-fno-threadsafe-statics"],
         exec_compatible_with = ["@platforms//cpu:x86_64", "@platforms//os:linux"],
+        # Unoptimized firmware is of no use to anybody, and most people never say `-c opt`.
+        fastbuild_flags = ["-Os"],
         files = ["@debian_llvm//:root"],
         include_directories = USERS_INCLUDE_DIRECTORIES if USERS_OWN else [_CLANG_HEADERS],
         link_flags = ["-nostdlib", "-static", "-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,--gc-sections"],
+        opt_flags = ["-Os"],
         target_compatible_with = ["@platforms//cpu:riscv64", "@platforms//os:none"],
         target_flags = [
             "--target=riscv64-unknown-elf",

@@ -1,5 +1,13 @@
 #include <stddef.h>
 #include <stdint.h>
+
 int answer(int x);
-volatile uint32_t g_result;
-void _start(void) { g_result = (uint32_t)answer((int)sizeof(size_t)); }
+uint64_t vector_bytes(void);
+
+volatile uint64_t g_results[64];
+
+void _start(void) {
+  /* A compiler that may use vectors turns this loop into vector code. */
+  for (size_t i = 0; i < 64; ++i) g_results[i] = i * (uint64_t)answer(7);
+  g_results[0] = vector_bytes();
+}
