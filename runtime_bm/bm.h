@@ -25,22 +25,19 @@
 #include "runtime_bm/base/span.h"
 #include "runtime_bm/base/status.h"
 #include "runtime_bm/plan/plan.h"
+#include "runtime_bm/plan/plan_run.h"
 
 BM_EXTERN_C_BEGIN
 
 // Alignment of an arena, for static arrays.
 #define BM_ALIGNED __attribute__((aligned(64)))
 
-// Called after every command of a run. `index` counts the plan's commands.
+// Called after every command of a run; `index` counts the plan's commands.
 typedef void (*bm_observer_t)(void *context, uint32_t index);
 
-// Caller-allocated; the fields belong to the runtime.
+// Caller-allocated; the field belongs to the runtime.
 typedef struct bm_model_t {
-  const bm_plan_t *plan;
-  uint8_t *arena;
-  const void *const *functions;  // the kernels, in ordinal order
-  bm_observer_t observer;
-  void *observer_context;
+  bm_plan_runner_t runner;
 } bm_model_t;
 
 // A view of an input or output inside the arena. Dense and row-major.

@@ -17,6 +17,8 @@ BM_EXTERN_C_BEGIN
 
 extern const bm_plan_t *const bm_firmware_plan;
 extern const bm_golden_t *const bm_firmware_golden;
+extern const char bm_firmware_board[];  // "qemu_virt_rv64"
+extern const char bm_firmware_isa[];    // of the image: "rv64gcv_zvl256b"
 // The model's memory, see bm_model_init. `code` is {NULL, 0} when the kernels
 // are prelinked.
 extern const bm_span_t bm_firmware_arena;

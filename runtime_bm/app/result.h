@@ -18,7 +18,8 @@
 //   BM1 PASS cases=<n>
 //   BM1 FAIL cases=<n> bad=<n>
 //
-// BOOT      first record; the processor as its own registers describe it.
+// BOOT      first record. isa is the image's; vlen is this hart's, read from
+//           its own register.
 // CASE      one golden case. max_abs: largest |got - want| over all outputs;
 //           cosine: smallest over the rows of outputs that ask for it; hash:
 //           FNV-1a 64 of all output bytes in order.

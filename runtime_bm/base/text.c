@@ -35,8 +35,9 @@ void bm_text_i64(bm_text_t *text, int64_t value) {
 }
 
 void bm_text_hex(bm_text_t *text, uint64_t value, uint32_t digits) {
-  for (uint32_t i = digits; i > 0; --i) {
-    append(text, "0123456789abcdef"[(value >> ((i - 1) * 4)) & 0xF]);
+  while (digits < 16 && (value >> (digits * 4)) != 0) ++digits;
+  for (; digits > 0; --digits) {
+    append(text, "0123456789abcdef"[(value >> ((digits - 1) * 4)) & 0xF]);
   }
 }
 

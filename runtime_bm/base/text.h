@@ -22,7 +22,7 @@ void bm_text_string(bm_text_t *text, const char *string);
 void bm_text_u64(bm_text_t *text, uint64_t value);
 void bm_text_i64(bm_text_t *text, int64_t value);
 
-// Appends exactly `digits` lower-case hexadecimal digits.
+// Appends a hexadecimal number with at least `digits` lower-case digits.
 void bm_text_hex(bm_text_t *text, uint64_t value, uint32_t digits);
 
 // Appends `value` with 7 significant digits as d.dddddde[-]dd ("0", "nan",

@@ -13,13 +13,13 @@ BM_EXTERN_C_BEGIN
 
 // The processor this code is running on, read from its own registers.
 typedef struct bm_hal_cpu_t {
-  const char *board;   // "qemu_virt_rv64"
   const char *isa;     // for people: "rv64imafdcv"
   uint32_t isa_bits;   // BM_ISA_* of runtime_bm/plan/plan.h
   uint32_t vlen_bits;  // length of a vector register, 0: no vectors
 } bm_hal_cpu_t;
 
-// Called once, before any other function here.
+// Called once by a firmware's main, before any other function here. A program
+// that only uses bm.h need not call it.
 void bm_hal_init(void);
 
 // Describes the processor. Executes no instruction it might lack.

@@ -1,0 +1,15 @@
+// The 16550 UART, transmit only.
+#ifndef BOARDS_COMMON_NS16550_H_
+#define BOARDS_COMMON_NS16550_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Sets 8 data bits, no parity, one stop bit and turns interrupts off. The baud
+// rate is left as it is.
+void bm_ns16550_init(uintptr_t base);
+
+// Writes `size` bytes, waiting for room before each.
+void bm_ns16550_write(uintptr_t base, const char *bytes, size_t size);
+
+#endif  // BOARDS_COMMON_NS16550_H_

@@ -1,0 +1,37 @@
+// The part of the HAL that is the same on every RV64 board.
+#include "boards/common/csr.h"
+#include "runtime_bm/crt/stack.h"
+#include "runtime_bm/hal/hal.h"
+#include "runtime_bm/plan/plan.h"
+
+// misa has a bit per extension letter; this is their order in an ISA string.
+static const char kLetters[] = "imafdqcbvh";
+
+bm_hal_cpu_t bm_hal_cpu(void) {
+  static char name[4 + sizeof(kLetters)];
+  const uint64_t misa = bm_csr_misa();
+  char *end = name;
+  for (const char *c = "rv64"; *c != '\0'; ++c) *end++ = *c;
+  for (const char *c = kLetters; *c != '\0'; ++c) {
+    if ((misa >> (*c - 'a')) & 1) *end++ = *c;
+  }
+  *end = '\0';
+  bm_hal_cpu_t cpu = {.isa = name, .isa_bits = BM_ISA_RV64, .vlen_bits = 0};
+  if ((misa >> ('v' - 'a')) & 1) {
+    cpu.isa_bits |= BM_ISA_V;
+    cpu.vlen_bits = (uint32_t)bm_csr_vlenb() * 8;
+  }
+  return cpu;
+}
+
+uint64_t bm_hal_cycles(void) { return bm_csr_mcycle(); }
+
+uint64_t bm_hal_instret(void) { return bm_csr_minstret(); }
+
+void bm_hal_code_written(void *memory, size_t size) {
+  (void)memory;
+  (void)size;
+  __asm__ volatile("fence.i" ::: "memory");
+}
+
+size_t bm_hal_stack_used(void) { return bm_crt_stack_used(); }

@@ -1,0 +1,95 @@
+/* Section layout of every bare-metal image. Run through the C preprocessor
+ * with the board's folder on the include path; memory.ldh brings:
+ *
+ *   MEMORY { ... }                     the board's memory
+ *   REGION_ALIAS("BM_ROM", ...)        code, constants, weights, data's image
+ *   REGION_ALIAS("BM_RAM", ...)        everything that is written
+ *   #define BM_STACK_BYTES             stack, for the largest VLEN of the board
+ *   #define BM_STACK_GUARD_BYTES       guard below it, a power of two >= 4096
+ *
+ * Each part has bm_<part>_start and bm_<part>_end for size reports.
+ */
+#include "memory.ldh"
+
+OUTPUT_ARCH("riscv")
+ENTRY(_start)
+
+SECTIONS {
+  .text : ALIGN(4) {
+    bm_text_start = .;
+    KEEP(*(.text.bm_start))
+    *(.text .text.*)
+    bm_text_end = .;
+  } > BM_ROM
+
+  /* Prelinked kernels run in place; their image keeps its 4 KiB pages. */
+  .bm.kernels : ALIGN(4096) {
+    bm_kernels_start = .;
+    *(.bm.kernels .bm.kernels.*)
+    bm_kernels_end = .;
+  } > BM_ROM
+
+  .rodata : ALIGN(64) {
+    bm_rodata_start = .;
+    *(.rodata .rodata.* .srodata .srodata.*)
+    bm_rodata_end = .;
+  } > BM_ROM
+
+  /* Read in place, at the alignment the kernels were compiled for. */
+  .bm.weights : ALIGN(64) {
+    bm_weights_start = .;
+    *(.bm.weights .bm.weights.*)
+    bm_weights_end = .;
+  } > BM_ROM
+
+  .bm.golden : ALIGN(64) {
+    bm_golden_start = .;
+    *(.bm.golden .bm.golden.*)
+    bm_golden_end = .;
+  } > BM_ROM
+
+  .data : ALIGN(8) {
+    bm_data_start = .;
+    *(.data .data.*)
+    __global_pointer$ = . + 0x800;
+    *(.sdata .sdata.*)
+    . = ALIGN(8);
+    bm_data_end = .;
+  } > BM_RAM AT > BM_ROM
+  bm_data_load = LOADADDR(.data);
+
+  /* Not cleared at startup: a model writes what it reads. */
+  .bm.arena (NOLOAD) : ALIGN(64) {
+    bm_arena_start = .;
+    *(.bss.bm_arena .bss.bm_code)
+    bm_arena_end = .;
+  } > BM_RAM
+
+  .bss (NOLOAD) : ALIGN(8) {
+    bm_bss_start = .;
+    *(.sbss .sbss.* .bss .bss.* COMMON)
+    . = ALIGN(8);
+    bm_bss_end = .;
+  } > BM_RAM
+
+  .bm.stack (NOLOAD) : ALIGN(BM_STACK_GUARD_BYTES) {
+    bm_stack_guard = .;
+    . += BM_STACK_GUARD_BYTES;
+    bm_stack_bottom = .;
+    . += BM_STACK_BYTES;
+    bm_stack_top = .;
+  } > BM_RAM
+
+  /DISCARD/ : {
+    *(.eh_frame .eh_frame_hdr .note.GNU-stack)
+  }
+}
+
+ASSERT((BM_STACK_GUARD_BYTES & (BM_STACK_GUARD_BYTES - 1)) == 0 &&
+       BM_STACK_GUARD_BYTES >= 4096,
+       "BM_STACK_GUARD_BYTES must be a power of two of at least 4096")
+ASSERT(BM_STACK_BYTES % 16 == 0, "BM_STACK_BYTES must be a multiple of 16")
+ASSERT(bm_text_start == ORIGIN(BM_ROM),
+       "code must start where the processor does: at the origin of BM_ROM")
+ASSERT(bm_weights_start % 64 == 0, "weights must be 64-byte aligned")
+ASSERT(bm_kernels_start % 4096 == 0, "kernels must be 4096-byte aligned")

@@ -1,0 +1,147 @@
+// Reset to main(): one hart in machine mode, RV64 with F and D.
+//
+// The linker script (link/sections.ld.S) defines every bm_* symbol that is not
+// a function here.
+
+  .section .text.bm_start, "ax", @progbits
+  .globl _start
+  .type _start, @function
+_start:
+  csrw mie, zero
+  csrr t0, mhartid
+  bnez t0, park
+
+  .option push
+  .option norelax
+  la gp, __global_pointer$
+  .option pop
+  la sp, bm_stack_top
+  la t0, bm_trap_entry
+  csrw mtvec, t0
+
+  // FS = VS = initial. VS stays zero on a hart without vectors.
+  li t0, 0x2200
+  csrs mstatus, t0
+  csrw fcsr, zero
+
+  // Initialised data, when it is stored elsewhere than it lives.
+  la a0, bm_data_start
+  la a1, bm_data_load
+  la a2, bm_data_end
+  beq a0, a1, 2f
+1:
+  bgeu a0, a2, 2f
+  ld t0, 0(a1)
+  sd t0, 0(a0)
+  addi a0, a0, 8
+  addi a1, a1, 8
+  j 1b
+2:
+  la a0, bm_bss_start
+  la a1, bm_bss_end
+  li a2, 0
+  call paint
+
+  // The stack and the guard below it, for the high-water mark.
+  la a0, bm_stack_guard
+  la a1, bm_stack_top
+  ld a2, bm_stack_paint
+  call paint
+  call guard_stack
+  la t0, bm_stack_guard_is_enforced
+  sw a0, 0(t0)
+
+  call main
+  call bm_crt_exit
+
+// Stores the doubleword a2 over [a0, a1).
+paint:
+  bgeu a0, a1, 1f
+  sd a2, 0(a0)
+  addi a0, a0, 8
+  j paint
+1:
+  ret
+
+// Makes the processor fault on any access to the guard below the stack. One
+// locked PMP entry without permissions does that: locked entries bind machine
+// mode too. Returns 1 in a0, or 0 on a hart without PMP, where these registers
+// trap or read as zero.
+guard_stack:
+  la t0, no_pmp
+  csrw mtvec, t0
+  la t0, bm_stack_guard
+  la t1, bm_stack_bottom
+  sub t1, t1, t0        // a power of two; the guard is aligned to it
+  srli t0, t0, 2
+  srli t1, t1, 3
+  addi t1, t1, -1
+  or t0, t0, t1
+  csrw pmpaddr0, t0
+  li t1, 0x98           // locked, naturally aligned range, no access
+  csrw pmpcfg0, t1
+  csrr a0, pmpcfg0
+  andi a0, a0, 0xFF
+  bne a0, t1, no_pmp
+  li a0, 1
+  j 1f
+  .balign 4
+no_pmp:
+  li a0, 0
+1:
+  la t0, bm_trap_entry
+  csrw mtvec, t0
+  ret
+
+park:
+  wfi
+  j park
+  .size _start, . - _start
+
+  .section .text.bm_trap_entry, "ax", @progbits
+  .balign 4
+  .globl bm_trap_entry
+  .type bm_trap_entry, @function
+// Every exception ends the program, so nothing is saved: the handler gets a
+// stack of its own, because the usual one may be what is broken.
+bm_trap_entry:
+  la t0, trap_in_trap
+  csrw mtvec, t0
+  .option push
+  .option norelax
+  la gp, __global_pointer$
+  .option pop
+  la sp, trap_stack_top
+  csrr a0, mcause
+  csrr a1, mepc
+  csrr a2, mtval
+  call bm_trap
+
+  .balign 4
+// The handler itself trapped: leave without printing.
+trap_in_trap:
+  la t0, dead
+  csrw mtvec, t0
+  la sp, trap_stack_top
+  li a0, 3              // BM_EXIT_TRAP
+  call bm_hal_exit
+
+  .balign 4
+// Leaving trapped too: nothing works any more.
+dead:
+  wfi
+  j dead
+  .size bm_trap_entry, . - bm_trap_entry
+
+  .section .bss.bm_trap_stack, "aw", @nobits
+  .balign 16
+  .skip 4096
+trap_stack_top:
+
+  .section .rodata.bm_stack_paint, "a", @progbits
+  .balign 8
+  .globl bm_stack_paint
+  .type bm_stack_paint, @object
+bm_stack_paint:
+  .quad 0x5afe57ac5afe57ac
+  .size bm_stack_paint, 8

@@ -1,0 +1,50 @@
+// Reports an exception with the console protocol and ends the program.
+#include "runtime_bm/crt/trap.h"
+
+#include "runtime_bm/app/result.h"
+#include "runtime_bm/base/text.h"
+#include "runtime_bm/crt/stack.h"
+#include "runtime_bm/hal/hal.h"
+
+volatile uint32_t bm_trap_dispatch = BM_TRAP_NO_DISPATCH;
+
+BM_NORETURN void bm_trap(uint64_t cause, uint64_t epc, uint64_t tval);
+
+static const char *explain(uint64_t cause, uint64_t tval) {
+  if (bm_crt_is_stack_guard(tval)) {
+    return "stack overflow: the guard below the stack was touched; raise "
+           "BM_STACK_BYTES in the board's memory.ldh\n";
+  }
+  switch (cause) {
+    case 2:
+      return "illegal instruction: the code needs an ISA extension this hart "
+             "lacks, or it ran into data\n";
+    case 5:
+    case 7:
+      return "access fault: there is no memory at that address\n";
+    default:
+      return "";
+  }
+}
+
+void bm_trap(uint64_t cause, uint64_t epc, uint64_t tval) {
+  bm_text_t text;
+  bm_text_clear(&text);
+  // The trap may have come in the middle of a line.
+  bm_text_string(&text, "\n" BM_RESULT_PREFIX "TRAP cause=");
+  bm_text_hex(&text, cause, 1);
+  bm_text_string(&text, " epc=");
+  bm_text_hex(&text, epc, 1);
+  bm_text_string(&text, " tval=");
+  bm_text_hex(&text, tval, 1);
+  bm_text_string(&text, " dispatch=");
+  if (bm_trap_dispatch == BM_TRAP_NO_DISPATCH) {
+    bm_text_string(&text, "-");
+  } else {
+    bm_text_u64(&text, bm_trap_dispatch);
+  }
+  bm_text_string(&text, "\n");
+  bm_text_string(&text, explain(cause, tval));
+  bm_hal_console_write(text.bytes, text.size);
+  bm_hal_exit(BM_EXIT_TRAP);
+}

@@ -1,0 +1,257 @@
+#include "runtime_bm/elf/elf_loader.h"
+
+#include <stdbool.h>
+
+#include "runtime_bm/base/memory.h"
+#include "runtime_bm/base/range.h"
+#include "runtime_bm/elf/elf_types.h"
+
+#define BM_FILE BM_FILE_ELF_LOADER
+
+// The compiler's files have eight program headers and a dozen dynamic entries.
+enum {
+  MAX_PROGRAMS = 32,
+  MAX_DYNAMICS = 64,
+};
+
+// Far beyond any kernel library; keeps sums of two addresses from wrapping.
+#define MAX_IMAGE_BYTES (1ull << 40)
+
+// What the dynamic section points to. All still untrusted.
+typedef struct dynamic_t {
+  uint64_t hash;
+  uint64_t strings;
+  uint64_t string_bytes;
+  uint64_t symbols;
+  uint64_t rela;
+  uint64_t rela_bytes;
+} dynamic_t;
+
+// Copies `size` bytes at `offset` of `from`: structures in a file need not be
+// aligned for the processor.
+static bm_status_t read_at(bm_cspan_t from, uint64_t offset, void *out,
+                           size_t size) {
+  BM_CHECK(bm_range_fits(offset, size, from.size), DATA_LOSS);
+  memcpy(out, from.data + offset, size);
+  return bm_ok();
+}
+
+static bm_status_t read_header(bm_cspan_t file, const bm_elf_machine_t *machine,
+                               bm_elf_header_t *out) {
+  static const uint8_t kIdent[7] = {0x7F, 'E', 'L', 'F',
+                                    2,   // 64 bits
+                                    1,   // little endian
+                                    1};  // version
+  BM_TRY(read_at(file, 0, out, sizeof(*out)));
+  BM_CHECK(memcmp(out->ident, kIdent, sizeof(kIdent)) == 0, DATA_LOSS);
+  BM_CHECK(out->machine == machine->machine, UNIMPLEMENTED);
+  BM_CHECK((out->flags & machine->flags_mask) == machine->flags, UNIMPLEMENTED);
+  BM_CHECK(out->type == BM_ELF_TYPE_DYN, UNIMPLEMENTED);
+  BM_CHECK(out->program_entry_bytes == sizeof(bm_elf_program_t), DATA_LOSS);
+  BM_CHECK(out->program_count <= MAX_PROGRAMS, UNIMPLEMENTED);
+  return bm_ok();
+}
+
+// Reads program header `index`. The header's own range is checked; nothing in
+// it is.
+static bm_status_t read_program(bm_cspan_t file, const bm_elf_header_t *header,
+                                uint32_t index, bm_elf_program_t *out) {
+  BM_CHECK(header->program_offset <= file.size, DATA_LOSS);
+  return read_at(file, header->program_offset + index * sizeof(*out), out,
+                 sizeof(*out));
+}
+
+// Checks every program header: afterwards each LOAD segment has its bytes in
+// the file, they ascend in memory without overlap, and the last ends at
+// *out_bytes.
+static bm_status_t verify_programs(bm_cspan_t file,
+                                   const bm_elf_header_t *header,
+                                   uint64_t *out_bytes) {
+  uint64_t end = 0;
+  for (uint32_t i = 0; i < header->program_count; ++i) {
+    bm_elf_program_t program;
+    BM_TRY(read_program(file, header, i, &program));
+    BM_CHECK(program.type != BM_ELF_PROGRAM_INTERP, UNIMPLEMENTED);
+    BM_CHECK(program.type != BM_ELF_PROGRAM_TLS, UNIMPLEMENTED);
+    if (program.type != BM_ELF_PROGRAM_LOAD) continue;
+    BM_CHECK(program.alignment <= BM_ELF_PAGE_BYTES, UNIMPLEMENTED);
+    BM_CHECK(program.file_bytes <= program.memory_bytes, DATA_LOSS);
+    BM_CHECK(bm_range_fits(program.offset, program.file_bytes, file.size),
+             DATA_LOSS);
+    BM_CHECK(
+        bm_range_fits(program.vaddr, program.memory_bytes, MAX_IMAGE_BYTES),
+        DATA_LOSS);
+    BM_CHECK(program.vaddr >= end, DATA_LOSS);
+    end = program.vaddr + program.memory_bytes;
+  }
+  BM_CHECK(end != 0, DATA_LOSS);
+  *out_bytes = end;
+  return bm_ok();
+}
+
+bm_status_t bm_elf_measure(bm_cspan_t file, const bm_elf_machine_t *machine,
+                           uint64_t *out_bytes) {
+  bm_elf_header_t header;
+  BM_TRY(read_header(file, machine, &header));
+  return verify_programs(file, &header, out_bytes);
+}
+
+// Copies the segments; gaps and the parts without file contents become zero.
+// The headers must have been verified.
+static bm_status_t place(bm_cspan_t file, const bm_elf_header_t *header,
+                         bm_span_t image, bm_elf_program_t *out_dynamic) {
+  bool found = false;
+  memset(image.data, 0, image.size);
+  for (uint32_t i = 0; i < header->program_count; ++i) {
+    bm_elf_program_t program;
+    BM_TRY(read_program(file, header, i, &program));
+    if (program.type == BM_ELF_PROGRAM_LOAD) {
+      memcpy(image.data + program.vaddr, file.data + program.offset,
+             program.file_bytes);
+    } else if (program.type == BM_ELF_PROGRAM_DYNAMIC) {
+      *out_dynamic = program;
+      found = true;
+    }
+  }
+  BM_CHECK(found, DATA_LOSS);
+  return bm_ok();
+}
+
+// Collects the dynamic entries. One that this loader would have to act on and
+// does not know is an error; the others (flags, counts) are hints.
+static bm_status_t read_dynamic(bm_cspan_t image,
+                                const bm_elf_program_t *segment,
+                                dynamic_t *out) {
+  memset(out, 0, sizeof(*out));
+  BM_CHECK(bm_range_fits(segment->vaddr, segment->memory_bytes, image.size),
+           DATA_LOSS);
+  const uint64_t count = segment->memory_bytes / sizeof(bm_elf_dynamic_t);
+  BM_CHECK(count <= MAX_DYNAMICS, UNIMPLEMENTED);
+  for (uint64_t i = 0; i < count; ++i) {
+    bm_elf_dynamic_t entry;
+    BM_TRY(read_at(image, segment->vaddr + i * sizeof(entry), &entry,
+                   sizeof(entry)));
+    switch (entry.tag) {
+      case BM_ELF_DYNAMIC_NULL:
+        return bm_ok();
+      case BM_ELF_DYNAMIC_HASH:
+        out->hash = entry.value;
+        break;
+      case BM_ELF_DYNAMIC_STRINGS:
+        out->strings = entry.value;
+        break;
+      case BM_ELF_DYNAMIC_STRING_BYTES:
+        out->string_bytes = entry.value;
+        break;
+      case BM_ELF_DYNAMIC_SYMBOLS:
+        out->symbols = entry.value;
+        break;
+      case BM_ELF_DYNAMIC_RELA:
+        out->rela = entry.value;
+        break;
+      case BM_ELF_DYNAMIC_RELA_BYTES:
+        out->rela_bytes = entry.value;
+        break;
+      case BM_ELF_DYNAMIC_NEEDED:
+      case BM_ELF_DYNAMIC_PLT_BYTES:
+      case BM_ELF_DYNAMIC_INIT:
+      case BM_ELF_DYNAMIC_FINI:
+      case BM_ELF_DYNAMIC_REL:
+      case BM_ELF_DYNAMIC_JMPREL:
+      case BM_ELF_DYNAMIC_INIT_ARRAY:
+      case BM_ELF_DYNAMIC_FINI_ARRAY:
+      case BM_ELF_DYNAMIC_RELR:
+        return BM_ERROR(UNIMPLEMENTED);
+      default:
+        break;
+    }
+  }
+  return BM_ERROR(DATA_LOSS);  // not terminated
+}
+
+// Applies the relocations. They may overwrite any byte of the image, even the
+// tables this loader still reads: those are checked again where they are used.
+static bm_status_t relocate(bm_span_t image, const bm_elf_machine_t *machine,
+                            const dynamic_t *dynamic) {
+  const bm_cspan_t bytes = {image.data, image.size};
+  BM_CHECK(bm_range_fits(dynamic->rela, dynamic->rela_bytes, image.size),
+           DATA_LOSS);
+  BM_CHECK(dynamic->rela_bytes % sizeof(bm_elf_rela_t) == 0, DATA_LOSS);
+  const uint64_t count = dynamic->rela_bytes / sizeof(bm_elf_rela_t);
+  for (uint64_t i = 0; i < count; ++i) {
+    bm_elf_rela_t rela;
+    BM_TRY(
+        read_at(bytes, dynamic->rela + i * sizeof(rela), &rela, sizeof(rela)));
+    BM_CHECK(rela.info == machine->relative_relocation, UNIMPLEMENTED);
+    BM_CHECK((uint64_t)rela.addend <= image.size, OUT_OF_RANGE);
+    const uint64_t value =
+        (uint64_t)(uintptr_t)image.data + (uint64_t)rela.addend;
+    BM_CHECK(bm_range_fits(rela.offset, sizeof(value), image.size),
+             OUT_OF_RANGE);
+    memcpy(image.data + rela.offset, &value, sizeof(value));
+  }
+  return bm_ok();
+}
+
+// True when the string at `offset` of the string table is `symbol`.
+static bool name_is(bm_cspan_t image, const dynamic_t *dynamic, uint32_t offset,
+                    const char *symbol) {
+  if (offset >= dynamic->string_bytes) return false;
+  const uint8_t *name = image.data + dynamic->strings + offset;
+  const uint64_t room = dynamic->string_bytes - offset;
+  for (uint64_t i = 0; i < room; ++i) {
+    if (name[i] != (uint8_t)symbol[i]) return false;
+    if (name[i] == 0) return true;
+  }
+  return false;
+}
+
+static bm_status_t find_function(bm_cspan_t image, const dynamic_t *dynamic,
+                                 const char *symbol, uint64_t *out_value) {
+  uint32_t hash_counts[2];  // buckets, chains; a chain per symbol
+  BM_TRY(read_at(image, dynamic->hash, hash_counts, sizeof(hash_counts)));
+  BM_CHECK(bm_range_fits(dynamic->strings, dynamic->string_bytes, image.size),
+           DATA_LOSS);
+  BM_CHECK(bm_range_fits(dynamic->symbols,
+                         (uint64_t)hash_counts[1] * sizeof(bm_elf_symbol_t),
+                         image.size),
+           DATA_LOSS);
+  for (uint32_t i = 0; i < hash_counts[1]; ++i) {
+    bm_elf_symbol_t entry;
+    BM_TRY(read_at(image, dynamic->symbols + i * sizeof(entry), &entry,
+                   sizeof(entry)));
+    if ((entry.info >> 4) == BM_ELF_SYMBOL_BIND_LOCAL) continue;
+    if (!name_is(image, dynamic, entry.name, symbol)) continue;
+    BM_CHECK(entry.section != BM_ELF_SECTION_UNDEFINED, NOT_FOUND);
+    BM_CHECK((entry.info & 0xF) == BM_ELF_SYMBOL_TYPE_FUNCTION, DATA_LOSS);
+    BM_CHECK(entry.value < image.size, OUT_OF_RANGE);
+    *out_value = entry.value;
+    return bm_ok();
+  }
+  return BM_ERROR(NOT_FOUND);
+}
+
+bm_status_t bm_elf_load(bm_cspan_t file, const bm_elf_machine_t *machine,
+                        bm_span_t memory, const char *symbol,
+                        bm_span_t *out_image, void **out_function) {
+  bm_elf_header_t header;
+  uint64_t bytes;
+  BM_TRY(read_header(file, machine, &header));
+  BM_TRY(verify_programs(file, &header, &bytes));
+  BM_CHECK(bm_is_aligned((uintptr_t)memory.data, BM_ELF_PAGE_BYTES),
+           INVALID_ARGUMENT);
+  BM_CHECK(bytes <= memory.size, RESOURCE_EXHAUSTED);
+
+  const bm_span_t image = {memory.data, (size_t)bytes};
+  const bm_cspan_t const_image = {image.data, image.size};
+  bm_elf_program_t segment;
+  dynamic_t dynamic;
+  uint64_t function;
+  BM_TRY(place(file, &header, image, &segment));
+  BM_TRY(read_dynamic(const_image, &segment, &dynamic));
+  BM_TRY(relocate(image, machine, &dynamic));
+  BM_TRY(find_function(const_image, &dynamic, symbol, &function));
+  *out_image = image;
+  *out_function = image.data + function;
+  return bm_ok();
+}

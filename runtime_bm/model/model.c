@@ -1,0 +1,124 @@
+// Implements bm.h: ties plan, kernels and arena together.
+#include "runtime_bm/base/memory.h"
+#include "runtime_bm/base/range.h"
+#include "runtime_bm/bm.h"
+#include "runtime_bm/elf/elf_loader.h"
+#include "runtime_bm/exec/executable.h"
+#include "runtime_bm/hal/hal.h"
+#include "runtime_bm/plan/plan_verify.h"
+
+#define BM_FILE BM_FILE_MODEL
+
+static bm_cspan_t kernels_of(const bm_plan_t *plan) {
+  const bm_cspan_t kernels = {plan->kernels_elf, plan->kernels_elf_bytes};
+  return kernels;
+}
+
+bm_status_t bm_model_info(const bm_plan_t *plan, bm_model_info_t *out_info) {
+  uint64_t code_bytes = 0;
+  if (plan->kernels_elf != NULL) {
+    BM_TRY(
+        bm_elf_measure(kernels_of(plan), BM_ELF_MACHINE_NATIVE, &code_bytes));
+  }
+  out_info->arena_bytes = plan->arena_bytes;
+  out_info->code_bytes = (size_t)code_bytes;
+  return bm_ok();
+}
+
+// Loads the kernels if need be, opens them and compares them with the plan.
+static bm_status_t open_kernels(const bm_plan_t *plan, bm_span_t code,
+                                const void *const **out_functions) {
+  bm_executable_query_t query = plan->library_query;
+  bm_cspan_t image = bm_executable_linked_image();
+  if (query == NULL) {
+    bm_span_t loaded;
+    void *function;
+    BM_TRY(bm_elf_load(kernels_of(plan), BM_ELF_MACHINE_NATIVE, code,
+                       BM_EXECUTABLE_QUERY_SYMBOL, &loaded, &function));
+    bm_hal_code_written(loaded.data, loaded.size);
+    query = (bm_executable_query_t)(uintptr_t)function;
+    image.data = loaded.data;
+    image.size = loaded.size;
+  }
+  bm_executable_t executable;
+  BM_TRY(bm_executable_open(query, image, plan->export_count, &executable));
+  for (uint32_t i = 0; i < plan->export_count; ++i) {
+    BM_TRY(bm_executable_check(&executable, i, plan->exports[i].name,
+                               plan->exports[i].binding_count,
+                               plan->exports[i].constant_count));
+  }
+  *out_functions = bm_executable_functions(&executable);
+  return bm_ok();
+}
+
+bm_status_t bm_model_init(bm_model_t *out_model, const bm_plan_t *plan,
+                          bm_span_t arena, bm_span_t code) {
+  const bm_hal_cpu_t cpu = bm_hal_cpu();
+  BM_TRY(bm_plan_verify(plan));
+  BM_TRY(bm_plan_check_cpu(plan, cpu.isa_bits, cpu.vlen_bits));
+  BM_CHECK(bm_is_aligned((uintptr_t)arena.data, BM_PLAN_ALIGNMENT),
+           INVALID_ARGUMENT);
+  BM_CHECK(plan->arena_bytes <= arena.size, RESOURCE_EXHAUSTED);
+  const void *const *functions;
+  BM_TRY(open_kernels(plan, code, &functions));
+  const bm_plan_runner_t runner = {
+      .plan = plan,
+      .arena = arena.data,
+      .functions = functions,
+      .observer = NULL,
+      .observer_context = NULL,
+  };
+  out_model->runner = runner;
+  return bm_ok();
+}
+
+static void view(const bm_model_t *model, const bm_plan_tensor_t *tensor,
+                 bm_tensor_t *out_tensor) {
+  out_tensor->data = model->runner.arena + tensor->offset;
+  out_tensor->name = tensor->name;
+  out_tensor->shape = tensor->shape;
+  out_tensor->rank = tensor->rank;
+  out_tensor->dtype = tensor->dtype;
+  out_tensor->bytes = tensor->length;
+}
+
+bm_status_t bm_model_input(const bm_model_t *model, uint32_t index,
+                           bm_tensor_t *out_tensor) {
+  const bm_plan_t *plan = model->runner.plan;
+  BM_CHECK(index < plan->input_count, INVALID_ARGUMENT);
+  view(model, &plan->inputs[index], out_tensor);
+  return bm_ok();
+}
+
+bm_status_t bm_model_output(const bm_model_t *model, uint32_t index,
+                            bm_tensor_t *out_tensor) {
+  const bm_plan_t *plan = model->runner.plan;
+  BM_CHECK(index < plan->output_count, INVALID_ARGUMENT);
+  view(model, &plan->outputs[index], out_tensor);
+  return bm_ok();
+}
+
+bm_status_t bm_model_set_input(bm_model_t *model, uint32_t index,
+                               uint32_t dtype, const uint32_t *shape,
+                               uint32_t rank, const void *data, size_t bytes) {
+  bm_tensor_t tensor;
+  BM_TRY(bm_model_input(model, index, &tensor));
+  BM_CHECK(dtype == tensor.dtype, INVALID_ARGUMENT);
+  BM_CHECK(rank == tensor.rank, INVALID_ARGUMENT);
+  for (uint32_t i = 0; i < rank; ++i) {
+    BM_CHECK(shape[i] == tensor.shape[i], INVALID_ARGUMENT);
+  }
+  BM_CHECK(bytes == tensor.bytes, INVALID_ARGUMENT);
+  memcpy(tensor.data, data, bytes);
+  return bm_ok();
+}
+
+bm_status_t bm_model_run(bm_model_t *model) {
+  return bm_plan_run(&model->runner, 0, model->runner.plan->command_count);
+}
+
+void bm_model_observe(bm_model_t *model, bm_observer_t observer,
+                      void *context) {
+  model->runner.observer = observer;
+  model->runner.observer_context = context;
+}

@@ -1,0 +1,28 @@
+// Walks a plan that bm_plan_verify has accepted.
+#ifndef RUNTIME_BM_PLAN_PLAN_RUN_H_
+#define RUNTIME_BM_PLAN_PLAN_RUN_H_
+
+#include <stdint.h>
+
+#include "runtime_bm/base/status.h"
+#include "runtime_bm/plan/plan.h"
+
+BM_EXTERN_C_BEGIN
+
+typedef struct bm_plan_runner_t {
+  const bm_plan_t *plan;
+  uint8_t *arena;
+  const void *const *functions;  // bm_executable_functions
+  // Called after every command with its index; may be NULL.
+  void (*observer)(void *context, uint32_t index);
+  void *observer_context;
+} bm_plan_runner_t;
+
+// Runs commands [first, first + count) in order. Nothing is checked but what a
+// kernel returns. Error: INTERNAL when a kernel fails; nothing after it runs.
+BM_MUST_USE bm_status_t bm_plan_run(const bm_plan_runner_t *runner,
+                                    uint32_t first, uint32_t count);
+
+BM_EXTERN_C_END
+
+#endif  // RUNTIME_BM_PLAN_PLAN_RUN_H_

@@ -1,0 +1,10 @@
+// Never ends: only the runner's deadline does.
+#include "runtime_bm/testing/firmwares/plain.h"
+
+int main(void) {
+  bm_hal_init();
+  WRITE_BOOT();
+  for (;;) {
+    __asm__ volatile("");
+  }
+}

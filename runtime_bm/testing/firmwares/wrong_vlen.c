@@ -1,0 +1,8 @@
+// Kernels that need VLEN 256. On a hart with VLEN 128 it must end with ERROR
+// and exit status 2 before any kernel runs; with 256 or more it passes.
+#include "runtime_bm/testing/firmwares/fake_firmware.h"
+
+static const bm_plan_t kPlan =
+    FAKE_PLAN(fake_weights, BM_ISA_RV64 | BM_ISA_V, 256);
+
+FAKE_FIRMWARE(&kPlan, "rv64gcv_zvl256b");
