@@ -1,0 +1,1 @@
+"""bmc: compiles a model to constant tables, prelinked kernels and weights for bare metal."""

@@ -1,0 +1,94 @@
+"""Element types: the numbers of bm_dtype_t with their numpy, MLIR and IREE names."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from bmc.errors import BmcError
+
+Array = npt.NDArray[Any]
+
+
+class DType(enum.IntEnum):
+    """Values are bm_dtype_t (runtime_bm/base/dtype.h)."""
+
+    BOOL = 1
+    I8 = 2
+    U8 = 3
+    I16 = 4
+    U16 = 5
+    I32 = 6
+    U32 = 7
+    I64 = 8
+    U64 = 9
+    F16 = 10
+    BF16 = 11
+    F32 = 12
+    F64 = 13
+
+    @property
+    def byte_count(self) -> int:
+        return _BYTES[self]
+
+    @property
+    def is_float(self) -> bool:
+        return self >= DType.F16
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The storage dtype; bfloat16, which numpy lacks, is stored as uint16."""
+        return np.dtype(_NUMPY[self])
+
+
+_BYTES = {
+    DType.BOOL: 1, DType.I8: 1, DType.U8: 1, DType.I16: 2, DType.U16: 2, DType.I32: 4, DType.U32: 4,
+    DType.I64: 8, DType.U64: 8, DType.F16: 2, DType.BF16: 2, DType.F32: 4, DType.F64: 8,
+}  # fmt: skip
+
+_NUMPY = {
+    DType.BOOL: "bool", DType.I8: "int8", DType.U8: "uint8", DType.I16: "int16", DType.U16: "uint16",
+    DType.I32: "int32", DType.U32: "uint32", DType.I64: "int64", DType.U64: "uint64",
+    DType.F16: "float16", DType.BF16: "uint16", DType.F32: "float32", DType.F64: "float64",
+}  # fmt: skip
+
+_MLIR = {
+    "i1": DType.BOOL, "i8": DType.I8, "si8": DType.I8, "ui8": DType.U8, "i16": DType.I16, "si16": DType.I16,
+    "ui16": DType.U16, "i32": DType.I32, "si32": DType.I32, "ui32": DType.U32, "i64": DType.I64,
+    "si64": DType.I64, "ui64": DType.U64, "f16": DType.F16, "bf16": DType.BF16, "f32": DType.F32,
+    "f64": DType.F64,
+}  # fmt: skip
+
+# iree_hal_element_type_t: numerical type in the top byte, bit count in the low byte.
+_HAL_NUMERICAL = {0x10: "i", 0x11: "si", 0x12: "ui", 0x13: "i", 0x21: "f", 0x22: "bf"}
+
+
+def from_numpy(array: Array) -> DType:
+    """Returns the element type of a numpy array; raises BmcError for one the runtime has no code for."""
+    name = array.dtype.name
+    for dtype, numpy_name in _NUMPY.items():
+        if numpy_name == name and dtype is not DType.BF16:
+            return dtype
+    raise BmcError("unsupported-dtype", f"element type {name} cannot be used for inputs or outputs")
+
+
+def from_mlir(name: str) -> DType:
+    """Returns the element type called `name` in MLIR ("f32", "i8", "ui8")."""
+    if name not in _MLIR:
+        raise BmcError(
+            "unsupported-dtype", f"element type {name} cannot be used for inputs or outputs"
+        )
+    return _MLIR[name]
+
+
+def from_hal(element_type: int) -> DType:
+    """Returns the element type of an iree_hal_element_type_t number."""
+    bits = element_type & 0xFF
+    prefix = _HAL_NUMERICAL.get(element_type >> 24)
+    name = "i1" if element_type >> 24 == 0x13 else f"{prefix}{bits}"
+    if name not in _MLIR:
+        raise BmcError("unsupported-dtype", f"IREE element type {element_type:#x} cannot be used")
+    return _MLIR[name]

@@ -1,0 +1,222 @@
+"""Reads the parts of an ELF64 file that bmc checks and prelinks; trusts nothing in it."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from bmc.errors import BmcError
+
+PT_LOAD = 1
+PT_DYNAMIC = 2
+PT_GNU_RELRO = 0x6474E552
+PT_RISCV_ATTRIBUTES = 0x70000003
+PF_X = 1
+PF_W = 2
+ET_DYN = 3
+
+_DT_NEEDED = 1
+_DT_HASH = 4
+_DT_STRTAB = 5
+_DT_SYMTAB = 6
+_DT_RELA = 7
+_DT_RELASZ = 8
+_DT_STRSZ = 10
+_DT_INIT = 12
+_DT_FINI = 13
+_DT_REL = 17
+_DT_TEXTREL = 22
+_DT_JMPREL = 23
+_DT_INIT_ARRAY = 25
+# Entries whose presence means the file needs something the runtime does not do.
+_UNSUPPORTED_TAGS = {
+    _DT_NEEDED: "needs a shared library",
+    _DT_INIT: "has an initialization function",
+    _DT_FINI: "has a finalization function",
+    _DT_REL: "has REL relocations",
+    _DT_TEXTREL: "relocates its code",
+    _DT_JMPREL: "has PLT relocations",
+    _DT_INIT_ARRAY: "has initialization functions",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    kind: int
+    flags: int
+    offset: int
+    vaddr: int
+    file_size: int
+    memory_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """At `offset` (vaddr) the loader stores something made from symbol number and addend."""
+
+    offset: int
+    kind: int
+    symbol: int
+    addend: int
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    name: str
+    value: int
+    defined: bool
+
+
+@dataclass(frozen=True)
+class Elf:
+    """A parsed file.
+
+    Attributes:
+      machine, flags, type: e_machine, e_flags, e_type.
+      segments: program headers.
+      relocations: the DT_RELA table.
+      symbols: the dynamic symbol table without its null entry.
+      image: memory image from vaddr 0, without relocations applied.
+      riscv_arch: Tag_RISCV_arch ("rv64i2p1_m2p0_..."), "" if there is none.
+    """
+
+    machine: int
+    flags: int
+    type: int
+    segments: tuple[Segment, ...]
+    relocations: tuple[Relocation, ...]
+    symbols: tuple[Symbol, ...]
+    image: bytes
+    riscv_arch: str
+
+
+def bad(message: str, hint: str = "") -> BmcError:
+    return BmcError("bad-elf", f"the kernels' ELF file {message}", hint=hint)
+
+
+def read(data: bytes) -> Elf:
+    """Parses an ELF file; raises BmcError("bad-elf") if it is malformed or truncated."""
+    if data[:4] != b"\x7fELF":
+        raise bad("does not start with an ELF header")
+    if data[4:6] != b"\x02\x01":
+        raise bad("is not a 64-bit little-endian file")
+    header = _unpack("<HHIQQQIHHHHHH", data, 16, "header")
+    program_offset, entry_size, count = header[4], header[8], header[9]
+    if entry_size != 56:
+        raise bad(f"has program headers of {entry_size} bytes, not 56")
+    segments = tuple(_segment(data, program_offset + i * entry_size) for i in range(count))
+    image = _image(data, segments)
+    dynamic = _dynamic(data, segments)
+    relocations, symbols = _tables(image, dynamic)
+    return Elf(
+        header[1],
+        header[6],
+        header[0],
+        segments,
+        relocations,
+        symbols,
+        image,
+        _riscv_arch(data, segments),
+    )
+
+
+def _segment(data: bytes, offset: int) -> Segment:
+    kind, flags, file_offset, vaddr, _, file_size, memory_size, _ = _unpack(
+        "<IIQQQQQQ", data, offset, "program header"
+    )
+    if file_offset > len(data) or file_size > len(data) - file_offset:
+        raise bad(f"is truncated: a segment ends at byte {file_offset + file_size} of {len(data)}")
+    return Segment(kind, flags, file_offset, vaddr, file_size, memory_size)
+
+
+def _image(data: bytes, segments: tuple[Segment, ...]) -> bytes:
+    loads = [segment for segment in segments if segment.kind == PT_LOAD]
+    # Kernels are kilobytes; a corrupt size must not make bmc allocate gigabytes.
+    limit = 64 * len(data) + (1 << 20)
+    end = 0
+    for load in loads:
+        if (
+            load.memory_size < load.file_size
+            or load.vaddr < end
+            or load.vaddr + load.memory_size > limit
+        ):
+            raise bad("has segments that overlap or lie outside any sensible range")
+        end = load.vaddr + load.memory_size
+    image = bytearray(end)
+    for load in loads:
+        image[load.vaddr : load.vaddr + load.file_size] = data[
+            load.offset : load.offset + load.file_size
+        ]
+    return bytes(image)
+
+
+def _dynamic(data: bytes, segments: tuple[Segment, ...]) -> dict[int, int]:
+    entries: dict[int, int] = {}
+    for segment in segments:
+        if segment.kind == PT_DYNAMIC:
+            for offset in range(segment.offset, segment.offset + segment.file_size - 15, 16):
+                tag, value = struct.unpack_from("<QQ", data, offset)
+                if tag == 0:
+                    break
+                entries[tag] = value
+    for tag, problem in _UNSUPPORTED_TAGS.items():
+        if tag in entries:
+            raise bad(
+                problem, hint="the runtime has no dynamic linker; kernels must be self-contained"
+            )
+    return entries
+
+
+def _tables(
+    image: bytes, dynamic: dict[int, int]
+) -> tuple[tuple[Relocation, ...], tuple[Symbol, ...]]:
+    for tag, name in ((_DT_HASH, "DT_HASH"), (_DT_STRTAB, "DT_STRTAB"), (_DT_SYMTAB, "DT_SYMTAB")):
+        if tag not in dynamic:
+            raise bad(f"has no {name}")
+    relocations = tuple(
+        Relocation(offset, info & 0xFFFFFFFF, info >> 32, addend)
+        for offset, info, addend in (
+            _unpack("<QQq", image, dynamic.get(_DT_RELA, 0) + 24 * i, "relocation")
+            for i in range(dynamic.get(_DT_RELASZ, 0) // 24)
+        )
+    )
+    _, symbol_count = _unpack("<II", image, dynamic[_DT_HASH], "hash table")
+    symbols = []
+    for i in range(1, symbol_count):
+        name_offset, _, _, section, value, _ = _unpack(
+            "<IBBHQQ", image, dynamic[_DT_SYMTAB] + 24 * i, "symbol"
+        )
+        symbols.append(
+            Symbol(c_string(image, dynamic[_DT_STRTAB] + name_offset), value, section != 0)
+        )
+    return relocations, tuple(symbols)
+
+
+def c_string(image: bytes, offset: int) -> str:
+    """Returns the zero-terminated ASCII string at `offset`."""
+    end = image.find(b"\0", offset) if 0 <= offset < len(image) else -1
+    if end < 0 or end - offset > 4096:
+        raise bad(f"has a name at {offset:#x} that does not end")
+    try:
+        return image[offset:end].decode("ascii")
+    except UnicodeDecodeError:
+        raise bad(f"has a name at {offset:#x} that is not ASCII") from None
+
+
+def _riscv_arch(data: bytes, segments: tuple[Segment, ...]) -> str:
+    """Digs Tag_RISCV_arch (5, a string) out of the attributes section of the "riscv" vendor."""
+    for segment in segments:
+        if segment.kind == PT_RISCV_ATTRIBUTES:
+            blob = data[segment.offset : segment.offset + segment.file_size]
+            start = blob.find(b"\x05rv")
+            if not blob.startswith(b"A") or b"riscv\0" not in blob or start < 0:
+                raise bad("has a malformed attributes section")
+            return c_string(blob, start + 1)
+    return ""
+
+
+def _unpack(layout: str, data: bytes, offset: int, what: str) -> tuple[int, ...]:
+    size = struct.calcsize(layout)
+    if offset < 0 or offset > len(data) or size > len(data) - offset:
+        raise bad(f"is truncated: its {what} at {offset:#x} is past the end")
+    return struct.unpack_from(layout, data, offset)

@@ -1,0 +1,80 @@
+"""Golden data -> golden.bin, golden.c and golden.S (runtime_bm/app/golden.h)."""
+
+from __future__ import annotations
+
+from bmc import plan, spec
+from bmc.artifacts import Golden
+from bmc.dtype import Array
+from bmc.emit import c_text
+from bmc.plan import Plan, Tensor
+
+_EXACT, _FLOAT, _INT_STEP = 0, 1, 2
+# Below every possible cosine: "not checked".
+_NO_COSINE = -2.0
+
+
+def data(model: Plan, golden: Golden) -> bytes:
+    """Returns, per case, inputs then expected outputs in the target's types, each padded to 64 bytes."""
+    blob = bytearray()
+    for inputs, outputs in zip(golden.inputs, golden.outputs, strict=True):
+        for array, tensor in zip((*inputs, *outputs), (*model.inputs, *model.outputs), strict=True):
+            blob += _convert(array, tensor)
+            blob += b"\0" * (plan.align(len(blob)) - len(blob))
+    return bytes(blob)
+
+
+def source(model: Plan, golden: Golden) -> str:
+    """Returns golden.c."""
+    name = model.name
+    case_bytes = sum(
+        plan.align(tensor.info.byte_count) for tensor in (*model.inputs, *model.outputs)
+    )
+    text = f'/* {c_text.BANNER} */\n#include "runtime_bm/app/golden.h"\n\nextern const uint8_t {name}_golden_data[];\n\n'
+    text += c_text.array("static const bm_golden_output_t k_outputs", map(_policy, golden.policies))
+    labels = "0"
+    if golden.labels is not None:
+        text += c_text.packed_array("static const uint32_t k_labels", golden.labels, 16)
+        labels = "(const uint8_t *)k_labels"
+    return text + (
+        f"extern const bm_golden_t {name}_golden;\n"
+        f"const bm_golden_t {name}_golden = {{\n"
+        f"    .case_count = {len(golden.inputs)},\n"
+        f"    .data = {name}_golden_data,\n"
+        f"    .case_bytes = {case_bytes}u,\n"
+        "    .outputs = k_outputs,\n"
+        f"    .labels = {labels},\n"
+        f"    .framework_correct = {golden.framework_correct},\n"
+        "};\n"
+    )
+
+
+def assembly(model: Plan) -> str:
+    """Returns golden.S."""
+    return c_text.include_blob(
+        f".bm.golden.{model.name}", f"{model.name}_golden_data", "golden.bin"
+    )
+
+
+def _convert(array: Array, tensor: Tensor) -> bytes:
+    """Same bits where the sizes agree; IREE's demotion of f64 to f32 otherwise."""
+    info = tensor.info
+    if array.dtype.itemsize != info.dtype.byte_count:
+        array = array.astype(info.dtype.numpy)
+    return array.tobytes()
+
+
+def _policy(policy: spec.Policy) -> str:
+    if isinstance(policy, spec.Exact):
+        return f"{{.policy = {_EXACT}}}"
+    if isinstance(policy, spec.IntStep):
+        return f"{{.policy = {_INT_STEP}, .max_step = {policy.max_step}}}"
+    cosine = _NO_COSINE if policy.min_cosine is None else policy.min_cosine
+    return (
+        f"{{.policy = {_FLOAT}, .atol = {_float(policy.atol)}, .rtol = {_float(policy.rtol)},"
+        f" .min_cosine = {_float(cosine)}}}"
+    )
+
+
+def _float(value: float) -> str:
+    text = repr(float(value))
+    return (text if "." in text or "e" in text else text + ".0") + "f"

@@ -1,0 +1,84 @@
+"""Kernels -> kernels.bin and kernels.S: the ELF image prelinked, to be executed in place.
+
+The final link is static, so the linker fills in the image's few pointers (its RELATIVE relocations)
+and nothing is copied or patched at boot.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from bmc.emit import c_text
+from bmc.kernels import Kernels
+
+BLOB = "kernels.bin"
+# For a model that only copies and fills.
+EMPTY = f"/* {c_text.BANNER} No kernels. */\n"
+
+
+def source(name: str, kernels: Kernels, is_riscv: bool) -> str:
+    """Returns kernels.S.
+
+    The image lies at its own virtual addresses behind `<name>_kernels`, cut into pieces at pointers.
+    RISC-V code is written as .insn, because an assembler marks .incbin as data and disassemblers
+    would show it as such.
+    """
+    base = f"{name}_kernels"
+    lines = [
+        f"/* {c_text.BANNER} */",
+        f'    .section .bm.kernels.{name}, "ax", @progbits',
+        "    .balign 4096",
+        f"    .globl {base}",
+        f"{base}:",
+    ]
+    if is_riscv:
+        # Nothing may move: the image's own pc-relative offsets are already final.
+        lines.insert(1, "    .option norelax")
+    for start, end in _pieces(kernels):
+        addend = dict(kernels.relocations).get(start)
+        if addend is not None:
+            lines.append(f"    .quad {base} + {addend:#x}")
+        elif is_riscv and any(low <= start < high for low, high in kernels.text):
+            lines += _instructions(kernels.image[start:end])
+        else:
+            lines.append(f'    .incbin "{BLOB}", {start}, {end - start}')
+    for symbol, address in _symbols(name, kernels):
+        lines += [
+            f"    .globl {symbol}",
+            f"    .type {symbol}, @function",
+            f"    .set {symbol}, {base} + {address:#x}",
+        ]
+    lines.append('    .section .note.GNU-stack, "", @progbits')
+    return "\n".join(lines) + "\n"
+
+
+def _symbols(name: str, kernels: Kernels) -> list[tuple[str, int]]:
+    """The query function and one symbol per kernel, so that disassembly and traps are readable."""
+    exports = [
+        (f"{name}_k_{re.sub(r'[^A-Za-z0-9_]', '_', e.name)}", e.address) for e in kernels.exports
+    ]
+    return [(f"{name}_library_query", kernels.query), *exports]
+
+
+def _pieces(kernels: Kernels) -> list[tuple[int, int]]:
+    """Cuts the image at pointers and at the borders of code."""
+    cuts = {0, len(kernels.image)}
+    for slot, _ in kernels.relocations:
+        cuts |= {slot, slot + 8}
+    for start, end in kernels.text:
+        cuts |= {start, end}
+    ordered = sorted(cuts)
+    return list(itertools.pairwise(ordered))
+
+
+def _instructions(code: bytes) -> list[str]:
+    """RISC-V instructions as raw encodings: 2 bytes long unless the low two bits are set."""
+    lines: list[str] = []
+    position = 0
+    while position < len(code):
+        size = 4 if code[position] & 3 == 3 else 2
+        value = int.from_bytes(code[position : position + size], "little")
+        lines.append(f"    .insn {size}, {value:#x}")
+        position += size
+    return lines

@@ -1,0 +1,151 @@
+"""report.json: what was built, from what, how large; no times, no absolute paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+from bmc import artifacts, plan
+from bmc.artifacts import ImportedModel
+from bmc.kernels import Kernels
+from bmc.plan import CommandKind, Plan
+from bmc.stages.weights import PackedWeights
+from bmc.target import Target
+
+FORMAT_VERSION = 1
+
+
+def report(
+    *,
+    model: ImportedModel,
+    target: Target,
+    result: Plan,
+    kernels: Kernels | None,
+    weights: PackedWeights,
+    golden_bytes: int,
+    liveness_bound_bytes: int,
+    flags: tuple[str, ...],
+    versions: dict[str, str],
+    outputs: dict[str, str],
+) -> dict[str, Any]:
+    """Returns the report as JSON data.
+
+    Args:
+      liveness_bound_bytes: least arena any schedule in this order could do with.
+      flags: of iree-compile.
+      outputs: sha256 of each output file by name.
+    """
+    return {
+        "format_version": FORMAT_VERSION,
+        "name": result.name,
+        "source": model.source,
+        "frontend": model.frontend,
+        "isa": target.isa,
+        "vlen_bits": target.vlen_bits,
+        "flash": {
+            "kernels_bytes": len(kernels.image) if kernels else 0,
+            "kernels_text_bytes": sum(end - start for start, end in kernels.text) if kernels else 0,
+            "kernels_elf_bytes": len(kernels.elf) if kernels else 0,
+            "weights_bytes": len(weights.data),
+            "golden_bytes": golden_bytes,
+            "weights_distinct_bytes": weights.distinct_bytes,
+            "plan_bytes": _plan_bytes(result),
+        },
+        "arena": {
+            "bytes": result.arena_bytes,
+            "liveness_bound_bytes": liveness_bound_bytes,
+            "input_bytes": sum(tensor.info.byte_count for tensor in result.inputs),
+            "output_bytes": sum(tensor.info.byte_count for tensor in result.outputs),
+        },
+        "inputs": [_tensor(tensor) for tensor in result.inputs],
+        "outputs": [_tensor(tensor) for tensor in result.outputs],
+        "dispatches": _dispatches(result),
+        "commands": _commands(result),
+        "weights": [asdict(weight) for weight in weights.table],
+        "golden": {
+            "source": model.golden.source,
+            "cases": len(model.golden.inputs),
+            "policies": [
+                {"kind": type(policy).__name__, **asdict(policy)}
+                for policy in model.golden.policies
+            ],
+            "labels": model.golden.labels is not None,
+            "framework_correct": model.golden.framework_correct,
+        },
+        "kernels_arch": kernels.arch if kernels else "",
+        "iree_flags": list(flags),
+        "versions": {**model.versions, **versions},
+        "sha256": {"model": artifacts.sha256_file(model.mlir), **outputs},
+    }
+
+
+def _plan_bytes(result: Plan) -> int:
+    """Size of the tables in plan.c on a 64-bit target (names included), see plan_abi.json."""
+    names = [export.name for export in result.exports] + [
+        t.info.name for t in (*result.inputs, *result.outputs)
+    ]
+    shapes = sum(4 * len(t.info.shape) for t in (*result.inputs, *result.outputs))
+    bindings = sum(len(command.bindings) for command in result.commands)
+    constants = sum(len(command.constants) for command in result.commands)
+    return (
+        plan.PLAN_STRUCT_BYTES
+        + plan.EXPORT_STRUCT_BYTES * len(result.exports)
+        + plan.COMMAND_STRUCT_BYTES * len(result.commands)
+        + plan.BINDING_STRUCT_BYTES * bindings
+        + plan.TENSOR_STRUCT_BYTES * (len(result.inputs) + len(result.outputs))
+        + 4 * constants
+        + shapes
+        + sum(len(name) + 1 for name in names)
+        + len(result.name)
+        + 1
+    )
+
+
+def _tensor(tensor: plan.Tensor) -> dict[str, Any]:
+    info = tensor.info
+    return {
+        "name": info.name,
+        "dtype": info.dtype.name.lower(),
+        "shape": info.shape,
+        "offset": tensor.offset,
+        "bytes": info.byte_count,
+    }
+
+
+def _dispatches(result: Plan) -> list[dict[str, Any]]:
+    """One row per kernel; `uses` counts its launches in one run of the model."""
+    uses = Counter(c.ordinal for c in result.commands if c.kind is CommandKind.DISPATCH)
+    return [
+        {
+            "ordinal": ordinal,
+            "name": export.name,
+            "op": op_signature(export.name),
+            "bindings": export.binding_count,
+            "constants": export.constant_count,
+            "uses": uses[ordinal],
+        }
+        for ordinal, export in enumerate(result.exports)
+    ]
+
+
+def _commands(result: Plan) -> list[dict[str, Any]]:
+    return [
+        {
+            "kind": command.kind.name.lower(),
+            "function": result.exports[command.ordinal].name
+            if command.kind is CommandKind.DISPATCH
+            else "",
+            "ordinal": command.ordinal,
+            "workgroups": command.workgroups,
+            "bytes": sum(binding.length for binding in command.bindings),
+        }
+        for command in result.commands
+    ]
+
+
+def op_signature(function: str) -> str:
+    """Returns "matmul_128x512x128_f32" for "main_dispatch_15_matmul_128x512x128_f32"."""
+    head, _, tail = function.partition("_dispatch_")
+    number, _, rest = tail.partition("_")
+    return rest if head and number.isdigit() and rest else function

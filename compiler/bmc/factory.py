@@ -1,0 +1,83 @@
+"""Loads `path/to/model.py:factory` and calls the factory."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TypeVar
+
+from bmc.errors import BmcError
+
+T = TypeVar("T")
+
+
+def split(source: str) -> tuple[Path, str]:
+    """Splits "model.py:make" into file and factory; raises BmcError if the file does not exist."""
+    path_text, colon, name = source.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise BmcError(
+            "bad-source",
+            f"'{source}' does not name a factory",
+            hint="write path/to/model.py:function_name",
+        )
+    path = Path(path_text)
+    if not path.is_file():
+        raise BmcError("file-missing", f"model file '{path}' does not exist")
+    return path, name
+
+
+def call(source: str, result_type: type[T]) -> T:
+    """Calls the factory and returns its result; modules beside the file can be imported by it.
+
+    Raises:
+      BmcError: no such function, it raised, or it returned something else than `result_type`.
+    """
+    path, name = split(source)
+    module_spec = importlib.util.spec_from_file_location(path.stem, path)
+    if module_spec is None or module_spec.loader is None:
+        raise BmcError("bad-source", f"'{path}' cannot be loaded as Python")
+    module = importlib.util.module_from_spec(module_spec)
+    sys.path.insert(0, str(path.parent.resolve()))
+    sys.modules[path.stem] = module
+    try:
+        module_spec.loader.exec_module(module)
+        function = getattr(module, name, None)
+        if not callable(function):
+            raise BmcError("bad-source", f"'{path.name}' has no function '{name}'")
+        result = function()
+    except BmcError:
+        raise
+    except Exception as error:
+        raise BmcError(
+            "model-failed",
+            f"{path.name}:{name} raised {type(error).__name__}: {first_line(error)}",
+            where=model_line(error, path.parent),
+        ) from error
+    finally:
+        sys.path.pop(0)
+    if not isinstance(result, result_type):
+        raise BmcError(
+            "bad-spec",
+            f"{path.name}:{name} returned {type(result).__name__}",
+            hint=f"return a bmc.spec.{result_type.__name__}",
+        )
+    return result
+
+
+def first_line(error: BaseException) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0] if text else "no message"
+
+
+def model_line(error: BaseException, folder: Path) -> str:
+    """Returns "model.py:42" for the innermost frame of the error inside `folder`, else ""."""
+    where = ""
+    root = folder.resolve()
+    traceback = error.__traceback__
+    while traceback is not None:
+        file = Path(traceback.tb_frame.f_code.co_filename).resolve()
+        if file.is_relative_to(root):
+            where = f"{file.relative_to(root).as_posix()}:{traceback.tb_lineno}"
+        traceback = traceback.tb_next
+    return where

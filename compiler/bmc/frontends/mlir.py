@@ -1,0 +1,132 @@
+"""Imports .mlir text and .mlirbc bytecode (StableHLO, linalg, TOSA...) as it is."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from bmc import artifacts, dtype, factory, golden, iree_tool, reference, spec
+from bmc.artifacts import ImportedModel, TensorInfo
+from bmc.errors import BmcError
+from bmc.iree_tool import IreeTool
+
+SUFFIXES = (".mlir", ".mlirbc")
+# Generated inputs are checked against IREE's own host runtime: the same compiler with another backend.
+_HOST_TOLERANCE = spec.Tolerance(atol=1e-4, rtol=1e-4)
+_SEED = 0
+
+
+def import_model(path: Path, cases: str, out: Path) -> ImportedModel:
+    """Imports an MLIR file whose one public function is `main`, taking and returning tensors.
+
+    Args:
+      path: the .mlir or .mlirbc file.
+      cases: "module.py:fn" returning spec.MlirCases; "" makes one seeded random case whose expected
+        outputs come from IREE's host runtime.
+      out: import directory, which exists.
+    """
+    with tempfile.TemporaryDirectory() as work:
+        tool = IreeTool(Path(work), out / "reproducer")
+        shutil.copyfile(path, Path(work) / path.name)
+        tool.opt(path.name, artifacts.MODEL_FILE, "--emit-bytecode")
+        shutil.copyfile(Path(work) / artifacts.MODEL_FILE, out / artifacts.MODEL_FILE)
+    inputs, outputs = signature(out / artifacts.MODEL_FILE, path.name)
+    if cases:
+        given = factory.call(cases, spec.MlirCases)
+        input_infos = golden.infos(given.cases[0], (), "input") if given.cases else ()
+        output_infos = golden.infos(given.expected[0], (), "output") if given.expected else ()
+        _check_compatible("input", input_infos, inputs)
+        _check_compatible("output", output_infos, outputs)
+        data = golden.make(
+            inputs=given.cases,
+            outputs=given.expected,
+            input_infos=input_infos,
+            output_infos=output_infos,
+            tolerance=given.tolerance,
+            labels=None,
+            source=artifacts.GOLDEN_FRAMEWORK,
+        )
+        inputs, outputs = input_infos, output_infos
+    else:
+        case = golden.random_case(inputs, _SEED)
+        expected = reference.HostModel.compile(out / artifacts.MODEL_FILE, out / "reproducer").run(
+            case
+        )
+        data = golden.make(
+            inputs=(case,),
+            outputs=(expected,),
+            input_infos=inputs,
+            output_infos=outputs,
+            tolerance=tuple(
+                _HOST_TOLERANCE if info.dtype.is_float else spec.Exact() for info in outputs
+            ),
+            labels=None,
+            source=artifacts.GOLDEN_IREE_HOST,
+        )
+    return ImportedModel(
+        mlir=out / artifacts.MODEL_FILE,
+        source=path.name,
+        frontend="mlir",
+        versions={"iree-base-compiler": iree_tool.version()},
+        inputs=inputs,
+        outputs=outputs,
+        golden=data,
+        parameters=(),
+    )
+
+
+def signature(path: Path, name: str) -> tuple[tuple[TensorInfo, ...], tuple[TensorInfo, ...]]:
+    """Returns inputs and outputs of `main`; raises BmcError naming `name` if it has none or is dynamic."""
+    from iree.compiler import ir
+
+    with ir.Context():
+        module = ir.Module.parse(path.read_bytes())
+        for op in module.body.operations:
+            attributes = op.operation.attributes
+            if (
+                "function_type" in attributes
+                and ir.StringAttr(attributes["sym_name"]).value == "main"
+            ):
+                function_type = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value)
+                return (
+                    tuple(_info(t, f"input{i}", name) for i, t in enumerate(function_type.inputs)),
+                    tuple(
+                        _info(t, f"output{i}", name) for i, t in enumerate(function_type.results)
+                    ),
+                )
+    raise BmcError(
+        "no-main",
+        f"'{name}' has no function called main",
+        hint="rename the function to be exported to main",
+    )
+
+
+def _info(mlir_type: object, tensor: str, name: str) -> TensorInfo:
+    from iree.compiler import ir
+
+    if not isinstance(mlir_type, ir.RankedTensorType):
+        raise BmcError(
+            "bad-signature", f"{tensor} of main in '{name}' is {mlir_type}, not a tensor"
+        )
+    if not mlir_type.has_static_shape:
+        raise BmcError(
+            "dynamic-shape", f"{tensor} of main in '{name}' has the dynamic shape {mlir_type}"
+        )
+    return TensorInfo(tensor, dtype.from_mlir(str(mlir_type.element_type)), tuple(mlir_type.shape))
+
+
+def _check_compatible(
+    what: str, given: tuple[TensorInfo, ...], declared: tuple[TensorInfo, ...]
+) -> None:
+    """The cases may say u8 where MLIR says i8 (signless), nothing else."""
+
+    def shape(infos: tuple[TensorInfo, ...]) -> list[tuple[tuple[int, ...], int, bool]]:
+        return [(i.shape, i.dtype.byte_count, i.dtype.is_float) for i in infos]
+
+    if shape(given) != shape(declared):
+        raise BmcError(
+            "bad-spec",
+            f"the cases have {what}s ({', '.join(i.describe() for i in given)}) but main has"
+            f" ({', '.join(i.describe() for i in declared)})",
+        )

@@ -1,0 +1,137 @@
+"""The only file that starts iree-compile and iree-opt.
+
+Commands run inside the work folder on fixed file names: module names, and with them symbol names in
+the kernels, derive from file names.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import logging
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bmc.errors import BmcError, InternalError
+
+_LOG = logging.getLogger(__name__)
+_DEADLINE_SECONDS = 1800
+
+# Frontends write locations outside the model's own folder as "<python>/..."; they are not the user's lines.
+LIBRARY_PREFIX = "<python>/"
+
+_DIAGNOSTIC = re.compile(
+    r'^(?:loc\()?"?(?P<file>[^\s":][^":]*)"?:(?P<line>\d+):\d+\)?: (?P<kind>\w+): (?P<text>.*)$'
+)
+_OP = re.compile(r"'([a-z_]+\.[\w.]+)'")
+
+
+@dataclass(frozen=True)
+class IreeTool:
+    """Runs the tools of the iree-base-compiler package.
+
+    Attributes:
+      work: folder in which commands run; all file names are relative to it.
+      reproducer: folder that receives input, command line and messages of a failed command.
+    """
+
+    work: Path
+    reproducer: Path
+
+    def compile(self, source: str, output: str, *flags: str) -> None:
+        """Runs iree-compile; raises BmcError naming op and model line when it rejects the model."""
+        self._run("iree-compile", source, output, flags)
+
+    def opt(self, source: str, output: str, *flags: str) -> None:
+        """Runs iree-opt, see compile()."""
+        self._run("iree-opt", source, output, flags)
+
+    def _run(self, tool: str, source: str, output: str, flags: tuple[str, ...]) -> None:
+        argv = [str(_find(tool)), source, "-o", output, *flags]
+        _LOG.info("%s %s", tool, shlex.join(argv[1:]))
+        try:
+            done = subprocess.run(
+                argv,
+                cwd=self.work,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_DEADLINE_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            self._save(tool, argv, source, "deadline exceeded")
+            raise BmcError(
+                "iree-timeout",
+                f"{tool} did not finish within {_DEADLINE_SECONDS} s",
+                hint=f"reproducer: {self.reproducer}",
+            ) from None
+        for line in done.stderr.splitlines():
+            _LOG.debug("%s: %s", tool, line)
+        if done.returncode != 0:
+            self._save(tool, argv, source, done.stderr)
+            raise rejection(tool, done.stderr, done.returncode, self.reproducer)
+
+    def _save(self, tool: str, argv: list[str], source: str, messages: str) -> None:
+        self.reproducer.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.work / source, self.reproducer / source)
+        (self.reproducer / "command.sh").write_text(
+            shlex.join([tool, *argv[1:]]) + "\n", encoding="utf-8"
+        )
+        (self.reproducer / "stderr.txt").write_text(messages, encoding="utf-8")
+
+
+def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> BmcError:
+    """Turns MLIR diagnostics into one sentence: which op, which line of the model."""
+    error = ""
+    where = ""
+    for line in messages.splitlines():
+        match = _DIAGNOSTIC.match(line)
+        if match is None:
+            continue
+        if match["kind"] == "error" and not error:
+            error = match["text"]
+        if error and not where and not match["file"].startswith(LIBRARY_PREFIX):
+            where = f"{match['file']}:{match['line']}"
+    hint = f"rewrite that part of the model with other ops; reproducer: {reproducer}"
+    if not error:
+        first = next(
+            (line for line in messages.splitlines() if "error" in line.lower()), "no message"
+        )
+        return BmcError(
+            "iree-failed",
+            f"{tool} failed with status {returncode}: {first.strip()}",
+            hint=f"reproducer: {reproducer}",
+        )
+    op = _OP.search(error)
+    what = f"cannot compile op '{op[1]}'" if op else "rejects the model"
+    return BmcError("op-rejected", f"{tool} {what}: {_short(error)}", where=where, hint=hint)
+
+
+def _short(error: str) -> str:
+    """Drops the printed operation that MLIR appends after the reason."""
+    return error.split(": %", 1)[0].split(': "', 1)[0][:200]
+
+
+def version() -> str:
+    """Version of the installed iree-base-compiler package."""
+    return importlib.metadata.version("iree-base-compiler")
+
+
+def _find(tool: str) -> Path:
+    package = importlib.util.find_spec("iree.compiler._mlir_libs")
+    if package is None or package.origin is None:
+        raise BmcError(
+            "iree-missing",
+            "the iree-base-compiler package is not installed",
+            hint="pip install iree-base-compiler==3.13.0",
+        )
+    path = Path(package.origin).parent / tool
+    if not path.is_file():
+        raise InternalError(f"{path} is missing from the iree-base-compiler package")
+    return path

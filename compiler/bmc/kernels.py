@@ -1,0 +1,235 @@
+"""The kernels: the embedded ELF, checked against its target, and the executable library inside it."""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+
+from bmc import elf_reader
+from bmc.elf_reader import Elf
+from bmc.errors import BmcError
+from bmc.target import EM_RISCV, EM_X86_64, Target
+
+QUERY_SYMBOL = "iree_hal_executable_library_query"
+
+_MACHINE_NAMES = {EM_RISCV: "RISC-V", EM_X86_64: "x86-64"}
+_LIBRARY_VERSION = 6
+_RISCV_FLOAT_ABI_MASK = 6
+_RISCV_FLOAT_ABI_DOUBLE = 4
+# What LLVM lists in Tag_RISCV_arch for rv64gc, by implication.
+_RV64GC = frozenset(
+    ("i", "m", "a", "f", "d", "c", "zicsr", "zifencei", "zmmul", "zaamo", "zalrsc", "zca", "zcd")
+)
+_VECTOR = frozenset(("v", "zve32x", "zve32f", "zve64x", "zve64f", "zve64d"))
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A kernel entry point.
+
+    Attributes:
+      name: dispatch function name.
+      address: vaddr of its code.
+      constant_count: push constants it reads, 32-bit words.
+      binding_count: buffers it reads and writes.
+    """
+
+    name: str
+    address: int
+    constant_count: int
+    binding_count: int
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """A checked embedded ELF.
+
+    Attributes:
+      elf: the file as IREE wrote it.
+      image: memory image from vaddr 0 up to the last stored byte.
+      text: (start, end) vaddr ranges of code.
+      relocations: (slot, addend) pairs, by slot: the image base plus addend belongs at vaddr slot.
+      query: vaddr of the library query function.
+      exports: in ordinal order.
+      arch: Tag_RISCV_arch or "".
+    """
+
+    elf: bytes
+    image: bytes
+    text: tuple[tuple[int, int], ...]
+    relocations: tuple[tuple[int, int], ...]
+    query: int
+    exports: tuple[Export, ...]
+    arch: str
+
+
+def load(data: bytes, target: Target) -> Kernels:
+    """Checks an embedded ELF against the target it must run on.
+
+    Raises:
+      BmcError: the file is malformed, for another machine, writable at run time, needs symbols or
+        relocations the runtime does not have, or uses extensions the target lacks.
+    """
+    elf = elf_reader.read(data)
+    if elf.machine != target.elf_machine:
+        raise BmcError(
+            "wrong-machine",
+            f"the kernels are for {_MACHINE_NAMES.get(elf.machine, f'machine {elf.machine}')},"
+            f" not {_MACHINE_NAMES[target.elf_machine]}",
+        )
+    if elf.type != elf_reader.ET_DYN:
+        raise elf_reader.bad(f"has type {elf.type}, not a shared object")
+    for symbol in elf.symbols:
+        if not symbol.defined:
+            raise BmcError(
+                "undefined-symbol", f"the kernels need the undefined symbol '{symbol.name}'"
+            )
+    for relocation in elf.relocations:
+        if relocation.kind != target.relative_relocation or relocation.symbol != 0:
+            raise BmcError(
+                "unsupported-relocation",
+                f"the kernels have relocation kind {relocation.kind} at {relocation.offset:#x}",
+                hint=f"only kind {target.relative_relocation} (RELATIVE) can be prelinked",
+            )
+    _check_segments(elf)
+    if target.is_riscv:
+        _check_riscv(elf, target)
+    slots = {relocation.offset: relocation.addend for relocation in elf.relocations}
+    stored = max(
+        (s.vaddr + s.file_size for s in elf.segments if s.kind == elf_reader.PT_LOAD), default=0
+    )
+    for slot, addend in slots.items():
+        if slot % 8 or slot > stored - 8 or not 0 <= addend < len(elf.image):
+            raise elf_reader.bad(f"relocates {slot:#x} to {addend:#x}, outside its image")
+    queries = [symbol.value for symbol in elf.symbols if symbol.name == QUERY_SYMBOL]
+    text = tuple(
+        (s.vaddr, s.vaddr + s.file_size)
+        for s in elf.segments
+        if s.kind == elf_reader.PT_LOAD and s.flags & elf_reader.PF_X
+    )
+    if len(queries) != 1 or not _inside(queries[0], text):
+        raise elf_reader.bad(f"does not export the function {QUERY_SYMBOL}")
+    return Kernels(
+        elf=data,
+        image=elf.image[:stored],
+        text=text,
+        relocations=tuple(sorted(slots.items())),
+        query=queries[0],
+        exports=_exports(elf.image, slots, text),
+        arch=elf.riscv_arch,
+    )
+
+
+def _inside(address: int, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(start <= address < end for start, end in ranges)
+
+
+def _check_segments(elf: Elf) -> None:
+    relro = [s for s in elf.segments if s.kind == elf_reader.PT_GNU_RELRO]
+    for segment in elf.segments:
+        if segment.kind != elf_reader.PT_LOAD or not segment.flags & elf_reader.PF_W:
+            continue
+        if segment.flags & elf_reader.PF_X:
+            raise elf_reader.bad("has a segment that is writable and executable")
+        end = segment.vaddr + segment.memory_size
+        if not any(r.vaddr <= segment.vaddr and end <= r.vaddr + r.memory_size for r in relro):
+            raise BmcError(
+                "writable-data",
+                "the kernels have writable data, but they are executed in place from read-only memory",
+            )
+
+
+def _check_riscv(elf: Elf, target: Target) -> None:
+    if elf.flags & _RISCV_FLOAT_ABI_MASK != _RISCV_FLOAT_ABI_DOUBLE:
+        raise elf_reader.bad("was not compiled for the lp64d ABI")
+    if not elf.riscv_arch.startswith("rv64i"):
+        raise elf_reader.bad(f"is for '{elf.riscv_arch or 'an unstated architecture'}', not rv64")
+    # "rv64i2p1_m2p0_zvl256b1p0": names with versions.
+    extensions = {
+        re.sub(r"\d+p\d+$", "", name) for name in elf.riscv_arch.removeprefix("rv64").split("_")
+    }
+    allowed = set(_RV64GC)
+    if target.vlen_bits:
+        allowed |= _VECTOR | {
+            f"zvl{bits}b" for bits in (32, 64, 128, 256, 512, 1024) if bits <= target.vlen_bits
+        }
+    if extensions - allowed:
+        raise BmcError(
+            "wrong-isa",
+            f"the kernels use {', '.join(sorted(extensions - allowed))}, which {target.isa} does not have",
+        )
+    if target.vlen_bits and f"zvl{target.vlen_bits}b" not in extensions:
+        raise BmcError(
+            "wrong-isa", f"the kernels were not compiled for VLEN {target.vlen_bits} ({target.isa})"
+        )
+
+
+def _exports(
+    image: bytes, slots: dict[int, int], text: tuple[tuple[int, int], ...]
+) -> tuple[Export, ...]:
+    """Finds iree_hal_executable_library_v0_t by its relocated pointers and reads its export table."""
+    found = [
+        library
+        for slot in sorted(slots)
+        if (library := _library_at(image, slots, slot, text)) is not None
+    ]
+    if len(found) != 1:
+        raise elf_reader.bad(
+            f"holds {len(found)} executable libraries of version {_LIBRARY_VERSION}, not one"
+        )
+    return found[0]
+
+
+def _library_at(
+    image: bytes, slots: dict[int, int], base: int, text: tuple[tuple[int, int], ...]
+) -> tuple[Export, ...] | None:
+    """Reads a library_v0 at `base`, or returns None if its first pointers say it is none.
+
+    Offsets within library_v0: header* 0, import count 8, export count 24, ptrs* 32, attrs* 40,
+    names* 64; within the header: version 0, name* 8; within dispatch_attrs (64 bytes each):
+    local memory pages (u16) 8, constant count (u8) 10, binding count (u8) 11.
+    """
+    header = slots[base]
+    if (
+        header + 8 not in slots
+        or base + 32 not in slots
+        or base + 40 not in slots
+        or base + 64 not in slots
+    ):
+        return None
+    version, imports, count = _u32(image, header), _u32(image, base + 8), _u32(image, base + 24)
+    if version != _LIBRARY_VERSION:
+        return None
+    if imports:
+        raise BmcError(
+            "undefined-symbol",
+            f"the kernels import {imports} functions from the runtime, which has none",
+        )
+    exports = []
+    for i in range(count):
+        address = slots.get(slots[base + 32] + 8 * i)
+        name = slots.get(slots[base + 64] + 8 * i)
+        attributes = slots[base + 40] + 64 * i
+        if (
+            address is None
+            or name is None
+            or not _inside(address, text)
+            or attributes + 64 > len(image)
+        ):
+            raise elf_reader.bad(f"has a malformed export table (export {i} of {count})")
+        pages, constant_count, binding_count = struct.unpack_from("<HBB", image, attributes + 8)
+        export = Export(elf_reader.c_string(image, name), address, constant_count, binding_count)
+        if pages:
+            raise BmcError(
+                "local-memory",
+                f"kernel {export.name} needs {pages * 4096} bytes of workgroup-local memory",
+            )
+        exports.append(export)
+    return tuple(exports)
+
+
+def _u32(image: bytes, offset: int) -> int:
+    if not 0 <= offset <= len(image) - 4:
+        raise elf_reader.bad(f"points outside its image ({offset:#x})")
+    return int(struct.unpack_from("<I", image, offset)[0])

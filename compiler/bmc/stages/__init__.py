@@ -1,0 +1,1 @@
+"""The steps of `bmc compile`, each a function from one artifact to the next; bmc.pipeline calls them."""

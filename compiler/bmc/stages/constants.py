@@ -1,0 +1,75 @@
+"""Stage: constants leave the IR.
+
+Every large tensor constant becomes a named util.global, and iree-opt then moves the bytes of all
+globals into a parameter archive (.irpa). What stays is a few kilobytes of IR in which a weight is a
+key, so that the later stages take milliseconds and the host program says where each weight is read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from iree.compiler import ir
+
+from bmc.iree_tool import IreeTool
+from bmc.stages import ir_util
+
+# Smaller constants are better inlined into kernels, which is where IREE puts them by itself.
+_SMALLEST_WEIGHT_BYTES = 256
+_SCOPE = "model"
+
+
+def externalize(tool: IreeTool, source: str, output: str, archive: str) -> None:
+    """Rewrites `source` (after global optimization) to `output` with all weights in `archive`."""
+    named = "named.mlirbc"
+    _name_constants(tool.work / source, tool.work / named)
+    tool.opt(
+        named,
+        output,
+        "--emit-bytecode",
+        f"--pass-pipeline=builtin.module(iree-io-export-parameters{{path={_SCOPE}={archive} minimum-size=0}})",
+    )
+    # Without any global there is nothing to export and no file is written.
+    (tool.work / archive).touch()
+
+
+def _name_constants(source: Path, output: Path) -> None:
+    with ir.Context(), ir.Location.unknown():
+        module = ir_util.read(source)
+        first = module.body.operations[0]
+        constants = [op for op in ir_util.walk(module.operation) if _is_weight(op)]
+        for index, op in enumerate(constants):
+            name = f"weight{index}"
+            tensor_type = op.results[0].type
+            with ir.InsertionPoint(first):
+                ir.Operation.create(
+                    "util.global",
+                    attributes={
+                        "sym_name": ir.StringAttr.get(name),
+                        "sym_visibility": ir.StringAttr.get("private"),
+                        "type": ir.TypeAttr.get(tensor_type),
+                        "initial_value": op.attributes["value"],
+                    },
+                )
+            with ir.InsertionPoint(op):
+                load = ir.Operation.create(
+                    "util.global.load",
+                    results=[tensor_type],
+                    attributes={
+                        "global": ir.FlatSymbolRefAttr.get(name),
+                        "is_immutable": ir.UnitAttr.get(),
+                    },
+                )
+            op.results[0].replace_all_uses_with(load.results[0])
+            op.erase()
+        ir_util.write(module, output)
+
+
+def _is_weight(op: ir_util.Op) -> bool:
+    if op.name != "arith.constant":
+        return False
+    tensor_type = op.results[0].type
+    return (
+        isinstance(tensor_type, ir.RankedTensorType)
+        and ir_util.tensor_bytes(tensor_type) >= _SMALLEST_WEIGHT_BYTES
+    )

@@ -1,0 +1,55 @@
+"""Small helpers over iree.compiler.ir shared by the stages."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from iree.compiler import ir
+
+# The Python bindings are untyped where it matters; Any is honest about that.
+Op = Any
+Value = Any
+
+
+def walk(op: Op) -> Iterator[Op]:
+    """Yields every operation nested in `op`, outermost first, in program order."""
+    for region in op.regions:
+        for block in region:
+            for child in block:
+                yield child.operation
+                yield from walk(child.operation)
+
+
+def read(path: Path) -> Any:
+    """Parses text or bytecode; the caller has entered an ir.Context."""
+    return ir.Module.parse(path.read_bytes())
+
+
+def write(module: Any, path: Path) -> None:
+    """Verifies the module and writes it as bytecode."""
+    module.operation.verify()
+    with path.open("wb") as file:
+        module.operation.write_bytecode(file)
+
+
+def uses(value: Value) -> list[tuple[Op, int]]:
+    """Returns (operation, operand number) of every use."""
+    return [(use.owner.operation, use.operand_number) for use in value.uses]
+
+
+def string(op: Op, name: str) -> str:
+    """Returns a string or symbol attribute without quotes and @."""
+    attribute = op.attributes[name]
+    if isinstance(attribute, ir.FlatSymbolRefAttr):
+        return str(ir.FlatSymbolRefAttr(attribute).value)
+    return str(ir.StringAttr(attribute).value)
+
+
+def tensor_bytes(tensor_type: Any) -> int:
+    """Size of a static ranked tensor, counting sub-byte elements as one byte each."""
+    count: int = math.prod(tensor_type.shape)
+    width: int = tensor_type.element_type.width
+    return count * max(1, width // 8)

@@ -1,0 +1,137 @@
+"""Stage: constants are permuted to their final layout and packed, each distinct one once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bmc import artifacts, dtype, plan
+from bmc.errors import InternalError
+from bmc.host_program import Constant, HostProgram, StorageKind
+from bmc.stages.layout import WeightType
+
+_UNTYPED = WeightType("i8", (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A constant in the packed weights.
+
+    Attributes:
+      name: key of the constant in the host program.
+      framework_name: the framework's parameter with the same bytes, or "".
+      dtype: MLIR element type.
+      shape: as packed; () if the constant has no tensor type of its own.
+      permuted: the layout differs from the framework's by this permutation; () if it does not.
+      offset, length: place in the packed bytes.
+      sha256: of the packed bytes of this constant.
+    """
+
+    name: str
+    framework_name: str
+    dtype: str
+    shape: tuple[int, ...]
+    permuted: tuple[int, ...]
+    offset: int
+    length: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class PackedWeights:
+    """`table` has one entry per constant of the host program, in its order."""
+
+    data: bytes
+    table: tuple[Weight, ...]
+
+    @property
+    def distinct_bytes(self) -> int:
+        """Sum of the lengths of distinct constants, without alignment."""
+        return sum({weight.offset: weight.length for weight in self.table}.values())
+
+
+def pack(
+    program: HostProgram,
+    archive: Path,
+    types: dict[str, WeightType],
+    parameters: tuple[artifacts.Parameter, ...],
+) -> PackedWeights:
+    """Packs the constants in the order of their first use; equal bytes share one place.
+
+    Args:
+      program: whose constants to pack.
+      archive: the .irpa file with the parameters.
+      types: type and permutation of each parameter.
+      parameters: the framework's weights, to name constants by their contents.
+    """
+    stored = _read_archive(archive)
+    names = {parameter.sha256: parameter.name for parameter in reversed(parameters)}
+    packed = bytearray()
+    places: dict[str, int] = {}
+    weights: dict[int, Weight] = {}
+    for index in _order_of_use(program):
+        constant = program.constants[index]
+        kind = types.get(constant.parameter, _UNTYPED)
+        original = _constant_bytes(constant, stored)
+        data = _permute(original, kind)
+        digest = artifacts.sha256(data)
+        if digest not in places:
+            packed.extend(b"\0" * (plan.align(len(packed)) - len(packed)))
+            places[digest] = len(packed)
+            packed.extend(data)
+        weights[index] = Weight(
+            name=constant.name,
+            framework_name=names.get(artifacts.sha256(original), ""),
+            dtype=kind.dtype,
+            shape=tuple(kind.shape[axis] for axis in kind.permutation) or kind.shape,
+            permuted=kind.permutation,
+            offset=places[digest],
+            length=constant.length,
+            sha256=digest,
+        )
+    return PackedWeights(
+        bytes(packed), tuple(weights[index] for index in range(len(program.constants)))
+    )
+
+
+def _order_of_use(program: HostProgram) -> list[int]:
+    spans = (span for command in program.commands for span in command.spans)
+    used = (span.storage.index for span in spans if span.storage.kind is StorageKind.CONSTANT)
+    # A dict is an ordered set; constants no command reads come last.
+    return list(dict.fromkeys((*used, *range(len(program.constants)))))
+
+
+def _read_archive(archive: Path) -> dict[str, bytes]:
+    from iree import runtime
+
+    index = runtime.ParameterIndex()
+    if archive.stat().st_size:
+        index.load(str(archive))
+    return {key: _entry_bytes(entry) for key, entry in index.items()}
+
+
+def _entry_bytes(entry: Any) -> bytes:
+    if entry.is_splat:
+        pattern = bytes(entry.splat_pattern)
+        return pattern * (entry.length // len(pattern))
+    return bytes(entry.file_view)
+
+
+def _constant_bytes(constant: Constant, stored: dict[str, bytes]) -> bytes:
+    data = stored[constant.parameter] if constant.parameter else constant.data
+    if len(data) != constant.length:
+        raise InternalError(
+            f"constant {constant.name} has {len(data)} bytes, the program expects {constant.length}"
+        )
+    return data
+
+
+def _permute(data: bytes, kind: WeightType) -> bytes:
+    if not kind.permutation:
+        return data
+    # Only the size of an element matters here: its bytes move together.
+    array = np.frombuffer(data, np.dtype((np.void, dtype.from_mlir(kind.dtype).byte_count)))
+    return np.ascontiguousarray(array.reshape(kind.shape).transpose(kind.permutation)).tobytes()
