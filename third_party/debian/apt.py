@@ -85,6 +85,7 @@ class PrivateApt:
             'APT::Sandbox::User "";',  # as ourselves: there may be no _apt user to become
             'Acquire::Languages "none";',
             'Acquire::Retries "2";',
+            'quiet "1";',
             *(f"#clear {hook};" for hook in _HOOKS),
         ]
         if source is not None:
@@ -108,7 +109,7 @@ class PrivateApt:
 
     def update(self) -> None:
         """Downloads the package lists; raises AptError when not one could be had."""
-        self._run("apt-get", "-q", "update")
+        self._run("apt-get", "update")
         if not any(p.is_file() and "_Packages" in p.name for p in self.lists.iterdir()):
             raise AptError("apt could not download any package list: check the network and this machine's apt sources.")
 
@@ -123,7 +124,7 @@ class PrivateApt:
 
     def closure(self, names: Iterable[str], leave_out: Iterable[str] = ()) -> list[Package]:
         """Everything `names` need, sorted, less packages that wholly match a pattern of `leave_out`."""
-        listing = self._run("apt-get", "-s", "-q", "install", *names)
+        listing = self._run("apt-get", "install", "-s", *names)
         found = [Package(n, v) for n, v in re.findall(r"^Inst (\S+) \((\S+)", listing, re.MULTILINE)]
         left_out = re.compile("|".join(leave_out) or r"(?!)")
         return sorted((p for p in found if not left_out.fullmatch(p.name)), key=lambda p: p.name)
@@ -132,7 +133,7 @@ class PrivateApt:
         """Downloads exactly these packages, hashes checked by apt; returns the .deb files."""
         wanted = [f"{p.name}={p.version}" for p in packages]
         into.mkdir(parents=True, exist_ok=True)
-        self._run("apt-get", "-q", "download", *wanted, cwd=into)
+        self._run("apt-get", "download", *wanted, cwd=into)
         debs = sorted(into.glob("*.deb"))
         if len(debs) != len(wanted):
             raise AptError(f"apt downloaded {len(debs)} of {len(wanted)} packages: try again.")
@@ -188,13 +189,12 @@ def is_elf(path: Path) -> bool:
         return file.read(4) == b"\x7fELF"
 
 
-def patch_elf(patchelf: list[str], files: Iterable[Path], rpath: str, interpreter: Path | None = None) -> None:
-    """Makes programs look for libraries in `rpath` first.
+def patch_elf(*command: str) -> str:
+    """Runs patchelf and returns what it printed; raises AptError.
 
-    DT_RPATH and not RUNPATH: only the former also holds for libraries of libraries.
+    Search paths are set as DT_RPATH and not RUNPATH: only the former also holds for libraries of libraries.
     """
-    flags = ["--force-rpath", "--set-rpath", rpath, *(["--set-interpreter", str(interpreter)] if interpreter else [])]
-    targets = [str(f) for f in files]
-    done = subprocess.run([*patchelf, *flags, *targets], capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        raise AptError(f"patchelf failed: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}")
+        raise AptError(f"`{' '.join(command)}` failed: {done.stderr.strip() or done.returncode}")
+    return done.stdout.strip()

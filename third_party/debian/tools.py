@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from apt import AptError, Package, PrivateApt, patch_elf, relative_symlinks, require_apt, unpack  # noqa: E402
+from apt import AptError, Package, PrivateApt, is_elf, patch_elf, relative_symlinks, require_apt, unpack  # noqa: E402
 
 # Where Debian's libraries lie in a prefix.
 _LIBRARIES = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/pulseaudio")
@@ -74,17 +74,21 @@ def fetch(request: Request) -> list[str]:
 
 
 def _mend_programs(root: Path, programs: list[str]) -> None:
-    """Gives each program a path to the prefix's libraries relative to itself, so that the prefix can be moved."""
-    os.environ["LD_LIBRARY_PATH"] = ":".join(str(root / folder) for folder in _LIBRARIES)
+    """Makes each program find the prefix's libraries relative to itself, so that the prefix can be moved."""
+    if not programs:
+        return
+    os.environ["LD_LIBRARY_PATH"] = ":".join(str(root / folder) for folder in _LIBRARIES)  # for patchelf itself
+    patchelf = str(root / "usr/bin/patchelf")
     for program in programs:
-        path = root / program
-        if not path.exists():
+        if not (root / program).exists():
             raise AptError(f"The Debian packages hold no {program}: their layout has changed; adjust third_party/versions.bzl.")
-        real = path.resolve()
-        rpath = [f"$ORIGIN/{os.path.relpath(root / folder, real.parent)}" for folder in _LIBRARIES]
-        if real.name.endswith((".so", ".py")):
-            continue
-        patch_elf([str(root / "usr/bin/patchelf")], [real], ":".join(rpath))
+    for path in sorted({(root / program).resolve() for program in programs}):
+        rpath = [f"$ORIGIN/{os.path.relpath(root / folder, path.parent)}" for folder in _LIBRARIES]
+        patch_elf(patchelf, "--force-rpath", "--set-rpath", ":".join(rpath), str(path))
+    # A library with a search path of its own is not looked up in the program's.
+    for library in sorted(path for path in root.glob("usr/lib/**/*.so*") if is_elf(path)):
+        if patch_elf(patchelf, "--print-rpath", str(library)):
+            patch_elf(patchelf, "--remove-rpath", str(library))
 
 
 def main(argv: list[str]) -> int:

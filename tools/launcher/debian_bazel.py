@@ -138,7 +138,8 @@ def _mend(work: Path, final: Path) -> None:
     ]
     final_java = final / java.relative_to(work)
     rpath = f"{final / LIBRARIES}:{final_java / 'lib'}:{final_java / 'lib/server'}"
-    patch_elf(patchelf, filter(is_elf, programs), rpath, interpreter=final / LOADER)
+    elfs = [str(program) for program in programs if is_elf(program)]
+    patch_elf(*patchelf, "--force-rpath", "--set-rpath", rpath, "--set-interpreter", str(final / LOADER), *elfs)
     # Neither is used again, and both are large.
     for leftover in ("usr/bin/patchelf", "usr/share/nodejs"):
         path = work / leftover
