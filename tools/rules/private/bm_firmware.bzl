@@ -17,6 +17,8 @@ static uint8_t arena[{upper}_ARENA_BYTES] BM_FIRMWARE_ARENA;
 
 const bm_plan_t *const bm_firmware_plan = &{name}_plan;
 const bm_golden_t *const bm_firmware_golden = &{name}_golden;
+const char bm_firmware_board[] = "{board}";
+const char bm_firmware_isa[] = "{isa}";
 const bm_span_t bm_firmware_arena = {{arena, sizeof(arena)}};
 const bm_span_t bm_firmware_code = {{0, 0}};
 """
@@ -59,6 +61,8 @@ def _link(ctx, board, model):
     ctx.actions.write(source, _FIRMWARE_C.format(
         name = model.c_name,
         upper = model.c_name.upper(),
+        board = board.name,
+        isa = model.isa,
     ))
     libraries = [model.cc_info, board.hal] + [dep[CcInfo] for dep in [
         ctx.attr._main,
