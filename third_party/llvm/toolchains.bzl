@@ -89,6 +89,9 @@ def riscv64_toolchain(*, name):
             "-ffreestanding",
             "-fno-common",
             "-fno-exceptions",
+
+            # There is no errno: a square root is one instruction, not a call.
+            "-fno-math-errno",
             "-fno-pic",
             "-fno-stack-protector",
             "-fno-asynchronous-unwind-tables",

@@ -41,7 +41,7 @@ BmExecEnvInfo = provider(
         "runfiles": "runfiles: what emulator and path_tools need to run.",
         "deadline_seconds": "int: a run that takes longer has failed.",
         "tags": "list of string: put on every test that runs here.",
-        "command": "function(env, elf) -> list: the command line, for rules to append.",
+        "command": "function(env, elf) -> list: the command line; `elf` is the path of the firmware.",
     },
 )
 

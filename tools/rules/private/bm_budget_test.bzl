@@ -5,7 +5,7 @@ load("//tools/rules/private:launcher.bzl", "write_launcher")
 def _bm_budget_test_impl(ctx):
     files = [ctx.file.budget, ctx.file.report]
     args = ["check", "--budget", ctx.file.budget, "--report", ctx.file.report]
-    return write_launcher(ctx, ctx.attr._size, args, files)
+    return [DefaultInfo(**write_launcher(ctx, ctx.attr._size, args, files))]
 
 bm_budget_test = rule(
     implementation = _bm_budget_test_impl,

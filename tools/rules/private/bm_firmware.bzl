@@ -175,15 +175,11 @@ def _bm_firmware_impl(ctx):
     args = ["live", "--deadline", str(env.deadline_seconds)]
     for tool in env.path_tools:
         args += ["--tool-path", tool.executable]
-    args += ["--"] + env.command(env, elf)
-    run = write_launcher(ctx, ctx.attr._runner, args, [elf], env.runfiles)[0]
+    args += ["--"] + env.command(env, elf.short_path)
+    run = write_launcher(ctx, ctx.attr._runner, args, [elf], env.runfiles)
     outputs = {"bin": binary, "disasm": disassembly, "elf": elf, "map": map_file, "report": report}
     return [
-        DefaultInfo(
-            executable = run.files_to_run.executable,
-            files = depset(outputs.values()),
-            runfiles = run.default_runfiles,
-        ),
+        DefaultInfo(files = depset(outputs.values()), **run),
         OutputGroupInfo(**{name: depset([file]) for name, file in outputs.items()}),
         firmware,
     ]

@@ -104,7 +104,7 @@ _bm_model = rule(
             doc = "tuning.json: lowering configurations that replace the compiler's own.",
             allow_single_file = [".json"],
         ),
-        "_bmc": attr.label(default = "//compiler:bmc", executable = True, cfg = "exec"),
+        "_bmc": attr.label(default = "//compiler", executable = True, cfg = "exec"),
         "_isa": attr.label(default = "//tools/rules:isa"),
         "_runtime": attr.label(default = "//runtime_bm"),
         "_x86_64": attr.label(default = "@platforms//cpu:x86_64"),

@@ -19,12 +19,8 @@ def _bm_report_impl(ctx):
         inputs = [report, record],
         outputs = [full],
     )
-    default = write_launcher(ctx, ctx.attr._size, ["show", "--report", full], [full])[0]
-    return [DefaultInfo(
-        executable = default.files_to_run.executable,
-        files = depset([full]),
-        runfiles = default.default_runfiles,
-    )]
+    show = write_launcher(ctx, ctx.attr._size, ["show", "--report", full], [full])
+    return [DefaultInfo(files = depset([full]), **show)]
 
 bm_report = rule(
     implementation = _bm_report_impl,

@@ -8,7 +8,7 @@ def _bm_run_test_impl(ctx):
     args = ["--expect", ctx.attr.expect, "--text", ctx.attr.text]
     if ctx.attr.agree:
         args.append("--agree")
-    return write_launcher(ctx, ctx.attr._judge, args + records, records)
+    return [DefaultInfo(**write_launcher(ctx, ctx.attr._judge, args + records, records))]
 
 bm_run_test = rule(
     implementation = _bm_run_test_impl,

@@ -14,7 +14,7 @@ def _quote(text):
     return "'" + text.replace("'", "'\\''") + "'"
 
 def write_launcher(ctx, tool, args, files, extra_runfiles = None):
-    """Returns [DefaultInfo] whose executable runs `tool` with `args` and the user's own after them.
+    """Writes a script that runs `tool` with `args` and the user's own after them.
 
     Args:
       ctx: the rule's context.
@@ -22,6 +22,9 @@ def write_launcher(ctx, tool, args, files, extra_runfiles = None):
       args: list of string or File; a File becomes its runfiles path.
       files: list of File that the arguments name.
       extra_runfiles: runfiles, of programs that the arguments name.
+
+    Returns:
+      dict of DefaultInfo's fields `executable` and `runfiles`.
     """
     words = [tool[DefaultInfo].files_to_run.executable] + args
     executable = ctx.actions.declare_file(ctx.label.name + ".sh")
@@ -39,4 +42,4 @@ def write_launcher(ctx, tool, args, files, extra_runfiles = None):
     runfiles = ctx.runfiles(files = files).merge(tool[DefaultInfo].default_runfiles)
     if extra_runfiles:
         runfiles = runfiles.merge(extra_runfiles)
-    return [DefaultInfo(executable = executable, runfiles = runfiles)]
+    return {"executable": executable, "runfiles": runfiles}
