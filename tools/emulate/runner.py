@@ -24,10 +24,9 @@ def main(args: list[str]) -> int:
     parser.add_argument("--deadline", type=float, required=True, help="seconds")
     parser.add_argument("--tool-path", action="append", default=[], help="program put on PATH")
     parser.add_argument("--out", type=Path, help="JSON file written by `record`")
-    parser.add_argument("argv", nargs=argparse.REMAINDER, help="-- emulator and its arguments")
-    options = parser.parse_args(args)
-    argv = [a for a in options.argv if a != "--"]
-    if not argv:
+    own, separator, argv = _split(args)
+    options = parser.parse_args(own)
+    if not separator or not argv:
         parser.error("no emulator named: put `-- emulator arguments...` at the end")
     env = _with_tools(options.tool_path)
     try:
@@ -39,6 +38,13 @@ def main(args: list[str]) -> int:
     except process.EmulatorError as error:
         print(f"runner: {error}", file=sys.stderr)
         return 2
+
+
+def _split(args: list[str]) -> tuple[list[str], bool, list[str]]:
+    if "--" not in args:
+        return args, False, []
+    at = args.index("--")
+    return args[:at], True, args[at + 1 :]
 
 
 def _with_tools(tools: list[str]) -> dict[str, str]:
