@@ -85,7 +85,7 @@ def run(root: Path, args: Sequence[str]) -> int:
         return 0
     line = [str(bazel.program), *startup_options(bazel, cache, env), *startup]
     if patterns.needs_expansion(command, rest):
-        rest = patterns.expand(command, rest, patterns.bazel_query(line))
+        rest = patterns.expand(command, rest, patterns.bazel_query(line, env))
     os.execve(bazel.program, [*line, *([command] if command else []), *rest], env)
 
 

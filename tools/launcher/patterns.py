@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tools.launcher.errors import LauncherError
 
@@ -45,11 +45,12 @@ def expand(command: str, args: Sequence[str], query: Query) -> list[str]:
     return result + list(args[len(own) :])
 
 
-def bazel_query(bazel: Sequence[str]) -> Query:
+def bazel_query(bazel: Sequence[str], env: Mapping[str, str]) -> Query:
     """A Query that asks Bazel; `bazel` is its program and start-up options."""
 
     def query(flags: list[str], expression: str) -> list[str]:
-        done = subprocess.run([*bazel, "query", *flags, "--noshow_progress", "--output=label", expression], stdout=subprocess.PIPE, text=True)
+        command = [*bazel, "query", *flags, "--noshow_progress", "--output=label", expression]
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
         if done.returncode != 0:
             raise LauncherError(f"`bazel query '{expression}'` failed with status {done.returncode}: mend what it says above.")
         return done.stdout.split()

@@ -1,0 +1,107 @@
+"""The cache: whole or absent, one at a time, whatever is killed when."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from tools.launcher.cache import cache_dir, fill_once, locked
+from tools.launcher.errors import LauncherError
+
+# A caller in a process of its own: takes the lock, fills "thing" slowly, and counts that it did.
+_CALLER = """
+import sys, time
+from pathlib import Path
+from tools.launcher.cache import fill_once, locked
+cache = Path(sys.argv[1])
+def fill(work):
+    (work / "part").write_text("1")
+    with (cache / "fills").open("a") as file:
+        file.write("x")
+    time.sleep(float(sys.argv[2]))
+    (work / "rest").write_text("2")
+with locked(cache):
+    fill_once(cache / "thing", fill)
+"""
+
+
+def start(cache: Path, seconds: float) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen([sys.executable, "-c", _CALLER, str(cache), str(seconds)], env=env, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 20
+    while not path.exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(path)
+        time.sleep(0.01)
+
+
+class Cache(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.cache = Path(folder.name)
+
+    def test_two_callers_fill_once_and_the_second_says_that_it_waits(self) -> None:
+        with start(self.cache, 1.0) as first:
+            wait_for(self.cache / "fills")
+            with start(self.cache, 1.0) as second:
+                self.assertEqual(first.communicate(timeout=20)[1], "")
+                self.assertIn("waiting for another tools/bazel", second.communicate(timeout=20)[1])
+        self.assertEqual((first.returncode, second.returncode), (0, 0))
+        self.assertEqual((self.cache / "fills").read_text(), "x")
+        self.assertEqual((self.cache / "thing/rest").read_text(), "2")
+
+    def test_a_killed_fill_leaves_nothing_that_looks_finished(self) -> None:
+        with start(self.cache, 60.0) as killed:
+            wait_for(self.cache / "fills")
+            killed.kill()
+        self.assertFalse((self.cache / "thing").exists())
+        with start(self.cache, 0.0) as again:
+            self.assertEqual(again.communicate(timeout=20)[1], "", "a dead caller's lock is nobody's")
+        self.assertEqual(again.returncode, 0)
+        self.assertEqual((self.cache / "thing/rest").read_text(), "2")
+        self.assertEqual(list(self.cache.glob(".thing.*")), [], "what the killed one left is swept up")
+
+    def test_a_failed_fill_leaves_nothing(self) -> None:
+        def fill(work: Path) -> None:
+            (work / "part").write_text("1")
+            raise LauncherError("no luck")
+
+        with self.assertRaisesRegex(LauncherError, "no luck"):
+            fill_once(self.cache / "thing", fill)
+        self.assertEqual(list(self.cache.iterdir()), [])
+
+    def test_a_full_disk_is_one_sentence(self) -> None:
+        def fill(_work: Path) -> None:
+            raise OSError(28, "No space left on device")
+
+        with self.assertRaisesRegex(LauncherError, "could not be written .*No space left.*: check the free space"):
+            fill_once(self.cache / "thing", fill)
+
+    def test_without_a_home_it_says_what_to_set(self) -> None:
+        with mock.patch.dict(os.environ, clear=True), self.assertRaisesRegex(LauncherError, "set HOME or XDG_CACHE_HOME"):
+            cache_dir()
+
+    def test_a_cache_that_cannot_be_made_is_named(self) -> None:
+        (self.cache / "file").write_text("")
+        env = {"XDG_CACHE_HOME": str(self.cache / "file")}
+        with mock.patch.dict(os.environ, env, clear=True), self.assertRaisesRegex(LauncherError, "file/ironcast cannot be created"):
+            cache_dir()
+
+    def test_the_lock_is_free_after_use(self) -> None:
+        for _ in range(2):
+            with locked(self.cache):
+                pass
+
+
+if __name__ == "__main__":
+    unittest.main()

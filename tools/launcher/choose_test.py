@@ -1,0 +1,106 @@
+"""Which Bazel is chosen, with programs that stand in for real ones."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from tools.launcher import choose
+from tools.launcher.errors import LauncherError
+
+
+class Choose(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        (self.root / ".bazelversion").write_text("7.7.1\n")
+        self.cache = self.root / "cache"
+        self.cache.mkdir()
+
+    def program(self, path: str, prints: str, status: int = 0) -> Path:
+        """A program that prints a line and notes that it was started."""
+        program = self.root / path
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f"#!/bin/sh\necho x >> '{self.root}/started'\necho '{prints}'\nexit {status}\n")
+        program.chmod(0o755)
+        return program
+
+    def started(self) -> int:
+        note = self.root / "started"
+        return note.read_text().count("x") if note.exists() else 0
+
+    def debian_prefix(self, name: str, version: str) -> Path:
+        prefix = self.root / name
+        self.program(f"{name}/usr/bin/bazel", "No label", status=1)
+        (prefix / "usr/share/bazel").mkdir(parents=True)
+        (prefix / "usr/share/bazel/build-label.txt").write_text(version)
+        return prefix
+
+    def env(self, **more: str) -> dict[str, str]:
+        return {"PATH": f"{self.root}/bin:/usr/bin:/bin", **more}
+
+    def test_bazel_real_is_used_as_it_is(self) -> None:
+        real = self.program("real", "bazel 7.7.1")
+        bazel = choose.choose(self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="yes"))
+        self.assertEqual((bazel.program, bazel.rulesets), (real, None))
+
+    def test_a_wrong_bazel_real_is_named(self) -> None:
+        with self.assertRaisesRegex(LauncherError, "BAZEL_REAL is /nowhere/bazel, which is not an executable file"):
+            choose.choose(self.root, self.cache, self.env(BAZEL_REAL="/nowhere/bazel"))
+
+    def test_an_installed_bazel_of_the_right_version_is_used_and_asked_once(self) -> None:
+        installed = self.program("bin/bazel", "bazel 7.7.1")
+        for _ in range(2):
+            bazel = choose.choose(self.root, self.cache, self.env(IRONCAST_GITHUB="yes"))
+            self.assertEqual(bazel.program, installed)
+        self.assertEqual(self.started(), 1)
+
+    def test_another_version_is_passed_over(self) -> None:
+        for prints, status in (("bazel 8.1.0", 0), ("bazel 7.7.10", 0), ("bazel 7.7.1", 1)):
+            with self.subTest(prints=prints, status=status):
+                self.program("bin/bazel", prints, status)
+                (self.cache / "installed.json").unlink(missing_ok=True)
+                self.assertIsNone(choose.installed("7.7.1", self.cache, self.env()))
+
+    def test_a_hanging_bazel_is_passed_over(self) -> None:
+        self.program("bin/bazel", "")
+        with mock.patch("subprocess.run", side_effect=subprocess.TimeoutExpired("bazel", 10)):
+            self.assertIsNone(choose.installed("7.7.1", self.cache, self.env()))
+
+    def test_debians_installed_bazel_is_known_by_its_label(self) -> None:
+        prefix = self.debian_prefix("debian", "7.7.1")
+        env = self.env(PATH=f"{prefix}/usr/bin", IRONCAST_GITHUB="no")
+        bazel = choose.choose(self.root, self.cache, env)
+        self.assertEqual(bazel.program, prefix / "usr/bin/bazel")
+        self.assertEqual((bazel.debian_prefix, bazel.rulesets), (prefix, prefix / "usr/share/bazel"))
+
+    def test_without_github_rulesets_come_from_debian_though_bazel_does_not(self) -> None:
+        real = self.program("real", "bazel 7.7.1")
+        unpacked = self.root / "unpacked"
+        with mock.patch.object(choose, "_from_debian", return_value=unpacked):
+            bazel = choose.choose(self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="no"))
+        self.assertEqual((bazel.program, bazel.debian_prefix, bazel.rulesets), (real, None, unpacked / "usr/share/bazel"))
+
+    def test_whether_github_answers_is_asked_once(self) -> None:
+        with mock.patch("tools.launcher.github.reachable", return_value=False) as asked:
+            self.assertFalse(choose.decide_github(self.cache, {}))
+            self.assertFalse(choose.decide_github(self.cache, {}))
+            self.assertTrue(choose.decide_github(self.cache, {"IRONCAST_GITHUB": "yes"}))
+        self.assertEqual(asked.call_count, 1)
+
+    def test_a_wrong_ironcast_github_is_named(self) -> None:
+        with self.assertRaisesRegex(LauncherError, "IRONCAST_GITHUB is 'maybe': set it to yes or no"):
+            choose.decide_github(self.cache, {"IRONCAST_GITHUB": "maybe"})
+
+    def test_a_missing_bazelversion_is_named(self) -> None:
+        (self.root / ".bazelversion").unlink()
+        with self.assertRaisesRegex(LauncherError, r"\.bazelversion cannot be read .*: restore it from git"):
+            choose.choose(self.root, self.cache, self.env())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,106 @@
+"""tools/bazel itself, as a process, with a program in Bazel's place that prints how it was started."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+REPO = Path(__file__).absolute().parents[2]
+
+_STAND_IN = """#!{python} -IS
+import os, sys
+if "query" in sys.argv:
+    print("//models/a:qemu_test")
+    print("//models/b:qemu_test")
+else:
+    print(sys.argv[1:])
+    print(os.environ.get("PIP_CERT"), os.environ.get("IRONCAST_QEMU"), os.environ["BAZELISK_SKIP_WRAPPER"])
+sys.exit(7 if "fail" in sys.argv else 0)
+"""
+
+
+class ToolsBazel(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        for name in ("tools/bazel", "tools/launcher", "third_party/debian", "third_party/versions.bzl"):
+            target = self.root / "work" / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(REPO / name, target) if (REPO / name).is_dir() else shutil.copy(REPO / name, target)
+        (self.root / "work/.bazelversion").write_text("7.7.1\n")
+        self.real = self.root / "bazel-real"
+        self.real.write_text(_STAND_IN.format(python=sys.executable))
+        self.real.chmod(0o755)
+
+    def start(self, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+        base = {"PATH": "/usr/bin:/bin", "HOME": str(self.root / "home"), "BAZEL_REAL": str(self.real), "IRONCAST_GITHUB": "yes"}
+        command = [sys.executable, str(self.root / "work/tools/bazel"), *args]
+        return subprocess.run(command, env={**base, **env}, capture_output=True, text=True, timeout=60)
+
+    def test_arguments_status_and_environment_pass_through(self) -> None:
+        done = self.start("--output_base=/x", "fail", "//a b", "--", "-c", IRONCAST_QEMU="/my/qemu", SSL_CERT_FILE="/my/ca.pem")
+        self.assertEqual(done.returncode, 7)
+        self.assertEqual(done.stdout.splitlines(), ["['--output_base=/x', 'fail', '//a b', '--', '-c']", "/my/ca.pem /my/qemu 1"])
+        self.assertEqual(done.stderr, "")
+
+    def test_a_named_pattern_is_expanded(self) -> None:
+        done = self.start("test", "--jobs=1", "//...:qemu_test")
+        self.assertEqual(done.stdout.splitlines()[0], "['test', '--jobs=1', '//models/a:qemu_test', '//models/b:qemu_test']")
+
+    def test_an_error_is_one_line_and_a_status(self) -> None:
+        done = self.start("build", BAZEL_REAL="/nowhere")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr, "tools/bazel: BAZEL_REAL is /nowhere, which is not an executable file: correct or unset it.\n")
+
+    def test_no_home_is_one_line_and_a_status(self) -> None:
+        done = self.start("build", HOME="")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1))
+        self.assertIn("set HOME or XDG_CACHE_HOME", done.stderr)
+
+    def test_without_github_and_apt_it_says_what_is_left(self) -> None:
+        (self.root / "empty").mkdir()
+        done = self.start("build", BAZEL_REAL="", PATH=str(self.root / "empty"), IRONCAST_GITHUB="no")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1))
+        self.assertIn("`apt-get` is not on PATH", done.stderr)
+        self.assertIn("BAZEL_REAL may name any Bazel 7.7.1", done.stderr)
+
+    def test_debians_bazel_tells_its_version_and_gets_its_options(self) -> None:
+        prefix = self.root / "prefix"
+        for folder in ("usr/bin", "usr/share/bazel", "usr/lib/jvm/java-25-openjdk-amd64"):
+            (prefix / folder).mkdir(parents=True)
+        (prefix / "usr/share/bazel/build-label.txt").write_text("7.7.1")
+        shutil.copy(self.real, prefix / "usr/bin/bazel")
+        real = {"BAZEL_REAL": str(prefix / "usr/bin/bazel"), "IRONCAST_GITHUB": "no"}
+        self.assertEqual(self.start("--version", **real).stdout, "bazel 7.7.1\n")
+        self.assertEqual(self.start("version", **real).stdout, "Build label: 7.7.1\n")
+        started = self.start("--batch", "info", **real).stdout
+        for option in (f"--install_base={prefix}/usr/share/bazel", "--trust_install_base", "--nosystem_rc"):
+            self.assertIn(option, started)
+        self.assertRegex(started, r"--bazelrc=\S+rulesets.bazelrc', '--batch', 'info'")
+        overrides = (self.root / "home/.cache/ironcast/rulesets.bazelrc").read_text()
+        self.assertIn(f"common --override_repository=rules_python={prefix}/usr/share/bazel/rules/python\n", overrides)
+
+    def test_nothing_is_written_outside_the_cache(self) -> None:
+        self.start("info")
+        written = {str(p.relative_to(self.root)) for p in (self.root / "home").rglob("*")}
+        self.assertTrue(all(name.startswith(".cache") for name in {w.removeprefix("home/") for w in written}), written)
+        self.assertEqual([p for p in (self.root / "work").rglob("__pycache__")], [])
+
+    def test_it_costs_little_once_chosen(self) -> None:
+        self.start("info")
+        best = 9.0
+        for _ in range(5):
+            before = time.monotonic()
+            self.start("info")
+            best = min(best, time.monotonic() - before)
+        self.assertLess(best, 0.3)
+
+
+if __name__ == "__main__":
+    unittest.main()
