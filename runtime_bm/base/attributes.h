@@ -18,4 +18,6 @@
 // The result carries an error: dropping it is a compile error under -Werror.
 #define BM_MUST_USE __attribute__((warn_unused_result))
 
+#define BM_NOINLINE __attribute__((noinline))
+
 #endif  // RUNTIME_BM_BASE_ATTRIBUTES_H_

@@ -1,12 +1,13 @@
 // Status: one 32-bit word, no strings on the target.
 //
-//   bits 31..24  code (bm_code_t)
-//   bits 23..16  file that raised it (bm_file_t)
-//   bits 15..0   line in that file
+//   bits 31..24  file that raised it (bm_file_t)
+//   bits 23..12  line in that file
+//   bits 11..0   code (bm_code_t)
 //
-// 0 is success. `tools/status/decode.py 0x03010047` turns a word back into
-// file, line and source text; it reads the two enums below, so keep one
-// constant per line.
+// 0 is success. In this order the instructions that make a constant of it are
+// smallest, and there are a hundred such constants. `tools/status/decode.py
+// 0304700b` turns a word back into file, line and source text; it reads the two
+// enums below, so keep one constant per line.
 #ifndef RUNTIME_BM_BASE_STATUS_H_
 #define RUNTIME_BM_BASE_STATUS_H_
 
@@ -49,13 +50,13 @@ static inline bm_status_t bm_ok(void) {
 
 static inline bm_status_t bm_status_make(bm_code_t code, bm_file_t file,
                                          uint32_t line) {
-  bm_status_t status = {((uint32_t)code << 24) | ((uint32_t)file << 16) |
-                        (line & 0xFFFFu)};
+  bm_status_t status = {((uint32_t)file << 24) | ((line & 0xFFFu) << 12) |
+                        (uint32_t)code};
   return status;
 }
 
 static inline bm_code_t bm_status_code(bm_status_t status) {
-  return (bm_code_t)(status.bits >> 24);
+  return (bm_code_t)(status.bits & 0xFFFu);
 }
 
 // Raises a status in a .c file that has defined BM_FILE as its bm_file_t.

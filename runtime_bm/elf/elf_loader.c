@@ -17,15 +17,18 @@ enum {
 // Far beyond any kernel library; keeps sums of two addresses from wrapping.
 #define MAX_IMAGE_BYTES (1ull << 40)
 
-// What the dynamic section points to. All still untrusted.
+// The values of the dynamic section by tag, 0 where there is none. All still
+// untrusted.
 typedef struct dynamic_t {
-  uint64_t hash;
-  uint64_t strings;
-  uint64_t string_bytes;
-  uint64_t symbols;
-  uint64_t rela;
-  uint64_t rela_bytes;
+  uint64_t values[BM_ELF_DYNAMIC_COUNT];
 } dynamic_t;
+
+// Tags this loader would have to act on and does not support. What is not in
+// either set (flags, counts) is a hint.
+#define TAG(name) (1ull << BM_ELF_DYNAMIC_##name)
+#define UNSUPPORTED_TAGS                                             \
+  (TAG(NEEDED) | TAG(PLT_BYTES) | TAG(INIT) | TAG(FINI) | TAG(REL) | \
+   TAG(JMPREL) | TAG(INIT_ARRAY) | TAG(FINI_ARRAY) | TAG(RELR))
 
 // Copies `size` bytes at `offset` of `from`: structures in a file need not be
 // aligned for the processor.
@@ -113,60 +116,27 @@ static bm_status_t place(bm_cspan_t file, const bm_elf_header_t *header,
       found = true;
     }
   }
-  BM_CHECK(found, DATA_LOSS);
+  // With this no later sum of an address in it and an offset can wrap.
+  BM_CHECK(found && out_dynamic->vaddr <= image.size, DATA_LOSS);
   return bm_ok();
 }
 
-// Collects the dynamic entries. One that this loader would have to act on and
-// does not know is an error; the others (flags, counts) are hints.
 static bm_status_t read_dynamic(bm_cspan_t image,
                                 const bm_elf_program_t *segment,
                                 dynamic_t *out) {
   memset(out, 0, sizeof(*out));
-  BM_CHECK(bm_range_fits(segment->vaddr, segment->memory_bytes, image.size),
-           DATA_LOSS);
-  const uint64_t count = segment->memory_bytes / sizeof(bm_elf_dynamic_t);
-  BM_CHECK(count <= MAX_DYNAMICS, UNIMPLEMENTED);
-  for (uint64_t i = 0; i < count; ++i) {
+  for (uint64_t i = 0; i < MAX_DYNAMICS; ++i) {
     bm_elf_dynamic_t entry;
-    BM_TRY(read_at(image, segment->vaddr + i * sizeof(entry), &entry,
-                   sizeof(entry)));
-    switch (entry.tag) {
-      case BM_ELF_DYNAMIC_NULL:
-        return bm_ok();
-      case BM_ELF_DYNAMIC_HASH:
-        out->hash = entry.value;
-        break;
-      case BM_ELF_DYNAMIC_STRINGS:
-        out->strings = entry.value;
-        break;
-      case BM_ELF_DYNAMIC_STRING_BYTES:
-        out->string_bytes = entry.value;
-        break;
-      case BM_ELF_DYNAMIC_SYMBOLS:
-        out->symbols = entry.value;
-        break;
-      case BM_ELF_DYNAMIC_RELA:
-        out->rela = entry.value;
-        break;
-      case BM_ELF_DYNAMIC_RELA_BYTES:
-        out->rela_bytes = entry.value;
-        break;
-      case BM_ELF_DYNAMIC_NEEDED:
-      case BM_ELF_DYNAMIC_PLT_BYTES:
-      case BM_ELF_DYNAMIC_INIT:
-      case BM_ELF_DYNAMIC_FINI:
-      case BM_ELF_DYNAMIC_REL:
-      case BM_ELF_DYNAMIC_JMPREL:
-      case BM_ELF_DYNAMIC_INIT_ARRAY:
-      case BM_ELF_DYNAMIC_FINI_ARRAY:
-      case BM_ELF_DYNAMIC_RELR:
-        return BM_ERROR(UNIMPLEMENTED);
-      default:
-        break;
-    }
+    const uint64_t offset = i * sizeof(entry);
+    BM_CHECK(bm_range_fits(offset, sizeof(entry), segment->memory_bytes),
+             DATA_LOSS);
+    BM_TRY(read_at(image, segment->vaddr + offset, &entry, sizeof(entry)));
+    if (entry.tag == BM_ELF_DYNAMIC_NULL) return bm_ok();
+    if (entry.tag >= BM_ELF_DYNAMIC_COUNT) continue;
+    BM_CHECK(((UNSUPPORTED_TAGS >> entry.tag) & 1) == 0, UNIMPLEMENTED);
+    out->values[entry.tag] = entry.value;
   }
-  return BM_ERROR(DATA_LOSS);  // not terminated
+  return BM_ERROR(UNIMPLEMENTED);
 }
 
 // Applies the relocations. They may overwrite any byte of the image, even the
@@ -174,14 +144,15 @@ static bm_status_t read_dynamic(bm_cspan_t image,
 static bm_status_t relocate(bm_span_t image, const bm_elf_machine_t *machine,
                             const dynamic_t *dynamic) {
   const bm_cspan_t bytes = {image.data, image.size};
-  BM_CHECK(bm_range_fits(dynamic->rela, dynamic->rela_bytes, image.size),
+  const uint64_t table = dynamic->values[BM_ELF_DYNAMIC_RELA];
+  const uint64_t size = dynamic->values[BM_ELF_DYNAMIC_RELA_BYTES];
+  BM_CHECK(bm_range_fits(table, size, image.size) &&
+               size % sizeof(bm_elf_rela_t) == 0,
            DATA_LOSS);
-  BM_CHECK(dynamic->rela_bytes % sizeof(bm_elf_rela_t) == 0, DATA_LOSS);
-  const uint64_t count = dynamic->rela_bytes / sizeof(bm_elf_rela_t);
+  const uint64_t count = size / sizeof(bm_elf_rela_t);
   for (uint64_t i = 0; i < count; ++i) {
     bm_elf_rela_t rela;
-    BM_TRY(
-        read_at(bytes, dynamic->rela + i * sizeof(rela), &rela, sizeof(rela)));
+    BM_TRY(read_at(bytes, table + i * sizeof(rela), &rela, sizeof(rela)));
     BM_CHECK(rela.info == machine->relative_relocation, UNIMPLEMENTED);
     BM_CHECK((uint64_t)rela.addend <= image.size, OUT_OF_RANGE);
     const uint64_t value =
@@ -193,35 +164,30 @@ static bm_status_t relocate(bm_span_t image, const bm_elf_machine_t *machine,
   return bm_ok();
 }
 
-// True when the string at `offset` of the string table is `symbol`.
-static bool name_is(bm_cspan_t image, const dynamic_t *dynamic, uint32_t offset,
-                    const char *symbol) {
-  if (offset >= dynamic->string_bytes) return false;
-  const uint8_t *name = image.data + dynamic->strings + offset;
-  const uint64_t room = dynamic->string_bytes - offset;
-  for (uint64_t i = 0; i < room; ++i) {
-    if (name[i] != (uint8_t)symbol[i]) return false;
-    if (name[i] == 0) return true;
+// True when the string at `offset` of `strings` is `symbol`.
+static bool name_is(bm_cspan_t strings, size_t offset, const char *symbol) {
+  for (; offset < strings.size; ++offset, ++symbol) {
+    if (strings.data[offset] != (uint8_t)*symbol) return false;
+    if (*symbol == '\0') return true;
   }
   return false;
 }
 
 static bm_status_t find_function(bm_cspan_t image, const dynamic_t *dynamic,
                                  const char *symbol, uint64_t *out_value) {
+  const uint64_t string_table = dynamic->values[BM_ELF_DYNAMIC_STRINGS];
+  const uint64_t string_bytes = dynamic->values[BM_ELF_DYNAMIC_STRING_BYTES];
+  const uint64_t symbols = dynamic->values[BM_ELF_DYNAMIC_SYMBOLS];
   uint32_t hash_counts[2];  // buckets, chains; a chain per symbol
-  BM_TRY(read_at(image, dynamic->hash, hash_counts, sizeof(hash_counts)));
-  BM_CHECK(bm_range_fits(dynamic->strings, dynamic->string_bytes, image.size),
-           DATA_LOSS);
-  BM_CHECK(bm_range_fits(dynamic->symbols,
-                         (uint64_t)hash_counts[1] * sizeof(bm_elf_symbol_t),
-                         image.size),
-           DATA_LOSS);
+  BM_TRY(read_at(image, dynamic->values[BM_ELF_DYNAMIC_HASH], hash_counts,
+                 sizeof(hash_counts)));
+  BM_CHECK(bm_range_fits(string_table, string_bytes, image.size), DATA_LOSS);
+  BM_CHECK(symbols <= image.size, DATA_LOSS);
+  const bm_cspan_t strings = {image.data + string_table, (size_t)string_bytes};
   for (uint32_t i = 0; i < hash_counts[1]; ++i) {
     bm_elf_symbol_t entry;
-    BM_TRY(read_at(image, dynamic->symbols + i * sizeof(entry), &entry,
-                   sizeof(entry)));
-    if ((entry.info >> 4) == BM_ELF_SYMBOL_BIND_LOCAL) continue;
-    if (!name_is(image, dynamic, entry.name, symbol)) continue;
+    BM_TRY(read_at(image, symbols + i * sizeof(entry), &entry, sizeof(entry)));
+    if (!name_is(strings, entry.name, symbol)) continue;
     BM_CHECK(entry.section != BM_ELF_SECTION_UNDEFINED, NOT_FOUND);
     BM_CHECK((entry.info & 0xF) == BM_ELF_SYMBOL_TYPE_FUNCTION, DATA_LOSS);
     BM_CHECK(entry.value < image.size, OUT_OF_RANGE);

@@ -84,6 +84,8 @@ enum {
   BM_ELF_DYNAMIC_INIT_ARRAY = 25,
   BM_ELF_DYNAMIC_FINI_ARRAY = 26,
   BM_ELF_DYNAMIC_RELR = 36,
+  // One more than the largest entry the loader looks at.
+  BM_ELF_DYNAMIC_COUNT = 37,
 
   BM_ELF_SYMBOL_BIND_LOCAL = 0,
   BM_ELF_SYMBOL_TYPE_FUNCTION = 2,

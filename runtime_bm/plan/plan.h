@@ -49,7 +49,7 @@ enum {
   // them: what the kernels were compiled to rely on.
   BM_PLAN_ALIGNMENT = 64,
   // Most bindings of one dispatch; the walker keeps them on the stack.
-  BM_PLAN_MAX_BINDINGS = 64,
+  BM_PLAN_MAX_BINDINGS = 32,
   BM_PLAN_MAX_RANK = 8,
 };
 

@@ -28,6 +28,11 @@ static bool region_fits(const bm_plan_t *plan,
          bm_range_fits(binding->offset, binding->length, size);
 }
 
+// True when a table of `count` rows is there.
+static bool table_ok(const void *table, uint32_t count) {
+  return table != NULL || count == 0;
+}
+
 static bm_status_t verify_header(const bm_plan_t *plan) {
   const uint32_t machine = plan->isa & (BM_ISA_RV64 | BM_ISA_X86_64);
   const bool vector = (plan->isa & BM_ISA_V) != 0;
@@ -37,17 +42,18 @@ static bm_status_t verify_header(const bm_plan_t *plan) {
   BM_CHECK((plan->isa & ~(uint32_t)(machine | BM_ISA_V)) == 0, UNIMPLEMENTED);
   BM_CHECK(vector == (plan->vlen_bits != 0), DATA_LOSS);
   BM_CHECK(plan->name != NULL, DATA_LOSS);
-  BM_CHECK(plan->weights_bytes == 0 || plan->weights != NULL, DATA_LOSS);
-  BM_CHECK(bm_is_aligned((uintptr_t)plan->weights, BM_PLAN_ALIGNMENT),
+  BM_CHECK(table_ok(plan->weights, plan->weights_bytes) &&
+               bm_is_aligned((uintptr_t)plan->weights, BM_PLAN_ALIGNMENT),
            DATA_LOSS);
-  BM_CHECK(prelinked == (plan->kernels_elf == NULL), DATA_LOSS);
-  BM_CHECK(prelinked == (plan->kernels_elf_bytes == 0), DATA_LOSS);
-  BM_CHECK(plan->exports != NULL || plan->export_count == 0, DATA_LOSS);
-  BM_CHECK(plan->commands != NULL || plan->command_count == 0, DATA_LOSS);
-  BM_CHECK(plan->bindings != NULL || plan->binding_count == 0, DATA_LOSS);
-  BM_CHECK(plan->constants != NULL || plan->constant_count == 0, DATA_LOSS);
-  BM_CHECK(plan->inputs != NULL || plan->input_count == 0, DATA_LOSS);
-  BM_CHECK(plan->outputs != NULL || plan->output_count == 0, DATA_LOSS);
+  BM_CHECK(prelinked == (plan->kernels_elf == NULL) &&
+               prelinked == (plan->kernels_elf_bytes == 0),
+           DATA_LOSS);
+  BM_CHECK(plan->commands != NULL && plan->bindings != NULL, DATA_LOSS);
+  BM_CHECK(table_ok(plan->exports, plan->export_count) &&
+               table_ok(plan->constants, plan->constant_count) &&
+               table_ok(plan->inputs, plan->input_count) &&
+               table_ok(plan->outputs, plan->output_count),
+           DATA_LOSS);
   return bm_ok();
 }
 
@@ -102,8 +108,10 @@ static bm_status_t verify_copy(const bm_plan_command_t *command,
   return bm_ok();
 }
 
-static bm_status_t verify_command(const bm_plan_t *plan,
-                                  const bm_plan_command_t *command) {
+// Not inlined into the loop over commands: the compiler would then compute
+// every status before the loop and spill it, a sixth more code.
+BM_NOINLINE static bm_status_t verify_command(
+    const bm_plan_t *plan, const bm_plan_command_t *command) {
   BM_CHECK((command->flags & ~BM_COMMAND_BARRIER) == 0, UNIMPLEMENTED);
   BM_CHECK(bm_range_fits(command->first_binding, command->binding_count,
                          plan->binding_count),
@@ -112,7 +120,10 @@ static bm_status_t verify_command(const bm_plan_t *plan,
                          plan->constant_count),
            OUT_OF_RANGE);
   const bm_plan_binding_t *bindings = plan->bindings + command->first_binding;
-  const uint32_t *constants = plan->constants + command->first_constant;
+  // A table without rows may be NULL, which nothing may be added to.
+  const uint32_t *constants = command->constant_count == 0
+                                  ? NULL
+                                  : plan->constants + command->first_constant;
   for (uint32_t i = 0; i < command->binding_count; ++i) {
     BM_CHECK(region_fits(plan, &bindings[i]), OUT_OF_RANGE);
   }

@@ -1,0 +1,82 @@
+// A process on an x86-64 host: the one place where libc may be used.
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "runtime_bm/app/result.h"
+#include "runtime_bm/base/text.h"
+#include "runtime_bm/crt/trap.h"
+#include "runtime_bm/hal/hal.h"
+#include "runtime_bm/plan/plan.h"
+
+volatile uint32_t bm_trap_dispatch = BM_TRAP_NO_DISPATCH;
+
+// The signals a broken kernel raises: what a trap is to a process.
+static const int kTraps[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+
+static void on_signal(int number, siginfo_t *info, void *context) {
+  const ucontext_t *state = context;
+  bm_text_t text;
+  bm_text_clear(&text);
+  bm_text_string(&text, "\n" BM_RESULT_PREFIX "TRAP cause=");
+  bm_text_hex(&text, (uint64_t)number, 1);
+  bm_text_string(&text, " epc=");
+  bm_text_hex(&text, (uint64_t)state->uc_mcontext.gregs[REG_RIP], 1);
+  bm_text_string(&text, " tval=");
+  bm_text_hex(&text, (uint64_t)(uintptr_t)info->si_addr, 1);
+  bm_text_string(&text, " dispatch=");
+  if (bm_trap_dispatch == BM_TRAP_NO_DISPATCH) {
+    bm_text_string(&text, "-");
+  } else {
+    bm_text_u64(&text, bm_trap_dispatch);
+  }
+  bm_text_string(&text, "\n");
+  bm_hal_console_write(text.bytes, text.size);
+  _exit(BM_EXIT_TRAP);
+}
+
+// Signals become TRAP records. They are handled on a stack of their own, so
+// that a stack overflow is reported too.
+void bm_hal_init(void) {
+  static uint8_t stack[64 * 1024];
+  const stack_t alternative = {.ss_sp = stack, .ss_size = sizeof(stack)};
+  struct sigaction action = {.sa_sigaction = on_signal,
+                             .sa_flags = SA_SIGINFO | SA_ONSTACK};
+  sigaltstack(&alternative, NULL);
+  for (size_t i = 0; i < sizeof(kTraps) / sizeof(kTraps[0]); ++i) {
+    sigaction(kTraps[i], &action, NULL);
+  }
+}
+
+bm_hal_cpu_t bm_hal_cpu(void) {
+  const bm_hal_cpu_t cpu = {
+      .isa = "x86_64", .isa_bits = BM_ISA_X86_64, .vlen_bits = 0};
+  return cpu;
+}
+
+void bm_hal_console_write(const char *bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t written = write(STDOUT_FILENO, bytes, size);
+    if (written <= 0) return;  // nobody listens: there is nobody to tell
+    bytes += written;
+    size -= (size_t)written;
+  }
+}
+
+uint64_t bm_hal_cycles(void) { return __builtin_ia32_rdtsc(); }
+
+uint64_t bm_hal_instret(void) { return 0; }
+
+void bm_hal_code_written(void *memory, size_t size) {
+  if (mprotect(memory, size, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) {
+    perror("mprotect: kernels loaded at run time cannot be made executable");
+    exit(BM_EXIT_ERROR);
+  }
+}
+
+size_t bm_hal_stack_used(void) { return 0; }
+
+void bm_hal_exit(uint32_t status) { exit((int)status); }
