@@ -1,8 +1,8 @@
 // The part of the HAL that is the same on every RV64 board.
 #include "boards/common/csr.h"
+#include "runtime_bm/base/isa.h"
 #include "runtime_bm/crt/stack.h"
 #include "runtime_bm/hal/hal.h"
-#include "runtime_bm/plan/plan.h"
 
 // misa has a bit per extension letter; this is their order in an ISA string.
 static const char kLetters[] = "imafdqcbvh";

@@ -6,11 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "runtime_bm/app/result.h"
+#include "runtime_bm/base/isa.h"
+#include "runtime_bm/base/result.h"
 #include "runtime_bm/base/text.h"
 #include "runtime_bm/crt/trap.h"
 #include "runtime_bm/hal/hal.h"
-#include "runtime_bm/plan/plan.h"
 
 volatile uint32_t bm_trap_dispatch = BM_TRAP_NO_DISPATCH;
 

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_BM_APP_CONSOLE_H_
 #define RUNTIME_BM_APP_CONSOLE_H_
 
-#include "runtime_bm/app/result.h"
+#include "runtime_bm/base/result.h"
 #include "runtime_bm/base/text.h"
 #include "runtime_bm/hal/hal.h"
 

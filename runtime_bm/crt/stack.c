@@ -1,6 +1,6 @@
 #include "runtime_bm/crt/stack.h"
 
-#include "runtime_bm/app/result.h"
+#include "runtime_bm/base/result.h"
 #include "runtime_bm/base/status.h"
 #include "runtime_bm/base/text.h"
 #include "runtime_bm/hal/hal.h"

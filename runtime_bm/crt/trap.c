@@ -1,7 +1,7 @@
 // Reports an exception with the console protocol and ends the program.
 #include "runtime_bm/crt/trap.h"
 
-#include "runtime_bm/app/result.h"
+#include "runtime_bm/base/result.h"
 #include "runtime_bm/base/text.h"
 #include "runtime_bm/crt/stack.h"
 #include "runtime_bm/hal/hal.h"

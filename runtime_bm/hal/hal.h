@@ -14,7 +14,7 @@ BM_EXTERN_C_BEGIN
 // The processor this code is running on, read from its own registers.
 typedef struct bm_hal_cpu_t {
   const char *isa;     // for people: "rv64imafdcv"
-  uint32_t isa_bits;   // BM_ISA_* of runtime_bm/plan/plan.h
+  uint32_t isa_bits;   // BM_ISA_* of runtime_bm/base/isa.h
   uint32_t vlen_bits;  // length of a vector register, 0: no vectors
 } bm_hal_cpu_t;
 

@@ -12,17 +12,11 @@
 
 #include "runtime_bm/base/attributes.h"
 #include "runtime_bm/base/dtype.h"
+#include "runtime_bm/base/isa.h"
 
 BM_EXTERN_C_BEGIN
 
 enum { BM_PLAN_ABI_VERSION = 1 };
-
-// What a hart must offer, as bits of bm_plan_t.isa.
-enum {
-  BM_ISA_RV64 = 1,
-  BM_ISA_V = 2,
-  BM_ISA_X86_64 = 4,
-};
 
 // bm_plan_binding_t.region.
 enum {

@@ -38,8 +38,8 @@
 //
 // A test passes when there is a PASS record and exit status 0 and neither TRAP
 // nor ERROR.
-#ifndef RUNTIME_BM_APP_RESULT_H_
-#define RUNTIME_BM_APP_RESULT_H_
+#ifndef RUNTIME_BM_BASE_RESULT_H_
+#define RUNTIME_BM_BASE_RESULT_H_
 
 #define BM_RESULT_PREFIX "BM1 "
 
@@ -50,4 +50,4 @@ enum {
   BM_EXIT_TRAP = 3,   // a TRAP record
 };
 
-#endif  // RUNTIME_BM_APP_RESULT_H_
+#endif  // RUNTIME_BM_BASE_RESULT_H_

@@ -1,0 +1,12 @@
+// What a hart must offer to run a model's kernels, as bits. The numbers are
+// part of the plan ABI (runtime_bm/plan/plan_abi.json).
+#ifndef RUNTIME_BM_BASE_ISA_H_
+#define RUNTIME_BM_BASE_ISA_H_
+
+enum {
+  BM_ISA_RV64 = 1,
+  BM_ISA_V = 2,
+  BM_ISA_X86_64 = 4,
+};
+
+#endif  // RUNTIME_BM_BASE_ISA_H_
