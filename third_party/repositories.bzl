@@ -2,7 +2,8 @@
 
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
-load("//third_party:versions.bzl", "DEBIAN_TOOLS", "PYTHON_CPU_BUILDS", "RULESETS")
+load("//third_party:versions.bzl", "BUILDIFIER", "DEBIAN_TOOLS", "PYTHON_CPU_BUILDS", "RULESETS")
+load("//third_party/buildifier:buildifier_repo.bzl", "buildifier_repo")
 load("//third_party/debian:debian_lists_repo.bzl", "debian_lists_repo")
 load("//third_party/debian:debian_tools_repo.bzl", "debian_tools_repo")
 load("//third_party/llvm:users_clang_repo.bzl", "users_clang_repo")
@@ -35,4 +36,9 @@ def ironcast_repositories():
     cpu_builds_repo(
         name = "cpu_builds",
         builds = PYTHON_CPU_BUILDS,
+    )
+    buildifier_repo(
+        name = "buildifier",
+        package = BUILDIFIER["package"],
+        sha256s = BUILDIFIER["sha256s"],
     )

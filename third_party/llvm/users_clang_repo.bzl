@@ -12,6 +12,7 @@ def _users_clang_repo_impl(rctx):
     clang = rctx.getenv("IRONCAST_CLANG")
     directories = []
     if clang:
+        # Folders of headers, and then that of the compiler's own files, sanitizers' lists among them.
         asked = rctx.execute([clang, "-E", "-x", "c++", "-v", "/dev/null"])
         if asked.return_code != 0:
             fail("IRONCAST_CLANG is %s, which does not run: correct or unset it." % clang)
@@ -19,6 +20,7 @@ def _users_clang_repo_impl(rctx):
         # The list stands between two fixed lines of -v's output, one indented folder a line.
         between = asked.stderr.partition("#include <...> search starts here:")[2].partition("End of search list.")[0]
         directories = [line.strip() for line in between.splitlines() if line.strip()]
+        directories.append(rctx.execute([clang, "-print-resource-dir"]).stdout.strip())
     rctx.file("BUILD.bazel", "")
     rctx.file("defs.bzl", _DEFS.format(own = bool(clang), directories = repr(directories)))
 

@@ -64,12 +64,12 @@ def split_command(args: Sequence[str]) -> tuple[list[str], str, list[str]]:
 def environment(env: Mapping[str, str]) -> dict[str, str]:
     """The environment for Bazel.
 
-    A user without a name, as in some containers, gets one: Bazel insists on it. pip trusts the
-    same private certificates as everything else.
+    A user without a name, as in some containers, gets one: Bazel insists on it. pip and npm
+    trust the same private certificates as everything else.
     """
     result = {"USER": f"uid{os.getuid()}", **env, "BAZELISK_SKIP_WRAPPER": "1"}
-    if env.get("SSL_CERT_FILE") and not env.get("PIP_CERT"):
-        result["PIP_CERT"] = env["SSL_CERT_FILE"]
+    if certificates := env.get("SSL_CERT_FILE"):
+        result = {"PIP_CERT": certificates, "NODE_EXTRA_CA_CERTS": certificates, **result}
     return result
 
 

@@ -1,0 +1,48 @@
+"""The lock, what it is made from, and the table say the same."""
+
+from __future__ import annotations
+
+import re
+import unittest
+from pathlib import Path
+
+from third_party.python.lock import add_cpu_builds
+from tools.launcher.table import read_table
+
+ROOT = Path(__file__).absolute().parents[2]
+LOCK = (ROOT / "third_party/python/requirements_lock.txt").read_text()
+WANTED = (ROOT / "third_party/python/requirements.in").read_text()
+
+
+class Lock(unittest.TestCase):
+    def setUp(self) -> None:
+        self.locked = dict(re.findall(r"^(\S+)==(\S+)", LOCK, re.MULTILINE))
+
+    def test_every_package_is_in_the_table_with_licence_and_reason(self) -> None:
+        table = read_table(ROOT, "PYTHON_PACKAGES")
+        self.assertEqual(sorted(table), sorted(self.locked), "adjust PYTHON_PACKAGES in third_party/versions.bzl")
+        for name, package in table.items():
+            self.assertTrue(package["licence"] and package["why"], name)
+
+    def test_what_is_wanted_is_locked_at_that_version(self) -> None:
+        for name, version in re.findall(r"^([^#\s=]+)==(\S+)", WANTED, re.MULTILINE):
+            self.assertEqual(self.locked.get(name), version, "run third_party/python/lock.py")
+
+    def test_every_package_has_hashes(self) -> None:
+        for entry in re.split(r"^(?=\S+==)", LOCK, flags=re.MULTILINE)[1:]:
+            self.assertRegex(entry, r"--hash=sha256:[0-9a-f]{64}")
+
+    def test_cpu_builds_are_among_them(self) -> None:
+        for sha256 in read_table(ROOT, "PYTHON_CPU_BUILDS").values():
+            self.assertIn(sha256, LOCK)
+
+    def test_a_cpu_build_of_another_version_is_refused(self) -> None:
+        with self.assertRaisesRegex(ValueError, "torch==1.0 is not in the lock"):
+            add_cpu_builds("torch==2.0 \\\n    --hash=sha256:00\n", {"torch-1.0+cpu-cp311.whl": "12"})
+
+    def test_no_index_is_named(self) -> None:
+        self.assertNotRegex(LOCK, r"https?://|--index-url|--extra-index-url|--find-links")
+
+
+if __name__ == "__main__":
+    unittest.main()
