@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 from tools.emulate import process, result
@@ -54,10 +55,36 @@ def _with_tools(tools: list[str]) -> dict[str, str]:
 
 
 def _live(argv: list[str], deadline: float, env: dict[str, str]) -> int:
+    start = time.monotonic()
     outcome = process.run(argv, deadline, lambda line: print(line, flush=True), env)
+    seconds = time.monotonic() - start
     verdict = result.judge(outcome)
-    print(f"{'PASS' if verdict.ok else 'FAIL'}: {verdict.sentence}", file=sys.stderr)
+    print()
+    print(*_summary(outcome), sep="\n")
+    print(f"{'PASS' if verdict.ok else 'FAIL'}: {verdict.sentence} ({seconds:.1f} s in the emulator)")
     return 0 if verdict.ok else 1
+
+
+def _summary(outcome: result.Outcome) -> list[str]:
+    """Returns the run's numbers as sentences."""
+    sentences = []
+    cases = outcome.records("CASE")
+    if cases:
+        worst = max(float(case.fields["max_abs"]) for case in cases)
+        matched = sum(case.fields["result"] == "ok" for case in cases)
+        sentences.append(
+            f"{matched} of {len(cases)} cases match the framework's own output; "
+            f"largest difference {worst:.2g}"
+        )
+    for record in outcome.records("ACCURACY"):
+        correct, total, framework = (record.fields[k] for k in ("correct", "total", "framework"))
+        sentences.append(f"{correct} of {total} classified right; the framework: {framework}")
+    for record in outcome.records("STATS"):
+        sentences.append(
+            f"{int(record.fields['instret']):,} instructions, arena "
+            f"{int(record.fields['arena']):,} bytes, stack {int(record.fields['stack']):,} bytes"
+        )
+    return sentences
 
 
 def _record(argv: list[str], deadline: float, env: dict[str, str], out: Path) -> int:
