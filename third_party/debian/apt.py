@@ -33,7 +33,13 @@ _HOOKS = (
 )
 
 # Never needed by a program that is only run, and a large part of the bytes.
-_PRUNED = ("./usr/share/doc", "./usr/share/man", "./usr/share/locale", "./usr/share/info", "./usr/share/lintian")
+_PRUNED = (
+    "./usr/share/doc",
+    "./usr/share/man",
+    "./usr/share/locale",
+    "./usr/share/info",
+    "./usr/share/lintian",
+)
 
 
 class AptError(Exception):
@@ -53,16 +59,24 @@ def require_apt() -> None:
     for tool in ("apt-get", "apt-cache", "dpkg", "dpkg-deb", "tar"):
         if shutil.which(tool) is None:
             raise AptError(f"`{tool}` is not on PATH, so Debian packages cannot be used here.")
-    arch = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True).stdout.strip()
+    arch = subprocess.run(
+        ["dpkg", "--print-architecture"], capture_output=True, text=True
+    ).stdout.strip()
     if arch != "amd64":
-        raise AptError(f"Debian packages are only used on amd64, and this machine is {arch or 'unknown'}.")
+        raise AptError(
+            f"Debian packages are only used on amd64, and this machine is {arch or 'unknown'}."
+        )
 
 
 class PrivateApt:
     """apt with all its state under `state`."""
 
     def __init__(
-        self, state: Path, source: str | None = None, pins: Mapping[str, str] | None = None, lists: Path | None = None
+        self,
+        state: Path,
+        source: str | None = None,
+        pins: Mapping[str, str] | None = None,
+        lists: Path | None = None,
     ) -> None:
         """source: one line of sources.list in place of the machine's own sources.
         pins: package -> version to prefer where the mirror still has it.
@@ -90,20 +104,37 @@ class PrivateApt:
         ]
         if source is not None:
             (state / "sources.list").write_text(source + "\n")
-            lines += [f'Dir::Etc::SourceList "{state}/sources.list";', f'Dir::Etc::SourceParts "{state}/parts";']
+            lines += [
+                f'Dir::Etc::SourceList "{state}/sources.list";',
+                f'Dir::Etc::SourceParts "{state}/parts";',
+            ]
         self._config.write_text("\n".join(lines) + "\n")
-        stanzas = [f"Package: {p}\nPin: version {v}\nPin-Priority: 1001\n" for p, v in sorted((pins or {}).items())]
+        stanzas = [
+            f"Package: {p}\nPin: version {v}\nPin-Priority: 1001\n"
+            for p, v in sorted((pins or {}).items())
+        ]
         (state / "preferences").write_text("\n".join(stanzas))
 
     def _run(self, tool: str, *args: str, cwd: Path | None = None) -> str:
         """Runs apt and returns what it printed; raises AptError with its last error line."""
         env = {**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
         done = subprocess.run(
-            [tool, "-c", str(self._config), *args], cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
+            [tool, "-c", str(self._config), *args],
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
         )
         if done.returncode != 0:
-            errors = [line for line in done.stderr.splitlines() if line.startswith("E:")] or done.stderr.splitlines()
-            reason = errors[-1].removeprefix("E:").strip() if errors else f"exit status {done.returncode}"
+            errors = [
+                line for line in done.stderr.splitlines() if line.startswith("E:")
+            ] or done.stderr.splitlines()
+            reason = (
+                errors[-1].removeprefix("E:").strip()
+                if errors
+                else f"exit status {done.returncode}"
+            )
             raise AptError(f"`{tool} {args[0]}` failed: {reason}")
         return done.stdout
 
@@ -111,21 +142,30 @@ class PrivateApt:
         """Downloads the package lists; raises AptError when not one could be had."""
         self._run("apt-get", "update")
         if not any(p.is_file() and "_Packages" in p.name for p in self.lists.iterdir()):
-            raise AptError("apt could not download any package list: check the network and this machine's apt sources.")
+            raise AptError(
+                "apt could not download any package list: check the network and "
+                "this machine's apt sources."
+            )
 
     def candidate(self, name: str) -> str | None:
         """The version that would be unpacked, or None for an unknown package."""
-        match = re.search(r"^  Candidate: (\S+)$", self._run("apt-cache", "policy", name), re.MULTILINE)
+        match = re.search(
+            r"^  Candidate: (\S+)$", self._run("apt-cache", "policy", name), re.MULTILINE
+        )
         return match[1] if match and match[1] != "(none)" else None
 
     def depends(self, name: str) -> list[str]:
         """Names that `name` depends on directly."""
-        return re.findall(r"Depends: ([^\s<>]+)", self._run("apt-cache", "depends", "--no-recommends", name))
+        return re.findall(
+            r"Depends: ([^\s<>]+)", self._run("apt-cache", "depends", "--no-recommends", name)
+        )
 
     def closure(self, names: Iterable[str], leave_out: Iterable[str] = ()) -> list[Package]:
-        """Everything `names` need, sorted, less packages that wholly match a pattern of `leave_out`."""
+        """Everything `names` need, sorted, less what wholly matches a pattern of `leave_out`."""
         listing = self._run("apt-get", "install", "-s", *names)
-        found = [Package(n, v) for n, v in re.findall(r"^Inst (\S+) \((\S+)", listing, re.MULTILINE)]
+        found = [
+            Package(n, v) for n, v in re.findall(r"^Inst (\S+) \((\S+)", listing, re.MULTILINE)
+        ]
         left_out = re.compile("|".join(leave_out) or r"(?!)")
         return sorted((p for p in found if not left_out.fullmatch(p.name)), key=lambda p: p.name)
 
@@ -149,7 +189,12 @@ def machine_mirrors(state: Path) -> list[str]:
     return sorted(uris, key=lambda uri: (not uri.endswith("/debian"), uris.index(uri)))
 
 
-def unpack(debs: Iterable[Path], into: Path, skip: Iterable[str] = (), progress: Callable[[int], None] | None = None) -> None:
+def unpack(
+    debs: Iterable[Path],
+    into: Path,
+    skip: Iterable[str] = (),
+    progress: Callable[[int], None] | None = None,
+) -> None:
     """Unpacks the payload of every package into one tree.
 
     skip: further patterns (as tar's --exclude, starting with "./") not to write.
@@ -159,11 +204,18 @@ def unpack(debs: Iterable[Path], into: Path, skip: Iterable[str] = (), progress:
     excludes = [f"--exclude={pattern}" for pattern in (*_PRUNED, *skip)]
 
     def one(deb: Path) -> None:
-        payload = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(deb)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        payload = subprocess.Popen(
+            ["dpkg-deb", "--fsys-tarfile", str(deb)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
         tar = ["tar", "-x", "-C", str(into), "--no-same-owner", "--no-same-permissions", *excludes]
         unpacked = subprocess.run(tar, stdin=payload.stdout, capture_output=True, text=True)
         if payload.wait() != 0 or unpacked.returncode != 0:
-            raise AptError(f"unpacking {deb.name} failed: {unpacked.stderr.strip() or 'the package is damaged'}.")
+            raise AptError(
+                f"unpacking {deb.name} failed: "
+                f"{unpacked.stderr.strip() or 'the package is damaged'}."
+            )
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
         for count, _ in enumerate(pool.map(one, debs), start=1):
@@ -192,7 +244,8 @@ def is_elf(path: Path) -> bool:
 def patch_elf(*command: str) -> str:
     """Runs patchelf and returns what it printed; raises AptError.
 
-    Search paths are set as DT_RPATH and not RUNPATH: only the former also holds for libraries of libraries.
+    Search paths are set as DT_RPATH and not RUNPATH: only the former also holds for libraries
+    of libraries.
     """
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:

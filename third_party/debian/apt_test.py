@@ -9,7 +9,15 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from third_party.debian.apt import AptError, Package, PrivateApt, machine_mirrors, relative_symlinks, require_apt, unpack
+from third_party.debian.apt import (
+    AptError,
+    Package,
+    PrivateApt,
+    machine_mirrors,
+    relative_symlinks,
+    require_apt,
+    unpack,
+)
 from third_party.debian.local_mirror import LocalMirror
 
 
@@ -20,9 +28,16 @@ class Apt(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.mirror = LocalMirror(self.folder / "mirror")
-        self.mirror.add("tool", "2.0-1", {"usr/bin/tool": "tool 2\n", "usr/share/doc/tool/README": "doc"}, depends=["lib", "libc6"])
+        self.mirror.add(
+            "tool",
+            "2.0-1",
+            {"usr/bin/tool": "tool 2\n", "usr/share/doc/tool/README": "doc"},
+            depends=["lib", "libc6"],
+        )
         self.mirror.add("tool", "1.0-1", {"usr/bin/tool": "tool 1\n"}, depends=["lib"])
-        self.mirror.add("lib", "1.5", {"usr/lib/lib.so": "lib\n"}, links={"usr/lib/alias.so": "/usr/lib/lib.so"})
+        self.mirror.add(
+            "lib", "1.5", {"usr/lib/lib.so": "lib\n"}, links={"usr/lib/alias.so": "/usr/lib/lib.so"}
+        )
         self.mirror.add("libc6", "2.36", {"lib/libc.so.6": "libc\n"})
 
     def apt(self, **options: object) -> PrivateApt:
@@ -37,8 +52,17 @@ class Apt(unittest.TestCase):
         packages = apt.closure(["tool"], leave_out=["libc\\d"])
         self.assertEqual(packages, [Package("lib", "1.5"), Package("tool", "2.0-1")])
         done: list[int] = []
-        unpack(apt.download(packages, self.folder / "debs"), self.folder / "root", skip=["./usr/share/*"], progress=done.append)
-        found = sorted(str(p.relative_to(self.folder / "root")) for p in (self.folder / "root").rglob("*") if not p.is_dir())
+        unpack(
+            apt.download(packages, self.folder / "debs"),
+            self.folder / "root",
+            skip=["./usr/share/*"],
+            progress=done.append,
+        )
+        found = sorted(
+            str(p.relative_to(self.folder / "root"))
+            for p in (self.folder / "root").rglob("*")
+            if not p.is_dir()
+        )
         self.assertEqual(found, ["usr/bin/tool", "usr/lib/alias.so", "usr/lib/lib.so"])
         self.assertEqual(done, [1, 2])
         relative_symlinks(self.folder / "root")
@@ -66,20 +90,27 @@ class Apt(unittest.TestCase):
             self.apt().closure(["nothing"])
 
     def test_a_mirror_that_is_not_there_is_one_sentence(self) -> None:
-        apt = PrivateApt(self.folder / "state", source=f"deb [trusted=yes] file:{self.folder}/gone ./")
+        apt = PrivateApt(
+            self.folder / "state", source=f"deb [trusted=yes] file:{self.folder}/gone ./"
+        )
         with self.assertRaisesRegex(AptError, "apt") as caught:
             apt.update()
         self.assertNotIn("\n", str(caught.exception))
 
     def test_an_unsigned_mirror_is_refused(self) -> None:
-        apt = PrivateApt(self.folder / "state", source=self.mirror.source.replace("[trusted=yes] ", ""))
+        apt = PrivateApt(
+            self.folder / "state", source=self.mirror.source.replace("[trusted=yes] ", "")
+        )
         with self.assertRaisesRegex(AptError, "not signed|Release file|could not download"):
             apt.update()
 
     def test_the_machines_hooks_are_not_run(self) -> None:
         ran = self.folder / "ran"
         config = self.folder / "hooks.conf"
-        config.write_text(f'APT::Update::Post-Invoke {{ "touch {ran}"; }}; APT::Update::Pre-Invoke {{ "touch {ran}"; }};\n')
+        config.write_text(
+            f'APT::Update::Post-Invoke {{ "touch {ran}"; }}; '
+            f'APT::Update::Pre-Invoke {{ "touch {ran}"; }};\n'
+        )
         with mock.patch.dict(os.environ, APT_CONFIG=str(config)):
             self.apt()
         self.assertFalse(ran.exists())
@@ -100,7 +131,10 @@ class Apt(unittest.TestCase):
 
 class NoApt(unittest.TestCase):
     def test_a_machine_without_apt_is_told_so(self) -> None:
-        with mock.patch("shutil.which", return_value=None), self.assertRaisesRegex(AptError, "`apt-get` is not on PATH"):
+        with (
+            mock.patch("shutil.which", return_value=None),
+            self.assertRaisesRegex(AptError, "`apt-get` is not on PATH"),
+        ):
             require_apt()
 
 

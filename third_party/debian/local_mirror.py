@@ -17,14 +17,26 @@ class LocalMirror:
         self.source = f"deb [trusted=yes] file:{folder} ./"
         self._stanzas: list[str] = []
 
-    def add(self, name: str, version: str, files: Mapping[str, str], depends: Sequence[str] = (), links: Mapping[str, str] | None = None) -> Path:
+    def add(
+        self,
+        name: str,
+        version: str,
+        files: Mapping[str, str],
+        depends: Sequence[str] = (),
+        links: Mapping[str, str] | None = None,
+    ) -> Path:
         """Builds one package; returns its .deb.
 
         files: path -> content. links: path -> target.
         """
         tree = self.folder / "trees" / f"{name}-{version}"
         (tree / "DEBIAN").mkdir(parents=True)
-        control = [f"Package: {name}", f"Version: {version}", "Architecture: amd64", "Maintainer: nobody <n@example.invalid>"]
+        control = [
+            f"Package: {name}",
+            f"Version: {version}",
+            "Architecture: amd64",
+            "Maintainer: nobody <n@example.invalid>",
+        ]
         control += [f"Depends: {', '.join(depends)}"] if depends else []
         control += ["Description: made for a test"]
         (tree / "DEBIAN/control").write_text("\n".join(control) + "\n")
@@ -35,9 +47,17 @@ class LocalMirror:
             (tree / path).parent.mkdir(parents=True, exist_ok=True)
             (tree / path).symlink_to(target)
         deb = self.folder / f"{name}_{version}_amd64.deb"
-        subprocess.run(["dpkg-deb", "--root-owner-group", "-Zgzip", "--build", tree, deb], check=True, capture_output=True)
+        subprocess.run(
+            ["dpkg-deb", "--root-owner-group", "-Zgzip", "--build", tree, deb],
+            check=True,
+            capture_output=True,
+        )
         content_bytes = deb.read_bytes()
-        facts = [f"Filename: ./{deb.name}", f"Size: {len(content_bytes)}", f"SHA256: {hashlib.sha256(content_bytes).hexdigest()}"]
+        facts = [
+            f"Filename: ./{deb.name}",
+            f"Size: {len(content_bytes)}",
+            f"SHA256: {hashlib.sha256(content_bytes).hexdigest()}",
+        ]
         self._stanzas.append("\n".join(control + facts) + "\n")
         (self.folder / "Packages").write_text("\n".join(self._stanzas))
         return deb

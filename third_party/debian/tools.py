@@ -1,4 +1,4 @@
-"""What the debian_* repository rules run: `lists DIR`, or `unpack` with a JSON request on standard input.
+"""What the debian_* repository rules run: `lists DIR`, or `unpack` with a request on stdin.
 
 Prints nothing but, for `unpack`, one line for each package whose version is not the recorded one.
 """
@@ -14,12 +14,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from apt import AptError, Package, PrivateApt, is_elf, patch_elf, relative_symlinks, require_apt, unpack  # noqa: E402
+from third_party.debian.apt import (
+    AptError,
+    Package,
+    PrivateApt,
+    is_elf,
+    patch_elf,
+    relative_symlinks,
+    require_apt,
+    unpack,
+)
 
 # Where Debian's libraries lie in a prefix.
-_LIBRARIES = ("usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu/pulseaudio")
+_LIBRARIES = (
+    "usr/lib/x86_64-linux-gnu",
+    "lib/x86_64-linux-gnu",
+    "usr/lib/x86_64-linux-gnu/pulseaudio",
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +56,8 @@ class Request:
 def drift(found: list[Package], recorded: Mapping[str, str]) -> list[str]:
     """A line for each package that is not at its recorded version."""
     return [
-        f"{p.name} is {p.version} on this machine's mirror; this project was made with {recorded[p.name]}"
+        f"{p.name} is {p.version} on this machine's mirror; this project was made "
+        f"with {recorded[p.name]}"
         for p in found
         if p.name in recorded and p.version != recorded[p.name]
     ]
@@ -74,14 +88,19 @@ def fetch(request: Request) -> list[str]:
 
 
 def _mend_programs(root: Path, programs: list[str]) -> None:
-    """Makes each program find the prefix's libraries relative to itself, so that the prefix can be moved."""
+    """Makes each program find the prefix's libraries relative to itself: a prefix can be moved."""
     if not programs:
         return
-    os.environ["LD_LIBRARY_PATH"] = ":".join(str(root / folder) for folder in _LIBRARIES)  # for patchelf itself
+    os.environ["LD_LIBRARY_PATH"] = ":".join(
+        str(root / folder) for folder in _LIBRARIES
+    )  # for patchelf itself
     patchelf = str(root / "usr/bin/patchelf")
     for program in programs:
         if not (root / program).exists():
-            raise AptError(f"The Debian packages hold no {program}: their layout has changed; adjust third_party/versions.bzl.")
+            raise AptError(
+                f"The Debian packages hold no {program}: their layout has changed; "
+                "adjust third_party/versions.bzl."
+            )
     for path in sorted({(root / program).resolve() for program in programs}):
         rpath = [f"$ORIGIN/{os.path.relpath(root / folder, path.parent)}" for folder in _LIBRARIES]
         patch_elf(patchelf, "--force-rpath", "--set-rpath", ":".join(rpath), str(path))

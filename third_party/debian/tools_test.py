@@ -26,12 +26,20 @@ class Tools(unittest.TestCase):
         self.mirror.add("dtc", "1.6-1", {"usr/bin/dtc": "dtc\n"}, depends=["libfdt1"])
         self.mirror.add("libfdt1", "1.6-1", {"usr/lib/libfdt.so.1": "lib\n"})
         (self.folder / "sources.list").write_text(self.mirror.source + "\n")
-        (self.folder / "apt.conf").write_text(f'Dir::Etc::SourceList "{self.folder}/sources.list"; Dir::Etc::SourceParts "/dev/null";\n')
+        (self.folder / "apt.conf").write_text(
+            f'Dir::Etc::SourceList "{self.folder}/sources.list"; '
+            'Dir::Etc::SourceParts "/dev/null";\n'
+        )
 
     def tools(self, *args: str, request: object = None) -> subprocess.CompletedProcess[str]:
         env = {**os.environ, "APT_CONFIG": str(self.folder / "apt.conf")}
         return subprocess.run(
-            [sys.executable, str(TOOLS), *args], input=json.dumps(request), env=env, capture_output=True, text=True, timeout=60
+            [sys.executable, str(TOOLS), *args],
+            input=json.dumps(request),
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
 
     def request(self, **changes: object) -> dict[str, object]:
@@ -55,9 +63,14 @@ class Tools(unittest.TestCase):
 
     def test_drift_is_one_line_and_goes_on(self) -> None:
         self.tools("lists", str(self.folder / "state"))
-        done = self.tools("unpack", request=self.request(versions={"dtc": "1.5-9", "libfdt1": "1.6-1", "gone": "1"}))
+        done = self.tools(
+            "unpack",
+            request=self.request(versions={"dtc": "1.5-9", "libfdt1": "1.6-1", "gone": "1"}),
+        )
         self.assertEqual(done.returncode, 0)
-        self.assertEqual(done.stdout, "dtc is 1.6-1 on this machine's mirror; this project was made with 1.5-9\n")
+        self.assertEqual(
+            done.stdout, "dtc is 1.6-1 on this machine's mirror; this project was made with 1.5-9\n"
+        )
         self.assertTrue((self.folder / "root/usr/bin/dtc").is_file())
 
     def test_lists_older_than_the_mirror_are_renewed(self) -> None:

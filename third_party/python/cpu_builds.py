@@ -58,4 +58,7 @@ def page(folders: list[Path], hashes: Mapping[str, str]) -> str:
 
 
 if __name__ == "__main__":
-    print(page(link_folders(os.environ), dict(argument.split("=") for argument in sys.argv[1:])), end="")
+    print(
+        page(link_folders(os.environ), dict(argument.split("=") for argument in sys.argv[1:])),
+        end="",
+    )

@@ -21,35 +21,58 @@ from tools.launcher.table import read_table  # noqa: E402
 NO_DEPS = "# no-deps"
 HEADER = "# Written by third_party/python/lock.py from requirements.in; not to be edited.\n"
 
+
 def resolve(requirements: list[str], *flags: str) -> str:
     """The locked text for these requirements."""
-    command = ["uv", "pip", "compile", "--quiet", "--generate-hashes", "--no-annotate", "--no-header", *flags]
+    command = [
+        "uv",
+        "pip",
+        "compile",
+        "--quiet",
+        "--generate-hashes",
+        "--no-annotate",
+        "--no-header",
+        *flags,
+    ]
     command += ["--python-version", "3.11", "--python-platform", "x86_64-manylinux_2_28", "-"]
     env = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
-    return subprocess.run(command, input="\n".join(requirements), text=True, capture_output=True, check=True, env=env).stdout
+    return subprocess.run(
+        command, input="\n".join(requirements), text=True, capture_output=True, check=True, env=env
+    ).stdout
 
 
 def add_cpu_builds(lock: str, builds: Mapping[str, str]) -> str:
-    """The lock with the hashes of PYTHON_CPU_BUILDS; ValueError when a package of theirs is not in it."""
+    """The lock with the hashes of PYTHON_CPU_BUILDS; ValueError when it lacks the package."""
     for wheel, sha256 in builds.items():
         name, version = wheel.split("+")[0].rsplit("-", 1)
         first = f"{name}=={version} \\\n"
         if first not in lock:
-            raise ValueError(f"{name}=={version} is not in the lock: adjust PYTHON_CPU_BUILDS in third_party/versions.bzl")
+            raise ValueError(
+                f"{name}=={version} is not in the lock: adjust PYTHON_CPU_BUILDS in "
+                "third_party/versions.bzl"
+            )
         lock = lock.replace(first, f"{first}    --hash=sha256:{sha256} \\\n")
     return lock
 
 
 def main() -> int:
     """Entry point; returns the exit status."""
-    lines = [line for line in (HERE / "requirements.in").read_text().splitlines() if line and not line.startswith("#")]
+    lines = [
+        line
+        for line in (HERE / "requirements.in").read_text().splitlines()
+        if line and not line.startswith("#")
+    ]
     alone = [line.removesuffix(NO_DEPS).strip() for line in lines if line.endswith(NO_DEPS)]
     try:
-        lock = resolve([line for line in lines if not line.endswith(NO_DEPS)]) + resolve(alone, "--no-deps")
+        lock = resolve([line for line in lines if not line.endswith(NO_DEPS)]) + resolve(
+            alone, "--no-deps"
+        )
     except subprocess.CalledProcessError as error:
         print(f"uv could not resolve requirements.in: {error.stderr.strip()}", file=sys.stderr)
         return 1
-    (HERE / "requirements_lock.txt").write_text(HEADER + add_cpu_builds(lock, read_table(HERE.parent.parent, "PYTHON_CPU_BUILDS")))
+    (HERE / "requirements_lock.txt").write_text(
+        HEADER + add_cpu_builds(lock, read_table(HERE.parent.parent, "PYTHON_CPU_BUILDS"))
+    )
     return 0
 
 

@@ -20,7 +20,9 @@ class Lock(unittest.TestCase):
 
     def test_every_package_is_in_the_table_with_licence_and_reason(self) -> None:
         table = read_table(ROOT, "PYTHON_PACKAGES")
-        self.assertEqual(sorted(table), sorted(self.locked), "adjust PYTHON_PACKAGES in third_party/versions.bzl")
+        self.assertEqual(
+            sorted(table), sorted(self.locked), "adjust PYTHON_PACKAGES in third_party/versions.bzl"
+        )
         for name, package in table.items():
             self.assertTrue(package["licence"] and package["why"], name)
 
@@ -38,7 +40,9 @@ class Lock(unittest.TestCase):
 
     def test_a_cpu_build_of_another_version_is_refused(self) -> None:
         with self.assertRaisesRegex(ValueError, "torch==1.0 is not in the lock"):
-            add_cpu_builds("torch==2.0 \\\n    --hash=sha256:00\n", {"torch-1.0+cpu-cp311.whl": "12"})
+            add_cpu_builds(
+                "torch==2.0 \\\n    --hash=sha256:00\n", {"torch-1.0+cpu-cp311.whl": "12"}
+            )
 
     def test_no_index_is_named(self) -> None:
         self.assertNotRegex(LOCK, r"https?://|--index-url|--extra-index-url|--find-links")

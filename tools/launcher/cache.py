@@ -21,15 +21,20 @@ def say(message: str) -> None:
 
 def cache_dir() -> Path:
     """This user's cache folder, created if need be; raises LauncherError when it cannot be."""
-    base = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("HOME", "") and os.path.join(os.environ["HOME"], ".cache"))
+    base = os.environ.get("XDG_CACHE_HOME") or (
+        os.environ.get("HOME", "") and os.path.join(os.environ["HOME"], ".cache")
+    )
     if not base or not os.path.isabs(base):
-        raise LauncherError("There is no folder for downloads: set HOME or XDG_CACHE_HOME to a writable folder.")
+        raise LauncherError(
+            "There is no folder for downloads: set HOME or XDG_CACHE_HOME to a writable folder."
+        )
     cache = Path(base) / "ironcast"
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise LauncherError(
-            f"The cache folder {cache} cannot be created ({error.strerror}): set XDG_CACHE_HOME to a writable folder."
+            f"The cache folder {cache} cannot be created ({error.strerror}): set "
+            "XDG_CACHE_HOME to a writable folder."
         ) from error
     return cache
 
@@ -41,7 +46,8 @@ def locked(cache: Path) -> Iterator[None]:
         file = (cache / "lock").open("w")
     except OSError as error:
         raise LauncherError(
-            f"The cache folder {cache} is not writable ({error.strerror}): set XDG_CACHE_HOME to a folder that is."
+            f"The cache folder {cache} is not writable ({error.strerror}): set "
+            "XDG_CACHE_HOME to a folder that is."
         ) from error
     with file:
         try:
@@ -67,6 +73,8 @@ def fill_once(final: Path, fill: Callable[[Path], None]) -> None:
         work.chmod(0o755)
         work.rename(final)
     except OSError as error:
-        raise LauncherError(f"{final} could not be written ({error}): check the free space there and try again.") from error
+        raise LauncherError(
+            f"{final} could not be written ({error}): check the free space there and try again."
+        ) from error
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -33,7 +33,12 @@ with locked(cache):
 
 def start(cache: Path, seconds: float) -> subprocess.Popen[str]:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.Popen([sys.executable, "-c", _CALLER, str(cache), str(seconds)], env=env, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", _CALLER, str(cache), str(seconds)],
+        env=env,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def wait_for(path: Path) -> None:
@@ -66,10 +71,14 @@ class Cache(unittest.TestCase):
             killed.kill()
         self.assertFalse((self.cache / "thing").exists())
         with start(self.cache, 0.0) as again:
-            self.assertEqual(again.communicate(timeout=20)[1], "", "a dead caller's lock is nobody's")
+            self.assertEqual(
+                again.communicate(timeout=20)[1], "", "a dead caller's lock is nobody's"
+            )
         self.assertEqual(again.returncode, 0)
         self.assertEqual((self.cache / "thing/rest").read_text(), "2")
-        self.assertEqual(list(self.cache.glob(".thing.*")), [], "what the killed one left is swept up")
+        self.assertEqual(
+            list(self.cache.glob(".thing.*")), [], "what the killed one left is swept up"
+        )
 
     def test_a_failed_fill_leaves_nothing(self) -> None:
         def fill(work: Path) -> None:
@@ -84,17 +93,25 @@ class Cache(unittest.TestCase):
         def fill(_work: Path) -> None:
             raise OSError(28, "No space left on device")
 
-        with self.assertRaisesRegex(LauncherError, "could not be written .*No space left.*: check the free space"):
+        with self.assertRaisesRegex(
+            LauncherError, "could not be written .*No space left.*: check the free space"
+        ):
             fill_once(self.cache / "thing", fill)
 
     def test_without_a_home_it_says_what_to_set(self) -> None:
-        with mock.patch.dict(os.environ, clear=True), self.assertRaisesRegex(LauncherError, "set HOME or XDG_CACHE_HOME"):
+        with (
+            mock.patch.dict(os.environ, clear=True),
+            self.assertRaisesRegex(LauncherError, "set HOME or XDG_CACHE_HOME"),
+        ):
             cache_dir()
 
     def test_a_cache_that_cannot_be_made_is_named(self) -> None:
         (self.cache / "file").write_text("")
         env = {"XDG_CACHE_HOME": str(self.cache / "file")}
-        with mock.patch.dict(os.environ, env, clear=True), self.assertRaisesRegex(LauncherError, "file/ironcast cannot be created"):
+        with (
+            mock.patch.dict(os.environ, env, clear=True),
+            self.assertRaisesRegex(LauncherError, "file/ironcast cannot be created"),
+        ):
             cache_dir()
 
     def test_the_lock_is_free_after_use(self) -> None:

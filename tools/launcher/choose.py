@@ -35,7 +35,7 @@ DEBIAN_RULESETS = {
 class Bazel:
     """A Bazel that can be started.
 
-    debian_prefix: where Debian's packages of it lie unpacked ("/" when installed), if it is Debian's.
+    debian_prefix: where Debian's packages of it lie ("/" when installed), if it is Debian's.
     rulesets: folder of Debian's rulesets to use in place of GitHub's, if GitHub is not to be used.
     """
 
@@ -50,7 +50,9 @@ def wanted_version(root: Path) -> str:
     try:
         return (root / ".bazelversion").read_text(encoding="ascii").strip()
     except OSError as error:
-        raise LauncherError(f"{root / '.bazelversion'} cannot be read ({error.strerror}): restore it from git.") from error
+        raise LauncherError(
+            f"{root / '.bazelversion'} cannot be read ({error.strerror}): restore it from git."
+        ) from error
 
 
 def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
@@ -58,7 +60,9 @@ def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
     version = wanted_version(root)
     real = env.get("BAZEL_REAL")
     if real and not os.access(real, os.X_OK):
-        raise LauncherError(f"BAZEL_REAL is {real}, which is not an executable file: correct or unset it.")
+        raise LauncherError(
+            f"BAZEL_REAL is {real}, which is not an executable file: correct or unset it."
+        )
     program = Path(real) if real else installed(version, cache, env)
     use_github = decide_github(cache, env)
     if program is None and use_github:
@@ -118,7 +122,14 @@ def _version_of(program: Path, version: str, env: Mapping[str, str]) -> str | No
     asked = {**env, "BAZELISK_SKIP_WRAPPER": "1", "USE_BAZEL_VERSION": version}
     with tempfile.TemporaryDirectory() as outside:
         try:
-            done = subprocess.run([program, "--version"], cwd=outside, env=asked, capture_output=True, text=True, timeout=10)
+            done = subprocess.run(
+                [program, "--version"],
+                cwd=outside,
+                env=asked,
+                capture_output=True,
+                text=True,
+                timeout=10,
+            )
         except (OSError, subprocess.TimeoutExpired):
             return None
     return done.stdout.strip().removeprefix("bazel ") if done.returncode == 0 else None
@@ -133,18 +144,24 @@ def _from_github(root: Path, cache: Path, version: str) -> Path:
     final = cache / f"bazel-{version}-github"
     if not final.is_dir():
         with locked(cache):
-            fill_once(final, lambda work: github.fill(work, version, read_table(root, "BAZEL_RELEASES")))
+            fill_once(
+                final, lambda work: github.fill(work, version, read_table(root, "BAZEL_RELEASES"))
+            )
     return final / "bazel"
 
 
 def _from_debian(root: Path, cache: Path, version: str) -> Path:
     table = read_table(root, "BAZEL_FROM_DEBIAN")
-    # The recipe's number is in the name so that a mended recipe does not meet an older one's result.
+    # The recipe's number is in the name so that a mended recipe does not meet an older one's
+    # result.
     final = cache / f"bazel-{version}-debian-{table['recipe']}"
     if not final.is_dir():
         with locked(cache):
             try:
                 fill_once(final, lambda work: debian_bazel.fill(work, final, version, table))
             except AptError as error:
-                raise LauncherError(f"{error} (GitHub could not be reached either; BAZEL_REAL may name any Bazel {version}.)") from error
+                raise LauncherError(
+                    f"{error} (GitHub could not be reached either; BAZEL_REAL may "
+                    f"name any Bazel {version}.)"
+                ) from error
     return final

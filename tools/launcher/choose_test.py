@@ -25,7 +25,9 @@ class Choose(unittest.TestCase):
         """A program that prints a line and notes that it was started."""
         program = self.root / path
         program.parent.mkdir(parents=True, exist_ok=True)
-        program.write_text(f"#!/bin/sh\necho x >> '{self.root}/started'\necho '{prints}'\nexit {status}\n")
+        program.write_text(
+            f"#!/bin/sh\necho x >> '{self.root}/started'\necho '{prints}'\nexit {status}\n"
+        )
         program.chmod(0o755)
         return program
 
@@ -45,11 +47,15 @@ class Choose(unittest.TestCase):
 
     def test_bazel_real_is_used_as_it_is(self) -> None:
         real = self.program("real", "bazel 7.7.1")
-        bazel = choose.choose(self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="yes"))
+        bazel = choose.choose(
+            self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="yes")
+        )
         self.assertEqual((bazel.program, bazel.rulesets), (real, None))
 
     def test_a_wrong_bazel_real_is_named(self) -> None:
-        with self.assertRaisesRegex(LauncherError, "BAZEL_REAL is /nowhere/bazel, which is not an executable file"):
+        with self.assertRaisesRegex(
+            LauncherError, "BAZEL_REAL is /nowhere/bazel, which is not an executable file"
+        ):
             choose.choose(self.root, self.cache, self.env(BAZEL_REAL="/nowhere/bazel"))
 
     def test_an_installed_bazel_of_the_right_version_is_used_and_asked_once(self) -> None:
@@ -76,14 +82,21 @@ class Choose(unittest.TestCase):
         env = self.env(PATH=f"{prefix}/usr/bin", IRONCAST_GITHUB="no")
         bazel = choose.choose(self.root, self.cache, env)
         self.assertEqual(bazel.program, prefix / "usr/bin/bazel")
-        self.assertEqual((bazel.debian_prefix, bazel.rulesets), (prefix, prefix / "usr/share/bazel"))
+        self.assertEqual(
+            (bazel.debian_prefix, bazel.rulesets), (prefix, prefix / "usr/share/bazel")
+        )
 
     def test_without_github_rulesets_come_from_debian_though_bazel_does_not(self) -> None:
         real = self.program("real", "bazel 7.7.1")
         unpacked = self.root / "unpacked"
         with mock.patch.object(choose, "_from_debian", return_value=unpacked):
-            bazel = choose.choose(self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="no"))
-        self.assertEqual((bazel.program, bazel.debian_prefix, bazel.rulesets), (real, None, unpacked / "usr/share/bazel"))
+            bazel = choose.choose(
+                self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="no")
+            )
+        self.assertEqual(
+            (bazel.program, bazel.debian_prefix, bazel.rulesets),
+            (real, None, unpacked / "usr/share/bazel"),
+        )
 
     def test_whether_github_answers_is_asked_once(self) -> None:
         with mock.patch("tools.launcher.github.reachable", return_value=False) as asked:
@@ -93,12 +106,16 @@ class Choose(unittest.TestCase):
         self.assertEqual(asked.call_count, 1)
 
     def test_a_wrong_ironcast_github_is_named(self) -> None:
-        with self.assertRaisesRegex(LauncherError, "IRONCAST_GITHUB is 'maybe': set it to yes or no"):
+        with self.assertRaisesRegex(
+            LauncherError, "IRONCAST_GITHUB is 'maybe': set it to yes or no"
+        ):
             choose.decide_github(self.cache, {"IRONCAST_GITHUB": "maybe"})
 
     def test_a_missing_bazelversion_is_named(self) -> None:
         (self.root / ".bazelversion").unlink()
-        with self.assertRaisesRegex(LauncherError, r"\.bazelversion cannot be read .*: restore it from git"):
+        with self.assertRaisesRegex(
+            LauncherError, r"\.bazelversion cannot be read .*: restore it from git"
+        ):
             choose.choose(self.root, self.cache, self.env())
 
 

@@ -59,9 +59,19 @@ def choose_version(candidates: dict[str, str], wanted: str) -> tuple[str, str | 
     major = wanted.partition(".")[0]
     for suite, version in candidates.items():
         if version.partition(".")[0] == major:
-            return suite, f"Debian {suite} has Bazel {version} and this project was made with {wanted}; going on with it."
-    seen = ", ".join(f"{suite} has {version}" for suite, version in candidates.items()) or "none of its suites has Bazel"
-    raise AptError(f"Debian's mirror no longer has Bazel {wanted} ({seen}): install Bazel {wanted} and set BAZEL_REAL to it.")
+            return (
+                suite,
+                f"Debian {suite} has Bazel {version} and this project was made with "
+                f"{wanted}; going on with it.",
+            )
+    seen = (
+        ", ".join(f"{suite} has {version}" for suite, version in candidates.items())
+        or "none of its suites has Bazel"
+    )
+    raise AptError(
+        f"Debian's mirror no longer has Bazel {wanted} ({seen}): install Bazel "
+        f"{wanted} and set BAZEL_REAL to it."
+    )
 
 
 def fill(work: Path, final: Path, wanted: str, table: dict[str, Any]) -> None:
@@ -71,7 +81,10 @@ def fill(work: Path, final: Path, wanted: str, table: dict[str, Any]) -> None:
     """
     require_apt()
     if not KEYRING.is_file():
-        raise AptError(f"{KEYRING} is missing, so Debian's signatures cannot be checked: install debian-archive-keyring.")
+        raise AptError(
+            f"{KEYRING} is missing, so Debian's signatures cannot be checked: "
+            "install debian-archive-keyring."
+        )
     with tempfile.TemporaryDirectory(prefix="ironcast-apt-") as scratch:
         state = Path(scratch)
         apt, packages = _resolve(state, wanted, table)
@@ -88,7 +101,10 @@ def _resolve(state: Path, wanted: str, table: dict[str, Any]) -> tuple[PrivateAp
     """Finds the mirror and suite that have Bazel, and what it needs."""
     mirrors = machine_mirrors(state / "machine")
     if not mirrors:
-        raise AptError("This machine's apt has no sources: set BAZEL_REAL to a Bazel, or restore /etc/apt/sources.list.")
+        raise AptError(
+            "This machine's apt has no sources: set BAZEL_REAL to a Bazel, or "
+            "restore /etc/apt/sources.list."
+        )
     say("GitHub cannot be reached; asking this machine's Debian mirror for Bazel")
     failure: AptError | None = None
     for mirror in mirrors:
@@ -96,7 +112,9 @@ def _resolve(state: Path, wanted: str, table: dict[str, Any]) -> tuple[PrivateAp
             apts: dict[str, PrivateApt] = {}
             candidates: dict[str, str] = {}
             for suite in table["suites"]:
-                apts[suite] = PrivateApt(state / suite, source=f"deb [signed-by={KEYRING}] {mirror} {suite} main")
+                apts[suite] = PrivateApt(
+                    state / suite, source=f"deb [signed-by={KEYRING}] {mirror} {suite} main"
+                )
                 apts[suite].update()
                 if version := apts[suite].candidate(table["package"]):
                     candidates[suite] = version
@@ -108,8 +126,13 @@ def _resolve(state: Path, wanted: str, table: dict[str, Any]) -> tuple[PrivateAp
             continue
         if drift:
             say(drift)
-        jre = next((d for d in apts[suite].depends("default-jre-headless") if d.startswith("openjdk")), "default-jre-headless")
-        return apts[suite], apts[suite].closure([table["package"], jre, *table["also"]], leave_out=UNUSED)
+        jre = next(
+            (d for d in apts[suite].depends("default-jre-headless") if d.startswith("openjdk")),
+            "default-jre-headless",
+        )
+        return apts[suite], apts[suite].closure(
+            [table["package"], jre, *table["also"]], leave_out=UNUSED
+        )
     assert failure is not None
     raise failure
 
@@ -128,7 +151,12 @@ def _mend(work: Path, final: Path) -> None:
     # The prefix comes from a newer suite than the machine: its programs need its own C library
     # and loader. The loader's path must be absolute, so it is that of the final place. patchelf
     # itself is one of these programs, so it is started through the loader by hand.
-    patchelf = [str(work / LOADER), "--library-path", str(work / LIBRARIES), str(work / "usr/bin/patchelf")]
+    patchelf = [
+        str(work / LOADER),
+        "--library-path",
+        str(work / LIBRARIES),
+        str(work / "usr/bin/patchelf"),
+    ]
     java = java_home(work)
     programs = [
         work / "usr/bin/bazel",
@@ -139,7 +167,15 @@ def _mend(work: Path, final: Path) -> None:
     final_java = final / java.relative_to(work)
     rpath = f"{final / LIBRARIES}:{final_java / 'lib'}:{final_java / 'lib/server'}"
     elfs = [str(program) for program in programs if is_elf(program)]
-    patch_elf(*patchelf, "--force-rpath", "--set-rpath", rpath, "--set-interpreter", str(final / LOADER), *elfs)
+    patch_elf(
+        *patchelf,
+        "--force-rpath",
+        "--set-rpath",
+        rpath,
+        "--set-interpreter",
+        str(final / LOADER),
+        *elfs,
+    )
     # Neither is used again, and both are large.
     for leftover in ("usr/bin/patchelf", "usr/share/nodejs"):
         path = work / leftover
@@ -149,6 +185,9 @@ def _mend(work: Path, final: Path) -> None:
 def _mend_classpath(work: Path, final: Path) -> None:
     """Jars are listed by absolute path, and one that the server loads is missing from the list."""
     listing = work / SERVER / "bazel_classpath_debian_depends.txt"
-    jars = [str(final) + line if line.startswith("/") else line for line in listing.read_text().splitlines()]
+    jars = [
+        str(final) + line if line.startswith("/") else line
+        for line in listing.read_text().splitlines()
+    ]
     perfmark = str(final / "usr/share/java/perfmark-api.jar")
     listing.write_text("\n".join([*jars, *([perfmark] if perfmark not in jars else [])]) + "\n")

@@ -43,7 +43,8 @@ def asset(version: str) -> str:
     system, machine = systems.get(platform.system()), machines.get(platform.machine())
     if system is None or machine is None:
         raise LauncherError(
-            f"Bazel has no release for {platform.system()} on {platform.machine()}: build Bazel {version} and set BAZEL_REAL to it."
+            f"Bazel has no release for {platform.system()} on {platform.machine()}: "
+            f"build Bazel {version} and set BAZEL_REAL to it."
         )
     return f"bazel-{version}-{system}-{machine}"
 
@@ -60,14 +61,23 @@ def fill(work: Path, version: str, hashes: dict[str, str], releases: str = RELEA
         expected = hashes.get(name) or _published_hash(url + ".sha256")
         say(f"downloading {url}")
         digest = hashlib.sha256()
-        with urllib.request.urlopen(url, timeout=60) as response, (work / "bazel").open("wb") as file:
+        with (
+            urllib.request.urlopen(url, timeout=60) as response,
+            (work / "bazel").open("wb") as file,
+        ):
             while block := response.read(1 << 20):
                 digest.update(block)
                 file.write(block)
     except OSError as error:
-        raise LauncherError(f"Downloading {url} failed ({error}): try again, or set BAZEL_REAL to a Bazel {version}.") from error
+        raise LauncherError(
+            f"Downloading {url} failed ({error}): try again, or set BAZEL_REAL to a "
+            f"Bazel {version}."
+        ) from error
     if digest.hexdigest() != expected:
-        raise LauncherError(f"{url} has sha256 {digest.hexdigest()} and not {expected}: do not use it; try again later.")
+        raise LauncherError(
+            f"{url} has sha256 {digest.hexdigest()} and not {expected}: do not use "
+            "it; try again later."
+        )
     (work / "bazel").chmod(0o755)
 
 

@@ -74,7 +74,9 @@ class Github(unittest.TestCase):
             self.fill({})
 
     def test_a_missing_release_is_one_sentence(self) -> None:
-        with self.assertRaisesRegex(LauncherError, "Downloading .* failed .*404.*: try again, or set BAZEL_REAL"):
+        with self.assertRaisesRegex(
+            LauncherError, "Downloading .* failed .*404.*: try again, or set BAZEL_REAL"
+        ):
             self.fill({self.name: SHA256})
 
     def test_reachable_or_not(self) -> None:
@@ -83,13 +85,19 @@ class Github(unittest.TestCase):
         self.assertFalse(github.reachable(f"{self.url}/gone"))
 
     def test_a_server_that_never_answers_costs_seconds(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as silent, mock.patch.object(github, "DEADLINE_SECONDS", 0.3):
+        with (
+            socket.create_server(("127.0.0.1", 0)) as silent,
+            mock.patch.object(github, "DEADLINE_SECONDS", 0.3),
+        ):
             before = time.monotonic()
             self.assertFalse(github.reachable(f"http://127.0.0.1:{silent.getsockname()[1]}/"))
             self.assertLess(time.monotonic() - before, 1.5)
 
     def test_a_slow_resolver_costs_seconds(self) -> None:
-        with mock.patch.object(github, "DEADLINE_SECONDS", 0.3), mock.patch("socket.getaddrinfo", side_effect=lambda *_, **__: time.sleep(2)):
+        with (
+            mock.patch.object(github, "DEADLINE_SECONDS", 0.3),
+            mock.patch("socket.getaddrinfo", side_effect=lambda *_, **__: time.sleep(2)),
+        ):
             before = time.monotonic()
             self.assertFalse(github.reachable("http://name.invalid/"))
             self.assertLess(time.monotonic() - before, 1.5)
@@ -102,11 +110,17 @@ class Asset(unittest.TestCase):
             ("Linux", "aarch64", "bazel-7.7.1-linux-arm64"),
             ("Darwin", "arm64", "bazel-7.7.1-darwin-arm64"),
         ):
-            with mock.patch("platform.system", return_value=system), mock.patch("platform.machine", return_value=machine):
+            with (
+                mock.patch("platform.system", return_value=system),
+                mock.patch("platform.machine", return_value=machine),
+            ):
                 self.assertEqual(github.asset("7.7.1"), name)
 
     def test_a_machine_without_a_release_is_named(self) -> None:
-        with mock.patch("platform.machine", return_value="sparc"), self.assertRaisesRegex(LauncherError, "no release for .* on sparc"):
+        with (
+            mock.patch("platform.machine", return_value="sparc"),
+            self.assertRaisesRegex(LauncherError, "no release for .* on sparc"),
+        ):
             github.asset("7.7.1")
 
 

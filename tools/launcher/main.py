@@ -15,13 +15,39 @@ from tools.launcher.debian_bazel import java_home
 from tools.launcher.errors import LauncherError
 
 _COMMANDS = frozenset(
-    "analyze-profile aquery build canonicalize-flags clean config coverage cquery dump fetch help info license "
-    "mobile-install mod print_action query run shutdown sync test vendor version".split()
+    [
+        "analyze-profile",
+        "aquery",
+        "build",
+        "canonicalize-flags",
+        "clean",
+        "config",
+        "coverage",
+        "cquery",
+        "dump",
+        "fetch",
+        "help",
+        "info",
+        "license",
+        "mobile-install",
+        "mod",
+        "print_action",
+        "query",
+        "run",
+        "shutdown",
+        "sync",
+        "test",
+        "vendor",
+        "version",
+    ]
 )
 
 
 def startup_options(bazel: Bazel, cache: Path, env: Mapping[str, str]) -> list[str]:
-    """Start-up options that this Bazel needs here. Constant from call to call, or its server would restart."""
+    """Start-up options that this Bazel needs here.
+
+    Constant from call to call, or its server would restart.
+    """
     options: list[str] = []
     if bazel.debian_prefix is not None:
         prefix = bazel.debian_prefix
@@ -43,8 +69,14 @@ def startup_options(bazel: Bazel, cache: Path, env: Mapping[str, str]) -> list[s
 
 
 def _overrides_rc(cache: Path, rulesets: Path) -> Path:
-    """An rc file that takes the rulesets from Debian's packages. `common`: for every command that knows the option."""
-    text = "".join(f"common --override_repository={name}={rulesets / where}\n" for name, where in DEBIAN_RULESETS.items())
+    """An rc file that takes the rulesets from Debian's packages.
+
+    `common`: for every command that knows the option.
+    """
+    text = "".join(
+        f"common --override_repository={name}={rulesets / where}\n"
+        for name, where in DEBIAN_RULESETS.items()
+    )
     rc = cache / "rulesets.bazelrc"
     if not rc.is_file() or rc.read_text() != text:
         partial = rc.with_suffix(".partial")
@@ -74,14 +106,18 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def run(root: Path, args: Sequence[str]) -> int:
-    """Replaces this process by Bazel; returns only when Bazel was not needed. Raises LauncherError."""
+    """Replaces this process by Bazel; returns only when it was not needed. Raises LauncherError."""
     env = environment(os.environ)
     cache = cache_dir()
     bazel = choose(root, cache, env)
     startup, command, rest = split_command(args)
     # Debian's Bazel carries no label and fails when asked for one.
     if bazel.debian_prefix is not None and (args == ["--version"] or command == "version"):
-        print(f"Build label: {bazel.version}" if command and "--gnu_format" not in rest else f"bazel {bazel.version}")
+        print(
+            f"Build label: {bazel.version}"
+            if command and "--gnu_format" not in rest
+            else f"bazel {bazel.version}"
+        )
         return 0
     line = [str(bazel.program), *startup_options(bazel, cache, env), *startup]
     if patterns.needs_expansion(command, rest):

@@ -1,4 +1,4 @@
-"""tools/bazel itself, as a process, with a program in Bazel's place that prints how it was started."""
+"""tools/bazel as a process, with a program in Bazel's place that prints how it was started."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if "query" in sys.argv:
     print("//models/b:qemu_test")
 else:
     print(sys.argv[1:])
-    print(os.environ.get("PIP_CERT"), os.environ.get("IRONCAST_QEMU"), os.environ["BAZELISK_SKIP_WRAPPER"])
+    names = ("PIP_CERT", "IRONCAST_QEMU", "BAZELISK_SKIP_WRAPPER")
+    print(*(os.environ.get(name) for name in names))
 sys.exit(7 if "fail" in sys.argv else 0)
 """
 
@@ -29,34 +30,66 @@ class ToolsBazel(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
-        for name in ("tools/bazel", "tools/launcher", "third_party/debian", "third_party/versions.bzl"):
+        for name in (
+            "tools/bazel",
+            "tools/launcher",
+            "third_party/debian",
+            "third_party/versions.bzl",
+        ):
             target = self.root / "work" / name
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(REPO / name, target) if (REPO / name).is_dir() else shutil.copy(REPO / name, target)
+            shutil.copytree(REPO / name, target) if (REPO / name).is_dir() else shutil.copy(
+                REPO / name, target
+            )
         (self.root / "work/.bazelversion").write_text("7.7.1\n")
         self.real = self.root / "bazel-real"
         self.real.write_text(_STAND_IN.format(python=sys.executable))
         self.real.chmod(0o755)
 
     def start(self, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
-        base = {"PATH": "/usr/bin:/bin", "HOME": str(self.root / "home"), "BAZEL_REAL": str(self.real), "IRONCAST_GITHUB": "yes"}
+        base = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(self.root / "home"),
+            "BAZEL_REAL": str(self.real),
+            "IRONCAST_GITHUB": "yes",
+        }
         command = [sys.executable, str(self.root / "work/tools/bazel"), *args]
-        return subprocess.run(command, env={**base, **env}, capture_output=True, text=True, timeout=60)
+        return subprocess.run(
+            command, env={**base, **env}, capture_output=True, text=True, timeout=60
+        )
 
     def test_arguments_status_and_environment_pass_through(self) -> None:
-        done = self.start("--output_base=/x", "fail", "//a b", "--", "-c", IRONCAST_QEMU="/my/qemu", SSL_CERT_FILE="/my/ca.pem")
+        done = self.start(
+            "--output_base=/x",
+            "fail",
+            "//a b",
+            "--",
+            "-c",
+            IRONCAST_QEMU="/my/qemu",
+            SSL_CERT_FILE="/my/ca.pem",
+        )
         self.assertEqual(done.returncode, 7)
-        self.assertEqual(done.stdout.splitlines(), ["['--output_base=/x', 'fail', '//a b', '--', '-c']", "/my/ca.pem /my/qemu 1"])
+        self.assertEqual(
+            done.stdout.splitlines(),
+            ["['--output_base=/x', 'fail', '//a b', '--', '-c']", "/my/ca.pem /my/qemu 1"],
+        )
         self.assertEqual(done.stderr, "")
 
     def test_a_named_pattern_is_expanded(self) -> None:
         done = self.start("test", "--jobs=1", "//...:qemu_test")
-        self.assertEqual(done.stdout.splitlines()[0], "['test', '--jobs=1', '//models/a:qemu_test', '//models/b:qemu_test']")
+        self.assertEqual(
+            done.stdout.splitlines()[0],
+            "['test', '--jobs=1', '//models/a:qemu_test', '//models/b:qemu_test']",
+        )
 
     def test_an_error_is_one_line_and_a_status(self) -> None:
         done = self.start("build", BAZEL_REAL="/nowhere")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, "tools/bazel: BAZEL_REAL is /nowhere, which is not an executable file: correct or unset it.\n")
+        self.assertEqual(
+            done.stderr,
+            "tools/bazel: BAZEL_REAL is /nowhere, which is not an executable file: "
+            "correct or unset it.\n",
+        )
 
     def test_no_home_is_one_line_and_a_status(self) -> None:
         done = self.start("build", HOME="")
@@ -65,7 +98,9 @@ class ToolsBazel(unittest.TestCase):
 
     def test_without_github_and_apt_it_says_what_is_left(self) -> None:
         (self.root / "empty").mkdir()
-        done = self.start("build", BAZEL_REAL="", PATH=str(self.root / "empty"), IRONCAST_GITHUB="no")
+        done = self.start(
+            "build", BAZEL_REAL="", PATH=str(self.root / "empty"), IRONCAST_GITHUB="no"
+        )
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1))
         self.assertIn("`apt-get` is not on PATH", done.stderr)
         self.assertIn("BAZEL_REAL may name any Bazel 7.7.1", done.stderr)
@@ -80,16 +115,26 @@ class ToolsBazel(unittest.TestCase):
         self.assertEqual(self.start("--version", **real).stdout, "bazel 7.7.1\n")
         self.assertEqual(self.start("version", **real).stdout, "Build label: 7.7.1\n")
         started = self.start("--batch", "info", **real).stdout
-        for option in (f"--install_base={prefix}/usr/share/bazel", "--trust_install_base", "--nosystem_rc"):
+        for option in (
+            f"--install_base={prefix}/usr/share/bazel",
+            "--trust_install_base",
+            "--nosystem_rc",
+        ):
             self.assertIn(option, started)
         self.assertRegex(started, r"--bazelrc=\S+rulesets.bazelrc', '--batch', 'info'")
         overrides = (self.root / "home/.cache/ironcast/rulesets.bazelrc").read_text()
-        self.assertIn(f"common --override_repository=rules_python={prefix}/usr/share/bazel/rules/python\n", overrides)
+        self.assertIn(
+            f"common --override_repository=rules_python={prefix}/usr/share/bazel/rules/python\n",
+            overrides,
+        )
 
     def test_nothing_is_written_outside_the_cache(self) -> None:
         self.start("info")
         written = {str(p.relative_to(self.root)) for p in (self.root / "home").rglob("*")}
-        self.assertTrue(all(name.startswith(".cache") for name in {w.removeprefix("home/") for w in written}), written)
+        self.assertTrue(
+            all(name.startswith(".cache") for name in {w.removeprefix("home/") for w in written}),
+            written,
+        )
         self.assertEqual([p for p in (self.root / "work").rglob("__pycache__")], [])
 
     def test_it_costs_little_once_chosen(self) -> None:

@@ -9,17 +9,42 @@ from collections.abc import Callable, Mapping, Sequence
 from tools.launcher.errors import LauncherError
 
 # Bazel itself takes `...:all`, `...:*` and `...:all-targets`.
-_NAMED_BELOW = re.compile(r"(?P<minus>-?)(?P<scope>(?:@[\w.~-]*)?//(?:[^:\s]*/)?\.\.\.):(?P<name>(?!all$|all-targets$|\*$)[^:\s]+)")
-_TAKES_PATTERNS = frozenset({"build", "test", "run", "coverage", "cquery", "aquery", "query", "fetch", "print_action", "mobile-install"})
-# What the user says about where things come from must hold for the query as well, or Bazel fetches twice.
-_FORWARDED = ("--config", "--repo_env", "--override_repository", "--distdir", "--repository_cache", "--define")
+_NAMED_BELOW = re.compile(
+    r"(?P<minus>-?)(?P<scope>(?:@[\w.~-]*)?//(?:[^:\s]*/)?\.\.\.):(?P<name>(?!all$|all-targets$|\*$)[^:\s]+)"
+)
+_TAKES_PATTERNS = frozenset(
+    {
+        "build",
+        "test",
+        "run",
+        "coverage",
+        "cquery",
+        "aquery",
+        "query",
+        "fetch",
+        "print_action",
+        "mobile-install",
+    }
+)
+# What the user says about where things come from must hold for the query as well, or Bazel
+# fetches twice.
+_FORWARDED = (
+    "--config",
+    "--repo_env",
+    "--override_repository",
+    "--distdir",
+    "--repository_cache",
+    "--define",
+)
 
 Query = Callable[[list[str], str], list[str]]
 
 
 def needs_expansion(command: str, args: Sequence[str]) -> bool:
     """Whether an argument of this command is a pattern that Bazel would refuse."""
-    return command in _TAKES_PATTERNS and any(_NAMED_BELOW.fullmatch(a) for a in _bazels_own(command, args))
+    return command in _TAKES_PATTERNS and any(
+        _NAMED_BELOW.fullmatch(a) for a in _bazels_own(command, args)
+    )
 
 
 def expand(command: str, args: Sequence[str], query: Query) -> list[str]:
@@ -40,7 +65,10 @@ def expand(command: str, args: Sequence[str], query: Query) -> list[str]:
         # filter() sees "//models/x:qemu_test" and "@repo//...".
         labels = query(flags, f'filter(":{re.escape(name)}$", {scope})')
         if not labels:
-            raise LauncherError(f"No target named {name!r} lies below {scope.removesuffix('...') or '//'}: correct the pattern {arg}.")
+            raise LauncherError(
+                f"No target named {name!r} lies below "
+                f"{scope.removesuffix('...') or '//'}: correct the pattern {arg}."
+            )
         result += [match["minus"] + label for label in sorted(labels)]
     return result + list(args[len(own) :])
 
@@ -52,7 +80,10 @@ def bazel_query(bazel: Sequence[str], env: Mapping[str, str]) -> Query:
         command = [*bazel, "query", *flags, "--noshow_progress", "--output=label", expression]
         done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
         if done.returncode != 0:
-            raise LauncherError(f"`bazel query '{expression}'` failed with status {done.returncode}: mend what it says above.")
+            raise LauncherError(
+                f"`bazel query '{expression}'` failed with status "
+                f"{done.returncode}: mend what it says above."
+            )
         return done.stdout.split()
 
     return query

@@ -11,6 +11,8 @@ def read_table(root: Path, name: str) -> Any:
     """The value that versions.bzl assigns to `name`; KeyError when it assigns none."""
     module = ast.parse((root / "third_party" / "versions.bzl").read_text(encoding="utf-8"))
     for statement in module.body:
-        if isinstance(statement, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in statement.targets):
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == name for t in statement.targets
+        ):
             return ast.literal_eval(statement.value)
     raise KeyError(name)

@@ -22,7 +22,8 @@ PASSWORD = "changeit"  # what Java assumes; the store holds nothing secret
 def certificates(env: Mapping[str, str], unpacked: Path) -> list[bytes]:
     """DER certificates that the machine trusts, private ones named by the environment among them.
 
-    unpacked: folder with the .crt files of the ca-certificates package, used where the machine has no bundle.
+    unpacked: folder with the .crt files of the ca-certificates package, for machines without
+    a bundle.
     """
     named = [Path(env[name]) for name in ("SSL_CERT_FILE", "PIP_CERT") if env.get(name)]
     system = [b for b in BUNDLES if b.is_file()] or sorted(unpacked.rglob("*.crt"))
@@ -32,7 +33,9 @@ def certificates(env: Mapping[str, str], unpacked: Path) -> list[bytes]:
             text = path.read_text(encoding="ascii", errors="replace")
         except OSError:
             continue
-        for body in re.findall(r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", text, re.DOTALL):
+        for body in re.findall(
+            r"-----BEGIN CERTIFICATE-----(.*?)-----END CERTIFICATE-----", text, re.DOTALL
+        ):
             try:
                 found[base64.b64decode(body)] = None
             except binascii.Error:
@@ -45,12 +48,19 @@ def encode(ders: list[bytes]) -> bytes:
     out = struct.pack(">III", 0xFEEDFEED, 2, len(ders))
     for index, der in enumerate(ders):
         alias, kind = b"ca%d" % index, b"X.509"
-        out += struct.pack(">IH", 2, len(alias)) + alias + struct.pack(">QH", 0, len(kind)) + kind + struct.pack(">I", len(der)) + der
+        out += (
+            struct.pack(">IH", 2, len(alias))
+            + alias
+            + struct.pack(">QH", 0, len(kind))
+            + kind
+            + struct.pack(">I", len(der))
+            + der
+        )
     return out + hashlib.sha1(PASSWORD.encode("utf-16-be") + b"Mighty Aphrodite" + out).digest()
 
 
 def ensure(cache: Path, env: Mapping[str, str], unpacked: Path) -> Path | None:
-    """The trust store for this machine's certificates, written if need be; None when there are none."""
+    """The trust store for this machine's certificates, written if need be; None without any."""
     ders = certificates(env, unpacked)
     if not ders:
         return None

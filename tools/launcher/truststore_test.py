@@ -14,7 +14,8 @@ from tools.launcher import truststore
 
 
 def pem(der: bytes) -> str:
-    return f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(der).decode()}-----END CERTIFICATE-----\n"
+    body = base64.encodebytes(der).decode()
+    return f"-----BEGIN CERTIFICATE-----\n{body}-----END CERTIFICATE-----\n"
 
 
 def decode(data: bytes) -> list[bytes]:
@@ -57,7 +58,9 @@ class TrustStore(unittest.TestCase):
     def test_a_private_certificate_is_added_to_the_systems_once(self) -> None:
         private = self.folder / "private.pem"
         private.write_text(pem(b"private") + pem(b"system two"))
-        found = truststore.certificates({"SSL_CERT_FILE": str(private), "PIP_CERT": str(private)}, self.folder / "none")
+        found = truststore.certificates(
+            {"SSL_CERT_FILE": str(private), "PIP_CERT": str(private)}, self.folder / "none"
+        )
         self.assertEqual(found, [b"private", b"system two", b"system one"])
 
     def test_a_machine_without_a_bundle_gets_the_packages(self) -> None:

@@ -1,4 +1,4 @@
-"""What the two toolchains make: sanitized host programs that catch their bugs, and plain RV64GC firmware."""
+"""What the two toolchains make: host programs that catch their bugs, plain RV64GC firmware."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class HostToolchain(unittest.TestCase):
     def test_ubsan_stops_a_signed_overflow_and_names_the_line(self) -> None:
         done = run(INT_OVERFLOW)
         self.assertNotEqual(done.returncode, 0)
-        self.assertRegex(done.stderr, r"int_overflow\.c:\d+:\d+: runtime error: signed integer overflow")
+        self.assertRegex(
+            done.stderr, r"int_overflow\.c:\d+:\d+: runtime error: signed integer overflow"
+        )
 
     def test_the_fuzzer_finds_a_three_byte_bug(self) -> None:
         artifacts = f"-artifact_prefix={os.environ['TEST_TMPDIR']}/"
@@ -41,12 +43,13 @@ class RiscvToolchain(unittest.TestCase):
         self.assertRegex(header, r"Type:\s+EXEC")
         self.assertIn("double-float ABI", header)
         arch = re.search(r"Value: (rv64\S+)", header)
-        self.assertIsNotNone(arch)
+        assert arch is not None, header
         self.assertNotRegex(arch[1], r"_v\d|_zve")
 
     def test_vector_instructions_stand_only_where_the_assembler_was_told(self) -> None:
         listing = run(OBJDUMP, "-d", "--mattr=+v", "--no-show-raw-insn", RISCV).stdout
-        function, vectors = "", {}
+        function = ""
+        vectors: dict[str, list[str]] = {}
         for line in listing.splitlines():
             if match := re.match(r"[0-9a-f]+ <(\w+)>:", line):
                 function = match[1]

@@ -1,4 +1,4 @@
-"""The locked Python packages work together: PyTorch -> torch-mlir -> IREE compiler -> IREE runtime."""
+"""The locked Python packages work together: PyTorch, torch-mlir, IREE compiler and runtime."""
 
 from __future__ import annotations
 
@@ -16,9 +16,13 @@ class Frameworks(unittest.TestCase):
         model, example = torch.nn.Linear(4, 2).eval(), torch.arange(4.0).reshape(1, 4)
         text = str(fx.export_and_import(model, example, output_type="stablehlo", func_name="main"))
         self.assertIn("stablehlo.dot_general", text)
-        vmfb = iree.compiler.compile_str(text, target_backends=["llvm-cpu"], extra_args=["--iree-llvmcpu-target-cpu=host"])
+        vmfb = iree.compiler.compile_str(
+            text, target_backends=["llvm-cpu"], extra_args=["--iree-llvmcpu-target-cpu=host"]
+        )
         module = iree.runtime.load_vm_flatbuffer(vmfb, driver="local-sync")
-        torch.testing.assert_close(torch.from_numpy(module.main(example.numpy()).to_host()), model(example).detach())
+        torch.testing.assert_close(
+            torch.from_numpy(module.main(example.numpy()).to_host()), model(example).detach()
+        )
 
     def test_torch_is_the_cpu_build(self) -> None:
         self.assertIsNone(torch.version.cuda)
