@@ -52,8 +52,8 @@ BmFirmwareInfo = provider(
         "board": "BmBoardInfo: what it was linked for.",
         "isa": "string: ISA of its kernels.",
         "vlen": "int: smallest VLEN in bits it may run on; 0 when it uses no vector unit.",
-        "model_report": "File: the compiler's report of the model inside.",
-        "report": "File: report.json of the whole image.",
+        "model_report": "File: the compiler's report of the model inside; None without a model.",
+        "report": "File: report.json of the whole image; None without a model.",
     },
 )
 

@@ -1,0 +1,161 @@
+"""Linking a bare-metal image: what bm_image and bm_firmware have in common."""
+
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
+load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo", "BmFirmwareInfo")
+load("//tools/rules/private:bm_run.bzl", "check_env")
+load("//tools/rules/private:launcher.bzl", "write_launcher")
+load("//tools/rules/private:transitions.bzl", "isa_transition", "vlen_of_isa")
+
+# What a rule that links an image adds to its own attributes.
+IMAGE_ATTRS = {
+    "board": attr.label(mandatory = True, providers = [BmBoardInfo]),
+    "isa": attr.string(doc = "ISA of the kernels, e.g. rv64gcv_zvl256b.", mandatory = True),
+    "run_env": attr.label(
+        doc = "Where `bazel run` boots it.",
+        mandatory = True,
+        providers = [BmExecEnvInfo],
+    ),
+    "_crt": attr.label(default = "//runtime_bm/crt"),
+    "_objcopy": attr.label(default = "//third_party/llvm:objcopy", executable = True, cfg = "exec"),
+    "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
+    "_runner": attr.label(default = "//tools/emulate:runner", executable = True, cfg = "exec"),
+    "_sections": attr.label(
+        default = "//runtime_bm/crt:link/sections.ld.S",
+        allow_single_file = True,
+    ),
+}
+
+# And to its call of rule().
+IMAGE_RULE = {
+    "cfg": isa_transition,
+    "executable": True,
+    "fragments": ["cpp"],
+    "toolchains": use_cpp_toolchain(),
+}
+
+def _linker_script(ctx, toolchain, features, board):
+    """Returns the linker script: the runtime's sections over the board's memory."""
+    script = ctx.actions.declare_file(ctx.label.name + ".ld")
+    compiler = cc_common.get_tool_for_action(feature_configuration = features, action_name = "c-compile")
+    args = ctx.actions.args()
+    args.add_all(cc_common.get_memory_inefficient_command_line(
+        feature_configuration = features,
+        action_name = "preprocess-assemble",
+        variables = cc_common.create_compile_variables(
+            feature_configuration = features,
+            cc_toolchain = toolchain,
+        ),
+    ))
+    args.add_all(["-E", "-P", "-x", "assembler-with-cpp", "-I", board.memory.dirname])
+    args.add(ctx.file._sections)
+    args.add("-o", script)
+    ctx.actions.run(
+        mnemonic = "BmLinkerScript",
+        executable = compiler,
+        arguments = [args],
+        inputs = depset([board.memory, ctx.file._sections], transitive = [toolchain.all_files]),
+        outputs = [script],
+    )
+    return script
+
+def link_image(ctx, libraries, source = None, stamps = []):
+    """Links an image for the board of the rule.
+
+    Args:
+      ctx: context of a rule with IMAGE_ATTRS.
+      libraries: list of CcInfo.
+      source: File, C that only this image has.
+      stamps: list of File that must exist before anything is linked.
+
+    Returns:
+      struct of Files: elf, map, bin, disasm.
+    """
+    board = ctx.attr.board[BmBoardInfo]
+    toolchain = find_cpp_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    libraries = libraries + [board.hal]
+    flags = []
+    inputs = stamps
+    if board.memory:
+        libraries = libraries + [ctx.attr._crt[CcInfo]]
+        script = _linker_script(ctx, toolchain, features, board)
+        flags.append("-Wl,-T," + script.path)
+        inputs = inputs + [script]
+    _, outputs = cc_common.compile(
+        name = ctx.label.name,
+        actions = ctx.actions,
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        srcs = [source] if source else [],
+        compilation_contexts = [library.compilation_context for library in libraries],
+    )
+    map_file = ctx.actions.declare_file(ctx.label.name + ".map")
+    linked = cc_common.link(
+        name = ctx.label.name + ".elf",
+        actions = ctx.actions,
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        compilation_outputs = outputs,
+        linking_contexts = [library.linking_context for library in libraries],
+        user_link_flags = flags + ["-Wl,-Map=" + map_file.path],
+        additional_inputs = inputs,
+        additional_outputs = [map_file],
+    )
+    binary, disassembly = _derive(ctx, linked.executable)
+    return struct(elf = linked.executable, map = map_file, bin = binary, disasm = disassembly)
+
+def _derive(ctx, elf):
+    """Returns the raw image and the disassembly."""
+    binary = ctx.actions.declare_file(ctx.label.name + ".bin")
+    ctx.actions.run(
+        mnemonic = "BmBinary",
+        executable = ctx.executable._objcopy,
+        arguments = ["-O", "binary", elf.path, binary.path],
+        inputs = [elf],
+        outputs = [binary],
+    )
+    disassembly = ctx.actions.declare_file(ctx.label.name + ".disasm")
+    ctx.actions.run_shell(
+        mnemonic = "BmDisassemble",
+        command = '"$1" -d --no-show-raw-insn "$2" > "$3"',
+        arguments = [ctx.executable._objdump.path, elf.path, disassembly.path],
+        inputs = [elf],
+        tools = [ctx.attr._objdump[DefaultInfo].files_to_run],
+        outputs = [disassembly],
+    )
+    return binary, disassembly
+
+def image_providers(ctx, image, model_report = None, report = None):
+    """Returns the providers of a linked image, `bazel run` included."""
+    env = ctx.attr.run_env[BmExecEnvInfo]
+    firmware = BmFirmwareInfo(
+        elf = image.elf,
+        board = ctx.attr.board[BmBoardInfo],
+        isa = ctx.attr.isa,
+        vlen = vlen_of_isa(ctx.attr.isa),
+        model_report = model_report,
+        report = report,
+    )
+    check_env(ctx.label, firmware, env)
+    args = ["live", "--deadline", str(env.deadline_seconds)]
+    for tool in env.path_tools:
+        args += ["--tool-path", tool.executable]
+    args += ["--"] + env.command(env, image.elf.short_path)
+    run = write_launcher(ctx, ctx.attr._runner, args, [image.elf], env.runfiles)
+    groups = {
+        "bin": [image.bin],
+        "disasm": [image.disasm],
+        "elf": [image.elf],
+        "map": [image.map],
+        "report": [report] if report else [],
+    }
+    return [
+        DefaultInfo(files = depset([file for files in groups.values() for file in files]), **run),
+        OutputGroupInfo(**{name: depset(files) for name, files in groups.items()}),
+        firmware,
+    ]
