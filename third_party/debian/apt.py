@@ -115,28 +115,40 @@ class PrivateApt:
         ]
         (state / "preferences").write_text("\n".join(stanzas))
 
-    def _run(self, tool: str, *args: str, cwd: Path | None = None) -> str:
+    def _run(self, tool: str, *args: str) -> str:
         """Runs apt and returns what it printed; raises AptError with its last error line."""
-        env = {**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
-        done = subprocess.run(
+        return self._finish(self._start(tool, *args))
+
+    def _start(self, tool: str, *args: str, cwd: Path | None = None) -> subprocess.Popen[str]:
+        return subprocess.Popen(
             [tool, "-c", str(self._config), *args],
             cwd=cwd,
-            env=env,
+            env={**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
         )
-        if done.returncode != 0:
-            errors = [
-                line for line in done.stderr.splitlines() if line.startswith("E:")
-            ] or done.stderr.splitlines()
-            reason = (
-                errors[-1].removeprefix("E:").strip()
-                if errors
-                else f"exit status {done.returncode}"
-            )
-            raise AptError(f"`{tool} {args[0]}` failed: {reason}")
-        return done.stdout
+
+    def _finish(
+        self, process: subprocess.Popen[str], tick: Callable[[], None] | None = None
+    ) -> str:
+        """Waits for apt; calls tick, if given, twice a second meanwhile."""
+        while True:
+            try:
+                out, err = process.communicate(timeout=0.5 if tick else None)
+                break
+            except subprocess.TimeoutExpired:
+                assert tick is not None
+                tick()
+        if process.returncode != 0:
+            lines = err.splitlines()
+            errors = [line for line in lines if line.startswith("E:")] or lines
+            reason = errors[-1].removeprefix("E:").strip() if errors else "it gave no reason"
+            command = process.args
+            assert isinstance(command, list)
+            raise AptError(f"`{command[0]} {command[3]}` failed: {reason}")
+        return out
 
     def update(self) -> None:
         """Downloads the package lists; raises AptError when not one could be had."""
@@ -169,11 +181,29 @@ class PrivateApt:
         left_out = re.compile("|".join(leave_out) or r"(?!)")
         return sorted((p for p in found if not left_out.fullmatch(p.name)), key=lambda p: p.name)
 
-    def download(self, packages: Iterable[Package], into: Path) -> list[Path]:
-        """Downloads exactly these packages, hashes checked by apt; returns the .deb files."""
+    def download(
+        self,
+        packages: Iterable[Package],
+        into: Path,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> list[Path]:
+        """Downloads exactly these packages, hashes checked by apt; returns the .deb files.
+
+        progress: told now and then how many bytes there are, of how many.
+        """
         wanted = [f"{p.name}={p.version}" for p in packages]
         into.mkdir(parents=True, exist_ok=True)
-        self._run("apt-get", "download", *wanted, cwd=into)
+        tick = None
+        if progress:
+            listing = self._run("apt-get", "download", "--print-uris", *wanted)
+            total = sum(
+                int(size) for size in re.findall(r"^'\S+' \S+ (\d+)", listing, re.MULTILINE)
+            )
+
+            def tick() -> None:
+                progress(sum(file.stat().st_size for file in into.glob("*.deb*")), total)
+
+        self._finish(self._start("apt-get", "download", *wanted, cwd=into), tick)
         debs = sorted(into.glob("*.deb"))
         if len(debs) != len(wanted):
             raise AptError(f"apt downloaded {len(debs)} of {len(wanted)} packages: try again.")
@@ -193,12 +223,12 @@ def unpack(
     debs: Iterable[Path],
     into: Path,
     skip: Iterable[str] = (),
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Unpacks the payload of every package into one tree.
 
     skip: further patterns (as tar's --exclude, starting with "./") not to write.
-    progress: told how many packages are done.
+    progress: told how many packages are done, of how many.
     """
     into.mkdir(parents=True, exist_ok=True)
     excludes = [f"--exclude={pattern}" for pattern in (*_PRUNED, *skip)]
@@ -218,9 +248,10 @@ def unpack(
             )
 
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
-        for count, _ in enumerate(pool.map(one, debs), start=1):
+        todo = list(debs)
+        for count, _ in enumerate(pool.map(one, todo), start=1):
             if progress:
-                progress(count)
+                progress(count, len(todo))
 
 
 def relative_symlinks(root: Path) -> None:

@@ -51,12 +51,12 @@ class Apt(unittest.TestCase):
         self.assertIsNone(apt.candidate("nothing"))
         packages = apt.closure(["tool"], leave_out=["libc\\d"])
         self.assertEqual(packages, [Package("lib", "1.5"), Package("tool", "2.0-1")])
-        done: list[int] = []
+        done: list[tuple[int, int]] = []
         unpack(
             apt.download(packages, self.folder / "debs"),
             self.folder / "root",
             skip=["./usr/share/*"],
-            progress=done.append,
+            progress=lambda *seen: done.append(seen),
         )
         found = sorted(
             str(p.relative_to(self.folder / "root"))
@@ -64,7 +64,7 @@ class Apt(unittest.TestCase):
             if not p.is_dir()
         )
         self.assertEqual(found, ["usr/bin/tool", "usr/lib/alias.so", "usr/lib/lib.so"])
-        self.assertEqual(done, [1, 2])
+        self.assertEqual(done, [(1, 2), (2, 2)])
         relative_symlinks(self.folder / "root")
         self.assertEqual(os.readlink(self.folder / "root/usr/lib/alias.so"), "lib.so")
 

@@ -67,7 +67,7 @@ def fetch(request: Request) -> list[str]:
     """Resolves, downloads, unpacks; returns the drift. Raises AptError."""
     require_apt()
     root = Path(request.root)
-    with tempfile.TemporaryDirectory(prefix="ironcast-apt-") as scratch:
+    with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
         state = Path(scratch)
         wanted = [*request.packages, *(["patchelf"] if request.programs else [])]
         apt = PrivateApt(state, pins=request.versions, lists=Path(request.lists))

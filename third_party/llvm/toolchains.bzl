@@ -100,7 +100,8 @@ def riscv64_toolchain(*, name):
         ],
         cpu = "riscv64",
         cxx_flags = ["-fno-rtti", "-fno-threadsafe-statics"],
-        exec_compatible_with = ["@platforms//cpu:x86_64", "@platforms//os:linux"],
+        # A user's own clang runs on whatever machine the user has.
+        exec_compatible_with = [] if USERS_OWN else ["@platforms//cpu:x86_64", "@platforms//os:linux"],
         # Unoptimized firmware is of no use to anybody, and most people never say `-c opt`.
         fastbuild_flags = ["-Os"],
         files = ["@debian_llvm//:root"],

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,19 @@ from tools.launcher.errors import LauncherError
 def say(message: str) -> None:
     """A line of progress. Standard output belongs to Bazel."""
     print(f"ironcast: {message}", file=sys.stderr, flush=True)
+
+
+def progress(what: str, unit: int = 1) -> Callable[[int, int], None]:
+    """Tells every few seconds how much is done; `what` is a format for two numbers."""
+    last = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > 3:
+            last = time.monotonic()
+            say(what.format(done // unit, total // unit))
+
+    return tell
 
 
 def cache_dir() -> Path:

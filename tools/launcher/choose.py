@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,25 +74,31 @@ def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
     rulesets = unpacked / "usr/share/bazel"
     if program is not None:
         return Bazel(program, version, prefix, rulesets)
-    return Bazel(unpacked / "usr/bin/bazel", version, unpacked, rulesets)
+    return Bazel(unpacked / "usr/bin/bazel", _label(unpacked), unpacked, rulesets)
 
 
 def decide_github(cache: Path, env: Mapping[str, str]) -> bool:
-    """Whether GitHub is to be used: as IRONCAST_GITHUB says, else as seen the first time.
-
-    The answer is kept, because another one would send Bazel to fetch every ruleset again.
-    """
+    """Whether GitHub is to be used: as IRONCAST_GITHUB says, else as seen the first time."""
     said = env.get("IRONCAST_GITHUB", "")
     if said not in ("", "yes", "no"):
         raise LauncherError(f"IRONCAST_GITHUB is {said!r}: set it to yes or no, or unset it.")
-    kept = cache / "github"
-    if not said and kept.is_file():
-        said = kept.read_text().strip()
-    if not said:
-        said = "yes" if github.reachable() else "no"
+    return said == "yes" if said else kept_answer(cache, "github", github.reachable)
+
+
+def kept_answer(cache: Path, name: str, ask: Callable[[], bool]) -> bool:
+    """The answer that is kept under `name`, asked for the first time.
+
+    Kept because asking costs seconds, and because another answer would send Bazel to fetch
+    everything again. Deleting the file in the cache asks anew.
+    """
+    kept = cache / name
+    try:
+        return kept.read_text().strip() == "yes"
+    except FileNotFoundError:
+        answer = ask()
         with locked(cache):
-            kept.write_text(said + "\n")
-    return said == "yes"
+            kept.write_text("yes\n" if answer else "no\n")
+        return answer
 
 
 def installed(version: str, cache: Path, env: Mapping[str, str]) -> Path | None:
@@ -117,7 +123,7 @@ def installed(version: str, cache: Path, env: Mapping[str, str]) -> Path | None:
 def _version_of(program: Path, version: str, env: Mapping[str, str]) -> str | None:
     prefix = _debian_prefix(program)
     if prefix is not None:  # Debian's Bazel cannot tell its own version
-        return (prefix / "usr/share/bazel/build-label.txt").read_text().strip()
+        return _label(prefix)
     # Should this be Bazelisk, it must not come back to us, and must give us the version we want.
     asked = {**env, "BAZELISK_SKIP_WRAPPER": "1", "USE_BAZEL_VERSION": version}
     with tempfile.TemporaryDirectory() as outside:
@@ -133,6 +139,10 @@ def _version_of(program: Path, version: str, env: Mapping[str, str]) -> str | No
         except (OSError, subprocess.TimeoutExpired):
             return None
     return done.stdout.strip().removeprefix("bazel ") if done.returncode == 0 else None
+
+
+def _label(debian_prefix: Path) -> str:
+    return (debian_prefix / "usr/share/bazel/build-label.txt").read_text().strip()
 
 
 def _debian_prefix(program: Path) -> Path | None:

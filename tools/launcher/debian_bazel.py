@@ -24,7 +24,7 @@ from third_party.debian.apt import (
     require_apt,
     unpack,
 )
-from tools.launcher.cache import say
+from tools.launcher.cache import progress, say
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -64,10 +64,7 @@ def choose_version(candidates: dict[str, str], wanted: str) -> tuple[str, str | 
                 f"Debian {suite} has Bazel {version} and this project was made with "
                 f"{wanted}; going on with it.",
             )
-    seen = (
-        ", ".join(f"{suite} has {version}" for suite, version in candidates.items())
-        or "none of its suites has Bazel"
-    )
+    seen = ", ".join(f"{suite} has {version}" for suite, version in candidates.items())
     raise AptError(
         f"Debian's mirror no longer has Bazel {wanted} ({seen}): install Bazel "
         f"{wanted} and set BAZEL_REAL to it."
@@ -85,55 +82,45 @@ def fill(work: Path, final: Path, wanted: str, table: dict[str, Any]) -> None:
             f"{KEYRING} is missing, so Debian's signatures cannot be checked: "
             "install debian-archive-keyring."
         )
-    with tempfile.TemporaryDirectory(prefix="ironcast-apt-") as scratch:
+    with tempfile.TemporaryDirectory(dir=work) as scratch:
         state = Path(scratch)
         apt, packages = _resolve(state, wanted, table)
         say(f"downloading Bazel {wanted}: {len(packages)} Debian packages")
-        debs = apt.download(packages, state / "debs")
+        megabytes = progress("downloaded {} of {} MB", unit=1_000_000)
+        debs = apt.download(packages, state / "debs", megabytes)
         say(f"unpacking into {final}")
-        unpack(debs, work, skip=table["skip"])
+        unpack(debs, work, table["skip"], progress("unpacked {} of {} packages"))
     _mend(work, final)
-    version = next(p.version for p in packages if p.name == table["package"])
-    (work / "version").write_text(version + "\n")
 
 
 def _resolve(state: Path, wanted: str, table: dict[str, Any]) -> tuple[PrivateApt, list[Package]]:
     """Finds the mirror and suite that have Bazel, and what it needs."""
-    mirrors = machine_mirrors(state / "machine")
-    if not mirrors:
-        raise AptError(
-            "This machine's apt has no sources: set BAZEL_REAL to a Bazel, or "
-            "restore /etc/apt/sources.list."
-        )
-    say("GitHub cannot be reached; asking this machine's Debian mirror for Bazel")
-    failure: AptError | None = None
-    for mirror in mirrors:
-        try:
-            apts: dict[str, PrivateApt] = {}
-            candidates: dict[str, str] = {}
-            for suite in table["suites"]:
-                apts[suite] = PrivateApt(
-                    state / suite, source=f"deb [signed-by={KEYRING}] {mirror} {suite} main"
-                )
-                apts[suite].update()
-                if version := apts[suite].candidate(table["package"]):
-                    candidates[suite] = version
-                if version and version.partition("+")[0] == wanted:
-                    break
+    say("GitHub is not used; asking this machine's Debian mirror for Bazel")
+    failure = AptError(f"None of this machine's apt sources has Bazel {wanted}: set BAZEL_REAL.")
+    for number, mirror in enumerate(machine_mirrors(state / "machine")):
+        suites: dict[str, PrivateApt] = {}
+        candidates: dict[str, str] = {}
+        for suite in table["suites"]:
+            source = f"deb [signed-by={KEYRING}] {mirror} {suite} main"
+            apt = PrivateApt(state / f"{number}-{suite}", source)
+            try:
+                apt.update()
+            except AptError as error:
+                failure = (
+                    error if number == 0 else failure
+                )  # the likeliest mirror's reason tells most
+                continue
+            if version := apt.candidate(table["package"]):
+                suites[suite], candidates[suite] = apt, version
+            if version and version.partition("+")[0] == wanted:
+                break
+        if candidates:
             suite, drift = choose_version(candidates, wanted)
-        except AptError as error:
-            failure = failure or error
-            continue
-        if drift:
-            say(drift)
-        jre = next(
-            (d for d in apts[suite].depends("default-jre-headless") if d.startswith("openjdk")),
-            "default-jre-headless",
-        )
-        return apts[suite], apts[suite].closure(
-            [table["package"], jre, *table["also"]], leave_out=UNUSED
-        )
-    assert failure is not None
+            if drift:
+                say(drift)
+            apt = suites[suite]
+            jre = next(d for d in apt.depends("default-jre-headless") if d.startswith("openjdk"))
+            return apt, apt.closure([table["package"], jre, *table["also"]], leave_out=UNUSED)
     raise failure
 
 

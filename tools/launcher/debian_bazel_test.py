@@ -29,10 +29,6 @@ class Versions(unittest.TestCase):
         ):
             debian_bazel.choose_version({"forky": "8.0.0-1"}, "7.7.1")
 
-    def test_a_mirror_without_bazel_is_refused(self) -> None:
-        with self.assertRaisesRegex(AptError, "none of its suites has Bazel"):
-            debian_bazel.choose_version({}, "7.7.1")
-
 
 class Unused(unittest.TestCase):
     def test_it_leaves_out_what_is_never_run_and_keeps_what_is(self) -> None:

@@ -9,7 +9,7 @@ import threading
 import urllib.request
 from pathlib import Path
 
-from tools.launcher.cache import say
+from tools.launcher.cache import progress, say
 from tools.launcher.errors import LauncherError
 
 RELEASES = "https://github.com/bazelbuild/bazel/releases/download"
@@ -65,9 +65,12 @@ def fill(work: Path, version: str, hashes: dict[str, str], releases: str = RELEA
             urllib.request.urlopen(url, timeout=60) as response,
             (work / "bazel").open("wb") as file,
         ):
+            total = int(response.headers.get("Content-Length", 0))
+            tell = progress("downloaded {} of {} MB", unit=1_000_000)
             while block := response.read(1 << 20):
                 digest.update(block)
                 file.write(block)
+                tell(file.tell(), total)
     except OSError as error:
         raise LauncherError(
             f"Downloading {url} failed ({error}): try again, or set BAZEL_REAL to a "

@@ -34,6 +34,7 @@ class ToolsBazel(unittest.TestCase):
             "tools/bazel",
             "tools/launcher",
             "third_party/debian",
+            "third_party/python/cpu_builds.py",
             "third_party/versions.bzl",
         ):
             target = self.root / "work" / name
@@ -52,6 +53,7 @@ class ToolsBazel(unittest.TestCase):
             "HOME": str(self.root / "home"),
             "BAZEL_REAL": str(self.real),
             "IRONCAST_GITHUB": "yes",
+            "PIP_INDEX_URL": "file:///none",
         }
         command = [sys.executable, str(self.root / "work/tools/bazel"), *args]
         return subprocess.run(

@@ -4,10 +4,11 @@
 int answer(int x);
 uint64_t vector_bytes(void);
 
-volatile uint64_t g_results[64];
+uint64_t g_results[64];
 
 void _start(void) {
   /* A compiler that may use vectors turns this loop into vector code. */
-  for (size_t i = 0; i < 64; ++i) g_results[i] = i * (uint64_t)answer(7);
+  const uint64_t step = (uint64_t)answer(7);
+  for (size_t i = 0; i < 64; ++i) g_results[i] = i * step;
   g_results[0] = vector_bytes();
 }
