@@ -54,11 +54,10 @@ bm_status_t bm_executable_open(bm_executable_query_t query, bm_cspan_t image,
 
 // True when the C string `name` lies in the image and equals `expected`.
 static bool name_is(bm_cspan_t image, const char *name, const char *expected) {
-  for (size_t i = 0;; ++i) {
-    if (!inside(image, name + i, 1, 1, 1)) return false;
-    if (name[i] != expected[i]) return false;
-    if (name[i] == '\0') return true;
+  for (; inside(image, name, 1, 1, 1) && *name == *expected; ++name) {
+    if (*expected++ == '\0') return true;
   }
+  return false;
 }
 
 bm_status_t bm_executable_check(const bm_executable_t *executable,

@@ -1,0 +1,148 @@
+#include "runtime_bm/base/dtype.h"
+#include "runtime_bm/base/hash.h"
+#include "runtime_bm/base/memory.h"
+#include "runtime_bm/base/range.h"
+#include "runtime_bm/base/status.h"
+#include "runtime_bm/base/text.h"
+#include "runtime_bm/testing/bm_test.h"
+
+#define BM_FILE BM_FILE_APP
+
+static bm_text_t text;
+
+static bool text_is(const char *want) {
+  size_t size = 0;
+  while (want[size] != '\0') ++size;
+  const bool equal = text.size == size && memcmp(text.bytes, want, size) == 0;
+  bm_text_clear(&text);
+  return equal;
+}
+
+static void statuses_carry_code_file_and_line(void) {
+  const bm_status_t status =
+      bm_status_make(BM_CODE_DATA_LOSS, BM_FILE_MODEL, 0x123);
+  BM_EXPECT_EQ(status.bits, 0x0512300F);
+  BM_EXPECT_EQ(bm_status_code(status), BM_CODE_DATA_LOSS);
+  BM_EXPECT_EQ(bm_ok().bits, 0);
+}
+
+static bm_status_t pass_on(bm_status_t status) {
+  BM_TRY(status);
+  return BM_ERROR(NOT_FOUND);
+}
+
+static void try_passes_errors_on(void) {
+  const bm_status_t error = BM_ERROR(INTERNAL);
+  BM_EXPECT_EQ(pass_on(error).bits, error.bits);
+  BM_EXPECT_CODE(pass_on(bm_ok()), NOT_FOUND);
+}
+
+static void ranges_do_not_wrap(void) {
+  BM_EXPECT(bm_range_fits(0, 0, 0));
+  BM_EXPECT(bm_range_fits(4, 4, 8));
+  BM_EXPECT(!bm_range_fits(5, 4, 8));
+  BM_EXPECT(!bm_range_fits(9, 0, 8));
+  BM_EXPECT(!bm_range_fits(UINT64_MAX, 2, UINT64_MAX));
+  BM_EXPECT(!bm_range_fits(2, UINT64_MAX, UINT64_MAX));
+  BM_EXPECT(bm_range_overlaps(0, 4, 3, 4));
+  BM_EXPECT(bm_range_overlaps(3, 4, 0, 4));
+  BM_EXPECT(bm_range_overlaps(0, 8, 2, 1));
+  BM_EXPECT(!bm_range_overlaps(0, 4, 4, 4));
+  BM_EXPECT(!bm_range_overlaps(4, 4, 0, 4));
+  BM_EXPECT(!bm_range_overlaps(4, 0, 4, 0));
+}
+
+static void dtypes_have_sizes(void) {
+  static const uint8_t kBytes[] = {0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8, 0};
+  for (uint32_t i = 0; i < sizeof(kBytes); ++i) {
+    BM_EXPECT_EQ(bm_dtype_bytes(i), kBytes[i]);
+  }
+  BM_EXPECT_EQ(bm_dtype_bytes(UINT32_MAX), 0);
+}
+
+// Values published with the algorithm.
+static void hash_is_fnv1a(void) {
+  BM_EXPECT_EQ(bm_hash(BM_HASH_SEED, "", 0), 0xcbf29ce484222325);
+  BM_EXPECT_EQ(bm_hash(BM_HASH_SEED, "a", 1), 0xaf63dc4c8601ec8c);
+  BM_EXPECT_EQ(bm_hash(BM_HASH_SEED, "foobar", 6), 0x85944171f73967e8);
+  BM_EXPECT_EQ(bm_hash(bm_hash(BM_HASH_SEED, "foo", 3), "bar", 3),
+               0x85944171f73967e8);
+}
+
+static void integers_are_printed(void) {
+  bm_text_u64(&text, 0);
+  BM_EXPECT(text_is("0"));
+  bm_text_u64(&text, UINT64_MAX);
+  BM_EXPECT(text_is("18446744073709551615"));
+  bm_text_i64(&text, INT64_MIN);
+  BM_EXPECT(text_is("-9223372036854775808"));
+  bm_text_i64(&text, 42);
+  BM_EXPECT(text_is("42"));
+  bm_text_hex(&text, 0xBEEF, 8);
+  BM_EXPECT(text_is("0000beef"));
+  bm_text_hex(&text, 0x123456789, 4);
+  BM_EXPECT(text_is("123456789"));
+  bm_text_hex(&text, UINT64_MAX, 1);
+  BM_EXPECT(text_is("ffffffffffffffff"));
+}
+
+static void floats_are_printed(void) {
+  bm_text_f64(&text, 0);
+  BM_EXPECT(text_is("0"));
+  bm_text_f64(&text, 1);
+  BM_EXPECT(text_is("1.000000e00"));
+  bm_text_f64(&text, -0.00012345678);
+  BM_EXPECT(text_is("-1.234568e-04"));
+  bm_text_f64(&text, 9.9999999);
+  BM_EXPECT(text_is("1.000000e01"));
+  bm_text_f64(&text, 6.6e-7);
+  BM_EXPECT(text_is("6.600000e-07"));
+  bm_text_f64(&text, 1.7976931348623157e308);
+  BM_EXPECT(text_is("1.797693e308"));
+  bm_text_f64(&text, 4.9406564584124654e-324);
+  BM_EXPECT(text_is("4.940656e-324"));
+  bm_text_f64(&text, (double)__builtin_inff());
+  BM_EXPECT(text_is("inf"));
+  bm_text_f64(&text, -(double)__builtin_inff());
+  BM_EXPECT(text_is("-inf"));
+  bm_text_f64(&text, (double)__builtin_nanf(""));
+  BM_EXPECT(text_is("nan"));
+}
+
+static void fixed_point_is_printed(void) {
+  bm_text_fixed(&text, 0.99999994, 7);
+  BM_EXPECT(text_is("0.9999999"));
+  bm_text_fixed(&text, -0.5, 4);
+  BM_EXPECT(text_is("-0.5000"));
+  bm_text_fixed(&text, -0.00001, 2);
+  BM_EXPECT(text_is("0.00"));
+  bm_text_fixed(&text, 12.75, 0);
+  BM_EXPECT(text_is("13"));
+  bm_text_fixed(&text, 2e9, 2);
+  BM_EXPECT(text_is("2.000000e09"));
+  bm_text_fixed(&text, (double)__builtin_nanf(""), 7);
+  BM_EXPECT(text_is("nan"));
+}
+
+static void long_text_is_cut_off(void) {
+  struct {
+    bm_text_t text;
+    uint8_t canary;
+  } guarded = {.canary = 0x5A};
+  for (int i = 0; i < 100; ++i) bm_text_string(&guarded.text, "0123456789");
+  BM_EXPECT_EQ(guarded.text.size, BM_TEXT_BYTES);
+  BM_EXPECT_EQ(guarded.canary, 0x5A);
+}
+
+int main(void) {
+  BM_TEST(statuses_carry_code_file_and_line);
+  BM_TEST(try_passes_errors_on);
+  BM_TEST(ranges_do_not_wrap);
+  BM_TEST(dtypes_have_sizes);
+  BM_TEST(hash_is_fnv1a);
+  BM_TEST(integers_are_printed);
+  BM_TEST(floats_are_printed);
+  BM_TEST(fixed_point_is_printed);
+  BM_TEST(long_text_is_cut_off);
+  return bm_test_end();
+}

@@ -1,0 +1,181 @@
+// The public interface, as an application sees it.
+#include "runtime_bm/base/memory.h"
+#include "runtime_bm/bm.h"
+#include "runtime_bm/elf/elf_machine.h"
+#include "runtime_bm/testing/bm_test.h"
+#include "runtime_bm/testing/fake_elf.h"
+#include "runtime_bm/testing/fake_model.h"
+
+static BM_ALIGNED uint8_t arena_bytes[FAKE_ARENA_BYTES];
+static const bm_span_t kArena = {arena_bytes, sizeof(arena_bytes)};
+static const bm_span_t kNoCode = {NULL, 0};
+static const uint32_t kShape[] = {2, 32};
+
+static bm_status_t set_x(bm_model_t *model, const void *data) {
+  return bm_model_set_input(model, 0, BM_DTYPE_F32, kShape, 2, data, 256);
+}
+
+static void runs_the_fake_model(void) {
+  bm_model_t model;
+  bm_tensor_t y;
+  bm_model_info_t info;
+  BM_EXPECT_OK(bm_model_info(&fake_plan, &info));
+  BM_EXPECT_EQ(info.arena_bytes, FAKE_ARENA_BYTES);
+  BM_EXPECT_EQ(info.code_bytes, 0);
+  BM_EXPECT_OK(bm_model_init(&model, &fake_plan, kArena, kNoCode));
+  BM_EXPECT_OK(bm_model_output(&model, 0, &y));
+  BM_EXPECT(y.data == arena_bytes + 512);
+  BM_EXPECT_EQ(y.bytes, 256);
+  BM_EXPECT_EQ(y.dtype, BM_DTYPE_F32);
+  BM_EXPECT_EQ(y.rank, 2);
+  BM_EXPECT_EQ(y.shape[1], 32);
+  // Twice, with other inputs: a run leaves nothing behind.
+  for (uint32_t i = 0; i < FAKE_CASE_COUNT; ++i) {
+    const float *golden = fake_golden_data + i * 128;
+    BM_EXPECT_OK(set_x(&model, golden));
+    BM_EXPECT_OK(bm_model_run(&model));
+    BM_EXPECT(memcmp(y.data, golden + 64, 256) == 0);
+  }
+}
+
+static void refuses_wrong_inputs(void) {
+  static const uint32_t kOtherShape[] = {32, 2};
+  bm_model_t model;
+  BM_EXPECT_OK(bm_model_init(&model, &fake_plan, kArena, kNoCode));
+  memset(arena_bytes, 0x77, sizeof(arena_bytes));
+  const float *x = fake_golden_data;
+  BM_EXPECT_CODE(bm_model_set_input(&model, 1, BM_DTYPE_F32, kShape, 2, x, 256),
+                 INVALID_ARGUMENT);
+  BM_EXPECT_CODE(bm_model_set_input(&model, 0, BM_DTYPE_I32, kShape, 2, x, 256),
+                 INVALID_ARGUMENT);
+  BM_EXPECT_CODE(
+      bm_model_set_input(&model, 0, BM_DTYPE_F32, kOtherShape, 2, x, 256),
+      INVALID_ARGUMENT);
+  BM_EXPECT_CODE(bm_model_set_input(&model, 0, BM_DTYPE_F32, kShape, 1, x, 256),
+                 INVALID_ARGUMENT);
+  BM_EXPECT_CODE(bm_model_set_input(&model, 0, BM_DTYPE_F32, kShape, 2, x, 255),
+                 INVALID_ARGUMENT);
+  BM_EXPECT_CODE(bm_model_set_input(&model, 0, BM_DTYPE_F32, kShape, 2, x, 257),
+                 INVALID_ARGUMENT);
+  for (uint32_t i = 0; i < sizeof(arena_bytes); ++i) {
+    if (!BM_EXPECT_EQ(arena_bytes[i], 0x77)) break;
+  }
+  bm_tensor_t tensor;
+  BM_EXPECT_CODE(bm_model_input(&model, 1, &tensor), INVALID_ARGUMENT);
+  BM_EXPECT_CODE(bm_model_output(&model, 1, &tensor), INVALID_ARGUMENT);
+  BM_EXPECT_CODE(bm_model_output(&model, UINT32_MAX, &tensor),
+                 INVALID_ARGUMENT);
+}
+
+static void refuses_memory_that_does_not_do(void) {
+  bm_model_t model;
+  const bm_span_t small = {arena_bytes, sizeof(arena_bytes) - 1};
+  const bm_span_t misaligned = {arena_bytes + 32, sizeof(arena_bytes)};
+  BM_EXPECT_CODE(bm_model_init(&model, &fake_plan, small, kNoCode),
+                 RESOURCE_EXHAUSTED);
+  BM_EXPECT_CODE(bm_model_init(&model, &fake_plan, misaligned, kNoCode),
+                 INVALID_ARGUMENT);
+}
+
+static void refuses_plans_for_other_harts(void) {
+  static const bm_plan_t kOtherMachine =
+      FAKE_PLAN(fake_weights, BM_ISA_RV64 + BM_ISA_X86_64 - FAKE_ISA, 0);
+  // Longer vectors than any hart has.
+  static const bm_plan_t kLongVectors =
+      FAKE_PLAN(fake_weights, FAKE_ISA | BM_ISA_V, 1 << 20);
+  bm_model_t model;
+  BM_EXPECT_CODE(bm_model_init(&model, &kOtherMachine, kArena, kNoCode),
+                 FAILED_PRECONDITION);
+  BM_EXPECT_CODE(bm_model_init(&model, &kLongVectors, kArena, kNoCode),
+                 FAILED_PRECONDITION);
+}
+
+static void refuses_kernels_of_another_plan(void) {
+  bm_plan_export_t exports[FAKE_EXPORT_COUNT];
+  bm_plan_t plan = fake_plan;
+  bm_model_t model;
+  memcpy(exports, fake_exports, sizeof(exports));
+  plan.exports = exports;
+  exports[FAKE_IDS].name = "fake_ids_";
+  BM_EXPECT_CODE(bm_model_init(&model, &plan, kArena, kNoCode), NOT_FOUND);
+  exports[FAKE_IDS] = fake_exports[FAKE_IDS];
+  exports[FAKE_IDS].constant_count = 1;
+  BM_EXPECT_CODE(bm_model_init(&model, &plan, kArena, kNoCode),
+                 INVALID_ARGUMENT);
+}
+
+// A plan whose kernels are an ELF that is loaded at run time.
+static uint8_t elf[FAKE_ELF_BYTES];
+static const bm_plan_export_t kElfExports[] = {{"fake_answer", 1, 0}};
+static const bm_plan_command_t kElfCommands[] = {
+    {.kind = BM_COMMAND_DISPATCH,
+     .binding_count = 1,
+     .workgroup_count = {1, 1, 1}}};
+static const bm_plan_binding_t kElfBindings[] = {{BM_PLAN_REGION_ARENA, 64, 4}};
+static const bm_plan_tensor_t kElfOutputs[] = {
+    {"answer", NULL, BM_DTYPE_U32, 0, 64, 4}};
+static const bm_plan_t kElfPlan = {
+    .abi_version = BM_PLAN_ABI_VERSION,
+    .isa = FAKE_ISA,
+    .arena_bytes = 128,
+    .kernels_elf_bytes = FAKE_ELF_BYTES,
+    .name = "answer",
+    .kernels_elf = elf,
+    .exports = kElfExports,
+    .export_count = 1,
+    .commands = kElfCommands,
+    .command_count = 1,
+    .bindings = kElfBindings,
+    .binding_count = 1,
+    .outputs = kElfOutputs,
+    .output_count = 1,
+};
+
+// Whole pages, as a host needs to make code of them.
+static _Alignas(4096) uint8_t code_bytes[4 * 4096];
+static const bm_span_t kCode = {code_bytes, sizeof(code_bytes)};
+
+static void loads_and_runs_kernels(void) {
+  bm_model_t model;
+  bm_model_info_t info;
+  bm_tensor_t answer;
+  uint32_t value;
+  fake_elf_build(elf, BM_ELF_MACHINE_NATIVE);
+  BM_EXPECT_OK(bm_model_info(&kElfPlan, &info));
+  BM_EXPECT_EQ(info.code_bytes, FAKE_ELF_IMAGE_BYTES);
+  if (!BM_EXPECT_OK(bm_model_init(&model, &kElfPlan, kArena, kCode))) return;
+  BM_EXPECT_OK(bm_model_run(&model));
+  BM_EXPECT_OK(bm_model_output(&model, 0, &answer));
+  memcpy(&value, answer.data, sizeof(value));
+  BM_EXPECT_EQ(value, FAKE_ELF_ANSWER);
+}
+
+static void refuses_bad_kernels(void) {
+  bm_model_t model;
+  bm_model_info_t info;
+  fake_elf_build(elf, BM_ELF_MACHINE_NATIVE);
+  BM_EXPECT_CODE(bm_model_init(&model, &kElfPlan, kArena, kNoCode),
+                 RESOURCE_EXHAUSTED);
+  const bm_span_t small = {code_bytes, FAKE_ELF_IMAGE_BYTES - 1};
+  BM_EXPECT_CODE(bm_model_init(&model, &kElfPlan, kArena, small),
+                 RESOURCE_EXHAUSTED);
+  elf[0] = 0;
+  BM_EXPECT_CODE(bm_model_info(&kElfPlan, &info), DATA_LOSS);
+  BM_EXPECT_CODE(bm_model_init(&model, &kElfPlan, kArena, kCode), DATA_LOSS);
+  fake_elf_build(elf, BM_ELF_MACHINE_NATIVE == &bm_elf_machine_riscv64
+                          ? &bm_elf_machine_x86_64
+                          : &bm_elf_machine_riscv64);
+  BM_EXPECT_CODE(bm_model_init(&model, &kElfPlan, kArena, kCode),
+                 UNIMPLEMENTED);
+}
+
+int main(void) {
+  BM_TEST(runs_the_fake_model);
+  BM_TEST(refuses_wrong_inputs);
+  BM_TEST(refuses_memory_that_does_not_do);
+  BM_TEST(refuses_plans_for_other_harts);
+  BM_TEST(refuses_kernels_of_another_plan);
+  BM_TEST(loads_and_runs_kernels);
+  BM_TEST(refuses_bad_kernels);
+  return bm_test_end();
+}
