@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.dont_write_bytecode = True  # the work tree stays clean
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from third_party.debian.apt import (
