@@ -1,0 +1,46 @@
+"""sanitized_test: a host program with everything it is made of built with sanitizers."""
+
+_FEATURES = "//command_line_option:features"
+
+def _sanitizers_impl(settings, attr):
+    return {_FEATURES: settings[_FEATURES] + attr.sanitizers}
+
+_sanitizers = transition(
+    implementation = _sanitizers_impl,
+    inputs = [_FEATURES],
+    outputs = [_FEATURES],
+)
+
+def _sanitized_test_impl(ctx):
+    program = ctx.attr.program[0][DefaultInfo]
+    executable = ctx.actions.declare_file(ctx.label.name)
+    ctx.actions.symlink(
+        output = executable,
+        target_file = program.files_to_run.executable,
+        is_executable = True,
+    )
+    return [DefaultInfo(executable = executable, runfiles = program.default_runfiles)]
+
+sanitized_test = rule(
+    implementation = _sanitized_test_impl,
+    doc = """Runs a program whose closure is built with toolchain features such as `asan`.
+
+    A `features` attribute reaches one target only; this reaches the libraries too, so that an
+    ordinary `test //...` runs the sanitizers and no second configuration is needed.""",
+    attrs = {
+        "program": attr.label(
+            doc = "cc_binary or cc_test.",
+            cfg = _sanitizers,
+            executable = True,
+            mandatory = True,
+        ),
+        "sanitizers": attr.string_list(
+            doc = "Features of the host's C++ toolchain.",
+            default = ["asan", "ubsan"],
+        ),
+        "_allowlist_function_transition": attr.label(
+            default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
+        ),
+    },
+    test = True,
+)

@@ -1,0 +1,54 @@
+"""unit_tests: the runtime's unit tests on the host and on boards."""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary")
+load("//boards/tests:sanitized_test.bzl", "sanitized_test")
+load("//tools/rules:defs.bzl", "bm_firmware_test", "bm_image")
+
+# Board -> where its unit tests run.
+_ENVS = {
+    "qemu_virt_rv64": {"//boards/qemu_virt_rv64:vlen256": ["qemu"]},
+    "spike_rv64": {"//boards/spike_rv64:vlen256": ["spike"]},
+}
+
+def unit_tests(*, name, libs, **kwargs):
+    """Runs every library with a main on the host, with sanitizers, and on emulated boards.
+
+    Args:
+      name: prefix of nothing; the tests are named after the libraries.
+      libs: list of labels `//package:<test>_lib`.
+      **kwargs: attributes of every target.
+    """
+    for lib in libs:
+        test = lib.split(":")[1].removesuffix("_lib")
+        cc_binary(
+            name = test + "._host",
+            testonly = True,
+            # Only ever run with sanitizers.
+            tags = ["manual"],
+            deps = [lib, "//boards/host_x86_64:hal"],
+            **kwargs
+        )
+        sanitized_test(
+            name = test,
+            size = "small",
+            program = test + "._host",
+            **kwargs
+        )
+        for board, envs in _ENVS.items():
+            bm_image(
+                name = "{}._{}".format(test, board),
+                testonly = True,
+                board = "//boards/" + board,
+                isa = "rv64gc",
+                run_env = envs.keys()[0],
+                tags = ["manual"],
+                deps = [lib],
+                **kwargs
+            )
+            bm_firmware_test(
+                name = test,
+                testonly = True,
+                exec_envs = envs,
+                firmware = "{}._{}".format(test, board),
+                **kwargs
+            )
