@@ -17,7 +17,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the work tree stays clean
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from third_party.debian.apt import (
+from third_party.debian.apt import (  # noqa: E402
     AptError,
     Package,
     PrivateApt,
