@@ -25,9 +25,8 @@ py_library(
 """
 
 def _as_link(package):
-    programs = ["site-packages/" + program for program in package.get("programs", [])]
     return package_annotation(
-        additive_build_content = _ADDITIONS.format(programs = programs),
+        additive_build_content = _ADDITIONS.format(programs = package.get("programs", [])),
         data = [":site_packages"],
         data_exclude_glob = ["site-packages/**"],
         srcs_exclude_glob = ["site-packages/**"],

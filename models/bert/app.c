@@ -1,5 +1,5 @@
-// Prints which sentence is nearest to the first one: the dot products of the vectors that the model
-// has computed, largest first.
+// Prints which sentence is nearest to the first one: the dot products of the
+// vectors that the model has computed, largest first.
 #include <stdint.h>
 
 #include "runtime_bm/app/hooks.h"
@@ -76,7 +76,7 @@ void bm_app_case(const bm_model_t *model, uint32_t case_index) {
   bm_tensor_t vectors;
   if (count == 0 || bm_model_output(model, 0, &vectors).bits != 0) return;
   if (vectors.shape[0] < count) return;
-  const float *rows = (const float*)vectors.data;
+  const float *rows = (const float *)vectors.data;
   const uint32_t size = vectors.shape[1];
   for (uint32_t i = 1; i < count; ++i) {
     sentences[i].similarity = dot(rows, rows + (size_t)i * size, size);

@@ -33,12 +33,15 @@ def op_test(*, name, **kwargs):
         tags = ["qemu", "spike"],
     )
 
-def torch_op_tests(names):
-    """op_test for every factory of ops.py in `names`."""
-    for name in names:
-        op_test(
-            name = name,
-            src = "ops.py",
-            factory = name,
-            deps = [requirement("torch"), requirement("torch-mlir")],
-        )
+def torch_op_test(*, name):
+    """op_test of the factory of that name in ops.py.
+
+    Args:
+      name: name of the factory and of the operator.
+    """
+    op_test(
+        name = name,
+        src = "ops.py",
+        factory = name,
+        deps = [requirement("torch"), requirement("torch-mlir")],
+    )

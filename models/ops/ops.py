@@ -58,7 +58,10 @@ def matmul_odd() -> ModelSpec:
 
 def batch_matmul_transposed() -> ModelSpec:
     return _spec(
-        lambda q, k: q @ k.transpose(1, 2), _f32(2, 32, 64), _f32(2, 48, 64, seed=1), tolerance=F32_SUM
+        lambda q, k: q @ k.transpose(1, 2),
+        _f32(2, 32, 64),
+        _f32(2, 48, 64, seed=1),
+        tolerance=F32_SUM,
     )
 
 
@@ -136,7 +139,9 @@ def reduce_max() -> ModelSpec:
 
 
 def concat() -> ModelSpec:
-    return _spec(lambda a, b: torch.cat([a, b], dim=1), _f32(3, 5), _f32(3, 9, seed=1), tolerance=Exact())
+    return _spec(
+        lambda a, b: torch.cat([a, b], dim=1), _f32(3, 5), _f32(3, 9, seed=1), tolerance=Exact()
+    )
 
 
 def where() -> ModelSpec:

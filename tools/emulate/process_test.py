@@ -66,9 +66,11 @@ class RunTest(unittest.TestCase):
             process.run(["/no/such/emulator"], 1)
 
     def test_program_that_cannot_be_started(self) -> None:
-        with tempfile.NamedTemporaryFile() as file:
-            with self.assertRaisesRegex(process.EmulatorError, "cannot start"):
-                process.run([file.name], 1)
+        with (
+            tempfile.NamedTemporaryFile() as file,
+            self.assertRaisesRegex(process.EmulatorError, "cannot start"),
+        ):
+            process.run([file.name], 1)
 
 
 class LeftoverTest(unittest.TestCase):

@@ -61,7 +61,9 @@ def _live(argv: list[str], deadline: float, env: dict[str, str]) -> int:
     verdict = result.judge(outcome)
     print()
     print(*_summary(outcome), sep="\n")
-    print(f"{'PASS' if verdict.ok else 'FAIL'}: {verdict.sentence} ({seconds:.1f} s in the emulator)")
+    print(
+        f"{'PASS' if verdict.ok else 'FAIL'}: {verdict.sentence} ({seconds:.1f} s in the emulator)"
+    )
     return 0 if verdict.ok else 1
 
 

@@ -39,10 +39,9 @@ def run(tree: Path, argv: list[str], advice: str) -> int:
     return status
 
 
-def ruff(tree: Path, _tool: str) -> int:
-    python = [sys.executable, "-m", "ruff"]
-    return run(tree, [*python, "check", "--no-cache", "."], "mend with `ruff check --fix`") or run(
-        tree, [*python, "format", "--no-cache", "--check", "."], "mend with `ruff format`"
+def ruff(tree: Path, tool: str) -> int:
+    return run(tree, [tool, "check", "--no-cache", "."], "mend with `ruff check --fix`") or run(
+        tree, [tool, "format", "--no-cache", "--check", "."], "mend with `ruff format`"
     )
 
 
@@ -57,18 +56,24 @@ def clang_format(tree: Path, tool: str) -> int:
 
 
 def clang_tidy(tree: Path, tool: str) -> int:
-    files = [f for f in tracked(tree, (".c",)) if f.startswith("runtime_bm/") and "/testing/" not in f]
+    files = [
+        f for f in tracked(tree, (".c",)) if f.startswith("runtime_bm/") and "/testing/" not in f
+    ]
     flags = ["-std=c11", "-ffreestanding", "--target=riscv64-unknown-elf", "-march=rv64gc", "-I."]
     return run(tree, [tool, "--quiet", *files, "--", *flags], "see .clang-tidy for the checks")
 
 
 def buildifier(tree: Path, tool: str) -> int:
     files = [*tracked(tree, STARLARK), "WORKSPACE"]
-    return run(tree, [tool, "-mode=check", "-lint=warn", *files], "mend with `buildifier -lint=fix`")
+    return run(
+        tree, [tool, "-mode=check", "-lint=warn", *files], "mend with `buildifier -lint=fix`"
+    )
 
 
 def text(tree: Path, _tool: str) -> int:
-    names = tracked(tree, (".py", ".c", ".h", ".S", ".cc", ".bzl", ".bazel", ".md", ".json", ".txt"))
+    names = tracked(
+        tree, (".py", ".c", ".h", ".S", ".cc", ".bzl", ".bazel", ".md", ".json", ".txt")
+    )
     problems = text_checks.check({name: (tree / name).read_text() for name in names})
     print(*problems, sep="\n")
     return 1 if problems else 0

@@ -16,7 +16,9 @@ _BANNED: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
     ),
     (
         re.compile(r"^(runtime_bm/(?!testing/|examples/).*|boards/(?!host_).*)\.[ch]$"),
-        re.compile(r"#\s*include\s*<(?!std(int|def|bool|align|arg|noreturn)\.h|limits\.h|float\.h)"),
+        re.compile(
+            r"#\s*include\s*<(?!std(int|def|bool|align|arg|noreturn)\.h|limits\.h|float\.h)"
+        ),
         "only the freestanding headers exist on the target",
     ),
     (

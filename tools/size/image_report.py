@@ -8,7 +8,17 @@ from typing import Any
 from tools.size import link_map
 
 # The parts of an image, in the order reports list them.
-PARTS = ("weights", "golden", "kernels", "plan", "runtime", "application", "board", "other", "padding")
+PARTS = (
+    "weights",
+    "golden",
+    "kernels",
+    "plan",
+    "runtime",
+    "application",
+    "board",
+    "other",
+    "padding",
+)
 _RAM_SECTIONS = {".bm.arena": "arena", ".bm.stack": "stack", ".bss": "bss", ".data": "data"}
 
 
@@ -40,7 +50,10 @@ def build(map_lines: list[str], board: dict[str, Any], model: dict[str, Any]) ->
         "flash_bytes": {**{part: flash[part] for part in PARTS}, "total": sum(flash.values())},
         "memory": [_use(region, pieces) for region in board.get("memory", [])],
         "model": model,
-        "ram_bytes": {**{use: ram[use] for use in _RAM_SECTIONS.values()}, "total": sum(ram.values())},
+        "ram_bytes": {
+            **{use: ram[use] for use in _RAM_SECTIONS.values()},
+            "total": sum(ram.values()),
+        },
         "text_bytes": {part: size for part, size in sorted(text.items())},
     }
 

@@ -30,9 +30,7 @@ def run_summary(outcome: result.Outcome) -> dict[str, Any]:
     stats = outcome.records("STATS")[0].fields
     return {
         "boot": outcome.records("BOOT")[0].fields,
-        "dispatch_instructions": [
-            int(r.fields["instret"]) for r in outcome.records("DISPATCH")
-        ],
+        "dispatch_instructions": [int(r.fields["instret"]) for r in outcome.records("DISPATCH")],
         "instructions": int(stats["instret"]),
         "stack_bytes": int(stats["stack"]),
         "walker_instructions_per_dispatch": int(stats["walker"]),

@@ -44,7 +44,9 @@ def render(report: dict[str, Any]) -> str:
     lines.append(f"Arena {arena:,}; liveness bound {bound:,}; ratio {arena / max(bound, 1):.2f}")
     for region in report["memory"]:
         share = 100 * region["used"] / region["length"]
-        lines.append(f"Memory {region['name']}: {region['used']:,} of {region['length']:,} ({share:.1f} %)")
+        lines.append(
+            f"Memory {region['name']}: {region['used']:,} of {region['length']:,} ({share:.1f} %)"
+        )
     lines.append("")
     if "run" in report:
         run = report["run"]

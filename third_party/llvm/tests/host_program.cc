@@ -4,6 +4,6 @@
 
 int main() {
   std::vector<std::string> words = {"host", "toolchain"};
-  for (const auto& word : words) std::cout << word << '\n';
+  for (const auto &word : words) std::cout << word << '\n';
   return __cplusplus == 201703L ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 #include <limits.h>
-int main(int argc, char** argv) {
+int main(int argc, char **argv) {
   (void)argv;
   volatile int x = INT_MAX;
   x = x + argc;

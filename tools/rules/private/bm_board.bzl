@@ -1,5 +1,6 @@
 """bm_board: a board as a target."""
 
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo")
 
 def _bm_board_impl(ctx):

@@ -1,5 +1,6 @@
 """bm_image: a C program of your own, linked for a board."""
 
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "image_providers", "link_image")
 
 def _bm_image_impl(ctx):

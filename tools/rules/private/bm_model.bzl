@@ -2,6 +2,8 @@
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
+load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("@rules_python//python:defs.bzl", "py_binary")
 load("//tools/rules:providers.bzl", "BmImportInfo", "BmModelInfo")
 load("//tools/rules/private:bm_import.bzl", "bm_import")
@@ -139,7 +141,10 @@ def bm_model(
       **kwargs: attributes of every rule, e.g. visibility, tags.
     """
     c_name = name.replace("-", "_").replace(".", "_")
-    private = dict(kwargs, visibility = ["//visibility:private"])
+
+    # Built when something links the model, for the ISA it asks for, not by a wildcard for the host.
+    tags = kwargs.pop("tags", []) + ["manual"]
+    private = dict(kwargs, tags = tags, visibility = ["//visibility:private"])
     py_binary(
         name = name + "._importer",
         srcs = [Label("//compiler:bmc/__main__.py")],
@@ -161,6 +166,7 @@ def bm_model(
         name = name,
         c_name = c_name,
         imported = name + "._imported",
+        tags = tags,
         tuning = tuning,
         **kwargs
     )
@@ -169,6 +175,7 @@ def bm_model(
         c_name = c_name,
         imported = name + "._imported",
         mutate = True,
+        tags = tags,
         tuning = tuning,
-        **dict(kwargs, tags = kwargs.get("tags", []) + ["manual"])
+        **kwargs
     )

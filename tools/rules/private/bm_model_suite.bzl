@@ -6,7 +6,6 @@ load("//tools/rules/private:bm_firmware_test.bzl", "bm_firmware_test")
 load("//tools/rules/private:bm_report.bzl", "bm_report")
 load("//tools/rules/private:bm_run.bzl", "bm_run")
 load("//tools/rules/private:bm_run_test.bzl", "bm_run_test")
-load("//tools/rules/private:transitions.bzl", "vlen_of_isa")
 
 # Board -> tags of its tests.
 _BOARDS = {

@@ -3,7 +3,14 @@
 load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo", "BmRunInfo")
 
 def check_env(label, firmware, env, allow_smaller_vlen = False):
-    """Fails when `firmware` cannot run in `env`, with a sentence that says why."""
+    """Fails when `firmware` cannot run in `env`, with a sentence that says why.
+
+    Args:
+      label: the target to name.
+      firmware: BmFirmwareInfo.
+      env: BmExecEnvInfo.
+      allow_smaller_vlen: let kernels boot on a hart whose VLEN is too small for them.
+    """
     if firmware.board.name != env.board:
         fail("{}: the firmware is built for board {}, the environment runs board {}".format(
             label,

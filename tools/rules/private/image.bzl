@@ -1,6 +1,8 @@
 """Linking a bare-metal image: what bm_image and bm_firmware have in common."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
+load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo", "BmFirmwareInfo")
 load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
@@ -131,7 +133,17 @@ def _derive(ctx, elf):
     return binary, disassembly
 
 def image_providers(ctx, image, model_report = None, report = None):
-    """Returns the providers of a linked image, `bazel run` included."""
+    """Returns the providers of a linked image, `bazel run` included.
+
+    Args:
+      ctx: context of a rule with IMAGE_ATTRS.
+      image: what link_image returned.
+      model_report: File or None.
+      report: File or None.
+
+    Returns:
+      list of providers: DefaultInfo, OutputGroupInfo, BmFirmwareInfo.
+    """
     env = ctx.attr.run_env[BmExecEnvInfo]
     firmware = BmFirmwareInfo(
         elf = image.elf,
