@@ -14,7 +14,8 @@ from iree.compiler import ir
 from bmc.iree_tool import IreeTool
 from bmc.stages import ir_util
 
-# Smaller constants are better inlined into kernels, which is where IREE puts them by itself.
+# Smaller constants are better inlined into kernels, which is where IREE puts them by itself; unless
+# they are resources: IREE keeps those as buffers, whose bytes VM bytecode loses.
 _SMALLEST_WEIGHT_BYTES = 256
 _SCOPE = "model"
 
@@ -69,7 +70,8 @@ def _is_weight(op: ir_util.Op) -> bool:
     if op.name != "arith.constant":
         return False
     tensor_type = op.results[0].type
-    return (
-        isinstance(tensor_type, ir.RankedTensorType)
-        and ir_util.tensor_bytes(tensor_type) >= _SMALLEST_WEIGHT_BYTES
-    )
+    if not isinstance(tensor_type, ir.RankedTensorType):
+        return False
+    if ir_util.tensor_bytes(tensor_type) >= _SMALLEST_WEIGHT_BYTES:
+        return True
+    return str(op.attributes["value"]).startswith("dense_resource<")
