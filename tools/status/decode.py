@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""Explains a status word of the runtime: which check failed, in which file and line."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import re
+import sys
+from pathlib import Path
+
+STATUS_H = "runtime_bm/base/status.h"
+
+_CONSTANT = re.compile(r"BM_(CODE|FILE)_(\w+) = (\d+),\s*(?://\s*(.*))?")
+_WORD = re.compile(r"(?:status=|0x)?([0-9a-fA-F]{8})\b")
+
+
+class DecodeError(Exception):
+    """The word or the sources cannot be made sense of; the text is for the user."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tables:
+    """The enums of status.h: code -> (name, meaning), file number -> path."""
+
+    codes: dict[int, tuple[str, str]]
+    files: dict[int, str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Status:
+    """A decoded word; `file` is empty when the number is not in status.h."""
+
+    code: str
+    meaning: str
+    file: str
+    line: int
+
+
+def read_tables(status_h: str) -> Tables:
+    """Returns the tables in the text of status.h."""
+    codes: dict[int, tuple[str, str]] = {}
+    files: dict[int, str] = {}
+    for kind, name, number, comment in _CONSTANT.findall(status_h):
+        if kind == "CODE":
+            codes[int(number)] = (name, comment)
+        else:
+            files[int(number)] = comment
+    return Tables(codes, files)
+
+
+def find_word(text: str) -> int:
+    """Returns the status word in `text`: eight hex digits, alone or in a console record.
+
+    Raises:
+      DecodeError: there is none.
+    """
+    match = _WORD.search(text)
+    if not match:
+        raise DecodeError(
+            f"{text!r} holds no status word: give eight hex digits or a BM1 ERROR record"
+        )
+    return int(match[1], 16)
+
+
+def decode(word: int, tables: Tables) -> Status:
+    """Takes a word apart: bits 31..24 file, 23..12 line, 11..0 code."""
+    number, line, code = word >> 24, word >> 12 & 0xFFF, word & 0xFFF
+    name, meaning = tables.codes.get(code, (f"code {code}", "not in status.h"))
+    return Status(name, meaning, tables.files.get(number, ""), line)
+
+
+def describe(word: int, root: Path) -> str:
+    """Returns what a person wants to know of `word`; sources are looked up under `root`.
+
+    Raises:
+      DecodeError: status.h is not there.
+    """
+    header = root / STATUS_H
+    if not header.is_file():
+        raise DecodeError(f"{header} is missing: run this from a checkout of the runtime's sources")
+    status = decode(word, read_tables(header.read_text()))
+    if word == 0:
+        return "0x00000000: success"
+    where = f"{status.file}:{status.line}" if status.file else "a file that status.h does not list"
+    text = f"0x{word:08x}: {status.code}"
+    text += f" ({status.meaning})" if status.meaning else ""
+    text += f" at {where}"
+    source = root / status.file
+    if status.file and source.is_file():
+        lines = source.read_text().splitlines()
+        if 0 < status.line <= len(lines):
+            text += f"\n    {lines[status.line - 1].strip()}"
+    return text
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="decode", description=__doc__)
+    parser.add_argument("status", nargs="+", help="status word, or a BM1 ERROR record that has one")
+    options = parser.parse_args(args)
+    root = Path(__file__).resolve().parent.parent.parent
+    try:
+        print(describe(find_word(" ".join(options.status)), root))
+    except DecodeError as error:
+        print(f"decode: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
