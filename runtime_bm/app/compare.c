@@ -57,6 +57,12 @@ static double element(uint32_t dtype, const void *data, size_t i) {
   }
 }
 
+static size_t element_count(const bm_tensor_t *tensor) {
+  size_t count = 1;
+  for (uint32_t i = 0; i < tensor->rank; ++i) count *= tensor->shape[i];
+  return count;
+}
+
 static bool is_nan(double x) { return x != x; }
 
 static bool is_finite(double x) { return x - x == 0; }
@@ -120,7 +126,7 @@ void bm_compare_begin(bm_compare_t *compare) {
 
 void bm_compare_output(bm_compare_t *compare, const bm_golden_output_t *policy,
                        const bm_tensor_t *got, const void *want) {
-  const size_t count = got->bytes / bm_dtype_bytes(got->dtype);
+  const size_t count = element_count(got);
   for (size_t i = 0; i < count; ++i) {
     const double g = element(got->dtype, got->data, i);
     const double w = element(got->dtype, want, i);
@@ -144,7 +150,7 @@ void bm_compare_output(bm_compare_t *compare, const bm_golden_output_t *policy,
 }
 
 uint32_t bm_compare_argmax(const bm_tensor_t *tensor) {
-  const size_t count = tensor->bytes / bm_dtype_bytes(tensor->dtype);
+  const size_t count = element_count(tensor);
   size_t best = 0;
   for (size_t i = 1; i < count; ++i) {
     if (element(tensor->dtype, tensor->data, i) >

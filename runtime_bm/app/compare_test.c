@@ -141,13 +141,16 @@ static void every_dtype_is_read(void) {
 static void argmax_takes_the_first_largest(void) {
   const float values[] = {-5, 7, 7, 2};
   const int8_t signs[] = {-128, -1, -3};
+  const uint32_t four[] = {4};
+  const uint32_t three[] = {3};
   bm_tensor_t tensor = {.data = (void *)(uintptr_t)values,
-                        .dtype = BM_DTYPE_F32,
-                        .bytes = sizeof(values)};
+                        .shape = four,
+                        .rank = 1,
+                        .dtype = BM_DTYPE_F32};
   BM_EXPECT_EQ(bm_compare_argmax(&tensor), 1);
   tensor.data = (void *)(uintptr_t)signs;
+  tensor.shape = three;
   tensor.dtype = BM_DTYPE_I8;
-  tensor.bytes = sizeof(signs);
   BM_EXPECT_EQ(bm_compare_argmax(&tensor), 1);
 }
 

@@ -4,7 +4,7 @@
 #define memmove tested_memmove
 #define memset tested_memset
 #define memcmp tested_memcmp
-#include "runtime_bm/crt/memory.c"
+#include "runtime_bm/crt/memory.c"  // NOLINT(bugprone-suspicious-include)
 #undef memcpy
 #undef memmove
 #undef memset

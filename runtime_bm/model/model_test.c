@@ -104,6 +104,12 @@ static void refuses_kernels_of_another_plan(void) {
                  INVALID_ARGUMENT);
 }
 
+#ifdef __riscv
+static const bm_elf_machine_t *const kForeignMachine = &bm_elf_machine_x86_64;
+#else
+static const bm_elf_machine_t *const kForeignMachine = &bm_elf_machine_riscv64;
+#endif
+
 // A plan whose kernels are an ELF that is loaded at run time.
 static uint8_t elf[FAKE_ELF_BYTES];
 static const bm_plan_export_t kElfExports[] = {{"fake_answer", 1, 0}};
@@ -162,9 +168,7 @@ static void refuses_bad_kernels(void) {
   elf[0] = 0;
   BM_EXPECT_CODE(bm_model_info(&kElfPlan, &info), DATA_LOSS);
   BM_EXPECT_CODE(bm_model_init(&model, &kElfPlan, kArena, kCode), DATA_LOSS);
-  fake_elf_build(elf, BM_ELF_MACHINE_NATIVE == &bm_elf_machine_riscv64
-                          ? &bm_elf_machine_x86_64
-                          : &bm_elf_machine_riscv64);
+  fake_elf_build(elf, kForeignMachine);
   BM_EXPECT_CODE(bm_model_init(&model, &kElfPlan, kArena, kCode),
                  UNIMPLEMENTED);
 }
