@@ -65,7 +65,8 @@ def host_toolchain(*, name):
             _CLANG_HEADERS,
             "%workspace%/" + _SYSROOT + "/usr",
         ],
-        link_flags = ["-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,-z,relro,-z,now", "-pie"],
+        # Position independent by clang's default, which a target may opt out of (-no-pie).
+        link_flags = ["-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,-z,relro,-z,now"],
         opt_flags = ["-O2"],
         sanitizers = True,
         supports_pic = True,

@@ -7,7 +7,7 @@ load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "image_prov
 _FIRMWARE_C = """// Generated: the one model of this image.
 #include "runtime_bm/app/firmware.h"
 
-#include "plan.h"
+#include "{plan_h}"
 
 extern const bm_golden_t {name}_golden;
 
@@ -25,6 +25,7 @@ def _write_source(ctx, board, model):
     source = ctx.actions.declare_file(ctx.label.name + "_firmware.c")
     ctx.actions.write(source, _FIRMWARE_C.format(
         name = model.c_name,
+        plan_h = model.plan_h,
         upper = model.c_name.upper(),
         board = board.name,
         isa = model.isa,

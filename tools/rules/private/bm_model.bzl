@@ -52,7 +52,6 @@ def _compile_c(ctx, files, is_host):
         srcs = [files[n] for n in ("plan.c", "kernels.S", "weights.S", "golden.c", "golden.S")],
         public_hdrs = [files["plan.h"]],
         additional_inputs = [files[n] for n in ("kernels.bin", "kernels.elf", "weights.bin", "golden.bin")],
-        quote_includes = [folder],
         user_compile_flags = ["-Wa,-I" + folder],
         compilation_contexts = [ctx.attr._runtime[CcInfo].compilation_context],
     )
@@ -82,6 +81,7 @@ def _bm_model_impl(ctx):
         BmModelInfo(
             isa = isa,
             c_name = ctx.attr.c_name,
+            plan_h = "{}/{}/plan.h".format(ctx.label.package, ctx.label.name),
             report = files["report.json"],
             kernels_elf = files["kernels.elf"],
             cc_info = cc_info,
@@ -92,7 +92,7 @@ _bm_model = rule(
     implementation = _bm_model_impl,
     doc = """Compiles an imported model and packs it for linking.
 
-    Deps of an ordinary cc_binary may name it: its header is `plan.h`.""",
+    Deps of an ordinary cc_binary may name it: the header of target `name` is `<package>/<name>/plan.h`.""",
     attrs = {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
         "imported": attr.label(
