@@ -19,7 +19,7 @@ typedef struct totals_t {
   uint64_t hash;
   uint64_t instret;  // of the first case
   uint64_t cycles;   // of the first case
-  uint64_t walker;
+  bm_profile_t profile;
 } totals_t;
 
 static void begin_error(bm_text_t *line, bm_status_t status) {
@@ -158,7 +158,7 @@ static bm_status_t run_case(bm_model_t *model, const bm_golden_t *golden,
   const uint8_t *want;
   if (index == 0) {
     BM_TRY(set_inputs(model, data, &want));
-    totals->walker = bm_profile(model);
+    totals->profile = bm_profile(model);
   }
   BM_TRY(set_inputs(model, data, &want));
   bm_trap_dispatch = 0;
@@ -175,6 +175,15 @@ static bm_status_t run_case(bm_model_t *model, const bm_golden_t *golden,
   return bm_ok();
 }
 
+static void report_count(bm_text_t *line, const char *key, uint64_t count) {
+  if (count == BM_PROFILE_UNKNOWN) {
+    bm_text_string(line, key);
+    bm_text_string(line, "-");
+  } else {
+    bm_console_field(line, key, count);
+  }
+}
+
 static void report_stats(const bm_plan_t *plan, const totals_t *totals) {
   bm_text_t line;
   bm_console_record(&line, "STATS");
@@ -182,11 +191,8 @@ static void report_stats(const bm_plan_t *plan, const totals_t *totals) {
   bm_console_field(&line, " cycles=", totals->cycles);
   bm_console_field(&line, " arena=", plan->arena_bytes);
   bm_console_field(&line, " stack=", bm_hal_stack_used());
-  if (totals->walker == BM_PROFILE_UNKNOWN) {
-    bm_text_string(&line, " walker=-");
-  } else {
-    bm_console_field(&line, " walker=", totals->walker);
-  }
+  report_count(&line, " walker=", totals->profile.walker);
+  report_count(&line, " workgroup=", totals->profile.workgroup);
   bm_console_write(&line);
 }
 
@@ -232,7 +238,7 @@ int main(void) {
   }
   bm_model_observe(&model, on_command, NULL);
   bm_app_begin(&model);
-  totals_t totals = {.hash = BM_HASH_SEED, .walker = BM_PROFILE_UNKNOWN};
+  totals_t totals = {.hash = BM_HASH_SEED};
   for (uint32_t i = 0; i < golden->case_count; ++i) {
     status = run_case(&model, golden, i, &totals);
     if (status.bits != 0) {

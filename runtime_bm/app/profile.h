@@ -11,11 +11,15 @@ BM_EXTERN_C_BEGIN
 
 #define BM_PROFILE_UNKNOWN UINT64_MAX
 
+// What the runtime itself takes, in instructions, kernels not counted.
+typedef struct bm_profile_t {
+  uint64_t walker;     // per dispatch of one workgroup, or BM_PROFILE_UNKNOWN
+  uint64_t workgroup;  // for each workgroup more, or BM_PROFILE_UNKNOWN
+} bm_profile_t;
+
 // Runs the model, whose inputs are set, and prints a DISPATCH record per
-// command. Returns the instructions spent outside the kernels per dispatch,
-// workgroup loop included, or BM_PROFILE_UNKNOWN. The arena is unspecified
-// afterwards.
-uint64_t bm_profile(const bm_model_t *model);
+// command. The arena is unspecified afterwards.
+bm_profile_t bm_profile(const bm_model_t *model);
 
 BM_EXTERN_C_END
 

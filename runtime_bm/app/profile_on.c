@@ -1,3 +1,5 @@
+#include <stdbool.h>
+
 #include "runtime_bm/app/console.h"
 #include "runtime_bm/app/profile.h"
 
@@ -34,11 +36,49 @@ static uint64_t workgroups(const bm_plan_command_t *command) {
          command->workgroup_count[2];
 }
 
+// Instructions of commands [first, first + count), empty kernels taken off.
+// Returns false when they fail.
+static bool count_walk(const bm_plan_runner_t *empty, uint32_t first,
+                       uint32_t count, uint64_t *out) {
+  uint64_t calls = 0;
+  for (uint32_t i = first; i < first + count; ++i) {
+    calls += workgroups(&empty->plan->commands[i]);
+  }
+  const uint64_t read = bm_hal_instret();
+  const uint64_t start = bm_hal_instret();
+  const bm_status_t status = bm_plan_run(empty, first, count);
+  const uint64_t end = bm_hal_instret();
+  // The second reading costs what the first did.
+  *out = end - start - (start - read) - calls * EMPTY_KERNEL_INSTRUCTIONS;
+  return status.bits == 0;
+}
+
+// What a workgroup more costs: `dispatch` with one workgroup and with two.
+static bool count_workgroup(const bm_plan_runner_t *empty,
+                            const bm_plan_command_t *dispatch, uint64_t *out) {
+  bm_plan_command_t command = *dispatch;
+  bm_plan_t plan = *empty->plan;
+  bm_plan_runner_t runner = *empty;
+  uint64_t one;
+  uint64_t two;
+  plan.commands = &command;
+  runner.plan = &plan;
+  command.workgroup_count[0] = 1;
+  command.workgroup_count[1] = 1;
+  command.workgroup_count[2] = 1;
+  if (!count_walk(&runner, 0, 1, &one)) return false;
+  command.workgroup_count[0] = 2;
+  if (!count_walk(&runner, 0, 1, &two)) return false;
+  *out = two - one;
+  return true;
+}
+
 // Walks all dispatches with empty kernels: what is left is the walker.
-static uint64_t measure_walker(const bm_plan_runner_t *runner) {
+static bm_profile_t measure_walker(const bm_plan_runner_t *runner) {
   static const void *functions[MAX_EXPORTS];
+  bm_profile_t profile = {BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
   const bm_plan_t *plan = runner->plan;
-  if (plan->export_count > MAX_EXPORTS) return BM_PROFILE_UNKNOWN;
+  if (plan->export_count > MAX_EXPORTS) return profile;
   for (uint32_t i = 0; i < plan->export_count; ++i) {
     functions[i] = (const void *)(uintptr_t)empty_kernel;
   }
@@ -46,38 +86,42 @@ static uint64_t measure_walker(const bm_plan_runner_t *runner) {
   empty.functions = functions;
   empty.observer = NULL;
 
-  const uint64_t read_start = bm_hal_instret();
-  const uint64_t read_cost = bm_hal_instret() - read_start;
   uint64_t instructions = 0;
   uint64_t dispatches = 0;
+  uint64_t calls = 0;
+  uint64_t workgroup = 0;
   for (uint32_t i = 0; i < plan->command_count;) {
     // Consecutive dispatches in one call, as in a real run.
     uint32_t count = 0;
-    uint64_t empty_instructions = 0;
-    while (i + count < plan->command_count &&
-           plan->commands[i + count].kind == BM_COMMAND_DISPATCH) {
-      empty_instructions +=
-          workgroups(&plan->commands[i + count]) * EMPTY_KERNEL_INSTRUCTIONS;
-      ++count;
+    uint64_t walked = 0;
+    for (; i + count < plan->command_count &&
+           plan->commands[i + count].kind == BM_COMMAND_DISPATCH;
+         ++count) {
+      calls += workgroups(&plan->commands[i + count]);
     }
-    if (count == 0) {
-      ++i;
-      continue;
+    if (count != 0) {
+      if (!count_walk(&empty, i, count, &walked)) return profile;
+      if (!count_workgroup(&empty, &plan->commands[i], &workgroup)) {
+        return profile;
+      }
     }
-    const uint64_t start = bm_hal_instret();
-    if (bm_plan_run(&empty, i, count).bits != 0) return BM_PROFILE_UNKNOWN;
-    instructions += bm_hal_instret() - start - read_cost - empty_instructions;
+    instructions += walked;
     dispatches += count;
-    i += count;
+    i += count + 1;
   }
-  return dispatches == 0 ? BM_PROFILE_UNKNOWN : instructions / dispatches;
+  if (dispatches == 0) return profile;
+  profile.walker =
+      (instructions - (calls - dispatches) * workgroup) / dispatches;
+  profile.workgroup = workgroup;
+  return profile;
 }
 
-uint64_t bm_profile(const bm_model_t *model) {
+bm_profile_t bm_profile(const bm_model_t *model) {
+  const bm_profile_t unknown = {BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
   uint64_t start;
   bm_model_t profiled = *model;
   bm_model_observe(&profiled, observe, &start);
   start = bm_hal_instret();
-  if (bm_model_run(&profiled).bits != 0) return BM_PROFILE_UNKNOWN;
+  if (bm_model_run(&profiled).bits != 0) return unknown;
   return measure_walker(&model->runner);
 }

@@ -10,7 +10,7 @@
 //       hash=<16 hex>
 //   BM1 DISPATCH index=<n> instret=<n>
 //   BM1 STATS instret=<n> cycles=<n> arena=<bytes> stack=<bytes>
-//       walker=<n|->
+//       walker=<n|-> workgroup=<n|->
 //   BM1 ACCURACY correct=<n> total=<n> framework=<n>
 //   BM1 HASH <16 hex>
 //   BM1 TRAP cause=<hex> epc=<hex> tval=<hex> dispatch=<n|->
@@ -27,8 +27,9 @@
 //           in the first case's run.
 // STATS     instret and cycles of the first case's run (0: this machine cannot
 //           count); arena of the plan; stack high-water mark since boot (0:
-//           not known); walker: instructions per dispatch spent outside the
-//           kernels, profile firmware only.
+//           not known). Profile firmware only: the runtime's own
+//           instructions per dispatch of one workgroup (walker) and for each
+//           workgroup more (workgroup), kernels not counted.
 // ACCURACY  only when the cases have labels: argmax of output 0 against them.
 // HASH      FNV-1a 64 of the cases' hashes as little-endian 64-bit words.
 // TRAP      an exception (on a host, a signal); `dispatch` is the index of the
