@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from bmc import artifacts, errors, pipeline, target
+from bmc import artifacts, errors, mutate, pipeline, target
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 
@@ -56,6 +57,12 @@ def _parser() -> argparse.ArgumentParser:
     compiler.add_argument("--out", type=Path, required=True, help="folder for the results")
     compiler.add_argument("--tuning", type=Path, help="tuning.json with lowering configurations")
     compiler.set_defaults(run=_run_compile)
+
+    mutator = commands.add_parser("mutate", help="change one weight, for a negative control")
+    mutator.add_argument("--report", type=Path, required=True, help="report.json of `bmc compile`")
+    mutator.add_argument("--weights", type=Path, required=True, help="weights.bin beside it")
+    mutator.add_argument("--out", type=Path, required=True, help="file for the changed weights")
+    mutator.set_defaults(run=_run_mutate)
     return parser
 
 
@@ -100,3 +107,10 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         f"{arguments.name} for {arguments.isa}: kernels {flash['kernels_bytes']} B, weights {flash['weights_bytes']} B,"
         f" plan {flash['plan_bytes']} B, arena {arena['bytes']} B, {len(report['commands'])} commands"
     )
+
+
+def _run_mutate(arguments: argparse.Namespace) -> None:
+    report = json.loads(arguments.report.read_text(encoding="utf-8"))
+    data, change = mutate.mutate(arguments.weights.read_bytes(), report)
+    arguments.out.write_bytes(data)
+    print(f"{change.weight}[{change.index}]: {change.before:g} became {change.after:g}")

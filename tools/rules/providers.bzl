@@ -7,7 +7,7 @@ BmModelInfo = provider(
         "c_name": "string: prefix of every C symbol the model defines.",
         "plan_h": "string: what C code includes to use the model.",
         "report": "File: report.json of the compiler (dispatch table, sizes, flags, hashes).",
-        "kernels_elf": "File: the kernels as IREE's embedded ELF, not prelinked.",
+        "files": "dict from file name to File: everything bmc wrote.",
         "cc_info": "CcInfo: plan, kernels, weights and golden data, ready to link.",
     },
 )

@@ -17,7 +17,6 @@ IMAGE_ATTRS = {
         mandatory = True,
         providers = [BmExecEnvInfo],
     ),
-    "_crt": attr.label(default = "//runtime_bm/crt"),
     "_objcopy": attr.label(default = "//third_party/llvm:objcopy", executable = True, cfg = "exec"),
     "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
     "_runner": attr.label(default = "//tools/emulate:runner", executable = True, cfg = "exec"),
@@ -84,7 +83,6 @@ def link_image(ctx, libraries, source = None, stamps = []):
     flags = []
     inputs = stamps
     if board.memory:
-        libraries = libraries + [ctx.attr._crt[CcInfo]]
         script = _linker_script(ctx, toolchain, features, board)
         flags.append("-Wl,-T," + script.path)
         inputs = inputs + [script]

@@ -1,0 +1,32 @@
+"""bm_mutated_model: a model with one weight changed, the negative control of every check."""
+
+load("//tools/rules:providers.bzl", "BmModelInfo")
+load("//tools/rules/private:model_c.bzl", "BMC_ENV", "MODEL_ATTRS", "MODEL_RULE", "model_providers")
+
+def _bm_mutated_model_impl(ctx):
+    model = ctx.attr.model[BmModelInfo]
+    weights = ctx.actions.declare_file(ctx.label.name + "/weights.bin")
+    args = ctx.actions.args()
+    args.add("mutate")
+    args.add("--report", model.report)
+    args.add("--weights", model.files["weights.bin"])
+    args.add("--out", weights)
+    ctx.actions.run(
+        mnemonic = "BmMutate",
+        executable = ctx.executable._bmc,
+        arguments = [args],
+        inputs = [model.report, model.files["weights.bin"]],
+        outputs = [weights],
+        env = BMC_ENV,
+    )
+    files = model.files | {"weights.bin": weights}
+    return model_providers(ctx, model.isa, model.c_name, model.plan_h, files)
+
+bm_mutated_model = rule(
+    implementation = _bm_mutated_model_impl,
+    doc = "A model that must fail its own check: `bmc mutate` says which weight is changed.",
+    attrs = MODEL_ATTRS | {
+        "model": attr.label(mandatory = True, providers = [BmModelInfo]),
+    },
+    **MODEL_RULE
+)

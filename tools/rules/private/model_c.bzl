@@ -1,0 +1,98 @@
+"""What bm_model and bm_mutated_model have in common: bmc's output as a C library."""
+
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
+load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load("//tools/rules:providers.bzl", "BmModelInfo")
+
+# What bmc writes.
+MODEL_FILES = [
+    "golden.S",
+    "golden.bin",
+    "golden.c",
+    "kernels.S",
+    "kernels.bin",
+    "kernels.elf",
+    "plan.c",
+    "plan.h",
+    "report.json",
+    "weights.S",
+    "weights.bin",
+]
+
+MODEL_ATTRS = {
+    "_bmc": attr.label(default = "//compiler", executable = True, cfg = "exec"),
+    "_runtime": attr.label(default = "//runtime_bm"),
+}
+
+MODEL_RULE = {
+    "fragments": ["cpp"],
+    "provides": [BmModelInfo, CcInfo],
+    "toolchains": use_cpp_toolchain(),
+}
+
+# Frameworks and compilers look for a home; nothing may depend on one.
+BMC_ENV = {"HOME": "/nonexistent", "PYTHONHASHSEED": "0"}
+
+def _compile_c(ctx, isa, files):
+    """Compiles what bmc emitted and returns its CcInfo."""
+    toolchain = find_cpp_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    context, outputs = cc_common.compile(
+        name = ctx.label.name,
+        actions = ctx.actions,
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        srcs = [files[n] for n in ("plan.c", "kernels.S", "weights.S", "golden.c", "golden.S")],
+        public_hdrs = [files["plan.h"]],
+        additional_inputs = [files[n] for n in ("kernels.bin", "kernels.elf", "weights.bin", "golden.bin")],
+        user_compile_flags = [
+            "-Wa,-I" + files[n].dirname
+            for n in ("weights.bin", "kernels.bin")
+        ],
+        compilation_contexts = [ctx.attr._runtime[CcInfo].compilation_context],
+    )
+    linking, _ = cc_common.create_linking_context_from_compilation_outputs(
+        name = ctx.label.name,
+        actions = ctx.actions,
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        compilation_outputs = outputs,
+        disallow_dynamic_library = True,
+        # Prelinked kernels hold absolute addresses in read-only code: the program that carries
+        # them is linked at a fixed address.
+        user_link_flags = ["-no-pie"] if isa == "x86_64" else [],
+    )
+    return CcInfo(compilation_context = context, linking_context = linking)
+
+def model_providers(ctx, isa, c_name, plan_h, files):
+    """Compiles what bmc emitted.
+
+    Args:
+      ctx: context of a rule with MODEL_ATTRS.
+      isa: what the kernels are compiled for.
+      c_name: prefix of the C symbols.
+      plan_h: what C code includes to use the model.
+      files: dict from each of MODEL_FILES to its File.
+
+    Returns:
+      list of providers.
+    """
+    cc_info = _compile_c(ctx, isa, files)
+    return [
+        DefaultInfo(files = depset(files.values())),
+        cc_info,
+        BmModelInfo(
+            isa = isa,
+            c_name = c_name,
+            plan_h = plan_h,
+            files = files,
+            report = files["report.json"],
+            cc_info = cc_info,
+        ),
+    ]
