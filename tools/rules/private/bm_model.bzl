@@ -6,11 +6,12 @@ load("//tools/rules:providers.bzl", "BmImportInfo")
 load("//tools/rules/private:bm_import.bzl", "bm_import")
 load("//tools/rules/private:bm_mutated_model.bzl", "bm_mutated_model")
 load("//tools/rules/private:model_c.bzl", "BMC_ENV", "MODEL_ATTRS", "MODEL_FILES", "MODEL_RULE", "model_providers")
+load("//tools/rules/private:transitions.bzl", "import_transition")
 
 def _bmc_compile(ctx, isa, out):
     """Runs bmc; returns the files it writes into the folder `out`."""
     files = {name: ctx.actions.declare_file("{}/{}".format(out, name)) for name in MODEL_FILES}
-    import_info = ctx.attr.imported[BmImportInfo]
+    import_info = ctx.attr.imported[0][BmImportInfo]
     args = ctx.actions.args()
     args.add("compile")
     args.add_all("--import", [import_info.directory], expand_directories = False)
@@ -48,7 +49,7 @@ _bm_model = rule(
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
         "imported": attr.label(
             doc = "The imported model.",
-            cfg = "exec",
+            cfg = import_transition,
             mandatory = True,
             providers = [BmImportInfo],
         ),

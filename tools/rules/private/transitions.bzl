@@ -36,3 +36,14 @@ isa_transition = transition(
     inputs = [],
     outputs = ["//command_line_option:platforms", ISA_FLAG],
 )
+
+def _import_transition_impl(_settings, _attr):
+    # Any fixed configuration will do: an import is the same for every ISA, and is done once. (The
+    # exec configuration is not fixed: it keeps the value of ISA_FLAG.)
+    return {"//command_line_option:platforms": "//boards:x86_64_linux", ISA_FLAG: "x86_64"}
+
+import_transition = transition(
+    implementation = _import_transition_impl,
+    inputs = [],
+    outputs = ["//command_line_option:platforms", ISA_FLAG],
+)
