@@ -7,6 +7,7 @@ its folder is found.
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -16,6 +17,8 @@ from tools.lint import text_checks
 
 C_SUFFIXES = (".c", ".h", ".cc")
 STARLARK = (".bzl", ".bazel")
+# C that runs on a target; a host board, tests and examples may use a libc.
+TARGET_C = re.compile(r"runtime_bm/(?!testing/|examples/)|boards/(?!host_|tests/)|models/")
 
 
 def tracked(tree: Path, suffixes: Iterable[str]) -> list[str]:
@@ -56,9 +59,7 @@ def clang_format(tree: Path, tool: str) -> int:
 
 
 def clang_tidy(tree: Path, tool: str) -> int:
-    files = [
-        f for f in tracked(tree, (".c",)) if f.startswith("runtime_bm/") and "/testing/" not in f
-    ]
+    files = [f for f in tracked(tree, (".c",)) if TARGET_C.match(f) and not f.endswith("_test.c")]
     flags = ["-std=c11", "-ffreestanding", "--target=riscv64-unknown-elf", "-march=rv64gc", "-I."]
     return run(tree, [tool, "--quiet", *files, "--", *flags], "see .clang-tidy for the checks")
 

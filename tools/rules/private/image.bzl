@@ -2,7 +2,6 @@
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
-load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo", "BmFirmwareInfo")
 load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
