@@ -44,16 +44,6 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
-    """Read-only data: either a key of the parameter archive or the bytes themselves."""
-
-    name: str
-    length: int
-    parameter: str = ""
-    data: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
 class Dispatch:
     """One kernel launch. `constants` are the push constants, 32-bit words."""
 
@@ -94,6 +84,18 @@ class Copy:
 
 
 Command = Dispatch | Fill | Copy
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Read-only data: a key of the parameter archive, the bytes themselves, or fills and copies that
+    initialization makes it of (barriers mean nothing in them)."""
+
+    name: str
+    length: int
+    parameter: str = ""
+    data: bytes = b""
+    writes: tuple[Fill | Copy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

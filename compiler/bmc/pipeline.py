@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -12,12 +11,24 @@ from typing import Any
 from bmc import artifacts, iree_tool, kernels
 from bmc.artifacts import ImportedModel
 from bmc.emit import c_text, golden_c, kernels_asm, plan_c, report
+from bmc.host_program import HostProgram
 from bmc.iree_tool import IreeTool
 from bmc.kernels import Kernels
-from bmc.stages import constants, hal, layout, schedule, weights
+from bmc.plan import Plan
+from bmc.stages import configs, constants, hal, layout, liveness, schedule, weights
+from bmc.stages.configs import Config
+from bmc.stages.weights import PackedWeights
 from bmc.target import Target
 
-_LOG = logging.getLogger(__name__)
+# The phases of iree-compile between which bmc looks at the IR or changes it.
+_OPTIMIZED = "global-optimization"
+_FLOW = "flow"
+_CONFIGURED = "executable-configurations"
+_VM = "vm"
+# Constant expressions are evaluated at build time, unless that makes them larger. Later phases must
+# not hoist more of them: what they hoist runs on the target as initialization.
+_HOIST_EARLY = "--iree-opt-const-expr-max-size-increase-threshold=0"
+_HOIST_NO_MORE = "--iree-opt-const-expr-hoisting=false"
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,23 @@ class CompileOptions:
     tuning: Path | None = None
 
 
+@dataclass(frozen=True)
+class Lowered:
+    """What IREE made of the model.
+
+    Attributes:
+      program: the host program with the kernels' ELF.
+      weights: its constants, packed.
+      configs: tile sizes of the kernels.
+      liveness_bound: least arena in bytes.
+    """
+
+    program: HostProgram
+    weights: PackedWeights
+    configs: tuple[Config, ...]
+    liveness_bound: int
+
+
 def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, Any]:
     """Compiles a model and writes all output files; returns the report.
 
@@ -44,71 +72,74 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
       BmcError: the model or its compiled form cannot be brought to the target.
     """
     c_text.check_name(options.name)
-    out = options.out
-    out.mkdir(parents=True, exist_ok=True)
-    flags = options.target.iree_flags()
-    with tempfile.TemporaryDirectory() as work_name:
-        work = Path(work_name)
-        shutil.copyfile(model.mlir, work / "model.mlirbc")
-        tool = IreeTool(work, out / "reproducer")
-        tool.compile(
-            "model.mlirbc", "optimized.mlirbc", *flags, *_phases("", "global-optimization")
-        )
-        constants.externalize(tool, "optimized.mlirbc", "parameters.mlirbc", "weights.irpa")
-        types = layout.transpose_weights(work / "parameters.mlirbc", work / "layout.mlirbc")
-        tool.compile(
-            "layout.mlirbc", "flow.mlirbc", *flags, *_phases("global-optimization", "flow")
-        )
-        tool.compile(
-            "flow.mlirbc", "kernels.mlirbc", *flags, *_phases("flow", "executable-configurations")
-        )
-        tool.compile(
-            "kernels.mlirbc", "vm.mlirbc", *flags, *_phases("executable-configurations", "vm")
-        )
-        program = hal.run(work / "vm.mlirbc", model.inputs)
-        packed = weights.pack(program, work / "weights.irpa", types, model.parameters)
-    code: Kernels | None = (
-        kernels.load(program.executable, options.target) if program.executable else None
-    )
+    options.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as work:
+        lowered = _lower(model, options, Path(work))
+    program, packed = lowered.program, lowered.weights
+    code = kernels.load(program.executable, options.target) if program.executable else None
     plan = schedule.build(options.name, options.target, model, program, code, packed)
-    files: dict[str, str | bytes] = {
-        "plan.h": plan_c.header(plan),
-        "plan.c": plan_c.source(plan),
-        "weights.bin": packed.data,
-        "weights.S": c_text.include_blob(
-            f".bm.weights.{plan.name}", f"{plan.name}_weights", "weights.bin"
-        ),
-        "golden.bin": golden_c.data(plan, model.golden),
-        "golden.c": golden_c.source(plan, model.golden),
-        "golden.S": golden_c.assembly(plan),
-        "kernels.S": kernels_asm.source(plan.name, code, options.target.is_riscv)
-        if code
-        else kernels_asm.EMPTY,
-        "kernels.bin": code.image if code else b"",
-        "kernels.elf": code.elf if code else b"",
-    }
-    hashes = {}
-    for file, content in sorted(files.items()):
-        data = content.encode("utf-8") if isinstance(content, str) else content
-        (out / file).write_bytes(data)
-        hashes[file] = artifacts.sha256(data)
+    files = _emit(plan, model, code, packed, options.target)
+    for file, data in files.items():
+        (options.out / file).write_bytes(data)
     result = report.report(
         model=model,
         target=options.target,
         result=plan,
         kernels=code,
         weights=packed,
+        configs=lowered.configs,
         golden_bytes=len(files["golden.bin"]),
-        liveness_bound_bytes=0,
-        flags=flags,
+        liveness_bound_bytes=lowered.liveness_bound,
+        flags=(*options.target.iree_flags(), _HOIST_EARLY),
         versions={"iree-base-compiler": iree_tool.version()},
-        outputs=hashes,
+        outputs={file: artifacts.sha256(data) for file, data in files.items()},
     )
-    artifacts.write_json(out / "report.json", result)
+    artifacts.write_json(options.out / "report.json", result)
     return result
 
 
-def _phases(first: str, last: str) -> tuple[str, ...]:
-    """Flags that run the compiler from one phase to another; "" starts at the beginning."""
-    start = (f"--compile-from={first}",) if first else ()
-    return (*start, f"--compile-to={last}", "--emit-mlir-bytecode")
+def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
+    """Runs IREE phase by phase; every file name is fixed, since symbol names derive from some."""
+    tool = IreeTool(work, options.out / "reproducer")
+    flags = options.target.iree_flags()
+
+    def run(source: str, output: str, first: str, last: str, *extra: str) -> None:
+        start = (f"--compile-from={first}",) if first else ()
+        phases = (*start, f"--compile-to={last}", "--emit-mlir-bytecode")
+        tool.compile(source, output, *flags, *phases, *extra)
+
+    shutil.copyfile(model.mlir, work / "model.mlirbc")
+    run("model.mlirbc", "optimized.mlirbc", "", _OPTIMIZED, _HOIST_EARLY)
+    constants.externalize(tool, "optimized.mlirbc", "parameters.mlirbc", "weights.irpa")
+    types = layout.transpose_operands(work / "parameters.mlirbc", work / "layout.mlirbc")
+    run("layout.mlirbc", "flow.mlirbc", _OPTIMIZED, _FLOW, _HOIST_NO_MORE)
+    run("flow.mlirbc", "kernels.mlirbc", _FLOW, _CONFIGURED, _HOIST_NO_MORE)
+    chosen = configs.apply(
+        work / "kernels.mlirbc", work / "tuned.mlirbc", options.target, options.tuning
+    )
+    run("tuned.mlirbc", "vm.mlirbc", _CONFIGURED, _VM, _HOIST_NO_MORE)
+    program = hal.run(work / "vm.mlirbc", model.inputs)
+    packed = weights.pack(program, work / "weights.irpa", types, model.parameters)
+    return Lowered(program, packed, chosen, liveness.bound(work / "flow.mlirbc"))
+
+
+def _emit(
+    plan: Plan, model: ImportedModel, code: Kernels | None, packed: PackedWeights, target: Target
+) -> dict[str, bytes]:
+    """Returns the contents of every output file but report.json, by name."""
+    weights_s = c_text.include_blob(
+        f".bm.weights.{plan.name}", f"{plan.name}_weights", "weights.bin"
+    )
+    kernels_s = kernels_asm.source(plan.name, code, target.is_riscv) if code else kernels_asm.EMPTY
+    return {
+        "plan.h": plan_c.header(plan).encode(),
+        "plan.c": plan_c.source(plan).encode(),
+        "kernels.S": kernels_s.encode(),
+        "kernels.bin": code.image if code else b"",
+        "kernels.elf": code.elf if code else b"",
+        "weights.S": weights_s.encode(),
+        "weights.bin": packed.data,
+        "golden.S": golden_c.assembly(plan).encode(),
+        "golden.c": golden_c.source(plan, model.golden).encode(),
+        "golden.bin": golden_c.data(plan, model.golden),
+    }

@@ -9,7 +9,9 @@ from typing import Any
 from bmc import artifacts, plan
 from bmc.artifacts import ImportedModel
 from bmc.kernels import Kernels
+from bmc.names import op_signature
 from bmc.plan import CommandKind, Plan
+from bmc.stages.configs import Config
 from bmc.stages.weights import PackedWeights
 from bmc.target import Target
 
@@ -23,6 +25,7 @@ def report(
     result: Plan,
     kernels: Kernels | None,
     weights: PackedWeights,
+    configs: tuple[Config, ...],
     golden_bytes: int,
     liveness_bound_bytes: int,
     flags: tuple[str, ...],
@@ -60,7 +63,7 @@ def report(
         },
         "inputs": [_tensor(tensor) for tensor in result.inputs],
         "outputs": [_tensor(tensor) for tensor in result.outputs],
-        "dispatches": _dispatches(result),
+        "dispatches": _dispatches(result, configs),
         "commands": _commands(result),
         "weights": [asdict(weight) for weight in weights.table],
         "golden": {
@@ -113,8 +116,13 @@ def _tensor(tensor: plan.Tensor) -> dict[str, Any]:
     }
 
 
-def _dispatches(result: Plan) -> list[dict[str, Any]]:
-    """One row per kernel; `uses` counts its launches in one run of the model."""
+def _dispatches(result: Plan, configs: tuple[Config, ...]) -> list[dict[str, Any]]:
+    """One row per kernel; `uses` counts its launches in one run of the model.
+
+    `tiles` are the tile sizes it was compiled with, chosen by `tiles_by` over IREE's `iree_tiles`.
+    """
+    by_function = {config.function: config for config in configs}
+    untiled = Config("", "", "", {}, {}, "iree")
     uses = Counter(c.ordinal for c in result.commands if c.kind is CommandKind.DISPATCH)
     return [
         {
@@ -124,6 +132,10 @@ def _dispatches(result: Plan) -> list[dict[str, Any]]:
             "bindings": export.binding_count,
             "constants": export.constant_count,
             "uses": uses[ordinal],
+            "root": (config := by_function.get(export.name, untiled)).root,
+            "tiles": config.applied,
+            "iree_tiles": config.default,
+            "tiles_by": config.origin,
         }
         for ordinal, export in enumerate(result.exports)
     ]
@@ -142,10 +154,3 @@ def _commands(result: Plan) -> list[dict[str, Any]]:
         }
         for command in result.commands
     ]
-
-
-def op_signature(function: str) -> str:
-    """Returns "matmul_128x512x128_f32" for "main_dispatch_15_matmul_128x512x128_f32"."""
-    head, _, tail = function.partition("_dispatch_")
-    number, _, rest = tail.partition("_")
-    return rest if head and number.isdigit() and rest else function

@@ -329,13 +329,15 @@ class _Recorder:
         flags: int,
     ) -> tuple[Span]:
         if not self.initialized:
-            raise BmcError("init-work", "the compiled model allocates memory while it initializes")
+            return (self._constant(Constant(f"constant{len(self._constants)}", size)),)
         self._slabs.append(Slab(size, len(self._commands), -1))
         return (Span(Storage(StorageKind.SLAB, len(self._slabs) - 1, size), 0, size),)
 
     def _queue_dealloca(
         self, device: str, affinity: int, wait: str, signal: str, buffer: Span, flags: int
     ) -> tuple[()]:
+        if buffer.storage.kind is StorageKind.CONSTANT:
+            return ()
         index = buffer.storage.index
         self._slabs[index] = replace(self._slabs[index], end=len(self._commands))
         return ()
@@ -350,13 +352,6 @@ class _Recorder:
         flags: int,
         table: Sequence[tuple[Span, int, int]] = (),
     ) -> tuple[()]:
-        if not self.initialized:
-            raise BmcError(
-                "init-work",
-                "the compiled model runs kernels while it initializes",
-                hint="this work belongs at build time; please report the model",
-            )
-
         def resolve(place: _Place) -> Span:
             if isinstance(place, Span):
                 return place
@@ -364,9 +359,25 @@ class _Recorder:
             return _subspan(_subspan(buffer, offset, length), place.offset, place.length)
 
         # Submissions are in order: the first command of each waits for everything before.
-        for index, (command, barrier) in enumerate(commands.commands):
-            self._commands.append(command(resolve, barrier or index == 0))
+        for index, (recorded, barrier) in enumerate(commands.commands):
+            command = recorded(resolve, barrier or index == 0)
+            if self.initialized:
+                self._commands.append(command)
+            else:
+                self._write_constant(command)
         return ()
+
+    def _write_constant(self, command: Command) -> None:
+        """Initialization is done at build time, by stages/weights.py."""
+        if isinstance(command, Dispatch):
+            raise BmcError(
+                "init-work",
+                f"the compiled model runs kernel {command.function} while it initializes",
+                hint="kernels run on the target only; please report the model",
+            )
+        index = command.target.storage.index
+        constant = self._constants[index]
+        self._constants[index] = replace(constant, writes=(*constant.writes, command))
 
 
 def _place(buffer: Span | None, slot: int, offset: int, length: int) -> _Place:

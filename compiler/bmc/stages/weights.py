@@ -10,7 +10,7 @@ import numpy as np
 
 from bmc import artifacts, dtype, plan
 from bmc.errors import InternalError
-from bmc.host_program import Constant, HostProgram, StorageKind
+from bmc.host_program import Constant, Fill, HostProgram, StorageKind
 from bmc.stages.layout import WeightType
 
 _UNTYPED = WeightType("i8", (), ())
@@ -67,7 +67,7 @@ def pack(
       types: type and permutation of each parameter.
       parameters: the framework's weights, to name constants by their contents.
     """
-    stored = _read_archive(archive)
+    contents = _contents(program, _read_archive(archive))
     names = {parameter.sha256: parameter.name for parameter in reversed(parameters)}
     packed = bytearray()
     places: dict[str, int] = {}
@@ -75,7 +75,7 @@ def pack(
     for index in _order_of_use(program):
         constant = program.constants[index]
         kind = types.get(constant.parameter, _UNTYPED)
-        original = _constant_bytes(constant, stored)
+        original = contents[index]
         data = _permute(original, kind)
         digest = artifacts.sha256(data)
         if digest not in places:
@@ -120,13 +120,35 @@ def _entry_bytes(entry: Any) -> bytes:
     return bytes(entry.file_view)
 
 
-def _constant_bytes(constant: Constant, stored: dict[str, bytes]) -> bytes:
-    data = stored[constant.parameter] if constant.parameter else constant.data
-    if len(data) != constant.length:
-        raise InternalError(
-            f"constant {constant.name} has {len(data)} bytes, the program expects {constant.length}"
-        )
-    return data
+def _contents(program: HostProgram, stored: dict[str, bytes]) -> list[bytes]:
+    """Returns the bytes of every constant, before permutation."""
+    contents: list[bytes] = []
+    for constant in program.constants:
+        if constant.writes:
+            data = _written(constant, contents)
+        else:
+            data = stored[constant.parameter] if constant.parameter else constant.data
+        if len(data) != constant.length:
+            raise InternalError(
+                f"constant {constant.name} has {len(data)} bytes, not {constant.length}"
+            )
+        contents.append(data)
+    return contents
+
+
+def _written(constant: Constant, contents: list[bytes]) -> bytes:
+    """Carries out the fills and copies that make a constant of earlier ones."""
+    data = bytearray(constant.length)
+    for write in constant.writes:
+        target = write.target
+        if isinstance(write, Fill):
+            pattern = write.pattern.to_bytes(write.pattern_bytes, "little")
+            source = pattern * (target.length // write.pattern_bytes)
+        else:
+            start = write.source.offset
+            source = contents[write.source.storage.index][start : start + write.source.length]
+        data[target.offset : target.offset + target.length] = source
+    return bytes(data)
 
 
 def _permute(data: bytes, kind: WeightType) -> bytes:

@@ -1,0 +1,233 @@
+"""Stage: lowering configurations, the tile sizes of every kernel, are listed and replaced.
+
+IREE chooses a configuration for every dispatch; bmc knows better for a few kinds of kernel on RISC-V
+vectors (stages/default_tiles.py), and a tuning.json beside the model knows best:
+
+    {"rv64gcv_zvl256b": {"matmul_128x512x128_f32": {"vector_common_parallel": [3, 64, 0]}}}
+
+Its keys are instruction sets, then dispatch functions or their op signatures, then tiling levels.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc import target as targets
+from bmc.errors import BmcError
+from bmc.names import op_signature
+from bmc.stages import default_tiles, ir_util
+from bmc.stages.default_tiles import Levels, Root
+from bmc.target import Target
+
+_ATTRIBUTE = "lowering_config"
+_LEVEL = re.compile(r"(\w+) = \[([^\]]*)\]")
+
+
+@dataclass(frozen=True)
+class Config:
+    """The configuration of one dispatch.
+
+    Attributes:
+      function: dispatch function.
+      op: its op signature.
+      root: operation the tile sizes are of, "linalg.matmul".
+      default: what IREE chose, tile sizes by level.
+      applied: what the kernel is compiled with.
+      origin: who chose it: "iree", "bmc" or "tuning".
+    """
+
+    function: str
+    op: str
+    root: str
+    default: Levels
+    applied: Levels
+    origin: str
+
+
+def apply(source: Path, output: Path, target: Target, tuning: Path | None) -> tuple[Config, ...]:
+    """Rewrites the configurations in `source` (phase executable-configurations) to `output`.
+
+    Raises:
+      BmcError: tuning.json is malformed or names a dispatch or level that does not exist.
+    """
+    overrides = _read_tuning(tuning, target) if tuning else {}
+    with ir.Context():
+        module = ir_util.read(source)
+        functions = [op for op in ir_util.walk(module.operation) if op.name == "func.func"]
+        configs = tuple(
+            config
+            for function in functions
+            if (config := _apply_to(function, target, overrides)) is not None
+        )
+        known = {name for config in configs for name in (config.function, config.op)}
+        for key in overrides:
+            if key not in known:
+                raise BmcError(
+                    "bad-tuning",
+                    f"no dispatch is called '{key}'",
+                    where=tuning.name if tuning else "",
+                    hint="`bmc inspect --configs` lists them",
+                )
+        ir_util.write(module, output)
+        return configs
+
+
+def _apply_to(function: ir_util.Op, target: Target, overrides: dict[str, Levels]) -> Config | None:
+    """Sets the tile sizes of one dispatch function; returns None for one without configuration."""
+    configured = {
+        op: _levels(op.attributes[_ATTRIBUTE])
+        for op in ir_util.walk(function)
+        if _ATTRIBUTE in op.attributes
+    }
+    roots = [op for op, levels in configured.items() if "distribution" in levels]
+    if not roots:
+        return None
+    root = roots[0]
+    name = ir_util.string(function, "sym_name")
+    op = op_signature(name)
+    key = name if name in overrides else op
+    if key in overrides:
+        changes, origin = overrides[key], "tuning"
+        _check(key, changes, configured)
+    else:
+        changes = default_tiles.choose(_describe(root, configured[root]), target)
+        origin = "bmc" if changes else "iree"
+    old = configured[root]
+    for sibling, levels in configured.items():
+        new = {
+            level: _matching(levels[level], level, old, changes, sibling, root) for level in levels
+        }
+        if new != levels:
+            sibling.attributes[_ATTRIBUTE] = _attribute(sibling.attributes[_ATTRIBUTE], new)
+    return Config(name, op, root.name, old, old | changes, origin)
+
+
+def _matching(
+    sizes: tuple[int, ...],
+    level: str,
+    old: Levels,
+    changes: Levels,
+    op: ir_util.Op,
+    root: ir_util.Op,
+) -> tuple[int, ...]:
+    """Tile sizes of an operation fused with the root: it follows where it had the root's own sizes."""
+    if level not in changes:
+        return sizes
+    if level not in old or sizes == old[level]:
+        return changes[level]
+    rank = _parallel_count(root)
+    return changes[level][:rank] if sizes == old[level][:rank] else sizes
+
+
+def _parallel_count(root: ir_util.Op) -> int:
+    """Leading parallel loops of a contraction or reduction: one for each dimension of its result."""
+    return int(root.results[0].type.rank)
+
+
+def _describe(root: ir_util.Op, levels: Levels) -> Root:
+    maps = (
+        [str(m) for m in root.attributes["indexing_maps"]]
+        if "indexing_maps" in root.attributes
+        else []
+    )
+    return Root(
+        name=root.name,
+        operands=tuple(
+            (tuple(v.type.shape), str(v.type.element_type))
+            for v in root.operands
+            if isinstance(v.type, ir.RankedTensorType)
+        ),
+        result=tuple(root.results[0].type.shape),
+        indexing_maps=tuple(maps),
+        levels=levels,
+        body=tuple(op.name for op in ir_util.walk(root) if op.name != "linalg.yield"),
+        extents=_extents(root),
+    )
+
+
+def _extents(root: ir_util.Op) -> tuple[int, ...]:
+    """The result's shape in the order of the loops; its indexing map is a permutation of them."""
+    shape = root.results[0].type.shape
+    if "indexing_maps" not in root.attributes:
+        return tuple(shape)
+    result_map = ir.AffineMapAttr(list(root.attributes["indexing_maps"])[-1]).value
+    loops = [int(str(result)[1:]) for result in result_map.results]
+    return tuple(extent for _, extent in sorted(zip(loops, shape, strict=True)))
+
+
+def _levels(attribute: Any) -> Levels:
+    return {
+        name: tuple(int(size) for size in sizes.split(",") if size.strip())
+        for name, sizes in _LEVEL.findall(str(attribute))
+    }
+
+
+def _attribute(old: Any, levels: Levels) -> Any:
+    def replace(match: re.Match[str]) -> str:
+        return f"{match[1]} = [{', '.join(map(str, levels[match[1]]))}]"
+
+    return ir.Attribute.parse(_LEVEL.sub(replace, str(old)))
+
+
+def _check(key: str, changes: Levels, configured: dict[ir_util.Op, Levels]) -> None:
+    for level, sizes in changes.items():
+        lengths = {len(levels[level]) for levels in configured.values() if level in levels}
+        if not lengths:
+            known = sorted({name for levels in configured.values() for name in levels})
+            raise BmcError(
+                "bad-tuning",
+                f"'{key}' has no tiling level '{level}'",
+                hint=f"its levels are {', '.join(known)}",
+            )
+        if len(sizes) != max(lengths):
+            raise BmcError(
+                "bad-tuning", f"'{level}' of '{key}' needs {max(lengths)} sizes, not {len(sizes)}"
+            )
+
+
+def _read_tuning(path: Path, target: Target) -> dict[str, Levels]:
+    """Returns the overrides for `target`: tile sizes by level by dispatch."""
+    if not path.is_file():
+        raise BmcError("file-missing", f"tuning file '{path}' does not exist")
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BmcError("bad-tuning", f"'{path.name}' is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise BmcError(
+            "bad-tuning",
+            f"'{path.name}' is not a JSON object",
+            hint="see compiler/bmc/stages/configs.py",
+        )
+    for isa in data:
+        if isa not in targets.ISA_NAMES:
+            raise BmcError(
+                "bad-tuning",
+                f"'{isa}' in '{path.name}' is no instruction set",
+                hint=f"use {', '.join(targets.ISA_NAMES)}",
+            )
+    dispatches = data.get(target.isa, {})
+    if not isinstance(dispatches, dict):
+        raise BmcError(
+            "bad-tuning", f"'{target.isa}' in '{path.name}' is not an object of dispatches"
+        )
+    return {key: _read_levels(key, levels, path) for key, levels in dispatches.items()}
+
+
+def _read_levels(key: str, levels: Any, path: Path) -> Levels:
+    if not isinstance(levels, dict):
+        raise BmcError("bad-tuning", f"'{key}' in '{path.name}' is not an object of tiling levels")
+    for level, sizes in levels.items():
+        if not isinstance(sizes, list) or not all(
+            type(size) is int and size >= 0 for size in sizes
+        ):
+            raise BmcError(
+                "bad-tuning", f"'{level}' of '{key}' in '{path.name}' is not a list of sizes >= 0"
+            )
+    return {level: tuple(sizes) for level, sizes in levels.items()}
