@@ -23,27 +23,8 @@ typedef enum bm_dtype_t {
 
 // Bytes of one element, or 0 when `dtype` is not a bm_dtype_t.
 static inline uint32_t bm_dtype_bytes(uint32_t dtype) {
-  switch (dtype) {
-    case BM_DTYPE_BOOL:
-    case BM_DTYPE_I8:
-    case BM_DTYPE_U8:
-      return 1;
-    case BM_DTYPE_I16:
-    case BM_DTYPE_U16:
-    case BM_DTYPE_F16:
-    case BM_DTYPE_BF16:
-      return 2;
-    case BM_DTYPE_I32:
-    case BM_DTYPE_U32:
-    case BM_DTYPE_F32:
-      return 4;
-    case BM_DTYPE_I64:
-    case BM_DTYPE_U64:
-    case BM_DTYPE_F64:
-      return 8;
-    default:
-      return 0;
-  }
+  static const uint8_t kBytes[] = {0, 1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
+  return dtype <= BM_DTYPE_F64 ? kBytes[dtype] : 0;
 }
 
 #endif  // RUNTIME_BM_BASE_DTYPE_H_

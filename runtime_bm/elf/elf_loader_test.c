@@ -102,6 +102,7 @@ static void refuses_other_machines(void) {
   build();
   BM_EXPECT_CODE(load(&bm_elf_machine_x86_64, sizeof(file), sizeof(memory)),
                  UNIMPLEMENTED);
+  EXPECT_SPOILED(HEADER_FIELD(machine), 62, 2, UNIMPLEMENTED);
   EXPECT_SPOILED(HEADER_FIELD(flags), 0x2, 4, UNIMPLEMENTED);  // single float
   EXPECT_SPOILED(HEADER_FIELD(flags), 0xC, 4, UNIMPLEMENTED);  // RVE
   EXPECT_SPOILED(HEADER_FIELD(ident) + 4, 1, 1, DATA_LOSS);    // 32 bits
@@ -113,7 +114,7 @@ static void refuses_bad_headers(void) {
   EXPECT_SPOILED(HEADER_FIELD(ident), 0, 1, DATA_LOSS);
   EXPECT_SPOILED(HEADER_FIELD(program_entry_bytes), 55, 2, DATA_LOSS);
   EXPECT_SPOILED(HEADER_FIELD(program_count), 0, 2, DATA_LOSS);
-  EXPECT_SPOILED(HEADER_FIELD(program_count), 33, 2, UNIMPLEMENTED);
+  EXPECT_SPOILED(HEADER_FIELD(program_count), 3, 2, DATA_LOSS);
   EXPECT_SPOILED(HEADER_FIELD(program_offset), UINT64_MAX, 8, DATA_LOSS);
   EXPECT_SPOILED(HEADER_FIELD(program_offset), UINT64_MAX - 32, 8, DATA_LOSS);
   EXPECT_SPOILED(HEADER_FIELD(program_offset), FAKE_ELF_BYTES - 8, 8,
@@ -124,6 +125,9 @@ static void refuses_bad_segments(void) {
   EXPECT_SPOILED(PROGRAM_FIELD(0, offset), UINT64_MAX, 8, DATA_LOSS);
   EXPECT_SPOILED(PROGRAM_FIELD(2, offset), FAKE_ELF_DATA + 1, 8, DATA_LOSS);
   EXPECT_SPOILED(PROGRAM_FIELD(2, file_bytes), 1 << 16, 8, DATA_LOSS);
+  // More in the file than in memory.
+  EXPECT_SPOILED(PROGRAM_FIELD(1, memory_bytes),
+                 FAKE_ELF_DATA - FAKE_ELF_CODE - 1, 8, DATA_LOSS);
   EXPECT_SPOILED(PROGRAM_FIELD(2, memory_bytes), 0, 8, DATA_LOSS);
   EXPECT_SPOILED(PROGRAM_FIELD(2, memory_bytes), UINT64_MAX, 8, DATA_LOSS);
   EXPECT_SPOILED(PROGRAM_FIELD(2, vaddr), UINT64_MAX, 8, DATA_LOSS);

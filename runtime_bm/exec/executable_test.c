@@ -9,10 +9,10 @@
 static struct {
   bm_abi_library_t library;
   bm_abi_library_header_t header;
-  bm_abi_dispatch_fn_t functions[FAKE_EXPORT_COUNT];
   bm_abi_dispatch_attrs_t attrs[FAKE_EXPORT_COUNT];
   const char *names[FAKE_EXPORT_COUNT];
   char name_texts[FAKE_EXPORT_COUNT][16];
+  bm_abi_dispatch_fn_t functions[FAKE_EXPORT_COUNT];  // the end of the image
 } copy;
 
 static const void *copy_query(uint32_t max_version, const void *environment) {
@@ -131,6 +131,21 @@ static void refuses_what_this_runtime_does_not_offer(void) {
     BM_EXPECT_CODE(check_copy(), DATA_LOSS); \
   } while (0)
 
+static void refuses_an_image_that_is_too_small(void) {
+  bm_executable_t executable;
+  bm_cspan_t image = {(const uint8_t *)&copy, sizeof(copy) - 1};
+  reset();
+  BM_EXPECT_CODE(
+      bm_executable_open(copy_query, image, FAKE_EXPORT_COUNT, &executable),
+      DATA_LOSS);
+  // The library itself lies before the image.
+  image.data += sizeof(copy.library);
+  image.size -= sizeof(copy.library) - 1;
+  BM_EXPECT_CODE(
+      bm_executable_open(copy_query, image, FAKE_EXPORT_COUNT, &executable),
+      DATA_LOSS);
+}
+
 static void refuses_pointers_out_of_the_image(void) {
   const uintptr_t end = (uintptr_t)&copy + sizeof(copy);
   const uintptr_t before = (uintptr_t)&copy - 8;
@@ -160,6 +175,7 @@ int main(void) {
   BM_TEST(accepts_the_fake_library);
   BM_TEST(refuses_what_the_plan_does_not_expect);
   BM_TEST(refuses_what_this_runtime_does_not_offer);
+  BM_TEST(refuses_an_image_that_is_too_small);
   BM_TEST(refuses_pointers_out_of_the_image);
   return bm_test_end();
 }

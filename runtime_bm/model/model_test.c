@@ -90,6 +90,13 @@ static void refuses_plans_for_other_harts(void) {
                  FAILED_PRECONDITION);
 }
 
+static void refuses_malformed_plans(void) {
+  bm_plan_t plan = fake_plan;
+  bm_model_t model;
+  plan.arena_bytes = FAKE_ARENA_BYTES - 64;
+  BM_EXPECT_CODE(bm_model_init(&model, &plan, kArena, kNoCode), OUT_OF_RANGE);
+}
+
 static void refuses_kernels_of_another_plan(void) {
   bm_plan_export_t exports[FAKE_EXPORT_COUNT];
   bm_plan_t plan = fake_plan;
@@ -178,6 +185,7 @@ int main(void) {
   BM_TEST(refuses_wrong_inputs);
   BM_TEST(refuses_memory_that_does_not_do);
   BM_TEST(refuses_plans_for_other_harts);
+  BM_TEST(refuses_malformed_plans);
   BM_TEST(refuses_kernels_of_another_plan);
   BM_TEST(loads_and_runs_kernels);
   BM_TEST(refuses_bad_kernels);

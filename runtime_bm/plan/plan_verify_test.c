@@ -132,8 +132,12 @@ static void checks_fills(void) {
 static void checks_copies(void) {
   EXPECT_SPOILED(commands[COPY].binding_count, 1, DATA_LOSS);
   EXPECT_SPOILED(commands[COPY].constant_count, 1, DATA_LOSS);
-  EXPECT_SPOILED(bindings[2].region, BM_PLAN_REGION_WEIGHTS, DATA_LOSS);
   EXPECT_SPOILED(bindings[2].length, 127, DATA_LOSS);
+  // Weights are not written, overlap or not.
+  reset();
+  bindings[2].region = BM_PLAN_REGION_WEIGHTS;
+  bindings[2].offset = 0;
+  BM_EXPECT_CODE(bm_plan_verify(&plan), DATA_LOSS);
   // Within the arena: side by side is fine, one byte of overlap is not.
   reset();
   bindings[1].region = BM_PLAN_REGION_ARENA;
@@ -165,6 +169,17 @@ static void checks_tensors(void) {
   EXPECT_SPOILED(outputs[0].length, 260, OUT_OF_RANGE);
   EXPECT_SPOILED(outputs[0].shape, kHuge, DATA_LOSS);
   EXPECT_SPOILED(outputs[0].shape, kEmpty, DATA_LOSS);
+  // Products that wrap to the length that is claimed.
+  static const uint32_t kWrapping[] = {1u << 31, 1u << 31};
+  reset();
+  outputs[0].shape = kWrapping;
+  outputs[0].length = 0;
+  BM_EXPECT_CODE(bm_plan_verify(&plan), DATA_LOSS);
+  // No type, no bytes.
+  reset();
+  outputs[0].dtype = 0;
+  outputs[0].length = 0;
+  BM_EXPECT_CODE(bm_plan_verify(&plan), DATA_LOSS);
   // A scalar needs no shape.
   reset();
   inputs[0].rank = 0;
@@ -186,6 +201,8 @@ static void compares_the_cpu(void) {
                  FAILED_PRECONDITION);
   plan.isa = BM_ISA_RV64;
   plan.vlen_bits = 0;
+  BM_EXPECT_CODE(bm_plan_check_cpu(&plan, BM_ISA_X86_64, 0),
+                 FAILED_PRECONDITION);
   BM_EXPECT_OK(bm_plan_check_cpu(&plan, rvv, 128));
   BM_EXPECT_OK(bm_plan_check_cpu(&plan, BM_ISA_RV64, 0));
 }
