@@ -11,6 +11,8 @@ from bmc.elf_reader import Elf
 from bmc.errors import BmcError
 from bmc.target import EM_RISCV, EM_X86_64, Target
 
+# Alignment of segments, and of the memory a loader places them in.
+PAGE_BYTES = 4096
 QUERY_SYMBOL = "iree_hal_executable_library_query"
 
 _MACHINE_NAMES = {EM_RISCV: "RISC-V", EM_X86_64: "x86-64"}
@@ -48,6 +50,7 @@ class Kernels:
     Attributes:
       elf: the file as IREE wrote it.
       image: memory image from vaddr 0 up to the last stored byte.
+      loaded_bytes: memory a run-time loader needs for it, a multiple of PAGE_BYTES.
       text: (start, end) vaddr ranges of code.
       relocations: (slot, addend) pairs, by slot: the image base plus addend belongs at vaddr slot.
       query: vaddr of the library query function.
@@ -57,6 +60,7 @@ class Kernels:
 
     elf: bytes
     image: bytes
+    loaded_bytes: int
     text: tuple[tuple[int, int], ...]
     relocations: tuple[tuple[int, int], ...]
     query: int
@@ -113,6 +117,7 @@ def load(data: bytes, target: Target) -> Kernels:
     return Kernels(
         elf=data,
         image=elf.image[:stored],
+        loaded_bytes=-(-len(elf.image) // PAGE_BYTES) * PAGE_BYTES,
         text=text,
         relocations=tuple(sorted(slots.items())),
         query=queries[0],

@@ -132,8 +132,8 @@ def _emit(
     )
     kernels_s = kernels_asm.source(plan.name, code, target.is_riscv) if code else kernels_asm.EMPTY
     return {
-        "plan.h": plan_c.header(plan).encode(),
-        "plan.c": plan_c.source(plan).encode(),
+        "plan.h": plan_c.header(plan, code).encode(),
+        "plan.c": plan_c.source(plan, code).encode(),
         "kernels.S": kernels_s.encode(),
         "kernels.bin": code.image if code else b"",
         "kernels.elf": code.elf if code else b"",

@@ -1,4 +1,4 @@
-"""Parses the console protocol that every firmware speaks (runtime_bm/app/result.h)."""
+"""Parses the console protocol that every firmware speaks (runtime_bm/base/result.h)."""
 
 from __future__ import annotations
 

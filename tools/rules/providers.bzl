@@ -5,6 +5,7 @@ BmModelInfo = provider(
     fields = {
         "isa": "string: ISA the kernels were compiled for, e.g. `rv64gcv_zvl256b`.",
         "c_name": "string: prefix of every C symbol the model defines.",
+        "kernels": "string: `prelinked`, or `loaded` at run time.",
         "plan_h": "string: what C code includes to use the model.",
         "report": "File: report.json of the compiler (dispatch table, sizes, flags, hashes).",
         "files": "dict from file name to File: everything bmc wrote.",

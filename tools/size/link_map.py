@@ -16,7 +16,8 @@ _PARTS = (
     (re.compile(r"\(\.bm\.weights"), "weights"),
     (re.compile(r"/golden(\.|_)|\(\.bm\.golden"), "golden"),
     (re.compile(r"/plan\."), "plan"),
-    (re.compile(r"runtime_bm/(app|crt)/"), "application"),
+    # The number formatting in base serves the console only.
+    (re.compile(r"runtime_bm/(app|crt)/|runtime_bm/base/.*/text\."), "application"),
     (re.compile(r"runtime_bm/"), "runtime"),
     (re.compile(r"boards/"), "board"),
     (re.compile(r"models/"), "application"),

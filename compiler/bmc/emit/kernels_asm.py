@@ -1,7 +1,8 @@
 """Kernels -> kernels.bin and kernels.S: the ELF image prelinked, to be executed in place.
 
 The final link is static, so the linker fills in the image's few pointers (its RELATIVE relocations)
-and nothing is copied or patched at boot.
+and nothing is copied or patched at boot. Assembled with BM_KERNELS_LOADED it is the ELF itself, for
+the runtime to load.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from bmc.emit import c_text
 from bmc.kernels import Kernels
 
 BLOB = "kernels.bin"
+ELF = "kernels.elf"
 # For a model that only copies and fills.
 EMPTY = f"/* {c_text.BANNER} No kernels. */\n"
 
@@ -27,6 +29,13 @@ def source(name: str, kernels: Kernels, is_riscv: bool) -> str:
     base = f"{name}_kernels"
     lines = [
         f"/* {c_text.BANNER} */",
+        "#ifdef BM_KERNELS_LOADED",
+        f'    .section .bm.kernels.{name}, "a", @progbits',
+        "    .balign 64",
+        f"    .globl {name}_kernels_elf",
+        f"{name}_kernels_elf:",
+        f'    .incbin "{ELF}"',
+        "#else",
         f'    .section .bm.kernels.{name}, "ax", @progbits',
         "    .balign 4096",
         f"    .globl {base}",
@@ -34,7 +43,7 @@ def source(name: str, kernels: Kernels, is_riscv: bool) -> str:
     ]
     if is_riscv:
         # Nothing may move: the image's own pc-relative offsets are already final.
-        lines.insert(1, "    .option norelax")
+        lines.insert(lines.index("#else") + 1, "    .option norelax")
     for start, end in _pieces(kernels):
         addend = dict(kernels.relocations).get(start)
         if addend is not None:
@@ -49,7 +58,7 @@ def source(name: str, kernels: Kernels, is_riscv: bool) -> str:
             f"    .type {symbol}, @function",
             f"    .set {symbol}, {base} + {address:#x}",
         ]
-    lines.append('    .section .note.GNU-stack, "", @progbits')
+    lines += ["#endif", '    .section .note.GNU-stack, "", @progbits']
     return "\n".join(lines) + "\n"
 
 

@@ -1,14 +1,22 @@
-"""Plan -> plan.c and plan.h (runtime_bm/plan/plan.h describes the structs)."""
+"""Plan -> plan.c and plan.h (runtime_bm/plan/plan.h describes the structs).
+
+Compiled with BM_KERNELS_LOADED the model carries its kernels as an ELF that the runtime loads into
+RAM when it starts; otherwise they are prelinked and run in place (see kernels_asm).
+"""
 
 from __future__ import annotations
 
 from bmc import plan
 from bmc.emit import c_text
+from bmc.kernels import Kernels
 from bmc.plan import Plan, Tensor
 
 
-def header(model: Plan) -> str:
-    """Returns plan.h: the plan's declaration and its sizes as constants."""
+def header(model: Plan, kernels: Kernels | None) -> str:
+    """Returns plan.h: the plan's declaration and its sizes as constants.
+
+    <NAME>_CODE_BYTES is the code memory that bm_model_init needs if the kernels are loaded.
+    """
     guard = f"BM_GENERATED_{model.name.upper()}_PLAN_H_"
     prefix = model.name.upper()
     return (
@@ -18,6 +26,7 @@ def header(model: Plan) -> str:
         '#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
         "enum {\n"
         f"  {prefix}_ARENA_BYTES = {model.arena_bytes},\n"
+        f"  {prefix}_CODE_BYTES = {kernels.loaded_bytes if kernels else 0},\n"
         f"  {prefix}_INPUT_COUNT = {len(model.inputs)},\n"
         f"  {prefix}_OUTPUT_COUNT = {len(model.outputs)},\n"
         "};\n\n"
@@ -27,7 +36,7 @@ def header(model: Plan) -> str:
     )
 
 
-def source(model: Plan) -> str:
+def source(model: Plan, kernels: Kernels | None) -> str:
     """Returns plan.c with the tables; kernels.S and weights.S define what it declares extern."""
     name = model.name
     first_binding = 0
@@ -52,7 +61,8 @@ def source(model: Plan) -> str:
     text = f'/* {c_text.BANNER} */\n#include "plan.h"\n\n'
     if model.weights_bytes:
         text += f"extern const uint8_t {name}_weights[];\n"
-    if model.exports:
+    if kernels:
+        text += f"extern const uint8_t {name}_kernels_elf[];\n"
         text += f"extern const void *{name}_library_query(uint32_t max_version, const void *environment);\n"
     text += "\n"
     text += c_text.array(
@@ -79,11 +89,8 @@ def source(model: Plan) -> str:
         f".vlen_bits = {model.vlen_bits}",
         f".arena_bytes = {model.arena_bytes}u",
         f".weights_bytes = {model.weights_bytes}u",
-        ".kernels_elf_bytes = 0",
         f".name = {c_text.string(name)}",
         f".weights = {f'{name}_weights' if model.weights_bytes else '0'}",
-        f".library_query = {f'{name}_library_query' if model.exports else '0'}",
-        ".kernels_elf = 0",
     ]
     for table, items in (
         ("exports", model.exports),
@@ -99,7 +106,19 @@ def source(model: Plan) -> str:
         text
         + f"const bm_plan_t {name}_plan = {{\n"
         + "".join(f"    {field},\n" for field in fields)
+        + (_kernels(name, kernels) if kernels else "")
         + "};\n"
+    )
+
+
+def _kernels(name: str, kernels: Kernels) -> str:
+    return (
+        "#ifdef BM_KERNELS_LOADED\n"
+        f"    .kernels_elf = {name}_kernels_elf,\n"
+        f"    .kernels_elf_bytes = {len(kernels.elf)}u,\n"
+        "#else\n"
+        f"    .library_query = {name}_library_query,\n"
+        "#endif\n"
     )
 
 

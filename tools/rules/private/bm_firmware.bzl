@@ -18,8 +18,15 @@ const bm_golden_t *const bm_firmware_golden = &{name}_golden;
 const char bm_firmware_board[] = "{board}";
 const char bm_firmware_isa[] = "{isa}";
 const bm_span_t bm_firmware_arena = {{arena, sizeof(arena)}};
-const bm_span_t bm_firmware_code = {{0, 0}};
-"""
+{code}"""
+
+_CODE = {
+    "loaded": """static uint8_t code[{upper}_CODE_BYTES] BM_FIRMWARE_CODE;
+const bm_span_t bm_firmware_code = {{code, sizeof(code)}};
+""",
+    "prelinked": """const bm_span_t bm_firmware_code = {{0, 0}};
+""",
+}
 
 def _write_source(ctx, board, model):
     source = ctx.actions.declare_file(ctx.label.name + "_firmware.c")
@@ -27,6 +34,7 @@ def _write_source(ctx, board, model):
         name = model.c_name,
         plan_h = model.plan_h,
         upper = model.c_name.upper(),
+        code = _CODE[model.kernels].format(upper = model.c_name.upper()),
         board = board.name,
         isa = model.isa,
     ))

@@ -71,6 +71,7 @@ def bm_model(
         cases = None,
         cases_function = "",
         tuning = None,
+        kernels = "prelinked",
         data = [],
         deps = [],
         **kwargs):
@@ -83,6 +84,7 @@ def bm_model(
       cases: Python file with inputs and expected outputs (for MLIR).
       cases_function: function in `cases`.
       tuning: tuning.json beside the model.
+      kernels: `prelinked` kernels run in place; `loaded` ones are copied to RAM by the runtime.
       data: files that `src` reads.
       deps: Python libraries that `src` and `cases` import.
       **kwargs: attributes of every rule, e.g. visibility, tags.
@@ -113,12 +115,14 @@ def bm_model(
         name = name,
         c_name = c_name,
         imported = name + "._imported",
+        kernels = kernels,
         tags = tags,
         tuning = tuning,
         **kwargs
     )
     bm_mutated_model(
         name = name + ".mutated",
+        kernels = kernels,
         model = name,
         tags = tags,
         **kwargs

@@ -21,6 +21,12 @@ MODEL_FILES = [
 ]
 
 MODEL_ATTRS = {
+    "kernels": attr.string(
+        doc = """How the image carries kernels: `prelinked` runs them in place, `loaded` has the
+        runtime load their ELF into RAM when it starts.""",
+        default = "prelinked",
+        values = ["loaded", "prelinked"],
+    ),
     "_bmc": attr.label(default = "//compiler", executable = True, cfg = "exec"),
     "_runtime": attr.label(default = "//runtime_bm"),
 }
@@ -51,6 +57,7 @@ def _compile_c(ctx, isa, files):
         srcs = [files[n] for n in ("plan.c", "kernels.S", "weights.S", "golden.c", "golden.S")],
         public_hdrs = [files["plan.h"]],
         additional_inputs = [files[n] for n in ("kernels.bin", "kernels.elf", "weights.bin", "golden.bin")],
+        local_defines = ["BM_KERNELS_LOADED"] if ctx.attr.kernels == "loaded" else [],
         user_compile_flags = [
             "-Wa,-I" + files[n].dirname
             for n in ("weights.bin", "kernels.bin")
@@ -92,6 +99,7 @@ def model_providers(ctx, isa, c_name, plan_h, files):
             c_name = c_name,
             plan_h = plan_h,
             files = files,
+            kernels = ctx.attr.kernels,
             report = files["report.json"],
             cc_info = cc_info,
         ),
