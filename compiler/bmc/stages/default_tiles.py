@@ -8,6 +8,8 @@ from bmc.target import Target
 
 # More operations than this on one element keep too many values in registers.
 _SIMPLE_BODY = 8
+# From here on left-over columns of a matrix cost less than reading B more than once.
+_MANY_GROUPS = 100
 
 # Tile sizes of each loop by tiling level.
 Levels = dict[str, tuple[int, ...]]
@@ -38,28 +40,39 @@ class Root:
 
 def choose(root: Root, target: Target) -> Levels:
     """Returns the levels to replace, {} to keep IREE's choice."""
+    if not target.is_riscv or any(element != "f32" for _, element in root.operands):
+        return {}
     # Elements of a register group of eight, the largest there is.
     lanes = target.vlen_bits // 4
-    if not lanes or any(element != "f32" for _, element in root.operands):
-        return {}
     if root.name in ("linalg.matmul", "linalg.batch_matmul"):
-        return _matmul(root, lanes)
-    if root.name != "linalg.generic":
+        # Three groups of sums, one of B; without vectors 16 sums in the 32 scalar registers.
+        return _matmul(root, 3, lanes) if lanes else _matmul(root, 4, 4)
+    if not lanes or root.name != "linalg.generic":
         return {}
     if len(root.levels["vector_common_parallel"]) == len(root.result):
         return _elementwise(root, lanes)
     return _row_reduction(root, lanes)
 
 
-def _matmul(root: Root, lanes: int) -> Levels:
-    """Products with B stored [K, N]: three rows of a full register group, 17 MAC per instruction."""
-    rows, columns = root.result[-2:]
-    column_loop = len(root.result) - 1
-    if columns < lanes or _fastest_loop(root.indexing_maps[1]) != column_loop:
+def _matmul(root: Root, tile_rows: int, lanes: int) -> Levels:
+    """Products with B stored [K, N]; at VLEN 256 17 multiply-adds per instruction.
+
+    One workgroup, since one hart runs them all: bounds stay constants, and the columns left over by
+    the last group become one shorter group instead of scalar code. Columns are walked in panels of
+    one group, so that a panel of B is read once for all rows.
+    """
+    *batch, rows, columns = root.result
+    if columns < lanes or _fastest_loop(root.indexing_maps[1]) != len(root.result) - 1:
         return {}
-    tile = list(root.levels["vector_common_parallel"])
-    tile[-3:-1] = [min(rows, 3), lanes]
-    return {"vector_common_parallel": tuple(tile)}
+    # A panel makes the left-over columns scalar again: only where they are few among many.
+    leftover_is_small = columns % lanes == 0 or columns > _MANY_GROUPS * lanes
+    panel = lanes if leftover_is_small else columns
+    ones = (1,) * len(batch)
+    return {
+        "distribution": (*root.result, 0),
+        "cache_parallel": (*ones, rows, panel, 0),
+        "vector_common_parallel": (*ones, min(rows, tile_rows), lanes, 0),
+    }
 
 
 def _row_reduction(root: Root, lanes: int) -> Levels:
