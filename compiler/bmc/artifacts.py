@@ -86,6 +86,8 @@ class ImportedModel:
       inputs, outputs: the signature of `main`.
       golden: the data the compiled model is checked on.
       parameters: the framework's weights, to name constants in reports.
+      second_reference: one sentence, whether IREE's host runtime agrees with the golden data; it
+        tells where to look when the target does not.
     """
 
     mlir: Path
@@ -96,6 +98,7 @@ class ImportedModel:
     outputs: tuple[TensorInfo, ...]
     golden: Golden
     parameters: tuple[Parameter, ...]
+    second_reference: str = ""
 
 
 def sha256(data: bytes | memoryview) -> str:
@@ -134,6 +137,7 @@ def save(model: ImportedModel, directory: Path) -> None:
             "labels": golden.labels,
             "framework_correct": golden.framework_correct,
             "golden_source": golden.source,
+            "second_reference": model.second_reference,
             "parameters": [asdict(parameter) for parameter in model.parameters],
         },
     )
@@ -184,6 +188,7 @@ def load(directory: Path) -> ImportedModel:
             Parameter(item["name"], tuple(item["shape"]), item["dtype"], item["sha256"])
             for item in data["parameters"]
         ),
+        second_reference=data["second_reference"],
     )
 
 

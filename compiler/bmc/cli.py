@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
+import tempfile
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from bmc import artifacts, errors, mutate, pipeline, target
+from bmc import (
+    artifacts,
+    errors,
+    frontends,
+    inspection,
+    mutate,
+    pipeline,
+    target,
+    verify,
+)
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 
@@ -44,19 +53,32 @@ def _parser() -> argparse.ArgumentParser:
     importer = commands.add_parser(
         "import", help="bring a model into MLIR together with its golden data"
     )
-    _add_source(importer)
+    importer.add_argument("source", help="model.py:factory, or a .mlir or .mlirbc file")
+    _add_import_options(importer)
     importer.add_argument("--out", type=Path, required=True, help="import directory to write")
     importer.set_defaults(run=_run_import)
 
     compiler = commands.add_parser("compile", help="compile a model for one instruction set")
-    compiler.add_argument(
-        "--import", dest="imported", type=Path, help="import directory made by `bmc import`"
-    )
+    what = compiler.add_mutually_exclusive_group(required=True)
+    what.add_argument("--import", dest="imported", type=Path, help="directory of `bmc import`")
+    what.add_argument("--src", dest="source", help="model.py:factory or MLIR file, imported first")
+    _add_import_options(compiler)
     compiler.add_argument("--isa", required=True, choices=target.ISA_NAMES, help="instruction set")
     compiler.add_argument("--name", required=True, help="C name of the model")
     compiler.add_argument("--out", type=Path, required=True, help="folder for the results")
-    compiler.add_argument("--tuning", type=Path, help="tuning.json with lowering configurations")
+    compiler.add_argument("--tuning", type=Path, help="tuning.json with tile sizes")
     compiler.set_defaults(run=_run_compile)
+
+    inspector = commands.add_parser("inspect", help="show what a compiled model consists of")
+    inspector.add_argument("compiled", type=Path, help="folder or report.json of `bmc compile`")
+    inspector.add_argument("--configs", action="store_true", help="show tile sizes of the kernels")
+    inspector.set_defaults(run=_run_inspect)
+
+    verifier = commands.add_parser(
+        "verify", help="run an imported model in IREE's host runtime against its golden data"
+    )
+    verifier.add_argument("--import", dest="imported", type=Path, required=True)
+    verifier.set_defaults(run=_run_verify)
 
     mutator = commands.add_parser("mutate", help="change one weight, for a negative control")
     mutator.add_argument("--report", type=Path, required=True, help="report.json of `bmc compile`")
@@ -66,8 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_source(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", help="model.py:factory, or a .mlir or .mlirbc file")
+def _add_import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cases",
         default="",
@@ -77,40 +98,52 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         "--output-type",
         choices=("stablehlo", "linalg"),
         default="stablehlo",
-        help="what torch-mlir lowers PyTorch to",
+        help="what torch-mlir lowers PyTorch to (default: %(default)s)",
     )
 
 
 def _run_import(arguments: argparse.Namespace) -> None:
     model = _import(arguments, arguments.out)
-    golden = model.golden
-    print(f"imported {model.source}: {len(golden.inputs)} cases, golden data from {golden.source}")
+    print(f"imported {model.source}: {len(model.golden.inputs)} cases. {model.second_reference}.")
 
 
 def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
-    from bmc import frontends
-
-    out.mkdir(parents=True, exist_ok=True)
-    model = frontends.import_model(arguments.source, arguments.cases, arguments.output_type, out)
-    artifacts.save(model, out)
-    return model
+    return frontends.import_model(arguments.source, arguments.cases, arguments.output_type, out)
 
 
 def _run_compile(arguments: argparse.Namespace) -> None:
-    model = artifacts.load(arguments.imported)
     options = pipeline.CompileOptions(
         arguments.name, target.find(arguments.isa), arguments.out, arguments.tuning
     )
-    report = pipeline.compile_model(model, options)
-    flash, arena = report["flash"], report["arena"]
-    print(
-        f"{arguments.name} for {arguments.isa}: kernels {flash['kernels_bytes']} B, weights {flash['weights_bytes']} B,"
-        f" plan {flash['plan_bytes']} B, arena {arena['bytes']} B, {len(report['commands'])} commands"
-    )
+    if arguments.imported:
+        report = pipeline.compile_model(artifacts.load(arguments.imported), options)
+    else:
+        with tempfile.TemporaryDirectory() as imported:
+            report = pipeline.compile_model(_import(arguments, Path(imported)), options)
+    print("\n".join(inspection.summary(report)))
+
+
+def _run_inspect(arguments: argparse.Namespace) -> None:
+    report = inspection.read(arguments.compiled)
+    print("\n".join(inspection.configs(report) if arguments.configs else inspection.full(report)))
+
+
+def _run_verify(arguments: argparse.Namespace) -> None:
+    model = artifacts.load(arguments.imported)
+    checks = verify.run(model, arguments.imported / "reproducer")
+    for check in checks:
+        difference = check.difference
+        print(
+            f"case {check.case} {check.output}: {'ok' if difference.ok else 'MISMATCH'},"
+            f" max abs error {difference.max_abs:.3g}, min cosine {difference.min_cosine:.7f}"
+        )
+    print(verify.verdict(model, checks) + ".")
+    if not all(check.difference.ok for check in checks):
+        raise BmcError("import-disagrees", "the imported model does not give the golden answers")
 
 
 def _run_mutate(arguments: argparse.Namespace) -> None:
-    report = json.loads(arguments.report.read_text(encoding="utf-8"))
+    report = inspection.read(arguments.report)
     data, change = mutate.mutate(arguments.weights.read_bytes(), report)
     arguments.out.write_bytes(data)
     print(f"{change.weight}[{change.index}]: {change.before:g} became {change.after:g}")

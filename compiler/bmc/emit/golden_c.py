@@ -29,7 +29,8 @@ def source(model: Plan, golden: Golden) -> str:
     case_bytes = sum(
         plan.align(tensor.info.byte_count) for tensor in (*model.inputs, *model.outputs)
     )
-    text = f'/* {c_text.BANNER} */\n#include "runtime_bm/app/golden.h"\n\nextern const uint8_t {name}_golden_data[];\n\n'
+    text = f'/* {c_text.BANNER} */\n#include "runtime_bm/app/golden.h"\n\n'
+    text += f"extern const uint8_t {name}_golden_data[];\n\n"
     text += c_text.array("static const bm_golden_output_t k_outputs", map(_policy, golden.policies))
     labels = "0"
     if golden.labels is not None:

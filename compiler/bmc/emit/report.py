@@ -68,6 +68,7 @@ def report(
         "weights": [asdict(weight) for weight in weights.table],
         "golden": {
             "source": model.golden.source,
+            "second_reference": model.second_reference,
             "cases": len(model.golden.inputs),
             "policies": [
                 {"kind": type(policy).__name__, **asdict(policy)}

@@ -98,36 +98,29 @@ def _apply_to(function: ir_util.Op, target: Target, overrides: dict[str, Levels]
     else:
         changes = default_tiles.choose(_describe(root, configured[root]), target)
         origin = "bmc" if changes else "iree"
-    old = configured[root]
+    # Levels the root lacks belong to operations fused with it (the rows of a softmax).
+    default: Levels = {}
+    for levels in (configured[root], *configured.values()):
+        default |= {level: sizes for level, sizes in levels.items() if level not in default}
+    changes = {level: sizes for level, sizes in changes.items() if level in default}
+    # A fill or an epilogue has the parallel loops only, one for each dimension of the result.
+    rank = root.results[0].type.rank
     for sibling, levels in configured.items():
-        new = {
-            level: _matching(levels[level], level, old, changes, sibling, root) for level in levels
-        }
+        new = {level: _follow(levels[level], level, default, changes, rank) for level in levels}
         if new != levels:
             sibling.attributes[_ATTRIBUTE] = _attribute(sibling.attributes[_ATTRIBUTE], new)
-    return Config(name, op, root.name, old, old | changes, origin)
+    return Config(name, op, root.name, default, default | changes, origin)
 
 
-def _matching(
-    sizes: tuple[int, ...],
-    level: str,
-    old: Levels,
-    changes: Levels,
-    op: ir_util.Op,
-    root: ir_util.Op,
+def _follow(
+    sizes: tuple[int, ...], level: str, default: Levels, changes: Levels, rank: int
 ) -> tuple[int, ...]:
-    """Tile sizes of an operation fused with the root: it follows where it had the root's own sizes."""
-    if level not in changes:
-        return sizes
-    if level not in old or sizes == old[level]:
+    """New tile sizes of an operation that had the default's, or its parallel part; else its own."""
+    if level in changes and sizes == default[level]:
         return changes[level]
-    rank = _parallel_count(root)
-    return changes[level][:rank] if sizes == old[level][:rank] else sizes
-
-
-def _parallel_count(root: ir_util.Op) -> int:
-    """Leading parallel loops of a contraction or reduction: one for each dimension of its result."""
-    return int(root.results[0].type.rank)
+    if level in changes and sizes == default[level][:rank]:
+        return changes[level][:rank]
+    return sizes
 
 
 def _describe(root: ir_util.Op, levels: Levels) -> Root:

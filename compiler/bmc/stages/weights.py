@@ -68,7 +68,7 @@ def pack(
       parameters: the framework's weights, to name constants by their contents.
     """
     contents = _contents(program, _read_archive(archive))
-    names = {parameter.sha256: parameter.name for parameter in reversed(parameters)}
+    names = _names_by_hash(parameters)
     packed = bytearray()
     places: dict[str, int] = {}
     weights: dict[int, Weight] = {}
@@ -104,6 +104,17 @@ def _order_of_use(program: HostProgram) -> list[int]:
     return list(dict.fromkeys((*used, *range(len(program.constants)))))
 
 
+def _names_by_hash(parameters: tuple[artifacts.Parameter, ...]) -> dict[str, str]:
+    """Equal weights (biases of zeros) cannot be told apart and are all said to be the first."""
+    found: dict[str, list[str]] = {}
+    for parameter in parameters:
+        found.setdefault(parameter.sha256, []).append(parameter.name)
+    return {
+        digest: names[0] if len(names) == 1 else f"{names[0]} or an equal one"
+        for digest, names in found.items()
+    }
+
+
 def _read_archive(archive: Path) -> dict[str, bytes]:
     from iree import runtime
 
@@ -116,7 +127,7 @@ def _read_archive(archive: Path) -> dict[str, bytes]:
 def _entry_bytes(entry: Any) -> bytes:
     if entry.is_splat:
         pattern = bytes(entry.splat_pattern)
-        return pattern * (entry.length // len(pattern))
+        return pattern * (int(entry.length) // len(pattern))
     return bytes(entry.file_view)
 
 

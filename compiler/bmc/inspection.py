@@ -1,0 +1,75 @@
+"""`bmc inspect`: report.json as text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bmc.errors import BmcError
+
+Report = dict[str, Any]
+
+
+def read(path: Path) -> Report:
+    """Reads report.json, given itself or its folder; raises BmcError if there is none."""
+    file = path / "report.json" if path.is_dir() else path
+    if not file.is_file():
+        raise BmcError(
+            "file-missing", f"'{path}' holds no report.json", hint="`bmc compile` writes it"
+        )
+    try:
+        report = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        report = None
+    if not isinstance(report, dict) or "dispatches" not in report:
+        raise BmcError("bad-report", f"'{file}' is not a report of `bmc compile`")
+    return report
+
+
+def summary(report: Report) -> list[str]:
+    """Returns one line: the sizes that matter."""
+    flash, arena = report["flash"], report["arena"]
+    return [
+        f"{report['name']} for {report['isa']}: kernels {flash['kernels_bytes']:,} B,"
+        f" weights {flash['weights_bytes']:,} B, plan {flash['plan_bytes']:,} B,"
+        f" arena {arena['bytes']:,} B (bound {arena['liveness_bound_bytes']:,}),"
+        f" {len(report['commands'])} commands"
+    ]
+
+
+def full(report: Report) -> list[str]:
+    """Returns sizes, signature and the dispatch table."""
+    lines = [*summary(report), ""]
+    for role in ("inputs", "outputs"):
+        for tensor in report[role]:
+            shape = "x".join(map(str, (*tensor["shape"], tensor["dtype"])))
+            lines.append(f"{role[:-1]:<7} {tensor['name']}: {shape}, at {tensor['offset']:,}")
+    columns = ("ordinal", "uses", "bindings", "constants", "op")
+    rows: list[tuple[str, ...]] = [columns]
+    for dispatch in report["dispatches"]:
+        rows.append(tuple(str(dispatch[column]) for column in columns))
+    lines += ["", *_table(rows)]
+    lines += ["", report["golden"]["second_reference"] + "."]
+    return lines
+
+
+def configs(report: Report) -> list[str]:
+    """Returns the tile sizes of every kernel; keys and levels are those of tuning.json."""
+    lines = [f"Tile sizes for {report['isa']}; a tuning.json may name the function or the op.", ""]
+    for dispatch in report["dispatches"]:
+        lines.append(f"{dispatch['name']}  (op {dispatch['op']}, {dispatch['root'] or 'untiled'})")
+        for level, sizes in dispatch["tiles"].items():
+            default = dispatch["iree_tiles"].get(level)
+            note = "" if sizes == default else f"  set by {dispatch['tiles_by']}, IREE: {default}"
+            lines.append(f"    {level}: {sizes}{note}")
+    return lines
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    """Right-aligns all columns but the last."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join([*(cell.rjust(w) for cell, w in zip(row[:-1], widths, strict=False)), row[-1]])
+        for row in rows
+    ]
