@@ -49,6 +49,8 @@ def choose(root: Root, target: Target) -> Levels:
         return _matmul(root, 3, lanes) if lanes else _matmul(root, 4, 4)
     if not lanes or root.name != "linalg.generic":
         return {}
+    if "vector_common_parallel" not in root.levels:  # a single number
+        return {}
     if len(root.levels["vector_common_parallel"]) == len(root.result):
         return _elementwise(root, lanes)
     return _row_reduction(root, lanes)

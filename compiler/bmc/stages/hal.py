@@ -86,6 +86,7 @@ def run(vm_module: Path, inputs: tuple[TensorInfo, ...]) -> HostProgram:
         machine = VirtualMachine(ir_util.read(vm_module), recorder.imports())
         machine.call("__init", ())
         recorder.initialized = True
+        machine.sealed = True
         views = [
             _InputView(_input_tensor(i, info.dtype, info.shape)) for i, info in enumerate(inputs)
         ]

@@ -94,6 +94,8 @@ class VirtualMachine:
         self._rodata: dict[str, bytes] = {}
         self._globals: dict[str, Any] = {}
         self._steps = 0
+        # Set after initialization: a store would then be state that the next run sees.
+        self.sealed = False
         (vm_module,) = module.body.operations
         for op in vm_module.operation.regions[0].blocks[0]:
             name = op.operation.name
@@ -163,6 +165,8 @@ class VirtualMachine:
         if name.startswith("vm.global.load."):
             return (self._globals[ir_util.string(op, "global")],)
         if name.startswith("vm.global.store."):
+            if self.sealed:
+                raise _unsupported(f"{name} @{ir_util.string(op, 'global')}")
             self._globals[ir_util.string(op, "global")] = operands[0]
             return ()
         if name in _IGNORED or name in ("vm.br", "vm.cond_br"):
