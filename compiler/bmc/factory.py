@@ -38,7 +38,7 @@ def call(source: str, result_type: type[T]) -> T:
     if module_spec is None or module_spec.loader is None:
         raise BmcError("bad-source", f"'{path}' cannot be loaded as Python")
     module = importlib.util.module_from_spec(module_spec)
-    sys.path.insert(0, str(path.parent.resolve()))
+    sys.path.insert(0, str(path.parent.absolute()))
     sys.modules[path.stem] = module
     try:
         module_spec.loader.exec_module(module)
@@ -73,10 +73,10 @@ def first_line(error: BaseException) -> str:
 def model_line(error: BaseException, folder: Path) -> str:
     """Returns "model.py:42" for the innermost frame of the error inside `folder`, else ""."""
     where = ""
-    root = folder.resolve()
+    root = folder.absolute()
     traceback = error.__traceback__
     while traceback is not None:
-        file = Path(traceback.tb_frame.f_code.co_filename).resolve()
+        file = Path(traceback.tb_frame.f_code.co_filename).absolute()
         if file.is_relative_to(root):
             where = f"{file.relative_to(root).as_posix()}:{traceback.tb_lineno}"
         traceback = traceback.tb_next
