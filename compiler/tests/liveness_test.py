@@ -1,0 +1,70 @@
+"""The liveness bound on hand-written flow IR, where the answer can be counted on one's fingers."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+from bmc.stages import liveness
+
+_INPUT = 1024
+_OUTPUT = 1024
+
+
+def _bound(body: str) -> int:
+    """Bound of a `main` from tensor<256xf32> (1 KiB) to the tensor %out of the same type."""
+    text = (
+        "util.func public @main(%arg0: !hal.buffer_view) -> !hal.buffer_view {\n"
+        '  %in = hal.tensor.import %arg0 "in" : !hal.buffer_view -> tensor<256xf32>\n'
+        f"{body}\n"
+        '  %view = hal.tensor.export %out "out" : tensor<256xf32> -> !hal.buffer_view\n'
+        "  util.return %view : !hal.buffer_view\n"
+        "}\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "flow.mlir"
+        path.write_text(text, encoding="utf-8")
+        return liveness.bound(path)
+
+
+class LivenessTest(unittest.TestCase):
+    def test_input_and_output_count_all_the_time(self) -> None:
+        self.assertEqual(
+            _bound("%out = flow.tensor.clone %in : tensor<256xf32>"), _INPUT + _OUTPUT
+        )
+
+    def test_transients_that_do_not_meet_share_memory(self) -> None:
+        chain = (
+            "%a = flow.tensor.clone %in : tensor<256xf32>\n"
+            "%b = flow.tensor.clone %a : tensor<256xf32>\n"
+            "%c = flow.tensor.clone %b : tensor<256xf32>\n"
+            "%out = flow.tensor.clone %c : tensor<256xf32>"
+        )
+        # Only an operand and its result are alive together.
+        self.assertEqual(_bound(chain), _INPUT + _OUTPUT + 2 * 1024)
+
+    def test_a_transient_used_later_stays(self) -> None:
+        kept = (
+            "%zero = arith.constant 0 : index\n"
+            "%a = flow.tensor.clone %in : tensor<256xf32>\n"
+            "%b = flow.tensor.clone %in : tensor<256xf32>\n"
+            "%c = flow.tensor.clone %b : tensor<256xf32>\n"
+            "%d = flow.tensor.update %a, %c[%zero] : tensor<256xf32> -> %c as tensor<256xf32>\n"
+            "%out = flow.tensor.clone %d : tensor<256xf32>"
+        )
+        # %a lives through %b and %c; %d reuses the memory of %c.
+        self.assertEqual(_bound(kept), _INPUT + _OUTPUT + 3 * 1024)
+
+    def test_a_reshape_takes_no_memory(self) -> None:
+        reshaped = (
+            "%a = flow.tensor.clone %in : tensor<256xf32>\n"
+            "%b = flow.tensor.reshape %a : tensor<256xf32> -> tensor<16x16xf32>\n"
+            "%c = flow.tensor.reshape %b : tensor<16x16xf32> -> tensor<256xf32>\n"
+            "%out = flow.tensor.clone %c : tensor<256xf32>"
+        )
+        self.assertEqual(_bound(reshaped), _INPUT + _OUTPUT + 1024)
+
+
+if __name__ == "__main__":
+    unittest.main()
