@@ -29,8 +29,9 @@ def import_model(path: Path, cases: str, out: Path) -> ImportedModel:
     with tempfile.TemporaryDirectory() as work:
         tool = IreeTool(Path(work), out / "reproducer")
         shutil.copyfile(path, Path(work) / path.name)
-        tool.opt(path.name, artifacts.MODEL_FILE, "--emit-bytecode")
-        shutil.copyfile(Path(work) / artifacts.MODEL_FILE, out / artifacts.MODEL_FILE)
+        # A name of its own: iree-opt removes its output when it fails, and reproducers need the source.
+        tool.opt(path.name, f"imported_{path.name}", "--emit-bytecode")
+        shutil.copyfile(Path(work) / f"imported_{path.name}", out / artifacts.MODEL_FILE)
     inputs, outputs = signature(out / artifacts.MODEL_FILE, path.name)
     if cases:
         given = factory.call(cases, spec.MlirCases)
