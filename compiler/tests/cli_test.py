@@ -1,0 +1,199 @@
+"""The command line: exit codes and what it says about models it cannot take."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import support
+
+from bmc import artifacts, pipeline
+
+_FUNCTION = "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {"
+_RETURN = "  return %0 : tensor<4x4xf32>\n}\n"
+_CHOLESKY = (
+    f"{_FUNCTION}\n  %c = stablehlo.add %x, %x : tensor<4x4xf32>\n\n"
+    '  %0 = "stablehlo.cholesky"(%c) {lower = true} : (tensor<4x4xf32>) -> tensor<4x4xf32>\n'
+    f"{_RETURN}"
+)
+_UNDECLARED = f"{_FUNCTION}\n  %0 = stablehlo.add %x, %y : tensor<4x4xf32>\n{_RETURN}"
+_WHILE = """func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.while(%a = %x) : tensor<f32>
+    cond {
+      %limit = stablehlo.constant dense<10.0> : tensor<f32>
+      %less = stablehlo.compare LT, %a, %limit : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %less : tensor<i1>
+    } do {
+      %step = stablehlo.constant dense<3.5> : tensor<f32>
+      %next = stablehlo.add %a, %step : tensor<f32>
+      stablehlo.return %next : tensor<f32>
+    }
+  return %0 : tensor<f32>
+}
+"""
+_STATE = """util.global private mutable @state = dense<0.0> : tensor<4xf32>
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %old = util.global.load @state : tensor<4xf32>
+  %0 = stablehlo.add %old, %x : tensor<4xf32>
+  util.global.store %0, @state : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+_CASES = """import numpy as np
+from bmc import spec
+def good():
+    x = np.arange(16, dtype=np.float32)
+    return spec.MlirCases(((x,),), ((x + x,),), spec.Exact())
+def wrong_shape():
+    x = np.zeros(15, np.float32)
+    return spec.MlirCases(((x,),), ((x,),), spec.Exact())
+def no_case():
+    return spec.MlirCases((), (), spec.Exact())
+def number():
+    return 3
+def raising():
+    raise ValueError("boom")
+"""
+
+
+class CommandLineTest(support.FolderTest):
+    def refused(self, *arguments: object) -> str:
+        """Runs bmc; asserts exit code 1 and one error line, at most followed by a hint."""
+        result = support.bmc(*arguments)
+        self.assertEqual(result.status, 1, result)
+        lines = result.err.splitlines()
+        self.assertTrue(lines[0].startswith("bmc: error["), result.err)
+        self.assertTrue(all(line.startswith("  hint: ") for line in lines[1:]), result.err)
+        self.assertLessEqual(len(lines), 2, result.err)
+        self.assertEqual(result.out, "")
+        return result.err
+
+    def refused_import(self, text: str, *more: object, name: str = "model.mlir") -> str:
+        source = self.write(name, text)
+        return self.refused("import", source, "--out", self.folder / "imported", *more)
+
+    def test_a_good_model_is_imported_and_compiled(self) -> None:
+        source = self.write("add.mlir", support.ADD)
+        self.write("cases.py", _CASES)
+        imported = self.folder / "imported"
+        cases = f"{self.folder / 'cases.py'}:good"
+        result = support.bmc("import", source, "--cases", cases, "--out", imported)
+        self.assertEqual(result.status, 0, result.err)
+        out = self.folder / "out"
+        result = support.bmc(
+            "compile", "--import", imported, "--isa", support.ISA, "--name", "m", "--out", out
+        )
+        self.assertEqual(result.status, 0, result.err)
+        self.assertEqual(result.err, "")
+        self.assertTrue((out / "plan.c").is_file())
+
+    def test_missing_file(self) -> None:
+        for name in ("none.mlir", "none.mlirbc", "none.py:make"):
+            message = self.refused("import", self.folder / name, "--out", self.folder / "o")
+            self.assertIn("error[file-missing]", message)
+            self.assertIn(name.partition(":")[0], message)
+
+    def test_unknown_kind(self) -> None:
+        message = self.refused_import("", name="model.onnx")
+        self.assertIn("error[unknown-kind]", message)
+        self.assertIn("model.onnx", message)
+        self.assertIn(".mlir", message)
+
+    def test_malformed_mlir_names_the_line(self) -> None:
+        message = self.refused_import(_UNDECLARED)
+        self.assertIn("undeclared SSA value", message)
+        self.assertIn("(at model.mlir:2)", message)
+        self.assertIn("garbage", self.refused_import("garbage", name="model.mlirbc"))
+
+    def test_op_that_iree_rejects_names_op_and_line(self) -> None:
+        message = self.refused_import(_CHOLESKY)
+        self.assertIn("error[op-rejected]: iree-compile", message)
+        self.assertIn("'stablehlo.cholesky'", message)
+        self.assertIn("(at model.mlir:4)", message)
+        reproducer = self.folder / "imported" / "reproducer"
+        self.assertIn("iree-compile", (reproducer / "command.sh").read_text())
+        self.assertTrue((reproducer / artifacts.MODEL_FILE).is_file())
+
+    def test_signatures_that_cannot_be(self) -> None:
+        for text, kind in (
+            (
+                "func.func @main(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {\n"
+                "  return %x : tensor<?x4xf32>\n}\n",
+                "dynamic-shape]: input0 of main in 'model.mlir'",
+            ),
+            (
+                "func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {\n"
+                "  return %x : tensor<4xcomplex<f32>>\n}\n",
+                "unsupported-dtype]: element type complex<f32>",
+            ),
+            (support.ADD.replace("@main", "@forward"), "no-main]: 'model.mlir'"),
+            ("func.func @main(%x: memref<4xf32>) {\n  return\n}\n", "bad-signature]: input0"),
+        ):
+            self.assertIn(f"error[{kind}", self.refused_import(text))
+
+    def test_bad_cases(self) -> None:
+        self.write("cases.py", _CASES)
+        for name, part in (
+            ("wrong_shape", "15xf32"),
+            ("no_case", "cases have inputs ()"),
+            ("number", "cases.py:number returned int"),
+            ("raising", "ValueError: boom (at cases.py:14)"),
+            ("nowhere", "no function 'nowhere'"),
+        ):
+            cases = f"{self.folder / 'cases.py'}:{name}"
+            self.assertIn(part, self.refused_import(support.ADD, "--cases", cases), name)
+        message = self.refused_import(support.ADD, "--cases", str(self.folder / "cases.py"))
+        self.assertIn("does not name a factory", message)
+
+    def compile_refused(self, text: str) -> str:
+        model = support.import_text(text, self.folder / "imported")
+        artifacts.save(model, self.folder / "imported")
+        return self.refused_compile("--import", self.folder / "imported")
+
+    def refused_compile(self, *arguments: object) -> str:
+        out = self.folder / "out"
+        return self.refused(
+            "compile", "--isa", support.ISA, "--name", "m", "--out", out, *arguments
+        )
+
+    def test_control_flow_on_data_names_the_call(self) -> None:
+        message = self.compile_refused(_WHILE)
+        self.assertIn("error[unsupported-host-op]", message)
+        self.assertIn("'hal.buffer.load'", message)
+
+    def test_state_names_the_store_and_the_global(self) -> None:
+        message = self.compile_refused(_STATE)
+        self.assertIn("error[unsupported-host-op]", message)
+        self.assertIn("'vm.global.store.ref @state'", message)
+
+    def test_not_an_import_and_bad_name(self) -> None:
+        self.assertIn("error[not-an-import]", self.refused_compile("--import", self.folder))
+        support.import_text(support.ADD, self.folder)
+        artifacts.save(support.import_text(support.ADD, self.folder), self.folder)
+        message = self.refused_compile("--import", self.folder, "--name", "Not-C")
+        self.assertIn("error[bad-name]: 'Not-C'", message)
+
+    def test_usage_errors_exit_with_2(self) -> None:
+        for arguments in (
+            (),
+            ("frobnicate",),
+            ("import",),
+            ("compile", "--isa", "vax", "--name", "m", "--out", "o"),
+        ):
+            result = support.bmc(*arguments)
+            self.assertEqual(result.status, 2, arguments)
+            self.assertIn("usage: bmc", result.err)
+            self.assertNotIn("Traceback", result.err)
+        self.assertEqual(support.bmc("--help").status, 0)
+
+    def test_errors_of_bmc_exit_with_70(self) -> None:
+        artifacts.save(support.import_text(support.ADD, self.folder), self.folder)
+        arguments = ("compile", "--import", self.folder, "--isa", support.ISA)
+        with mock.patch.object(pipeline, "compile_model", side_effect=RuntimeError("broken")):
+            result = support.bmc(*arguments, "--name", "m", "--out", self.folder / "o")
+        self.assertEqual(result.status, 70)
+        self.assertIn("internal error", result.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

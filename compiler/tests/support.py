@@ -1,0 +1,123 @@
+"""Compiles a few lines of MLIR the way `bmc compile` does, and keeps what tests look at."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import shutil
+import tempfile
+import unittest
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bmc import artifacts, cli, kernels, pipeline, spec, target
+from bmc.artifacts import ImportedModel
+from bmc.errors import BmcError
+from bmc.frontends import mlir
+from bmc.iree_tool import IreeTool
+from bmc.pipeline import CompileOptions, Lowered
+from bmc.plan import Plan
+from bmc.stages import schedule
+
+ISA = "rv64gcv_zvl256b"
+
+ADD = """func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
+  %0 = stablehlo.add %x, %x : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+"""
+
+
+class FolderTest(unittest.TestCase):
+    """A test with a folder of its own, removed afterwards."""
+
+    def setUp(self) -> None:
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def refuses(self, kind: str, *parts: str, call: Any) -> BmcError:
+        """Asserts that call() raises a BmcError of that kind whose text has all the parts."""
+        with self.assertRaises(BmcError) as caught:
+            call()
+        error = caught.exception
+        self.assertEqual(error.kind, kind, str(error))
+        for part in parts:
+            self.assertIn(part, str(error))
+        self.assertNotIn("\n", error.message)
+        return error
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    status: int
+    out: str
+    err: str
+
+
+def bmc(*arguments: object) -> CommandLine:
+    """Runs the command line in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = cli.main([str(argument) for argument in arguments])
+        except SystemExit as usage:
+            status = int(usage.code or 0)
+    return CommandLine(status, out.getvalue(), err.getvalue())
+
+
+def import_text(text: str, folder: Path) -> ImportedModel:
+    """Imports MLIR text; one case of zeros, whose expected outputs are zeros too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "source.mlir").write_text(text, encoding="utf-8")
+    path = folder / artifacts.MODEL_FILE
+    IreeTool(folder, folder / "reproducer").opt("source.mlir", path.name, "--emit-bytecode")
+    inputs, outputs = mlir.signature(path, "source.mlir")
+    zeros = [tuple(np.zeros(i.shape, i.dtype.numpy) for i in infos) for infos in (inputs, outputs)]
+    golden = artifacts.Golden(
+        inputs=(zeros[0],),
+        outputs=(zeros[1],),
+        policies=(spec.Exact(),) * len(outputs),
+        labels=None,
+        framework_correct=0,
+        source=artifacts.GOLDEN_IREE_HOST,
+    )
+    return ImportedModel(path, "source.mlir", "mlir", {}, inputs, outputs, golden, ())
+
+
+def compile_text(
+    text: str, folder: Path, isa: str = ISA, tuning: Path | None = None
+) -> dict[str, Any]:
+    """Compiles MLIR text into folder/out; returns the report."""
+    model = import_text(text, folder)
+    options = CompileOptions("m", target.find(isa), folder / "out", tuning)
+    return pipeline.compile_model(model, options)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    lowered: Lowered
+    plan: Plan
+
+    @property
+    def kinds(self) -> list[str]:
+        return [command.kind.name for command in self.plan.commands]
+
+
+def lower_text(text: str, folder: Path, isa: str = ISA) -> Compiled:
+    """Compiles MLIR text up to the plan; writes no output files."""
+    model = import_text(text, folder)
+    options = CompileOptions("m", target.find(isa), folder / "out")
+    with tempfile.TemporaryDirectory() as work:
+        lowered = pipeline._lower(model, options, Path(work))
+    elf = lowered.program.executable
+    code = kernels.load(elf, options.target) if elf else None
+    plan = schedule.build("m", options.target, model, lowered.program, code, lowered.weights)
+    return Compiled(lowered, plan)
