@@ -24,6 +24,9 @@ _DEADLINE_SECONDS = 1800
 # Frontends write locations outside the model's own folder as "<python>/..."; they are not the user's lines.
 LIBRARY_PREFIX = "<python>/"
 
+# IREE would otherwise make f32 of f64, in the model's inputs and outputs too.
+KEEP_F64 = "--iree-input-demote-f64-to-f32=false"
+
 _DIAGNOSTIC = re.compile(
     r'^(?:loc\()?"?(?P<file>[^\s":][^":]*)"?:(?P<line>\d+):\d+\)?: (?P<kind>\w+): (?P<text>.*)$'
 )

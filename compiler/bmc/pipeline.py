@@ -12,7 +12,7 @@ from bmc import artifacts, iree_tool, kernels
 from bmc.artifacts import ImportedModel
 from bmc.emit import c_text, golden_c, kernels_asm, plan_c, report
 from bmc.host_program import HostProgram
-from bmc.iree_tool import IreeTool
+from bmc.iree_tool import KEEP_F64, IreeTool
 from bmc.kernels import Kernels
 from bmc.plan import Plan
 from bmc.stages import configs, constants, hal, layout, liveness, schedule, weights
@@ -90,7 +90,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         configs=lowered.configs,
         golden_bytes=len(files["golden.bin"]),
         liveness_bound_bytes=lowered.liveness_bound,
-        flags=(*options.target.iree_flags(), _HOIST_EARLY),
+        flags=(*options.target.iree_flags(), KEEP_F64, _HOIST_EARLY),
         versions={"iree-base-compiler": iree_tool.version()},
         outputs={file: artifacts.sha256(data) for file, data in files.items()},
     )
@@ -109,7 +109,7 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
         tool.compile(source, output, *flags, *phases, *extra)
 
     shutil.copyfile(model.mlir, work / "model.mlirbc")
-    run("model.mlirbc", "optimized.mlirbc", "", _OPTIMIZED, _HOIST_EARLY)
+    run("model.mlirbc", "optimized.mlirbc", "", _OPTIMIZED, KEEP_F64, _HOIST_EARLY)
     constants.externalize(tool, "optimized.mlirbc", "parameters.mlirbc", "weights.irpa")
     types = layout.transpose_operands(work / "parameters.mlirbc", work / "layout.mlirbc")
     run("layout.mlirbc", "flow.mlirbc", _OPTIMIZED, _FLOW, _HOIST_NO_MORE)
@@ -141,5 +141,5 @@ def _emit(
         "weights.bin": packed.data,
         "golden.S": golden_c.assembly(plan).encode(),
         "golden.c": golden_c.source(plan, model.golden).encode(),
-        "golden.bin": golden_c.data(plan, model.golden),
+        "golden.bin": golden_c.data(model.golden),
     }

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from bmc.artifacts import TensorInfo
 
+# Limits of the runtime, checked against plan_abi.json by a test.
 ALIGNMENT = 64
+MAX_BINDINGS = 32
+MAX_RANK = 8
 FLAG_BARRIER = 1
 
 

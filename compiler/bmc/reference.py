@@ -17,12 +17,13 @@ import numpy as np
 from bmc import artifacts, spec
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.iree_tool import IreeTool
+from bmc.iree_tool import KEEP_F64, IreeTool
 
 _HOST_FLAGS = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=generic",
+    KEEP_F64,
 )
 
 

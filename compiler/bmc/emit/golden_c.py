@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from bmc import plan, spec
 from bmc.artifacts import Golden
-from bmc.dtype import Array
 from bmc.emit import c_text
-from bmc.plan import Plan, Tensor
+from bmc.plan import Plan
 
 _EXACT, _FLOAT, _INT_STEP = 0, 1, 2
 # Below every possible cosine: "not checked".
 _NO_COSINE = -2.0
 
 
-def data(model: Plan, golden: Golden) -> bytes:
-    """Returns, per case, inputs then expected outputs in the target's types, each padded to 64 bytes."""
+def data(golden: Golden) -> bytes:
+    """Returns, per case, inputs then expected outputs, each padded to 64 bytes."""
     blob = bytearray()
     for inputs, outputs in zip(golden.inputs, golden.outputs, strict=True):
-        for array, tensor in zip((*inputs, *outputs), (*model.inputs, *model.outputs), strict=True):
-            blob += _convert(array, tensor)
+        for array in (*inputs, *outputs):
+            blob += array.tobytes()
             blob += b"\0" * (plan.align(len(blob)) - len(blob))
     return bytes(blob)
 
@@ -54,14 +53,6 @@ def assembly(model: Plan) -> str:
     return c_text.include_blob(
         f".bm.golden.{model.name}", f"{model.name}_golden_data", "golden.bin"
     )
-
-
-def _convert(array: Array, tensor: Tensor) -> bytes:
-    """Same bits where the sizes agree; IREE's demotion of f64 to f32 otherwise."""
-    info = tensor.info
-    if array.dtype.itemsize != info.dtype.byte_count:
-        array = array.astype(info.dtype.numpy)
-    return array.tobytes()
 
 
 def _policy(policy: spec.Policy) -> str:

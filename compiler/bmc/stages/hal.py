@@ -65,8 +65,7 @@ class _CommandBuffer:
 
 @dataclass
 class _InputView:
-    """A buffer view passed to main; the program may assert another type than the model declares
-    (IREE demotes f64 to f32)."""
+    """A buffer view passed to main, of the declared type until the program asserts another."""
 
     view: View
 
@@ -84,7 +83,8 @@ def run(vm_module: Path, inputs: tuple[TensorInfo, ...]) -> HostProgram:
     with ir.Context():
         recorder = _Recorder()
         machine = VirtualMachine(ir_util.read(vm_module), recorder.imports())
-        machine.call("__init", ())
+        if machine.defines("__init"):  # a model that launches and loads nothing has none
+            machine.call("__init", ())
         recorder.initialized = True
         machine.sealed = True
         views = [

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from bmc import plan
 from bmc.artifacts import ImportedModel, TensorInfo
+from bmc.dtype import DType
 from bmc.errors import BmcError, InternalError
 from bmc.host_program import Command, Copy, Dispatch, HostProgram, Span, StorageKind, View
 from bmc.kernels import Kernels
@@ -30,8 +31,9 @@ def build(
     setting unchanged inputs. Slabs whose lives do not overlap share memory. An output that is not in a
     slab of its own (the model returns an input, a constant or one tensor twice) is copied at the end.
     """
-    inputs = _infos(model.inputs, program.inputs)
-    outputs = _infos(model.outputs, program.outputs)
+    _check_signature(model.inputs, program.inputs)
+    _check_signature(model.outputs, program.outputs)
+    inputs, outputs = model.inputs, model.outputs
     arena = _Arena()
     input_offsets = [arena.append(info.byte_count) for info in inputs]
     in_place = _in_place_outputs(program)
@@ -97,22 +99,20 @@ class _Arena:
         return offset
 
 
-def _infos(declared: tuple[TensorInfo, ...], actual: tuple[View, ...]) -> tuple[TensorInfo, ...]:
-    """The signature on the target: names as declared, types as compiled (IREE demotes f64 to f32)."""
-    if len(declared) != len(actual):
+def _check_signature(declared: tuple[TensorInfo, ...], compiled: tuple[View, ...]) -> None:
+    """IREE may call i8 what the model calls u8, and nothing else."""
+
+    def form(dtype: DType, shape: tuple[int, ...]) -> tuple[int, bool, tuple[int, ...]]:
+        return dtype.byte_count, dtype.is_float, shape
+
+    wanted = [form(info.dtype, info.shape) for info in declared]
+    if [form(view.dtype, view.shape) for view in compiled] != wanted:
+        views = ", ".join("x".join(map(str, (*v.shape, v.dtype.name.lower()))) for v in compiled)
         raise BmcError(
-            "bad-signature", f"main returns {len(actual)} tensors, {len(declared)} were declared"
+            "bad-signature",
+            f"the model declares ({', '.join(info.describe() for info in declared)}) but was"
+            f" compiled to ({views})",
         )
-    infos = []
-    for info, view in zip(declared, actual, strict=True):
-        if info.shape != view.shape:
-            raise BmcError("bad-signature", f"{info.describe()} was compiled to shape {view.shape}")
-        signless = (
-            info.dtype.byte_count == view.dtype.byte_count
-            and info.dtype.is_float == view.dtype.is_float
-        )
-        infos.append(TensorInfo(info.name, info.dtype if signless else view.dtype, info.shape))
-    return tuple(infos)
 
 
 def _in_place_outputs(program: HostProgram) -> set[int]:
@@ -192,13 +192,21 @@ def verify(result: Plan) -> None:
     """Checks a plan independently of how it was made, as the runtime will.
 
     Raises:
-      BmcError: the model does not fit 32-bit offsets.
+      BmcError: the model is beyond what the runtime's tables can hold.
       InternalError: a binding is out of range or misaligned, or an ordinal or count is wrong.
     """
     if max(result.arena_bytes, result.weights_bytes) > _MAX_BYTES:
         raise BmcError("too-large", "the model needs more than 4 GiB of arena or weights")
     sizes = {Region.ARENA: result.arena_bytes, Region.WEIGHTS: result.weights_bytes}
+    for tensor in (*result.inputs, *result.outputs):
+        if len(tensor.info.shape) > plan.MAX_RANK:
+            raise BmcError(
+                "too-large", f"{tensor.info.describe()} has more than {plan.MAX_RANK} dimensions"
+            )
     for index, command in enumerate(result.commands):
+        if len(command.bindings) > plan.MAX_BINDINGS:
+            name = result.exports[command.ordinal].name
+            raise BmcError("too-large", f"kernel {name} has more than {plan.MAX_BINDINGS} buffers")
         for binding in command.bindings:
             if binding.offset < 0 or binding.offset + binding.length > sizes[binding.region]:
                 raise InternalError(

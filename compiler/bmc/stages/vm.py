@@ -117,6 +117,9 @@ class VirtualMachine:
             elif name not in ("vm.import", "vm.export", "vm.module_terminator"):
                 raise _unsupported(name)
 
+    def defines(self, function: str) -> bool:
+        return function in self._functions
+
     def call(self, function: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """Runs a function to its vm.return and returns the results."""
         if function not in self._functions:
