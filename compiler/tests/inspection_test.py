@@ -97,7 +97,9 @@ class InspectionTest(unittest.TestCase):
 
     def test_verify_blames_the_import_for_other_golden_data(self) -> None:
         model = artifacts.load(self.imported)
-        wrong = tuple(tuple(array + np.float32(1) for array in case) for case in model.golden.outputs)
+        wrong = tuple(
+            tuple(array + np.float32(1) for array in case) for case in model.golden.outputs
+        )
         broken = replace(
             model,
             golden=replace(model.golden, outputs=wrong, policies=(Tolerance(1e-4, 1e-4),)),

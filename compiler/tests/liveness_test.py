@@ -30,9 +30,7 @@ def _bound(body: str) -> int:
 
 class LivenessTest(unittest.TestCase):
     def test_input_and_output_count_all_the_time(self) -> None:
-        self.assertEqual(
-            _bound("%out = flow.tensor.clone %in : tensor<256xf32>"), _INPUT + _OUTPUT
-        )
+        self.assertEqual(_bound("%out = flow.tensor.clone %in : tensor<256xf32>"), _INPUT + _OUTPUT)
 
     def test_transients_that_do_not_meet_share_memory(self) -> None:
         chain = (

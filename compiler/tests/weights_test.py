@@ -1,0 +1,182 @@
+"""Constants: where each one lies in weights.bin, how often, and in which layout."""
+
+from __future__ import annotations
+
+import unittest
+
+import numpy as np
+import numpy.typing as npt
+import support
+
+from bmc.stages.weights import PackedWeights, Weight
+
+Floats = npt.NDArray[np.float32]
+
+
+def literal(array: Floats) -> str:
+    """The bytes of an array as an MLIR dense literal."""
+    shape = "x".join(map(str, array.shape))
+    return f'dense<"0x{array.tobytes().hex()}"> : tensor<{shape}xf32>'
+
+
+def values(packed: PackedWeights, weight: Weight) -> Floats:
+    """What lies in the packed bytes, in the shape the table says."""
+    data = packed.data[weight.offset : weight.offset + weight.length]
+    return np.frombuffer(data, np.float32).reshape(weight.shape)
+
+
+def random(*shape: int) -> Floats:
+    return np.random.default_rng(1).standard_normal(shape).astype(np.float32)
+
+
+_PRODUCT = """  %{out} = stablehlo.dot_general %{x}, %{w}, contracting_dims = [1] x [{axis}]
+    : (tensor<4x32xf32>, tensor<{shape}xf32>) -> tensor<4x64xf32>
+"""
+
+
+def products(*operands: str) -> str:
+    """The sum of x @ w for each operand: "w" for w [32, 64], "w^T" for w [64, 32]."""
+    text = ""
+    for index, operand in enumerate(operands):
+        transposed = operand.endswith("^T")
+        text += _PRODUCT.format(
+            out=f"p{index}",
+            x="x",
+            w=operand.removesuffix("^T"),
+            axis=1 if transposed else 0,
+            shape="64x32" if transposed else "32x64",
+        )
+    total = "p0"
+    for index in range(1, len(operands)):
+        text += f"  %s{index} = stablehlo.add %{total}, %p{index} : tensor<4x64xf32>\n"
+        total = f"s{index}"
+    return f"{text}  return %{total} : tensor<4x64xf32>\n}}\n"
+
+
+_HEAD = "func.func @main(%x: tensor<4x32xf32>) -> tensor<4x64xf32> {\n"
+
+
+class WeightsTest(support.FolderTest):
+    def pack(self, text: str) -> PackedWeights:
+        packed = support.lower_text(text, self.folder).lowered.weights
+        for weight in packed.table:
+            self.assertEqual(weight.offset % 64, 0)
+        return packed
+
+    def test_plain_weight_is_kept(self) -> None:
+        w = random(32, 64)
+        packed = self.pack(f"{_HEAD}  %w = stablehlo.constant {literal(w)}\n{products('w')}")
+        (weight,) = packed.table
+        self.assertEqual((weight.shape, weight.permuted), ((32, 64), ()))
+        self.assertEqual(packed.data, w.tobytes())
+
+    def test_transposed_weight_is_stored_once_the_other_way(self) -> None:
+        w = random(64, 32)
+        packed = self.pack(f"{_HEAD}  %w = stablehlo.constant {literal(w)}\n{products('w^T')}")
+        (weight,) = packed.table
+        self.assertEqual((weight.shape, weight.permuted), ((32, 64), (1, 0)))
+        self.assertEqual(packed.data, np.ascontiguousarray(w.T).tobytes())
+        self.assertNotEqual(packed.data, w.tobytes())
+
+    def test_weight_with_two_transposed_readers_is_one(self) -> None:
+        w = random(64, 32)
+        text = (
+            "func.func @main(%x: tensor<4x32xf32>, %y: tensor<8x32xf32>)"
+            " -> (tensor<4x64xf32>, tensor<8x64xf32>) {\n"
+            f"  %w = stablehlo.constant {literal(w)}\n"
+            "  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1]\n"
+            "    : (tensor<4x32xf32>, tensor<64x32xf32>) -> tensor<4x64xf32>\n"
+            "  %1 = stablehlo.dot_general %y, %w, contracting_dims = [1] x [1]\n"
+            "    : (tensor<8x32xf32>, tensor<64x32xf32>) -> tensor<8x64xf32>\n"
+            "  return %0, %1 : tensor<4x64xf32>, tensor<8x64xf32>\n}\n"
+        )
+        packed = self.pack(text)
+        self.assertEqual(len(packed.data), w.nbytes)
+        np.testing.assert_array_equal(values(packed, packed.table[0]), w.T)
+
+    def test_tied_embedding_is_gathered_from_the_transposed_table(self) -> None:
+        table = random(64, 32)
+        text = (
+            "func.func @main(%i: tensor<4xi32>) -> tensor<4x64xf32> {\n"
+            f"  %w = stablehlo.constant {literal(table)}\n"
+            '  %x = "stablehlo.gather"(%w, %i) {dimension_numbers = #stablehlo.gather<\n'
+            "    offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0],\n"
+            "    index_vector_dim = 1>, slice_sizes = array<i64: 1, 32>}\n"
+            "    : (tensor<64x32xf32>, tensor<4xi32>) -> tensor<4x32xf32>\n" + products("w^T")
+        )
+        packed = self.pack(text)
+        # Embedding and output projection: one copy, laid out for the projection.
+        self.assertEqual(len(packed.data), table.nbytes)
+        np.testing.assert_array_equal(values(packed, packed.table[0]), table.T)
+
+    def test_weight_read_both_ways_is_left_alone(self) -> None:
+        w = random(32, 32)
+        text = (
+            "func.func @main(%x: tensor<4x32xf32>) -> tensor<4x32xf32> {\n"
+            f"  %w = stablehlo.constant {literal(w)}\n"
+            "  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]\n"
+            "    : (tensor<4x32xf32>, tensor<32x32xf32>) -> tensor<4x32xf32>\n"
+            "  %1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [1]\n"
+            "    : (tensor<4x32xf32>, tensor<32x32xf32>) -> tensor<4x32xf32>\n"
+            "  return %1 : tensor<4x32xf32>\n}\n"
+        )
+        packed = self.pack(text)
+        self.assertEqual(packed.data, w.tobytes())
+        self.assertEqual(packed.table[0].permuted, ())
+
+    def test_equal_constants_are_stored_once(self) -> None:
+        w = random(32, 64)
+        other = w.copy()
+        other[0, 0] += 1
+        head = f"{_HEAD}  %a = stablehlo.constant {literal(w)}\n"
+        # The transposed one has the same bytes only after its layout has changed.
+        same = literal(np.ascontiguousarray(w.T))
+        packed = self.pack(f"{head}  %b = stablehlo.constant {same}\n{products('a', 'b^T')}")
+        self.assertEqual(packed.data, w.tobytes())
+        self.assertEqual(packed.distinct_bytes, w.nbytes)
+        different = literal(other)
+        packed = self.pack(f"{head}  %b = stablehlo.constant {different}\n{products('a', 'b')}")
+        self.assertEqual(len(packed.data), 2 * w.nbytes)
+
+    def test_odd_sizes_are_aligned(self) -> None:
+        a, b = random(67), random(65)
+        text = (
+            "func.func @main(%x: tensor<67xf32>, %y: tensor<65xf32>)"
+            " -> (tensor<67xf32>, tensor<65xf32>) {\n"
+            f"  %a = stablehlo.constant {literal(a)}\n"
+            f"  %b = stablehlo.constant {literal(b)}\n"
+            "  %0 = stablehlo.add %x, %a : tensor<67xf32>\n"
+            "  %1 = stablehlo.add %y, %b : tensor<65xf32>\n"
+            "  return %0, %1 : tensor<67xf32>, tensor<65xf32>\n}\n"
+        )
+        packed = self.pack(text)
+        found = sorted(values(packed, weight).tobytes() for weight in packed.table)
+        self.assertEqual(found, sorted((a.tobytes(), b.tobytes())))
+        self.assertEqual(packed.distinct_bytes, a.nbytes + b.nbytes)
+        self.assertGreater(len(packed.data), packed.distinct_bytes)
+
+    def test_splat_is_expanded(self) -> None:
+        packed = self.pack(
+            f"{_HEAD}  %w = stablehlo.constant dense<1.5> : tensor<32x64xf32>\n{products('w')}"
+        )
+        np.testing.assert_array_equal(
+            values(packed, packed.table[0]), np.full((32, 64), 1.5, np.float32)
+        )
+
+    def test_small_resource_keeps_its_bytes(self) -> None:
+        b = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
+        text = (
+            "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+            "  %b = stablehlo.constant dense_resource<bias> : tensor<4xf32>\n"
+            "  %0 = stablehlo.add %x, %b : tensor<4xf32>\n"
+            "  return %0 : tensor<4xf32>\n}\n"
+            "{-#\n  dialect_resources: { builtin: {\n"
+            f'    bias: "0x04000000{b.tobytes().hex()}"\n'
+            "  } }\n#-}\n"
+        )
+        packed = self.pack(text)
+        self.assertEqual(packed.data, b.tobytes())
+
+
+if __name__ == "__main__":
+    unittest.main()
