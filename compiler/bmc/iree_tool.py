@@ -16,6 +16,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from bmc.artifacts import TensorInfo
+from bmc.dtype import DType
 from bmc.errors import BmcError, InternalError
 
 _LOG = logging.getLogger(__name__)
@@ -23,9 +25,6 @@ _DEADLINE_SECONDS = 1800
 
 # Frontends write locations outside the model's own folder as "<python>/..."; they are not the user's lines.
 LIBRARY_PREFIX = "<python>/"
-
-# IREE would otherwise make f32 of f64, in the model's inputs and outputs too.
-KEEP_F64 = "--iree-input-demote-f64-to-f32=false"
 
 _DIAGNOSTIC = re.compile(
     r'^(?:loc\()?"?(?P<file>[^\s":][^":]*)"?:(?P<line>\d+):\d+\)?: (?P<kind>\w+): (?P<text>.*)$'
@@ -87,6 +86,16 @@ class IreeTool:
             shlex.join([tool, *argv[1:]]) + "\n", encoding="utf-8"
         )
         (self.reproducer / "stderr.txt").write_text(messages, encoding="utf-8")
+
+
+def f64_flags(tensors: tuple[TensorInfo, ...]) -> tuple[str, ...]:
+    """Flags for a model with these inputs and outputs.
+
+    IREE computes f64 as f32. That suits f32 models, where PyTorch has f64 inside a layer norm only, but
+    not a model that takes or gives f64.
+    """
+    demote = all(tensor.dtype is not DType.F64 for tensor in tensors)
+    return () if demote else ("--iree-input-demote-f64-to-f32=false",)
 
 
 def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> BmcError:

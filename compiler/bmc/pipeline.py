@@ -10,9 +10,10 @@ from typing import Any
 
 from bmc import artifacts, iree_tool, kernels
 from bmc.artifacts import ImportedModel
+from bmc.dtype import DType
 from bmc.emit import c_text, golden_c, kernels_asm, plan_c, report
 from bmc.host_program import HostProgram
-from bmc.iree_tool import KEEP_F64, IreeTool
+from bmc.iree_tool import IreeTool
 from bmc.kernels import Kernels
 from bmc.plan import Plan
 from bmc.stages import configs, constants, hal, layout, liveness, schedule, weights
@@ -90,12 +91,21 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         configs=lowered.configs,
         golden_bytes=len(files["golden.bin"]),
         liveness_bound_bytes=lowered.liveness_bound,
-        flags=(*options.target.iree_flags(), KEEP_F64, _HOIST_EARLY),
+        flags=(*options.target.iree_flags(), *_first_phase_flags(model)),
         versions={"iree-base-compiler": iree_tool.version()},
         outputs={file: artifacts.sha256(data) for file, data in files.items()},
     )
     artifacts.write_json(options.out / "report.json", result)
     return result
+
+
+def _precision(model: ImportedModel) -> tuple[str, ...]:
+    """f64 inside an f32 model is a Python scalar: IREE's f32 will do, and saves kernels.
+
+    A model with f64 at its border means it.
+    """
+    tensors = (*model.inputs, *model.outputs)
+    return (KEEP_F64,) if any(tensor.dtype is DType.F64 for tensor in tensors) else ()
 
 
 def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
@@ -109,7 +119,7 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
         tool.compile(source, output, *flags, *phases, *extra)
 
     shutil.copyfile(model.mlir, work / "model.mlirbc")
-    run("model.mlirbc", "optimized.mlirbc", "", _OPTIMIZED, KEEP_F64, _HOIST_EARLY)
+    run("model.mlirbc", "optimized.mlirbc", "", _OPTIMIZED, *_first_phase_flags(model))
     constants.externalize(tool, "optimized.mlirbc", "parameters.mlirbc", "weights.irpa")
     types = layout.transpose_operands(work / "parameters.mlirbc", work / "layout.mlirbc")
     run("layout.mlirbc", "flow.mlirbc", _OPTIMIZED, _FLOW, _HOIST_NO_MORE)
@@ -121,6 +131,10 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
     program = hal.run(work / "vm.mlirbc", model.inputs)
     packed = weights.pack(program, work / "weights.irpa", types, model.parameters)
     return Lowered(program, packed, chosen, liveness.bound(work / "flow.mlirbc"))
+
+
+def _first_phase_flags(model: ImportedModel) -> tuple[str, ...]:
+    return (*iree_tool.f64_flags(model.inputs + model.outputs), _HOIST_EARLY)
 
 
 def _emit(

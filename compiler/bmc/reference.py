@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from bmc import artifacts, spec
+from bmc import artifacts, iree_tool, spec
+from bmc.artifacts import TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.iree_tool import KEEP_F64, IreeTool
+from bmc.iree_tool import IreeTool
 
 _HOST_FLAGS = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=generic",
-    KEEP_F64,
 )
 
 
@@ -34,8 +34,12 @@ class HostModel:
     function: Any
 
     @staticmethod
-    def compile(mlir: Path, reproducer: Path) -> HostModel:
-        """Compiles model.mlirbc for this machine; raises BmcError if IREE rejects it."""
+    def compile(mlir: Path, tensors: tuple[TensorInfo, ...], reproducer: Path) -> HostModel:
+        """Compiles a model with these inputs and outputs for this machine.
+
+        Raises:
+          BmcError: IREE rejects it.
+        """
         try:
             from iree import runtime
         except ImportError:
@@ -46,9 +50,8 @@ class HostModel:
             ) from None
         with tempfile.TemporaryDirectory() as work:
             shutil.copyfile(mlir, Path(work) / artifacts.MODEL_FILE)
-            IreeTool(Path(work), reproducer).compile(
-                artifacts.MODEL_FILE, "model.vmfb", *_HOST_FLAGS
-            )
+            flags = (*_HOST_FLAGS, *iree_tool.f64_flags(tensors))
+            IreeTool(Path(work), reproducer).compile(artifacts.MODEL_FILE, "model.vmfb", *flags)
             module = runtime.load_vm_flatbuffer(
                 (Path(work) / "model.vmfb").read_bytes(), driver="local-sync"
             )
@@ -58,7 +61,8 @@ class HostModel:
         """Returns one array per output."""
         result = self.function(*case)
         results = result if isinstance(result, (list, tuple)) else (result,)
-        return tuple(np.asarray(item) for item in results)
+        # Copies: the runtime's arrays are views of memory that it frees with them.
+        return tuple(np.array(np.asarray(item)) for item in results)
 
 
 @dataclass(frozen=True)

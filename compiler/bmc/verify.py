@@ -21,7 +21,7 @@ class OutputCheck:
 
 def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
     """Runs every case on this machine; raises BmcError if IREE rejects the model."""
-    host = reference.HostModel.compile(model.mlir, reproducer)
+    host = reference.HostModel.compile(model.mlir, model.inputs + model.outputs, reproducer)
     golden = model.golden
     checks = []
     for case, (inputs, wanted) in enumerate(zip(golden.inputs, golden.outputs, strict=True)):

@@ -51,9 +51,10 @@ def import_model(path: Path, cases: str, out: Path) -> ImportedModel:
         inputs, outputs = input_infos, output_infos
     else:
         case = golden.random_case(inputs, _SEED)
-        expected = reference.HostModel.compile(out / artifacts.MODEL_FILE, out / "reproducer").run(
-            case
+        host = reference.HostModel.compile(
+            out / artifacts.MODEL_FILE, inputs + outputs, out / "reproducer"
         )
+        expected = host.run(case)
         data = golden.make(
             inputs=(case,),
             outputs=(expected,),

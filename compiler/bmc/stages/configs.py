@@ -104,7 +104,7 @@ def _apply_to(function: ir_util.Op, target: Target, overrides: dict[str, Levels]
         default |= {level: sizes for level, sizes in levels.items() if level not in default}
     changes = {level: sizes for level, sizes in changes.items() if level in default}
     # A fill or an epilogue has the parallel loops only, one for each dimension of the result.
-    rank = root.results[0].type.rank
+    rank = _output_type(root).rank
     for sibling, levels in configured.items():
         new = {level: _follow(levels[level], level, default, changes, rank) for level in levels}
         if new != levels:
@@ -124,34 +124,33 @@ def _follow(
 
 
 def _describe(root: ir_util.Op, levels: Levels) -> Root:
-    maps = (
-        [str(m) for m in root.attributes["indexing_maps"]]
-        if "indexing_maps" in root.attributes
-        else []
-    )
+    maps = root.attributes.get("indexing_maps", ())
+    operands = [v.type for v in root.operands if isinstance(v.type, ir.ShapedType)]
     return Root(
         name=root.name,
-        operands=tuple(
-            (tuple(v.type.shape), str(v.type.element_type))
-            for v in root.operands
-            if isinstance(v.type, ir.RankedTensorType)
-        ),
-        result=tuple(root.results[0].type.shape),
-        indexing_maps=tuple(maps),
+        operands=tuple((tuple(t.shape), str(t.element_type)) for t in operands),
+        result=tuple(_output_type(root).shape),
+        indexing_maps=tuple(str(m) for m in maps),
         levels=levels,
         body=tuple(op.name for op in ir_util.walk(root) if op.name != "linalg.yield"),
         extents=_extents(root),
     )
 
 
+def _output_type(root: ir_util.Op) -> Any:
+    """Type of what the root writes: a tensor, or a buffer for a plain copy."""
+    return root.operands[len(root.operands) - 1].type
+
+
 def _extents(root: ir_util.Op) -> tuple[int, ...]:
-    """The result's shape in the order of the loops; its indexing map is a permutation of them."""
-    shape = root.results[0].type.shape
+    """The output's shape in the order of the loops, () if they do not map one to one."""
     if "indexing_maps" not in root.attributes:
-        return tuple(shape)
-    result_map = ir.AffineMapAttr(list(root.attributes["indexing_maps"])[-1]).value
-    loops = [int(str(result)[1:]) for result in result_map.results]
-    return tuple(extent for _, extent in sorted(zip(loops, shape, strict=True)))
+        return ()
+    written = ir.AffineMapAttr(list(root.attributes["indexing_maps"])[-1]).value.results
+    loops = [int(str(loop)[1:]) if re.fullmatch(r"d\d+", str(loop)) else -1 for loop in written]
+    if sorted(loops) != list(range(len(loops))):
+        return ()
+    return tuple(extent for _, extent in sorted(zip(loops, _output_type(root).shape, strict=True)))
 
 
 def _levels(attribute: Any) -> Levels:

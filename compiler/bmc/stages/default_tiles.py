@@ -26,7 +26,7 @@ class Root:
       indexing_maps: as text, one for each operand; () for softmax and the like.
       levels: IREE's tile sizes.
       body: names of the operations done for each element.
-      extents: of each parallel loop, outermost first.
+      extents: of each loop over the result, outermost first; () if they do not map one to one.
     """
 
     name: str
@@ -105,7 +105,7 @@ def _elementwise(root: Root, lanes: int) -> Levels:
     Polynomials (exp, erf, tanh) hold too many values at once and would spill.
     """
     last_loop = len(root.result) - 1
-    moves_rows = last_loop >= 0 and all(
+    moves_rows = len(root.extents) > 0 and all(
         _fastest_loop(m) == last_loop or f"d{last_loop}," not in m.partition("->")[2]
         for m in root.indexing_maps
     )
