@@ -65,28 +65,33 @@ def _use(region: dict[str, Any], pieces: list[link_map.Piece]) -> dict[str, Any]
 
 
 def check_room(board: dict[str, Any], model: dict[str, Any]) -> None:
-    """Raises SizeError when the model's own parts already exceed the board's memory.
+    """Raises SizeError when the model's own parts already exceed a memory of the board.
 
-    Run before linking, because the linker can only name the section that came last.
+    Run before linking, because the linker can only name the section that came last. The first
+    memory of board.json holds the image, the last one what is written; they may be the same.
     """
-    parts = {
+    image = {
         "weights": model["flash"]["weights_bytes"],
         "golden data": model["flash"]["golden_bytes"],
         "kernels": model["flash"]["kernels_bytes"],
-        "arena": model["arena"]["bytes"],
     }
-    room = sum(_number(region["length"]) for region in board["memory"])
-    need = sum(parts.values())
-    if need <= room:
-        return
-    largest = ", ".join(
-        f"{name} {size:,}" for name, size in sorted(parts.items(), key=lambda p: -p[1])[:3]
-    )
-    raise SizeError(
-        f"{model['name']} does not fit on {board['name']}: at least {need:,} bytes needed, "
-        f"{room:,} available; largest parts in bytes: {largest}. Use a board with more memory, a "
-        "smaller model or fewer cases"
-    )
+    written = {"arena": model["arena"]["bytes"]}
+    memories = board["memory"]
+    contents = [(memories[0], image | written)]
+    if len(memories) > 1:
+        contents = [(memories[0], image), (memories[-1], written)]
+    for memory, parts in contents:
+        room, need = _number(memory["length"]), sum(parts.values())
+        if need <= room:
+            continue
+        largest = ", ".join(
+            f"{name} {size:,}" for name, size in sorted(parts.items(), key=lambda p: -p[1])[:3]
+        )
+        raise SizeError(
+            f"{model['name']} does not fit into the {memory['name']} of {board['name']}: at least "
+            f"{need:,} bytes needed, {room:,} available; largest parts in bytes: {largest}. Use a "
+            "board with more memory, a smaller model or fewer cases"
+        )
 
 
 def _number(value: int | str) -> int:

@@ -69,10 +69,20 @@ class ReportTest(unittest.TestCase):
         large = {**MODEL, "flash": {**MODEL["flash"], "weights_bytes": 0x20000}}
         with self.assertRaisesRegex(
             image_report.SizeError,
-            r"m does not fit on spike_rv64: at least 133,632 bytes needed, 65,536 available; "
+            r"m does not fit into the ram of spike_rv64: at least 133,632 bytes needed, 65,536 available; "
             r"largest parts in bytes: weights 131,072, kernels 2,048, arena 512",
         ):
             image_report.check_room(BOARD, large)
+
+    def test_room_in_two_memories(self) -> None:
+        flash = {"length": "0x1000", "name": "flash", "origin": "0x20000000"}
+        board = {**BOARD, "memory": [flash, *BOARD["memory"]]}
+        image_report.check_room(board, MODEL)
+        with self.assertRaisesRegex(image_report.SizeError, "into the ram of .* arena 131,072"):
+            image_report.check_room(board, {**MODEL, "arena": {"bytes": 0x20000}})
+        kernels = {**MODEL, "flash": {**MODEL["flash"], "kernels_bytes": 0x1000}}
+        with self.assertRaisesRegex(image_report.SizeError, "into the flash of .* kernels 4,096"):
+            image_report.check_room(board, kernels)
 
 
 class BudgetTest(unittest.TestCase):
