@@ -10,7 +10,6 @@ from typing import Any
 
 from bmc import artifacts, iree_tool, kernels
 from bmc.artifacts import ImportedModel
-from bmc.dtype import DType
 from bmc.emit import c_text, golden_c, kernels_asm, plan_c, report
 from bmc.host_program import HostProgram
 from bmc.iree_tool import IreeTool
@@ -97,15 +96,6 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
     )
     artifacts.write_json(options.out / "report.json", result)
     return result
-
-
-def _precision(model: ImportedModel) -> tuple[str, ...]:
-    """f64 inside an f32 model is a Python scalar: IREE's f32 will do, and saves kernels.
-
-    A model with f64 at its border means it.
-    """
-    tensors = (*model.inputs, *model.outputs)
-    return (KEEP_F64,) if any(tensor.dtype is DType.F64 for tensor in tensors) else ()
 
 
 def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
