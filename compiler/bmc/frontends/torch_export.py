@@ -91,6 +91,15 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
             or factory.model_line(error, root),
             hint="a model must be traceable with fixed shapes, without branches on tensor values",
         ) from error
+    for name, buffer in program.graph_signature.buffers_to_mutate.items():
+        writer = next(node for node in program.graph.nodes if node.name == name)
+        trace = _relative_frames(writer.meta.get("stack_trace") or "", root)
+        raise BmcError(
+            "stateful-model",
+            f"op '{writer.target}' changes the model's buffer '{buffer}'",
+            where=_model_line(trace, _FRAME),
+            hint="pass state in as an input and return it as an output",
+        )
     for node in program.graph.nodes:
         if node.meta.get("stack_trace"):
             node.meta["stack_trace"] = _relative_frames(node.meta["stack_trace"], root)
