@@ -1,0 +1,212 @@
+"""PyTorch models: what reaches MLIR, and the op and line named when something does not."""
+
+from __future__ import annotations
+
+import unittest
+
+import numpy as np
+import support
+
+from bmc import artifacts
+from bmc.artifacts import ImportedModel
+from bmc.frontends import import_model
+
+# Lines are looked up by their comments.
+_MODEL = '''"""Small models, most of them impossible."""
+
+import numpy as np
+import torch
+from bmc import spec
+
+_X = np.arange(16, dtype=np.float32).reshape(4, 4)
+
+
+def _spec(forward, setup=lambda module: None, **options):
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            setup(self)
+
+    Model.forward = forward
+    options = {"tolerance": spec.Tolerance(1e-5, 1e-5), **options}
+    return spec.ModelSpec(Model(), ((_X,), (_X + 1,)), **options)
+
+
+def good():
+    def setup(module):
+        module.linear = torch.nn.Linear(4, 3)
+
+    def forward(self, x):
+        return {"a": self.linear(x), "b": (x + 1,)}
+
+    return _spec(forward, setup, output_names=("scores", "rest"))
+
+
+def rejected_op():
+    def forward(self, x):
+        y = x + 1
+        return torch.linalg.svd(y)[1]  # rejected
+
+    return _spec(forward)
+
+
+def branch():
+    def forward(self, x):
+        y = x + 1
+        if y.sum() > 0:  # branch
+            return y
+        return x
+
+    return _spec(forward)
+
+
+def stateful():
+    def setup(module):
+        module.register_buffer("count", torch.zeros(4))
+
+    def forward(self, x):
+        y = x * 2
+        self.count.add_(y.sum())  # changed
+        return y + self.count
+
+    return _spec(forward, setup)
+
+
+def failing():
+    def forward(self, x):
+        y = x + 1
+        return y @ torch.zeros(5, 5)  # mismatch
+
+    return _spec(forward)
+
+
+def raising():
+    raise ValueError("no checkpoint")  # raised
+
+
+def number():
+    return 3
+
+
+def no_module():
+    return spec.ModelSpec(3, ((_X,),), spec.Exact())
+
+
+def no_case():
+    return spec.ModelSpec(torch.nn.Identity(), (), spec.Exact())
+
+
+def ragged():
+    return spec.ModelSpec(torch.nn.ReLU(), ((_X,), (_X[:2],)), spec.Exact())
+
+
+def int_step():
+    return _spec(lambda self, x: x + 1, tolerance=spec.IntStep(1))
+
+
+def two_tolerances():
+    return _spec(lambda self, x: x + 1, tolerance=(spec.Exact(), spec.Exact()))
+
+
+def labels():
+    return _spec(lambda self, x: x + 1, labels=np.zeros(3, np.int64))
+
+
+def names():
+    return _spec(lambda self, x: x + 1, output_names=("a", "b"))
+'''
+
+
+def line(comment: str) -> str:
+    """ "model.py:42" for the line of the model that ends with the comment."""
+    lines = _MODEL.splitlines()
+    (number,) = (i for i, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
+    return f"(at model.py:{number})"
+
+
+class TorchTest(support.FolderTest):
+    def load(self, factory: str) -> ImportedModel:
+        path = self.write("model.py", _MODEL)
+        out = self.folder / "out"
+        out.mkdir()
+        return import_model(f"{path}:{factory}", "", "stablehlo", out)
+
+    def rejects(self, factory: str, kind: str, *parts: str) -> None:
+        self.refuses(kind, *parts, call=lambda: self.load(factory))
+
+    def test_good_model(self) -> None:
+        model = self.load("good")
+        self.assertEqual(model.source, "model.py:good")
+        self.assertEqual(
+            [info.describe() for info in (*model.inputs, *model.outputs)],
+            ["input0: 4x4xf32", "scores: 4x3xf32", "rest: 4x4xf32"],
+        )
+        self.assertEqual([p.name for p in model.parameters], ["linear.bias", "linear.weight"])
+        self.assertEqual(model.golden.source, artifacts.GOLDEN_FRAMEWORK)
+        # Expected outputs are of the case they stand beside.
+        for (x,), (_, rest) in zip(model.golden.inputs, model.golden.outputs, strict=True):
+            np.testing.assert_array_equal(rest, x + 1)
+        data = model.mlir.read_bytes()
+        self.assertIn(b"model.py", data)
+        self.assertNotIn(str(self.folder).encode(), data)
+
+    def test_saved_and_loaded_again(self) -> None:
+        model = self.load("good")
+        artifacts.save(model, self.folder / "out")
+        again = artifacts.load(self.folder / "out")
+        self.assertEqual(again.outputs, model.outputs)
+        self.assertEqual(again.golden.policies, model.golden.policies)
+        np.testing.assert_array_equal(again.golden.outputs[1][0], model.golden.outputs[1][0])
+
+    def test_op_that_torch_mlir_rejects(self) -> None:
+        parts = ("torch-mlir cannot", "aten._linalg_svd", line("rejected"))
+        self.rejects("rejected_op", "op-rejected", *parts)
+
+    def test_branch_on_data(self) -> None:
+        self.rejects("branch", "export-rejected", "data-dependent", line("branch"))
+
+    def test_state(self) -> None:
+        parts = ("aten.add", "buffer 'count'", line("changed"))
+        self.rejects("stateful", "stateful-model", *parts)
+
+    def test_forward_that_raises(self) -> None:
+        self.rejects("failing", "model-failed", "RuntimeError: mat1 and mat2", line("mismatch"))
+
+    def test_factory(self) -> None:
+        self.rejects("raising", "model-failed", "ValueError: no checkpoint", line("raised"))
+
+    def test_factory_that_is_missing(self) -> None:
+        self.rejects("nowhere", "bad-source", "'model.py' has no function 'nowhere'")
+
+    def test_factory_that_returns_something_else(self) -> None:
+        self.rejects("number", "bad-spec", "model.py:number returned int", "bmc.spec.ModelSpec")
+
+    def test_specifications_that_make_no_sense(self) -> None:
+        path = self.write("model.py", _MODEL)
+        for factory, part in (
+            ("no_module", "ModelSpec.module is a int"),
+            ("no_case", "no cases"),
+            ("ragged", "2x4xf32"),
+            ("int_step", "IntStep is given for output output0: 4x4xf32"),
+            ("two_tolerances", "2 tolerances given for 1 outputs"),
+            ("labels", "labels has shape (3,) for 2 cases"),
+            ("names", "2 output names given for 1 outputs"),
+        ):
+            source = f"{path}:{factory}"
+            self.refuses(
+                "bad-spec",
+                part,
+                call=lambda s=source: import_model(s, "", "stablehlo", self.folder),
+            )
+
+    def test_model_file_is_missing(self) -> None:
+        source = str(self.folder / "none.py:make")
+        self.refuses(
+            "file-missing",
+            "none.py' does not exist",
+            call=lambda: import_model(source, "", "stablehlo", self.folder),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
