@@ -53,8 +53,11 @@ def mutate(data: bytes, report: dict[str, Any]) -> tuple[bytes, Mutation]:
     values = np.frombuffer(data[start : start + length], kind).copy()
     index = int(np.argmax(np.abs(values.astype(np.float64))))
     before = float(values[index])
-    # An integer's smallest value has no opposite; one off will do for it and for zero.
-    values[index] = -values[index] if -before != before and np.isfinite(before) else 1
+    # As a 1-element array, integers wrap: the smallest one is its own opposite, like zero, and
+    # becomes 1.
+    old = values[index : index + 1]
+    new = ~old if kind.kind == "b" else -old
+    values[index] = new[0] if new[0] != old[0] and np.isfinite(before) else 1
     mutated = bytearray(data)
     mutated[start : start + length] = values.tobytes()
     name = weight["framework_name"] or weight["name"]
