@@ -25,6 +25,7 @@ def import_model(source: str, output_type: str, out: Path) -> ImportedModel:
     Raises:
       BmcError: naming the op and the model line when torch.export or torch-mlir rejects the model.
     """
+    folder = factory.split(source)[0].parent
     try:
         import torch
         import torch_mlir  # noqa: F401
@@ -34,7 +35,6 @@ def import_model(source: str, output_type: str, out: Path) -> ImportedModel:
             f"importing a PyTorch model needs the package {error.name}",
             hint="pip install torch torch-mlir",
         ) from None
-    folder = factory.split(source)[0].parent
     # One thread: the framework's sums, and with them the golden data, do not depend on the core count.
     torch.set_num_threads(1)
     model = factory.call(source, spec.ModelSpec)
