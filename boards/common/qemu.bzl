@@ -1,0 +1,21 @@
+"""What every QEMU environment passes to the emulator, whichever machine it is."""
+
+# No firmware of QEMU's own, console on standard output, and -icount: `minstret` counts
+# instructions instead of host time.
+QEMU_ARGS = [
+    "-bios",
+    "none",
+    "-nographic",
+    "-monitor",
+    "none",
+    "-icount",
+    "shift=0",
+]
+
+def qemu_cpu(vlen):
+    """Returns the arguments for a hart with vectors of `vlen` bits.
+
+    Args:
+      vlen: VLEN in bits.
+    """
+    return ["-cpu", "rv64,v=true,vext_spec=v1.0,vlen={},elen=64".format(vlen)]
