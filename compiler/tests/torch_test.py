@@ -50,6 +50,19 @@ def rejected_op():
     return _spec(forward)
 
 
+class Inner(torch.nn.Module):
+    def forward(self, x):
+        y = x * 2
+        return torch.linalg.svd(y)[1]  # inner
+
+
+def rejected_inner_op():
+    def setup(module):
+        module.inner = Inner()
+
+    return _spec(lambda self, x: self.inner(x + 1), setup)
+
+
 def branch():
     def forward(self, x):
         y = x + 1
@@ -161,6 +174,9 @@ class TorchTest(support.FolderTest):
     def test_op_that_torch_mlir_rejects(self) -> None:
         parts = ("torch-mlir cannot", "aten._linalg_svd", line("rejected"))
         self.rejects("rejected_op", "op-rejected", *parts)
+
+    def test_op_in_a_submodule(self) -> None:
+        self.rejects("rejected_inner_op", "op-rejected", "aten._linalg_svd", line("inner"))
 
     def test_branch_on_data(self) -> None:
         self.rejects("branch", "export-rejected", "data-dependent", line("branch"))
