@@ -20,7 +20,7 @@ from bmc.errors import BmcError
 MODEL_FILE = "model.mlirbc"
 CASES_FILE = "cases.npz"
 IMPORT_FILE = "import.json"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 # Where expected outputs came from.
 GOLDEN_FRAMEWORK = "framework"
