@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from tools.emulate import result
 
@@ -35,11 +36,17 @@ def agree(outcomes: dict[str, result.Outcome]) -> result.Verdict:
     return result.Verdict(True, f"{len(hashes)} runs agree on {next(iter(hashes.values()))}")
 
 
+def second_reference(report: dict[str, Any]) -> str:
+    """Returns what IREE's own host runtime made of the same model: where to look for the fault."""
+    return str(report["golden"]["second_reference"])
+
+
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="judge", description=__doc__)
     parser.add_argument("--expect", default="PASS", choices=("PASS", "FAIL", "ERROR", "TRAP"))
     parser.add_argument("--text", default="", help="text the announced record must hold")
     parser.add_argument("--agree", action="store_true", help="all runs must compute the same bits")
+    parser.add_argument("--model-report", type=Path, help="report.json of the compiler")
     parser.add_argument("records", nargs="+", type=Path)
     options = parser.parse_args(args)
     outcomes = {path.stem: load(path) for path in options.records}
@@ -54,6 +61,8 @@ def main(args: list[str]) -> int:
         print(*outcome.lines[-TAIL_LINES:], sep="\n")
         verdict = result.judge_expected(outcome, options.expect, options.text)
     print(f"{'ok' if verdict.ok else 'FAILED'}: {verdict.sentence}")
+    if not verdict.ok and options.model_report:
+        print(second_reference(json.loads(options.model_report.read_text())))
     return 0 if verdict.ok else 1
 
 

@@ -62,6 +62,7 @@ BmFirmwareInfo = provider(
 BmRunInfo = provider(
     doc = "One recorded run of a firmware in an execution environment.",
     fields = {
+        "model_report": "File: the compiler's report of the model that ran; None without a model.",
         "record": "File: JSON with the exit status and the console lines.",
     },
 )

@@ -46,7 +46,10 @@ def _bm_run_impl(ctx):
         tools = ([env.emulator] if env.emulator else []) + env.path_tools,
         outputs = [record],
     )
-    return [DefaultInfo(files = depset([record])), BmRunInfo(record = record)]
+    return [
+        DefaultInfo(files = depset([record])),
+        BmRunInfo(model_report = firmware.model_report, record = record),
+    ]
 
 bm_run = rule(
     implementation = _bm_run_impl,

@@ -8,7 +8,11 @@ def _bm_run_test_impl(ctx):
     args = ["--expect", ctx.attr.expect, "--text", ctx.attr.text]
     if ctx.attr.agree:
         args.append("--agree")
-    return [DefaultInfo(**write_launcher(ctx, ctx.attr._judge, args + records, records))]
+    reports = [run[BmRunInfo].model_report for run in ctx.attr.runs if run[BmRunInfo].model_report]
+    if reports:
+        args += ["--model-report", reports[0]]
+    files = records + reports[:1]
+    return [DefaultInfo(**write_launcher(ctx, ctx.attr._judge, args + records, files))]
 
 bm_run_test = rule(
     implementation = _bm_run_test_impl,
