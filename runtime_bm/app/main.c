@@ -1,5 +1,7 @@
 // Firmware: checks the processor, runs the golden cases, compares on the
 // device and reports with the console protocol (result.h).
+#include <stdbool.h>
+
 #include "runtime_bm/app/compare.h"
 #include "runtime_bm/app/console.h"
 #include "runtime_bm/app/firmware.h"
@@ -198,7 +200,9 @@ static void report_stats(const bm_plan_t *plan, const totals_t *totals) {
 
 static int report_end(const bm_golden_t *golden, const totals_t *totals) {
   bm_text_t line;
+  bool ok = totals->bad == 0;
   if (golden->labels != NULL) {
+    ok = ok && totals->correct == golden->framework_correct;
     bm_console_record(&line, "ACCURACY");
     bm_console_field(&line, " correct=", totals->correct);
     bm_console_field(&line, " total=", golden->case_count);
@@ -208,11 +212,11 @@ static int report_end(const bm_golden_t *golden, const totals_t *totals) {
   bm_console_record(&line, "HASH ");
   bm_text_hex(&line, totals->hash, 16);
   bm_console_write(&line);
-  bm_console_record(&line, totals->bad == 0 ? "PASS" : "FAIL");
+  bm_console_record(&line, ok ? "PASS" : "FAIL");
   bm_console_field(&line, " cases=", golden->case_count);
-  if (totals->bad != 0) bm_console_field(&line, " bad=", totals->bad);
+  if (!ok) bm_console_field(&line, " bad=", totals->bad);
   bm_console_write(&line);
-  return totals->bad == 0 ? 0 : BM_EXIT_FAIL;
+  return ok ? 0 : BM_EXIT_FAIL;
 }
 
 int main(void) {

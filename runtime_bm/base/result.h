@@ -31,6 +31,7 @@
 //           instructions per dispatch of one workgroup (walker) and for each
 //           workgroup more (workgroup), kernels not counted.
 // ACCURACY  only when the cases have labels: argmax of output 0 against them.
+//           The target must classify as many right as the framework, or FAIL.
 // HASH      FNV-1a 64 of the cases' hashes as little-endian 64-bit words.
 // TRAP      an exception (on a host, a signal); `dispatch` is the index of the
 //           plan's command that was running.
