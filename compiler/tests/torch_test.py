@@ -138,11 +138,11 @@ def line(comment: str) -> str:
 
 
 class TorchTest(support.FolderTest):
-    def load(self, factory: str) -> ImportedModel:
+    def load(self, factory: str, output_type: str = "stablehlo") -> ImportedModel:
         path = self.write("model.py", _MODEL)
         out = self.folder / "out"
         out.mkdir()
-        return import_model(f"{path}:{factory}", "", "stablehlo", out)
+        return import_model(f"{path}:{factory}", "", output_type, out)
 
     def rejects(self, factory: str, kind: str, *parts: str) -> None:
         self.refuses(kind, *parts, call=lambda: self.load(factory))
@@ -162,6 +162,13 @@ class TorchTest(support.FolderTest):
         data = model.mlir.read_bytes()
         self.assertIn(b"model.py", data)
         self.assertNotIn(str(self.folder).encode(), data)
+
+    def test_linalg_instead_of_stablehlo(self) -> None:
+        # The import itself compares IREE's answer with PyTorch's, so it has run what it wrote.
+        model = self.load("good", "linalg")
+        self.assertIn(b"linalg", model.mlir.read_bytes())
+        self.assertNotIn(b"stablehlo", model.mlir.read_bytes())
+        self.assertEqual([info.name for info in model.outputs], ["scores", "rest"])
 
     def test_saved_and_loaded_again(self) -> None:
         model = self.load("good")
