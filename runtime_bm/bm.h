@@ -11,9 +11,16 @@
 //   bm_tensor_t result;
 //   bm_model_output(&model, 0, &result);
 //
+// A model with several entry points, or one that remembers:
+//
+//   bm_model_t decode;
+//   bm_model_entry(&model, "decode", &decode);  // same memory, another
+//   function bm_model_run(&decode); bm_model_reset(&model); // forget
+//
 // No heap, no libc, no global state: a model lives in the memory its caller
-// hands over, and several models can exist at once. Nothing here may be called
-// for one model from two threads at the same time.
+// hands over, and several models can exist at once; only what a model remembers
+// between runs is in its plan, so that such a plan serves one model at a time.
+// Nothing here may be called for one model from two threads at the same time.
 #ifndef RUNTIME_BM_BM_H_
 #define RUNTIME_BM_BM_H_
 
@@ -35,9 +42,11 @@ BM_EXTERN_C_BEGIN
 // Called after every command of a run; `index` counts the plan's commands.
 typedef void (*bm_observer_t)(void *context, uint32_t index);
 
-// Caller-allocated; the field belongs to the runtime.
+// One entry point of a model. Caller-allocated; the fields belong to the
+// runtime.
 typedef struct bm_model_t {
   bm_plan_runner_t runner;
+  const bm_plan_entry_t *entry;
 } bm_model_t;
 
 // A view of an input or output inside the arena. Dense and row-major.
@@ -68,9 +77,18 @@ BM_MUST_USE bm_status_t bm_model_info(const bm_plan_t *plan,
 // RESOURCE_EXHAUSTED when a span is too small, INVALID_ARGUMENT when one is
 // misaligned, and DATA_LOSS, OUT_OF_RANGE, NOT_FOUND or UNIMPLEMENTED for a
 // plan or kernels that are malformed. On an error no kernel has run.
+// The model is its plan's first entry point, its state the initial one.
 BM_MUST_USE bm_status_t bm_model_init(bm_model_t *out_model,
                                       const bm_plan_t *plan, bm_span_t arena,
                                       bm_span_t code);
+
+// Another entry point of an initialised model, which shares arena and state
+// with it. Error: NOT_FOUND.
+BM_MUST_USE bm_status_t bm_model_entry(const bm_model_t *model,
+                                       const char *name, bm_model_t *out_model);
+
+// Gives the state its initial value; does nothing for a model without state.
+BM_MUST_USE bm_status_t bm_model_reset(const bm_model_t *model);
 
 // Views an input or output. Error: INVALID_ARGUMENT when there is no such
 // index. An input's bytes may be overwritten by a run: set it before each.

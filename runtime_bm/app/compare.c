@@ -120,6 +120,7 @@ static void compare_rows(bm_compare_t *compare,
 void bm_compare_begin(bm_compare_t *compare) {
   compare->ok = true;
   compare->max_abs = 0;
+  compare->differing = 0;
   compare->has_cosine = false;
   compare->min_cosine = 1;
 }
@@ -127,6 +128,7 @@ void bm_compare_begin(bm_compare_t *compare) {
 void bm_compare_output(bm_compare_t *compare, const bm_golden_output_t *policy,
                        const bm_tensor_t *got, const void *want) {
   const size_t count = element_count(got);
+  uint64_t differing = 0;
   for (size_t i = 0; i < count; ++i) {
     const double g = element(got->dtype, got->data, i);
     const double w = element(got->dtype, want, i);
@@ -134,9 +136,15 @@ void bm_compare_output(bm_compare_t *compare, const bm_golden_output_t *policy,
     if (!(d <= compare->max_abs) && !is_nan(compare->max_abs)) {
       compare->max_abs = d;
     }
+    if (d != 0) ++differing;
     if (policy->policy != BM_GOLDEN_EXACT && !element_ok(policy, g, w)) {
       compare->ok = false;
     }
+  }
+  compare->differing += differing;
+  if (policy->policy == BM_GOLDEN_INT_STEP &&
+      differing > policy->max_differing) {
+    compare->ok = false;
   }
   // Bytes, not values: 64-bit integers do not all fit a double, and -0 is not
   // 0 here.

@@ -13,9 +13,10 @@ BM_EXTERN_C_BEGIN
 // What is known about a case so far, over all its outputs.
 typedef struct bm_compare_t {
   bool ok;
-  double max_abs;     // NaN once there is one
-  bool has_cosine;    // some output asked for it
-  double min_cosine;  // NaN once there is one
+  double max_abs;      // NaN once there is one
+  uint64_t differing;  // elements whose values are not equal
+  bool has_cosine;     // some output asked for it
+  double min_cosine;   // NaN once there is one
 } bm_compare_t;
 
 void bm_compare_begin(bm_compare_t *compare);

@@ -26,7 +26,7 @@ static bm_compare_t compare(const bm_golden_output_t *policy, uint32_t dtype,
 }
 
 static bool float_ok(float atol, float rtol, float got, float want) {
-  const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, atol, rtol, -1, 0};
+  const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, atol, rtol, -1, 0, 0};
   return compare(&policy, BM_DTYPE_F32, &got, &want, 1, 1).ok;
 }
 
@@ -50,7 +50,7 @@ static void float_policy_is_strict_about_nan_and_infinity(void) {
 }
 
 static void maximum_is_kept(void) {
-  const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, 1, 0, -1, 0};
+  const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, 1, 0, -1, 0, 0};
   const float got[] = {1, 2.5f, -3, 4};
   const float want[] = {1, 2, -2.25f, 4};
   bm_compare_t result = compare(&policy, BM_DTYPE_F32, got, want, 4, 4);
@@ -63,7 +63,7 @@ static void maximum_is_kept(void) {
 
 static void cosine_is_checked_per_row(void) {
   // The first row is right; the second points elsewhere within atol.
-  const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, 1, 0, 0.9f, 0};
+  const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, 1, 0, 0.9f, 0, 0};
   const float want[] = {3, 4, 1, 0};
   const float got[] = {3, 4, 1, 1};
   bm_compare_t result = compare(&policy, BM_DTYPE_F32, got, want, 4, 2);
@@ -77,7 +77,7 @@ static void cosine_is_checked_per_row(void) {
 }
 
 static void cosine_of_zero_rows(void) {
-  const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, 10, 0, 0.5f, 0};
+  const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, 10, 0, 0.5f, 0, 0};
   const float zero[] = {0, 0};
   const float one[] = {1, 0};
   BM_EXPECT(compare(&policy, BM_DTYPE_F32, zero, zero, 2, 2).ok);
@@ -88,7 +88,7 @@ static void cosine_of_zero_rows(void) {
 }
 
 static void exact_policy_compares_bytes(void) {
-  const bm_golden_output_t policy = {BM_GOLDEN_EXACT, 0, 0, -1, 0};
+  const bm_golden_output_t policy = {BM_GOLDEN_EXACT, 0, 0, -1, 0, 0};
   const float zero = 0;
   const float minus_zero = -0.0f;
   BM_EXPECT(compare(&policy, BM_DTYPE_F32, &zero, &zero, 1, 1).ok);
@@ -100,18 +100,44 @@ static void exact_policy_compares_bytes(void) {
 }
 
 static void step_policy_allows_steps(void) {
-  const bm_golden_output_t policy = {BM_GOLDEN_INT_STEP, 0, 0, -1, 1};
+  const bm_golden_output_t policy = {BM_GOLDEN_INT_STEP, 0, 0, -1, 1, 3};
   const int8_t want[] = {-128, 0, 127};
   const int8_t near[] = {-127, -1, 126};
   const int8_t far[] = {-128, 2, 127};
   BM_EXPECT(compare(&policy, BM_DTYPE_I8, near, want, 3, 3).ok);
   const bm_compare_t result = compare(&policy, BM_DTYPE_I8, far, want, 3, 3);
-  BM_EXPECT(!result.ok && result.max_abs == 2);
+  BM_EXPECT(!result.ok && result.max_abs == 2 && result.differing == 1);
+}
+
+static void step_policy_limits_how_many_differ(void) {
+  bm_golden_output_t policy = {BM_GOLDEN_INT_STEP, 0, 0, -1, 1, 2};
+  const int8_t want[] = {-128, 0, 127, 5};
+  const int8_t near[] = {-127, 0, 126, 5};
+  bm_compare_t result = compare(&policy, BM_DTYPE_I8, near, want, 4, 4);
+  BM_EXPECT(result.ok && result.differing == 2);
+  policy.max_differing = 1;
+  result = compare(&policy, BM_DTYPE_I8, near, want, 4, 4);
+  BM_EXPECT(!result.ok && result.differing == 2 && result.max_abs == 1);
+}
+
+// The limit is each output's own; what a case reports is the sum.
+static void differing_elements_add_up(void) {
+  const bm_golden_output_t policy = {BM_GOLDEN_INT_STEP, 0, 0, -1, 1, 1};
+  int8_t got[] = {1, 2};
+  const int8_t want[] = {1, 3};
+  const uint32_t shape[] = {2};
+  const bm_tensor_t tensor = {
+      .data = got, .shape = shape, .rank = 1, .dtype = BM_DTYPE_I8, .bytes = 2};
+  bm_compare_t result;
+  bm_compare_begin(&result);
+  bm_compare_output(&result, &policy, &tensor, want);
+  bm_compare_output(&result, &policy, &tensor, want);
+  BM_EXPECT(result.ok && result.differing == 2);
 }
 
 // The difference between the number `bits` stand for and `want`.
 static double error_of(uint32_t dtype, uint64_t bits, double want) {
-  const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, 0, 0, -1, 0};
+  const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, 0, 0, -1, 0, 0};
   // max_abs against zero is the magnitude; the sign shows in argmax below.
   const uint64_t zero = 0;
   return compare(&policy, dtype, &bits, &zero, 1, 1).max_abs - want;
@@ -162,6 +188,8 @@ int main(void) {
   BM_TEST(cosine_of_zero_rows);
   BM_TEST(exact_policy_compares_bytes);
   BM_TEST(step_policy_allows_steps);
+  BM_TEST(step_policy_limits_how_many_differ);
+  BM_TEST(differing_elements_add_up);
   BM_TEST(every_dtype_is_read);
   BM_TEST(argmax_takes_the_first_largest);
   return bm_test_end();

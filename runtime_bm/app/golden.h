@@ -17,7 +17,8 @@ enum {
   // and, when min_cosine > -1, the cosine of every row (last dimension) is at
   // least min_cosine. A NaN passes only where a NaN is wanted.
   BM_GOLDEN_FLOAT = 1,
-  // Integers: |got - want| <= max_step.
+  // Integers: |got - want| <= max_step for every element, and no more than
+  // max_differing elements of the output differ at all in one case.
   BM_GOLDEN_INT_STEP = 2,
 };
 
@@ -30,23 +31,34 @@ typedef struct bm_golden_output_t {
   float rtol;
   float min_cosine;  // <= -1: not checked
   uint32_t max_step;
+  uint32_t max_differing;
 } bm_golden_output_t;
+
+// What a case calls: entry point number `entry` of the plan, after the model's
+// state was reset if `reset` is not zero.
+typedef struct bm_golden_call_t {
+  uint16_t entry;
+  uint16_t reset;
+} bm_golden_call_t;
 
 typedef struct bm_golden_t {
   uint32_t case_count;
-  // Per case: inputs in order, then expected outputs in order, each padded to
-  // BM_GOLDEN_ALIGNMENT.
+  // Case after case: inputs in order, then expected outputs in order, each
+  // padded to BM_GOLDEN_ALIGNMENT.
   const uint8_t *data;
-  uint32_t case_bytes;
-  const bm_golden_output_t *outputs;  // one per model output
+  uint32_t data_bytes;
+  const bm_golden_output_t *outputs;  // one per output of the plan
   // The class of each case, as little-endian u32[case_count]; NULL if none.
   const uint8_t *labels;
   // How many cases the framework classifies right (argmax of output 0).
   uint32_t framework_correct;
+  const bm_golden_call_t
+      *calls;  // one per case; NULL: all call the first entry
 } bm_golden_t;
 
-BM_STATIC_ASSERT(sizeof(bm_golden_output_t) == 20, "golden ABI");
-BM_STATIC_ASSERT(sizeof(bm_golden_t) == 48, "golden ABI");
+BM_STATIC_ASSERT(sizeof(bm_golden_output_t) == 24, "golden ABI");
+BM_STATIC_ASSERT(sizeof(bm_golden_call_t) == 4, "golden ABI");
+BM_STATIC_ASSERT(sizeof(bm_golden_t) == 56, "golden ABI");
 
 BM_EXTERN_C_END
 

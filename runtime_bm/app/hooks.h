@@ -1,6 +1,7 @@
 // What a model's own firmware may print between the records of the console
 // protocol: a ranking, a decoded sentence. A firmware links exactly one
-// implementation; //runtime_bm/app:hooks_default does nothing.
+// implementation; //runtime_bm/app:hooks_default does nothing. `name` is the
+// model's in bm_firmware_models.
 #ifndef RUNTIME_BM_APP_HOOKS_H_
 #define RUNTIME_BM_APP_HOOKS_H_
 
@@ -10,14 +11,15 @@
 
 BM_EXTERN_C_BEGIN
 
-// Before the first case; the model is initialised.
-void bm_app_begin(const bm_model_t *model);
+// Before the model's first case; it is initialised.
+void bm_app_begin(const char *name, const bm_model_t *model);
 
 // After a case ran and was checked; the outputs are still in the arena.
-void bm_app_case(const bm_model_t *model, uint32_t case_index);
+void bm_app_case(const char *name, const bm_model_t *model,
+                 uint32_t case_index);
 
-// After the last case, before the final record.
-void bm_app_end(void);
+// After the model's last case.
+void bm_app_end(const char *name);
 
 BM_EXTERN_C_END
 

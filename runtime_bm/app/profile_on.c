@@ -2,6 +2,7 @@
 
 #include "runtime_bm/app/console.h"
 #include "runtime_bm/app/profile.h"
+#include "runtime_bm/crt/trap.h"
 
 // Exports of the largest model that the walker can be measured for.
 enum { MAX_EXPORTS = 1024 };
@@ -19,6 +20,7 @@ static void observe(void *context, uint32_t index) {
   bm_console_field(&line, " index=", index);
   bm_console_field(&line, " instret=", instret);
   bm_console_write(&line);
+  bm_trap_dispatch = index + 1;
   *start = bm_hal_instret();
 }
 

@@ -6,7 +6,7 @@
 #include "runtime_bm/base/text.h"
 #include "runtime_bm/testing/bm_test.h"
 
-#define BM_FILE BM_FILE_APP
+#define BM_FILE BM_FILE_SELF_CHECK
 
 static bm_text_t text;
 
@@ -124,12 +124,24 @@ static void fixed_point_is_printed(void) {
   BM_EXPECT(text_is("nan"));
 }
 
+static void lines_are_joined(void) {
+  bm_text_t tail;
+  bm_text_clear(&tail);
+  bm_text_string(&tail, "b,c");
+  bm_text_string(&text, "a,");
+  bm_text_append(&text, &tail);
+  BM_EXPECT(text_is("a,b,c"));
+}
+
 static void long_text_is_cut_off(void) {
   struct {
     bm_text_t text;
     uint8_t canary;
   } guarded = {.canary = 0x5A};
   for (int i = 0; i < 100; ++i) bm_text_string(&guarded.text, "0123456789");
+  BM_EXPECT_EQ(guarded.text.size, BM_TEXT_BYTES);
+  const bm_text_t full = guarded.text;
+  bm_text_append(&guarded.text, &full);
   BM_EXPECT_EQ(guarded.text.size, BM_TEXT_BYTES);
   BM_EXPECT_EQ(guarded.canary, 0x5A);
 }
@@ -143,6 +155,7 @@ int main(void) {
   BM_TEST(integers_are_printed);
   BM_TEST(floats_are_printed);
   BM_TEST(fixed_point_is_printed);
+  BM_TEST(lines_are_joined);
   BM_TEST(long_text_is_cut_off);
   return bm_test_end();
 }

@@ -39,8 +39,9 @@ typedef enum bm_file_t {
   BM_FILE_PLAN_VERIFY = 3,  // runtime_bm/plan/plan_verify.c
   BM_FILE_PLAN_RUN = 4,     // runtime_bm/plan/plan_run.c
   BM_FILE_MODEL = 5,        // runtime_bm/model/model.c
-  BM_FILE_APP = 6,          // runtime_bm/app/main.c
+  BM_FILE_SELF_CHECK = 6,   // runtime_bm/app/self_check.c
   BM_FILE_STACK = 7,        // runtime_bm/crt/stack.c
+  BM_FILE_PLAN_DRIVER = 8,  // runtime_bm/plan/plan_driver.c
 } bm_file_t;
 
 static inline bm_status_t bm_ok(void) {

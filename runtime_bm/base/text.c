@@ -13,6 +13,10 @@ void bm_text_string(bm_text_t *text, const char *string) {
   for (; *string != '\0'; ++string) append(text, *string);
 }
 
+void bm_text_append(bm_text_t *text, const bm_text_t *other) {
+  for (size_t i = 0; i < other->size; ++i) append(text, other->bytes[i]);
+}
+
 // Appends `value` with at least `digits` decimal digits.
 static void append_decimal(bm_text_t *text, uint64_t value, uint32_t digits) {
   char reversed[20];

@@ -18,6 +18,9 @@ static inline void bm_text_clear(bm_text_t *text) { text->size = 0; }
 // Appends a NUL-terminated string.
 void bm_text_string(bm_text_t *text, const char *string);
 
+// Appends another line.
+void bm_text_append(bm_text_t *text, const bm_text_t *other);
+
 // Appends a decimal number.
 void bm_text_u64(bm_text_t *text, uint64_t value);
 void bm_text_i64(bm_text_t *text, int64_t value);

@@ -6,6 +6,7 @@
 #include "runtime_bm/crt/stack.h"
 #include "runtime_bm/hal/hal.h"
 
+const char *volatile bm_trap_model = NULL;
 volatile uint32_t bm_trap_dispatch = BM_TRAP_NO_DISPATCH;
 
 BM_NORETURN void bm_trap(uint64_t cause, uint64_t epc, uint64_t tval);
@@ -37,6 +38,8 @@ void bm_trap(uint64_t cause, uint64_t epc, uint64_t tval) {
   bm_text_hex(&text, epc, 1);
   bm_text_string(&text, " tval=");
   bm_text_hex(&text, tval, 1);
+  bm_text_string(&text, " model=");
+  bm_text_string(&text, bm_trap_model == NULL ? "-" : bm_trap_model);
   bm_text_string(&text, " dispatch=");
   if (bm_trap_dispatch == BM_TRAP_NO_DISPATCH) {
     bm_text_string(&text, "-");

@@ -38,7 +38,9 @@ int main(void) {
   uint32_t correct = 0;
   for (uint32_t i = 0; i < mlp_golden.case_count; ++i) {
     static const uint32_t kShape[] = {1, 64};
-    const uint8_t *image = mlp_golden.data + (size_t)i * mlp_golden.case_bytes;
+    const uint8_t *image =
+        mlp_golden.data +
+        (size_t)i * (mlp_golden.data_bytes / mlp_golden.case_count);
     status = bm_model_set_input(&model, 0, BM_DTYPE_F32, kShape, 2, image,
                                 64 * sizeof(float));
     if (status.bits != 0) return fail("set_input", status);

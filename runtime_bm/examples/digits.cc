@@ -50,7 +50,9 @@ int main() {
   const auto *labels = reinterpret_cast<const uint32_t *>(mlp_golden.labels);
   uint32_t correct = 0;
   for (uint32_t i = 0; i < mlp_golden.case_count; ++i) {
-    const uint8_t *image = mlp_golden.data + size_t{i} * mlp_golden.case_bytes;
+    const uint8_t *image =
+        mlp_golden.data +
+        size_t{i} * (mlp_golden.data_bytes / mlp_golden.case_count);
     correct += classifier.Classify(image) == static_cast<int>(labels[i]);
   }
   std::printf("%u of %u digits classified right\n", correct,

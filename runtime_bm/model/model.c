@@ -1,4 +1,6 @@
 // Implements bm.h: ties plan, kernels and arena together.
+#include <stdbool.h>
+
 #include "runtime_bm/base/memory.h"
 #include "runtime_bm/base/range.h"
 #include "runtime_bm/bm.h"
@@ -28,6 +30,10 @@ bm_status_t bm_model_info(const bm_plan_t *plan, bm_model_info_t *out_info) {
 // Loads the kernels if need be, opens them and compares them with the plan.
 static bm_status_t open_kernels(const bm_plan_t *plan, bm_span_t code,
                                 const void *const **out_functions) {
+  if (plan->export_count == 0) {
+    *out_functions = NULL;
+    return bm_ok();
+  }
   bm_executable_query_t query = plan->library_query;
   bm_cspan_t image = bm_executable_linked_image();
   if (query == NULL) {
@@ -63,18 +69,45 @@ bm_status_t bm_model_init(bm_model_t *out_model, const bm_plan_t *plan,
   BM_TRY(open_kernels(plan, code, &functions));
   const bm_plan_runner_t runner = {
       .plan = plan,
-      .arena = arena.data,
+      .regions = {arena.data, (uint8_t *)(uintptr_t)plan->weights, plan->state},
       .functions = functions,
       .observer = NULL,
       .observer_context = NULL,
   };
   out_model->runner = runner;
-  return bm_ok();
+  out_model->entry = plan->entries;
+  return bm_model_reset(out_model);
+}
+
+static bool names_match(const char *a, const char *b) {
+  while (*a != '\0' && *a == *b) {
+    ++a;
+    ++b;
+  }
+  return *a == *b;
+}
+
+bm_status_t bm_model_entry(const bm_model_t *model, const char *name,
+                           bm_model_t *out_model) {
+  const bm_plan_t *plan = model->runner.plan;
+  for (uint32_t i = 0; i < plan->entry_count; ++i) {
+    if (names_match(plan->entries[i].name, name)) {
+      out_model->runner = model->runner;
+      out_model->entry = &plan->entries[i];
+      return bm_ok();
+    }
+  }
+  return BM_ERROR(NOT_FOUND);
+}
+
+bm_status_t bm_model_reset(const bm_model_t *model) {
+  return bm_plan_run(&model->runner, 0, model->runner.plan->reset_count);
 }
 
 static void view(const bm_model_t *model, const bm_plan_tensor_t *tensor,
                  bm_tensor_t *out_tensor) {
-  out_tensor->data = model->runner.arena + tensor->offset;
+  out_tensor->data =
+      model->runner.regions[BM_PLAN_REGION_ARENA] + tensor->offset;
   out_tensor->name = tensor->name;
   out_tensor->shape = tensor->shape;
   out_tensor->rank = tensor->rank;
@@ -84,17 +117,19 @@ static void view(const bm_model_t *model, const bm_plan_tensor_t *tensor,
 
 bm_status_t bm_model_input(const bm_model_t *model, uint32_t index,
                            bm_tensor_t *out_tensor) {
-  const bm_plan_t *plan = model->runner.plan;
-  BM_CHECK(index < plan->input_count, INVALID_ARGUMENT);
-  view(model, &plan->inputs[index], out_tensor);
+  const bm_plan_entry_t *entry = model->entry;
+  BM_CHECK(index < entry->input_count, INVALID_ARGUMENT);
+  view(model, &model->runner.plan->inputs[entry->first_input + index],
+       out_tensor);
   return bm_ok();
 }
 
 bm_status_t bm_model_output(const bm_model_t *model, uint32_t index,
                             bm_tensor_t *out_tensor) {
-  const bm_plan_t *plan = model->runner.plan;
-  BM_CHECK(index < plan->output_count, INVALID_ARGUMENT);
-  view(model, &plan->outputs[index], out_tensor);
+  const bm_plan_entry_t *entry = model->entry;
+  BM_CHECK(index < entry->output_count, INVALID_ARGUMENT);
+  view(model, &model->runner.plan->outputs[entry->first_output + index],
+       out_tensor);
   return bm_ok();
 }
 
@@ -114,7 +149,10 @@ bm_status_t bm_model_set_input(bm_model_t *model, uint32_t index,
 }
 
 bm_status_t bm_model_run(bm_model_t *model) {
-  return bm_plan_run(&model->runner, 0, model->runner.plan->command_count);
+  const bm_plan_entry_t *entry = model->entry;
+  if (entry->driver != NULL) return entry->driver(&model->runner);
+  return bm_plan_run(&model->runner, entry->first_command,
+                     entry->command_count);
 }
 
 void bm_model_observe(bm_model_t *model, bm_observer_t observer,

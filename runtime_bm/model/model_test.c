@@ -2,6 +2,7 @@
 #include "runtime_bm/base/memory.h"
 #include "runtime_bm/bm.h"
 #include "runtime_bm/elf/elf_machine.h"
+#include "runtime_bm/plan/plan_driver.h"
 #include "runtime_bm/testing/bm_test.h"
 #include "runtime_bm/testing/fake_elf.h"
 #include "runtime_bm/testing/fake_model.h"
@@ -127,6 +128,9 @@ static const bm_plan_command_t kElfCommands[] = {
 static const bm_plan_binding_t kElfBindings[] = {{BM_PLAN_REGION_ARENA, 64, 4}};
 static const bm_plan_tensor_t kElfOutputs[] = {
     {"answer", NULL, BM_DTYPE_U32, 0, 64, 4}};
+static const bm_plan_entry_t kElfEntry = {
+    .name = "main", .command_count = 1, .output_count = 1};
+
 static const bm_plan_t kElfPlan = {
     .abi_version = BM_PLAN_ABI_VERSION,
     .isa = FAKE_ISA,
@@ -142,7 +146,121 @@ static const bm_plan_t kElfPlan = {
     .binding_count = 1,
     .outputs = kElfOutputs,
     .output_count = 1,
+    .entries = &kElfEntry,
+    .entry_count = 1,
 };
+
+// Remembers a word: "bump" doubles the low byte of the state by way of its
+// driver, "peek" copies the state out, reset makes it 3.
+static _Alignas(BM_PLAN_ALIGNMENT) uint8_t state_bytes[64];
+static const uint32_t kStateConstants[] = {3, 4};
+static bm_plan_binding_t state_bindings[] = {
+    {BM_PLAN_REGION_STATE, 0, 4},  // reset
+    {BM_PLAN_REGION_STATE, 0, 4},  // peek
+    {BM_PLAN_REGION_ARENA, 64, 4},
+};
+static const bm_plan_command_t kStateCommands[] = {
+    {.kind = BM_COMMAND_FILL, .binding_count = 1, .constant_count = 2},
+    {.kind = BM_COMMAND_COPY, .binding_count = 2, .first_binding = 1},
+};
+static const uint32_t kWordShape[] = {1};
+static const bm_plan_tensor_t kStateOutputs[] = {
+    {"word", kWordShape, BM_DTYPE_U32, 1, 64, 4}};
+
+static bm_status_t bump(const bm_plan_runner_t *runner) {
+  uint64_t value;
+  BM_TRY(bm_driver_load(runner, BM_PLAN_REGION_STATE, 0, 64, 0, 4, &value));
+  runner->plan->state[0] = (uint8_t)(2 * value);
+  return bm_ok();
+}
+
+static const bm_plan_entry_t kStateEntries[] = {
+    {.name = "peek", .first_command = 1, .command_count = 1, .output_count = 1},
+    {.name = "bump", .driver = bump},
+};
+
+static const bm_plan_t kStatePlan = {
+    .abi_version = BM_PLAN_ABI_VERSION,
+    .isa = FAKE_ISA,
+    .arena_bytes = 128,
+    .name = "state",
+    .library_query = fake_library_query,
+    .exports = fake_exports,
+    .export_count = FAKE_EXPORT_COUNT,
+    .commands = kStateCommands,
+    .command_count = 2,
+    .bindings = state_bindings,
+    .binding_count = 3,
+    .constants = kStateConstants,
+    .constant_count = 2,
+    .outputs = kStateOutputs,
+    .output_count = 1,
+    .state_bytes = sizeof(state_bytes),
+    .state = state_bytes,
+    .entries = kStateEntries,
+    .entry_count = 2,
+    .reset_count = 1,
+};
+
+static void expect_word(bm_model_t *peek, uint32_t want) {
+  bm_tensor_t word;
+  uint32_t value = 0;
+  BM_EXPECT_OK(bm_model_run(peek));
+  if (!BM_EXPECT_OK(bm_model_output(peek, 0, &word))) return;
+  memcpy(&value, word.data, sizeof(value));
+  BM_EXPECT_EQ(value, want);
+}
+
+static void remembers_until_reset(void) {
+  bm_model_t peek;
+  bm_model_t entry;
+  memset(state_bytes, 0x55, sizeof(state_bytes));
+  if (!BM_EXPECT_OK(bm_model_init(&peek, &kStatePlan, kArena, kNoCode))) return;
+  expect_word(&peek, 3);
+  expect_word(&peek, 3);
+  if (!BM_EXPECT_OK(bm_model_entry(&peek, "bump", &entry))) return;
+  BM_EXPECT_OK(bm_model_run(&entry));
+  BM_EXPECT_OK(bm_model_run(&entry));
+  expect_word(&peek, 12);
+  BM_EXPECT_OK(bm_model_reset(&entry));
+  expect_word(&peek, 3);
+}
+
+static void finds_entries_by_their_whole_name(void) {
+  bm_model_t peek;
+  bm_model_t entry;
+  bm_tensor_t word;
+  if (!BM_EXPECT_OK(bm_model_init(&peek, &kStatePlan, kArena, kNoCode))) return;
+  BM_EXPECT_CODE(bm_model_entry(&peek, "bum", &entry), NOT_FOUND);
+  BM_EXPECT_CODE(bm_model_entry(&peek, "bumps", &entry), NOT_FOUND);
+  BM_EXPECT_CODE(bm_model_entry(&peek, "", &entry), NOT_FOUND);
+  if (!BM_EXPECT_OK(bm_model_entry(&peek, "bump", &entry))) return;
+  BM_EXPECT_CODE(bm_model_output(&entry, 0, &word), INVALID_ARGUMENT);
+}
+
+static void checks_what_drivers_compute(void) {
+  const bm_plan_runner_t runner = {.plan = &kStatePlan,
+                                   .regions = {arena_bytes}};
+  bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, 0, 32};
+  uint64_t value;
+  for (uint32_t i = 0; i < 16; ++i) arena_bytes[64 + i] = (uint8_t)(0xF0 + i);
+  BM_EXPECT_OK(bm_driver_load(&runner, 0, 64, 16, 8, 8, &value));
+  BM_EXPECT(value == 0xFFFEFDFCFBFAF9F8u);
+  BM_EXPECT_OK(bm_driver_load(&runner, 0, 64, 16, 15, 1, &value));
+  BM_EXPECT_EQ(value, 0xFF);
+  BM_EXPECT_CODE(bm_driver_load(&runner, 0, 64, 16, 9, 8, &value),
+                 OUT_OF_RANGE);
+  BM_EXPECT_CODE(bm_driver_load(&runner, 0, 64, 16, UINT64_MAX, 1, &value),
+                 OUT_OF_RANGE);
+  BM_EXPECT_OK(bm_driver_bind(&binding, 64, 96, 64, BM_PLAN_ALIGNMENT));
+  BM_EXPECT_EQ(binding.offset, 128);
+  BM_EXPECT_CODE(bm_driver_bind(&binding, 64, 96, 65, 1), OUT_OF_RANGE);
+  BM_EXPECT_CODE(bm_driver_bind(&binding, 64, 96, 32, BM_PLAN_ALIGNMENT),
+                 OUT_OF_RANGE);
+  BM_EXPECT_CODE(bm_driver_bind(&binding, 64, 96, (uint64_t)-64, 1),
+                 OUT_OF_RANGE);
+  BM_EXPECT_EQ(binding.offset, 128);
+}
 
 // Whole pages, as a host needs to make code of them.
 static _Alignas(4096) uint8_t code_bytes[4 * 4096];
@@ -187,6 +305,9 @@ int main(void) {
   BM_TEST(refuses_plans_for_other_harts);
   BM_TEST(refuses_malformed_plans);
   BM_TEST(refuses_kernels_of_another_plan);
+  BM_TEST(remembers_until_reset);
+  BM_TEST(finds_entries_by_their_whole_name);
+  BM_TEST(checks_what_drivers_compute);
   BM_TEST(loads_and_runs_kernels);
   BM_TEST(refuses_bad_kernels);
   return bm_test_end();

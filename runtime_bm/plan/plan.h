@@ -1,5 +1,9 @@
 // The plan: a model's host program as constant tables.
 //
+// Commands are always tables. A straight-line entry point is a range of them;
+// one with control flow or values known only at run time also has a driver, C
+// that the compiler generates, which runs ranges of the same tables.
+//
 // The compiler emits these tables (compiler/bmc), the walker in plan_run.c
 // reads them. Field order is the ABI; plan_abi.json states the same layout as
 // data and is checked against this header by plan_abi_test.c and by a test of
@@ -13,15 +17,19 @@
 #include "runtime_bm/base/attributes.h"
 #include "runtime_bm/base/dtype.h"
 #include "runtime_bm/base/isa.h"
+#include "runtime_bm/base/status.h"
 
 BM_EXTERN_C_BEGIN
 
-enum { BM_PLAN_ABI_VERSION = 1 };
+enum { BM_PLAN_ABI_VERSION = 2 };
 
 // bm_plan_binding_t.region.
 enum {
   BM_PLAN_REGION_ARENA = 0,
   BM_PLAN_REGION_WEIGHTS = 1,
+  // What the model remembers from one run to the next.
+  BM_PLAN_REGION_STATE = 2,
+  BM_PLAN_REGION_COUNT = 3,
 };
 
 // bm_plan_command_t.kind.
@@ -39,7 +47,8 @@ enum {
 };
 
 enum {
-  // Of the arena, of the weights, and of every tensor and dispatch binding in
+  // Of the arena, the weights and the state, and of every tensor and dispatch
+  // binding in
   // them: what the kernels were compiled to rely on.
   BM_PLAN_ALIGNMENT = 64,
   // Most bindings of one dispatch; the walker keeps them on the stack.
@@ -87,6 +96,21 @@ typedef struct bm_plan_export_t {
   uint16_t constant_count;
 } bm_plan_export_t;
 
+struct bm_plan_runner_t;
+
+// A function of the model. Its inputs and outputs are ranges of the plan's.
+typedef struct bm_plan_entry_t {
+  const char *name;
+  // NULL: commands [first_command, first_command + command_count) in order.
+  bm_status_t (*driver)(const struct bm_plan_runner_t *runner);
+  uint32_t first_command;
+  uint32_t command_count;
+  uint32_t first_input;
+  uint32_t input_count;
+  uint32_t first_output;
+  uint32_t output_count;
+} bm_plan_entry_t;
+
 typedef struct bm_plan_t {
   uint32_t abi_version;        // BM_PLAN_ABI_VERSION
   uint32_t isa;                // BM_ISA_* bits, all of them needed
@@ -112,13 +136,21 @@ typedef struct bm_plan_t {
   uint32_t input_count;
   const bm_plan_tensor_t *outputs;
   uint32_t output_count;
+  uint32_t state_bytes;
+  // Written by the model; NULL when it has no state.
+  uint8_t *state;
+  const bm_plan_entry_t *entries;  // the first is what bm_model_init gives
+  uint32_t entry_count;
+  // Commands [0, reset_count) give the state its initial value.
+  uint32_t reset_count;
 } bm_plan_t;
 
 BM_STATIC_ASSERT(sizeof(bm_plan_binding_t) == 12, "plan ABI");
 BM_STATIC_ASSERT(sizeof(bm_plan_command_t) == 28, "plan ABI");
 BM_STATIC_ASSERT(sizeof(bm_plan_tensor_t) == 32, "plan ABI");
 BM_STATIC_ASSERT(sizeof(bm_plan_export_t) == 16, "plan ABI");
-BM_STATIC_ASSERT(sizeof(bm_plan_t) == 152, "plan ABI");
+BM_STATIC_ASSERT(sizeof(bm_plan_entry_t) == 40, "plan ABI");
+BM_STATIC_ASSERT(sizeof(bm_plan_t) == 176, "plan ABI");
 
 BM_EXTERN_C_END
 

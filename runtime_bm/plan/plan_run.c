@@ -26,9 +26,6 @@ static void fill(void *target, size_t length, uint32_t pattern,
 bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
                         uint32_t count) {
   const bm_plan_t *plan = runner->plan;
-  uint8_t *const arena = runner->arena;
-  // Only ever bound for reading, but kernels take one kind of pointer.
-  uint8_t *const weights = (uint8_t *)plan->weights;
   // Side by side, so that one index register serves both.
   struct {
     void *pointers[BM_PLAN_MAX_BINDINGS];
@@ -45,9 +42,7 @@ bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
                                     ? NULL
                                     : plan->constants + command->first_constant;
     for (uint32_t i = 0; i < command->binding_count; ++i, ++binding) {
-      bound.pointers[i] =
-          (binding->region == BM_PLAN_REGION_ARENA ? arena : weights) +
-          binding->offset;
+      bound.pointers[i] = runner->regions[binding->region] + binding->offset;
       bound.lengths[i] = binding->length;
     }
     // How many bindings and constants a FILL and a COPY have was verified.

@@ -11,7 +11,9 @@ BM_EXTERN_C_BEGIN
 
 typedef struct bm_plan_runner_t {
   const bm_plan_t *plan;
-  uint8_t *arena;
+  // Where each region begins. Weights are only ever bound for reading, but
+  // kernels take one kind of pointer.
+  uint8_t *regions[BM_PLAN_REGION_COUNT];
   const void *const *functions;  // bm_executable_functions
   // Called after every command with its index; may be NULL.
   void (*observer)(void *context, uint32_t index);

@@ -27,7 +27,9 @@ static const void *const *fake_functions(void) {
 
 static bm_plan_runner_t runner_of(const bm_plan_t *plan) {
   const bm_plan_runner_t runner = {
-      .plan = plan, .arena = arena, .functions = fake_functions()};
+      .plan = plan,
+      .regions = {arena, (uint8_t *)(uintptr_t)plan->weights},
+      .functions = fake_functions()};
   return runner;
 }
 
@@ -36,7 +38,9 @@ static bm_plan_t plan_of(const bm_plan_command_t *command,
                          const bm_plan_binding_t *bindings,
                          uint32_t binding_count, const uint32_t *constants,
                          uint32_t constant_count) {
+  static const bm_plan_entry_t kEntry = {.name = "main", .command_count = 1};
   bm_plan_t plan = fake_plan;
+  plan.entries = &kEntry;
   plan.arena_bytes = ARENA_BYTES;
   plan.commands = command;
   plan.command_count = 1;

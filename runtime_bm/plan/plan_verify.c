@@ -21,11 +21,11 @@ bm_status_t bm_plan_check_cpu(const bm_plan_t *plan, uint32_t isa_bits,
 
 static bool region_fits(const bm_plan_t *plan,
                         const bm_plan_binding_t *binding) {
-  const uint32_t size = binding->region == BM_PLAN_REGION_ARENA
-                            ? plan->arena_bytes
-                            : plan->weights_bytes;
-  return binding->region <= BM_PLAN_REGION_WEIGHTS &&
-         bm_range_fits(binding->offset, binding->length, size);
+  const uint32_t sizes[] = {plan->arena_bytes, plan->weights_bytes,
+                            plan->state_bytes};
+  return binding->region < BM_PLAN_REGION_COUNT &&
+         bm_range_fits(binding->offset, binding->length,
+                       sizes[binding->region]);
 }
 
 // True when a table of `count` rows is there.
@@ -36,7 +36,9 @@ static bool table_ok(const void *table, uint32_t count) {
 static bm_status_t verify_header(const bm_plan_t *plan) {
   const uint32_t machine = plan->isa & (BM_ISA_RV64 | BM_ISA_X86_64);
   const bool vector = (plan->isa & BM_ISA_V) != 0;
+  const bool kernels = plan->export_count != 0;
   const bool prelinked = plan->library_query != NULL;
+  const bool loaded = plan->kernels_elf != NULL;
   BM_CHECK(plan->abi_version == BM_PLAN_ABI_VERSION, UNIMPLEMENTED);
   BM_CHECK(machine == BM_ISA_RV64 || machine == BM_ISA_X86_64, DATA_LOSS);
   BM_CHECK((plan->isa & ~(uint32_t)(machine | BM_ISA_V)) == 0, UNIMPLEMENTED);
@@ -45,14 +47,21 @@ static bm_status_t verify_header(const bm_plan_t *plan) {
   BM_CHECK(table_ok(plan->weights, plan->weights_bytes) &&
                bm_is_aligned((uintptr_t)plan->weights, BM_PLAN_ALIGNMENT),
            DATA_LOSS);
-  BM_CHECK(prelinked == (plan->kernels_elf == NULL) &&
-               prelinked == (plan->kernels_elf_bytes == 0),
+  BM_CHECK(table_ok(plan->state, plan->state_bytes) &&
+               bm_is_aligned((uintptr_t)plan->state, BM_PLAN_ALIGNMENT),
+           DATA_LOSS);
+  // A plan that only copies and fills has no kernels.
+  BM_CHECK(!(prelinked && loaded) && kernels == (prelinked || loaded) &&
+               loaded == (plan->kernels_elf_bytes != 0),
            DATA_LOSS);
   BM_CHECK(plan->commands != NULL && plan->bindings != NULL, DATA_LOSS);
   BM_CHECK(table_ok(plan->exports, plan->export_count) &&
                table_ok(plan->constants, plan->constant_count) &&
                table_ok(plan->inputs, plan->input_count) &&
                table_ok(plan->outputs, plan->output_count),
+           DATA_LOSS);
+  BM_CHECK(plan->entries != NULL && plan->entry_count != 0 &&
+               plan->reset_count <= plan->command_count,
            DATA_LOSS);
   return bm_ok();
 }
@@ -89,7 +98,7 @@ static bm_status_t verify_fill(const bm_plan_command_t *command,
   const uint32_t pattern_bytes = constants[1];
   BM_CHECK(pattern_bytes == 1 || pattern_bytes == 2 || pattern_bytes == 4,
            DATA_LOSS);
-  BM_CHECK(bindings[0].region == BM_PLAN_REGION_ARENA, DATA_LOSS);
+  BM_CHECK(bindings[0].region != BM_PLAN_REGION_WEIGHTS, DATA_LOSS);
   BM_CHECK(bm_is_aligned(bindings[0].offset, pattern_bytes), DATA_LOSS);
   BM_CHECK(bm_is_aligned(bindings[0].length, pattern_bytes), DATA_LOSS);
   return bm_ok();
@@ -99,7 +108,7 @@ static bm_status_t verify_copy(const bm_plan_command_t *command,
                                const bm_plan_binding_t *bindings) {
   BM_CHECK(command->binding_count == 2, DATA_LOSS);
   BM_CHECK(command->constant_count == 0, DATA_LOSS);
-  BM_CHECK(bindings[1].region == BM_PLAN_REGION_ARENA, DATA_LOSS);
+  BM_CHECK(bindings[1].region != BM_PLAN_REGION_WEIGHTS, DATA_LOSS);
   BM_CHECK(bindings[0].length == bindings[1].length, DATA_LOSS);
   BM_CHECK(bindings[0].region != bindings[1].region ||
                !bm_range_overlaps(bindings[0].offset, bindings[0].length,
@@ -158,6 +167,19 @@ static bm_status_t verify_tensor(const bm_plan_t *plan,
   return bm_ok();
 }
 
+static bm_status_t verify_entry(const bm_plan_t *plan,
+                                const bm_plan_entry_t *entry) {
+  BM_CHECK(entry->name != NULL &&
+               bm_range_fits(entry->first_command, entry->command_count,
+                             plan->command_count) &&
+               bm_range_fits(entry->first_input, entry->input_count,
+                             plan->input_count) &&
+               bm_range_fits(entry->first_output, entry->output_count,
+                             plan->output_count),
+           DATA_LOSS);
+  return bm_ok();
+}
+
 bm_status_t bm_plan_verify(const bm_plan_t *plan) {
   BM_TRY(verify_header(plan));
   for (uint32_t i = 0; i < plan->export_count; ++i) {
@@ -171,6 +193,9 @@ bm_status_t bm_plan_verify(const bm_plan_t *plan) {
   }
   for (uint32_t i = 0; i < plan->output_count; ++i) {
     BM_TRY(verify_tensor(plan, &plan->outputs[i]));
+  }
+  for (uint32_t i = 0; i < plan->entry_count; ++i) {
+    BM_TRY(verify_entry(plan, &plan->entries[i]));
   }
   return bm_ok();
 }

@@ -13,6 +13,8 @@ static bm_plan_binding_t bindings[FAKE_BINDING_COUNT];
 static uint32_t constants[FAKE_CONSTANT_COUNT];
 static bm_plan_tensor_t inputs[1];
 static bm_plan_tensor_t outputs[1];
+static bm_plan_entry_t entries[FAKE_ENTRY_COUNT];
+static _Alignas(BM_PLAN_ALIGNMENT) uint8_t state[256];
 
 // Commands of the fake plan.
 enum { FILL = 0, COPY = 1, MULTIPLY = 2, ADD = 3 };
@@ -25,12 +27,14 @@ static void reset(void) {
   memcpy(constants, fake_constants, sizeof(constants));
   memcpy(inputs, fake_inputs, sizeof(inputs));
   memcpy(outputs, fake_outputs, sizeof(outputs));
+  memcpy(entries, fake_entries, sizeof(entries));
   plan.exports = exports;
   plan.commands = commands;
   plan.bindings = bindings;
   plan.constants = constants;
   plan.inputs = inputs;
   plan.outputs = outputs;
+  plan.entries = entries;
 }
 
 // Sets one field of the copy and expects `code`.
@@ -47,9 +51,22 @@ static void accepts_the_fake_plan(void) {
   BM_EXPECT_OK(bm_plan_verify(&plan));
 }
 
+static void accepts_a_plan_without_kernels(void) {
+  reset();
+  plan.library_query = NULL;
+  plan.export_count = 0;
+  BM_EXPECT_CODE(bm_plan_verify(&plan), OUT_OF_RANGE);  // it has dispatches
+  commands[MULTIPLY] = commands[COPY];
+  commands[ADD] = commands[COPY];
+  BM_EXPECT_OK(bm_plan_verify(&plan));
+  plan.kernels_elf = (const uint8_t *)fake_weights;
+  plan.kernels_elf_bytes = 1;
+  BM_EXPECT_CODE(bm_plan_verify(&plan), DATA_LOSS);
+}
+
 static void checks_the_header(void) {
   EXPECT_SPOILED(plan.abi_version, 0, UNIMPLEMENTED);
-  EXPECT_SPOILED(plan.abi_version, 2, UNIMPLEMENTED);
+  EXPECT_SPOILED(plan.abi_version, BM_PLAN_ABI_VERSION + 1, UNIMPLEMENTED);
   EXPECT_SPOILED(plan.isa, 0, DATA_LOSS);
   EXPECT_SPOILED(plan.isa, BM_ISA_RV64 | BM_ISA_X86_64, DATA_LOSS);
   EXPECT_SPOILED(plan.isa, FAKE_ISA | 8, UNIMPLEMENTED);
@@ -67,6 +84,30 @@ static void checks_the_header(void) {
   EXPECT_SPOILED(plan.constants, NULL, DATA_LOSS);
   EXPECT_SPOILED(plan.inputs, NULL, DATA_LOSS);
   EXPECT_SPOILED(plan.outputs, NULL, DATA_LOSS);
+  EXPECT_SPOILED(plan.entries, NULL, DATA_LOSS);
+  EXPECT_SPOILED(plan.entry_count, 0, DATA_LOSS);
+  EXPECT_SPOILED(plan.state_bytes, 1, DATA_LOSS);
+  EXPECT_SPOILED(plan.state, state + 1, DATA_LOSS);
+  EXPECT_SPOILED(plan.reset_count, FAKE_COMMAND_COUNT + 1, DATA_LOSS);
+}
+
+static void checks_the_entries(void) {
+  EXPECT_SPOILED(entries[0].name, NULL, DATA_LOSS);
+  EXPECT_SPOILED(entries[0].first_command, 1, DATA_LOSS);
+  EXPECT_SPOILED(entries[0].command_count, UINT32_MAX, DATA_LOSS);
+  EXPECT_SPOILED(entries[0].input_count, 2, DATA_LOSS);
+  EXPECT_SPOILED(entries[0].first_output, 1, DATA_LOSS);
+}
+
+static void allows_writes_to_the_state(void) {
+  reset();
+  plan.state = state;
+  plan.state_bytes = sizeof(state);
+  bindings[0].region = BM_PLAN_REGION_STATE;
+  bindings[0].offset = 0;
+  BM_EXPECT_OK(bm_plan_verify(&plan));
+  bindings[0].length = sizeof(state) + 4;
+  BM_EXPECT_CODE(bm_plan_verify(&plan), OUT_OF_RANGE);
 }
 
 static void checks_the_exports(void) {
@@ -89,7 +130,7 @@ static void checks_every_command(void) {
 }
 
 static void checks_every_binding(void) {
-  EXPECT_SPOILED(bindings[8].region, 2, OUT_OF_RANGE);
+  EXPECT_SPOILED(bindings[8].region, 3, OUT_OF_RANGE);
   EXPECT_SPOILED(bindings[8].region, UINT32_MAX, OUT_OF_RANGE);
   EXPECT_SPOILED(bindings[8].offset, 576, OUT_OF_RANGE);
   EXPECT_SPOILED(bindings[8].offset, UINT32_MAX - 63, OUT_OF_RANGE);
@@ -209,7 +250,10 @@ static void compares_the_cpu(void) {
 
 int main(void) {
   BM_TEST(accepts_the_fake_plan);
+  BM_TEST(accepts_a_plan_without_kernels);
   BM_TEST(checks_the_header);
+  BM_TEST(checks_the_entries);
+  BM_TEST(allows_writes_to_the_state);
   BM_TEST(checks_the_exports);
   BM_TEST(checks_every_command);
   BM_TEST(checks_every_binding);

@@ -94,6 +94,11 @@ const bm_plan_tensor_t fake_inputs[] = {{"x", kShape, BM_DTYPE_F32, 2, X, 256}};
 const bm_plan_tensor_t fake_outputs[] = {
     {"y", kShape, BM_DTYPE_F32, 2, Y, 256}};
 
+const bm_plan_entry_t fake_entries[] = {{.name = "main",
+                                         .command_count = FAKE_COMMAND_COUNT,
+                                         .input_count = 1,
+                                         .output_count = 1}};
+
 const bm_plan_t fake_plan = FAKE_PLAN(fake_weights, FAKE_ISA, 0);
 
 static const bm_golden_output_t kPolicy[] = {{.policy = BM_GOLDEN_FLOAT,
@@ -104,6 +109,6 @@ static const bm_golden_output_t kPolicy[] = {{.policy = BM_GOLDEN_FLOAT,
 const bm_golden_t fake_golden = {
     .case_count = FAKE_CASE_COUNT,
     .data = (const uint8_t *)fake_golden_data,
-    .case_bytes = FAKE_CASE_BYTES,
+    .data_bytes = FAKE_CASE_COUNT * FAKE_CASE_BYTES,
     .outputs = kPolicy,
 };

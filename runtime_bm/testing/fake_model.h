@@ -23,6 +23,7 @@ enum {
   FAKE_CONSTANT_COUNT = 4,
   FAKE_CASE_BYTES = 512,
   FAKE_CASE_COUNT = 2,
+  FAKE_ENTRY_COUNT = 1,
 };
 
 #ifdef __riscv
@@ -38,6 +39,7 @@ extern const bm_plan_binding_t fake_bindings[FAKE_BINDING_COUNT];
 extern const uint32_t fake_constants[FAKE_CONSTANT_COUNT];
 extern const bm_plan_tensor_t fake_inputs[1];
 extern const bm_plan_tensor_t fake_outputs[1];
+extern const bm_plan_entry_t fake_entries[FAKE_ENTRY_COUNT];
 extern const float fake_golden_data[FAKE_CASE_COUNT * FAKE_CASE_BYTES / 4];
 
 // Initialises a bm_plan_t of the fake model with other weights or another ISA.
@@ -63,6 +65,8 @@ extern const float fake_golden_data[FAKE_CASE_COUNT * FAKE_CASE_BYTES / 4];
       .input_count = 1,                                   \
       .outputs = fake_outputs,                            \
       .output_count = 1,                                  \
+      .entries = fake_entries,                            \
+      .entry_count = FAKE_ENTRY_COUNT,                    \
   }
 
 extern const bm_plan_t fake_plan;

@@ -93,6 +93,7 @@ static void enums(void) {
   begin_enum("region");
   CONSTANT(BM_PLAN_REGION_, ARENA);
   CONSTANT(BM_PLAN_REGION_, WEIGHTS);
+  CONSTANT(BM_PLAN_REGION_, STATE);
   end_enum();
   begin_enum("command");
   CONSTANT(BM_COMMAND_, DISPATCH);
@@ -144,6 +145,16 @@ static void plan_structs(void) {
   FIELD(bm_plan_export_t, binding_count);
   FIELD(bm_plan_export_t, constant_count);
   end_struct();
+  BEGIN_STRUCT(bm_plan_entry_t);
+  FIELD(bm_plan_entry_t, name);
+  FIELD(bm_plan_entry_t, driver);
+  FIELD(bm_plan_entry_t, first_command);
+  FIELD(bm_plan_entry_t, command_count);
+  FIELD(bm_plan_entry_t, first_input);
+  FIELD(bm_plan_entry_t, input_count);
+  FIELD(bm_plan_entry_t, first_output);
+  FIELD(bm_plan_entry_t, output_count);
+  end_struct();
   BEGIN_STRUCT(bm_plan_t);
   FIELD(bm_plan_t, abi_version);
   FIELD(bm_plan_t, isa);
@@ -167,6 +178,11 @@ static void plan_structs(void) {
   FIELD(bm_plan_t, input_count);
   FIELD(bm_plan_t, outputs);
   FIELD(bm_plan_t, output_count);
+  FIELD(bm_plan_t, state_bytes);
+  FIELD(bm_plan_t, state);
+  FIELD(bm_plan_t, entries);
+  FIELD(bm_plan_t, entry_count);
+  FIELD(bm_plan_t, reset_count);
   end_struct();
 }
 
@@ -177,14 +193,20 @@ static void golden_structs(void) {
   FIELD(bm_golden_output_t, rtol);
   FIELD(bm_golden_output_t, min_cosine);
   FIELD(bm_golden_output_t, max_step);
+  FIELD(bm_golden_output_t, max_differing);
+  end_struct();
+  BEGIN_STRUCT(bm_golden_call_t);
+  FIELD(bm_golden_call_t, entry);
+  FIELD(bm_golden_call_t, reset);
   end_struct();
   BEGIN_STRUCT(bm_golden_t);
   FIELD(bm_golden_t, case_count);
   FIELD(bm_golden_t, data);
-  FIELD(bm_golden_t, case_bytes);
+  FIELD(bm_golden_t, data_bytes);
   FIELD(bm_golden_t, outputs);
   FIELD(bm_golden_t, labels);
   FIELD(bm_golden_t, framework_correct);
+  FIELD(bm_golden_t, calls);
   end_struct();
 }
 

@@ -7,6 +7,6 @@
 // Writes a string literal.
 #define WRITE(literal) bm_hal_console_write((literal), sizeof(literal) - 1)
 
-#define WRITE_BOOT() WRITE("BM1 BOOT model=none isa=any vlen=0 board=test\n")
+#define WRITE_BOOT() WRITE("BM1 BOOT isa=any vlen=0 board=test\n")
 
 #endif  // RUNTIME_BM_TESTING_FIRMWARES_PLAIN_H_

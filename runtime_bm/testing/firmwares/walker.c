@@ -39,7 +39,7 @@ static uint64_t measure(uint32_t count) {
   static uint8_t arena[64];
   const void *functions[1] = {(const void *)(uintptr_t)empty_kernel};
   const bm_plan_runner_t runner = {
-      .plan = &kPlan, .arena = arena, .functions = functions};
+      .plan = &kPlan, .regions = {arena}, .functions = functions};
   const uint64_t start = bm_hal_instret();
   if (bm_plan_run(&runner, 0, count).bits != 0) return UINT64_MAX;
   return bm_hal_instret() - start;

@@ -5,4 +5,4 @@
 static const bm_plan_t kPlan =
     FAKE_PLAN(fake_weights, BM_ISA_RV64 | BM_ISA_V, 256);
 
-FAKE_FIRMWARE(&kPlan, "rv64gcv_zvl256b");
+FAKE_FIRMWARE(&kPlan, &fake_golden, "rv64gcv_zvl256b");

@@ -24,6 +24,9 @@ enum {
 static struct {
   uint32_t scalars[5];  // abi_version, isa, vlen_bits, arena, weights
   uint8_t counts[6];    // exports, commands, bindings, constants, in, out
+  uint8_t entry[6];     // first and count of commands, in, out
+  uint8_t reset_count;
+  uint16_t state_bytes;
   uint16_t export_counts[MAX_ROWS][2];
   bm_plan_command_t commands[MAX_ROWS];
   bm_plan_binding_t bindings[MAX_ROWS];
@@ -85,6 +88,10 @@ static void reset(void) {
                             1};
   memcpy(editable.scalars, scalars, sizeof(scalars));
   memcpy(editable.counts, counts, sizeof(counts));
+  const uint8_t entry[] = {0, FAKE_COMMAND_COUNT, 0, 1, 0, 1};
+  memcpy(editable.entry, entry, sizeof(entry));
+  editable.reset_count = 0;
+  editable.state_bytes = 256;
   for (uint32_t i = 0; i < MAX_ROWS; ++i) {
     const bm_plan_export_t *from = &fake_exports[i % FAKE_EXPORT_COUNT];
     editable.export_counts[i][0] = from->binding_count;
@@ -152,15 +159,16 @@ static uint64_t workgroups(const bm_plan_t *plan) {
 static void try_plan(const bm_plan_t *plan) {
   static const bm_span_t kNoCode = {NULL, 0};
   bm_model_t model;
+  // Before init, which runs the commands that reset the state.
+  if (workgroups(plan) > MAX_WORKGROUPS) return;
   if (bm_model_init(&model, plan, arena, kNoCode).bits != 0) return;
-  for (uint32_t i = 0; i < plan->input_count; ++i) {
+  for (uint32_t i = 0; i < plan->entries->input_count; ++i) {
     bm_tensor_t input;
     FUZZ_ASSERT(bm_model_input(&model, i, &input).bits == 0);
     memset(input.data, 1, input.bytes);
   }
-  if (workgroups(plan) > MAX_WORKGROUPS) return;
   FUZZ_ASSERT(bm_model_run(&model).bits == 0);
-  for (uint32_t i = 0; i < plan->output_count; ++i) {
+  for (uint32_t i = 0; i < plan->entries->output_count; ++i) {
     bm_tensor_t output;
     FUZZ_ASSERT(bm_model_output(&model, i, &output).bits == 0);
     for (size_t b = 0; b < output.bytes; ++b)
@@ -178,6 +186,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   }
   for (uint32_t i = 0; i < 6; ++i) editable.counts[i] %= MAX_ROWS + 1;
 
+  const bm_plan_entry_t entry = {
+      .name = "fuzz",
+      .first_command = editable.entry[0],
+      .command_count = editable.entry[1],
+      .first_input = editable.entry[2],
+      .input_count = editable.entry[3],
+      .first_output = editable.entry[4],
+      .output_count = editable.entry[5],
+  };
   const uint32_t weights_bytes = editable.scalars[4] & MAX_REGION_BYTES;
   bm_plan_t plan = {
       .abi_version = editable.scalars[0],
@@ -203,12 +220,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       .input_count = editable.counts[4],
       .outputs = make_tensors(editable.counts[5], MAX_ROWS / 2),
       .output_count = editable.counts[5],
+      .state_bytes = editable.state_bytes,
+      .state = fuzz_memory(BM_PLAN_ALIGNMENT, editable.state_bytes),
+      .entries = &entry,
+      .entry_count = 1,
+      .reset_count = editable.reset_count,
   };
   arena.size = plan.arena_bytes;
   arena.data = fuzz_memory(BM_PLAN_ALIGNMENT, arena.size);
   memset((void *)(uintptr_t)plan.weights, 0, weights_bytes);
   memset(arena.data, 0, arena.size);
+  memset(plan.state, 0, plan.state_bytes);
   try_plan(&plan);
+  free(plan.state);
   free(arena.data);
   free((void *)(uintptr_t)plan.weights);
   free((void *)(uintptr_t)plan.exports);
