@@ -1,6 +1,6 @@
 """What the import step hands to the compile step, and how it lies on disk.
 
-An import directory holds model.mlirbc (function `main`), cases.npz (golden data) and import.json.
+An import directory holds model.mlirbc (function `main`, or the entry points), cases.npz (golden data) and import.json.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bmc.errors import BmcError
 MODEL_FILE = "model.mlirbc"
 CASES_FILE = "cases.npz"
 IMPORT_FILE = "import.json"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 4
 
 # Where expected outputs came from.
 GOLDEN_FRAMEWORK = "framework"
@@ -43,17 +43,35 @@ class TensorInfo:
         return f"{self.name}: {'x'.join(map(str, (*self.shape, self.dtype.name.lower())))}"
 
 
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """An entry point of a model."""
+
+    name: str
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GoldenCall:
+    """A case calls entry point number `entry`, after a reset of the state if `reset`."""
+
+    entry: int
+    reset: bool
+
+
 @dataclass(frozen=True)
 class Golden:
     """Inputs and what the model must answer.
 
     Attributes:
-      inputs: per case, one array per model input.
-      outputs: per case, one array per model output.
-      policies: one per output.
+      inputs: per case, one array per input.
+      outputs: per case, one array per output.
+      policies: one per output of every entry point, one entry point after the other.
       labels: class per case or None.
       framework_correct: cases whose argmax of output 0 equals the label, by the expected outputs.
       source: GOLDEN_FRAMEWORK or GOLDEN_IREE_HOST.
+      calls: what each case calls; () if all call the one entry point of a model without state.
     """
 
     inputs: tuple[spec.Case, ...]
@@ -62,6 +80,7 @@ class Golden:
     labels: tuple[int, ...] | None
     framework_correct: int
     source: str
+    calls: tuple[GoldenCall, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,22 +102,40 @@ class ImportedModel:
       source: what was imported, without folders: "model.py:make" or "matmul.mlir".
       frontend: "torch" or "mlir".
       versions: versions of the packages the frontend used.
-      inputs, outputs: the signature of `main`.
+      signatures: the entry points; see main_signature().
       golden: the data the compiled model is checked on.
       parameters: the framework's weights, to name constants in reports.
       second_reference: one sentence, whether IREE's host runtime agrees with the golden data; it
         tells where to look when the target does not.
+      int8: it is quantised: what is compiled of it must compute in integers (stages/audit.py).
     """
 
     mlir: Path
     source: str
     frontend: str
     versions: dict[str, str]
-    inputs: tuple[TensorInfo, ...]
-    outputs: tuple[TensorInfo, ...]
+    signatures: tuple[Signature, ...]
     golden: Golden
     parameters: tuple[Parameter, ...]
     second_reference: str = ""
+    int8: bool = False
+
+    @property
+    def inputs(self) -> tuple[TensorInfo, ...]:
+        """Of the first entry point."""
+        return self.signatures[0].inputs
+
+    @property
+    def outputs(self) -> tuple[TensorInfo, ...]:
+        """Of the first entry point."""
+        return self.signatures[0].outputs
+
+
+def main_signature(
+    inputs: tuple[TensorInfo, ...], outputs: tuple[TensorInfo, ...]
+) -> tuple[Signature, ...]:
+    """The entry points of a model that is one function."""
+    return (Signature("main", inputs, outputs),)
 
 
 def sha256(data: bytes | memoryview) -> str:
@@ -130,14 +167,15 @@ def save(model: ImportedModel, directory: Path) -> None:
             "source": model.source,
             "frontend": model.frontend,
             "versions": model.versions,
-            "inputs": [_tensor_to_json(info) for info in model.inputs],
-            "outputs": [_tensor_to_json(info) for info in model.outputs],
+            "signatures": [_signature_to_json(signature) for signature in model.signatures],
             "case_count": len(golden.inputs),
             "policies": [_policy_to_json(policy) for policy in golden.policies],
             "labels": golden.labels,
             "framework_correct": golden.framework_correct,
             "golden_source": golden.source,
+            "calls": [asdict(call) for call in golden.calls],
             "second_reference": model.second_reference,
+            "int8": model.int8,
             "parameters": [asdict(parameter) for parameter in model.parameters],
         },
     )
@@ -159,36 +197,38 @@ def load(directory: Path) -> ImportedModel:
             f"'{directory}' was made by another version of bmc",
             hint="import it again",
         )
-    inputs = tuple(_tensor_from_json(item) for item in data["inputs"])
-    outputs = tuple(_tensor_from_json(item) for item in data["outputs"])
+    signatures = tuple(_signature_from_json(item) for item in data["signatures"])
+    calls = tuple(GoldenCall(item["entry"], item["reset"]) for item in data["calls"])
+    called = [signatures[call.entry] for call in calls] or [signatures[0]] * data["case_count"]
     with np.load(directory / CASES_FILE) as arrays:
         golden = Golden(
             inputs=tuple(
-                tuple(arrays[f"in{i}_{case}"] for i in range(len(inputs)))
-                for case in range(data["case_count"])
+                tuple(arrays[f"in{i}_{case}"] for i in range(len(signature.inputs)))
+                for case, signature in enumerate(called)
             ),
             outputs=tuple(
-                tuple(arrays[f"out{i}_{case}"] for i in range(len(outputs)))
-                for case in range(data["case_count"])
+                tuple(arrays[f"out{i}_{case}"] for i in range(len(signature.outputs)))
+                for case, signature in enumerate(called)
             ),
             policies=tuple(_policy_from_json(item) for item in data["policies"]),
             labels=None if data["labels"] is None else tuple(data["labels"]),
             framework_correct=data["framework_correct"],
             source=data["golden_source"],
+            calls=calls,
         )
     return ImportedModel(
         mlir=directory / MODEL_FILE,
         source=data["source"],
         frontend=data["frontend"],
         versions=data["versions"],
-        inputs=inputs,
-        outputs=outputs,
+        signatures=signatures,
         golden=golden,
         parameters=tuple(
             Parameter(item["name"], tuple(item["shape"]), item["dtype"], item["sha256"])
             for item in data["parameters"]
         ),
         second_reference=data["second_reference"],
+        int8=data["int8"],
     )
 
 
@@ -198,6 +238,22 @@ def _tensor_to_json(info: TensorInfo) -> dict[str, Any]:
 
 def _tensor_from_json(item: dict[str, Any]) -> TensorInfo:
     return TensorInfo(item["name"], DType[item["dtype"]], tuple(item["shape"]))
+
+
+def _signature_to_json(signature: Signature) -> dict[str, Any]:
+    return {
+        "name": signature.name,
+        "inputs": [_tensor_to_json(info) for info in signature.inputs],
+        "outputs": [_tensor_to_json(info) for info in signature.outputs],
+    }
+
+
+def _signature_from_json(item: dict[str, Any]) -> Signature:
+    return Signature(
+        item["name"],
+        tuple(_tensor_from_json(info) for info in item["inputs"]),
+        tuple(_tensor_from_json(info) for info in item["outputs"]),
+    )
 
 
 def _policy_to_json(policy: spec.Policy) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from bmc import (
 )
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
+from bmc.frontends.options import ImportOptions
 
 
 def main(argv: Sequence[str]) -> int:
@@ -53,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     importer = commands.add_parser(
         "import", help="bring a model into MLIR together with its golden data"
     )
-    importer.add_argument("source", help="model.py:factory, or a .mlir or .mlirbc file")
+    importer.add_argument("source", help=f"the model: {frontends.KINDS}")
     _add_import_options(importer)
     importer.add_argument("--out", type=Path, required=True, help="import directory to write")
     importer.set_defaults(run=_run_import)
@@ -61,12 +62,21 @@ def _parser() -> argparse.ArgumentParser:
     compiler = commands.add_parser("compile", help="compile a model for one instruction set")
     what = compiler.add_mutually_exclusive_group(required=True)
     what.add_argument("--import", dest="imported", type=Path, help="directory of `bmc import`")
-    what.add_argument("--src", dest="source", help="model.py:factory or MLIR file, imported first")
+    what.add_argument("--src", dest="source", help="model, imported first")
     _add_import_options(compiler)
     compiler.add_argument("--isa", required=True, choices=target.ISA_NAMES, help="instruction set")
     compiler.add_argument("--name", required=True, help="C name of the model")
     compiler.add_argument("--out", type=Path, required=True, help="folder for the results")
     compiler.add_argument("--tuning", type=Path, help="tuning.json with tile sizes")
+    compiler.add_argument(
+        "--float-part",
+        dest="float_parts",
+        action="append",
+        type=_named_reason,
+        default=[],
+        metavar="NAME=REASON",
+        help="of an int8 model: dispatch or weight that may be in floating point, and why",
+    )
     compiler.set_defaults(run=_run_compile)
 
     inspector = commands.add_parser("inspect", help="show what a compiled model consists of")
@@ -92,7 +102,7 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cases",
         default="",
-        help="module.py:function returning bmc.spec.MlirCases, for MLIR files",
+        help="module.py:function returning bmc.spec.Cases, for a model that is a file",
     )
     parser.add_argument(
         "--output-type",
@@ -100,6 +110,19 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
         default="stablehlo",
         help="what torch-mlir lowers PyTorch to (default: %(default)s)",
     )
+    parser.add_argument(
+        "--quantize",
+        choices=("", "int8"),
+        default="",
+        help="quantise the model with its own framework, on the calibration data it comes with",
+    )
+
+
+def _named_reason(text: str) -> tuple[str, str]:
+    name, _, reason = text.partition("=")
+    if not name or not reason.strip():
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=REASON")
+    return name, reason.strip()
 
 
 def _run_import(arguments: argparse.Namespace) -> None:
@@ -108,12 +131,17 @@ def _run_import(arguments: argparse.Namespace) -> None:
 
 
 def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
-    return frontends.import_model(arguments.source, arguments.cases, arguments.output_type, out)
+    options = ImportOptions(arguments.cases, arguments.output_type, arguments.quantize)
+    return frontends.import_model(arguments.source, options, out)
 
 
 def _run_compile(arguments: argparse.Namespace) -> None:
     options = pipeline.CompileOptions(
-        arguments.name, target.find(arguments.isa), arguments.out, arguments.tuning
+        arguments.name,
+        target.find(arguments.isa),
+        arguments.out,
+        arguments.tuning,
+        dict(arguments.float_parts),
     )
     if arguments.imported:
         report = pipeline.compile_model(artifacts.load(arguments.imported), options)
@@ -135,7 +163,8 @@ def _run_verify(arguments: argparse.Namespace) -> None:
         difference = check.difference
         print(
             f"case {check.case} {check.output}: {'ok' if difference.ok else 'MISMATCH'},"
-            f" max abs error {difference.max_abs:.3g}, min cosine {difference.min_cosine:.7f}"
+            f" max abs error {difference.max_abs:.3g}, {difference.differing} elements differ,"
+            f" min cosine {difference.min_cosine:.7f}"
         )
     print(verify.verdict(model, checks) + ".")
     if not all(check.difference.ok for check in checks):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from typing import TypeVar
@@ -10,6 +11,12 @@ from typing import TypeVar
 from bmc.errors import BmcError
 
 T = TypeVar("T")
+
+# Characters of a message that are quoted; the rest is advice as a rule.
+_LONGEST = 200
+_BOLD = re.compile("\x1b\\[1m(.*?)\x1b\\[0m", re.DOTALL)
+# TensorFlow's own names for what runs where.
+_DEVICE = re.compile(r"\{\{function_node [^}]*\}\} | \[Op:\w+\] name: ")
 
 
 def split(source: str) -> tuple[Path, str]:
@@ -66,8 +73,11 @@ def call(source: str, result_type: type[T]) -> T:
 
 
 def first_line(error: BaseException) -> str:
-    text = str(error).strip()
-    return text.splitlines()[0] if text else "no message"
+    """Returns the first line of an error's message; of Keras' the line in bold, which says what."""
+    bold = _BOLD.search(str(error))
+    text = _DEVICE.sub("", bold[1] if bold else str(error)).strip()
+    line = text.splitlines()[0] if text else "no message"
+    return line if len(line) <= _LONGEST else line.split(". ", 1)[0][:_LONGEST]
 
 
 def model_line(error: BaseException, folder: Path) -> str:

@@ -3,13 +3,101 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from bmc import dtype, spec
-from bmc.artifacts import Golden, TensorInfo
+from bmc import dtype, factory, spec
+from bmc.artifacts import GOLDEN_FRAMEWORK, Golden, GoldenCall, Signature, TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An input as a model file declares it; None stands for a dynamic dimension."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int | None, ...]
+
+    def describe(self) -> str:
+        dims = ("?" if dim is None else str(dim) for dim in self.shape)
+        return f"{self.name}: {'x'.join((*dims, self.dtype.name.lower()))}"
+
+
+def of_file(cases: str) -> spec.Cases | None:
+    """Calls `--cases module.py:function`; None if `cases` is empty.
+
+    Raises:
+      BmcError: it brings expected outputs, which the file's framework gives.
+    """
+    if not cases:
+        return None
+    given = factory.call(cases, spec.Cases)
+    if given.expected:
+        raise BmcError(
+            "bad-spec",
+            "Cases.expected is given for a model whose framework gives the expected outputs",
+            hint="leave it out: only MLIR needs it",
+        )
+    return given
+
+
+def fix(declared: tuple[Declared, ...], case: spec.Case | None) -> tuple[TensorInfo, ...]:
+    """Returns the static signature of a model.
+
+    A dynamic dimension gets the size it has in `case`. Without a case a leading one is the batch
+    and becomes 1, and any other one is refused.
+    """
+    if case is None:
+        return tuple(_without_case(info) for info in declared)
+    names = tuple(info.name for info in declared)
+    got = infos(case, names if len(case) == len(declared) else (), "tensor")
+    if len(got) != len(declared) or not all(map(_fits, got, declared)):
+        raise BmcError(
+            "bad-spec",
+            f"the cases are ({', '.join(i.describe() for i in got)}) but the model takes"
+            f" ({', '.join(i.describe() for i in declared)})",
+        )
+    return got
+
+
+def _without_case(info: Declared) -> TensorInfo:
+    for index, dim in enumerate(info.shape):
+        if dim is None and index > 0:
+            raise BmcError(
+                "dynamic-shape",
+                f"dimension {index} of input {info.describe()} is dynamic",
+                hint="give --cases: their shapes fix it",
+            )
+    return TensorInfo(info.name, info.dtype, tuple(1 if d is None else d for d in info.shape))
+
+
+def _fits(got: TensorInfo, want: Declared) -> bool:
+    return (
+        got.dtype is want.dtype
+        and len(got.shape) == len(want.shape)
+        and all(w in (None, g) for g, w in zip(got.shape, want.shape, strict=True))
+    )
+
+
+def default_policies(outputs: tuple[TensorInfo, ...]) -> tuple[spec.Policy, ...]:
+    """Policies for a model that comes without cases."""
+    close = spec.Tolerance(atol=1e-4, rtol=1e-4)
+    return tuple(close if info.dtype.is_float else spec.Exact() for info in outputs)
+
+
+def check_finite(name: str, array: Array) -> None:
+    """Raises BmcError if a weight has NaN or Inf; 0 and -Inf together are an attention mask."""
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return
+    if np.isnan(array).any() or not np.isneginf(array[array != 0]).all():
+        raise BmcError(
+            "bad-weight",
+            f"weight '{name}' contains NaN or Inf",
+            hint="train or convert the model again: it cannot give a useful answer",
+        )
 
 
 def infos(
@@ -28,6 +116,26 @@ def infos(
     )
 
 
+def check_cases(
+    cases: tuple[spec.Case, ...], inputs: tuple[TensorInfo, ...], what: str = "case"
+) -> None:
+    """Raises BmcError unless every case has the shapes and dtypes of the model's inputs."""
+    check_not_empty(inputs)
+    for index, case in enumerate(cases):
+        _check_signature(f"{what} {index}", case, inputs)
+
+
+def check_not_empty(tensors: tuple[TensorInfo, ...]) -> None:
+    """Raises BmcError if an input or output has no elements."""
+    for info in tensors:
+        if info.byte_count == 0:
+            raise BmcError(
+                "empty-tensor",
+                f"{info.describe()} has no elements",
+                hint="inputs and outputs need at least one",
+            )
+
+
 def make(
     *,
     inputs: tuple[spec.Case, ...],
@@ -43,9 +151,72 @@ def make(
         raise BmcError(
             "bad-spec", "the model has no cases", hint="give at least one tuple of input arrays"
         )
-    for index, (case, expected) in enumerate(zip(inputs, outputs, strict=True)):
-        _check_signature(f"case {index}", case, input_infos)
+    check_not_empty(output_infos)
+    check_cases(inputs, input_infos)
+    for index, expected in enumerate(outputs):
         _check_signature(f"expected outputs of case {index}", expected, output_infos)
+    policies = _policies(tolerance, output_infos)
+    label_tuple: tuple[int, ...] | None = None
+    correct = 0
+    if labels is not None:
+        if np.asarray(labels).shape != (len(inputs),):
+            raise BmcError(
+                "bad-spec", f"labels has shape {np.asarray(labels).shape} for {len(inputs)} cases"
+            )
+        label_tuple = tuple(int(label) for label in labels)
+        correct = sum(
+            int(np.argmax(expected[0]) == label)
+            for expected, label in zip(outputs, label_tuple, strict=True)
+        )
+    return Golden(
+        inputs=_contiguous(inputs),
+        outputs=_contiguous(outputs),
+        policies=policies,
+        labels=label_tuple,
+        framework_correct=correct,
+        source=source,
+    )
+
+
+def make_calls(
+    *,
+    calls: tuple[GoldenCall, ...],
+    inputs: tuple[spec.Case, ...],
+    outputs: tuple[spec.Case, ...],
+    signatures: tuple[Signature, ...],
+    tolerance: spec.Policy | tuple[spec.Policy, ...],
+) -> Golden:
+    """Returns checked golden data of a model with several entry points or with state.
+
+    Args:
+      calls: what each case calls.
+      inputs, outputs: per case.
+      tolerance: one policy for all outputs, or one per output of every entry point in turn.
+    """
+    for index, (call, case, expected) in enumerate(zip(calls, inputs, outputs, strict=True)):
+        signature = signatures[call.entry]
+        check_not_empty((*signature.inputs, *signature.outputs))
+        _check_signature(f"call {index}", case, signature.inputs)
+        _check_signature(f"what call {index} returned", expected, signature.outputs)
+    results = tuple(info for signature in signatures for info in signature.outputs)
+    return Golden(
+        inputs=_contiguous(inputs),
+        outputs=_contiguous(outputs),
+        policies=_policies(tolerance, results),
+        labels=None,
+        framework_correct=0,
+        source=GOLDEN_FRAMEWORK,
+        calls=calls,
+    )
+
+
+def _contiguous(cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
+    return tuple(tuple(np.ascontiguousarray(a).reshape(a.shape) for a in case) for case in cases)
+
+
+def _policies(
+    tolerance: spec.Policy | tuple[spec.Policy, ...], output_infos: tuple[TensorInfo, ...]
+) -> tuple[spec.Policy, ...]:
     policies = tolerance if isinstance(tolerance, tuple) else (tolerance,) * len(output_infos)
     if len(policies) != len(output_infos):
         raise BmcError(
@@ -64,33 +235,17 @@ def make(
                 f"IntStep is given for output {info.describe()}",
                 hint="use Tolerance or Exact",
             )
-    label_tuple: tuple[int, ...] | None = None
-    correct = 0
-    if labels is not None:
-        if np.asarray(labels).shape != (len(inputs),):
+        if isinstance(policy, spec.IntStep) and not (
+            0 <= policy.max_step < 2**32 and 0 <= policy.max_differing < 2**32
+        ):
             raise BmcError(
-                "bad-spec", f"labels has shape {np.asarray(labels).shape} for {len(inputs)} cases"
+                "bad-spec",
+                f"{policy} of output {info.describe()} has a number that is not from 0 to 2^32 - 1",
             )
-        label_tuple = tuple(int(label) for label in labels)
-        correct = sum(
-            int(np.argmax(expected[0]) == label)
-            for expected, label in zip(outputs, label_tuple, strict=True)
-        )
-    return Golden(
-        inputs=tuple(
-            tuple(np.ascontiguousarray(a).reshape(a.shape) for a in case) for case in inputs
-        ),
-        outputs=tuple(
-            tuple(np.ascontiguousarray(a).reshape(a.shape) for a in case) for case in outputs
-        ),
-        policies=policies,
-        labels=label_tuple,
-        framework_correct=correct,
-        source=source,
-    )
+    return policies
 
 
-def random_case(inputs: tuple[TensorInfo, ...], seed: int) -> spec.Case:
+def random_case(inputs: tuple[TensorInfo, ...], seed: int = 0) -> spec.Case:
     """Returns seeded inputs: floats ~ N(0, 1), integers small enough to be indices of anything."""
     rng = np.random.default_rng(seed)
     arrays: list[Array] = []
@@ -115,5 +270,5 @@ def _check_signature(what: str, case: spec.Case, want: tuple[TensorInfo, ...]) -
             "bad-spec",
             f"{what} is ({', '.join(i.describe() for i in got)}) but the model takes"
             f" ({', '.join(i.describe() for i in want)})",
-            hint="all cases need the shapes and dtypes of the first one",
+            hint="all need the same shapes and dtypes",
         )

@@ -41,17 +41,37 @@ def summary(report: Report) -> list[str]:
 def full(report: Report) -> list[str]:
     """Returns sizes, signature and the dispatch table."""
     lines = [*summary(report), ""]
-    for role in ("inputs", "outputs"):
-        for tensor in report[role]:
-            shape = "x".join(map(str, (*tensor["shape"], tensor["dtype"])))
-            lines.append(f"{role[:-1]:<7} {tensor['name']}: {shape}, at {tensor['offset']:,}")
+    for entry in report["entries"]:
+        if len(report["entries"]) > 1:
+            lines.append(f"{entry['name']}:")
+        lines += _tensors(entry)
     columns = ("ordinal", "uses", "bindings", "constants", "op")
     rows: list[tuple[str, ...]] = [columns]
     for dispatch in report["dispatches"]:
         rows.append(tuple(str(dispatch[column]) for column in columns))
     lines += ["", *_table(rows)]
     lines += ["", report["golden"]["second_reference"] + "."]
+    if report["int8"]:
+        lines += ["", *_int8(report["int8"])]
     return lines
+
+
+def _tensors(entry: dict[str, Any]) -> list[str]:
+    lines = []
+    for role in ("inputs", "outputs"):
+        for tensor in entry[role]:
+            shape = "x".join(map(str, (*tensor["shape"], tensor["dtype"])))
+            lines.append(f"{role[:-1]:<7} {tensor['name']}: {shape}, at {tensor['offset']:,}")
+    return lines
+
+
+def _int8(audit: dict[str, Any]) -> list[str]:
+    return [
+        f"int8: {len(audit['integer_dispatches'])} dispatches multiply in integers;"
+        f" {audit['int8_weight_bytes']:,} B of weights are int8,"
+        f" {audit['other_weight_bytes']:,} B are not",
+        *(f"in floating point: {name}: {why}" for name, why in audit["float_parts"].items()),
+    ]
 
 
 def configs(report: Report) -> list[str]:

@@ -16,7 +16,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from bmc.artifacts import TensorInfo
+from bmc.artifacts import Signature
 from bmc.dtype import DType
 from bmc.errors import BmcError, InternalError
 
@@ -29,7 +29,11 @@ LIBRARY_PREFIX = "<python>/"
 _DIAGNOSTIC = re.compile(
     r'^(?:loc\()?"?(?P<file>[^\s":][^":]*)"?:(?P<line>\d+):\d+\)?: (?P<kind>\w+): (?P<text>.*)$'
 )
+# Without a file: <unknown>:0: error: loc("node"): failed to ...
+_NAMED = re.compile(r'^<unknown>:0: error: (?:loc\("(?P<name>[^"]*)"[^:]*\): )?(?P<text>.*)$')
 _OP = re.compile(r"'([a-z_]+\.[\w.]+)'")
+# What an op of another framework is called inside 'torch.operator'.
+_FOREIGN_OP = re.compile(r'<\{name = "([\w.:]+)"')
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,13 @@ class IreeTool:
         (self.reproducer / "stderr.txt").write_text(messages, encoding="utf-8")
 
 
-def f64_flags(tensors: tuple[TensorInfo, ...]) -> tuple[str, ...]:
-    """Flags for a model with these inputs and outputs.
+def f64_flags(signatures: tuple[Signature, ...]) -> tuple[str, ...]:
+    """Flags for a model with these entry points.
 
     IREE computes f64 as f32. That suits f32 models, where PyTorch has f64 inside a layer norm only, but
     not a model that takes or gives f64.
     """
+    tensors = [tensor for s in signatures for tensor in (*s.inputs, *s.outputs)]
     demote = all(tensor.dtype is not DType.F64 for tensor in tensors)
     return () if demote else ("--iree-input-demote-f64-to-f32=false",)
 
@@ -103,6 +108,9 @@ def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> Bm
     error = ""
     where = ""
     for line in messages.splitlines():
+        named = _NAMED.match(line)
+        if named and not error:
+            error, where = named["text"], named["name"] or ""
         match = _DIAGNOSTIC.match(line)
         if match is None:
             continue
@@ -120,7 +128,7 @@ def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> Bm
             f"{tool} failed with status {returncode}: {first.strip()}",
             hint=f"reproducer: {reproducer}",
         )
-    op = _OP.search(error)
+    op = _FOREIGN_OP.search(error) or _OP.search(error)
     what = f"cannot compile op '{op[1]}'" if op else "rejects the model"
     return BmcError("op-rejected", f"{tool} {what}: {_short(error)}", where=where, hint=hint)
 

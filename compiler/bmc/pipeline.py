@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,24 @@ from bmc.host_program import HostProgram
 from bmc.iree_tool import IreeTool
 from bmc.kernels import Kernels
 from bmc.plan import Plan
-from bmc.stages import configs, constants, hal, layout, liveness, schedule, weights
+from bmc.stages import (
+    audit,
+    biases,
+    channels_last,
+    configs,
+    constants,
+    hal,
+    layout,
+    liveness,
+    macs,
+    rounding,
+    scalar_operands,
+    schedule,
+    states,
+    views,
+    weights,
+    windows,
+)
 from bmc.stages.configs import Config
 from bmc.stages.weights import PackedWeights
 from bmc.target import Target
@@ -40,12 +57,14 @@ class CompileOptions:
       target: instruction set.
       out: folder for the results; it is created.
       tuning: tuning.json, or None for the defaults.
+      float_parts: of an int8 model, what is in floating point and why, see stages/audit.py.
     """
 
     name: str
     target: Target
     out: Path
     tuning: Path | None = None
+    float_parts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -57,12 +76,16 @@ class Lowered:
       weights: its constants, packed.
       configs: tile sizes of the kernels.
       liveness_bound: least arena in bytes.
+      macs: multiply-accumulates of every entry point.
+      int8: what stages/audit.py found, None for a model that is not int8.
     """
 
     program: HostProgram
     weights: PackedWeights
     configs: tuple[Config, ...]
     liveness_bound: int
+    macs: dict[str, int]
+    int8: dict[str, Any] | None
 
 
 def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, Any]:
@@ -90,8 +113,10 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         configs=lowered.configs,
         golden_bytes=len(files["golden.bin"]),
         liveness_bound_bytes=lowered.liveness_bound,
+        macs=lowered.macs,
         flags=(*options.target.iree_flags(), *_first_phase_flags(model)),
         versions={"iree-base-compiler": iree_tool.version()},
+        int8=lowered.int8,
         outputs={file: artifacts.sha256(data) for file, data in files.items()},
     )
     artifacts.write_json(options.out / "report.json", result)
@@ -108,23 +133,35 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
         phases = (*start, f"--compile-to={last}", "--emit-mlir-bytecode")
         tool.compile(source, output, *flags, *phases, *extra)
 
-    shutil.copyfile(model.mlir, work / "model.mlirbc")
+    remembered = states.make_explicit(model.mlir, work / "model.mlirbc")
+    if model.int8:
+        biases.detach(work / "model.mlirbc")
     run("model.mlirbc", "optimized.mlirbc", "", _OPTIMIZED, *_first_phase_flags(model))
     constants.externalize(tool, "optimized.mlirbc", "parameters.mlirbc", "weights.irpa")
-    types = layout.transpose_operands(work / "parameters.mlirbc", work / "layout.mlirbc")
+    windows.gather(work / "parameters.mlirbc", work / "windows.mlirbc")
+    permuted = channels_last.apply(work / "windows.mlirbc", work / "channels.mlirbc")
+    types = layout.transpose_operands(work / "channels.mlirbc", work / "layout.mlirbc", permuted)
     run("layout.mlirbc", "flow.mlirbc", _OPTIMIZED, _FLOW, _HOIST_NO_MORE)
-    run("flow.mlirbc", "kernels.mlirbc", _FLOW, _CONFIGURED, _HOIST_NO_MORE)
+    rounding.apply(work / "flow.mlirbc", work / "rounded.mlirbc")
+    run("rounded.mlirbc", "kernels.mlirbc", _FLOW, _CONFIGURED, _HOIST_NO_MORE)
+    views.apply(work / "kernels.mlirbc", work / "views.mlirbc")
     chosen = configs.apply(
-        work / "kernels.mlirbc", work / "tuned.mlirbc", options.target, options.tuning
+        work / "views.mlirbc", work / "tuned.mlirbc", options.target, options.tuning
     )
-    run("tuned.mlirbc", "vm.mlirbc", _CONFIGURED, _VM, _HOIST_NO_MORE)
-    program = hal.run(work / "vm.mlirbc", model.inputs)
+    scalar_operands.lower(tool, "tuned.mlirbc", "lowered.mlirbc")
+    run("lowered.mlirbc", "vm.mlirbc", _CONFIGURED, _VM, _HOIST_NO_MORE)
+    program = hal.run(work / "vm.mlirbc", model.signatures, remembered)
     packed = weights.pack(program, work / "weights.irpa", types, model.parameters)
-    return Lowered(program, packed, chosen, liveness.bound(work / "flow.mlirbc"))
+    int8 = None
+    if model.int8:
+        products = audit.products(work / "tuned.mlirbc")
+        int8 = audit.check(products, packed.table.values(), options.float_parts)
+    bound = liveness.bound(work / "flow.mlirbc", remembered)
+    return Lowered(program, packed, chosen, bound, macs.count(work / "layout.mlirbc"), int8)
 
 
 def _first_phase_flags(model: ImportedModel) -> tuple[str, ...]:
-    return (*iree_tool.f64_flags(model.inputs + model.outputs), _HOIST_EARLY)
+    return (*iree_tool.f64_flags(model.signatures), _HOIST_EARLY)
 
 
 def _emit(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bmc.artifacts import TensorInfo
+from bmc.host_program import Integer, Statement
 
 # Limits of the runtime, checked against plan_abi.json by a test.
 ALIGNMENT = 64
@@ -19,6 +20,7 @@ class Region(enum.IntEnum):
 
     ARENA = 0
     WEIGHTS = 1
+    STATE = 2
 
 
 class CommandKind(enum.IntEnum):
@@ -31,11 +33,29 @@ class CommandKind(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A byte range of the arena or of the weights."""
+    """A byte range of the arena, the weights or the state."""
 
     region: Region
     offset: int
     length: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantPatch:
+    """A constant of a command that a driver sets before it runs the command."""
+
+    constant: int
+    variable: int
+
+
+@dataclass(frozen=True, slots=True)
+class BindingPatch:
+    """A binding that a driver moves to `variable` bytes into the storage [start, start + size)."""
+
+    binding: int
+    variable: int
+    start: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +68,7 @@ class Command:
     workgroups: tuple[int, int, int]
     constants: tuple[int, ...]
     bindings: tuple[Binding, ...]
+    patches: tuple[ConstantPatch | BindingPatch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +86,41 @@ class Export:
     binding_count: int
 
 
+@dataclass(frozen=True, slots=True)
+class LoadPlace:
+    """Where a Load of the driver reads: `offset` bytes into the storage [start, start + size)."""
+
+    region: Region
+    start: int
+    size: int
+    offset: Integer
+    length: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry point.
+
+    Attributes:
+      name: as exported.
+      first_command: of the plan's.
+      command_count: how many are its own.
+      inputs, outputs: in signature order.
+      driver: statements over commands counted from first_command; () for a straight line.
+      loads: for every Load of the driver, by the number of its variable.
+      variable_bits: width of each variable.
+    """
+
+    name: str
+    first_command: int
+    command_count: int
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    driver: tuple[Statement, ...] = ()
+    loads: dict[int, LoadPlace] = field(default_factory=dict)
+    variable_bits: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True)
 class Plan:
     """Everything the runtime needs to know about a model; sizes and offsets in bytes."""
@@ -76,8 +132,19 @@ class Plan:
     weights_bytes: int
     exports: tuple[Export, ...]
     commands: tuple[Command, ...]
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
+    entries: tuple[Entry, ...]
+    state_bytes: int = 0
+    reset_count: int = 0
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """Of all entry points, one after the other."""
+        return tuple(tensor for entry in self.entries for tensor in entry.inputs)
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Of all entry points, one after the other."""
+        return tuple(tensor for entry in self.entries for tensor in entry.outputs)
 
 
 def align(offset: int) -> int:
@@ -86,7 +153,8 @@ def align(offset: int) -> int:
 
 
 # sizeof on 64-bit targets, checked against runtime_bm/plan/plan_abi.json by a test.
-PLAN_STRUCT_BYTES = 152
+PLAN_STRUCT_BYTES = 176
+ENTRY_STRUCT_BYTES = 40
 EXPORT_STRUCT_BYTES = 16
 COMMAND_STRUCT_BYTES = 28
 BINDING_STRUCT_BYTES = 12

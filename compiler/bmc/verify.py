@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from bmc import reference
-from bmc.artifacts import GOLDEN_FRAMEWORK, ImportedModel
+from bmc.artifacts import GOLDEN_FRAMEWORK, GoldenCall, ImportedModel
 from bmc.reference import Difference
 
 
@@ -21,13 +22,21 @@ class OutputCheck:
 
 def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
     """Runs every case on this machine; raises BmcError if IREE rejects the model."""
-    host = reference.HostModel.compile(model.mlir, model.inputs + model.outputs, reproducer)
+    host = reference.HostModel.compile(model.mlir, model.signatures, reproducer)
     golden = model.golden
+    calls = golden.calls or (GoldenCall(0, False),) * len(golden.inputs)
+    # Policies are those of all entry points, one after the other.
+    first_policy = [0, *accumulate(len(signature.outputs) for signature in model.signatures)]
     checks = []
-    for case, (inputs, wanted) in enumerate(zip(golden.inputs, golden.outputs, strict=True)):
-        got = host.run(inputs)
-        for index, info in enumerate(model.outputs):
-            difference = reference.compare(got[index], wanted[index], golden.policies[index])
+    for case, (call, inputs, wanted) in enumerate(
+        zip(calls, golden.inputs, golden.outputs, strict=True)
+    ):
+        if call.reset:
+            host.reset()
+        got = host.run(inputs, call.entry)
+        for index, info in enumerate(model.signatures[call.entry].outputs):
+            policy = golden.policies[first_policy[call.entry] + index]
+            difference = reference.compare(got[index], wanted[index], policy)
             checks.append(OutputCheck(case, info.name, difference))
     return tuple(checks)
 

@@ -24,13 +24,13 @@ func.func @main(%a: tensor<8x64xf32>, %b: tensor<64x64xf32>) -> tensor<8x64xf32>
 """
 _CASES = """
 import numpy as np
-from bmc.spec import MlirCases, Tolerance
+from bmc.spec import Cases, Tolerance
 
 def cases():
     random = np.random.default_rng(0)
     a = random.standard_normal((8, 64)).astype(np.float32)
     b = random.standard_normal((64, 64)).astype(np.float32)
-    return MlirCases(((a, b),), ((a @ b,),), Tolerance(1e-4, 1e-4))
+    return Cases(((a, b),), Tolerance(1e-4, 1e-4), ((a @ b,),))
 """
 
 

@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 from bmc.stages import liveness
+from bmc.stages.states import States
 
 _INPUT = 1024
 _OUTPUT = 1024
@@ -25,7 +26,7 @@ def _bound(body: str) -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "flow.mlir"
         path.write_text(text, encoding="utf-8")
-        return liveness.bound(path)
+        return liveness.bound(path, States())
 
 
 class LivenessTest(unittest.TestCase):

@@ -8,10 +8,11 @@ from unittest import mock
 
 import support
 
-from bmc import pipeline, plan
+from bmc import artifacts, pipeline, plan
 from bmc.errors import InternalError
 from bmc.plan import Binding, Region
 from bmc.stages import hal, schedule
+from bmc.stages.states import States
 
 _IDENTITY = """func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %x : tensor<16xf32>
@@ -190,7 +191,7 @@ class HostProgramTest(support.FolderTest):
   }}
 }}
 """
-        hal.run(self.write("vm.mlir", text), ())
+        hal.run(self.write("vm.mlir", text), artifacts.main_signature((), ()), States())
 
     def test_arithmetic_and_branches_are_carried_out(self) -> None:
         self.run_vm(
@@ -219,21 +220,24 @@ class HostProgramTest(support.FolderTest):
         )
 
     def test_endless_loop_ends(self) -> None:
+        loop = "vm.br ^again\n  ^again:\n    vm.br ^again\n  ^dead:"
+        self.refuses("host-program", "never ends", call=lambda: self.run_vm(loop))
+        initializer = f"vm.func private @__init() {{\n{loop}\n    vm.return\n  }}"
         with mock.patch("bmc.stages.vm._STEP_LIMIT", 1000):
             self.refuses(
-                "host-program",
-                "more than 1000 steps",
-                call=lambda: self.run_vm("vm.br ^again\n  ^again:\n    vm.br ^again\n  ^dead:"),
+                "host-program", "more than 1000 steps", call=lambda: self.run_vm("", initializer)
             )
 
-    def test_state_is_refused(self) -> None:
+    def test_state_that_is_no_tensor_is_refused(self) -> None:
         body = "%a = vm.const.i32 1\n    vm.global.store.i32 %a, @counter : i32"
         declaration = "vm.global.i32 private mutable @counter : i32"
         self.refuses("unsupported-host-op", "@counter", call=lambda: self.run_vm(body, declaration))
 
     def test_no_main(self) -> None:
         path = self.write("vm.mlir", "vm.module public @model {\n}\n")
-        self.refuses("no-main", call=lambda: hal.run(path, ()))
+        self.refuses(
+            "no-main", call=lambda: hal.run(path, artifacts.main_signature((), ()), States())
+        )
 
 
 if __name__ == "__main__":

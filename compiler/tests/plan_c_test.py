@@ -45,13 +45,26 @@ _PLAN = Plan(
         ),
         Command(CommandKind.DISPATCH, True, 1, (1, 2, 3), (), (Binding(Region.ARENA, 128, 4),)),
     ),
-    inputs=(Tensor(TensorInfo("tokens", DType.I64, (2, 4)), 0),),
-    outputs=(
-        Tensor(TensorInfo("scores", DType.F32, (16,)), 64),
-        Tensor(TensorInfo("loss", DType.F32, ()), 128),
+    entries=(
+        plan.Entry(
+            name="main",
+            first_command=0,
+            command_count=3,
+            inputs=(Tensor(TensorInfo("tokens", DType.I64, (2, 4)), 0),),
+            outputs=(
+                Tensor(TensorInfo("scores", DType.F32, (16,)), 64),
+                Tensor(TensorInfo("loss", DType.F32, ()), 128),
+            ),
+        ),
     ),
 )
-_EMPTY = dataclasses.replace(_PLAN, weights_bytes=0, exports=(), commands=())
+_EMPTY = dataclasses.replace(
+    _PLAN,
+    weights_bytes=0,
+    exports=(),
+    commands=(),
+    entries=(plan.Entry("main", 0, 0, (), ()),),
+)
 _KERNELS = kernels.Kernels(
     elf=b"\x7fELF",
     image=b"",
@@ -138,6 +151,7 @@ class AbiTest(unittest.TestCase):
     def test_struct_sizes(self) -> None:
         ours = {
             "bm_plan_t": plan.PLAN_STRUCT_BYTES,
+            "bm_plan_entry_t": plan.ENTRY_STRUCT_BYTES,
             "bm_plan_export_t": plan.EXPORT_STRUCT_BYTES,
             "bm_plan_command_t": plan.COMMAND_STRUCT_BYTES,
             "bm_plan_binding_t": plan.BINDING_STRUCT_BYTES,

@@ -89,7 +89,9 @@ def import_text(text: str, folder: Path) -> ImportedModel:
         framework_correct=0,
         source=artifacts.GOLDEN_IREE_HOST,
     )
-    return ImportedModel(path, "source.mlir", "mlir", {}, inputs, outputs, golden, ())
+    return ImportedModel(
+        path, "source.mlir", "mlir", {}, artifacts.main_signature(inputs, outputs), golden, ()
+    )
 
 
 def compile_text(

@@ -10,6 +10,7 @@ import support
 from bmc import artifacts
 from bmc.artifacts import ImportedModel
 from bmc.frontends import import_model
+from bmc.frontends.options import ImportOptions
 
 # Lines are looked up by their comments.
 _MODEL = '''"""Small models, most of them impossible."""
@@ -114,7 +115,7 @@ def ragged():
 
 
 def int_step():
-    return _spec(lambda self, x: x + 1, tolerance=spec.IntStep(1))
+    return _spec(lambda self, x: x + 1, tolerance=spec.IntStep(1, 4))
 
 
 def two_tolerances():
@@ -142,7 +143,7 @@ class TorchTest(support.FolderTest):
         path = self.write("model.py", _MODEL)
         out = self.folder / "out"
         out.mkdir()
-        return import_model(f"{path}:{factory}", "", output_type, out)
+        return import_model(f"{path}:{factory}", ImportOptions(output_type=output_type), out)
 
     def rejects(self, factory: str, kind: str, *parts: str) -> None:
         self.refuses(kind, *parts, call=lambda: self.load(factory))
@@ -219,7 +220,7 @@ class TorchTest(support.FolderTest):
             self.refuses(
                 "bad-spec",
                 part,
-                call=lambda s=source: import_model(s, "", "stablehlo", self.folder),
+                call=lambda s=source: import_model(s, ImportOptions(), self.folder),
             )
 
     def test_model_file_is_missing(self) -> None:
@@ -227,7 +228,7 @@ class TorchTest(support.FolderTest):
         self.refuses(
             "file-missing",
             "none.py' does not exist",
-            call=lambda: import_model(source, "", "stablehlo", self.folder),
+            call=lambda: import_model(source, ImportOptions(), self.folder),
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import support
 
+from bmc.stages import channels_last, layout
 from bmc.stages.weights import PackedWeights, Weight
 
 Floats = npt.NDArray[np.float32]
@@ -59,21 +60,21 @@ _HEAD = "func.func @main(%x: tensor<4x32xf32>) -> tensor<4x64xf32> {\n"
 class WeightsTest(support.FolderTest):
     def pack(self, text: str) -> PackedWeights:
         packed = support.lower_text(text, self.folder).lowered.weights
-        for weight in packed.table:
+        for weight in packed.table.values():
             self.assertEqual(weight.offset % 64, 0)
         return packed
 
     def test_plain_weight_is_kept(self) -> None:
         w = random(32, 64)
         packed = self.pack(f"{_HEAD}  %w = stablehlo.constant {literal(w)}\n{products('w')}")
-        (weight,) = packed.table
+        (weight,) = packed.table.values()
         self.assertEqual((weight.shape, weight.permuted), ((32, 64), ()))
         self.assertEqual(packed.data, w.tobytes())
 
     def test_transposed_weight_is_stored_once_the_other_way(self) -> None:
         w = random(64, 32)
         packed = self.pack(f"{_HEAD}  %w = stablehlo.constant {literal(w)}\n{products('w^T')}")
-        (weight,) = packed.table
+        (weight,) = packed.table.values()
         self.assertEqual((weight.shape, weight.permuted), ((32, 64), (1, 0)))
         self.assertEqual(packed.data, np.ascontiguousarray(w.T).tobytes())
         self.assertNotEqual(packed.data, w.tobytes())
@@ -93,6 +94,88 @@ class WeightsTest(support.FolderTest):
         packed = self.pack(text)
         self.assertEqual(len(packed.data), w.nbytes)
         np.testing.assert_array_equal(values(packed, packed.table[0]), w.T)
+
+    def test_weight_of_a_1x1_convolution_is_stored_the_other_way(self) -> None:
+        value = random(64, 32)
+        # Pixels by channels as TFLite has it, channels by pixels as PyTorch.
+        for result, shape in (("y, x, n", "4x5x64"), ("n, y, x", "64x4x5")):
+            maps = ", ".join(
+                f"affine_map<(y, x, n, k) -> ({loops})>" for loops in ("y, x, k", "n, k", result)
+            )
+            packed = self.pack(f"""func.func @main(%x: tensor<4x5x32xf32>) -> tensor<{shape}xf32> {{
+  %w = arith.constant {literal(value)}
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<{shape}xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<{shape}xf32>) -> tensor<{shape}xf32>
+  %0 = linalg.generic {{indexing_maps = [{maps}],
+    iterator_types = ["parallel", "parallel", "parallel", "reduction"]}}
+    ins(%x, %w : tensor<4x5x32xf32>, tensor<64x32xf32>) outs(%init : tensor<{shape}xf32>) {{
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }} -> tensor<{shape}xf32>
+  %1 = stablehlo.abs %0 : tensor<{shape}xf32>
+  return %1 : tensor<{shape}xf32>
+}}
+""")
+            (weight,) = packed.table.values()
+            self.assertEqual((weight.shape, weight.permuted), ((32, 64), (1, 0)))
+            np.testing.assert_array_equal(values(packed, weight), value.T)
+
+    def test_weights_of_a_convolution_with_channels_first_are_stored_channels_last(self) -> None:
+        value = random(16, 8, 3, 2)
+        maps = ", ".join(
+            f"affine_map<(n, y, x, c, i, j) -> ({loops})>"
+            for loops in ("c, y + i, x + j", "n, c, i, j", "n, y, x")
+        )
+        packed = self.pack(f"""func.func @main(%x: tensor<8x6x6xf32>) -> tensor<16x4x5xf32> {{
+  %w = arith.constant {literal(value)}
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<16x4x5xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x4x5xf32>) -> tensor<16x4x5xf32>
+  %0 = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", "parallel",
+    "parallel", "reduction", "reduction", "reduction"]}}
+    ins(%x, %w : tensor<8x6x6xf32>, tensor<16x8x3x2xf32>) outs(%init : tensor<16x4x5xf32>) {{
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }} -> tensor<16x4x5xf32>
+  return %0 : tensor<16x4x5xf32>
+}}
+""")
+        (weight,) = packed.table.values()
+        self.assertEqual((weight.shape, weight.permuted), ((3, 2, 8, 16), (2, 3, 1, 0)))
+        np.testing.assert_array_equal(values(packed, weight), value.transpose(2, 3, 1, 0))
+
+    def test_weight_that_is_read_without_its_unit_dimensions_loses_them(self) -> None:
+        maps = ", ".join(
+            f"affine_map<(y, x, n, k) -> ({loops})>" for loops in ("y, x, k", "n, k", "y, x, n")
+        )
+        source = self.write(
+            "in.mlir",
+            f"""util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<64x32x1x1xf32>
+util.func @f(%x: tensor<4x5x32xf32>, %init: tensor<4x5x64xf32>) -> tensor<4x5x64xf32> {{
+  %weight = util.global.load immutable @w : tensor<64x32x1x1xf32>
+  %w = tensor.collapse_shape %weight [[0], [1, 2, 3]]
+    : tensor<64x32x1x1xf32> into tensor<64x32xf32>
+  %0 = linalg.generic {{indexing_maps = [{maps}],
+    iterator_types = ["parallel", "parallel", "parallel", "reduction"]}}
+    ins(%x, %w : tensor<4x5x32xf32>, tensor<64x32xf32>) outs(%init : tensor<4x5x64xf32>) {{
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }} -> tensor<4x5x64xf32>
+  util.return %0 : tensor<4x5x64xf32>
+}}
+""",
+        )
+        last = self.folder / "last.mlirbc"
+        permuted = channels_last.apply(source, last)
+        types = layout.transpose_operands(last, self.folder / "out.mlirbc", permuted)
+        self.assertEqual(types["w"], layout.WeightType("f32", (64, 32), (1, 0)))
 
     def test_tied_embedding_is_gathered_from_the_transposed_table(self) -> None:
         table = random(64, 32)
@@ -150,7 +233,7 @@ class WeightsTest(support.FolderTest):
             "  return %0, %1 : tensor<67xf32>, tensor<65xf32>\n}\n"
         )
         packed = self.pack(text)
-        found = sorted(values(packed, weight).tobytes() for weight in packed.table)
+        found = sorted(values(packed, weight).tobytes() for weight in packed.table.values())
         self.assertEqual(found, sorted((a.tobytes(), b.tobytes())))
         self.assertEqual(packed.distinct_bytes, a.nbytes + b.nbytes)
         self.assertGreater(len(packed.data), packed.distinct_bytes)

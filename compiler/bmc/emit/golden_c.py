@@ -25,9 +25,6 @@ def data(golden: Golden) -> bytes:
 def source(model: Plan, golden: Golden) -> str:
     """Returns golden.c."""
     name = model.name
-    case_bytes = sum(
-        plan.align(tensor.info.byte_count) for tensor in (*model.inputs, *model.outputs)
-    )
     text = f'/* {c_text.BANNER} */\n#include "runtime_bm/app/golden.h"\n\n'
     text += f"extern const uint8_t {name}_golden_data[];\n\n"
     text += c_text.array("static const bm_golden_output_t k_outputs", map(_policy, golden.policies))
@@ -35,15 +32,20 @@ def source(model: Plan, golden: Golden) -> str:
     if golden.labels is not None:
         text += c_text.packed_array("static const uint32_t k_labels", golden.labels, 16)
         labels = "(const uint8_t *)k_labels"
+    text += c_text.array(
+        "static const bm_golden_call_t k_calls",
+        (f"{{.entry = {call.entry}, .reset = {int(call.reset)}}}" for call in golden.calls),
+    )
     return text + (
         f"extern const bm_golden_t {name}_golden;\n"
         f"const bm_golden_t {name}_golden = {{\n"
         f"    .case_count = {len(golden.inputs)},\n"
         f"    .data = {name}_golden_data,\n"
-        f"    .case_bytes = {case_bytes}u,\n"
+        f"    .data_bytes = {len(data(golden))}u,\n"
         "    .outputs = k_outputs,\n"
         f"    .labels = {labels},\n"
         f"    .framework_correct = {golden.framework_correct},\n"
+        f"    .calls = {'k_calls' if golden.calls else '0'},\n"
         "};\n"
     )
 
@@ -59,7 +61,10 @@ def _policy(policy: spec.Policy) -> str:
     if isinstance(policy, spec.Exact):
         return f"{{.policy = {_EXACT}}}"
     if isinstance(policy, spec.IntStep):
-        return f"{{.policy = {_INT_STEP}, .max_step = {policy.max_step}}}"
+        return (
+            f"{{.policy = {_INT_STEP}, .max_step = {policy.max_step}u,"
+            f" .max_differing = {policy.max_differing}u}}"
+        )
     cosine = _NO_COSINE if policy.min_cosine is None else policy.min_cosine
     return (
         f"{{.policy = {_FLOAT}, .atol = {_float(policy.atol)}, .rtol = {_float(policy.rtol)},"

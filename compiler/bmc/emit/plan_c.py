@@ -7,9 +7,9 @@ RAM when it starts; otherwise they are prelinked and run in place (see kernels_a
 from __future__ import annotations
 
 from bmc import plan
-from bmc.emit import c_text
+from bmc.emit import c_text, driver_c
 from bmc.kernels import Kernels
-from bmc.plan import Plan, Tensor
+from bmc.plan import BindingPatch, ConstantPatch, Entry, Plan, Tensor
 
 
 def header(model: Plan, kernels: Kernels | None) -> str:
@@ -27,8 +27,9 @@ def header(model: Plan, kernels: Kernels | None) -> str:
         "enum {\n"
         f"  {prefix}_ARENA_BYTES = {model.arena_bytes},\n"
         f"  {prefix}_CODE_BYTES = {kernels.loaded_bytes if kernels else 0},\n"
-        f"  {prefix}_INPUT_COUNT = {len(model.inputs)},\n"
-        f"  {prefix}_OUTPUT_COUNT = {len(model.outputs)},\n"
+        f"  {prefix}_STATE_BYTES = {model.state_bytes},\n"
+        f"  {prefix}_INPUT_COUNT = {len(model.entries[0].inputs)},\n"
+        f"  {prefix}_OUTPUT_COUNT = {len(model.entries[0].outputs)},\n"
         "};\n\n"
         f"extern const bm_plan_t {model.name}_plan;\n\n"
         "#ifdef __cplusplus\n}\n#endif\n\n"
@@ -58,7 +59,11 @@ def source(model: Plan, kernels: Kernels | None) -> str:
         first_constant += len(command.constants)
     bindings = [b for command in model.commands for b in command.bindings]
     constants = [word for command in model.commands for word in command.constants]
+    patches = [type(patch) for command in model.commands for patch in command.patches]
+    driven = [index for index, entry in enumerate(model.entries) if entry.driver]
     text = f'/* {c_text.BANNER} */\n#include "plan.h"\n\n'
+    if driven:
+        text += driver_c.INCLUDE + "\n"
     if model.weights_bytes:
         text += f"extern const uint8_t {name}_weights[];\n"
     if kernels:
@@ -75,14 +80,20 @@ def source(model: Plan, kernels: Kernels | None) -> str:
     )
     text += c_text.array("static const bm_plan_command_t k_commands", commands)
     text += c_text.array(
-        "static const bm_plan_binding_t k_bindings",
+        f"static {'' if BindingPatch in patches else 'const '}bm_plan_binding_t k_bindings",
         (
             f"{{.region = {int(b.region)}, .offset = {b.offset}u, .length = {b.length}u}}"
             for b in bindings
         ),
     )
-    text += c_text.packed_array("static const uint32_t k_constants", constants)
+    text += c_text.packed_array(
+        f"static {'' if ConstantPatch in patches else 'const '}uint32_t k_constants", constants
+    )
     text += _tensors("input", model.inputs) + _tensors("output", model.outputs)
+    text += "".join(driver_c.source(model, index) for index in driven)
+    text += c_text.array("static const bm_plan_entry_t k_entries", _entries(model.entries))
+    if model.state_bytes:
+        text += f"static uint8_t k_state[{model.state_bytes}] __attribute__((aligned(64)));\n\n"
     fields = [
         ".abi_version = BM_PLAN_ABI_VERSION",
         f".isa = {model.isa_bits}",
@@ -99,9 +110,16 @@ def source(model: Plan, kernels: Kernels | None) -> str:
         ("constants", constants),
         ("inputs", model.inputs),
         ("outputs", model.outputs),
+        ("entries", model.entries),
     ):
         fields.append(f".{table} = {f'k_{table}' if items else '0'}")
-        fields.append(f".{table[:-1]}_count = {len(items)}")
+        singular = table.removesuffix("s") if table != "entries" else "entry"
+        fields.append(f".{singular}_count = {len(items)}")
+    fields += [
+        f".state_bytes = {model.state_bytes}u",
+        f".state = {'k_state' if model.state_bytes else '0'}",
+        f".reset_count = {model.reset_count}",
+    ]
     return (
         text
         + f"const bm_plan_t {name}_plan = {{\n"
@@ -120,6 +138,22 @@ def _kernels(name: str, kernels: Kernels) -> str:
         f"    .library_query = {name}_library_query,\n"
         "#endif\n"
     )
+
+
+def _entries(entries: tuple[Entry, ...]) -> list[str]:
+    rows = []
+    first_input = first_output = 0
+    for index, entry in enumerate(entries):
+        driver = driver_c.function_name(index) if entry.driver else "0"
+        rows.append(
+            f"{{.name = {c_text.string(entry.name)}, .driver = {driver},"
+            f" .first_command = {entry.first_command}, .command_count = {entry.command_count},"
+            f" .first_input = {first_input}, .input_count = {len(entry.inputs)},"
+            f" .first_output = {first_output}, .output_count = {len(entry.outputs)}}}"
+        )
+        first_input += len(entry.inputs)
+        first_output += len(entry.outputs)
+    return rows
 
 
 def _tensors(role: str, tensors: tuple[Tensor, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import asdict
 from typing import Any
@@ -15,7 +16,7 @@ from bmc.stages.configs import Config
 from bmc.stages.weights import PackedWeights
 from bmc.target import Target
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 def report(
@@ -28,15 +29,19 @@ def report(
     configs: tuple[Config, ...],
     golden_bytes: int,
     liveness_bound_bytes: int,
+    macs: dict[str, int],
     flags: tuple[str, ...],
     versions: dict[str, str],
+    int8: dict[str, Any] | None,
     outputs: dict[str, str],
 ) -> dict[str, Any]:
     """Returns the report as JSON data.
 
     Args:
       liveness_bound_bytes: least arena any schedule in this order could do with.
+      macs: multiply-accumulates of every entry point.
       flags: of iree-compile.
+      int8: what stages/audit.py found, None for a model that is not int8.
       outputs: sha256 of each output file by name.
     """
     return {
@@ -58,14 +63,16 @@ def report(
         "arena": {
             "bytes": result.arena_bytes,
             "liveness_bound_bytes": liveness_bound_bytes,
-            "input_bytes": sum(tensor.info.byte_count for tensor in result.inputs),
-            "output_bytes": sum(tensor.info.byte_count for tensor in result.outputs),
+            "input_bytes": _bytes(result.inputs),
+            "output_bytes": _bytes(result.outputs),
         },
-        "inputs": [_tensor(tensor) for tensor in result.inputs],
-        "outputs": [_tensor(tensor) for tensor in result.outputs],
+        "state_bytes": result.state_bytes,
+        "macs": macs,
+        "parameters": sum(math.prod(parameter.shape) for parameter in model.parameters),
+        "entries": [_entry(entry) for entry in result.entries],
         "dispatches": _dispatches(result, configs),
         "commands": _commands(result),
-        "weights": [asdict(weight) for weight in weights.table],
+        "weights": [asdict(weight) for weight in weights.table.values()],
         "golden": {
             "source": model.golden.source,
             "second_reference": model.second_reference,
@@ -77,6 +84,7 @@ def report(
             "labels": model.golden.labels is not None,
             "framework_correct": model.golden.framework_correct,
         },
+        "int8": int8,
         "kernels_arch": kernels.arch if kernels else "",
         "iree_flags": list(flags),
         "versions": {**model.versions, **versions},
@@ -84,11 +92,27 @@ def report(
     }
 
 
+def _entry(entry: plan.Entry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "first_command": entry.first_command,
+        "command_count": entry.command_count,
+        "driver": bool(entry.driver),
+        "inputs": [_tensor(tensor) for tensor in entry.inputs],
+        "outputs": [_tensor(tensor) for tensor in entry.outputs],
+    }
+
+
+def _bytes(tensors: tuple[plan.Tensor, ...]) -> int:
+    return sum(tensor.info.byte_count for tensor in tensors)
+
+
 def _plan_bytes(result: Plan) -> int:
     """Size of the tables in plan.c on a 64-bit target (names included), see plan_abi.json."""
     names = [export.name for export in result.exports] + [
         t.info.name for t in (*result.inputs, *result.outputs)
     ]
+    names += [entry.name for entry in result.entries]
     shapes = sum(4 * len(t.info.shape) for t in (*result.inputs, *result.outputs))
     bindings = sum(len(command.bindings) for command in result.commands)
     constants = sum(len(command.constants) for command in result.commands)
@@ -97,6 +121,7 @@ def _plan_bytes(result: Plan) -> int:
         + plan.EXPORT_STRUCT_BYTES * len(result.exports)
         + plan.COMMAND_STRUCT_BYTES * len(result.commands)
         + plan.BINDING_STRUCT_BYTES * bindings
+        + plan.ENTRY_STRUCT_BYTES * len(result.entries)
         + plan.TENSOR_STRUCT_BYTES * (len(result.inputs) + len(result.outputs))
         + 4 * constants
         + shapes

@@ -1,48 +1,115 @@
-"""One module per kind of source file; import_model() picks by the name of the source."""
+"""One module per framework; import_model() picks by the name of the source, or by what its factory returns."""
 
 from __future__ import annotations
 
+import importlib
+import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, verify
+from bmc import artifacts, factory, spec, verify
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
+from bmc.frontends import quantized, quiet
+from bmc.frontends.options import INT8, ImportOptions
 
-_KINDS = "give model.py:factory for PyTorch, or a .mlir or .mlirbc file"
+KINDS = (
+    "model.py:factory (PyTorch, Keras, JAX), or a .pt2, .keras, .tflite, .onnx, .mlir or .mlirbc"
+    " file or a SavedModel folder"
+)
+
+# Kind of file -> frontend. Each has import_file(path, options, out).
+_OF_SUFFIX = {
+    ".keras": "keras",
+    ".mlir": "mlir",
+    ".mlirbc": "mlir",
+    ".onnx": "onnx",
+    ".pt2": "torch_program",
+    ".tflite": "tflite",
+}
+# Package of a class that ModelSpec.module may be an instance of -> frontend. Each has
+# import_spec(model, source, options, out).
+_OF_PACKAGE = {"keras": "keras", "tensorflow": "keras", "torch": "torch"}
+
+# The framework's sums, and with them the golden data, must not depend on the number of cores; and
+# frameworks must not talk over the one sentence that bmc says.
+_ENVIRONMENT = {
+    "JAX_PLATFORMS": "cpu",
+    "KERAS_BACKEND": "tensorflow",
+    "OMP_NUM_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+    "TF_NUM_INTRAOP_THREADS": "1",
+    # transformers loads TensorFlow where there is one; its LLVM and torch-mlir's cannot be in one process.
+    "USE_TF": "0",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
+}
 
 
-def import_model(source: str, cases: str, output_type: str, out: Path) -> ImportedModel:
+def import_model(source: str, options: ImportOptions, out: Path) -> ImportedModel:
     """Imports `source` into the folder `out`, which is created, and writes import.json there.
 
     Args:
-      source: "model.py:factory", or an MLIR file.
-      cases: "module.py:function" for MLIR files, or "".
-      output_type: what torch-mlir lowers PyTorch to, a key of frontends.torch.OUTPUT_TYPES.
+      source: see KINDS.
+      options: what the user asks for.
       out: import directory.
 
     Raises:
       BmcError: unknown kind of file, or the frontend or IREE rejects the model.
     """
     out.mkdir(parents=True, exist_ok=True)
-    model = _import(source, cases, output_type, out)
+    for name, value in _ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    with quiet.native():
+        model = _import(source, options, out)
     checks = verify.run(model, out / "reproducer")
-    model = replace(model, second_reference=verify.verdict(model, checks))
+    int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
+    model = replace(model, second_reference=verify.verdict(model, checks), int8=int8)
     artifacts.save(model, out)
     return model
 
 
-def _import(source: str, cases: str, output_type: str, out: Path) -> ImportedModel:
-    # Frontends are imported where they are used: an MLIR compile needs no torch.
+def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
     path = Path(source.rpartition(":")[0] if source.rpartition(":")[2].isidentifier() else source)
     if path.suffix == ".py":
-        from bmc.frontends import torch
-
-        return torch.import_model(source, output_type, out)
-    if path.suffix not in (".mlir", ".mlirbc"):
-        raise BmcError("unknown-kind", f"'{source}' is no kind of model bmc knows", hint=_KINDS)
-    if not path.is_file():
+        return _import_factory(source, options, out)
+    frontend = "keras" if (path / "saved_model.pb").is_file() else _OF_SUFFIX.get(path.suffix)
+    if frontend is None:
+        raise BmcError("unknown-kind", f"'{source}' is no kind of model bmc knows", hint=KINDS)
+    if not path.exists():
         raise BmcError("file-missing", f"model file '{source}' does not exist")
-    from bmc.frontends import mlir
+    return _call(frontend, "import_file")(path, options, out)
 
-    return mlir.import_model(path, cases, out)
+
+def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedModel:
+    model = factory.call(source, spec.ModelSpec)
+    if not model.cases and not model.calls:
+        raise BmcError(
+            "bad-spec", "the model has no cases", hint="give at least one tuple of input arrays"
+        )
+    if isinstance(model.module, spec.ModelFile):
+        frontend = _OF_SUFFIX.get(model.module.suffix)
+        if frontend is None:
+            raise BmcError("unknown-kind", f"'{model.module.suffix}' is no kind of model bmc knows")
+        return _call(frontend, "import_spec")(model, source, options, out)
+    packages = {base.__module__.split(".")[0] for base in type(model.module).__mro__}
+    for package, frontend in _OF_PACKAGE.items():
+        if package in packages:
+            return _call(frontend, "import_spec")(model, source, options, out)
+    if callable(model.module):
+        return _call("jax", "import_spec")(model, source, options, out)
+    raise BmcError(
+        "bad-spec",
+        f"ModelSpec.module is a {type(model.module).__name__}",
+        hint="give a torch.nn.Module, a keras.Model, a function of jax arrays or a ModelFile",
+    )
+
+
+def _call(frontend: str, function: str) -> Callable[..., ImportedModel]:
+    # Imported where it is used: each frontend needs its own framework and no other.
+    module = importlib.import_module(f"bmc.frontends.{frontend}")
+    found: Callable[..., ImportedModel] | None = getattr(module, function, None)
+    if found is None:
+        raise BmcError("unknown-kind", f"a factory cannot return this kind of model ({frontend})")
+    return found

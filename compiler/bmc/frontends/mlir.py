@@ -9,32 +9,34 @@ from pathlib import Path
 from bmc import artifacts, dtype, factory, golden, iree_tool, reference, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
+from bmc.frontends.options import ImportOptions
 from bmc.iree_tool import IreeTool
 
-SUFFIXES = (".mlir", ".mlirbc")
-# Generated inputs are checked against IREE's own host runtime: the same compiler with another backend.
-_HOST_TOLERANCE = spec.Tolerance(atol=1e-4, rtol=1e-4)
-_SEED = 0
 
-
-def import_model(path: Path, cases: str, out: Path) -> ImportedModel:
+def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     """Imports an MLIR file whose one public function is `main`, taking and returning tensors.
 
     Args:
       path: the .mlir or .mlirbc file.
-      cases: "module.py:fn" returning spec.MlirCases; "" makes one seeded random case whose expected
-        outputs come from IREE's host runtime.
+      options: without `cases` there is one seeded random case whose expected outputs come from
+        IREE's host runtime.
       out: import directory, which exists.
     """
     with tempfile.TemporaryDirectory() as work:
         tool = IreeTool(Path(work), out / "reproducer")
         shutil.copyfile(path, Path(work) / path.name)
         # A name of its own: iree-opt removes its output when it fails, and reproducers need the source.
-        tool.opt(path.name, f"imported_{path.name}", "--emit-bytecode")
+        _parse(tool, path.name)
         shutil.copyfile(Path(work) / f"imported_{path.name}", out / artifacts.MODEL_FILE)
     inputs, outputs = signature(out / artifacts.MODEL_FILE, path.name)
-    if cases:
-        given = factory.call(cases, spec.MlirCases)
+    if options.cases:
+        given = factory.call(options.cases, spec.Cases)
+        if len(given.expected) != len(given.cases):
+            raise BmcError(
+                "bad-spec",
+                f"{len(given.cases)} cases have {len(given.expected)} expected outputs",
+                hint="MLIR has no framework to ask: give Cases.expected",
+            )
         input_infos = golden.infos(given.cases[0], (), "input") if given.cases else ()
         output_infos = golden.infos(given.expected[0], (), "output") if given.expected else ()
         _check_compatible("input", input_infos, inputs)
@@ -50,9 +52,11 @@ def import_model(path: Path, cases: str, out: Path) -> ImportedModel:
         )
         inputs, outputs = input_infos, output_infos
     else:
-        case = golden.random_case(inputs, _SEED)
+        case = golden.random_case(inputs)
         host = reference.HostModel.compile(
-            out / artifacts.MODEL_FILE, inputs + outputs, out / "reproducer"
+            out / artifacts.MODEL_FILE,
+            artifacts.main_signature(inputs, outputs),
+            out / "reproducer",
         )
         expected = host.run(case)
         data = golden.make(
@@ -60,9 +64,7 @@ def import_model(path: Path, cases: str, out: Path) -> ImportedModel:
             outputs=(expected,),
             input_infos=inputs,
             output_infos=outputs,
-            tolerance=tuple(
-                _HOST_TOLERANCE if info.dtype.is_float else spec.Exact() for info in outputs
-            ),
+            tolerance=golden.default_policies(outputs),
             labels=None,
             source=artifacts.GOLDEN_IREE_HOST,
         )
@@ -71,11 +73,26 @@ def import_model(path: Path, cases: str, out: Path) -> ImportedModel:
         source=path.name,
         frontend="mlir",
         versions={"iree-base-compiler": iree_tool.version()},
-        inputs=inputs,
-        outputs=outputs,
+        signatures=artifacts.main_signature(inputs, outputs),
         golden=data,
         parameters=(),
     )
+
+
+def _parse(tool: IreeTool, name: str) -> None:
+    """Writes the module `imported_<name>`, verified, as bytecode."""
+    try:
+        tool.opt(name, f"imported_{name}", "--emit-bytecode")
+    except BmcError as error:
+        if "custom op" not in error.message:
+            raise
+        raise BmcError(
+            error.kind,
+            error.message,
+            where=error.where,
+            hint="text is read as IREE's own version of MLIR writes it: use .mlirbc, or print the"
+            " module with --mlir-print-op-generic",
+        ) from None
 
 
 def signature(path: Path, name: str) -> tuple[tuple[TensorInfo, ...], tuple[TensorInfo, ...]]:

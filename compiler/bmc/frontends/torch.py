@@ -7,19 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from bmc import artifacts, factory, golden, spec
-from bmc.artifacts import ImportedModel, Parameter
+from bmc.artifacts import Golden, ImportedModel, Parameter, Signature
 from bmc.errors import BmcError
-from bmc.frontends import torch_export
+from bmc.frontends import quiet, torch_export
+from bmc.frontends.options import ImportOptions
 
 OUTPUT_TYPES = {"stablehlo": "stablehlo", "linalg": "linalg-on-tensors"}
 
 
-def import_model(source: str, output_type: str, out: Path) -> ImportedModel:
-    """Imports `path/to/model.py:factory`, whose factory returns a spec.ModelSpec.
+def import_spec(
+    model: spec.ModelSpec, source: str, options: ImportOptions, out: Path
+) -> ImportedModel:
+    """Imports the torch.nn.Module of a ModelSpec.
 
     Args:
+      model: what the factory returned.
       source: the file and its factory.
-      output_type: key of OUTPUT_TYPES.
+      options: output_type is a key of OUTPUT_TYPES.
       out: import directory, which exists.
 
     Raises:
@@ -27,27 +31,49 @@ def import_model(source: str, output_type: str, out: Path) -> ImportedModel:
     """
     folder = factory.split(source)[0].parent
     try:
-        import torch
+        import torch  # noqa: F401
         import torch_mlir  # noqa: F401
+
+        if options.quantize:
+            with quiet.python():
+                from bmc.frontends import torch_quantize
     except ImportError as error:
         raise BmcError(
             "torch-missing",
             f"importing a PyTorch model needs the package {error.name}",
-            hint="pip install torch torch-mlir",
+            hint="pip install torch torch-mlir" + (" torchao" if options.quantize else ""),
         ) from None
-    # One thread: the framework's sums, and with them the golden data, do not depend on the core count.
-    torch.set_num_threads(1)
-    model = factory.call(source, spec.ModelSpec)
-    if not isinstance(model.module, torch.nn.Module):
-        raise BmcError(
-            "bad-spec",
-            f"ModelSpec.module is a {type(model.module).__name__}, not a torch.nn.Module",
-        )
     module = model.module.eval()
-    if not model.cases:
-        raise BmcError(
-            "bad-spec", "the model has no cases", hint="give at least one tuple of input arrays"
-        )
+    output_type = OUTPUT_TYPES[options.output_type]
+    if options.quantize:
+        module = torch_quantize.quantize(module, model, folder)
+        output_type = torch_quantize.OUTPUT_TYPE
+    packages = ("torch", "torch-mlir", *(("torchao",) if options.quantize else ()))
+    if model.calls:
+        from bmc.frontends import torch_entries
+
+        signatures, data = torch_entries.export(module, model, output_type, folder, out)
+    else:
+        signatures, data = _export_forward(module, model, output_type, folder, out)
+    if options.quantize:
+        torch_quantize.lower(out)
+    return ImportedModel(
+        mlir=out / artifacts.MODEL_FILE,
+        source=f"{factory.split(source)[0].name}:{factory.split(source)[1]}",
+        frontend="torch",
+        versions={name: importlib.metadata.version(name) for name in packages},
+        signatures=signatures,
+        golden=data,
+        parameters=_parameters(module),
+    )
+
+
+def _export_forward(
+    module: Any, model: spec.ModelSpec, output_type: str, folder: Path, out: Path
+) -> tuple[tuple[Signature, ...], Golden]:
+    """Runs the cases in PyTorch and writes model.mlirbc with forward() as its one function."""
+    import torch
+
     inputs = golden.infos(model.cases[0], model.input_names, "input")
     expected = tuple(_run(module, case, folder) for case in model.cases)
     outputs = golden.infos(expected[0], model.output_names, "output")
@@ -60,19 +86,15 @@ def import_model(source: str, output_type: str, out: Path) -> ImportedModel:
         labels=model.labels,
         source=artifacts.GOLDEN_FRAMEWORK,
     )
-    example = tuple(torch.from_numpy(array) for array in model.cases[0])
-    mlir = out / artifacts.MODEL_FILE
-    torch_export.export(module, example, OUTPUT_TYPES[output_type], folder.absolute(), out)
-    return ImportedModel(
-        mlir=mlir,
-        source=f"{factory.split(source)[0].name}:{factory.split(source)[1]}",
-        frontend="torch",
-        versions={name: importlib.metadata.version(name) for name in ("torch", "torch-mlir")},
-        inputs=inputs,
-        outputs=outputs,
-        golden=data,
-        parameters=_parameters(module),
+    torch_export.export(
+        module,
+        tuple(torch.from_numpy(array) for array in model.cases[0]),
+        output_type,
+        folder.absolute(),
+        out / artifacts.MODEL_FILE,
+        out / "reproducer",
     )
+    return artifacts.main_signature(inputs, outputs), data
 
 
 def _run(module: Any, case: spec.Case, folder: Path) -> spec.Case:

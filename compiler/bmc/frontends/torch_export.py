@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import logging
 import re
 import sys
 import tempfile
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, factory
+from bmc import factory
 from bmc.errors import BmcError
+from bmc.frontends import quiet
 from bmc.iree_tool import LIBRARY_PREFIX
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
@@ -22,8 +18,16 @@ _LOCATION = re.compile(r'"([^"]+)":(\d+):\d+')
 _OP = re.compile(r"'torch\.operator'.*?name = \"([^\"]+)\"|'([a-z]+\.[\w.]+)'")
 
 
-def export(module: Any, example: tuple[Any, ...], output_type: str, root: Path, out: Path) -> None:
-    """Writes model.mlirbc with the function `main`.
+def export(
+    module: Any,
+    example: tuple[Any, ...],
+    output_type: str,
+    root: Path,
+    output: Path,
+    reproducer: Path,
+    function: str = "main",
+) -> None:
+    """Writes MLIR bytecode with one function.
 
     Locations in it name files relative to the model's folder, or "<python>/..." for libraries.
 
@@ -32,7 +36,9 @@ def export(module: Any, example: tuple[Any, ...], output_type: str, root: Path, 
       example: one tensor per input.
       output_type: what torch-mlir calls "stablehlo" or "linalg-on-tensors".
       root: the model's folder, absolute.
-      out: import directory.
+      output: file to write.
+      reproducer: folder for what torch-mlir rejects.
+      function: name of the function.
 
     Raises:
       BmcError: naming the op and the model line that cannot be exported or lowered.
@@ -58,16 +64,16 @@ def export(module: Any, example: tuple[Any, ...], output_type: str, root: Path, 
             output_type=output_type,
             fx_importer=FxImporter(context=context),
             decomposition_table={},
-            func_name="main",
+            func_name=function,
         )
     except Exception as error:
-        reproducer = _keep_reproducer(out / "reproducer")
+        kept = _keep_reproducer(reproducer)
         if diagnostics:
-            raise _lowering_rejected(*diagnostics[0], reproducer) from error
+            raise _lowering_rejected(*diagnostics[0], kept) from error
         raise _node_rejected(program, error) from error
     finally:
         handler.detach()
-    with (out / artifacts.MODEL_FILE).open("wb") as file:
+    with output.open("wb") as file:
         imported.operation.write_bytecode(file)
 
 
@@ -80,7 +86,7 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
     for submodule in module.modules():
         submodule._non_persistent_buffers_set.clear()
     try:
-        with _silence(), torch.no_grad():
+        with quiet.python(), torch.no_grad():
             program = torch.export.export(module, example, strict=False)
             program = program.run_decompositions(get_decomposition_table())
     except Exception as error:
@@ -98,28 +104,12 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
             "stateful-model",
             f"op '{writer.target}' changes the model's buffer '{buffer}'",
             where=_model_line(trace, _FRAME),
-            hint="pass state in as an input and return it as an output",
+            hint="give ModelSpec.calls: then such buffers are state",
         )
     for node in program.graph.nodes:
         if node.meta.get("stack_trace"):
             node.meta["stack_trace"] = _relative_frames(node.meta["stack_trace"], root)
     return program
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    """Keeps torch from printing graphs next to the one sentence that bmc says."""
-    logging.disable(logging.CRITICAL)
-    try:
-        with (
-            warnings.catch_warnings(),
-            contextlib.redirect_stderr(io.StringIO()),
-            contextlib.redirect_stdout(io.StringIO()),
-        ):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(logging.NOTSET)
 
 
 def _keep_reproducer(folder: Path) -> Path | None:

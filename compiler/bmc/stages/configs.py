@@ -1,7 +1,7 @@
 """Stage: lowering configurations, the tile sizes of every kernel, are listed and replaced.
 
 IREE chooses a configuration for every dispatch; bmc knows better for a few kinds of kernel on RISC-V
-vectors (stages/default_tiles.py), and a tuning.json beside the model knows best:
+vectors (stages/tiles), and a tuning.json beside the model knows best:
 
     {"rv64gcv_zvl256b": {"matmul_128x512x128_f32": {"vector_common_parallel": [3, 64, 0]}}}
 
@@ -21,8 +21,8 @@ from iree.compiler import ir
 from bmc import target as targets
 from bmc.errors import BmcError
 from bmc.names import op_signature
-from bmc.stages import default_tiles, ir_util
-from bmc.stages.default_tiles import Levels, Root
+from bmc.stages import ir_util, tiles
+from bmc.stages.tiles.root import Levels, Root
 from bmc.target import Target
 
 _ATTRIBUTE = "lowering_config"
@@ -96,7 +96,7 @@ def _apply_to(function: ir_util.Op, target: Target, overrides: dict[str, Levels]
         changes, origin = overrides[key], "tuning"
         _check(key, changes, configured)
     else:
-        changes = default_tiles.choose(_describe(root, configured[root]), target)
+        changes = tiles.choose(_describe(root, configured[root]), target)
         origin = "bmc" if changes else "iree"
     # Levels the root lacks belong to operations fused with it (the rows of a softmax).
     default: Levels = {}
@@ -131,10 +131,25 @@ def _describe(root: ir_util.Op, levels: Levels) -> Root:
         operands=tuple((tuple(t.shape), str(t.element_type)) for t in operands),
         result=tuple(_output_type(root).shape),
         indexing_maps=tuple(str(m) for m in maps),
+        maps=tuple(tuple(str(r) for r in ir.AffineMapAttr(m).value.results) for m in maps),
+        loops=_loop_extents(root),
         levels=levels,
         body=tuple(op.name for op in ir_util.walk(root) if op.name != "linalg.yield"),
         extents=_extents(root),
     )
+
+
+def _loop_extents(root: ir_util.Op) -> tuple[int, ...]:
+    """Extent of each loop, 0 where no operand is indexed by that loop alone."""
+    if "indexing_maps" not in root.attributes:
+        return ()
+    maps = [ir.AffineMapAttr(m).value for m in root.attributes["indexing_maps"]]
+    extents = [0] * maps[0].n_dims
+    for operand, indexing_map in zip(root.operands, maps, strict=True):
+        for position, loop in enumerate(indexing_map.results):
+            if re.fullmatch(r"d\d+", str(loop)):
+                extents[int(str(loop)[1:])] = operand.type.shape[position]
+    return tuple(extents)
 
 
 def _output_type(root: ir_util.Op) -> Any:

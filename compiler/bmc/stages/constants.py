@@ -8,11 +8,13 @@ key, so that the later stages take milliseconds and the host program says where 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from iree.compiler import ir
 
 from bmc.iree_tool import IreeTool
 from bmc.stages import ir_util
+from bmc.stages.states import RESET
 
 # Smaller constants are better inlined into kernels, which is where IREE puts them by itself; unless
 # they are resources: IREE keeps those as buffers, whose bytes VM bytecode loses.
@@ -72,6 +74,19 @@ def _is_weight(op: ir_util.Op) -> bool:
     tensor_type = op.results[0].type
     if not isinstance(tensor_type, ir.RankedTensorType):
         return False
+    if _function(op) == RESET and _is_splat(op.attributes["value"]):
+        return False  # a state of zeros takes no room in flash
     if ir_util.tensor_bytes(tensor_type) >= _SMALLEST_WEIGHT_BYTES:
         return True
     return str(op.attributes["value"]).startswith("dense_resource<")
+
+
+def _function(op: ir_util.Op) -> str:
+    """Name of the function around an operation, "" outside of functions."""
+    while op is not None and "sym_name" not in op.attributes:
+        op = op.parent
+    return ir_util.string(op, "sym_name") if op is not None else ""
+
+
+def _is_splat(value: Any) -> bool:
+    return isinstance(value, ir.DenseElementsAttr) and bool(value.is_splat)

@@ -1,4 +1,4 @@
-"""Stage: the host program becomes a straight line of commands.
+"""Stage: the host program becomes commands, and drivers where it has control flow.
 
 Plays the HAL to IREE's host program (see stages/vm.py) and writes down what it asks for. One queue
 executes everything in submission order, so fences carry no information and are all one token.
@@ -6,7 +6,6 @@ executes everything in submission order, so fences carry no information and are 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,28 +14,31 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc import dtype
-from bmc.artifacts import TensorInfo
+from bmc.artifacts import Signature, TensorInfo
 from bmc.dtype import DType
 from bmc.errors import BmcError
 from bmc.host_program import (
     Command,
-    Constant,
     Copy,
     Dispatch,
+    Entry,
     Fill,
     HostProgram,
-    Slab,
+    Integer,
     Span,
+    State,
     Storage,
     StorageKind,
+    Variable,
     View,
 )
-from bmc.stages import ir_util
-from bmc.stages.vm import Import, VirtualMachine
+from bmc.stages import control, inplace, ir_util
+from bmc.stages.initialization import Initialization
+from bmc.stages.recorder import EntryRecorder
+from bmc.stages.states import RESET, States
+from bmc.stages.vm import FENCE, Choice, Import, VirtualMachine
 
-_ENTRY = "main"
 _DENSE_ROW_MAJOR = 1
-_FENCE = "fence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class _Slot:
     """A buffer that execute binds later: the command buffer only knows its place in the table."""
 
     index: int
-    offset: int
+    offset: Integer
     length: int
 
 
@@ -70,40 +72,96 @@ class _InputView:
     view: View
 
 
-def run(vm_module: Path, inputs: tuple[TensorInfo, ...]) -> HostProgram:
-    """Executes `__init` and `main` of a VM module.
+def run(vm_module: Path, signatures: tuple[Signature, ...], states: States) -> HostProgram:
+    """Executes `__init` and every entry point of a VM module.
 
     Args:
       vm_module: bytecode of a module in the VM dialect.
-      inputs: the declared signature of `main`.
+      signatures: of the entry points.
+      states: what they take and give besides.
 
     Raises:
-      BmcError: naming what the program does that tables cannot express.
+      BmcError: naming what the program does that tables and C cannot express.
     """
     with ir.Context():
-        recorder = _Recorder()
-        machine = VirtualMachine(ir_util.read(vm_module), recorder.imports())
+        hal = _Hal()
+        machine = VirtualMachine(ir_util.read(vm_module), hal.imports())
         if machine.defines("__init"):  # a model that launches and loads nothing has none
             machine.call("__init", ())
-        recorder.initialized = True
-        machine.sealed = True
-        views = [
-            _InputView(_input_tensor(i, info.dtype, info.shape)) for i, info in enumerate(inputs)
+        entries = tuple(_entry(signature, hal, machine, states) for signature in signatures)
+        reset: tuple[Command, ...] = ()
+        if states.infos:
+            reset = _entry(Signature(RESET, (), ()), hal, machine, states).commands
+        return HostProgram(
+            executable=hal.executable(),
+            constants=tuple(hal.initial.constants),
+            states=tuple(State(info.name, info.length) for info in states.infos),
+            reset=reset,
+            entries=entries,
+        )
+
+
+def _entry(signature: Signature, hal: _Hal, machine: VirtualMachine, states: States) -> Entry:
+    uses = states.of(signature.name)
+    places = [_state(number, states).span for number in uses.written]
+    views: list[_InputView] = []
+    storage: list[Span] = []
+
+    def begin(recorder: EntryRecorder) -> list[_InputView]:
+        hal.begin(recorder)
+        views[:] = [
+            _InputView(_input_tensor(i, info.dtype, info.shape))
+            for i, info in enumerate(signature.inputs)
         ]
-        results = machine.call(_ENTRY, views)
-        return recorder.finish(views, results)
+        storage[:] = [recorder.allocate_for_ever(place.length) for place in places]
+        read = [_InputView(_state(number, states)) for number in uses.read]
+        written = [
+            _InputView(replace(_state(number, states), span=span))
+            for number, span in zip(uses.written, storage, strict=True)
+        ]
+        return [*views, *read, *written]
+
+    def outputs(results: Sequence[Any]) -> tuple[View, ...]:
+        return tuple(item.view if isinstance(item, _InputView) else item for item in results)
+
+    def inputs() -> tuple[View, ...]:
+        return tuple(item.view for item in views)
+
+    entry = control.trace(signature.name, machine, begin, outputs, inputs, places)
+    new_states = [
+        inplace.NewState(written, place) for written, place in zip(storage, places, strict=True)
+    ]
+    return inplace.merge(entry, new_states)
 
 
-class _Recorder:
+def _state(number: int, states: States) -> View:
+    info = states.infos[number]
+    storage = Storage(StorageKind.STATE, number, info.length)
+    return View(Span(storage, 0, info.length), info.dtype, info.shape)
+
+
+class _Hal:
     """The HAL and parameter imports, and everything they were asked to do."""
 
     def __init__(self) -> None:
-        self.initialized = False
+        self.initial = Initialization()
         self._executables: list[bytes] = []
         self._functions: list[str] = []
-        self._constants: list[Constant] = []
-        self._slabs: list[Slab] = []
-        self._commands: list[Command] = []
+        # None while the module initializes.
+        self._recorder: EntryRecorder | None = None
+
+    def begin(self, recorder: EntryRecorder) -> None:
+        """From here on an entry point runs."""
+        self._recorder = recorder
+
+    def executable(self) -> bytes:
+        """The embedded ELF, or b"" if the program has no kernels."""
+        if len(self._executables) > 1:
+            raise BmcError(
+                "host-program",
+                f"the model was compiled to {len(self._executables)} executables, not one",
+            )
+        return self._executables[0] if self._executables else b""
 
     def imports(self) -> dict[str, Import]:
         return {
@@ -114,14 +172,14 @@ class _Recorder:
             "hal.device.allocator": lambda device: ("allocator",),
             "hal.executable.create": self._executable_create,
             "hal.executable.lookup.function": self._lookup_function,
-            "hal.fence.create": lambda device, flags: (_FENCE,),
-            "hal.fence.join": lambda flags, fences: (_FENCE,),
+            "hal.fence.create": lambda device, flags: (FENCE,),
+            "hal.fence.join": lambda flags, fences: (FENCE,),
             "hal.fence.await": lambda timeout, flags, fences: (0,),
-            "hal.allocator.import": self._allocator_import,
-            "io_parameters.load": self._parameters_load,
+            "hal.allocator.import": self.initial.allocator_import,
+            "io_parameters.load": self.initial.parameters_load,
             "hal.buffer.assert": lambda *arguments: (),
             "hal.buffer.subspan": lambda buffer, offset, length: (
-                _subspan(buffer, offset, length),
+                self._subspan(buffer, offset, length),
             ),
             "hal.buffer_view.assert": self._view_assert,
             "hal.buffer_view.buffer": self._view_buffer,
@@ -132,29 +190,15 @@ class _Recorder:
             "hal.command_buffer.dispatch": self._dispatch,
             "hal.command_buffer.fill_buffer": self._fill,
             "hal.command_buffer.copy_buffer": self._copy,
+            "hal.buffer.load": self._buffer_load,
+            # Between device, affinity, two fences, and flags.
+            "hal.device.queue.copy": lambda *arguments: self._queue_copy(*arguments[4:-1]),
+            "hal.device.queue.fill": lambda *arguments: self._queue_fill(*arguments[4:-1]),
             "hal.device.queue.alloca": self._queue_alloca,
             "hal.device.queue.dealloca": self._queue_dealloca,
             "hal.device.queue.execute": self._execute,
             "hal.device.queue.execute.indirect": self._execute,
         }
-
-    def finish(self, inputs: list[_InputView], results: tuple[Any, ...]) -> HostProgram:
-        if len(self._executables) > 1:
-            raise BmcError(
-                "host-program",
-                f"the model was compiled to {len(self._executables)} executables, not one",
-            )
-        return HostProgram(
-            executable=self._executables[0] if self._executables else b"",
-            inputs=tuple(item.view for item in inputs),
-            outputs=tuple(item.view if isinstance(item, _InputView) else item for item in results),
-            constants=tuple(self._constants),
-            slabs=tuple(
-                replace(slab, end=len(self._commands)) if slab.end < 0 else slab
-                for slab in self._slabs
-            ),
-            commands=tuple(self._commands),
-        )
 
     # Executables.
 
@@ -178,53 +222,6 @@ class _Recorder:
         self._functions.append(name.decode())
         return (len(self._functions) - 1,)
 
-    # Constants.
-
-    def _constant(self, constant: Constant) -> Span:
-        self._constants.append(constant)
-        storage = Storage(StorageKind.CONSTANT, len(self._constants) - 1, constant.length)
-        return Span(storage, 0, constant.length)
-
-    def _allocator_import(
-        self,
-        allocator: str,
-        can_fail: int,
-        affinity: int,
-        types: int,
-        usage: int,
-        source: bytes,
-        offset: int,
-        length: int,
-    ) -> tuple[Span]:
-        data = source[offset : offset + length]
-        return (self._constant(Constant(f"constant{len(self._constants)}", length, data=data)),)
-
-    def _parameters_load(
-        self,
-        device: str,
-        affinity: int,
-        wait: str,
-        signal: str,
-        scope: bytes,
-        target_affinity: int,
-        types: int,
-        usage: int,
-        key_table: bytes,
-        key_data: bytes,
-        spans: bytes,
-    ) -> tuple[list[Span]]:
-        """key_table holds (offset, length) u32 pairs into key_data, spans (parameter offset, buffer offset,
-        length) u64 triples; each key gives one buffer."""
-        loaded: list[Span] = []
-        for (offset, length), (source, target, size) in zip(
-            struct.iter_unpack("<II", key_table), struct.iter_unpack("<QQQ", spans), strict=True
-        ):
-            if source or target:
-                raise BmcError("unsupported-host-op", "the host program loads part of a parameter")
-            key = key_data[offset : offset + length].decode()
-            loaded.append(self._constant(Constant(key, size, parameter=key)))
-        return (loaded,)
-
     # Tensors at the border.
 
     def _view_assert(
@@ -234,8 +231,7 @@ class _Recorder:
             raise BmcError(
                 "unsupported-host-op", f"an input has encoding {encoding}, not dense row-major"
             )
-        index = view.view.span.storage.index
-        view.view = _input_tensor(index, dtype.from_hal(element_type), tuple(shape))
+        view.view = View(view.view.span, dtype.from_hal(element_type), tuple(shape))
         return ()
 
     def _view_buffer(self, view: _InputView) -> tuple[Span]:
@@ -250,7 +246,9 @@ class _Recorder:
         encoding: int,
         shape: list[int],
     ) -> tuple[View]:
-        return (View(_subspan(buffer, offset, length), dtype.from_hal(element_type), tuple(shape)),)
+        return (
+            View(self._subspan(buffer, offset, length), dtype.from_hal(element_type), tuple(shape)),
+        )
 
     # Command buffers.
 
@@ -267,14 +265,17 @@ class _Recorder:
         y: int,
         z: int,
         flags: int,
-        constants: list[int],
+        constants: list[Integer],
         bindings: list[tuple[int, int, Span | None, int, int]],
     ) -> tuple[()]:
         places = [
-            _place(buffer, slot, offset, length) for _, slot, buffer, offset, length in bindings
+            self._place(buffer, slot, offset, length)
+            for _, slot, buffer, offset, length in bindings
         ]
         name = self._functions[function]
-        words = tuple(word & 0xFFFFFFFF for word in constants)
+        if any(isinstance(count, Variable) for count in (x, y, z)):
+            raise _dynamic(f"how often kernel {name} runs")
+        words = tuple(w & 0xFFFFFFFF if isinstance(w, int) else w for w in constants)
         commands.record(
             lambda resolve, barrier: Dispatch(
                 name, (x, y, z), words, tuple(map(resolve, places)), barrier
@@ -289,12 +290,12 @@ class _Recorder:
         offset: int,
         length: int,
         slot: int,
-        pattern: int,
+        pattern: Integer,
         pattern_bytes: int,
         flags: int,
     ) -> tuple[()]:
-        place = _place(target, slot, offset, length)
-        bits = pattern & ((1 << (8 * pattern_bytes)) - 1)
+        place = self._place(target, slot, offset, length)
+        bits = _low(pattern, pattern_bytes)
         commands.record(lambda resolve, barrier: Fill(resolve(place), bits, pattern_bytes, barrier))
         return ()
 
@@ -310,8 +311,8 @@ class _Recorder:
         length: int,
         flags: int,
     ) -> tuple[()]:
-        origin = _place(source, source_slot, source_offset, length)
-        goal = _place(target, target_slot, target_offset, length)
+        origin = self._place(source, source_slot, source_offset, length)
+        goal = self._place(target, target_slot, target_offset, length)
         commands.record(lambda resolve, barrier: Copy(resolve(origin), resolve(goal), barrier))
         return ()
 
@@ -329,19 +330,38 @@ class _Recorder:
         size: int,
         flags: int,
     ) -> tuple[Span]:
-        if not self.initialized:
-            return (self._constant(Constant(f"constant{len(self._constants)}", size)),)
-        self._slabs.append(Slab(size, len(self._commands), -1))
-        return (Span(Storage(StorageKind.SLAB, len(self._slabs) - 1, size), 0, size),)
+        if isinstance(size, Variable):
+            raise _dynamic("the model has a tensor whose size")
+        if self._recorder is None:
+            return (self.initial.allocate(size),)
+        return (self._recorder.allocate(size),)
 
     def _queue_dealloca(
         self, device: str, affinity: int, wait: str, signal: str, buffer: Span, flags: int
     ) -> tuple[()]:
-        if buffer.storage.kind is StorageKind.CONSTANT:
-            return ()
-        index = buffer.storage.index
-        self._slabs[index] = replace(self._slabs[index], end=len(self._commands))
+        if self._recorder and buffer.storage.kind is StorageKind.SLAB:
+            self._recorder.free(buffer.storage)
         return ()
+
+    def _queue_copy(
+        self, source: Span, start: Integer, target: Span, offset: Integer, length: int
+    ) -> tuple[()]:
+        origin = self._subspan(source, start, length)
+        self._submit(Copy(origin, self._subspan(target, offset, length), True))
+        return ()
+
+    def _queue_fill(
+        self, target: Span, offset: Integer, length: int, pattern: Integer, pattern_bytes: int
+    ) -> tuple[()]:
+        place = self._subspan(target, offset, length)
+        self._submit(Fill(place, _low(pattern, pattern_bytes), pattern_bytes, True))
+        return ()
+
+    def _buffer_load(self, buffer: Span, offset: Integer, length: int) -> tuple[Variable]:
+        """The one way by which the program learns what a kernel computed."""
+        if self._recorder is None:
+            raise BmcError("init-work", "the compiled model reads memory while it initializes")
+        return (self._recorder.load(self._subspan(buffer, offset, length)),)
 
     def _execute(
         self,
@@ -349,43 +369,73 @@ class _Recorder:
         affinity: int,
         wait: str,
         signal: str,
-        commands: _CommandBuffer,
+        commands: _CommandBuffer | Choice,
         flags: int,
         table: Sequence[tuple[Span, int, int]] = (),
     ) -> tuple[()]:
+        if isinstance(commands, Choice) and self._recorder:
+            rest = (flags, table)
+            self._recorder.branch(
+                commands.condition,
+                lambda: self._execute(device, affinity, wait, signal, commands.first, *rest),
+                lambda: self._execute(device, affinity, wait, signal, commands.second, *rest),
+            )
+            return ()
+
         def resolve(place: _Place) -> Span:
             if isinstance(place, Span):
                 return place
             buffer, offset, length = table[place.index]
-            return _subspan(_subspan(buffer, offset, length), place.offset, place.length)
+            part = self._subspan(buffer, offset, length)
+            return self._subspan(part, place.offset, place.length)
 
         # Submissions are in order: the first command of each waits for everything before.
+        assert isinstance(commands, _CommandBuffer)
         for index, (recorded, barrier) in enumerate(commands.commands):
-            command = recorded(resolve, barrier or index == 0)
-            if self.initialized:
-                self._commands.append(command)
-            else:
-                self._write_constant(command)
+            self._submit(recorded(resolve, barrier or index == 0))
         return ()
 
-    def _write_constant(self, command: Command) -> None:
-        """Initialization is done at build time, by stages/weights.py."""
-        if isinstance(command, Dispatch):
-            raise BmcError(
-                "init-work",
-                f"the compiled model runs kernel {command.function} while it initializes",
-                hint="kernels run on the target only; please report the model",
-            )
-        index = command.target.storage.index
-        constant = self._constants[index]
-        self._constants[index] = replace(constant, writes=(*constant.writes, command))
+    def _submit(self, command: Command) -> None:
+        if self._recorder:
+            self._recorder.add(command)
+        else:
+            self.initial.write(command)
+
+    def _place(self, buffer: Span | None, slot: int, offset: Integer, length: int) -> _Place:
+        if buffer is None:
+            return _Slot(slot, offset, length)
+        return self._subspan(buffer, offset, length)
+
+    def _subspan(self, buffer: Span, offset: Integer, length: int) -> Span:
+        """Part of a buffer; where it is may be known at run time only, how long it is may not."""
+        if isinstance(length, Variable):
+            raise _dynamic("the model has a tensor whose size")
+        if isinstance(offset, int) and isinstance(buffer.offset, int):
+            return _subspan(buffer, offset, length)
+        if self._recorder is None:
+            raise BmcError("init-work", "the compiled model computes while it initializes")
+        start = buffer.offset
+        if start != 0:
+            offset = self._recorder.let("vm.add.i64", (start, offset), 64)
+        # Checked by the driver, against the whole storage.
+        return Span(buffer.storage, offset, length)
 
 
-def _place(buffer: Span | None, slot: int, offset: int, length: int) -> _Place:
-    return _Slot(slot, offset, length) if buffer is None else _subspan(buffer, offset, length)
+def _dynamic(what: str) -> BmcError:
+    return BmcError(
+        "dynamic-shape",
+        f"{what} is only known at run time",
+        hint="give every tensor a fixed shape",
+    )
+
+
+def _low(pattern: Integer, count: int) -> Integer:
+    """The low `count` bytes, if they are known; the runtime uses no others."""
+    return pattern & ((1 << (8 * count)) - 1) if isinstance(pattern, int) else pattern
 
 
 def _subspan(buffer: Span, offset: int, length: int) -> Span:
+    assert isinstance(buffer.offset, int)
     if offset < 0 or length < 0 or offset + length > buffer.length:
         raise BmcError(
             "host-program",

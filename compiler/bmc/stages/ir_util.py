@@ -53,3 +53,23 @@ def tensor_bytes(tensor_type: Any) -> int:
     count: int = math.prod(tensor_type.shape)
     width: int = tensor_type.element_type.width
     return count * max(1, width // 8)
+
+
+def retype_global(global_op: Op, new_type: Any) -> None:
+    """Sets the type of a util.global whose initial value is a parameter, which repeats the type."""
+    old_type = ir.TypeAttr(global_op.attributes["type"]).value
+    global_op.attributes["type"] = ir.TypeAttr.get(new_type)
+    initial_value = str(global_op.attributes["initial_value"])
+    global_op.attributes["initial_value"] = ir.Attribute.parse(
+        initial_value.replace(str(old_type), str(new_type))
+    )
+
+
+def load_again(load: Op, new_type: Any) -> Op:
+    """Returns another util.global.load of the same, changed global."""
+    with ir.InsertionPoint(load):
+        return ir.Operation.create(
+            "util.global.load",
+            results=[new_type],
+            attributes={"global": load.attributes["global"], "is_immutable": ir.UnitAttr.get()},
+        )

@@ -10,6 +10,7 @@ the same table. An operand computed at run time (K in Q @ K^T) is transposed by 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,10 @@ _TRANSPOSED = {
     "linalg.matmul": "affine_map<(d0, d1, d2) -> (d1, d2)>",
     "linalg.batch_matmul": "affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>",
 }
-_PLAIN = {
-    "linalg.matmul": "affine_map<(d0, d1, d2) -> (d2, d1)>",
-    "linalg.batch_matmul": "affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>",
-}
+# What ends the body of a sum of products.
+_SUMS = ("arith.addf", "arith.addi")
+# From here on a product of one row is faster with vectors of columns.
+_MANY_COLUMNS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,23 +47,36 @@ class WeightType:
     permutation: tuple[int, ...]
 
 
-def transpose_operands(source: Path, output: Path) -> dict[str, WeightType]:
-    """Rewrites `source` to `output`; returns the type of every weight by its name."""
+def transpose_operands(
+    source: Path, output: Path, permuted: Mapping[str, tuple[int, ...]]
+) -> dict[str, WeightType]:
+    """Rewrites `source` to `output`; returns the type of every weight by its name.
+
+    Args:
+      source: IR after global optimization.
+      output: file to write.
+      permuted: axes of the weights that `source` already expects in another layout.
+    """
     with ir.Context(), ir.Location.unknown():
         module = ir_util.read(source)
         operations = list(ir_util.walk(module.operation))
-        products = [op for op in operations if _is_transposed_b(op, _B)]
+        products = [op for op in operations if op.name in _TRANSPOSED]
         loads: dict[str, list[ir_util.Op]] = {}
         for op in operations:
             if op.name == "util.global.load":
                 loads.setdefault(ir_util.string(op, "global"), []).append(op)
         weights: dict[str, WeightType] = {}
         for op in [op for op in operations if op.name == "util.global"]:
-            weight_type = ir.TypeAttr(op.attributes["type"]).value
-            if not isinstance(weight_type, ir.RankedTensorType):
+            if not isinstance(ir.TypeAttr(op.attributes["type"]).value, ir.RankedTensorType):
                 continue
             name = ir_util.string(op, "sym_name")
-            axes = _swap_last_two(weight_type) if _can_transpose(loads.get(name, [])) else ()
+            weight_type = ir.TypeAttr(op.attributes["type"]).value
+            if name in permuted:
+                stored = _unpermuted(weight_type, permuted[name])
+                weights[name] = WeightType(str(weight_type.element_type), stored, permuted[name])
+                continue
+            wanted = "is_mutable" not in op.attributes and _can_transpose(loads.get(name, []))
+            axes = _swap_last_two(weight_type) if wanted else ()
             shape = tuple(weight_type.shape)
             weights[name] = WeightType(str(weight_type.element_type), shape, axes)
             if axes:
@@ -83,11 +97,35 @@ def _can_transpose(loads: list[ir_util.Op]) -> bool:
 
 
 def _is_transposed_b(op: ir_util.Op, operand: int) -> bool:
+    if operand != _B:
+        return False
+    if op.name == "linalg.generic":
+        return _is_transposed_product(op)
     return (
-        op.name in _TRANSPOSED
-        and operand == _B
-        and str(op.attributes["indexing_maps"][_B]) == _TRANSPOSED[op.name]
+        op.name in _TRANSPOSED and str(op.attributes["indexing_maps"][_B]) == _TRANSPOSED[op.name]
     )
+
+
+def _is_transposed_product(op: ir_util.Op) -> bool:
+    """True for sums over k of A[..., k] * B[n, k] in a result [..., n], a convolution of 1x1 pixels.
+
+    Products of one row stay as they are when they have few columns: summing along k wins there.
+    """
+    if len(op.operands) != 3 or op.regions[0].blocks[0].operations[-2].operation.name not in _SUMS:
+        return False
+    a, b, result = (_loops(m) for m in op.attributes["indexing_maps"])
+    return (
+        len(result) > 0
+        and b == (result[-1], a[-1])
+        and a[-1] not in result
+        and a[:-1] == result[:-1]
+        and (len(result) > 1 or op.operands[_B].type.shape[0] >= _MANY_COLUMNS)
+    )
+
+
+def _loops(indexing_map: Any) -> tuple[str, ...]:
+    """ "d0", "d2" for affine_map<(d0, d1, d2) -> (d0, d2)>."""
+    return tuple(str(loop) for loop in ir.AffineMapAttr(indexing_map).value.results)
 
 
 def _is_gather(op: ir_util.Op, operand: int) -> bool:
@@ -104,33 +142,30 @@ def _permuted(tensor_type: Any, axes: tuple[int, ...]) -> Any:
     return ir.RankedTensorType.get(shape, tensor_type.element_type)
 
 
+def _unpermuted(tensor_type: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(tensor_type.shape[axes.index(axis)] for axis in range(len(axes)))
+
+
 def _make_plain(product: ir_util.Op) -> None:
     maps = list(product.attributes["indexing_maps"])
-    maps[_B] = ir.Attribute.parse(_PLAIN[product.name])
+    transposed = ir.AffineMapAttr(maps[_B]).value
+    *batch, columns, inner = transposed.results
+    maps[_B] = ir.AffineMapAttr.get(
+        ir.AffineMap.get(transposed.n_dims, 0, [*batch, inner, columns])
+    )
     product.attributes["indexing_maps"] = ir.ArrayAttr.get(maps)
 
 
 def _transpose_weight(
     global_op: ir_util.Op, loads: list[ir_util.Op], axes: tuple[int, ...]
 ) -> None:
-    old_type = loads[0].results[0].type
-    new_type = _permuted(old_type, axes)
-    global_op.attributes["type"] = ir.TypeAttr.get(new_type)
-    # The initial value is a reference into the parameter archive that repeats the type.
-    initial_value = str(global_op.attributes["initial_value"])
-    global_op.attributes["initial_value"] = ir.Attribute.parse(
-        initial_value.replace(str(old_type), str(new_type))
-    )
+    new_type = _permuted(loads[0].results[0].type, axes)
+    ir_util.retype_global(global_op, new_type)
     for load in loads:
-        with ir.InsertionPoint(load):
-            new_load = ir.Operation.create(
-                "util.global.load",
-                results=[new_type],
-                attributes={"global": load.attributes["global"], "is_immutable": ir.UnitAttr.get()},
-            )
+        new_load = ir_util.load_again(load, new_type)
         for op, operand in ir_util.uses(load.results[0]):
             op.operands[operand] = new_load.results[0]
-            if op.name in _PLAIN:
+            if operand == _B:
                 _make_plain(op)
             else:
                 # operands: table, then one index for each of its dimensions

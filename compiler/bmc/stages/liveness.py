@@ -13,21 +13,32 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.stages import ir_util
+from bmc.stages.states import States, Uses
 
-_ENTRY = "main"
 
+def bound(flow_module: Path, states: States) -> int:
+    """Returns bytes, the most that any function needs; kernels run in the order of the IR.
 
-def bound(flow_module: Path) -> int:
-    """Returns bytes; kernels run in the order of the IR."""
+    What a loop carries counts for the whole run of its function. States are not in the arena.
+    """
     with ir.Context():
         module = ir_util.read(flow_module)
-        for op in ir_util.walk(module.operation):
-            if op.name == "util.func" and ir_util.string(op, "sym_name") == _ENTRY:
-                return _bound([child.operation for child in op.regions[0].blocks[0]])
-    return 0
+        functions = [op for op in ir_util.walk(module.operation) if op.name == "util.func"]
+        return max(
+            (
+                _bound(list(op.regions[0]), states.of(ir_util.string(op, "sym_name")))
+                for op in functions
+                if op.regions[0].blocks
+            ),
+            default=0,
+        )
 
 
-def _bound(operations: list[ir_util.Op]) -> int:
+def _bound(blocks: list[Any], uses: Uses) -> int:
+    # States come after the inputs, and storage for new ones after those.
+    arguments = list(blocks[0].arguments)
+    outside = set(arguments[len(arguments) - len(uses.read) - len(uses.written) :])
+    operations = [child.operation for block in blocks for child in block]
     # SSA value -> number of the buffer it is stored in; values that take no arena have none.
     buffer_of: dict[Any, int] = {}
     sizes: list[int] = []
@@ -41,11 +52,22 @@ def _bound(operations: list[ir_util.Op]) -> int:
         born.append(position)
         last_use.append(position)
 
+    for block in blocks[1:]:
+        for argument in block.arguments:
+            if isinstance(argument.type, ir.RankedTensorType):
+                new_buffer(argument, 0)
+                last_use[buffer_of[argument]] = len(operations)
     for position, op in enumerate(operations):
         buffers = [buffer_of[operand] for operand in op.operands if operand in buffer_of]
         for buffer in buffers:
             last_use[buffer] = position
         if op.name in ("util.global.load", "arith.constant", "flow.tensor.constant"):
+            continue
+        if op.name == "hal.tensor.alias":
+            for buffer in buffers:  # it may be computed where the state lies
+                sizes[buffer] = 0
+            continue
+        if op.name == "hal.tensor.import" and op.operands[0] in outside:
             continue
         if op.name == "hal.tensor.import":
             new_buffer(op.results[0], position)

@@ -1,16 +1,30 @@
-"""Stage: host program -> plan. Everything gets its place in the arena or in the weights."""
+"""Stage: host program -> plan. Everything gets its place in the arena, the weights or the state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from bmc import plan
-from bmc.artifacts import ImportedModel, TensorInfo
+from bmc.artifacts import ImportedModel, Signature, TensorInfo
 from bmc.dtype import DType
 from bmc.errors import BmcError, InternalError
-from bmc.host_program import Command, Copy, Dispatch, HostProgram, Span, StorageKind, View
+from bmc.host_program import (
+    Branch,
+    Command,
+    Copy,
+    Dispatch,
+    Entry,
+    HostProgram,
+    Load,
+    Span,
+    Statement,
+    StorageKind,
+    Variable,
+    View,
+)
 from bmc.kernels import Kernels
-from bmc.plan import Binding, CommandKind, Plan, Region, Tensor
+from bmc.plan import Binding, BindingPatch, CommandKind, ConstantPatch, Plan, Region, Tensor
 from bmc.stages.weights import PackedWeights
 from bmc.target import Target
 
@@ -27,67 +41,61 @@ def build(
 ) -> Plan:
     """Returns the plan; `kernels` is None for a program that launches none.
 
-    Inputs and outputs keep their places for the whole run, so that a caller may run again without
-    setting unchanged inputs. Slabs whose lives do not overlap share memory. An output that is not in a
-    slab of its own (the model returns an input, a constant or one tensor twice) is copied at the end.
+    Every entry point has the whole arena to itself. Its inputs and outputs keep their places for the
+    whole run, so that a caller may run it again without setting unchanged inputs. Slabs whose lives do
+    not overlap share memory.
     """
-    _check_signature(model.inputs, program.inputs)
-    _check_signature(model.outputs, program.outputs)
-    inputs, outputs = model.inputs, model.outputs
-    arena = _Arena()
-    input_offsets = [arena.append(info.byte_count) for info in inputs]
-    in_place = _in_place_outputs(program)
-    output_offsets = {
-        index: arena.append(info.byte_count)
-        for index, info in enumerate(outputs)
-        if index not in in_place
-    }
-    slab_offsets = _place_slabs(program, arena)
-    for index in in_place:
-        span = program.outputs[index].span
-        output_offsets[index] = slab_offsets[span.storage.index] + span.offset
-
-    def bind(span: Span) -> Binding:
-        storage = span.storage
-        if storage.kind is StorageKind.CONSTANT:
-            return Binding(
-                Region.WEIGHTS, weights.table[storage.index].offset + span.offset, span.length
+    exports = kernels.exports if kernels else ()
+    ordinals = {export.name: ordinal for ordinal, export in enumerate(exports)}
+    state = _Stack()
+    state_offsets = [state.append(item.length) for item in program.states]
+    shared = _Places(weights, state_offsets, (), ())
+    commands = [_command(command, ordinals, shared) for command in program.reset]
+    reset_count = len(commands)
+    entries: list[plan.Entry] = []
+    arena_bytes = 0
+    for signature, entry in zip(model.signatures, program.entries, strict=True):
+        _check_signature(signature, entry)
+        arena = _Stack()
+        inputs = tuple(Tensor(t, arena.append(t.byte_count)) for t in signature.inputs)
+        slabs = _place_slabs(entry, arena)
+        places = replace(shared, inputs=tuple(t.offset for t in inputs), slabs=tuple(slabs))
+        entries.append(
+            plan.Entry(
+                name=entry.name,
+                first_command=len(commands),
+                command_count=len(entry.commands),
+                inputs=inputs,
+                outputs=tuple(
+                    Tensor(info, places.bind(view.span).offset)
+                    for info, view in zip(signature.outputs, entry.outputs, strict=True)
+                ),
+                driver=entry.driver,
+                loads={
+                    load.target.index: places.load(load.source) for load in _loads(entry.driver)
+                },
+                variable_bits=entry.variable_bits,
             )
-        offset = (input_offsets if storage.kind is StorageKind.INPUT else slab_offsets)[
-            storage.index
-        ]
-        return Binding(Region.ARENA, offset + span.offset, span.length)
-
-    ordinals = (
-        {export.name: ordinal for ordinal, export in enumerate(kernels.exports)} if kernels else {}
-    )
-    commands = [_command(command, ordinals, bind) for command in program.commands]
-    for index, view in enumerate(program.outputs):
-        if index not in in_place:
-            target_binding = Binding(Region.ARENA, output_offsets[index], view.span.length)
-            bindings = (bind(view.span), target_binding)
-            commands.append(plan.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), bindings))
+        )
+        commands += [_command(command, ordinals, places) for command in entry.commands]
+        arena_bytes = max(arena_bytes, arena.size)
     result = Plan(
         name=name,
         isa_bits=target.isa_bits,
         vlen_bits=target.vlen_bits,
-        arena_bytes=arena.size,
+        arena_bytes=arena_bytes,
         weights_bytes=len(weights.data),
-        exports=tuple(
-            plan.Export(e.name, e.constant_count, e.binding_count)
-            for e in (kernels.exports if kernels else ())
-        ),
+        exports=tuple(plan.Export(e.name, e.constant_count, e.binding_count) for e in exports),
         commands=tuple(commands),
-        inputs=tuple(
-            Tensor(info, offset) for info, offset in zip(inputs, input_offsets, strict=True)
-        ),
-        outputs=tuple(Tensor(info, output_offsets[index]) for index, info in enumerate(outputs)),
+        entries=tuple(entries),
+        state_bytes=state.size,
+        reset_count=reset_count,
     )
     verify(result)
     return result
 
 
-class _Arena:
+class _Stack:
     """Hands out aligned, exclusive places one after the other."""
 
     def __init__(self) -> None:
@@ -99,92 +107,137 @@ class _Arena:
         return offset
 
 
-def _check_signature(declared: tuple[TensorInfo, ...], compiled: tuple[View, ...]) -> None:
+@dataclass(frozen=True)
+class _Places:
+    """Where every storage begins in its region."""
+
+    weights: PackedWeights
+    states: list[int]
+    inputs: tuple[int, ...]
+    slabs: tuple[int, ...]
+
+    def start(self, span: Span) -> tuple[Region, int]:
+        index = span.storage.index
+        match span.storage.kind:
+            case StorageKind.CONSTANT:
+                return Region.WEIGHTS, self.weights.table[index].offset
+            case StorageKind.STATE:
+                return Region.STATE, self.states[index]
+            case StorageKind.INPUT:
+                return Region.ARENA, self.inputs[index]
+        return Region.ARENA, self.slabs[index]
+
+    def bind(self, span: Span) -> Binding:
+        """A span at a run-time offset is bound to the start of its storage."""
+        region, start = self.start(span)
+        offset = span.offset if isinstance(span.offset, int) else 0
+        return Binding(region, start + offset, span.length)
+
+    def load(self, span: Span) -> plan.LoadPlace:
+        region, start = self.start(span)
+        return plan.LoadPlace(region, start, span.storage.length, span.offset, span.length)
+
+
+def _loads(statements: tuple[Statement, ...]) -> Iterator[Load]:
+    for statement in statements:
+        if isinstance(statement, Load):
+            yield statement
+        elif isinstance(statement, Branch):
+            yield from _loads((*statement.then, *statement.otherwise))
+
+
+def _check_signature(declared: Signature, compiled: Entry) -> None:
     """IREE may call i8 what the model calls u8, and nothing else."""
 
     def form(dtype: DType, shape: tuple[int, ...]) -> tuple[int, bool, tuple[int, ...]]:
         return dtype.byte_count, dtype.is_float, shape
 
-    wanted = [form(info.dtype, info.shape) for info in declared]
-    if [form(view.dtype, view.shape) for view in compiled] != wanted:
-        views = ", ".join("x".join(map(str, (*v.shape, v.dtype.name.lower()))) for v in compiled)
-        raise BmcError(
-            "bad-signature",
-            f"the model declares ({', '.join(info.describe() for info in declared)}) but was"
-            f" compiled to ({views})",
-        )
+    def differ(infos: tuple[TensorInfo, ...], views: tuple[View, ...]) -> bool:
+        return [form(t.dtype, t.shape) for t in infos] != [form(v.dtype, v.shape) for v in views]
+
+    for infos, views in ((declared.inputs, compiled.inputs), (declared.outputs, compiled.outputs)):
+        if differ(infos, views):
+            found = ", ".join("x".join(map(str, (*v.shape, v.dtype.name.lower()))) for v in views)
+            raise BmcError(
+                "bad-signature",
+                f"{declared.name} declares ({', '.join(info.describe() for info in infos)}) but was"
+                f" compiled to ({found})",
+            )
 
 
-def _in_place_outputs(program: HostProgram) -> set[int]:
-    """Outputs that lie alone, aligned, in memory the program allocated."""
-    taken: set[Span] = set()
-    result = set()
-    for index, view in enumerate(program.outputs):
-        span = view.span
-        if (
-            span.storage.kind is StorageKind.SLAB
-            and span.offset % plan.ALIGNMENT == 0
-            and span not in taken
-        ):
-            taken.add(span)
-            result.add(index)
-    return result
-
-
-def _place_slabs(program: HostProgram, arena: _Arena) -> list[int]:
+def _place_slabs(entry: Entry, arena: _Stack) -> list[int]:
     """First fit, largest first, over the lives of slabs; slabs that hold outputs live for ever."""
     base = arena.size
     forever = {
         view.span.storage.index
-        for view in program.outputs
+        for view in entry.outputs
         if view.span.storage.kind is StorageKind.SLAB
     }
     lives = [
-        (0, len(program.commands) + 1) if index in forever else (slab.first, slab.end)
-        for index, slab in enumerate(program.slabs)
+        (0, len(entry.commands) + 1) if index in forever else (slab.first, slab.end)
+        for index, slab in enumerate(entry.slabs)
     ]
     offsets: dict[int, int] = {}
-    for index in sorted(range(len(program.slabs)), key=lambda i: (-program.slabs[i].length, i)):
-        length = program.slabs[index].length
+    for index in sorted(range(len(entry.slabs)), key=lambda i: (-entry.slabs[i].length, i)):
+        length = entry.slabs[index].length
         first, end = lives[index]
         offset = base
         for other in sorted(offsets, key=lambda i: offsets[i]):
             overlaps_in_time = lives[other][0] < end and first < lives[other][1]
-            other_end = offsets[other] + program.slabs[other].length
+            other_end = offsets[other] + entry.slabs[other].length
             if overlaps_in_time and offsets[other] < offset + length and offset < other_end:
                 offset = plan.align(other_end)
         offsets[index] = offset
         arena.size = max(arena.size, plan.align(offset + length))
-    return [offsets[index] for index in range(len(program.slabs))]
+    return [offsets[index] for index in range(len(entry.slabs))]
 
 
-def _command(
-    command: Command, ordinals: dict[str, int], bind: Callable[[Span], Binding]
-) -> plan.Command:
-    bindings = tuple(bind(span) for span in command.spans)
+def _command(command: Command, ordinals: dict[str, int], places: _Places) -> plan.Command:
+    bindings = tuple(places.bind(span) for span in command.spans)
+    patches: list[ConstantPatch | BindingPatch] = []
+    for index, span in enumerate(command.spans):
+        if isinstance(span.offset, Variable):
+            start = places.start(span)[1]
+            patches.append(BindingPatch(index, span.offset.index, start, span.storage.length))
     if isinstance(command, Dispatch):
         if command.function not in ordinals:
             raise InternalError(f"the kernels do not export {command.function}")
-        ordinal = ordinals[command.function]
+        words: list[int] = []
+        for word in command.constants:
+            if isinstance(word, Variable):
+                patches.append(ConstantPatch(len(words), word.index))
+            words.append(word if isinstance(word, int) else 0)
         return plan.Command(
             CommandKind.DISPATCH,
             command.barrier,
-            ordinal,
+            ordinals[command.function],
             command.workgroups,
-            command.constants,
+            tuple(words),
             bindings,
+            tuple(patches),
         )
     if isinstance(command, Copy):
-        return plan.Command(CommandKind.COPY, command.barrier, 0, (0, 0, 0), (), bindings)
+        return plan.Command(
+            CommandKind.COPY, command.barrier, 0, (0, 0, 0), (), bindings, tuple(patches)
+        )
     pattern, pattern_bytes = command.pattern, command.pattern_bytes
+    if isinstance(pattern, Variable):
+        patches.append(ConstantPatch(0, pattern.index))
+        pattern = 0
     if pattern_bytes == 8:
-        if pattern >> 32 != pattern & 0xFFFFFFFF:
+        if isinstance(command.pattern, Variable) or pattern >> 32 != pattern & 0xFFFFFFFF:
             raise BmcError(
                 "unsupported-host-op", "the host program fills memory with an 8-byte pattern"
             )
         pattern, pattern_bytes = pattern & 0xFFFFFFFF, 4
     return plan.Command(
-        CommandKind.FILL, command.barrier, 0, (0, 0, 0), (pattern, pattern_bytes), bindings
+        CommandKind.FILL,
+        command.barrier,
+        0,
+        (0, 0, 0),
+        (pattern, pattern_bytes),
+        bindings,
+        tuple(patches),
     )
 
 
@@ -195,9 +248,13 @@ def verify(result: Plan) -> None:
       BmcError: the model is beyond what the runtime's tables can hold.
       InternalError: a binding is out of range or misaligned, or an ordinal or count is wrong.
     """
-    if max(result.arena_bytes, result.weights_bytes) > _MAX_BYTES:
-        raise BmcError("too-large", "the model needs more than 4 GiB of arena or weights")
-    sizes = {Region.ARENA: result.arena_bytes, Region.WEIGHTS: result.weights_bytes}
+    if max(result.arena_bytes, result.weights_bytes, result.state_bytes) > _MAX_BYTES:
+        raise BmcError("too-large", "the model needs more than 4 GiB of arena, weights or state")
+    sizes = {
+        Region.ARENA: result.arena_bytes,
+        Region.WEIGHTS: result.weights_bytes,
+        Region.STATE: result.state_bytes,
+    }
     for tensor in (*result.inputs, *result.outputs):
         if len(tensor.info.shape) > plan.MAX_RANK:
             raise BmcError(

@@ -1,23 +1,28 @@
-"""Executes VM-dialect functions at build time.
+"""Executes VM-dialect operations at build time.
 
-The host program of a static model has no unknowns but the contents of buffers, so it is run, not
-analysed: integers are Python integers, references are Python objects, calls to imports go to
-handlers. Whatever it would do to a buffer's contents is recorded by the handlers (stages/hal.py).
-An operation without an entry here is an error that names it.
+Little of a host program is unknown but the contents of buffers, so it is run, not analysed: integers
+are Python integers, references are Python objects, calls to imports go to handlers. Whatever it would
+do to a buffer's contents is recorded by the handlers (stages/hal.py). Integers that it reads back
+from a buffer are Variables; what is computed of them goes to a Host (stages/control.py), which also
+follows the control flow of entry points. An operation without an entry here is an error that names it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from iree.compiler import ir
 
 from bmc.errors import BmcError
+from bmc.host_program import Integer, Variable
 from bmc.stages import ir_util
 
 # Returns the results of the call; lists stand for variadic arguments.
 Import = Callable[..., tuple[Any, ...]]
+# Stands for every fence: one queue executes everything in order.
+FENCE = "fence"
 # Far above any real host program; a loop that does not end would otherwise hang the build.
 _STEP_LIMIT = 10_000_000
 
@@ -42,6 +47,13 @@ _BINARY: dict[str, Callable[[int, int, int], int]] = {
     "cmp.ne": lambda a, b, bits: int(a != b),
     "cmp.lt.s": lambda a, b, bits: int(a < b),
     "cmp.lt.u": lambda a, b, bits: int(_unsigned(a, bits) < _unsigned(b, bits)),
+    "min.s": lambda a, b, bits: min(a, b),
+    "min.u": lambda a, b, bits: min(_unsigned(a, bits), _unsigned(b, bits)),
+    "max.s": lambda a, b, bits: max(a, b),
+    "max.u": lambda a, b, bits: max(_unsigned(a, bits), _unsigned(b, bits)),
+    "shl": lambda a, b, bits: a << b,
+    "shr.s": lambda a, b, bits: a >> b,
+    "shr.u": lambda a, b, bits: _unsigned(a, bits) >> b,
 }
 
 
@@ -70,9 +82,15 @@ _PURE: dict[str, Callable[..., Any]] = {
     "vm.cmp.nz.i32": lambda a: int(a != 0),
     "vm.cmp.nz.i64": lambda a: int(a != 0),
     "vm.cmp.nz.ref": lambda a: int(a is not None),
+    "vm.fma.i32": lambda a, b, c: _signed(a * b + c, 32),
+    "vm.fma.i64": lambda a, b, c: _signed(a * b + c, 64),
     "vm.select.i32": lambda c, a, b: a if c else b,
     "vm.select.i64": lambda c, a, b: a if c else b,
     "vm.select.ref": lambda c, a, b: a if c else b,
+    "vm.ext.i8.i32.s": lambda a: _signed(a, 8),
+    "vm.ext.i8.i32.u": lambda a: _unsigned(a, 8),
+    "vm.ext.i16.i32.s": lambda a: _signed(a, 16),
+    "vm.ext.i16.i32.u": lambda a: _unsigned(a, 16),
     "vm.ext.i32.i64.s": lambda a: a,
     "vm.ext.i32.i64.u": lambda a: _unsigned(a, 32),
     "vm.trunc.i64.i32": lambda a: _signed(a, 32),
@@ -80,6 +98,25 @@ _PURE: dict[str, Callable[..., Any]] = {
 }
 _IGNORED = {"vm.discard.refs", "vm.trace"}
 _CALLS = {"vm.call", "vm.call.yieldable", "vm.call.variadic", "vm.call.variadic.yieldable"}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A reference that is the first if the condition is not zero, else the second."""
+
+    condition: Variable
+    first: Any
+    second: Any
+
+
+class Host(Protocol):
+    """What an entry point does beyond what is known at build time."""
+
+    def compute(self, operation: str, operands: Sequence[Integer]) -> Variable:
+        """Returns the result of an operation on a Variable."""
+
+    def select(self, condition: Variable, first: Any, second: Any) -> Any:
+        """Returns the first reference if the condition is not zero, else the second."""
 
 
 class VirtualMachine:
@@ -94,8 +131,8 @@ class VirtualMachine:
         self._rodata: dict[str, bytes] = {}
         self._globals: dict[str, Any] = {}
         self._steps = 0
-        # Set after initialization: a store would then be state that the next run sees.
-        self.sealed = False
+        # Set after initialization.
+        self.host: Host | None = None
         (vm_module,) = module.body.operations
         for op in vm_module.operation.regions[0].blocks[0]:
             name = op.operation.name
@@ -115,16 +152,20 @@ class VirtualMachine:
             elif name == "vm.global.ref":
                 self._globals[ir_util.string(op, "sym_name")] = None
             elif name not in ("vm.import", "vm.export", "vm.module_terminator"):
-                raise _unsupported(name)
+                raise unsupported(name)
 
     def defines(self, function: str) -> bool:
         return function in self._functions
 
-    def call(self, function: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Runs a function to its vm.return and returns the results."""
+    def blocks(self, function: str) -> list[Any]:
+        """Blocks of a function, the first one first; raises BmcError if there is none."""
         if function not in self._functions:
             raise BmcError("no-main", f"the compiled model has no function '{function}'")
-        block = self._functions[function].regions[0].blocks[0]
+        return list(self._functions[function].regions[0].blocks)
+
+    def call(self, function: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Runs a function to its vm.return and returns the results."""
+        block = self.blocks(function)[0]
         values: dict[Any, Any] = dict(zip(block.arguments, arguments, strict=True))
         while True:
             for op_view in block:
@@ -139,25 +180,24 @@ class VirtualMachine:
                 if op.name == "vm.return":
                     return tuple(operands)
                 if op.name == "vm.fail":
-                    message = (
-                        ir_util.string(op, "message")
-                        if "message" in op.attributes
-                        else "no message"
-                    )
-                    raise BmcError(
-                        "host-program", f"the host program gives up at build time: {message}"
-                    )
-                results = self._run(op, operands)
+                    raise gave_up(op)
+                results = self.evaluate(op, operands)
                 if op.successors:
-                    block, arguments = self._branch(op, operands, results)
+                    if op.name == "vm.cond_br" and isinstance(operands[0], Variable):
+                        raise unsupported(f"a branch on a run-time value in {function}")
+                    block, arguments = branch(op, operands, results)
                     values.update(zip(block.arguments, arguments, strict=True))
                     break
                 values.update(zip(op.results, results, strict=True))
 
-    def _run(self, op: ir_util.Op, operands: list[Any]) -> tuple[Any, ...]:
+    def evaluate(self, op: ir_util.Op, operands: list[Any]) -> tuple[Any, ...]:
         """Executes one operation and returns its results; branches have none."""
         name = op.name
+        if name == "vm.select.ref" and self.host and isinstance(operands[0], Variable):
+            return (self.host.select(operands[0], operands[1], operands[2]),)
         if name in _PURE:
+            if self.host and any(isinstance(operand, Variable) for operand in operands):
+                return (self.host.compute(name, operands),)
             return (_PURE[name](*operands),)
         if name in _CALLS:
             return self._call(op, operands)
@@ -168,24 +208,13 @@ class VirtualMachine:
         if name.startswith("vm.global.load."):
             return (self._globals[ir_util.string(op, "global")],)
         if name.startswith("vm.global.store."):
-            if self.sealed:
-                raise _unsupported(f"{name} @{ir_util.string(op, 'global')}")
+            if self.host:  # state that stages/states.py did not find
+                raise unsupported(f"{name} @{ir_util.string(op, 'global')}")
             self._globals[ir_util.string(op, "global")] = operands[0]
             return ()
         if name in _IGNORED or name in ("vm.br", "vm.cond_br"):
             return ()
-        raise _unsupported(name)
-
-    def _branch(
-        self, op: ir_util.Op, operands: list[Any], results: tuple[Any, ...]
-    ) -> tuple[Any, Sequence[Any]]:
-        """Returns the next block and its arguments."""
-        if op.name == "vm.cond_br":
-            first, second = op.successors
-            split = 1 + len(first.arguments)
-            return (first, operands[1:split]) if operands[0] else (second, operands[split:])
-        (target,) = op.successors
-        return (target, operands) if op.name == "vm.br" else (target, results)
+        raise unsupported(name)
 
     def _call(self, op: ir_util.Op, operands: list[Any]) -> tuple[Any, ...]:
         callee = ir_util.string(op, "callee")
@@ -195,9 +224,29 @@ class VirtualMachine:
             raise BmcError(
                 "unsupported-host-op",
                 f"the host program calls '{callee}', which bmc cannot turn into tables",
-                hint="the model must have static shapes, no data-dependent control flow and no state",
+                hint="the sizes of all tensors must be known when the model is compiled",
             )
         return self._imports[callee](*_arguments(op, operands))
+
+
+def branch(
+    op: ir_util.Op, operands: list[Any], results: tuple[Any, ...]
+) -> tuple[Any, Sequence[Any]]:
+    """Returns the block that a branch with a known condition goes to, and its arguments."""
+    if op.name == "vm.cond_br":
+        taken, other = branch_targets(op, operands)
+        return taken if operands[0] else other
+    (target,) = op.successors
+    return (target, operands) if op.name == "vm.br" else (target, results)
+
+
+def branch_targets(
+    op: ir_util.Op, operands: list[Any]
+) -> tuple[tuple[Any, Sequence[Any]], tuple[Any, Sequence[Any]]]:
+    """Returns the blocks of a vm.cond_br with their arguments, the one taken on not zero first."""
+    first, second = op.successors
+    split = 1 + len(first.arguments)
+    return (first, operands[1:split]), (second, operands[split:])
 
 
 def _arguments(op: ir_util.Op, operands: list[Any]) -> list[Any]:
@@ -239,7 +288,7 @@ def attribute_bytes(attribute: Any) -> bytes:
         return b"".join(
             attribute_bytes(ir.Attribute.parse(part)) for part in _split_top_level(inner)
         )
-    raise _unsupported(f"vm.rodata with {text[:60]}")
+    raise unsupported(f"vm.rodata with {text[:60]}")
 
 
 def _split_top_level(text: str) -> list[str]:
@@ -262,9 +311,15 @@ def _split_top_level(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def _unsupported(name: str) -> BmcError:
+def gave_up(op: ir_util.Op) -> BmcError:
+    """The error for a vm.fail that is reached, or may be."""
+    message = ir_util.string(op, "message") if "message" in op.attributes else "no message"
+    return BmcError("host-program", f"the host program gives up at build time: {message}")
+
+
+def unsupported(name: str) -> BmcError:
     return BmcError(
         "unsupported-host-op",
-        f"the host program contains '{name}', which bmc cannot turn into tables",
-        hint="the model must have static shapes, no data-dependent control flow and no state",
+        f"the host program contains '{name}', which bmc cannot turn into tables and C",
+        hint="the sizes of all tensors must be known when the model is compiled",
     )

@@ -42,15 +42,15 @@ class Weight:
 
 @dataclass(frozen=True)
 class PackedWeights:
-    """`table` has one entry per constant of the host program, in its order."""
+    """`table` has the constants that commands read, by their number in the host program."""
 
     data: bytes
-    table: tuple[Weight, ...]
+    table: dict[int, Weight]
 
     @property
     def distinct_bytes(self) -> int:
         """Sum of the lengths of distinct constants, without alignment."""
-        return sum({weight.offset: weight.length for weight in self.table}.values())
+        return sum({weight.offset: weight.length for weight in self.table.values()}.values())
 
 
 def pack(
@@ -92,16 +92,13 @@ def pack(
             length=constant.length,
             sha256=digest,
         )
-    return PackedWeights(
-        bytes(packed), tuple(weights[index] for index in range(len(program.constants)))
-    )
+    return PackedWeights(bytes(packed), weights)
 
 
 def _order_of_use(program: HostProgram) -> list[int]:
     spans = (span for command in program.commands for span in command.spans)
     used = (span.storage.index for span in spans if span.storage.kind is StorageKind.CONSTANT)
-    # A dict is an ordered set; constants no command reads come last.
-    return list(dict.fromkeys((*used, *range(len(program.constants)))))
+    return list(dict.fromkeys(used))  # a dict is an ordered set
 
 
 def _names_by_hash(parameters: tuple[artifacts.Parameter, ...]) -> dict[str, str]:
@@ -153,12 +150,13 @@ def _written(constant: Constant, contents: list[bytes]) -> bytes:
     for write in constant.writes:
         target = write.target
         if isinstance(write, Fill):
+            assert isinstance(write.pattern, int)  # nothing is unknown at initialization
             pattern = write.pattern.to_bytes(write.pattern_bytes, "little")
             source = pattern * (target.length // write.pattern_bytes)
         else:
-            start = write.source.offset
+            start = write.source.start
             source = contents[write.source.storage.index][start : start + write.source.length]
-        data[target.offset : target.offset + target.length] = source
+        data[target.start : target.start + target.length] = source
     return bytes(data)
 
 

@@ -1,0 +1,249 @@
+"""Imports a function of JAX arrays: jax.export, whose StableHLO is portable."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bmc import artifacts, factory, golden, spec
+from bmc.artifacts import ImportedModel, Parameter, Signature, TensorInfo
+from bmc.dtype import Array
+from bmc.errors import BmcError
+from bmc.frontends import quiet
+from bmc.frontends.options import ImportOptions
+
+_MODEL_LINE = re.compile(r'"([^"]+)":(\d+):\d+')
+_OTHER_OPS = "rewrite that part of the model with other ops"
+
+
+def import_spec(
+    model: spec.ModelSpec, source: str, options: ImportOptions, out: Path
+) -> ImportedModel:
+    """Imports the function of a ModelSpec; parameters are what it closes over.
+
+    Args:
+      model: what the factory returned. f64 and i64 need `jax.config.update("jax_enable_x64", True)`
+        in the model file.
+      source: the file and its factory.
+      options: what the user asks for.
+      out: import directory, which exists.
+
+    Raises:
+      BmcError: the function cannot be traced, or naming the op that is not StableHLO.
+    """
+    try:
+        with quiet.python():
+            import jax
+            import jax.export
+    except ImportError as error:
+        raise BmcError(
+            "jax-missing",
+            f"importing a function of arrays needs the package {error.name}",
+            hint="pip install jax",
+        ) from None
+    if options.quantize:
+        raise BmcError(
+            "bad-option",
+            "JAX has no quantisation of its own",
+            hint="leave out quantize, or compute with int8 arrays in the function",
+        )
+    path, name = factory.split(source)
+    names = _names(model.module)
+    if names and len(names) != len(model.cases[0]):
+        raise BmcError(
+            "bad-spec",
+            f"case 0 has {len(model.cases[0])} arrays but the function takes ({', '.join(names)})",
+            hint="parameters are what the function closes over, or bound with functools.partial",
+        )
+    inputs = golden.infos(model.cases[0], model.input_names or names, "input")
+    golden.check_cases(model.cases, inputs)
+    _locations_relative_to(path.parent)
+    function = jax.jit(_unwrapped(model.module), keep_unused=True)
+    traced = _trace(function, inputs, path.parent)
+    constants = _constants(model.module, traced)
+    for constant, array in constants.items():
+        golden.check_finite(constant, array)
+    expected = tuple(_run(function, case, path.parent) for case in model.cases)
+    outputs = golden.infos(expected[0], model.output_names or _keys(traced.out_info), "output")
+    _export(function, traced, inputs, out / artifacts.MODEL_FILE)
+    return ImportedModel(
+        mlir=out / artifacts.MODEL_FILE,
+        source=f"{path.name}:{name}",
+        frontend="jax",
+        versions={name: importlib.metadata.version(name) for name in ("jax", "jaxlib")},
+        signatures=(Signature("main", inputs, outputs),),
+        golden=golden.make(
+            inputs=model.cases,
+            outputs=expected,
+            input_infos=inputs,
+            output_infos=outputs,
+            tolerance=model.tolerance,
+            labels=model.labels,
+            source=artifacts.GOLDEN_FRAMEWORK,
+        ),
+        parameters=tuple(
+            Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
+            for name, array in sorted(constants.items())
+        ),
+    )
+
+
+def _names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The function's arguments; () if it takes any number of them."""
+    arguments = inspect.signature(function).parameters.values()
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    required = [a for a in arguments if a.default is a.empty]
+    if any(argument.kind not in kinds for argument in required):
+        return ()
+    return tuple(argument.name for argument in required)
+
+
+def _locations_relative_to(folder: Path) -> None:
+    """File names in the MLIR must not depend on where the model and Python are installed."""
+    import jax
+
+    roots = sorted({str(folder.absolute()), *filter(None, sys.path)}, key=len, reverse=True)
+    pattern = "|".join(re.escape(root) for root in roots)
+    jax.config.update("jax_hlo_source_file_canonicalization_regex", f"^(?:{pattern})/")
+    jax.config.update("jax_traceback_in_locations_limit", 1)
+
+
+def _trace(function: Any, inputs: tuple[TensorInfo, ...], folder: Path) -> Any:
+    import jax
+
+    specs = [jax.ShapeDtypeStruct(info.shape, info.dtype.numpy) for info in inputs]
+    try:
+        with quiet.python():
+            traced = function.trace(*specs)
+    except Exception as error:
+        raise BmcError(
+            "export-rejected",
+            f"JAX cannot trace the model: {factory.first_line(error)}",
+            where=factory.model_line(error, folder),
+            hint="a model must be traceable with fixed shapes, without branches on array values",
+        ) from error
+    for info, taken in zip(inputs, traced.in_avals[0], strict=True):
+        if taken.dtype != info.dtype.numpy:
+            raise BmcError(
+                "unsupported-dtype",
+                f"input {info.describe()} would become {taken.dtype.name}: JAX has 64-bit types"
+                " switched off",
+                hint='call jax.config.update("jax_enable_x64", True) in the model file',
+            )
+    return traced
+
+
+def _run(function: Any, case: spec.Case, folder: Path) -> spec.Case:
+    import jax
+
+    try:
+        with quiet.python():
+            return tuple(np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(function(*case)))
+    except Exception as error:
+        raise BmcError(
+            "model-failed",
+            f"the model raised {type(error).__name__}: {factory.first_line(error)}",
+            where=factory.model_line(error, folder),
+        ) from error
+
+
+def _keys(result: Any) -> tuple[str, ...]:
+    """Names of the outputs where the function returns a dict; () otherwise."""
+    import jax
+
+    if not isinstance(result, dict):
+        return ()
+    leaves, _ = jax.tree_util.tree_flatten_with_path(result)
+    return tuple(jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves)
+
+
+def _unwrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Without a jax.jit of its own, by which JAX would leave out arguments that are not used."""
+    return function if isinstance(function, functools.partial) else inspect.unwrap(function)
+
+
+def _constants(function: Callable[..., Any], traced: Any) -> dict[str, Array]:
+    """The arrays that the function uses, by the names of what it closes over."""
+    named = {artifacts.sha256(array.tobytes()): name for name, array in _closed_over(function)}
+    found: dict[str, Array] = {}
+    for constant in _used(traced.jaxpr):
+        array = np.asarray(constant)
+        name = named.get(artifacts.sha256(array.tobytes()), f"constant{len(found)}")
+        found[name] = array
+    return found
+
+
+def _used(jaxpr: Any) -> Iterator[Any]:
+    """Constants of a closed jaxpr and of the functions, loops and branches in it."""
+    yield from jaxpr.consts
+    for equation in jaxpr.jaxpr.eqns:
+        for value in equation.params.values():
+            for inner in value if isinstance(value, (tuple, list)) else (value,):
+                if hasattr(inner, "consts") and hasattr(inner, "jaxpr"):
+                    yield from _used(inner)
+
+
+def _closed_over(function: Any) -> Iterator[tuple[str, Array]]:
+    if isinstance(function, functools.partial):
+        bound = inspect.signature(function.func).bind_partial(*function.args, **function.keywords)
+        yield from _leaves("", bound.arguments)
+        function = function.func
+    function = inspect.unwrap(function)
+    if inspect.isfunction(function):
+        variables = inspect.getclosurevars(function)
+        for name, value in {**variables.globals, **variables.nonlocals}.items():
+            yield from _leaves(name, value)
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Array]]:
+    import jax
+
+    for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
+        if isinstance(leaf, (jax.Array, np.ndarray)):
+            key = jax.tree_util.keystr(path, simple=True, separator=".")
+            yield ".".join(part for part in (name, key) if part), np.asarray(leaf)
+
+
+def _export(function: Any, traced: Any, inputs: tuple[TensorInfo, ...], path: Path) -> None:
+    """Writes the function `main`."""
+    import jax
+    from jaxlib.mlir import ir
+
+    specs = [jax.ShapeDtypeStruct(info.shape, info.dtype.numpy) for info in inputs]
+    with quiet.python():
+        module = traced.lower(lowering_platforms=("cpu",)).compiler_ir("stablehlo")
+    calls: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "stablehlo.custom_call":
+            calls.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    if calls:
+        line = _MODEL_LINE.search(str(calls[0].location))
+        target = ir.StringAttr(calls[0].attributes["call_target_name"]).value
+        raise BmcError(
+            "op-rejected",
+            f"JAX calls '{target}', a function of its own library, which is not on the target",
+            where=f"{line[1]}:{line[2]}" if line else "",
+            hint=_OTHER_OPS,
+        )
+    try:
+        with quiet.python():
+            exported = jax.export.export(function, platforms=("cpu",))(*specs)
+    except Exception as error:
+        raise BmcError(
+            "export-rejected",
+            f"jax.export cannot export the model: {factory.first_line(error)}",
+            hint=_OTHER_OPS,
+        ) from error
+    path.write_bytes(exported.mlir_module_serialized)

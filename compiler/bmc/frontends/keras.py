@@ -1,0 +1,319 @@
+"""Imports Keras models, .keras files, tf.Modules and SavedModel folders; layout stays NHWC."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import inspect
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bmc import artifacts, dtype, factory, golden, spec
+from bmc.artifacts import ImportedModel, Parameter
+from bmc.dtype import Array
+from bmc.errors import BmcError
+from bmc.frontends import quiet, tensorflow_export, tensorflow_int8, tflite
+from bmc.frontends.options import ImportOptions
+from bmc.golden import Declared
+
+_SIGNATURE = "serving_default"
+
+
+@dataclass(frozen=True)
+class _Program:
+    """A model as one function.
+
+    Attributes:
+      call: function of one tensor per input.
+      declared: its inputs, or None if the model does not say.
+      output_names: names of the flattened outputs, or () if the model has none for them.
+      variables: names and variables; to be called after `call`, which may make them.
+    """
+
+    call: Callable[..., Any]
+    declared: tuple[Declared, ...] | None
+    output_names: tuple[str, ...]
+    variables: Callable[[], Iterable[tuple[str, Any]]]
+
+
+def import_spec(
+    model: spec.ModelSpec, source: str, options: ImportOptions, out: Path
+) -> ImportedModel:
+    """Imports the keras.Model or tf.Module of a ModelSpec.
+
+    Args:
+      model: what the factory returned. A tf.Module, and a Keras model whose `call` takes several
+        tensors, get the arrays of a case as their arguments.
+      source: the file and its factory.
+      options: what the user asks for.
+      out: import directory, which exists.
+
+    Raises:
+      BmcError: naming the layer or op that cannot be exported.
+    """
+    _require_tensorflow()
+    path, name = factory.split(source)
+    program = _of_object(model.module)
+    return _import(program, model, f"{path.name}:{name}", path.parent, options, out)
+
+
+def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
+    """Imports a .keras file, or a SavedModel folder by its signature 'serving_default'.
+
+    Args:
+      path: file or folder.
+      options: without `cases` there is one seeded random case.
+      out: import directory, which exists.
+    """
+    _require_tensorflow()
+    program = _of_saved_model(path) if path.is_dir() else _of_keras_file(path)
+    given = golden.of_file(options.cases) or spec.Cases((), ())
+    model = spec.ModelSpec(
+        module=None,
+        cases=given.cases,
+        tolerance=given.tolerance,
+        labels=given.labels,
+        calibration=given.calibration,
+    )
+    return _import(program, model, path.name, path.parent, options, out)
+
+
+def _import(
+    program: _Program,
+    model: spec.ModelSpec,
+    source: str,
+    folder: Path,
+    options: ImportOptions,
+    out: Path,
+) -> ImportedModel:
+    import tensorflow as tf
+
+    if program.declared is not None:
+        fixed = golden.fix(program.declared, model.cases[0] if model.cases else None)
+        cases = model.cases or (golden.random_case(fixed),)
+        names = model.input_names or tuple(info.name for info in fixed)
+    elif model.cases:
+        cases, names = model.cases, model.input_names
+    else:
+        raise BmcError(
+            "dynamic-shape", f"the model in '{source}' has no declared inputs", hint="give --cases"
+        )
+    inputs = golden.infos(cases[0], names, "input")
+    golden.check_cases(cases, inputs)
+    results = [_run(program.call, case, folder) for case in cases]
+    expected = tuple(tuple(leaf.numpy() for leaf in tf.nest.flatten(r)) for r in results)
+    expected = tuple(tuple(np.asarray(array) for array in arrays) for arrays in expected)
+    output_names = model.output_names or program.output_names or _keys(results[0])
+    outputs = golden.infos(expected[0], output_names, "output")
+    traced = tensorflow_export.trace(program.call, inputs, folder)
+    variables = tensorflow_export.captured(traced, program.variables())
+    parameters = _parameters(variables)
+    if options.quantize:
+        data = tensorflow_int8.convert(traced, inputs, model.calibration)
+        quantized = replace(
+            model,
+            module=spec.ModelFile(".tflite", data),
+            cases=cases,
+            # What floats may differ by says nothing of integers, which have to be equal.
+            tolerance=(),
+            input_names=tuple(info.name for info in inputs),
+            output_names=tuple(info.name for info in outputs),
+        )
+        return tflite.import_spec(quantized, source, replace(options, quantize=""), out)
+    tensorflow_export.write(traced, inputs, variables, out / artifacts.MODEL_FILE)
+    return ImportedModel(
+        mlir=out / artifacts.MODEL_FILE,
+        source=source,
+        frontend="keras",
+        versions={name: importlib.metadata.version(name) for name in ("keras", "tensorflow")},
+        signatures=artifacts.main_signature(inputs, outputs),
+        golden=golden.make(
+            inputs=cases,
+            outputs=expected,
+            input_infos=inputs,
+            output_infos=outputs,
+            tolerance=model.tolerance or golden.default_policies(outputs),
+            labels=model.labels,
+            source=artifacts.GOLDEN_FRAMEWORK,
+        ),
+        parameters=parameters,
+    )
+
+
+def _require_tensorflow() -> None:
+    try:
+        with quiet.python():
+            import keras
+            import tensorflow as tf
+    except ImportError as error:
+        raise BmcError(
+            "tensorflow-missing",
+            f"importing a Keras model needs the package {error.name}",
+            hint="pip install tensorflow keras",
+        ) from None
+    if keras.config.backend() != "tensorflow":
+        raise BmcError(
+            "tensorflow-missing",
+            f"Keras runs on {keras.config.backend()} here",
+            hint="set KERAS_BACKEND=tensorflow",
+        )
+    tf.config.set_visible_devices([], "GPU")
+
+
+def _of_object(model: Any) -> _Program:
+    import keras
+    import tensorflow as tf
+
+    if isinstance(model, keras.Model):
+        return _of_keras(model)
+    if not isinstance(model, tf.Module) or not callable(model):
+        raise BmcError(
+            "bad-spec",
+            f"ModelSpec.module is a {type(model).__name__}",
+            hint="give a keras.Model or a tf.Module that can be called",
+        )
+    return _Program(
+        call=model,
+        declared=None,
+        output_names=(),
+        variables=lambda: ((v.name.removesuffix(":0"), v) for v in model.variables),
+    )
+
+
+def _of_keras_file(path: Path) -> _Program:
+    import keras
+
+    if not zipfile.is_zipfile(path):
+        raise BmcError(
+            "bad-file", f"'{path.name}' is damaged or no .keras file", hint="save the model again"
+        )
+    try:
+        with quiet.python():
+            model = keras.saving.load_model(path, compile=False)
+    except Exception as error:
+        raise BmcError(
+            "bad-file",
+            f"Keras cannot load '{path.name}': {factory.first_line(error)}",
+            hint="save it again with this version of Keras, or return the model from a factory if it"
+            " has classes or lambdas of its own",
+        ) from error
+    return _of_keras(model)
+
+
+def _of_keras(model: Any) -> _Program:
+    import keras
+
+    # With its steps in a row a recurrent layer has nothing left to decide at run time, and all of
+    # them share their kernels.
+    for layer in model._flatten_layers():
+        if isinstance(layer, keras.layers.RNN):
+            layer.unroll = True
+    # Functional and Sequential models know their inputs; others only take what they are called with.
+    declared = None
+    if getattr(model, "inputs", None):
+        declared = tuple(_declared(tensor.name, tensor) for tensor in model.inputs)
+
+    output_names = tuple(getattr(model, "output_names", ()))
+    if isinstance(model, keras.Sequential):
+        output_names = (model.layers[-1].name,)
+
+    def call(*tensors: Any) -> Any:
+        if len(tensors) == 1:
+            return model(tensors[0], training=False)
+        if declared:
+            return model(keras.tree.pack_sequence_as(model.input, tensors), training=False)
+        if _takes_one_argument(model.call):
+            return model(list(tensors), training=False)
+        return model(*tensors, training=False)
+
+    return _Program(
+        call=call,
+        declared=declared,
+        output_names=output_names,
+        variables=lambda: ((variable.path, variable.value) for variable in model.variables),
+    )
+
+
+def _takes_one_argument(call: Callable[..., Any]) -> bool:
+    names = inspect.signature(call).parameters
+    return len([name for name in names if name not in ("training", "mask")]) == 1
+
+
+def _of_saved_model(path: Path) -> _Program:
+    import tensorflow as tf
+
+    try:
+        with quiet.python():
+            loaded = tf.saved_model.load(path)
+    except Exception as error:
+        raise BmcError(
+            "bad-file",
+            f"TensorFlow cannot load '{path.name}': {factory.first_line(error)}",
+            hint="save the model again",
+        ) from error
+    if _SIGNATURE not in loaded.signatures:
+        raise BmcError(
+            "no-main",
+            f"the SavedModel '{path.name}' has the signatures {sorted(loaded.signatures)}",
+            hint=f"save it with one called {_SIGNATURE}",
+        )
+    signature = loaded.signatures[_SIGNATURE]
+    # A signature takes and returns names; TensorFlow flattens them in alphabetical order.
+    specs = dict(sorted(signature.structured_input_signature[1].items()))
+
+    def call(*tensors: Any) -> Any:
+        # By way of `loaded`, without which its variables would be gone.
+        return loaded.signatures[_SIGNATURE](**dict(zip(specs, tensors, strict=True)))
+
+    return _Program(
+        call=call,
+        declared=tuple(_declared(name, spec) for name, spec in specs.items()),
+        output_names=tuple(sorted(signature.structured_outputs)),
+        variables=lambda: ((v.name.removesuffix(":0"), v) for v in signature.variables),
+    )
+
+
+def _declared(name: str, tensor: Any) -> Declared:
+    import tensorflow as tf
+
+    element = dtype.from_numpy(np.zeros((), tf.as_dtype(tensor.dtype).as_numpy_dtype))
+    shape = tf.TensorShape(tensor.shape)
+    if shape.rank is None:
+        raise BmcError(
+            "dynamic-shape",
+            f"input '{name}' can have any number of dimensions",
+            hint="save the model with a signature that gives it a shape",
+        )
+    return Declared(name, element, tuple(shape.as_list()))
+
+
+def _run(call: Callable[..., Any], case: spec.Case, folder: Path) -> Any:
+    import tensorflow as tf
+
+    try:
+        with quiet.python():
+            return call(*(tf.constant(array) for array in case))
+    except Exception as error:
+        raise BmcError(
+            "model-failed",
+            f"the model raised {type(error).__name__}: {factory.first_line(error)}",
+            where=factory.model_line(error, folder),
+        ) from error
+
+
+def _keys(result: Any) -> tuple[str, ...]:
+    return tuple(sorted(result)) if isinstance(result, dict) else ()
+
+
+def _parameters(variables: dict[str, Any]) -> tuple[Parameter, ...]:
+    found = []
+    for name, variable in sorted(variables.items()):
+        array: Array = variable.numpy()
+        golden.check_finite(name, array)
+        digest = artifacts.sha256(array.tobytes())
+        found.append(Parameter(name, tuple(array.shape), array.dtype.name, digest))
+    return tuple(found)

@@ -1,0 +1,131 @@
+"""Joins functions that take and return their state into one model with mutable globals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from iree.compiler import ir
+
+from bmc.dtype import Array
+from bmc.errors import InternalError
+
+_PURE_SUFFIX = "__pure"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """MLIR with one function `pure_name(name)`: (inputs, states) -> (outputs, new states)."""
+
+    name: str
+    mlir: Path
+
+
+def pure_name(name: str) -> str:
+    """What the function of an entry point is called before its state is global."""
+    return name + _PURE_SUFFIX
+
+
+def link(functions: tuple[Function, ...], states: dict[str, Array], output: Path) -> None:
+    """Writes a module with a public function per entry point.
+
+    Args:
+      states: initial value by name, in the order in which the functions take them.
+      output: file for the bytecode.
+    """
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.create()
+        for name, value in states.items():
+            _add_global(module, name, value)
+        for function in functions:
+            _move(ir.Module.parse(function.mlir.read_bytes()), module)
+            pure = _find(module, pure_name(function.name))
+            pure.attributes["sym_visibility"] = ir.StringAttr.get("private")
+            _add_entry(module, function.name, pure, tuple(states))
+        module.operation.verify()
+        with output.open("wb") as file:
+            module.operation.write_bytecode(file)
+
+
+def _add_global(module: ir.Module, name: str, value: Array) -> None:
+    if value.dtype == np.bool_:
+        element = ir.IntegerType.get_signless(1)
+        data = np.packbits(value.reshape(-1), bitorder="little")
+        initial = ir.DenseElementsAttr.get(data, shape=list(value.shape), type=element)
+    else:
+        initial = ir.DenseElementsAttr.get(np.ascontiguousarray(value))
+        if not value.any():
+            # As a splat it needs no room in flash.
+            zero = "0.0" if value.dtype.kind == "f" else "0"
+            initial = ir.Attribute.parse(f"dense<{zero}> : {initial.type}")
+    with ir.InsertionPoint(module.body):
+        ir.Operation.create(
+            "util.global",
+            attributes={
+                "sym_name": ir.StringAttr.get(_symbol(name)),
+                "sym_visibility": ir.StringAttr.get("private"),
+                "type": ir.TypeAttr.get(initial.type),
+                "initial_value": initial,
+                "is_mutable": ir.UnitAttr.get(),
+            },
+        )
+
+
+def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[str, ...]) -> None:
+    """A function that loads the states, calls the pure function and stores what they became."""
+    signature = ir.FunctionType(ir.TypeAttr(pure.attributes["function_type"]).value)
+    inputs, results = list(signature.inputs), list(signature.results)
+    input_count, output_count = len(inputs) - len(states), len(results) - len(states)
+    arguments = [f"%in{i}" for i in range(input_count)]
+    lines = []
+    for index, state in enumerate(states):
+        kind = inputs[input_count + index]
+        lines.append(f"%state{index} = util.global.load @{_symbol(state)} : {kind}")
+        arguments.append(f"%state{index}")
+    call = f"func.call @{pure_name(name)}({', '.join(arguments)}) : {signature}"
+    lines.append(f"%r:{len(results)} = {call}" if results else call)
+    block = pure.regions[0].blocks[0]
+    returned = list(list(block)[-1].operation.operands)
+    for index, state in enumerate(states):
+        if returned[output_count + index] == block.arguments[input_count + index]:
+            continue  # this function does not change it
+        kind = results[output_count + index]
+        lines.append(f"util.global.store %r#{output_count + index}, @{_symbol(state)} : {kind}")
+    outputs = ", ".join(map(str, results[:output_count]))
+    values = ", ".join(f"%r#{i}" for i in range(output_count))
+    lines.append(f"func.return {values} : {outputs}" if outputs else "func.return")
+    parameters = ", ".join(
+        f"{a}: {t}" for a, t in zip(arguments, inputs[:input_count], strict=False)
+    )
+    # Parsed beside declarations of what it refers to, then moved.
+    declarations = [f"func.func private @{pure_name(name)}{signature}"]
+    declarations += (
+        f"util.global private mutable @{_symbol(state)} : {inputs[input_count + index]}"
+        for index, state in enumerate(states)
+    )
+    text = "\n".join(
+        (*declarations, f"func.func @{name}({parameters}) -> ({outputs}) {{", *lines, "}")
+    )
+    entry = ir.Module.parse(text)
+    for declared in [*entry.body.operations][:-1]:
+        declared.operation.erase()
+    _move(entry, module)
+
+
+def _move(source: ir.Module, target: ir.Module) -> None:
+    """Moves all operations; the source must outlive their Python objects, so they end here."""
+    for op in [*source.body.operations]:
+        target.body.append(op)
+
+
+def _find(module: ir.Module, name: str) -> ir.Operation:
+    for op in module.body.operations:
+        attributes = op.operation.attributes
+        if "sym_name" in attributes and ir.StringAttr(attributes["sym_name"]).value == name:
+            return op.operation
+    raise InternalError(f"torch-mlir wrote no function {name}")
+
+
+def _symbol(name: str) -> str:
+    return name.replace(".", "_")

@@ -1,0 +1,129 @@
+"""Imports an .onnx model: IREE's ONNX importer, with onnxruntime for the golden data.
+
+What is written is linalg and, for QDQ models, iree_linalg_ext.quantize_affine; convolutions stay NCHW.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bmc import artifacts, factory, golden, spec
+from bmc.artifacts import ImportedModel, Parameter
+from bmc.errors import BmcError
+from bmc.frontends import mlir, onnx_file
+from bmc.frontends.onnx_file import OnnxFile
+from bmc.frontends.options import ImportOptions
+from bmc.iree_tool import IreeTool
+
+_PACKAGES = ("onnx", "onnxruntime")
+_LOWERING = (
+    "--pass-pipeline=builtin.module("
+    "torch-onnx-to-torch-backend-pipeline,torch-to-iree{emit-async-entry-points=false})"
+)
+
+
+def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
+    """Imports an .onnx file, with the external data beside it.
+
+    Args:
+      path: the file.
+      options: without `cases` there is one seeded random case.
+      out: import directory, which exists.
+
+    Raises:
+      BmcError: not an ONNX file, or naming the op that IREE cannot import.
+    """
+    given = golden.of_file(options.cases) or spec.Cases((), ())
+    model = spec.ModelSpec(
+        None, given.cases, given.tolerance, given.labels, calibration=given.calibration
+    )
+    return _import(model, onnx_file.load(path), options, out)
+
+
+def import_spec(
+    model: spec.ModelSpec, source: str, options: ImportOptions, out: Path
+) -> ImportedModel:
+    """Imports the ModelFile of a ModelSpec; see import_file().
+
+    Args:
+      model: what the factory returned.
+      source: the file and its factory.
+      options: what the user asks for.
+      out: import directory, which exists.
+    """
+    file = onnx_file.parse(model.module.data, Path(source).name)
+    return _import(model, file, options, out)
+
+
+def _import(
+    model: spec.ModelSpec, file: OnnxFile, options: ImportOptions, out: Path
+) -> ImportedModel:
+    weights = file.weights()
+    for name, array in weights.items():
+        golden.check_finite(name, array)
+    declared = golden.fix(file.inputs, model.cases[0] if model.cases else None)
+    cases = model.cases or (golden.random_case(declared),)
+    golden.check_cases(cases, declared)
+    if options.quantize:
+        from bmc.frontends import onnx_quantize
+
+        golden.check_cases(model.calibration, declared)
+        file = onnx_quantize.quantize(file, model.calibration)
+    expected = file.run(cases)
+    results = golden.infos(expected[0], file.output_names, "output")
+    golden.check_not_empty(results)
+    _convert(file, file.static(declared, results), out)
+    inputs = golden.infos(cases[0], model.input_names or [i.name for i in declared], "input")
+    outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
+    return ImportedModel(
+        mlir=out / artifacts.MODEL_FILE,
+        source=file.name,
+        frontend="onnx",
+        versions={name: importlib.metadata.version(name) for name in _PACKAGES},
+        signatures=artifacts.main_signature(inputs, outputs),
+        golden=golden.make(
+            inputs=cases,
+            outputs=expected,
+            input_infos=inputs,
+            output_infos=outputs,
+            tolerance=model.tolerance or golden.default_policies(outputs),
+            labels=model.labels,
+            source=artifacts.GOLDEN_FRAMEWORK,
+        ),
+        parameters=tuple(
+            Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
+            for name, array in weights.items()
+        ),
+    )
+
+
+def _convert(file: OnnxFile, static: Any, out: Path) -> None:
+    """Writes model.mlirbc; `static` is the ModelProto with static shapes."""
+    from iree.compiler import ir
+    from iree.compiler.extras import onnx_importer
+
+    static.graph.name = "main"
+    for node in static.graph.node:
+        # Becomes the op's location: what is said about it names the node.
+        node.name = node.name or f"the node of {next(iter(node.output), node.op_type)}"
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            info = onnx_importer.ModelInfo(static)
+            with ir.Context() as context:
+                module = info.create_module(context=context).operation
+                onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
+                with (Path(work) / "onnx.mlirbc").open("wb") as stream:
+                    module.write_bytecode(stream)
+        except Exception as error:  # The importer raises of everything it does not know.
+            raise BmcError(
+                "op-rejected",
+                f"IREE's importer rejects '{file.name}': {factory.first_line(error)[:300]}",
+                hint="export the model with other ops, or import it from its own framework",
+            ) from None
+        tool = IreeTool(Path(work), out / "reproducer")
+        tool.opt("onnx.mlirbc", "model.mlirbc", _LOWERING, "--emit-bytecode")
+        (out / artifacts.MODEL_FILE).write_bytes((Path(work) / "model.mlirbc").read_bytes())
+    mlir.signature(out / artifacts.MODEL_FILE, file.name)

@@ -1,0 +1,228 @@
+"""Imports a .tflite model: Arm's converter to TOSA, and LiteRT's reference kernels for the golden data.
+
+Both compute integers alike, so an int8 model can be held to every bit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bmc import artifacts, factory, golden, spec
+from bmc.artifacts import ImportedModel, Parameter
+from bmc.errors import BmcError
+from bmc.frontends import mlir, quiet, tflite_file
+from bmc.frontends.options import ImportOptions
+from bmc.frontends.tflite_file import TfliteFile
+
+_PACKAGES = ("ai-edge-litert", "tosa-converter-for-tflite")
+# It gives the remainder of x / y in units of y.
+_MISCONVERTED = ("FLOOR_MOD",)
+_SINGLE_ROUND = "#tosa.rounding_mode<SINGLE_ROUND>"
+_ERROR = re.compile(r"error: (?P<text>.*)")
+# Of a location: loc("name"("model.tflite":0:0)), or several of these fused.
+_NAME = re.compile(r'loc\((?:fused\[)?"([^"]+)"')
+
+
+def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
+    """Imports a .tflite file.
+
+    Args:
+      path: the file.
+      options: without `cases` there is one seeded random case.
+      out: import directory, which exists.
+
+    Raises:
+      BmcError: not a TFLite file, or naming the op that cannot be converted.
+    """
+    given = golden.of_file(options.cases) or spec.Cases((), ())
+    file = spec.ModelFile(path.suffix, path.read_bytes())
+    model = spec.ModelSpec(file, given.cases, given.tolerance, given.labels)
+    return import_spec(model, path.name, options, out)
+
+
+def import_spec(
+    model: spec.ModelSpec, source: str, options: ImportOptions, out: Path
+) -> ImportedModel:
+    """Imports the ModelFile of a ModelSpec.
+
+    Args:
+      model: floats in its cases that stand for a quantised input are quantised as the file says.
+        With no case at all there is one seeded random case.
+      source: the file, and its factory if it has one.
+      options: what the user asks for.
+      out: import directory, which exists.
+
+    Raises:
+      BmcError: see import_file().
+    """
+    if options.quantize:
+        raise BmcError(
+            "bad-option",
+            "a .tflite model cannot be quantised after it was converted",
+            hint="import the Keras model that it was converted from",
+        )
+    source = Path(source).name
+    file = tflite_file.read(model.module.data, source)
+    weights = file.weights()
+    for name, array in weights.items():
+        golden.check_finite(name, array)
+    if not model.cases and (hybrid := file.hybrid_weight()):
+        raise BmcError(
+            "bad-tolerance",
+            f"'{source}' has int8 weights such as '{hybrid}' for float arithmetic, which LiteRT"
+            " rounds as it runs",
+            hint="give --cases with a tolerance of your own, or convert with a representative dataset",
+        )
+    cases = tuple(file.quantize_case(case) for case in model.cases)
+    inputs = golden.fix(file.inputs, cases[0] if cases else None)
+    cases = cases or (file.random_case(inputs),)
+    golden.check_cases(cases, inputs)
+    runner = tflite_file.Runner(file, inputs)
+    expected = tuple(runner.run(case) for case in cases)
+    outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
+    _convert(runner.static_data(), file, out)
+    inputs = golden.infos(cases[0], model.input_names or [i.name for i in inputs], "input")
+    return ImportedModel(
+        mlir=out / artifacts.MODEL_FILE,
+        source=source,
+        frontend="tflite",
+        versions={name: importlib.metadata.version(name) for name in _PACKAGES},
+        signatures=artifacts.main_signature(inputs, outputs),
+        golden=golden.make(
+            inputs=cases,
+            outputs=expected,
+            input_infos=inputs,
+            output_infos=outputs,
+            tolerance=model.tolerance or golden.default_policies(outputs),
+            labels=model.labels,
+            source=artifacts.GOLDEN_FRAMEWORK,
+        ),
+        parameters=tuple(
+            Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
+            for name, array in weights.items()
+        ),
+    )
+
+
+def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
+    """Writes model.mlirbc; `data` is the file with static shapes."""
+    try:
+        import tosa_converter_for_tflite as converter
+    except ImportError:
+        raise BmcError(
+            "tflite-missing",
+            "importing a .tflite model needs the package tosa-converter-for-tflite",
+            hint="pip install tosa-converter-for-tflite",
+        ) from None
+    for op in _MISCONVERTED:
+        for tensor in sorted(file.outputs_of(op)):
+            raise BmcError(
+                "op-rejected",
+                f"the converter to TOSA gets op '{op}' wrong",
+                where=f"{tensor} in {file.name}",
+                hint=tflite_file.OTHER_OPS,
+            )
+    # Locations name the file as it is called here: without a folder.
+    with tempfile.TemporaryDirectory() as work, contextlib.chdir(work):
+        Path(file.name).write_bytes(data)
+        with quiet.captured() as messages:
+            try:
+                converter.tflite_flatbuffer_to_tosa_mlir(
+                    file.name,
+                    artifacts.MODEL_FILE,
+                    converter.TosaConverterOutputFormat.Bytecode,
+                    converter.TosaConverterDebugInfo.Enable,
+                )
+                reason = ""
+            except RuntimeError as error:
+                reason = factory.first_line(error)
+        if reason:
+            found = _ERROR.search(messages.getvalue())
+            raise BmcError(
+                "op-rejected",
+                f"the converter to TOSA rejects '{file.name}': "
+                + (found["text"][:200] if found else reason),
+                hint=tflite_file.OTHER_OPS,
+            )
+        converted = Path(artifacts.MODEL_FILE).read_bytes()
+    _finish(converted, file, out / artifacts.MODEL_FILE)
+    mlir.signature(out / artifacts.MODEL_FILE, file.name)
+
+
+def _finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
+    """Copies the converter's output without TFLite's own attributes and with LiteRT's rounding.
+
+    LiteRT rounds the sums of a FULLY_CONNECTED op once, where the converter always writes TOSA's
+    double rounding: every few hundred elements it would be one off. And its CAST drops what is
+    behind the point, where TOSA's rounds.
+    """
+    from iree.compiler import ir
+
+    dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
+    left: list[Any] = []
+    rounding: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name.startswith("tfl."):
+            left.append(op)
+        if op.name == "tosa.rescale" and _tensor(op) in dense:
+            sums = ir.ShapedType(op.operands[0].type).element_type
+            if str(sums) == "i32":
+                op.attributes["rounding_mode"] = ir.Attribute.parse(_SINGLE_ROUND)
+        if op.name == "tosa.cast" and _tensor(op) in casts:
+            rounding.append(op)
+        return ir.WalkResult.ADVANCE
+
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        module = ir.Module.parse(converted)
+        module.operation.walk(visit)
+        if left:
+            raise BmcError(
+                "op-rejected",
+                f"the converter to TOSA has no form for op '{left[0].name}'",
+                where=f"{_tensor(left[0])} in {file.name}",
+                hint=tflite_file.OTHER_OPS,
+            )
+        for op in rounding:
+            _truncate(op)
+        attributes = module.operation.attributes
+        for name in list(attributes):
+            del attributes[name]
+        with destination.open("wb") as stream:
+            module.operation.write_bytecode(stream)
+
+
+def _truncate(cast: Any) -> None:
+    """Makes a cast of floats to integers round towards zero."""
+    from iree.compiler import ir
+
+    (x,) = cast.operands
+    source, target = (ir.ShapedType(value.type).element_type for value in (x, cast.results[0]))
+    if isinstance(source, ir.IntegerType) or not isinstance(target, ir.IntegerType):
+        return
+    if target.width == 1:  # Anything but zero is true.
+        return
+    flags = ir.RankedTensorType.get(x.type.shape, ir.IntegerType.get_signless(1), loc=cast.location)
+
+    def make(name: str, operands: list[Any], result: Any, **attributes: Any) -> Any:
+        return ir.Operation.create(name, [result], operands, attributes).result
+
+    with ir.InsertionPoint(cast), cast.location:
+        zeros = ir.DenseElementsAttr.get_splat(x.type, ir.FloatAttr.get(source, 0.0))
+        zero = make("tosa.const", [], x.type, values=zeros)
+        positive = make("tosa.greater_equal", [x, zero], flags)
+        below = make("tosa.floor", [x], x.type)
+        above = make("tosa.ceil", [x], x.type)
+        cast.operands[0] = make("tosa.select", [positive, below, above], x.type)
+
+
+def _tensor(op: Any) -> str:
+    """Returns the name of the tensor that the op made in the file."""
+    found = _NAME.search(str(op.location))
+    return found[1] if found else ""

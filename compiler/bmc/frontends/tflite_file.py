@@ -1,0 +1,262 @@
+"""A .tflite file: its signature, quantisation and weights, and LiteRT's own answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bmc import dtype, factory, golden, spec
+from bmc.artifacts import TensorInfo
+from bmc.dtype import Array, DType
+from bmc.errors import BmcError
+from bmc.golden import Declared
+
+OTHER_OPS = "use other ops there, or import the model that the file was converted from"
+
+_IDENTIFIER = b"TFL3"
+# Element types of weights in TFLite's schema that numpy has; the others are kept as bytes.
+_WEIGHT_TYPES = (
+    "bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """real = scale * (stored - zero_point)"""
+
+    scale: float
+    zero_point: int
+
+    def quantize(self, array: Array, to: DType) -> Array:
+        """Returns floats as the integers that TFLite's own QUANTIZE op makes of them."""
+        scaled = array.astype(np.float32) / np.float32(self.scale)
+        rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled)) + self.zero_point
+        limits = np.iinfo(to.numpy)
+        quantized: Array = np.clip(rounded, limits.min, limits.max).astype(to.numpy)
+        return quantized
+
+
+@dataclass(frozen=True)
+class TfliteFile:
+    """A file that LiteRT accepts.
+
+    Attributes:
+      name: file name, for messages.
+      data: contents.
+      model: the same as ModelT of TFLite's schema.
+      inputs: as declared, with the names of the signature.
+      quantizations: one per input; None if it is not quantised.
+      output_names: of the signature.
+    """
+
+    name: str
+    data: bytes
+    model: Any
+    inputs: tuple[Declared, ...]
+    quantizations: tuple[Quantization | None, ...]
+    output_names: tuple[str, ...]
+
+    def quantize_case(self, case: spec.Case) -> spec.Case:
+        """Returns the case with floats that stand for a quantised input made integers."""
+        if len(case) != len(self.inputs):
+            return case  # golden.fix() says what is wrong.
+        return tuple(
+            quantization.quantize(array, info.dtype)
+            if quantization and array.dtype.kind == "f"
+            else array
+            for array, info, quantization in zip(case, self.inputs, self.quantizations, strict=True)
+        )
+
+    def random_case(self, inputs: tuple[TensorInfo, ...]) -> spec.Case:
+        """Returns a seeded case; quantised inputs have values of their whole range."""
+        rng = np.random.default_rng(0)
+
+        def whole_range(info: TensorInfo) -> Array:
+            limits = np.iinfo(info.dtype.numpy)
+            return rng.integers(
+                limits.min, limits.max, info.shape, dtype=info.dtype.numpy, endpoint=True
+            )
+
+        return tuple(
+            whole_range(info) if quantization else array
+            for array, info, quantization in zip(
+                golden.random_case(inputs), inputs, self.quantizations, strict=True
+            )
+        )
+
+    def weights(self) -> dict[str, Array]:
+        """Returns constants by the name of their tensor, in the order of names."""
+        from ai_edge_litert.schema_py_generated import TensorType
+
+        types = {getattr(TensorType, name.upper()): name for name in _WEIGHT_TYPES}
+        found: dict[str, Array] = {}
+        for graph in self.model.subgraphs:
+            for tensor in graph.tensors:
+                data = self.model.buffers[tensor.buffer].data
+                if data is not None and tensor.type in types:
+                    array = np.asarray(data, np.uint8).view(types[tensor.type])
+                    found[tensor.name.decode()] = array.reshape(tensor.shape)
+        return dict(sorted(found.items()))
+
+    def outputs_of(self, kind: str) -> set[str]:
+        """Returns the names of what ops of a kind give, e.g. FULLY_CONNECTED."""
+        from ai_edge_litert.schema_py_generated import BuiltinOperator
+
+        codes = [code.builtinCode for code in self.model.operatorCodes]
+        return {
+            str(graph.tensors[op.outputs[0]].name.decode())
+            for graph in self.model.subgraphs
+            for op in graph.operators
+            if codes[op.opcodeIndex] == getattr(BuiltinOperator, kind)
+        }
+
+    def hybrid_weight(self) -> str:
+        """Returns the first int8 weight of an op on floats (dynamic range quantisation), or ""."""
+        from ai_edge_litert.schema_py_generated import TensorType
+
+        for graph in self.model.subgraphs:
+            for op in graph.operators:
+                inputs = [graph.tensors[index] for index in op.inputs if index >= 0]
+                if inputs and inputs[0].type == TensorType.FLOAT32:
+                    for tensor in inputs[1:]:
+                        if tensor.type == TensorType.INT8:
+                            return str(tensor.name.decode())
+        return ""
+
+
+class Runner:
+    """LiteRT on a model whose inputs have these shapes."""
+
+    def __init__(self, file: TfliteFile, inputs: tuple[TensorInfo, ...]) -> None:
+        self._file = file
+        self._interpreter = _interpreter(file.data, file.name)
+        self._indices = [detail["index"] for detail in self._interpreter.get_input_details()]
+        for index, info in zip(self._indices, inputs, strict=True):
+            self._interpreter.resize_tensor_input(index, info.shape)
+        try:
+            self._interpreter.allocate_tensors()
+        except (RuntimeError, ValueError) as error:
+            raise self._failed(error) from None
+
+    def run(self, case: spec.Case) -> spec.Case:
+        """Returns one array per output."""
+        try:
+            for index, array in zip(self._indices, case, strict=True):
+                self._interpreter.set_tensor(index, array)
+            self._interpreter.reset_all_variables()
+            self._interpreter.invoke()
+        except (RuntimeError, ValueError) as error:
+            raise self._failed(error) from None
+        details = self._interpreter.get_output_details()
+        return tuple(self._interpreter.get_tensor(detail["index"]) for detail in details)
+
+    def static_data(self) -> bytes:
+        """Returns the file with the shapes that tensors had in the last run as their only ones."""
+        if all(None not in info.shape for info in self._file.inputs):
+            return self._file.data
+        import flatbuffers
+        from ai_edge_litert.schema_py_generated import ModelT
+
+        model = ModelT.InitFromPackedBuf(self._file.data, 0)
+        for index, graph in enumerate(model.subgraphs):
+            for detail in self._interpreter.get_tensor_details(subgraph_index=index):
+                if detail["index"] < len(graph.tensors):
+                    graph.tensors[detail["index"]].shape = detail["shape"]
+                    graph.tensors[detail["index"]].shapeSignature = None
+        builder = flatbuffers.Builder(len(self._file.data))
+        builder.Finish(model.Pack(builder), _IDENTIFIER)
+        return bytes(builder.Output())
+
+    def _failed(self, error: Exception) -> BmcError:
+        return BmcError(
+            "model-failed", f"LiteRT cannot run '{self._file.name}': {factory.first_line(error)}"
+        )
+
+
+def read(data: bytes, name: str) -> TfliteFile:
+    """Reads the contents of a file.
+
+    Raises:
+      BmcError: LiteRT is not installed or rejects the file, it has several signatures, or an op
+        that is not TFLite's own.
+    """
+    details = _interpreter(data, name)
+    from ai_edge_litert.schema_py_generated import ModelT
+
+    model = ModelT.InitFromPackedBuf(data, 0)
+    for code in model.operatorCodes:
+        if code.customCode:
+            raise BmcError(
+                "op-rejected",
+                f"op '{code.customCode.decode()}' in '{name}' is not one of TFLite's own",
+                hint=OTHER_OPS,
+            )
+    signatures = model.signatureDefs or []
+    if len(signatures) > 1:
+        keys = ", ".join(signature.signatureKey.decode() for signature in signatures)
+        raise BmcError(
+            "bad-signature",
+            f"'{name}' has several signatures: {keys}",
+            hint="convert each of them into a file of its own",
+        )
+    mappings = [(*signature.inputs, *signature.outputs) for signature in signatures]
+    names = {m.tensorIndex: m.name.decode() for mapping in mappings for m in mapping}
+    inputs = details.get_input_details()
+    return TfliteFile(
+        name=name,
+        data=data,
+        model=model,
+        inputs=tuple(_declared(detail, names) for detail in inputs),
+        quantizations=tuple(_quantization(detail) for detail in inputs),
+        output_names=tuple(_name(detail, names) for detail in details.get_output_details()),
+    )
+
+
+def _interpreter(data: bytes, name: str) -> Any:
+    try:
+        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    except ImportError:
+        raise BmcError(
+            "tflite-missing",
+            "importing a .tflite model needs the package ai-edge-litert",
+            hint="pip install ai-edge-litert tosa-converter-for-tflite",
+        ) from None
+
+    def make(kernels: Any) -> Any:
+        return Interpreter(model_content=data, num_threads=1, experimental_op_resolver_type=kernels)
+
+    try:
+        if data[4:8] != _IDENTIFIER:
+            raise ValueError("it does not begin as a TFLite file does")
+        try:
+            return make(OpResolverType.BUILTIN_REF)
+        except ValueError as error:
+            if "builtin opcode" not in str(error):
+                raise
+            # A few ops have no reference kernel.
+            return make(OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES)
+    except ValueError as error:
+        raise BmcError(
+            "bad-file",
+            f"LiteRT rejects '{name}': {factory.first_line(error)}",
+            hint="convert the model again, or fetch the whole file",
+        ) from None
+
+
+def _name(detail: dict[str, Any], names: dict[int, str]) -> str:
+    return names.get(detail["index"], str(detail["name"]))
+
+
+def _declared(detail: dict[str, Any], names: dict[int, str]) -> Declared:
+    # LiteRT gives 1 for a dynamic dimension; the signature has -1.
+    signature = detail["shape_signature"]
+    shape = signature if len(signature) == len(detail["shape"]) else detail["shape"]
+    element = dtype.from_numpy(np.empty(0, detail["dtype"]))
+    return Declared(_name(detail, names), element, tuple(None if d < 0 else int(d) for d in shape))
+
+
+def _quantization(detail: dict[str, Any]) -> Quantization | None:
+    scale, zero_point = detail["quantization"]
+    return Quantization(float(scale), int(zero_point)) if scale else None

@@ -1,0 +1,129 @@
+"""Imports a .pt2 file: an exported program of torch.export.save()."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bmc import dtype, factory, golden, spec
+from bmc.artifacts import ImportedModel, TensorInfo
+from bmc.errors import BmcError
+from bmc.frontends import quiet
+from bmc.frontends import torch as torch_frontend
+from bmc.frontends.options import ImportOptions
+from bmc.golden import Declared
+
+
+def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
+    """Imports a .pt2 file.
+
+    Args:
+      path: the file.
+      options: without `cases` there is one seeded random case.
+      out: import directory, which exists.
+
+    Raises:
+      BmcError: not an exported program, or naming the op that cannot be lowered.
+    """
+    program = _load(path)
+    module = program.module()
+    # An exported program has been put into evaluation mode, if at all, before it was exported.
+    module.eval = lambda: module
+    _check_weights(module)
+    given = golden.of_file(options.cases) or spec.Cases((), ())
+    declared = tuple(_describe(node) for node in _inputs(program, path.name))
+    inputs = golden.fix(declared, given.cases[0] if given.cases else None)
+    golden.check_cases(given.cases, inputs)
+    outputs = tuple(_describe(node) for node in _outputs(program, path.name))
+    model = spec.ModelSpec(
+        module=module,
+        cases=given.cases or (golden.random_case(inputs),),
+        tolerance=given.tolerance
+        or golden.default_policies(tuple(TensorInfo(o.name, o.dtype, ()) for o in outputs)),
+        labels=given.labels,
+        input_names=tuple(info.name for info in inputs),
+        output_names=tuple(info.name for info in outputs),
+        calibration=given.calibration,
+    )
+    imported = torch_frontend.import_spec(model, f"{path}:forward", options, out)
+    return replace(imported, source=path.name)
+
+
+def _load(path: Path) -> Any:
+    try:
+        with quiet.python():
+            import torch
+    except ImportError as error:
+        raise BmcError(
+            "torch-missing",
+            f"importing a .pt2 file needs the package {error.name}",
+            hint="pip install torch torch-mlir",
+        ) from None
+    if not zipfile.is_zipfile(path):
+        raise BmcError(
+            "bad-file", f"'{path.name}' is damaged or no .pt2 file", hint="save the program again"
+        )
+    try:
+        with quiet.python():
+            return torch.export.load(path)
+    except Exception as error:
+        raise BmcError(
+            "bad-file",
+            f"torch.export cannot load '{path.name}': {factory.first_line(error)}",
+            hint="save the program again with this version of PyTorch",
+        ) from error
+
+
+def _inputs(program: Any, source: str) -> list[Any]:
+    """Nodes of the graph that are inputs, in the order of the arguments."""
+    from torch.utils import _pytree
+
+    names = program.graph_signature.user_inputs
+    nodes = [node for node in program.graph.nodes if node.name in names]
+    arguments, keywords = _pytree.tree_unflatten(nodes, program.call_spec.in_spec)
+    if keywords or list(arguments) != nodes:
+        raise BmcError(
+            "bad-signature",
+            f"the program in '{source}' takes something else than tensors by position",
+            hint="export it with one tensor per input",
+        )
+    return nodes
+
+
+def _outputs(program: Any, source: str) -> list[Any]:
+    nodes = {node.name: node for node in program.graph.nodes}
+    names = program.graph_signature.user_outputs
+    if not all(name in nodes for name in names):
+        raise BmcError(
+            "bad-signature",
+            f"the program in '{source}' returns something else than tensors",
+            hint="export it so that it returns tensors only",
+        )
+    return [nodes[name] for name in names]
+
+
+def _describe(node: Any) -> Declared:
+    import torch
+
+    tensor = node.meta["val"]
+    try:
+        element = dtype.from_numpy(torch.empty((), dtype=tensor.dtype).numpy())
+    except TypeError as error:
+        raise BmcError(
+            "unsupported-dtype",
+            f"element type {str(tensor.dtype).removeprefix('torch.')} cannot be used for inputs or"
+            " outputs",
+        ) from error
+    return Declared(
+        node.name,
+        element,
+        tuple(size if isinstance(size, int) else None for size in tensor.shape),
+    )
+
+
+def _check_weights(module: Any) -> None:
+    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+        if tensor.is_floating_point():
+            golden.check_finite(name, tensor.detach().float().numpy())

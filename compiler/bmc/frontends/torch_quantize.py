@@ -1,0 +1,267 @@
+"""`--quantize int8` for PyTorch: post-training static quantisation with torchao's PT2E.
+
+Weights become int8, symmetric, one scale per output channel; what the matrix products read becomes
+int8 with one scale and zero point. The result is a module that PyTorch runs (and whose answers are
+the golden data) with explicit quantize and dequantize ops around every product, which IREE turns
+into products of int8 that accumulate in int32.
+
+Everything between the products stays f32 inside the kernels that surround them: softmax, layer norm,
+the sums of a transformer's residual stream, the gates of an LSTM. Feature maps of convolutions are
+quantised wherever they are stored, since they are what fills the memory.
+
+This module imports torch and torchao: import it where it is used.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torchao.quantization.pt2e import MinMaxObserver, PerChannelMinMaxObserver
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+from torchao.quantization.pt2e.quantizer import (
+    QuantizationAnnotation,
+    QuantizationSpec,
+    Quantizer,
+    SharedQuantizationSpec,
+)
+
+from bmc import artifacts, factory, golden, spec
+from bmc.errors import BmcError
+from bmc.frontends import quiet
+from bmc.iree_tool import IreeTool
+
+# What torch-mlir calls its import without any lowering: IREE knows the quantised ops, torch-mlir's
+# own lowering does not.
+OUTPUT_TYPE = "raw"
+_LOWERING = "--pass-pipeline=builtin.module(torch-to-iree{emit-async-entry-points=false})"
+
+_aten = torch.ops.aten
+_ANNOTATION = "quantization_annotation"
+
+_ACTIVATION = QuantizationSpec(
+    dtype=torch.int8,
+    observer_or_fake_quant_ctr=MinMaxObserver,
+    quant_min=-128,
+    quant_max=127,
+    qscheme=torch.per_tensor_affine,
+)
+
+# Products of an activation and, as second operand, a weight or another activation; the number is
+# the axis of the weight's output channels, counted from the end if negative.
+_PRODUCTS = {
+    _aten.conv1d.default: 0,
+    _aten.conv1d.padding: 0,
+    _aten.conv2d.default: 0,
+    _aten.conv2d.padding: 0,
+    _aten.conv_transpose2d.input: 1,
+    _aten.linear.default: 0,
+    _aten.matmul.default: -1,
+    _aten.mm.default: -1,
+    _aten.bmm.default: -1,
+}
+_ADD_PRODUCTS = {_aten.addmm.default: -1, _aten.baddbmm.default: -1}
+_CONVOLUTIONS = tuple(op for op in _PRODUCTS if "conv" in str(op))
+
+# What makes a feature map of feature maps, element by element.
+_ACTIVATION_FUNCTIONS = (
+    _aten.relu.default, _aten.relu_.default, _aten.relu6.default, _aten.hardtanh.default,
+    _aten.hardtanh_.default, _aten.leaky_relu.default, _aten.hardswish.default, _aten.silu.default,
+    _aten.hardswish_.default, _aten.silu_.default, _aten.gelu.default, _aten.batch_norm.default,
+    _aten.dropout.default,
+)  # fmt: skip
+# What keeps the values of its input, and so can keep its scale too.
+_SELECTIONS = (
+    _aten.max_pool1d.default, _aten.max_pool2d.default, _aten.upsample_nearest2d.vec,
+)  # fmt: skip
+# What reads whole feature maps.
+_READERS = (
+    _aten.add.Tensor, _aten.add_.Tensor, _aten.mul.Tensor, _aten.cat.default,
+    _aten.avg_pool1d.default, _aten.avg_pool2d.default, _aten.adaptive_avg_pool1d.default,
+    _aten.adaptive_avg_pool2d.default, _aten.mean.dim, *_SELECTIONS,
+)  # fmt: skip
+
+# Composite ops with products inside, which must be visible to be quantised.
+_RECURRENT = (_aten.lstm.input, _aten.gru.input, _aten.rnn_tanh.input, _aten.rnn_relu.input)
+
+
+def quantize(module: Any, model: spec.ModelSpec, folder: Path) -> Any:
+    """Returns the quantised module, which takes and returns what `module` does.
+
+    Args:
+      module: torch.nn.Module in evaluation mode.
+      model: its cases and calibration inputs.
+      folder: the model's folder, to name its lines.
+
+    Raises:
+      BmcError: no calibration data, data of another shape than the cases, a model with state, one
+        that torch.export or torchao rejects, or one with nothing to quantise.
+    """
+    _check_calibration(model)
+    example = tuple(torch.from_numpy(array) for array in model.cases[0])
+    try:
+        with quiet.python(), torch.no_grad():
+            program = torch.export.export(module, example, strict=False)
+            program = program.run_decompositions(_decompositions())
+            quantizer = Int8Quantizer()
+            prepared = prepare_pt2e(program.module(), quantizer)
+            for case in model.calibration:
+                prepared(*(torch.from_numpy(array) for array in case))
+            quantized = convert_pt2e(prepared)
+    except Exception as error:
+        raise BmcError(
+            "quantize-rejected",
+            f"torchao cannot quantise the model: {factory.first_line(error)}",
+            where=factory.model_line(error, folder),
+        ) from error
+    if not quantizer.products:
+        raise BmcError(
+            "quantize-rejected",
+            "the model has no convolution and no matrix product to quantise",
+            hint="import it without quantize",
+        )
+    return quantized
+
+
+def lower(out: Path) -> None:
+    """Lowers model.mlirbc in the import directory `out` from torch ops to linalg and, for the
+    quantised ones, IREE's own; raises BmcError naming the op and the model line IREE rejects."""
+    model = artifacts.MODEL_FILE
+    with tempfile.TemporaryDirectory() as work:
+        shutil.copyfile(out / model, Path(work) / "torch.mlirbc")
+        IreeTool(Path(work), out / "reproducer").opt(
+            "torch.mlirbc", model, _LOWERING, "--emit-bytecode"
+        )
+        shutil.copyfile(Path(work) / model, out / model)
+
+
+def _check_calibration(model: spec.ModelSpec) -> None:
+    if model.calls:
+        raise BmcError(
+            "quantize-rejected",
+            "a model with several entry points or with state cannot be quantised",
+            hint="pass state in as an input and return it as an output",
+        )
+    if not model.calibration:
+        raise BmcError(
+            "no-calibration",
+            "int8 quantisation needs calibration inputs, from which it takes the scales",
+            hint="give ModelSpec.calibration",
+        )
+    golden.check_cases(model.calibration, golden.infos(model.cases[0], (), "input"), "calibration")
+
+
+class Int8Quantizer(Quantizer):  # type: ignore[misc]
+    """Says which tensors become int8.
+
+    Attributes:
+      products: how many convolutions and matrix products it has found.
+    """
+
+    def __init__(self) -> None:
+        self.products = 0
+
+    def annotate(self, model: Any) -> Any:
+        feature_maps: set[Any] = set()
+        for node in model.graph.nodes:
+            if node.op != "call_function":
+                continue
+            if node.target in _PRODUCTS:
+                self._annotate_product(node, node.args[0], node.args[1], _PRODUCTS[node.target])
+            elif node.target in _ADD_PRODUCTS:
+                self._annotate_product(node, node.args[1], node.args[2], _ADD_PRODUCTS[node.target])
+            elif node.target in _READERS and any(i in feature_maps for i in node.all_input_nodes):
+                _annotate_reader(node)
+            if node.target in _CONVOLUTIONS or (
+                node.target in (*_ACTIVATION_FUNCTIONS, *_READERS)
+                and any(i in feature_maps for i in node.all_input_nodes)
+            ):
+                feature_maps.add(node)
+        return model
+
+    def validate(self, model: Any) -> None:
+        """Every annotation is one of ours."""
+
+    def _annotate_product(self, node: Any, left: Any, right: Any, axis: int) -> None:
+        self.products += 1
+        inputs = {left: _ACTIVATION}
+        inputs[right] = _weight(right, axis) if _is_constant(right) else _ACTIVATION
+        _annotate(node, inputs)
+
+
+def _annotate_reader(node: Any) -> None:
+    inputs = [i for i in node.all_input_nodes if _is_float(i) and not _is_constant(i)]
+    if not inputs:
+        return
+    shared = SharedQuantizationSpec((inputs[0], node))
+    _annotate(
+        node, dict.fromkeys(inputs, _ACTIVATION), shared if node.target in _SELECTIONS else None
+    )
+
+
+def _annotate(node: Any, inputs: dict[Any, Any], output: Any = None) -> None:
+    node.meta[_ANNOTATION] = QuantizationAnnotation(
+        input_qspec_map=inputs, output_qspec=output, _annotated=True
+    )
+
+
+def _weight(node: Any, axis: int) -> QuantizationSpec:
+    return QuantizationSpec(
+        dtype=torch.int8,
+        observer_or_fake_quant_ctr=PerChannelMinMaxObserver,
+        # Not -128: the range is symmetric.
+        quant_min=-127,
+        quant_max=127,
+        qscheme=torch.per_channel_symmetric,
+        ch_axis=axis % node.meta["val"].dim(),
+    )
+
+
+def _is_float(node: Any) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float32
+
+
+def _is_constant(node: Any) -> bool:
+    """True for a parameter and for what is computed of parameters alone."""
+    if node.op == "get_attr":
+        return True
+    inputs = node.all_input_nodes
+    return node.op == "call_function" and bool(inputs) and all(map(_is_constant, inputs))
+
+
+def _decompositions() -> dict[Any, Callable[..., Any]]:
+    from torch._decomp import get_decompositions
+
+    attention = _aten.scaled_dot_product_attention.default
+    return {attention: _attention, **get_decompositions(_RECURRENT)}
+
+
+def _attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """Scaled dot product attention as two matrix products and a softmax; nothing is dropped out."""
+    if enable_gqa:
+        groups = query.shape[-3] // key.shape[-3]
+        key = key.repeat_interleave(groups, -3)
+        value = value.repeat_interleave(groups, -3)
+    scores = query @ key.transpose(-2, -1) * (scale or query.shape[-1] ** -0.5)
+    if is_causal:
+        attn_mask = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    if attn_mask is not None and attn_mask.dtype == torch.bool:
+        scores = torch.where(attn_mask, scores, -torch.inf)
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    return scores.softmax(-1) @ value

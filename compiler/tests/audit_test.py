@@ -1,0 +1,293 @@
+"""The audit of int8 models: what counts as a product, what fails the build, what the report says."""
+
+from __future__ import annotations
+
+import unittest
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import support
+
+from bmc import pipeline, target
+from bmc.frontends import quantized
+from bmc.pipeline import CompileOptions
+from bmc.stages import audit
+from bmc.stages.audit import Product
+
+# Quantised by hand: x and w become f32 and are multiplied, and the result becomes int8 again.
+_QDQ = """
+#i = affine_map<(d0, d1) -> (d0, d1)>
+#s = affine_map<(d0, d1) -> ()>
+func.func @main(%x: tensor<4x64xi8>) -> tensor<4x32xi8> {
+  %scale = arith.constant 0.05 : f32
+  %w = arith.constant dense<3> : tensor<64x32xi8>
+  %x_empty = tensor.empty() : tensor<4x64xf32>
+  %w_empty = tensor.empty() : tensor<64x32xf32>
+  %y_empty = tensor.empty() : tensor<4x32xf32>
+  %q_empty = tensor.empty() : tensor<4x32xi8>
+  %xf = iree_linalg_ext.dequantize_affine <indexing_maps = [#i, #s, #i], quant_min = -128, quant_max = 127>
+      ins(%x, %scale : tensor<4x64xi8>, f32) outs(%x_empty : tensor<4x64xf32>) -> tensor<4x64xf32>
+  %wf = iree_linalg_ext.dequantize_affine <indexing_maps = [#i, #s, #i], quant_min = -128, quant_max = 127>
+      ins(%w, %scale : tensor<64x32xi8>, f32) outs(%w_empty : tensor<64x32xf32>) -> tensor<64x32xf32>
+  %zero = arith.constant 0.0 : f32
+  %init = linalg.fill ins(%zero : f32) outs(%y_empty : tensor<4x32xf32>) -> tensor<4x32xf32>
+  %y = linalg.matmul ins(%xf, %wf : tensor<4x64xf32>, tensor<64x32xf32>)
+      outs(%init : tensor<4x32xf32>) -> tensor<4x32xf32>
+  %q = iree_linalg_ext.quantize_affine <indexing_maps = [#i, #s, #i], quant_min = -128, quant_max = 127>
+      ins(%y, %scale : tensor<4x32xf32>, f32) outs(%q_empty : tensor<4x32xi8>) -> tensor<4x32xi8>
+  return %q : tensor<4x32xi8>
+}
+"""
+# What stock flags can do to it.
+_STOCK = "--iree-global-opt-enable-qdq-to-integer-math=false"
+
+# A layer of a TFLite model.
+_TOSA = """
+func.func @main(%x: tensor<1x8x8x4xi8>) -> tensor<1x8x8x16xi32> {
+  %w = "tosa.const"() {values = dense<5> : tensor<16x3x3x4xi8>} : () -> tensor<16x3x3x4xi8>
+  %b = "tosa.const"() {values = dense<7> : tensor<16xi32>} : () -> tensor<16xi32>
+  %xz = "tosa.const"() {values = dense<-3> : tensor<1xi8>} : () -> tensor<1xi8>
+  %wz = "tosa.const"() {values = dense<0> : tensor<1xi8>} : () -> tensor<1xi8>
+  %y = "tosa.conv2d"(%x, %w, %b, %xz, %wz) {acc_type = i32, dilation = array<i64: 1, 1>,
+      pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>}
+      : (tensor<1x8x8x4xi8>, tensor<16x3x3x4xi8>, tensor<16xi32>, tensor<1xi8>, tensor<1xi8>)
+      -> tensor<1x8x8x16xi32>
+  return %y : tensor<1x8x8x16xi32>
+}
+"""
+
+_MATMUL = """func.func @main(%x: tensor<4x64xf32>) -> tensor<4x32xf32> {
+  %w = stablehlo.constant dense<{WEIGHT}> : tensor<64x32xf32>
+  %0 = stablehlo.dot %x, %w : (tensor<4x64xf32>, tensor<64x32xf32>) -> tensor<4x32xf32>
+  return %0 : tensor<4x32xf32>
+}
+"""
+
+
+def _generic(
+    inputs: str, maps: str, body: str, result: str = "f32", loops: str = '"reduction"'
+) -> str:
+    """A linalg.generic over 4 rows that are summed; every operand has 8 columns if its map has d1."""
+    names = [f"%a{i}" for i in range(len(inputs.split()))]
+    types = inputs.split()
+    return f"""
+#k = affine_map<(d0, d1) -> (d0, d1)>
+#r = affine_map<(d0, d1) -> (d0)>
+#c = affine_map<(d0, d1) -> (d1)>
+func.func @f({", ".join(f"{n}: {t}" for n, t in zip(names, types, strict=True))},
+             %out: tensor<4x{result}>) -> tensor<4x{result}> {{
+  %0 = linalg.generic {{indexing_maps = [{maps}, #r], iterator_types = ["parallel", {loops}]}}
+      ins({", ".join(names)} : {", ".join(types)}) outs(%out : tensor<4x{result}>) {{
+    {body}
+  }} -> tensor<4x{result}>
+  return %0 : tensor<4x{result}>
+}}
+"""
+
+
+class ProductsTest(support.FolderTest):
+    def accumulators(self, text: str) -> list[str]:
+        path = self.write("kernels.mlir", text)
+        return [product.accumulator for product in audit.products(path)]
+
+    def test_sums_of_products_of_two_inputs(self) -> None:
+        product = """^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32"""
+        text = _generic("tensor<4x8xf32> tensor<8xf32>", "#k, #c", product)
+        self.assertEqual(self.accumulators(text), ["f32"])
+        integers = """^bb0(%a: i8, %b: i8, %o: i32):
+    %0 = arith.extsi %a : i8 to i32
+    %1 = arith.extsi %b : i8 to i32
+    %2 = arith.muli %0, %1 : i32
+    %3 = arith.addi %2, %o : i32
+    linalg.yield %3 : i32"""
+        text = _generic("tensor<4x8xi8> tensor<8xi8>", "#k, #c", integers, "i32")
+        self.assertEqual(self.accumulators(text), ["i32"])
+
+    def test_dequantised_where_it_is_multiplied(self) -> None:
+        text = _generic(
+            "tensor<4x8xi8> tensor<8xi8> tensor<4xf32>",
+            "#k, #c, #r",
+            """^bb0(%a: i8, %b: i8, %s: f32, %o: f32):
+    %0 = arith.sitofp %a : i8 to f32
+    %1 = arith.sitofp %b : i8 to f32
+    %2 = arith.mulf %0, %s : f32
+    %3 = arith.mulf %2, %1 : f32
+    %4 = arith.addf %o, %3 : f32
+    linalg.yield %4 : f32""",
+        )
+        self.assertEqual(self.accumulators(text), ["f32"])
+
+    def test_sums_of_squares_and_of_scaled_accumulators_are_none(self) -> None:
+        square = """^bb0(%a: f32, %m: f32, %o: f32):
+    %0 = arith.subf %a, %m : f32
+    %1 = arith.mulf %0, %0 : f32
+    %2 = arith.addf %o, %1 : f32
+    linalg.yield %2 : f32"""
+        self.assertEqual(
+            self.accumulators(_generic("tensor<4x8xf32> tensor<4xf32>", "#k, #r", square)), []
+        )
+        mean = """^bb0(%a: i32, %s: f32, %o: f32):
+    %0 = arith.sitofp %a : i32 to f32
+    %1 = arith.mulf %0, %s : f32
+    %2 = arith.addf %o, %1 : f32
+    linalg.yield %2 : f32"""
+        self.assertEqual(
+            self.accumulators(_generic("tensor<4x8xi32> tensor<8xf32>", "#k, #c", mean)), []
+        )
+
+    def test_maximum_of_products_is_none(self) -> None:
+        body = """^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.maximumf %o, %0 : f32
+    linalg.yield %1 : f32"""
+        self.assertEqual(
+            self.accumulators(_generic("tensor<4x8xf32> tensor<8xf32>", "#k, #c", body)), []
+        )
+
+    def test_named_operations(self) -> None:
+        text = """
+func.func @f(%x: tensor<1x6x6x4xf32>, %w: tensor<3x3x4xf32>, %p: tensor<2x2xf32>,
+             %y: tensor<1x4x4x4xf32>, %z: tensor<1x5x5x4xf32>)
+    -> (tensor<1x4x4x4xf32>, tensor<1x5x5x4xf32>) {
+  %0 = linalg.depthwise_conv_2d_nhwc_hwc
+      ins(%x, %w : tensor<1x6x6x4xf32>, tensor<3x3x4xf32>) outs(%y : tensor<1x4x4x4xf32>)
+      -> tensor<1x4x4x4xf32>
+  %1 = linalg.pooling_nhwc_sum
+      ins(%x, %p : tensor<1x6x6x4xf32>, tensor<2x2xf32>) outs(%z : tensor<1x5x5x4xf32>)
+      -> tensor<1x5x5x4xf32>
+  return %0, %1 : tensor<1x4x4x4xf32>, tensor<1x5x5x4xf32>
+}
+"""
+        self.assertEqual(self.accumulators(text), ["f32"])
+
+
+class BuildTest(support.FolderTest):
+    def compile(self, text: str, float_parts: dict[str, str] | None = None) -> dict[str, Any]:
+        model = replace(support.import_text(text, self.folder), int8=True)
+        options = CompileOptions(
+            "m", target.find(support.ISA), self.folder / "out", None, float_parts or {}
+        )
+        return pipeline.compile_model(model, options)
+
+    def with_stock_flags(self) -> Any:
+        return mock.patch.object(pipeline, "_first_phase_flags", return_value=(_STOCK,))
+
+    def test_quantised_product_is_in_integers(self) -> None:
+        report = self.compile(_QDQ)["int8"]
+        self.assertEqual(len(report["integer_dispatches"]), 1, report)
+        self.assertIn("i8xi8xi32", report["integer_dispatches"][0])
+        self.assertEqual(report["float_parts"], {})
+        self.assertEqual(report["int8_weight_bytes"], 64 * 32)
+
+    def test_layer_of_tflite_is_in_integers(self) -> None:
+        report = self.compile(_TOSA)["int8"]
+        self.assertEqual(len(report["integer_dispatches"]), 1, report)
+        self.assertEqual(report["int8_weight_bytes"], 16 * 3 * 3 * 4)
+
+    def test_product_that_became_float_fails_and_is_named(self) -> None:
+        with self.with_stock_flags():
+            error = self.refuses(
+                "float-dispatch",
+                "matmul",
+                "adds up products in f32",
+                "float_parts",
+                call=lambda: self.compile(_QDQ),
+            )
+        self.assertEqual(error.where, "source.mlir:17")
+
+    def test_listing_every_product_leaves_no_int8_model(self) -> None:
+        with self.with_stock_flags():
+            named = self.refuses("float-dispatch", call=lambda: self.compile(_QDQ)).message
+            op = named.split("'")[1]
+            self.refuses(
+                "float-dispatch",
+                "no dispatch of an int8 model multiplies integers",
+                call=lambda: self.compile(_QDQ, {op: "as a test"}),
+            )
+
+    def test_float_model_is_no_int8_model(self) -> None:
+        text = _MATMUL.replace("{WEIGHT}", "0.5")
+        self.refuses("float-dispatch", "products in f32", call=lambda: self.compile(text))
+        self.refuses(
+            "float-dispatch", "multiplies integers", call=lambda: self.compile(support.ADD)
+        )
+
+    def test_other_models_are_not_looked_at(self) -> None:
+        report = support.compile_text(support.ADD, self.folder)
+        self.assertIsNone(report["int8"])
+
+
+class CheckTest(support.FolderTest):
+    INTEGER = Product("main_dispatch_0_conv_i8", "conv_i8", "i32", "")
+    FLOAT = Product("main_dispatch_1_conv_f32", "conv_f32", "f32", "model.py:7")
+
+    def weight(self, name: str, dtype: str, *shape: int, offset: int = 0) -> Any:
+        length = 4096
+        return audit.Weight(name, "", dtype, shape, (), offset, length, "")
+
+    def test_dispatches_are_listed_by_function_or_op(self) -> None:
+        both = (self.INTEGER, self.FLOAT)
+        self.refuses(
+            "float-dispatch", "'conv_f32'", "model.py:7", call=lambda: audit.check(both, (), {})
+        )
+        for name in (self.FLOAT.function, self.FLOAT.op):
+            report = audit.check(both, (), {name: "grouped"})
+            self.assertEqual(report["float_parts"], {name: "grouped"})
+            self.assertEqual(report["integer_dispatches"], [self.INTEGER.function])
+
+    def test_large_float_weights_fail(self) -> None:
+        table = (
+            self.weight("filter", "i8", 64, 64),
+            self.weight("positions", "f32", 1, 16, 64, offset=4096),
+            self.weight("bias", "f32", 1, 1024, offset=8192),
+        )
+        self.refuses(
+            "float-weight",
+            "weight 'positions' of an int8 model is 1x16x64xf32",
+            call=lambda: audit.check((self.INTEGER,), table, {}),
+        )
+        report = audit.check((self.INTEGER,), table, {"positions": "added, not multiplied"})
+        self.assertEqual((report["int8_weight_bytes"], report["other_weight_bytes"]), (4096, 8192))
+
+    def test_listing_what_is_not_float_fails(self) -> None:
+        self.refuses(
+            "float-dispatch",
+            "float_parts lists 'conv_i8', which is not in floating point",
+            call=lambda: audit.check((self.INTEGER,), (), {"conv_i8": "as a test"}),
+        )
+
+
+class QuantizedTest(support.FolderTest):
+    def is_quantized(self, text: str) -> bool:
+        return quantized.is_quantized(self.write("m.mlir", text))
+
+    def test_files_that_say_so(self) -> None:
+        self.assertTrue(self.is_quantized(_QDQ))
+        self.assertTrue(self.is_quantized(_TOSA))
+        self.assertFalse(self.is_quantized(support.ADD))
+        self.assertFalse(self.is_quantized(_MATMUL.replace("{WEIGHT}", "0.5")))
+
+    def test_import_says_so(self) -> None:
+        path = self.write("m.mlir", _QDQ)
+        done = support.bmc("import", path, "--out", self.folder / "imported")
+        self.assertEqual(done.status, 0, done.err)
+        text = Path(self.folder / "imported/import.json").read_text(encoding="utf-8")
+        self.assertIn('"int8": true', text)
+
+
+class CommandLineTest(support.FolderTest):
+    def test_reason_is_needed(self) -> None:
+        arguments = ("--import", self.folder, "--isa", support.ISA, "--name", "m", "--out", "o")
+        for text in ("conv_f32", "conv_f32= ", "=reason"):
+            done = support.bmc("compile", *arguments, "--float-part", text)
+            self.assertEqual(done.status, 2)
+            self.assertIn(f"'{text}' is not NAME=REASON", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

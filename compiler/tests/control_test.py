@@ -1,0 +1,151 @@
+"""Control flow and state: what becomes of loops, branches and mutable globals, and what is refused."""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+
+import support
+
+from bmc.emit import driver_c
+from bmc.host_program import Branch, Load, Variable
+from bmc.plan import BindingPatch, CommandKind, Region
+from bmc.stages import states
+
+_MODELS = Path(__file__).resolve().parents[2] / "models/control"
+_CACHE = """util.global private mutable @cache = dense<0.0> : tensor<8x16xf32>
+func.func @main(%row: tensor<1x16xf32>, %at: tensor<1xi64>) -> tensor<16xf32> {
+  %old = util.global.load @cache : tensor<8x16xf32>
+  %new = "stablehlo.scatter"(%old, %at, %row) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      stablehlo.return %b : tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1],
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>,
+      indices_are_sorted = false, unique_indices = false}
+    : (tensor<8x16xf32>, tensor<1xi64>, tensor<1x16xf32>) -> tensor<8x16xf32>
+  util.global.store %new, @cache : tensor<8x16xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%new init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<8x16xf32>, tensor<f32>) -> tensor<16xf32>
+  return %sum : tensor<16xf32>
+}
+"""
+_SCALAR = """util.global private mutable @count = 0 : i32
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %old = util.global.load @count : i32
+  util.global.store %old, @count : i32
+  return %x : tensor<4xf32>
+}
+"""
+_IN_LOOP = """util.global private mutable @total = dense<0.0> : tensor<4xf32>
+func.func @main(%x: tensor<4xf32>, %go: tensor<i1>) -> tensor<4xf32> {
+  %go_now = tensor.extract %go[] : tensor<i1>
+  scf.if %go_now {
+    util.global.store %x, @total : tensor<4xf32>
+  }
+  return %x : tensor<4xf32>
+}
+"""
+
+
+class ControlTest(support.FolderTest):
+    def lower(self, name: str) -> support.Compiled:
+        return support.lower_text((_MODELS / name).read_text(encoding="utf-8"), self.folder)
+
+    def test_a_straight_line_has_no_driver(self) -> None:
+        (entry,) = support.lower_text(support.ADD, self.folder).plan.entries
+        self.assertEqual((entry.driver, entry.loads), ((), {}))
+
+    def test_a_loop_reads_its_condition_back(self) -> None:
+        plan = self.lower("while_loop.mlir").plan
+        (entry,) = plan.entries
+        self.assertEqual(len([s for s in entry.driver if isinstance(s, Load)]), 2)
+        self.assertTrue(any(isinstance(s, Branch) for s in entry.driver))
+        for place in entry.loads.values():
+            self.assertEqual((place.region, place.length), (Region.ARENA, 1))
+
+    def test_both_sides_of_a_branch_are_there(self) -> None:
+        plan = self.lower("branch.mlir").plan
+        (branch,) = (s for s in plan.entries[0].driver if isinstance(s, Branch))
+        self.assertTrue(branch.then and branch.otherwise)
+        self.assertNotEqual(branch.then, branch.otherwise)
+
+    def test_a_place_known_at_run_time_is_patched_and_checked(self) -> None:
+        plan = self.lower("update_slice.mlir").plan
+        patched = [patch for command in plan.commands for patch in command.patches]
+        self.assertTrue(patched)
+        text = driver_c.source(plan, 0)
+        for patch in patched:
+            wanted = "bm_driver_bind(" if isinstance(patch, BindingPatch) else "k_constants["
+            self.assertIn(wanted, text)
+
+
+class StateTest(support.FolderTest):
+    def test_a_cache_is_updated_where_it_lies(self) -> None:
+        plan = support.lower_text(_CACHE, self.folder).plan
+        self.assertEqual((plan.state_bytes, plan.reset_count), (512, 1))
+        reset, *commands = plan.commands
+        self.assertEqual(reset.kind, CommandKind.FILL)
+        self.assertEqual(reset.bindings[0].region, Region.STATE)
+        self.assertEqual({command.kind for command in commands}, {CommandKind.DISPATCH})
+        # Zeros take no room in flash, and the arena does not hold the cache.
+        self.assertEqual(plan.weights_bytes, 0)
+        self.assertLess(plan.arena_bytes, 512)
+
+    def test_what_is_read_after_it_was_changed_is_copied(self) -> None:
+        plan = support.lower_text(
+            (_MODELS / "counter.mlir").read_text(encoding="utf-8"), self.folder
+        ).plan
+        (entry,) = plan.entries
+        own = plan.commands[entry.first_command : entry.first_command + entry.command_count]
+        last = own[-1]
+        self.assertEqual(last.kind, CommandKind.COPY)
+        self.assertEqual(last.bindings[1].region, Region.STATE)
+        # The old value, which the model returns, leaves before the new one arrives.
+        first = [c.bindings[0].region for c in own if c.kind is CommandKind.COPY]
+        self.assertEqual(first[0], Region.STATE)
+
+    def test_numbers_are_no_state(self) -> None:
+        self.refuses(
+            "unsupported-state", "'count'", call=lambda: support.lower_text(_SCALAR, self.folder)
+        )
+
+    def test_state_inside_a_branch_is_refused(self) -> None:
+        self.refuses(
+            "unsupported-state",
+            "'total'",
+            "entry point itself",
+            call=lambda: support.lower_text(_IN_LOOP, self.folder),
+        )
+
+    def test_a_model_without_state_is_left_as_it_is(self) -> None:
+        model = support.import_text(support.ADD, self.folder)
+        self.assertEqual(states.make_explicit(model.mlir, self.folder / "out.mlirbc").infos, ())
+
+
+class ExpressionTest(unittest.TestCase):
+    """C for the VM dialect's operations; values are kept unsigned."""
+
+    def test_signs_and_widths(self) -> None:
+        v, w, n = Variable(0, 64), Variable(1, 64), Variable(2, 32)
+        for operation, operands, text in (
+            ("vm.add.i64", (v, -1), "v0 + UINT64_C(18446744073709551615)"),
+            ("vm.sub.i32", (n, 3), "v2 - 3u"),
+            ("vm.cmp.lt.i64.s", (v, w), "(int64_t)v0 < (int64_t)v1"),
+            ("vm.cmp.lt.i64.u", (v, w), "v0 < v1"),
+            ("vm.max.i64.s", (v, 0), "(int64_t)v0 > (int64_t)UINT64_C(0) ? v0 : UINT64_C(0)"),
+            ("vm.min.i64.u", (v, 7), "v0 < UINT64_C(7) ? v0 : UINT64_C(7)"),
+            ("vm.ext.i32.i64.s", (n,), "(uint64_t)(int64_t)(int32_t)v2"),
+            ("vm.ext.i32.i64.u", (n,), "v2"),
+            ("vm.ext.i8.i32.u", (n,), "(uint8_t)v2"),
+            ("vm.ext.i16.i32.s", (n,), "(uint32_t)(int16_t)v2"),
+            ("vm.trunc.i64.i32", (v,), "(uint32_t)v0"),
+            ("vm.select.i64", (n, v, 5), "v2 != 0 ? v0 : UINT64_C(5)"),
+            ("vm.shr.i64.s", (v, 3), "(uint64_t)((int64_t)v0 >> UINT64_C(3))"),
+            ("vm.fma.i64", (v, w, 2), "v0 * v1 + UINT64_C(2)"),
+        ):
+            self.assertEqual(driver_c.expression(operation, operands), text)
+
+
+if __name__ == "__main__":
+    unittest.main()

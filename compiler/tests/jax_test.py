@@ -1,0 +1,253 @@
+"""Functions of JAX arrays: what reaches MLIR, and what is said about those that cannot."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import unittest
+
+import numpy as np
+import support
+
+from bmc import artifacts, spec
+from bmc.artifacts import ImportedModel
+from bmc.frontends import import_model
+from bmc.frontends.options import INT8, ImportOptions
+
+_AGREES = "IREE's host runtime agrees with the framework"
+
+# Lines are looked up by their comments.
+_MODEL = '''"""Small functions, some of them impossible."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from bmc import spec
+
+_X = np.arange(8, dtype=np.float32).reshape(2, 4) / 8
+_CLOSE = spec.Tolerance(1e-5, 1e-5)
+_WEIGHTS = {"dense": {"kernel": jnp.arange(400.0).reshape(4, 100) / 400, "bias": jnp.ones(100)}}
+
+
+def _spec(function, *case, **options):
+    options = {"tolerance": _CLOSE, **options}
+    return spec.ModelSpec(function, (case or (_X,),), **options)
+
+
+def network():
+    def forward(x, shift):
+        dense = _WEIGHTS["dense"]
+        return {"scores": x @ dense["kernel"] + dense["bias"], "ints": (shift + 1, shift * 2)}
+
+    policies = (spec.Exact(), spec.Exact(), _CLOSE)
+    return _spec(forward, _X, np.array([1, 2], np.int32), tolerance=policies)
+
+
+def partial():
+    def forward(weights, x):
+        return jnp.tanh(x @ weights["kernel"])
+
+    return _spec(functools.partial(forward, _WEIGHTS["dense"]))
+
+
+def compiled():
+    @jax.jit
+    def forward(x, unused):
+        return x @ _WEIGHTS["dense"]["kernel"]
+
+    return _spec(forward, _X, _X)
+
+
+def nan():
+    weights = jnp.full((4, 100), jnp.nan)
+
+    @jax.jit
+    def inner(x):
+        return x @ weights
+
+    return _spec(lambda x: inner(x) + 1)
+
+
+def nan_by_name():
+    weights = jnp.full((4, 100), jnp.nan)
+    return _spec(lambda x: x @ weights)
+
+
+def branch():
+    def forward(x):
+        if x.sum() > 0:  # branch
+            return x
+        return x + 1
+
+    return _spec(forward)
+
+
+def mismatch():
+    def forward(x):
+        return x @ jnp.ones((5, 5))  # mismatch
+
+    return _spec(forward)
+
+
+def callback():
+    def forward(x):
+        shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return jax.pure_callback(lambda y: y, shape, x)  # callback
+
+    return _spec(forward)
+
+
+def library():
+    return _spec(lambda x: jnp.linalg.svd(x)[1])
+
+
+def complex():
+    return _spec(lambda x: jax.lax.complex(x, x))
+
+
+def wide():
+    return _spec(lambda x: x + 1, _X.astype(np.int64), tolerance=spec.Exact())
+
+
+def scalar():
+    return _spec(lambda x: x + 1, np.float32(3).reshape(()))
+
+
+def empty():
+    return _spec(lambda x: x, np.zeros((0, 4), np.float32))
+
+
+def too_few():
+    return _spec(lambda x, y: x + y)
+
+
+def ragged():
+    return spec.ModelSpec(lambda x: x + 1, ((_X,), (_X[:1],)), _CLOSE)
+
+
+def control():
+    def forward(x):
+        y = jax.lax.cond(x.sum() > 0, lambda v: v * 2, lambda v: v + 1, x)
+        return jax.lax.while_loop(lambda v: v.sum() < 99, lambda v: v * 2, y), jax.lax.top_k(y, 2)
+
+    return _spec(forward, tolerance=(_CLOSE, _CLOSE, spec.Exact()))
+'''
+
+# 64 bit is JAX's own choice for a whole process: these are last.
+_TYPES = "float16 float32 int8 uint8 int16 int32 bool int64 float64"
+
+
+def line(comment: str) -> str:
+    """ "model.py:42" for the line of the model that ends with the comment."""
+    lines = _MODEL.splitlines()
+    (number,) = (i for i, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
+    return f"(at model.py:{number})"
+
+
+class JaxTest(support.FolderTest):
+    def load(self, factory: str, quantize: str = "") -> ImportedModel:
+        path = self.write("model.py", _MODEL)
+        options = ImportOptions(quantize=quantize)
+        return import_model(f"{path}:{factory}", options, self.folder / "out")
+
+    def rejects(self, factory: str, kind: str, *parts: str, **options: str) -> None:
+        self.refuses(kind, *parts, call=lambda: self.load(factory, **options))
+
+    def signature(self, model: ImportedModel) -> list[str]:
+        (signature,) = model.signatures
+        return [info.describe() for info in (*signature.inputs, *signature.outputs)]
+
+    def test_names_are_those_of_the_function(self) -> None:
+        model = self.load("network")
+        self.assertEqual(
+            self.signature(model),
+            ["x: 2x4xf32", "shift: 2xi32", "ints.0: 2xi32", "ints.1: 2xi32", "scores: 2x100xf32"],
+        )
+        self.assertEqual(
+            [(p.name, p.shape) for p in model.parameters],
+            [("_WEIGHTS.dense.bias", (100,)), ("_WEIGHTS.dense.kernel", (4, 100))],
+        )
+        self.assertIn(_AGREES, model.second_reference)
+        self.assertEqual(model.golden.source, artifacts.GOLDEN_FRAMEWORK)
+        data = model.mlir.read_bytes()
+        self.assertIn(b"model.py", data)
+        self.assertNotIn(str(self.folder).encode(), data)
+        self.assertEqual(self.load("network").mlir.read_bytes(), data)
+
+    def test_weights_of_a_partial(self) -> None:
+        model = self.load("partial")
+        self.assertEqual(self.signature(model), ["x: 2x4xf32", "output0: 2x100xf32"])
+        self.assertEqual([p.name for p in model.parameters], ["weights.kernel"])
+
+    def test_function_that_is_compiled_already(self) -> None:
+        model = self.load("compiled")
+        inputs = ["x: 2x4xf32", "unused: 2x4xf32"]
+        self.assertEqual(self.signature(model), [*inputs, "output0: 2x100xf32"])
+        self.assertEqual([p.name for p in model.parameters], ["_WEIGHTS.dense.kernel"])
+
+    def test_branches_and_loops(self) -> None:
+        self.assertIn(_AGREES, self.load("control").second_reference)
+
+    def test_scalar(self) -> None:
+        model = self.load("scalar")
+        self.assertEqual(self.signature(model), ["x: f32", "output0: f32"])
+        self.assertEqual(model.golden.outputs[0][0].item(), 4.0)
+
+    def test_models_that_cannot_be_exported(self) -> None:
+        for factory, kind, *parts in (
+            ("nan", "bad-weight", "'constant0' contains NaN"),
+            ("nan_by_name", "bad-weight", "'weights' contains NaN"),
+            ("branch", "export-rejected", "traced array", line("branch")),
+            ("mismatch", "export-rejected", "dot_general", line("mismatch")),
+            ("callback", "op-rejected", "python_cpu_callback", line("callback")),
+            ("library", "op-rejected", "'lapack_sgesdd_ffi'", "other ops"),
+            ("complex", "unsupported-dtype", "complex64"),
+            ("wide", "unsupported-dtype", "x: 2x4xi64 would become int32", "jax_enable_x64"),
+            ("empty", "empty-tensor", "x: 0x4xf32"),
+            ("too_few", "bad-spec", "case 0 has 1 arrays but the function takes (x, y)"),
+            ("ragged", "bad-spec", "case 1 is (x: 1x4xf32)"),
+        ):
+            with self.subTest(factory):
+                self.rejects(factory, kind, *parts)
+
+    def test_int8_is_not_for_jax(self) -> None:
+        self.rejects("network", "bad-option", "no quantisation of its own", quantize=INT8)
+
+    def test_pytorch_and_tensorflow_are_not_needed(self) -> None:
+        if "TEST_SRCDIR" in os.environ:  # Only Bazel leaves out what is not asked for.
+            for package in ("torch", "tensorflow", "keras"):
+                self.assertIsNone(importlib.util.find_spec(package))
+        self.load("partial")
+        self.assertNotIn("torch", sys.modules)
+        self.assertNotIn("tensorflow", sys.modules)
+
+
+class TypesTest(support.FolderTest):
+    def test_element_types(self) -> None:
+        text = _MODEL
+        for name in _TYPES.split():
+            text += (
+                f"\ndef {name}():\n"
+                f"    jax.config.update('jax_enable_x64', '64' in '{name}')\n"
+                f"    exact = spec.Tolerance(0, 0) if 'float' in '{name}' else spec.Exact()\n"
+                f"    x = _X.astype('{name}')\n"
+                f"    return _spec(lambda x: ~x if x.dtype == jnp.bool_ else x + 1, x, tolerance=exact)\n"
+            )
+        path = self.write("element_types.py", text)
+        self.addCleanup(
+            lambda: importlib.import_module("jax").config.update("jax_enable_x64", False)
+        )
+        for name in _TYPES.split():
+            with self.subTest(name):
+                model = import_model(f"{path}:{name}", ImportOptions(), self.folder / "out")
+                self.assertIn(_AGREES, model.second_reference)
+                self.assertEqual(model.golden.outputs[0][0].dtype, np.dtype(name))
+                wanted = spec.Tolerance(0, 0) if "float" in name else spec.Exact()
+                self.assertEqual(model.golden.policies, (wanted,))
+
+
+if __name__ == "__main__":
+    unittest.main()

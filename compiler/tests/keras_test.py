@@ -1,0 +1,409 @@
+"""Keras models, .keras files, tf.Modules and SavedModels: what reaches MLIR, and what is said about bad ones."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import keras
+import numpy as np
+import support
+import tensorflow as tf
+from keras import layers
+
+from bmc import artifacts, spec
+from bmc.artifacts import ImportedModel
+from bmc.frontends import import_model
+from bmc.frontends.options import INT8, ImportOptions
+
+_AGREES = "IREE's host runtime agrees with the framework"
+
+# Lines are looked up by their comments.
+_MODEL = '''"""Small models, some of them impossible."""
+
+import keras
+import numpy as np
+import tensorflow as tf
+from bmc import spec
+from keras import layers
+
+_RNG = np.random.default_rng(0)
+_X = np.arange(8, dtype=np.float32).reshape(2, 4) / 8
+_CLOSE = spec.Tolerance(1e-5, 1e-5)
+
+
+def _spec(model, *case, **options):
+    options = {"tolerance": _CLOSE, **options}
+    return spec.ModelSpec(model, (case or (_X,),), **options)
+
+
+def _random(*shape):
+    return _RNG.standard_normal(shape).astype(np.float32)
+
+
+class Function(tf.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+        self.weight = tf.Variable(tf.ones((4, 2)), name="weight")
+
+    def __call__(self, *tensors):
+        return self.function(self, *tensors)
+
+
+def two_inputs():
+    keras.utils.set_random_seed(0)
+    left, right = keras.Input((4,), name="right"), keras.Input((4,), name="left", dtype="int32")
+    scores = layers.Dense(3, name="scores")(left)
+    model = keras.Model([left, right], [scores, layers.Identity(name="copy")(right)])
+    return _spec(model, _X, _X.astype(np.int32), tolerance=(_CLOSE, spec.Exact()))
+
+
+def dictionary():
+    model = two_inputs().module
+    model = keras.Model(dict(right=model.inputs[0], left=model.inputs[1]), model.outputs)
+    return _spec(model, _X.astype(np.int32), _X, tolerance=(_CLOSE, spec.Exact()))
+
+
+class Subclass(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = layers.Dense(2)
+
+    def call(self, x, y):
+        return {"sum": x + y, "dense": self.dense(x)}
+
+
+def subclass():
+    return _spec(Subclass(), _X, _X)
+
+
+class Counter(keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.count = self.add_weight(shape=(), name="count", trainable=False)
+
+    def call(self, x):
+        self.count.assign_add(1.0)
+        return x + self.count
+
+
+def stateful():
+    return _spec(Counter())
+
+
+class Branch(keras.Model):
+    def call(self, x):
+        if tf.reduce_sum(x) > 0:  # branch
+            return x
+        return x + 1
+
+
+def branch():
+    return _spec(Branch())
+
+
+class Failing(keras.Model):
+    def call(self, x):
+        return x @ tf.zeros((5, 5))  # mismatch
+
+
+def failing():
+    return _spec(Failing())
+
+
+def module():
+    return _spec(Function(lambda self, x: x @ self.weight))
+
+
+def strings():
+    function = lambda self, x: tf.strings.length(tf.strings.as_string(x))
+    return _spec(Function(function), tolerance=spec.Exact())
+
+
+def sized_by_values():
+    return _spec(Function(lambda self, x: tf.boolean_mask(x, x > 0)))
+
+
+def random():
+    return _spec(Function(lambda self, x: x + tf.random.normal((2, 4))))
+
+
+def bfloat16():
+    return _spec(Function(lambda self, x: tf.cast(x, tf.bfloat16)))
+
+
+def scalar():
+    return _spec(Function(lambda self, x: x + 1), np.float32(3).reshape(()))
+
+
+def empty():
+    return _spec(Function(lambda self, x: x), np.zeros((0, 4), np.float32))
+
+
+def nan():
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(2, name="scores")], name="net")
+    model.layers[0].set_weights([np.full((4, 2), np.nan), np.zeros(2)])
+    return _spec(model)
+
+
+def wrong_dtype():
+    return _spec(two_inputs().module, _X.astype(np.float64), _X.astype(np.int32))
+
+
+def too_few():
+    return _spec(two_inputs().module, _X)
+
+
+def recurrent():
+    keras.utils.set_random_seed(0)
+    gru = layers.Bidirectional(layers.GRU(3, return_sequences=True))
+    model = keras.Sequential([keras.Input((5, 4)), gru, layers.LSTM(3), layers.Dense(2)])
+    cases = tuple((_random(1, 5, 4),) for _ in range(20))
+    return spec.ModelSpec(model, cases[:2], _CLOSE, calibration=cases)
+
+
+def _vision():
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((8, 8, 3), name="image")
+    x = layers.Conv2D(8, 3, activation="relu")(inputs)
+    x = layers.BatchNormalization()(layers.DepthwiseConv2D(3)(x))
+    x = layers.GlobalAveragePooling2D()(x)
+    # In this order and of one shape: what is mixed up shows.
+    outputs = [layers.Dense(4, name=name)(x) for name in ("zebra", "ape", "mouse")]
+    return keras.Model(inputs, outputs)
+
+
+def vision(calibration=(1, 8, 8, 3)):
+    cases = tuple((_random(1, 8, 8, 3),) for _ in range(3))
+    data = tuple((_random(*calibration),) for _ in range(50))
+    labels = np.array([0, 1, 2])
+    return spec.ModelSpec(_vision(), cases, _CLOSE, labels, calibration=data)
+
+
+def badly_calibrated():
+    return vision((1, 8, 9, 3))
+
+
+def not_calibrated():
+    return _spec(_vision(), _random(1, 8, 8, 3))
+
+
+def loop():
+    function = lambda self, x: tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (0, x))
+    return _spec(Function(lambda self, x: function(self, x)[1]), calibration=((_X,),))
+
+
+def pair():
+    x = _random(2, 2, 4, 4, 1)
+    return spec.Cases(((x[0],),), _CLOSE)
+'''
+
+
+def line(comment: str) -> str:
+    """ "model.py:42" for the line of the model that ends with the comment."""
+    lines = _MODEL.splitlines()
+    (number,) = (i for i, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
+    return f"(at model.py:{number})"
+
+
+class KerasTest(support.FolderTest):
+    def load(self, source: object, cases: str = "", quantize: str = "") -> ImportedModel:
+        """Imports a factory of _MODEL, or a file."""
+        path = self.write("model.py", _MODEL)
+        if isinstance(source, str):
+            source = f"{path}:{source}"
+        cases = f"{path}:{cases}" if cases else ""
+        options = ImportOptions(cases=cases, quantize=quantize)
+        return import_model(str(source), options, self.folder / "out")
+
+    def signature(self, model: ImportedModel) -> list[str]:
+        (signature,) = model.signatures
+        return [info.describe() for info in (*signature.inputs, *signature.outputs)]
+
+    def rejects(self, source: object, kind: str, *parts: str, **options: str) -> None:
+        self.refuses(kind, *parts, call=lambda: self.load(source, **options))
+
+    def test_names_and_order_are_those_of_keras(self) -> None:
+        model = self.load("two_inputs")
+        self.assertEqual(
+            self.signature(model),
+            ["right: 2x4xf32", "left: 2x4xi32", "scores: 2x3xf32", "copy: 2x4xi32"],
+        )
+        self.assertEqual([p.name for p in model.parameters], ["scores/bias", "scores/kernel"])
+        self.assertIn(_AGREES, model.second_reference)
+        self.assertEqual(model.golden.source, artifacts.GOLDEN_FRAMEWORK)
+        # Deterministic, and no path of this machine in it.
+        data = model.mlir.read_bytes()
+        self.assertNotIn(str(self.folder).encode(), data)
+        self.assertEqual(self.load("two_inputs").parameters, model.parameters)
+
+    def test_dictionary_of_inputs(self) -> None:
+        model = self.load("dictionary")
+        self.assertEqual(self.signature(model)[:2], ["left: 2x4xi32", "right: 2x4xf32"])
+        self.assertIn(_AGREES, model.second_reference)
+
+    def test_subclass_and_module(self) -> None:
+        model = self.load("subclass")
+        self.assertEqual(self.signature(model)[2:], ["dense: 2x2xf32", "sum: 2x4xf32"])
+        self.assertEqual(len(model.parameters), 2)
+        self.assertEqual([p.name for p in self.load("module").parameters], ["weight"])
+
+    def test_scalar(self) -> None:
+        model = self.load("scalar")
+        self.assertEqual(self.signature(model), ["input0: f32", "output0: f32"])
+        self.assertEqual(model.golden.outputs[0][0].item(), 4.0)
+
+    def test_element_types(self) -> None:
+        text = _MODEL + "\nimport functools\n"
+        types = "float16 float32 int8 uint8 int16 int32 int64 bool"
+        for name in types.split():
+            text += (
+                f"def {name}():\n"
+                f"    step = (lambda self, x: ~x if x.dtype == tf.bool else x + tf.cast(1, x.dtype))\n"
+                f"    exact = spec.Tolerance(0, 0) if 'float' in '{name}' else spec.Exact()\n"
+                f"    return _spec(Function(step), _X.astype('{name}'), tolerance=exact)\n"
+            )
+        path = self.write("element_types.py", text)
+        for name in types.split():
+            with self.subTest(name):
+                model = import_model(f"{path}:{name}", ImportOptions(), self.folder / "out")
+                self.assertIn(_AGREES, model.second_reference)
+                self.assertEqual(model.golden.outputs[0][0].dtype.name, name)
+
+    def test_recurrent_layers(self) -> None:
+        model = self.load("recurrent")
+        self.assertIn(_AGREES, model.second_reference)
+        self.assertNotIn(b"stablehlo.while", model.mlir.read_bytes())
+
+    def test_recurrent_layers_in_int8(self) -> None:
+        model = self.load("recurrent", quantize=INT8)
+        self.assertIn(_AGREES, model.second_reference)
+        self.assertEqual(model.golden.policies, (spec.Exact(),))
+
+    def test_int8(self) -> None:
+        floats = self.load("vision")
+        model = self.load("vision", quantize=INT8)
+        names = ["zebra: 1x4xi8", "ape: 1x4xi8", "mouse: 1x4xi8"]
+        self.assertEqual(self.signature(model), ["image: 1x8x8x3xi8", *names])
+        # A float tolerance says nothing of integers: they have to be equal.
+        self.assertEqual(model.golden.policies, (spec.Exact(),) * 3)
+        self.assertIn(_AGREES, model.second_reference)
+        self.assertEqual(model.golden.labels, (0, 1, 2))
+        # Each output is a scaled copy of the float output of the same name.
+        for index in range(3):
+            wanted = np.concatenate([case[index].ravel() for case in floats.golden.outputs])
+            got = np.concatenate([case[index].ravel() for case in model.golden.outputs])
+            self.assertGreater(np.corrcoef(wanted, got)[0, 1], 0.98)
+
+    def test_int8_without_or_with_wrong_calibration(self) -> None:
+        self.rejects("not_calibrated", "no-calibration", "calibration", quantize=INT8)
+        parts = ("calibration 0 is (image: 1x8x9x3xf32)", "(image: 1x8x8x3xf32)")
+        self.rejects("badly_calibrated", "bad-spec", *parts, quantize=INT8)
+
+    def test_int8_of_a_loop(self) -> None:
+        self.rejects("loop", "op-rejected", "no int8 form of loop 'while'", quantize=INT8)
+
+    def test_files(self) -> None:
+        keras.utils.set_random_seed(0)
+        inputs = keras.Input((4,), name="x")
+        network = keras.Model(inputs, layers.Dense(3, name="scores")(inputs))
+        network.save(self.folder / "net.keras")
+        network.export(self.folder / "saved", verbose=False)
+        for name, output in (("net.keras", "scores"), ("saved", "output_0")):
+            model = self.load(self.folder / name)
+            # The batch is 1 where nobody says anything else.
+            self.assertEqual(self.signature(model), ["x: 1x4xf32", f"{output}: 1x3xf32"])
+            self.assertEqual([p.name for p in model.parameters], ["scores/bias", "scores/kernel"])
+            self.assertIn(_AGREES, model.second_reference)
+            (case,), (expected,) = model.golden.inputs, model.golden.outputs
+            np.testing.assert_allclose(expected[0], network(*case), atol=1e-6)
+
+    def test_cases_fix_the_shapes(self) -> None:
+        network = keras.Sequential([keras.Input((None, None, 1)), layers.Conv2D(2, 3, name="c")])
+        network.save(self.folder / "net.keras")
+        path = self.folder / "net.keras"
+        self.rejects(path, "dynamic-shape", "?x?x?x1xf32", "--cases")
+        model = self.load(path, cases="pair")
+        self.assertEqual(self.signature(model)[1], "c: 2x2x2x2xf32")
+
+    def test_damaged_files(self) -> None:
+        network = keras.Sequential([keras.Input((4,)), layers.Dense(3)])
+        network.save(self.folder / "net.keras")
+        data = (self.folder / "net.keras").read_bytes()
+        for name, content in {
+            "half.keras": data[: len(data) // 2],
+            "text.keras": b"not a model",
+            "flipped.keras": data[: len(data) // 2] + b"\xff\xff" + data[len(data) // 2 + 2 :],
+        }.items():
+            (self.folder / name).write_bytes(content)
+            self.rejects(self.folder / name, "bad-file", f"'{name}'")
+        network.export(self.folder / "saved", verbose=False)
+        graph = self.folder / "saved" / "saved_model.pb"
+        graph.write_bytes(graph.read_bytes()[:100])
+        self.rejects(self.folder / "saved", "bad-file", "'saved'")
+        tf.saved_model.save(tf.Module(), self.folder / "empty")
+        self.rejects(self.folder / "empty", "no-main", "'empty' has the signatures []")
+
+    def test_lambda_in_a_file(self) -> None:
+        inputs = keras.Input((4,))
+        keras.Model(inputs, layers.Lambda(lambda x: x + 1)(inputs)).save(self.folder / "net.keras")
+        self.rejects(self.folder / "net.keras", "bad-file", "Lambda", "from a factory")
+
+    def test_models_that_cannot_be_exported(self) -> None:
+        for factory, kind, *parts in (
+            ("stateful", "stateful-model", "changes the model's variable 'counter/count'"),
+            ("branch", "export-rejected", "as a Python `bool` is not allowed", line("branch")),
+            ("failing", "model-failed", "Matrix size-incompatible", line("mismatch")),
+            ("strings", "op-rejected", "XLA cannot compile op 'AsString'", "other ops"),
+            ("sized_by_values", "dynamic-shape", "must not depend on values"),
+            ("random", "random-model", "RandomStandardNormal"),
+            ("bfloat16", "unsupported-dtype", "bfloat16"),
+            ("empty", "empty-tensor", "input0: 0x4xf32"),
+            ("nan", "bad-weight", "'net/scores/kernel' contains NaN"),
+            ("wrong_dtype", "bad-spec", "right: 2x4xf64", "right: ?x4xf32"),
+            ("too_few", "bad-spec", "tensor0: 2x4xf32", "left: ?x4xi32"),
+        ):
+            with self.subTest(factory):
+                self.rejects(factory, kind, *parts)
+
+    def test_the_user_sees_one_sentence(self) -> None:
+        path = self.write("model.py", _MODEL)
+
+        def run(factory: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [sys.executable, "-m", "bmc", "import", f"{path}:{factory}", "--out", "out"],
+                cwd=self.folder,
+                env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)},
+                capture_output=True,
+                text=True,
+            )
+
+        good = run("two_inputs")
+        self.assertEqual((good.returncode, good.stderr), (0, ""))
+        self.assertEqual(len(good.stdout.splitlines()), 1)
+        self.assertEqual(
+            json.loads((self.folder / "out" / "import.json").read_text())["frontend"], "keras"
+        )
+        bad = run("strings")
+        self.assertEqual((bad.returncode, bad.stdout), (1, ""))
+        self.assertRegex(bad.stderr, r"\Abmc: error\[op-rejected\]: [^\n]*\n  hint: [^\n]*\n\Z")
+
+    def test_pytorch_is_not_needed(self) -> None:
+        if "TEST_SRCDIR" in os.environ:  # Only Bazel leaves out what is not asked for.
+            self.assertIsNone(importlib.util.find_spec("torch"))
+            self.assertIsNone(importlib.util.find_spec("jax"))
+        self.load("module")
+        self.assertNotIn("torch", sys.modules)
+        self.assertTrue(Path(keras.__file__).is_file())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,142 @@
+"""MLIR of several dialects, as text and as bytecode, and what is said about bad files."""
+
+from __future__ import annotations
+
+import unittest
+
+import numpy as np
+import support
+
+from bmc import artifacts, pipeline, target
+from bmc.artifacts import ImportedModel
+from bmc.dtype import Array
+from bmc.errors import BmcError
+from bmc.frontends import import_model
+from bmc.frontends.options import ImportOptions
+from bmc.iree_tool import IreeTool
+
+_STABLEHLO = """func.func @main(%a: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.multiply %a, %a : tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+"""
+
+_LINALG = """func.func @main(%a: tensor<4x8xf32>, %b: tensor<8x5xf32>) -> tensor<4x5xf32> {
+  %c = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x5xf32>
+  %f = linalg.fill ins(%c : f32) outs(%e : tensor<4x5xf32>) -> tensor<4x5xf32>
+  %0 = linalg.matmul ins(%a, %b : tensor<4x8xf32>, tensor<8x5xf32>)
+      outs(%f : tensor<4x5xf32>) -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}
+"""
+
+_TOSA = """func.func @main(%x: tensor<1x8x8x4xi8>) -> tensor<1x8x8x8xi32> {
+  %w = tosa.const values(dense<2> : tensor<8x3x3x4xi8>) : () -> tensor<8x3x3x4xi8>
+  %b = tosa.const values(dense<1> : tensor<8xi32>) : () -> tensor<8xi32>
+  %z = tosa.const values(dense<-3> : tensor<1xi8>) : () -> tensor<1xi8>
+  %o = tosa.const values(dense<0> : tensor<1xi8>) : () -> tensor<1xi8>
+  %0 = tosa.conv2d %x, %w, %b, %z, %o pad([1, 1, 1, 1]) stride([1, 1]) dilation([1, 1]) acc_type(i32)
+      : (tensor<1x8x8x4xi8>, tensor<8x3x3x4xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>)
+      -> tensor<1x8x8x8xi32>
+  return %0 : tensor<1x8x8x8xi32>
+}
+"""
+
+# As MLIR printed it before: attributes in braces.
+_OLD_TOSA = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = tosa.clamp %x {min_val = 0.0 : f32, max_val = 6.0 : f32} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+_GENERIC_TOSA = """func.func @main(%x: tensor<4xui8>) -> tensor<4xi8> {
+  %m = "tosa.const"() <{values = dense<1073741824> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %s = "tosa.const"() <{values = dense<30> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %i = "tosa.const"() <{values = dense<-128> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %o = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %0 = "tosa.rescale"(%x, %m, %s, %i, %o) <{scale32 = true, per_channel = false,
+      rounding_mode = #tosa.rounding_mode<SINGLE_ROUND>, input_unsigned = true,
+      output_unsigned = false}>
+      : (tensor<4xui8>, tensor<1xi32>, tensor<1xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<4xi8>
+  return %0 : tensor<4xi8>
+}
+"""
+
+
+def _conv(x: Array) -> Array:
+    """What _TOSA computes: pixels outside have the value of the zero point."""
+    padded = np.pad(x.astype(np.int64) + 3, ((0, 0), (1, 1), (1, 1), (0, 0))).sum(3)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2)).sum((3, 4))
+    return np.repeat((2 * windows + 1)[..., None], 8, 3).astype(np.int32)
+
+
+class MlirTest(support.FolderTest):
+    def load(self, data: str | bytes, suffix: str = ".mlir", cases: str = "") -> ImportedModel:
+        """Imports a file; `cases` is the body of a function that returns Cases."""
+        path = self.folder / f"model{suffix}"
+        path.write_bytes(data.encode() if isinstance(data, str) else data)
+        if cases:
+            source = f"import numpy as np\nfrom bmc.spec import *\ndef cases():\n    {cases}\n"
+            cases = f"{self.write('cases.py', source)}:cases"
+        return import_model(str(path), ImportOptions(cases=cases), self.folder / "out")
+
+    def bytecode(self, text: str) -> bytes:
+        self.write("text.mlir", text)
+        IreeTool(self.folder, self.folder).opt("text.mlir", "text.mlirbc", "--emit-bytecode")
+        return (self.folder / "text.mlirbc").read_bytes()
+
+    def test_dialects_as_text_and_as_bytecode(self) -> None:
+        for text, want in (
+            (_STABLEHLO, lambda a: a * a),
+            (_LINALG, lambda a, b: a @ b),
+            (_TOSA, _conv),
+            (_GENERIC_TOSA, lambda x: (x.astype(np.int32) - 128).astype(np.int8)),
+        ):
+            for data, suffix in ((text, ".mlir"), (self.bytecode(text), ".mlirbc")):
+                model = self.load(data, suffix)
+                self.assertEqual(model.golden.source, artifacts.GOLDEN_IREE_HOST)
+                # The host's answer is the golden data, so NumPy checks it here.
+                (inputs,), (outputs,) = model.golden.inputs, model.golden.outputs
+                np.testing.assert_allclose(outputs[0], want(*inputs), rtol=1e-5, atol=1e-6)
+                self.assertTrue(any(np.any(array != 0) for array in inputs))
+                out = self.folder / "compiled"
+                options = pipeline.CompileOptions("m", target.find(support.ISA), out)
+                self.assertTrue(pipeline.compile_model(model, options))
+
+    def test_text_of_another_version(self) -> None:
+        self.refuses(
+            "op-rejected",
+            "'tosa.clamp'",
+            "model.mlir:2",
+            ".mlirbc",
+            "--mlir-print-op-generic",
+            call=lambda: self.load(_OLD_TOSA),
+        )
+
+    def test_files_that_are_broken(self) -> None:
+        data = self.bytecode(_TOSA)
+        for broken, suffix in (
+            ("", ".mlir"),
+            ("garbage", ".mlir"),
+            (_TOSA[:200], ".mlir"),
+            (b"", ".mlirbc"),
+            (b"\0" * 64, ".mlirbc"),
+            *((data[:length], ".mlirbc") for length in range(1, len(data), len(data) // 5)),
+        ):
+            with self.subTest(broken=broken[:20]), self.assertRaises(BmcError) as caught:
+                self.load(broken, suffix)
+            self.assertNotIn("\n", caught.exception.message)
+
+    def test_tensors_without_elements(self) -> None:
+        text = _STABLEHLO.replace("4x8", "0x8")
+        self.refuses("empty-tensor", "0x8xf32 has no elements", call=lambda: self.load(text))
+
+    def test_expected_outputs_are_needed(self) -> None:
+        cases = "return Cases(((np.zeros((4, 8), np.float32),),), Exact())"
+        part = "1 cases have 0 expected outputs"
+        self.refuses("bad-spec", part, call=lambda: self.load(_STABLEHLO, cases=cases))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,286 @@
+"""ONNX models: what reaches MLIR, onnxruntime's answers, and what is said about bad files."""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import onnx
+import support
+from onnx import TensorProto, helper, numpy_helper
+
+from bmc import artifacts, spec, verify
+from bmc.artifacts import ImportedModel
+from bmc.frontends import import_model
+from bmc.frontends import onnx as frontend
+from bmc.frontends.options import INT8, ImportOptions
+
+_AGREES = "IREE's host runtime agrees with the framework"
+_FLOAT = TensorProto.FLOAT
+_RNG = np.random.default_rng(0)
+_FILTER = _RNG.standard_normal((4, 3, 3, 3)).astype(np.float32)
+_DENSE = _RNG.standard_normal((4, 10)).astype(np.float32)
+
+Value = tuple[str, int, Sequence[int | str]]
+
+
+def _model(
+    nodes: list[onnx.NodeProto],
+    inputs: list[Value],
+    outputs: list[Value],
+    opset: int = 17,
+    **weights: np.ndarray[Any, Any],
+) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        nodes,
+        "a graph",
+        [helper.make_tensor_value_info(*value) for value in inputs],
+        [helper.make_tensor_value_info(*value) for value in outputs],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    domains = {node.domain for node in nodes} - {""}
+    opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(d, 1) for d in domains)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def _node(kind: str, inputs: str, outputs: str, **attributes: Any) -> onnx.NodeProto:
+    return helper.make_node(kind, inputs.split(), outputs.split(), **attributes)
+
+
+def _vision(batch: int | str = "batch") -> onnx.ModelProto:
+    nodes = [
+        _node("Conv", "x filter", "c", pads=[1, 1, 1, 1], name="conv"),
+        _node("Relu", "c", "r"),
+        _node("GlobalAveragePool", "r", "p"),
+        _node("Flatten", "p", "f"),
+        _node("MatMul", "f dense", "y"),
+    ]
+    x, y = ("x", _FLOAT, [batch, 3, 8, 8]), ("y", _FLOAT, [batch, 10])
+    return _model(nodes, [x], [y], filter=_FILTER, dense=_DENSE)
+
+
+def _one(kind: str, shape: Sequence[int | str] = (2, 3), **attributes: Any) -> onnx.ModelProto:
+    """A model of one op."""
+    node = _node(kind, "x", "y", name="only", **attributes)
+    return _model([node], [("x", _FLOAT, shape)], [("y", _FLOAT, shape)])
+
+
+class OnnxTest(support.FolderTest):
+    def load(
+        self, model: onnx.ModelProto | bytes, cases: str = "", **options: str
+    ) -> ImportedModel:
+        """Imports the file model.onnx; `cases` is the body of a function that returns Cases."""
+        path = self.folder / "model.onnx"
+        path.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
+        if cases:
+            source = f"import numpy as np\nfrom bmc.spec import *\ndef cases():\n    {cases}\n"
+            options["cases"] = f"{self.write('cases.py', source)}:cases"
+        return import_model(str(path), ImportOptions(**options), self.folder / "out")
+
+    def rejects(
+        self,
+        kind: str,
+        *parts: str,
+        model: onnx.ModelProto | bytes,
+        cases: str = "",
+        **options: str,
+    ) -> None:
+        self.refuses(kind, *parts, call=lambda: self.load(model, cases, **options))
+
+    def describes(self, model: ImportedModel, *tensors: str) -> None:
+        self.assertEqual([i.describe() for i in (*model.inputs, *model.outputs)], list(tensors))
+
+    def agrees(self, model: ImportedModel) -> None:
+        """IREE's host runtime computes what onnxruntime does, and would not pass with another answer."""
+        self.assertIn(_AGREES, model.second_reference)
+        golden = model.golden
+        wrong = tuple(
+            tuple(~a if a.dtype == bool else a + a.dtype.type(1) for a in case)
+            for case in golden.outputs
+        )
+        other = replace(model, golden=replace(golden, outputs=wrong))
+        checks = verify.run(other, self.folder)
+        self.assertNotIn(_AGREES, verify.verdict(other, checks))
+
+    def test_batch(self) -> None:
+        model = self.load(_vision())
+        self.describes(model, "x: 1x3x8x8xf32", "y: 1x10xf32")
+        self.assertEqual(model.golden.source, artifacts.GOLDEN_FRAMEWORK)
+        self.assertEqual([p.name for p in model.parameters], ["dense", "filter"])
+        self.assertIn(b"nchw", model.mlir.read_bytes())
+        self.agrees(model)
+        five = "np.random.default_rng(1).standard_normal((5, 3, 8, 8)).astype(np.float32)"
+        model = self.load(_vision(), f"return Cases((({five},),), Tolerance(1e-5, 1e-5))")
+        self.describes(model, "x: 5x3x8x8xf32", "y: 5x10xf32")
+        self.agrees(model)
+
+    def test_one_file_gives_one_import(self) -> None:
+        first = self.load(_vision()).mlir.read_bytes()
+        self.assertEqual(self.load(_vision()).mlir.read_bytes(), first)
+        self.assertNotIn(str(self.folder).encode(), first)
+
+    def test_other_dynamic_dimensions(self) -> None:
+        model = _one("Relu", (2, "width"))
+        self.rejects("dynamic-shape", "dimension 1 of input x: 2x?xf32", "--cases", model=model)
+        case = "np.ones((2, 7), np.float32)"
+        loaded = self.load(model, f"return Cases((({case},),), Tolerance(1e-5, 1e-5))")
+        self.describes(loaded, "x: 2x7xf32", "y: 2x7xf32")
+        self.agrees(loaded)
+
+    def test_order_names_and_element_types(self) -> None:
+        for name, kind in (("f16", "FLOAT16"), ("i8", "INT8"), ("u8", "UINT8"), ("i16", "INT16"),
+                           ("i32", "INT32"), ("i64", "INT64"), ("f32", "FLOAT")):  # fmt: skip
+            element = getattr(TensorProto, kind)
+            nodes = [_node("Sub", "b a", "z"), _node("Greater", "b a", "flag")]
+            outputs = [("z", element, (4,)), ("flag", TensorProto.BOOL, (4,))]
+            model = self.load(_model(nodes, [("b", element, (4,)), ("a", element, (4,))], outputs))
+            self.describes(model, f"b: 4x{name}", f"a: 4x{name}", f"z: 4x{name}", "flag: 4xbool")
+            self.agrees(model)
+
+    def test_scalars(self) -> None:
+        model = self.load(_one("Exp", ()))
+        self.describes(model, "x: f32", "y: f32")
+        self.agrees(model)
+
+    def test_old_opset(self) -> None:
+        nodes = [
+            _node("Unsqueeze", "x", "u", axes=[0]),
+            _node("ReduceSum", "u", "y", axes=[2], keepdims=0),
+        ]
+        x, y = ("x", _FLOAT, (3, 8)), ("y", _FLOAT, (1, 3))
+        model = self.load(_model(nodes, [x], [y], opset=9))
+        self.describes(model, "x: 3x8xf32", "y: 1x3xf32")
+        self.agrees(model)
+
+    def test_external_data(self) -> None:
+        path = self.folder / "model.onnx"
+        onnx.save_model(
+            _vision(), path, save_as_external_data=True, location="weights.bin", size_threshold=0
+        )
+        self.assertNotIn(_FILTER.tobytes(), path.read_bytes())
+        # As in a Bazel sandbox, where files are links.
+        real = self.folder / "real"
+        real.mkdir()
+        (self.folder / "weights.bin").rename(real / "weights.bin")
+        (self.folder / "weights.bin").symlink_to(real / "weights.bin")
+        model = self.load(path.read_bytes())
+        self.agrees(model)
+        self.assertEqual([p.name for p in model.parameters], ["dense", "filter"])
+        (self.folder / "weights.bin").unlink()
+        part = "external data 'weights.bin' of 'model.onnx' does not exist"
+        self.rejects("file-missing", part, model=path.read_bytes())
+        (self.folder / "weights.bin").write_bytes(b"short")
+        self.rejects("bad-file", "model.onnx", model=path.read_bytes())
+        outside = onnx.load(path, load_external_data=False)
+        for tensor in outside.graph.initializer:
+            for entry in tensor.external_data:
+                if entry.key == "location":
+                    entry.value = "../weights.bin"
+        self.rejects("file-missing", "'../weights.bin'", model=outside)
+
+    def test_a_factory_may_export(self) -> None:
+        x = np.ones((1, 3, 8, 8), np.float32)
+        model = spec.ModelSpec(
+            spec.ModelFile(".onnx", _vision().SerializeToString()),
+            ((x,), (-x,)),
+            spec.Tolerance(1e-5, 1e-5),
+            labels=np.array([0, 1]),
+            input_names=("picture",),
+            output_names=("scores",),
+        )
+        out = self.folder / "out"
+        out.mkdir()
+        imported = frontend.import_spec(model, "a/model.py:make", ImportOptions(), out)
+        self.describes(imported, "picture: 1x3x8x8xf32", "scores: 1x10xf32")
+        self.assertEqual(imported.source, "model.py:make")
+        self.assertEqual(imported.golden.labels, (0, 1))
+
+    def test_quantised_to_int8(self) -> None:
+        cases = (
+            "r = np.random.default_rng(0); d = lambda n: tuple((r.standard_normal((1, 3, 8, 8))"
+            ".astype(np.float32),) for _ in range(n)); return Cases(d(3), Tolerance(.02, .02){})"
+        )
+        calibrated = cases.format(", calibration=d(16)")
+        model = self.load(_vision(), calibrated, quantize=INT8)
+        self.agrees(model)
+        self.assertIn(b"quantize_affine", model.mlir.read_bytes())
+        exact = self.load(_vision(), calibrated)
+        self.assertNotIn(b"quantize_affine", exact.mlir.read_bytes())
+        # The golden data is the quantised model's own: near the float model's, but not the same.
+        got, want = model.golden.outputs[0][0], exact.golden.outputs[0][0]
+        self.assertFalse(np.array_equal(got, want))
+        np.testing.assert_allclose(got, want, atol=0.2)
+        plain = cases.format("")
+        self.rejects("no-calibration", "calibration", model=_vision(), cases=plain, quantize=INT8)
+        wrong = cases.format(", calibration=((np.ones((1, 3, 9, 9), np.float32),),)")
+        self.rejects("bad-spec", "1x3x9x9", model=_vision(), cases=wrong, quantize=INT8)
+
+    def test_files_that_are_broken(self) -> None:
+        data = _vision().SerializeToString()
+        for broken in (b"", b"\0" * 64, b"PK\3\4" * 99):
+            self.rejects("bad-file", "onnx rejects 'model.onnx'", "whole file", model=broken)
+        for length in range(1, len(data), len(data) // 23):
+            self.rejects("bad-file", "onnx rejects 'model.onnx'", model=data[:length])
+
+    def test_ops_that_cannot_be_imported(self) -> None:
+        strange = _one("Gelu", domain="com.microsoft")
+        self.rejects("op-rejected", "'onnx.Gelu'", "(at only)", "other ops", model=strange)
+        unknown = _one("Frobnicate", domain="org.example")
+        self.rejects("model-failed", "Frobnicate", model=unknown)
+        missing = _one("Frobnicate")
+        self.rejects("bad-file", "Frobnicate", model=missing)
+
+    def test_shapes_that_depend_on_data(self) -> None:
+        node = _node("NonZero", "x", "y")
+        for count in ("n", 6):  # The second is true of one input only.
+            outputs = [("y", TensorProto.INT64, (2, count))]
+            model = _model([node], [("x", _FLOAT, (2, 3))], outputs)
+            self.rejects("dynamic-shape", "output y", "'NonZero'", "mask", model=model)
+
+    def test_weights_that_are_not_finite(self) -> None:
+        for value in (np.nan, np.inf):
+            bad = _DENSE.copy()
+            bad[1, 2] = value
+            model = _vision()
+            model.graph.initializer[1].CopyFrom(numpy_helper.from_array(bad, "dense"))
+            self.rejects("bad-weight", "weight 'dense' contains NaN or Inf", model=model)
+
+    def test_tensors_without_elements(self) -> None:
+        self.rejects("empty-tensor", "x: 0x4xf32 has no elements", model=_one("Relu", (0, 4)))
+
+    def test_inputs_that_are_no_tensors(self) -> None:
+        value = helper.make_tensor_sequence_value_info("x", _FLOAT, None)
+        graph = helper.make_graph(
+            [_node("SequenceLength", "x", "y")],
+            "g",
+            [value],
+            [helper.make_tensor_value_info("y", TensorProto.INT64, ())],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        self.rejects("bad-signature", "input x", "not a tensor", model=model)
+
+    def test_cases_that_do_not_fit(self) -> None:
+        x = "np.zeros((1, 3, 8, 8), np.float32)"
+        close = "Tolerance(1e-5, 1e-5)"
+        for cases, part in (
+            (f"(({x}[:, :2],),), {close}", "(x: 1x2x8x8xf32) but the model takes (x: ?x3x8x8xf32)"),
+            (f"(({x}.astype(int),),), {close}", "(x: 1x3x8x8xi64) but the model takes"),
+            (f"(({x}, {x}),), {close}", "but the model takes (x: ?x3x8x8xf32)"),
+            (f"(({x},), ({x}[0],)), {close}", "case 1 is (x: 3x8x8xf32)"),
+            (f"(({x},),), {close}, (({x},),)", "Cases.expected"),
+        ):
+            self.rejects("bad-spec", part, model=_vision(), cases=f"return Cases({cases})")
+
+    def test_packages_that_are_missing(self) -> None:
+        for name in ("onnx", "onnxruntime"):
+            with mock.patch.dict(sys.modules, {name: None}):
+                self.rejects("onnx-missing", f"package {name}", "pip install", model=_vision())
+
+
+if __name__ == "__main__":
+    unittest.main()

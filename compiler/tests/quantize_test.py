@@ -1,0 +1,247 @@
+"""PyTorch models made int8 by torchao: exact products, where scales are, and what is refused."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import support
+import torch
+
+from bmc import artifacts, pipeline, target, verify
+from bmc.artifacts import ImportedModel
+from bmc.frontends import import_model, torch_quantize
+from bmc.frontends.options import INT8, ImportOptions
+from bmc.pipeline import CompileOptions
+
+_MODELS = """
+import numpy as np
+import torch
+from torch import nn
+from bmc.spec import Call, ModelSpec, Tolerance
+
+
+def _spec(module, shape, **options):
+    rng = np.random.default_rng(0)
+    torch.manual_seed(0)
+
+    def inputs(count):
+        return tuple((rng.standard_normal(shape, np.float32),) for _ in range(count))
+
+    options = {"cases": inputs(4), "calibration": inputs(8), **options}
+    return ModelSpec(module().eval(), tolerance=Tolerance(1e-6, 1e-5), **options)
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU())
+        self.depthwise = nn.Conv2d(8, 8, 3, stride=2, padding=1, groups=8)
+        self.pointwise = nn.Conv2d(8, 16, 1)
+        self.skip = nn.Conv2d(8, 16, 1, stride=2)
+        self.pool = nn.MaxPool2d(2)
+        self.last = nn.Linear(16, 5)
+
+    def forward(self, x):
+        x = self.first(x)
+        y = self.pointwise(self.depthwise(x).relu()) + self.skip(x)
+        return self.last(self.pool(y.relu()).mean((2, 3)))
+
+
+def convolutions():
+    return _spec(Residual, (1, 3, 8, 8))
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(16, 48)
+        self.norm = nn.LayerNorm(16)
+
+    def forward(self, x):
+        q, k, v = self.qkv(self.norm(x)).reshape(1, 6, 3, 2, 8).permute(2, 0, 3, 1, 4)
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return x + y.transpose(1, 2).reshape(1, 6, 16)
+
+
+def attention():
+    return _spec(Attention, (1, 6, 16))
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(8, 16, batch_first=True)
+
+    def forward(self, x):
+        return self.lstm(x)[0][:, -1]
+
+
+def recurrent():
+    return _spec(Recurrent, (1, 3, 8))
+
+
+def grouped():
+    return _spec(lambda: nn.Conv2d(8, 16, 3, groups=4), (1, 8, 6, 6))
+
+
+class Transposed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.ConvTranspose2d(8, 4, 2, stride=2)
+
+    def forward(self, x):
+        return self.conv(x)  # transposed
+
+
+def transposed():
+    return _spec(Transposed, (1, 8, 6, 6))
+
+
+class Positions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.positions = nn.Parameter(torch.randn(16, 32))
+        self.linear = nn.Linear(32, 8)
+
+    def forward(self, x):
+        return self.linear(x + self.positions)
+
+
+def positions():
+    return _spec(Positions, (1, 16, 32))
+
+
+def uncalibrated():
+    return _spec(Positions, (1, 16, 32), calibration=())
+
+
+def other_shape():
+    return _spec(Positions, (1, 16, 32), calibration=((np.zeros((1, 8, 32), np.float32),),))
+
+
+def nothing():
+    return _spec(nn.Softmax, (4, 4))
+
+
+def stateful():
+    x = np.zeros((1, 16, 32), np.float32)
+    return _spec(Positions, (1, 16, 32), cases=(), calls=(Call("forward", (x,)),))
+"""
+
+
+@functools.cache
+def _folder() -> Path:
+    folder = Path(tempfile.mkdtemp())
+    (folder / "models.py").write_text(_MODELS, encoding="utf-8")
+    return folder
+
+
+@functools.cache
+def _imported(factory: str) -> ImportedModel:
+    """Quantises and imports one of _MODELS; each only once."""
+    out = _folder() / factory
+    import_model(f"{_folder() / 'models.py'}:{factory}", ImportOptions(quantize=INT8), out)
+    return artifacts.load(out)
+
+
+class Int8Test(support.FolderTest):
+    def compile(self, factory: str, **float_parts: str) -> dict[str, Any]:
+        options = CompileOptions("m", target.find(support.ISA), self.folder, None, float_parts)
+        return pipeline.compile_model(_imported(factory), options)
+
+    def agrees(self, factory: str) -> None:
+        """Asserts that IREE computes what PyTorch's quantised model does, but for f32 rounding."""
+        for check in verify.run(_imported(factory), self.folder):
+            self.assertTrue(check.difference.ok, f"{factory}: {check}")
+
+    def test_convolutions(self) -> None:
+        self.agrees("convolutions")
+        report = self.compile("convolutions")["int8"]
+        self.assertEqual(len(report["integer_dispatches"]), 5, report)
+        weights = 8 * 3 * 9 + 8 * 9 + 16 * 8 + 16 * 8 + 5 * 16
+        self.assertEqual(report["int8_weight_bytes"], weights)
+
+    def test_grouped_convolution_with_a_bias(self) -> None:
+        self.agrees("grouped")
+        report = self.compile("grouped")["int8"]
+        self.assertEqual(len(report["integer_dispatches"]), 1, report)
+
+    def test_attention(self) -> None:
+        self.agrees("attention")
+        report = self.compile("attention")["int8"]
+        self.assertEqual(len(report["integer_dispatches"]), 3, report)
+
+    def test_lstm_is_unrolled(self) -> None:
+        self.agrees("recurrent")
+        report = self.compile("recurrent")
+        products = set(report["int8"]["integer_dispatches"])
+        steps = sum(d["uses"] for d in report["dispatches"] if d["name"] in products)
+        # The inputs of all three steps together, then the state of each; the first state is 0.
+        self.assertEqual(steps, 3, products)
+        # Three steps use one copy of the weights.
+        self.assertEqual(report["int8"]["int8_weight_bytes"], 4 * 16 * (8 + 16))
+
+    def test_what_iree_keeps_in_float_fails_the_build(self) -> None:
+        line = _MODELS[: _MODELS.index("# transposed")].count("\n") + 1
+        self.refuses("float-dispatch", f"models.py:{line}", call=lambda: self.compile("transposed"))
+
+    def test_large_float_parameter_has_to_be_listed(self) -> None:
+        self.refuses(
+            "float-weight", "'positions'", "16x32xf32", call=lambda: self.compile("positions")
+        )
+        report = self.compile("positions", positions="added, not multiplied")["int8"]
+        self.assertEqual(report["float_parts"], {"positions": "added, not multiplied"})
+
+    def test_versions_name_who_quantised(self) -> None:
+        self.assertIn("torchao", _imported("positions").versions)
+
+
+class RefusedTest(support.FolderTest):
+    def rejects(self, factory: str, kind: str, *parts: str) -> None:
+        self.refuses(kind, *parts, call=lambda: _imported(factory))
+
+    def test_calibration(self) -> None:
+        self.rejects("uncalibrated", "no-calibration", "needs calibration inputs")
+        self.rejects("other_shape", "bad-spec", "calibration 0 is (input0: 1x8x32xf32)")
+
+    def test_nothing_to_quantise(self) -> None:
+        self.rejects("nothing", "quantize-rejected", "no convolution and no matrix product")
+
+    def test_several_entry_points(self) -> None:
+        self.rejects("stateful", "quantize-rejected", "several entry points or with state")
+
+
+class AttentionTest(unittest.TestCase):
+    """The attention that is quantised is PyTorch's."""
+
+    def test_agrees_with_pytorch(self) -> None:
+        torch.manual_seed(0)
+        query = torch.randn(2, 4, 5, 8)
+        key, value = torch.randn(2, 2, 4, 5, 8)
+        for options in (
+            {},
+            {"is_causal": True},
+            {"scale": 0.5},
+            {"attn_mask": torch.randn(5, 5)},
+            {"attn_mask": torch.ones(5, 5, dtype=torch.bool).triu()},
+        ):
+            want = torch.nn.functional.scaled_dot_product_attention(query, key, value, **options)
+            got = torch_quantize._attention(query, key, value, **options)
+            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
+
+    def test_grouped_queries(self) -> None:
+        torch.manual_seed(0)
+        query = torch.randn(1, 4, 5, 8)
+        key, value = torch.randn(2, 1, 2, 5, 8)
+        want = torch.nn.functional.scaled_dot_product_attention(query, key, value, enable_gqa=True)
+        got = torch_quantize._attention(query, key, value, enable_gqa=True)
+        np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,337 @@
+"""TFLite files: made by TensorFlow's converter, answered by LiteRT, and what is said about bad ones."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import unittest
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+
+import numpy as np
+import support
+import tensorflow as tf
+
+from bmc import artifacts, spec, verify
+from bmc.artifacts import ImportedModel
+from bmc.frontends import import_model, tflite
+from bmc.frontends.options import INT8, ImportOptions
+
+_RNG = np.random.default_rng(0)
+_WEIGHT = _RNG.standard_normal((8, 4)).astype(np.float32)
+_AGREES = "IREE's host runtime agrees with the framework"
+
+
+def _convert(
+    function: Callable[..., Any], *inputs: tf.TensorSpec, io: tf.DType | None = None, **options: Any
+) -> bytes:
+    """Returns the .tflite file of a function; `io` is the type at the border of a quantised one."""
+    traced = tf.function(function, input_signature=inputs).get_concrete_function()
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([traced])
+    for name, value in options.items():
+        setattr(converter, name, value)
+    if io:
+        rng = np.random.default_rng(1)
+        shapes = [[dim or 1 for dim in spec.shape] for spec in inputs]
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+        converter.representative_dataset = lambda: (
+            [rng.standard_normal(shape).astype(np.float32) for shape in shapes] for _ in range(20)
+        )
+        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+        converter.inference_input_type = converter.inference_output_type = io
+    return bytes(converter.convert())
+
+
+def _tensor(*shape: int | None, dtype: tf.DType = tf.float32, name: str = "x") -> tf.TensorSpec:
+    return tf.TensorSpec(shape, dtype, name)
+
+
+def _dense(x: tf.Tensor) -> tf.Tensor:
+    return tf.nn.relu(x @ _WEIGHT)
+
+
+def _vision(x: tf.Tensor) -> tf.Tensor:
+    """Every kind of op of a small int8 network."""
+    rng = np.random.default_rng(2)
+
+    def weight(*shape: int) -> Any:
+        return (rng.standard_normal(shape) / np.sqrt(np.prod(shape[:-1]))).astype(np.float32)
+
+    x = tf.nn.relu6(tf.nn.conv2d(x, weight(3, 3, 3, 8), 2, "SAME") + weight(8))
+    y = tf.nn.depthwise_conv2d(x, weight(3, 3, 8, 1), [1, 1, 1, 1], "SAME")
+    x = tf.nn.relu(x + y)
+    x = tf.concat([tf.nn.max_pool2d(x, 2, 2, "VALID"), tf.nn.avg_pool2d(x, 2, 2, "VALID")], 3)
+    x = tf.reduce_mean(x, [1, 2])
+    return tf.nn.softmax(tf.sigmoid(x @ weight(16, 10)) * tf.tanh(x @ weight(16, 10)))
+
+
+class TfliteTest(support.FolderTest):
+    def load(self, data: bytes, cases: str = "", **options: str) -> ImportedModel:
+        """Imports the file model.tflite; `cases` is the body of a function that returns Cases."""
+        path = self.folder / "model.tflite"
+        path.write_bytes(data)
+        if cases:
+            source = f"import numpy as np\nfrom bmc.spec import *\ndef cases():\n    {cases}\n"
+            options["cases"] = f"{self.write('cases.py', source)}:cases"
+        return import_model(str(path), ImportOptions(**options), self.folder / "out")
+
+    def rejects(self, kind: str, *parts: str, data: bytes, cases: str = "", **options: str) -> None:
+        self.refuses(kind, *parts, call=lambda: self.load(data, cases, **options))
+
+    def describes(self, model: ImportedModel, *tensors: str) -> None:
+        self.assertEqual([i.describe() for i in (*model.inputs, *model.outputs)], list(tensors))
+
+    def agrees(self, model: ImportedModel) -> None:
+        """IREE's host runtime computes what LiteRT does, and would not pass with another answer."""
+        self.assertIn(_AGREES, model.second_reference)
+        golden = model.golden
+        wrong = tuple(
+            tuple(~a if a.dtype == bool else a + a.dtype.type(1) for a in case)
+            for case in golden.outputs
+        )
+        other = replace(model, golden=replace(golden, outputs=wrong))
+        checks = verify.run(other, self.folder)
+        self.assertNotIn(_AGREES, verify.verdict(other, checks))
+
+    def test_int8_is_exact(self) -> None:
+        data = _convert(_vision, _tensor(1, 16, 16, 3), io=tf.int8)
+        model = self.load(
+            data,
+            "r = np.random.default_rng(3); return Cases(tuple((r.integers(-128, 128,"
+            " (1, 16, 16, 3), np.int8),) for _ in range(8)), Exact())",
+        )
+        self.describes(model, "x: 1x16x16x3xi8", "Identity: 1x10xi8")
+        self.assertEqual(model.golden.source, artifacts.GOLDEN_FRAMEWORK)
+        self.assertGreater(len(np.unique(np.stack(model.golden.outputs))), 4)
+        self.agrees(model)
+        # Nothing of TFLite's own metadata nor a folder is left in the MLIR.
+        text = model.mlir.read_bytes()
+        self.assertIn(b"tosa", text)
+        self.assertNotIn(b"CONVERSION_METADATA", text)
+        self.assertNotIn(str(self.folder).encode(), text)
+
+    def test_one_file_gives_one_import(self) -> None:
+        data = _convert(_vision, _tensor(1, 16, 16, 3), io=tf.int8)
+        first = self.load(data).mlir.read_bytes()
+        self.assertEqual(self.load(data).mlir.read_bytes(), first)
+
+    def test_floats_are_quantised_as_the_file_says(self) -> None:
+        for io in (tf.int8, tf.uint8):
+            data = _convert(_dense, _tensor(1, 8), io=io)
+            x = "np.linspace(-3, 3, 8, dtype=np.float32)[None]"
+            model = self.load(data, f"return Cases((({x},),), Exact())")
+            (quantised,) = model.golden.inputs[0]
+            interpreter = tf.lite.Interpreter(model_content=data)
+            scale, zero_point = interpreter.get_input_details()[0]["quantization"]
+            restored = (quantised.astype(np.float64) - zero_point) * scale
+            limits = np.array([np.iinfo(quantised.dtype).min, np.iinfo(quantised.dtype).max])
+            low, high = (limits - zero_point) * scale
+            want = np.clip(np.linspace(-3, 3, 8), low, high)
+            np.testing.assert_allclose(restored[0], want, atol=scale * 0.51)
+            self.agrees(model)
+
+    def test_dense_layers_are_exact(self) -> None:
+        # LiteRT rounds these once and everything else twice: one element in 200 would differ.
+        weight = np.random.default_rng(5).standard_normal((8, 64)).astype(np.float32)
+        x = _tensor(64, 8)
+        model = self.load(_convert(lambda x: tf.nn.relu(x @ weight), x, io=tf.int8))
+        self.agrees(model)
+        with mock.patch.object(tflite, "_SINGLE_ROUND", "#tosa.rounding_mode<DOUBLE_ROUND>"):
+            model = self.load(_convert(lambda x: tf.nn.relu(x @ weight), x, io=tf.int8))
+        self.assertNotIn(_AGREES, model.second_reference)
+
+    def test_casts_round_towards_zero(self) -> None:
+        data = _convert(lambda x: tf.cast(x * 3.0, tf.int32), _tensor(2, 16))
+        model = self.load(data)
+        (x,), (y,) = model.golden.inputs[0], model.golden.outputs[0]
+        np.testing.assert_array_equal(y, np.trunc(x * np.float32(3)))
+        self.assertFalse(np.array_equal(y, np.round(x * np.float32(3))))
+        self.agrees(model)
+
+    def test_ops_without_a_reference_kernel(self) -> None:
+        self.agrees(self.load(_convert(tf.math.ceil, _tensor(2, 16))))
+
+    def test_files_with_floats(self) -> None:
+        for options in ({}, {"optimizations": [tf.lite.Optimize.DEFAULT],
+                             "_experimental_new_quantizer": True}):  # fmt: skip
+            model = self.load(_convert(_dense, _tensor(2, 8), **options))
+            self.describes(model, "x: 2x8xf32", "Identity: 2x4xf32")
+            self.agrees(model)
+            self.assertEqual(model.golden.policies, (spec.Tolerance(1e-4, 1e-4),))
+        self.assertIn((4, 8), [p.shape for p in model.parameters])
+
+    def test_int8_inside_and_float_at_the_border(self) -> None:
+        model = self.load(_convert(_dense, _tensor(1, 8), io=tf.float32))
+        self.describes(model, "x: 1x8xf32", "Identity: 1x4xf32")
+        self.agrees(model)
+
+    def test_element_types(self) -> None:
+        double = _tensor(4, dtype=tf.float16)
+        for data, described in (
+            (_convert(lambda x: x * 2 + 1, _tensor(4, dtype=tf.int32)), "4xi32"),
+            (_convert(lambda x: x * 2 + 1, _tensor(4, dtype=tf.int64)), "4xi64"),
+            (_convert(tf.logical_not, _tensor(4, dtype=tf.bool)), "4xbool"),
+            (_convert(_half, double), "4xf16"),
+        ):
+            model = self.load(data)
+            self.describes(model, f"x: {described}", f"Identity: {described}")
+            self.agrees(model)
+
+    def test_scalars(self) -> None:
+        model = self.load(_convert(lambda x: x * 2.0 + 1.0, _tensor()))
+        self.describes(model, "x: f32", "Identity: f32")
+        self.agrees(model)
+
+    def test_order_and_names_are_the_files(self) -> None:
+        b, a = _tensor(2, 3, name="b"), _tensor(2, 3, name="a")
+        model = self.load(_convert(lambda b, a: (b - a, tf.reduce_sum(b, 1)), b, a))
+        self.describes(model, "b: 2x3xf32", "a: 2x3xf32", "Identity: 2x3xf32", "Identity_1: 2xf32")
+        (x, y), (difference, total) = model.golden.inputs[0], model.golden.outputs[0]
+        np.testing.assert_array_equal(difference, x - y)
+        np.testing.assert_allclose(total, x.sum(1), rtol=1e-6)
+        self.agrees(model)
+
+    def test_names_of_the_signature(self) -> None:
+        class Module(tf.Module):
+            @tf.function(input_signature=[_tensor(2, name="given")])
+            def __call__(self, given):  # type: ignore[no-untyped-def]
+                return {"answer": given + 1.0}
+
+        folder = str(self.folder / "saved")
+        module = Module()
+        tf.saved_model.save(module, folder, signatures=module.__call__)
+        data = bytes(tf.lite.TFLiteConverter.from_saved_model(folder).convert())
+        self.describes(self.load(data), "given: 2xf32", "answer: 2xf32")
+
+    def test_dynamic_dimensions(self) -> None:
+        for io in (None, tf.int8):
+            data = _convert(_dense, _tensor(None, 8), io=io)
+            kind = "i8" if io else "f32"
+            self.describes(self.load(data), f"x: 1x8x{kind}", f"Identity: 1x4x{kind}")
+            five = f"np.zeros((5, 8), '{'int8' if io else 'float32'}')"
+            policy = "Exact()" if io else "Tolerance(1e-5, 1e-5)"
+            model = self.load(data, f"return Cases((({five},),), {policy})")
+            self.describes(model, f"x: 5x8x{kind}", f"Identity: 5x4x{kind}")
+            self.agrees(model)
+        data = _convert(_dense, _tensor(1, None, 8))
+        self.rejects("dynamic-shape", "dimension 1 of input x: 1x?x8xf32", "--cases", data=data)
+        case = "np.ones((1, 3, 8), np.float32)"
+        model = self.load(data, f"return Cases((({case},),), Tolerance(1e-5, 1e-5))")
+        self.describes(model, "x: 1x3x8xf32", "Identity: 1x3x4xf32")
+        self.agrees(model)
+
+    def test_a_factory_may_convert(self) -> None:
+        data = _convert(_dense, _tensor(1, 8))
+        x = np.ones((1, 8), np.float32)
+        model = spec.ModelSpec(
+            spec.ModelFile(".tflite", data),
+            ((x,), (-x,)),
+            spec.Tolerance(1e-5, 1e-5),
+            labels=np.array([0, 1]),
+            input_names=("features",),
+            output_names=("scores",),
+        )
+        self.folder.joinpath("out").mkdir()
+        imported = tflite.import_spec(
+            model, "a/model.py:make", ImportOptions(), self.folder / "out"
+        )
+        self.describes(imported, "features: 1x8xf32", "scores: 1x4xf32")
+        self.assertEqual(imported.source, "model.py:make")
+        self.assertEqual(imported.golden.labels, (0, 1))
+
+    def test_files_that_are_broken(self) -> None:
+        data = _convert(_dense, _tensor(1, 8))
+        self.rejects("bad-file", "LiteRT rejects 'model.tflite'", "whole file", data=b"")
+        self.rejects("bad-file", "does not begin as a TFLite file", data=b"PK\3\4" * 99)
+        for length in range(1, len(data), len(data) // 23):
+            self.rejects("bad-file", "LiteRT rejects 'model.tflite'", data=data[:length])
+
+    def test_weights_that_are_not_finite(self) -> None:
+        # TensorFlow would write infinity as the largest float.
+        def put(data: bytes, value: float) -> bytes:
+            self.assertIn(np.float32(-12345).tobytes(), data)
+            return data.replace(np.float32(-12345).tobytes(), np.float32(value).tobytes())
+
+        weight = np.array([-12345, 1, 2, 3], np.float32)
+        data = _convert(functools.partial(tf.multiply, weight), _tensor(4, name="y"))
+        for value in (np.nan, np.inf, -np.inf):
+            part = "weight 'Mul/x' contains NaN or Inf"
+            self.rejects("bad-weight", part, data=put(data, value))
+        mask = np.array([0, -12345, 0, -12345], np.float32)
+        data = _convert(lambda x: tf.nn.softmax(x + mask), _tensor(1, 4))
+        self.agrees(self.load(put(data, -np.inf)))
+
+    def test_ops_that_cannot_be_converted(self) -> None:
+        top = _convert(lambda x: tf.math.top_k(x, 3), _tensor(2, 16))
+        self.rejects("op-rejected", "'tfl.topk_v2' (at Identity in model.tflite)", data=top)
+        remainder = _convert(lambda x: tf.math.floormod(x, 0.25), _tensor(2, 16))
+        self.rejects("op-rejected", "gets op 'FLOOR_MOD' wrong", "Identity", data=remainder)
+        svd = _convert(lambda x: tf.linalg.svd(x)[0], _tensor(4, 4), allow_custom_ops=True)
+        self.rejects("op-rejected", "'Svd'", "not one of TFLite's own", data=svd)
+
+    def test_tensors_without_elements(self) -> None:
+        data = _convert(lambda x: tf.concat([x, x], 0), _tensor(0, 4))
+        self.rejects("empty-tensor", "x: 0x4xf32 has no elements", data=data)
+
+    def test_cases_that_do_not_fit(self) -> None:
+        data = _convert(_dense, _tensor(1, 8))
+        float8 = "np.zeros((1, 8), np.float32)"
+        close = "Tolerance(1e-5, 1e-5)"
+        for cases, part in (
+            (f"((np.zeros((1, 9), np.float32),),), {close}", "(x: 1x9xf32) but the model takes"),
+            (f"((np.zeros((1, 8), np.int32),),), {close}", "(x: 1x8xi32) but the model takes"),
+            (f"(({float8}, {float8}),), {close}", "but the model takes (x: 1x8xf32)"),
+            (f"(({float8},), ({float8}[0],)), {close}", "case 1 is (x: 8xf32)"),
+            (f"(({float8},),), Exact(), (({float8},),)", "Cases.expected"),
+            (f"(({float8},),), IntStep(1, 1)", "IntStep is given"),
+        ):
+            self.rejects("bad-spec", part, data=data, cases=f"return Cases({cases})")
+
+    def test_several_signatures(self) -> None:
+        class Module(tf.Module):
+            @tf.function(input_signature=[_tensor(2)])
+            def one(self, x):  # type: ignore[no-untyped-def]
+                return x + 1.0
+
+            @tf.function(input_signature=[_tensor(2)])
+            def two(self, x):  # type: ignore[no-untyped-def]
+                return x + 2.0
+
+        folder = str(self.folder / "saved")
+        module = Module()
+        tf.saved_model.save(module, folder, signatures={"one": module.one, "two": module.two})
+        converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=["one", "two"])
+        data = bytes(converter.convert())
+        self.rejects("bad-signature", "several signatures: one, two", data=data)
+
+    def test_quantised_too_late(self) -> None:
+        data = _convert(_dense, _tensor(1, 8))
+        self.rejects("bad-option", "Keras model", data=data, quantize=INT8)
+
+    def test_dynamic_range_quantisation(self) -> None:
+        weight = np.random.default_rng(3).standard_normal((8, 256)).astype(np.float32)
+        options = {"optimizations": [tf.lite.Optimize.DEFAULT]}
+        data = _convert(lambda x: x @ weight, _tensor(2, 8), **options)
+        self.rejects("bad-tolerance", "int8 weights", "representative dataset", data=data)
+        x = "np.random.default_rng(4).standard_normal((2, 8)).astype(np.float32)"
+        self.agrees(self.load(data, f"return Cases((({x},),), Tolerance(0.1, 0.1))"))
+
+    def test_packages_that_are_missing(self) -> None:
+        data = _convert(_dense, _tensor(1, 8))
+        with mock.patch.dict(sys.modules, {"ai_edge_litert.interpreter": None}):
+            self.rejects("tflite-missing", "ai-edge-litert", "pip install", data=data)
+        with mock.patch.dict(sys.modules, {"tosa_converter_for_tflite": None}):
+            self.rejects("tflite-missing", "tosa-converter-for-tflite", "pip install", data=data)
+
+
+def _half(x: tf.Tensor) -> tf.Tensor:
+    return tf.cast(tf.cast(x, tf.float32) * 2.0, tf.float16)
+
+
+if __name__ == "__main__":
+    unittest.main()
