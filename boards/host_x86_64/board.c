@@ -12,6 +12,7 @@
 #include "runtime_bm/crt/trap.h"
 #include "runtime_bm/hal/hal.h"
 
+const char *volatile bm_trap_model = NULL;
 volatile uint32_t bm_trap_dispatch = BM_TRAP_NO_DISPATCH;
 
 // The signals a broken kernel raises: what a trap is to a process.
@@ -27,6 +28,8 @@ static void on_signal(int number, siginfo_t *info, void *context) {
   bm_text_hex(&text, (uint64_t)state->uc_mcontext.gregs[REG_RIP], 1);
   bm_text_string(&text, " tval=");
   bm_text_hex(&text, (uint64_t)(uintptr_t)info->si_addr, 1);
+  bm_text_string(&text, " model=");
+  bm_text_string(&text, bm_trap_model == NULL ? "-" : bm_trap_model);
   bm_text_string(&text, " dispatch=");
   if (bm_trap_dispatch == BM_TRAP_NO_DISPATCH) {
     bm_text_string(&text, "-");

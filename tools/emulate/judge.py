@@ -20,33 +20,45 @@ def load(path: Path) -> result.Outcome:
 
 
 def agree(outcomes: dict[str, result.Outcome]) -> result.Verdict:
-    """Decides whether all runs passed and computed the same bits (their HASH records)."""
+    """Decides whether all runs passed and computed the same bits (a HASH record per model)."""
     hashes: dict[str, str] = {}
     for name, outcome in outcomes.items():
         verdict = result.judge(outcome)
         if not verdict.ok:
             return result.Verdict(False, f"{name} did not pass: {verdict.sentence}")
-        found = outcome.records("HASH")
-        if len(found) != 1:
-            return result.Verdict(False, f"{name} printed {len(found)} HASH records, not one")
-        hashes[name] = found[0].text.split()[1]
+        found = []
+        for model, records in outcome.models().items():
+            values = [r.text.split()[1] for r in records if r.kind == "HASH"]
+            if len(values) != 1:
+                sentence = f"{name} printed {len(values)} HASH records of {model}, not one"
+                return result.Verdict(False, sentence)
+            found.append(f"{model} {values[0]}")
+        if not found:
+            return result.Verdict(False, f"{name} printed no MODEL record")
+        hashes[name] = ", ".join(found)
     if len(set(hashes.values())) != 1:
-        listed = ", ".join(f"{name} {value}" for name, value in hashes.items())
+        listed = "; ".join(f"{name}: {value}" for name, value in hashes.items())
         return result.Verdict(False, f"the runs disagree bit for bit: {listed}")
-    return result.Verdict(True, f"{len(hashes)} runs agree on {next(iter(hashes.values()))}")
+    return result.Verdict(True, f"{len(hashes)} runs agree: {next(iter(hashes.values()))}")
 
 
 def second_reference(report: dict[str, Any]) -> str:
-    """Returns what IREE's own host runtime made of the same model: where to look for the fault."""
-    return str(report["golden"]["second_reference"])
+    """Returns what IREE's own host runtime made of a model: where to look for the fault."""
+    return f"{report['name']}: {report['golden']['second_reference']}"
 
 
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="judge", description=__doc__)
     parser.add_argument("--expect", default="PASS", choices=("PASS", "FAIL", "ERROR", "TRAP"))
-    parser.add_argument("--text", default="", help="text the announced record must hold")
+    parser.add_argument("--text", default="", help="words the announced record must hold")
     parser.add_argument("--agree", action="store_true", help="all runs must compute the same bits")
-    parser.add_argument("--model-report", type=Path, help="report.json of the compiler")
+    parser.add_argument(
+        "--model-report",
+        type=Path,
+        action="append",
+        default=[],
+        help="report.json of the compiler, one for each model",
+    )
     parser.add_argument("records", nargs="+", type=Path)
     options = parser.parse_args(args)
     outcomes = {path.stem: load(path) for path in options.records}
@@ -61,8 +73,9 @@ def main(args: list[str]) -> int:
         print(*outcome.lines[-TAIL_LINES:], sep="\n")
         verdict = result.judge_expected(outcome, options.expect, options.text)
     print(f"{'ok' if verdict.ok else 'FAILED'}: {verdict.sentence}")
-    if not verdict.ok and options.model_report:
-        print(second_reference(json.loads(options.model_report.read_text())))
+    if not verdict.ok:
+        for report in options.model_report:
+            print(second_reference(json.loads(report.read_text())))
     return 0 if verdict.ok else 1
 
 

@@ -6,7 +6,14 @@ import unittest
 
 from tools.emulate import judge, result
 
-GOOD = ("BM1 BOOT model=m isa=i vlen=256 board=b", "hello", "BM1 HASH 00ff", "BM1 PASS cases=1")
+GOOD = (
+    "BM1 BOOT isa=i vlen=256 board=b",
+    "BM1 MODEL name=m",
+    "hello",
+    "BM1 HASH 00ff",
+    "BM1 PASS cases=1",
+)
+TWO = (*GOOD[:-1], "BM1 MODEL name=n", "BM1 HASH 1111", "BM1 PASS cases=2")
 
 
 def run(*lines: str, status: int | None = 0) -> result.Outcome:
@@ -21,7 +28,7 @@ class JudgeTest(unittest.TestCase):
         trap = "BM1 TRAP cause=2 epc=80000000 tval=0 dispatch=3"
         bad = {
             "exit status 1": run(*GOOD, status=1),
-            "without a PASS record": run("BM1 BOOT model=m", "PASS", status=0),
+            "without a PASS record": run("BM1 BOOT isa=i", "PASS", status=0),
             "deadline": run(*GOOD, status=None),
             "TRAP cause=2": run(*GOOD[:-1], trap, "BM1 PASS cases=1"),
             "FAIL cases=1": run("BM1 FAIL cases=1 bad=1", status=1),
@@ -57,20 +64,44 @@ class ExpectedEndTest(unittest.TestCase):
         self.assertFalse(result.judge_expected(failed, "FAIL", "bad=2").ok)
         self.assertFalse(result.judge_expected(run("BM1 FAIL cases=1 bad=1"), "FAIL").ok)
 
+    def test_text_is_whole_words(self) -> None:
+        failed = run("BM1 FAIL cases=1 bad=11 models=a,b", status=1)
+        self.assertTrue(result.judge_expected(failed, "FAIL", "models=a,b").ok)
+        self.assertFalse(result.judge_expected(failed, "FAIL", "models=a").ok)
+        self.assertFalse(result.judge_expected(failed, "FAIL", "bad=1").ok)
+
+
+class ModelsTest(unittest.TestCase):
+    def test_records_belong_to_the_model_before_them(self) -> None:
+        models = run(*TWO).models()
+        self.assertEqual(list(models), ["m", "n"])
+        self.assertEqual([r.text for r in models["m"]], ["HASH 00ff"])
+        self.assertEqual([r.text for r in models["n"]], ["HASH 1111"])
+
 
 class AgreeTest(unittest.TestCase):
     def test_same_bits(self) -> None:
         self.assertTrue(judge.agree({"a": run(*GOOD), "b": run(*GOOD)}).ok)
 
     def test_one_bit_off(self) -> None:
-        other = run("BM1 HASH 00fe", "BM1 PASS cases=1")
+        other = run("BM1 MODEL name=m", "BM1 HASH 00fe", "BM1 PASS cases=1")
         verdict = judge.agree({"a": run(*GOOD), "b": other})
         self.assertFalse(verdict.ok)
-        self.assertIn("b 00fe", verdict.sentence)
+        self.assertIn("b: m 00fe", verdict.sentence)
+
+    def test_every_model_counts(self) -> None:
+        self.assertTrue(judge.agree({"a": run(*TWO), "b": run(*TWO)}).ok)
+        second = run(*TWO[:-2], "BM1 HASH 1112", TWO[-1])
+        verdict = judge.agree({"a": run(*TWO), "b": second})
+        self.assertFalse(verdict.ok)
+        self.assertIn("b: m 00ff, n 1112", verdict.sentence)
+        self.assertFalse(judge.agree({"a": run(*TWO), "b": run(*GOOD)}).ok)
 
     def test_failed_run_and_missing_hash(self) -> None:
         self.assertFalse(judge.agree({"a": run(*GOOD), "b": run(*GOOD, status=3)}).ok)
         self.assertFalse(judge.agree({"a": run(*GOOD), "b": run("BM1 PASS cases=1")}).ok)
+        unhashed = run("BM1 MODEL name=m", "BM1 PASS cases=1")
+        self.assertFalse(judge.agree({"a": unhashed, "b": unhashed}).ok)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,19 @@ class Outcome:
         found = parse(self.lines)
         return [r for r in found if kind is None or r.kind == kind]
 
+    def models(self) -> dict[str, list[Record]]:
+        """Returns what was reported about each model of the image, by its name, in order."""
+        sections: dict[str, list[Record]] = {}
+        current: list[Record] | None = None
+        for record in self.records():
+            if record.kind == "MODEL":
+                current = sections.setdefault(record.fields["name"], [])
+            elif record.kind in ("PASS", "FAIL"):
+                current = None
+            elif current is not None:
+                current.append(record)
+        return sections
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
@@ -85,8 +98,8 @@ def judge(outcome: Outcome) -> Verdict:
 def judge_expected(outcome: Outcome, expect: str, text: str = "") -> Verdict:
     """Decides a run that is meant to end as `expect` ("PASS", "FAIL", "ERROR" or "TRAP").
 
-    Used by negative controls: anything but the announced end (with `text` in that record) is a
-    failure, and so is exit status 0.
+    Used by negative controls: anything but the announced end (with the words `text` in that record)
+    is a failure, and so is exit status 0.
     """
     if expect == "PASS":
         return judge(outcome)
@@ -96,7 +109,7 @@ def judge_expected(outcome: Outcome, expect: str, text: str = "") -> Verdict:
             False,
             f"expected a {expect} record and saw none (ended as: {judge(outcome).sentence})",
         )
-    if text not in found[0].text:
+    if text and f" {text} " not in f" {found[0].text} ":
         return Verdict(False, f"expected {text!r} in: {found[0].text}")
     if outcome.records("PASS"):
         return Verdict(False, f"the firmware printed PASS beside: {found[0].text}")

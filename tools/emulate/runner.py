@@ -68,24 +68,34 @@ def _live(argv: list[str], deadline: float, env: dict[str, str]) -> int:
 
 
 def _summary(outcome: result.Outcome) -> list[str]:
-    """Returns the run's numbers as sentences."""
+    """Returns the run's numbers as sentences, each about one model."""
+    return [
+        f"{name}: {sentence}"
+        for name, records in outcome.models().items()
+        for sentence in _model_summary(records)
+    ]
+
+
+def _model_summary(records: list[result.Record]) -> list[str]:
     sentences = []
-    cases = outcome.records("CASE")
+    cases = [record.fields for record in records if record.kind == "CASE"]
     if cases:
-        worst = max(float(case.fields["max_abs"]) for case in cases)
-        matched = sum(case.fields["result"] == "ok" for case in cases)
+        worst = max(float(case["max_abs"]) for case in cases)
+        matched = sum(case["result"] == "ok" for case in cases)
         sentences.append(
             f"{matched} of {len(cases)} cases match the framework's own output; "
             f"largest difference {worst:.2g}"
         )
-    for record in outcome.records("ACCURACY"):
-        correct, total, framework = (record.fields[k] for k in ("correct", "total", "framework"))
-        sentences.append(f"{correct} of {total} classified right; the framework: {framework}")
-    for record in outcome.records("STATS"):
-        sentences.append(
-            f"{int(record.fields['instret']):,} instructions, arena "
-            f"{int(record.fields['arena']):,} bytes, stack {int(record.fields['stack']):,} bytes"
-        )
+    for record in records:
+        fields = record.fields
+        if record.kind == "ACCURACY":
+            correct, total, framework = (fields[k] for k in ("correct", "total", "framework"))
+            sentences.append(f"{correct} of {total} classified right; the framework: {framework}")
+        elif record.kind == "STATS":
+            sentences.append(
+                f"{int(fields['instret']):,} instructions, arena {int(fields['arena']):,} bytes, "
+                f"stack {int(fields['stack']):,} bytes"
+            )
     return sentences
 
 

@@ -3,7 +3,7 @@
     load("//tools/rules:defs.bzl", "bm_model", "bm_model_suite")
 
     bm_model(name = "mlp", src = "model.py", factory = "digits", deps = [requirement("torch")])
-    bm_model_suite(name = "mlp_rv64", model = ":mlp", vlens = [256, 1024], budget = "budget.json")
+    bm_model_suite(name = "mlp_rv64", models = [":mlp"], vlens = [256, 1024], budget = "budget.json")
 """
 
 load("//tools/rules/private:bm_assert_no_dependency.bzl", _bm_assert_no_dependency = "bm_assert_no_dependency")
@@ -13,6 +13,7 @@ load("//tools/rules/private:bm_exec_env.bzl", _bm_exec_env = "bm_exec_env")
 load("//tools/rules/private:bm_firmware.bzl", _bm_firmware = "bm_firmware")
 load("//tools/rules/private:bm_firmware_test.bzl", _bm_firmware_test = "bm_firmware_test")
 load("//tools/rules/private:bm_image.bzl", _bm_image = "bm_image")
+load("//tools/rules/private:bm_link_kit.bzl", _bm_link_kit = "bm_link_kit")
 load("//tools/rules/private:bm_model.bzl", _bm_model = "bm_model")
 load("//tools/rules/private:bm_model_suite.bzl", _bm_model_suite = "bm_model_suite")
 load("//tools/rules/private:bm_report.bzl", _bm_report = "bm_report")
@@ -26,6 +27,7 @@ bm_exec_env = _bm_exec_env
 bm_firmware = _bm_firmware
 bm_firmware_test = _bm_firmware_test
 bm_image = _bm_image
+bm_link_kit = _bm_link_kit
 bm_model = _bm_model
 bm_model_suite = _bm_model_suite
 bm_report = _bm_report

@@ -54,7 +54,7 @@ BmFirmwareInfo = provider(
         "board": "BmBoardInfo: what it was linked for.",
         "isa": "string: ISA of its kernels.",
         "vlen": "int: smallest VLEN in bits it may run on; 0 when it uses no vector unit.",
-        "model_report": "File: the compiler's report of the model inside; None without a model.",
+        "model_reports": "list of File: the compiler's report of every model inside.",
         "report": "File: report.json of the whole image; None without a model.",
     },
 )
@@ -62,7 +62,7 @@ BmFirmwareInfo = provider(
 BmRunInfo = provider(
     doc = "One recorded run of a firmware in an execution environment.",
     fields = {
-        "model_report": "File: the compiler's report of the model that ran; None without a model.",
+        "model_reports": "list of File: the compiler's report of every model that ran.",
         "record": "File: JSON with the exit status and the console lines.",
     },
 )

@@ -20,19 +20,22 @@ PARTS = (
     "padding",
 )
 _RAM_SECTIONS = {".bm.arena": "arena", ".bm.stack": "stack", ".bss": "bss", ".data": "data"}
+RAM_USES = ("arena", "state", "stack", "bss", "data")
 
 
 class SizeError(Exception):
     """One sentence for the user."""
 
 
-def build(map_lines: list[str], board: dict[str, Any], model: dict[str, Any]) -> dict[str, Any]:
+def build(
+    map_lines: list[str], board: dict[str, Any], models: list[dict[str, Any]]
+) -> dict[str, Any]:
     """Returns the report of a linked image.
 
     Args:
       map_lines: lld's link map.
       board: board.json.
-      model: report.json of the compiler.
+      models: report.json of the compiler, for each model in the image.
     """
     pieces = link_map.parse(map_lines)
     flash: dict[str, int] = defaultdict(int)
@@ -44,14 +47,16 @@ def build(map_lines: list[str], board: dict[str, Any], model: dict[str, Any]) ->
         if piece.section == ".text":
             text[piece.part] += piece.bytes
         if piece.section in _RAM_SECTIONS:
-            ram[_RAM_SECTIONS[piece.section]] += piece.bytes
+            # A plan has no other variable than what its model remembers.
+            is_state = piece.section == ".bss" and piece.part == "plan"
+            ram["state" if is_state else _RAM_SECTIONS[piece.section]] += piece.bytes
     return {
         "board": board["name"],
         "flash_bytes": {**{part: flash[part] for part in PARTS}, "total": sum(flash.values())},
         "memory": [_use(region, pieces) for region in board.get("memory", [])],
-        "model": model,
+        "models": models,
         "ram_bytes": {
-            **{use: ram[use] for use in _RAM_SECTIONS.values()},
+            **{use: ram[use] for use in RAM_USES},
             "total": sum(ram.values()),
         },
         "text_bytes": {part: size for part, size in sorted(text.items())},
@@ -64,18 +69,22 @@ def _use(region: dict[str, Any], pieces: list[link_map.Piece]) -> dict[str, Any]
     return {"length": length, "name": region["name"], "used": used}
 
 
-def check_room(board: dict[str, Any], model: dict[str, Any]) -> None:
-    """Raises SizeError when the model's own parts already exceed a memory of the board.
+def check_room(board: dict[str, Any], models: list[dict[str, Any]]) -> None:
+    """Raises SizeError when the models' own parts already exceed a memory of the board.
 
     Run before linking, because the linker can only name the section that came last. The first
-    memory of board.json holds the image, the last one what is written; they may be the same.
+    memory of board.json holds the image, the last one what is written; they may be the same. The
+    models share an arena; each remembers for itself.
     """
     image = {
-        "weights": model["flash"]["weights_bytes"],
-        "golden data": model["flash"]["golden_bytes"],
-        "kernels": model["flash"]["kernels_bytes"],
+        "weights": sum(model["flash"]["weights_bytes"] for model in models),
+        "golden data": sum(model["flash"]["golden_bytes"] for model in models),
+        "kernels": sum(model["flash"]["kernels_bytes"] for model in models),
     }
-    written = {"arena": model["arena"]["bytes"]}
+    written = {
+        "arena": max(model["arena"]["bytes"] for model in models),
+        "state": sum(model["state_bytes"] for model in models),
+    }
     memories = board["memory"]
     contents = [(memories[0], image | written)]
     if len(memories) > 1:
@@ -87,10 +96,11 @@ def check_room(board: dict[str, Any], model: dict[str, Any]) -> None:
         largest = ", ".join(
             f"{name} {size:,}" for name, size in sorted(parts.items(), key=lambda p: -p[1])[:3]
         )
+        names = " with ".join(model["name"] for model in models)
         raise SizeError(
-            f"{model['name']} does not fit into the {memory['name']} of {board['name']}: at least "
+            f"{names} does not fit into the {memory['name']} of {board['name']}: at least "
             f"{need:,} bytes needed, {room:,} available; largest parts in bytes: {largest}. Use a "
-            "board with more memory, a smaller model or fewer cases"
+            "board with more memory, fewer or smaller models or fewer cases"
         )
 
 

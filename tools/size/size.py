@@ -27,27 +27,56 @@ def run_summary(outcome: result.Outcome) -> dict[str, Any]:
     verdict = result.judge(outcome)
     if not verdict.ok:
         raise image_report.SizeError(f"the profile run failed: {verdict.sentence}")
-    stats = outcome.records("STATS")[0].fields
+    models = [model_summary(name, records) for name, records in outcome.models().items()]
     return {
         "boot": outcome.records("BOOT")[0].fields,
-        "dispatch_instructions": [int(r.fields["instret"]) for r in outcome.records("DISPATCH")],
+        "instructions": sum(model["instructions"] for model in models),
+        "models": models,
+        "stack_bytes": max(int(r.fields["stack"]) for r in outcome.records("STATS")),
+    }
+
+
+def model_summary(name: str, records: list[result.Record]) -> dict[str, Any]:
+    """Returns what one inference of a model took, all of it and each command of its plan.
+
+    A command that runs in a loop is there once, with the number of times it ran. With it goes how
+    close all cases came to the framework's answers.
+    """
+    (stats,) = (record.fields for record in records if record.kind == "STATS")
+    commands: dict[int, dict[str, int]] = {}
+    for record in records:
+        if record.kind == "DISPATCH":
+            index = int(record.fields["index"])
+            command = commands.setdefault(index, {"index": index, "instructions": 0, "times": 0})
+            command["instructions"] += int(record.fields["instret"])
+            command["times"] += 1
+    cases = [record.fields for record in records if record.kind == "CASE"]
+    accuracy = [record.fields for record in records if record.kind == "ACCURACY"]
+    return {
+        "accuracy": {key: int(value) for key, value in accuracy[0].items()} if accuracy else None,
+        "commands": list(commands.values()),
+        "differing": sum(int(case["differing"]) for case in cases),
         "instructions": int(stats["instret"]),
-        "stack_bytes": int(stats["stack"]),
-        "walker_instructions_per_dispatch": int(stats["walker"]),
+        "max_abs": max((float(case["max_abs"]) for case in cases), default=0.0),
+        "name": name,
+        # None for a model without dispatches.
+        "walker_instructions_per_dispatch": None
+        if stats["walker"] == "-"
+        else int(stats["walker"]),
     }
 
 
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="size", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    room = commands.add_parser("room", help="fail when the model cannot fit on the board")
+    room = commands.add_parser("room", help="fail when the models cannot fit on the board")
     report = commands.add_parser("report", help="write the report of a linked image")
     merge = commands.add_parser("merge", help="add a profile run to a report")
     show = commands.add_parser("show", help="print a report for people")
     check = commands.add_parser("check", help="hold a report to a budget")
     for command in (room, report):
         command.add_argument("--board", type=Path, required=True)
-        command.add_argument("--model-report", type=Path, required=True)
+        command.add_argument("--model-report", type=Path, action="append", required=True)
     report.add_argument("--map", type=Path, required=True)
     merge.add_argument("--run", type=Path, required=True)
     check.add_argument("--budget", type=Path, required=True)
@@ -65,13 +94,15 @@ def main(args: list[str]) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     if options.command == "room":
-        image_report.check_room(load(options.board), load(options.model_report))
+        image_report.check_room(load(options.board), [load(p) for p in options.model_report])
         options.out.write_text("")
     elif options.command == "report":
         lines = options.map.read_text().splitlines()
         save(
             options.out,
-            image_report.build(lines, load(options.board), load(options.model_report)),
+            image_report.build(
+                lines, load(options.board), [load(path) for path in options.model_report]
+            ),
         )
     elif options.command == "merge":
         run = load(options.run)

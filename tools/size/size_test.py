@@ -5,7 +5,8 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from tools.size import budget, image_report, link_map
+from tools.emulate import result
+from tools.size import budget, image_report, link_map, size, table
 
 MAP = """\
              VMA              LMA     Size Align Out     In      Symbol
@@ -20,6 +21,9 @@ MAP = """\
         80001800         80001800       c0    64         bin/models/m/_objs/m/weights.o:(.bm.weights.m)
         80002000         80002000      200    64 .bm.arena
         80002000         80002000      200    64         bin/models/m/_objs/f/firmware.o:(.bss.bm_arena)
+        80002200         80002200      180     8 .bss
+        80002200         80002200      100     8         bin/models/m/_objs/m/plan.o:(.bss.k_state)
+        80002300         80002300       80     8         bin/boards/spike_rv64/libhal.a(board.o):(.bss.buffer)
         80004000         80004000     4000  4096 .bm.stack
                0                0       99     1 .comment
                0                0       99     1         <internal>:(.comment)
@@ -33,17 +37,20 @@ MODEL: dict[str, Any] = {
     "arena": {"bytes": 0x200},
     "flash": {"golden_bytes": 0, "kernels_bytes": 0x800, "weights_bytes": 0xC0},
     "name": "m",
+    "state_bytes": 0x100,
 }
 
 
 def report() -> dict[str, Any]:
-    return image_report.build(MAP.splitlines(), BOARD, MODEL)
+    return image_report.build(MAP.splitlines(), BOARD, [MODEL])
 
 
 class LinkMapTest(unittest.TestCase):
     def test_every_byte_is_counted_once(self) -> None:
         pieces = link_map.parse(MAP.splitlines())
-        self.assertEqual(sum(p.bytes for p in pieces), 0x60 + 0x800 + 0x100 + 0x200 + 0x4000)
+        self.assertEqual(
+            sum(p.bytes for p in pieces), 0x60 + 0x800 + 0x100 + 0x200 + 0x180 + 0x4000
+        )
 
     def test_padding_is_what_no_input_accounts_for(self) -> None:
         self.assertEqual(report()["flash_bytes"]["padding"], 0x40)
@@ -61,28 +68,93 @@ class ReportTest(unittest.TestCase):
 
     def test_ram_and_memory(self) -> None:
         self.assertEqual(report()["ram_bytes"]["arena"], 0x200)
+        self.assertEqual(report()["ram_bytes"]["state"], 0x100)
+        self.assertEqual(report()["ram_bytes"]["bss"], 0x80)
         self.assertEqual(report()["ram_bytes"]["stack"], 0x4000)
-        self.assertEqual(report()["memory"][0]["used"], 0x60 + 0x800 + 0x100 + 0x200 + 0x4000)
+        self.assertEqual(
+            report()["memory"][0]["used"], 0x60 + 0x800 + 0x100 + 0x200 + 0x180 + 0x4000
+        )
 
     def test_room(self) -> None:
-        image_report.check_room(BOARD, MODEL)
+        image_report.check_room(BOARD, [MODEL])
         large = {**MODEL, "flash": {**MODEL["flash"], "weights_bytes": 0x20000}}
         with self.assertRaisesRegex(
             image_report.SizeError,
-            r"m does not fit into the ram of spike_rv64: at least 133,632 bytes needed, 65,536 available; "
+            r"m does not fit into the ram of spike_rv64: at least 133,888 bytes needed, 65,536 available; "
             r"largest parts in bytes: weights 131,072, kernels 2,048, arena 512",
         ):
-            image_report.check_room(BOARD, large)
+            image_report.check_room(BOARD, [large])
 
     def test_room_in_two_memories(self) -> None:
         flash = {"length": "0x1000", "name": "flash", "origin": "0x20000000"}
         board = {**BOARD, "memory": [flash, *BOARD["memory"]]}
-        image_report.check_room(board, MODEL)
+        image_report.check_room(board, [MODEL])
         with self.assertRaisesRegex(image_report.SizeError, "into the ram of .* arena 131,072"):
-            image_report.check_room(board, {**MODEL, "arena": {"bytes": 0x20000}})
+            image_report.check_room(board, [{**MODEL, "arena": {"bytes": 0x20000}}])
+        with self.assertRaisesRegex(image_report.SizeError, "into the ram of .* state 131,072"):
+            image_report.check_room(board, [{**MODEL, "state_bytes": 0x20000}])
         kernels = {**MODEL, "flash": {**MODEL["flash"], "kernels_bytes": 0x1000}}
         with self.assertRaisesRegex(image_report.SizeError, "into the flash of .* kernels 4,096"):
-            image_report.check_room(board, kernels)
+            image_report.check_room(board, [kernels])
+
+    def test_room_of_several(self) -> None:
+        # One arena, of the larger: 0xF000 and 0x8000 would not fit beside each other.
+        light = {**MODEL, "flash": dict.fromkeys(MODEL["flash"], 0), "arena": {"bytes": 0xF000}}
+        image_report.check_room(BOARD, [light, {**light, "arena": {"bytes": 0x8000}}])
+        # But two states, and two sets of kernels.
+        with self.assertRaisesRegex(image_report.SizeError, "state 65,536"):
+            image_report.check_room(BOARD, [{**light, "state_bytes": 0x8000}] * 2)
+        heavy = {**MODEL, "flash": {**MODEL["flash"], "kernels_bytes": 0x9000}, "name": "n"}
+        image_report.check_room(BOARD, [MODEL, heavy])
+        with self.assertRaisesRegex(
+            image_report.SizeError, r"n with n does not fit into the ram .* kernels 73,728, "
+        ):
+            image_report.check_room(BOARD, [heavy, heavy])
+
+
+class RunTest(unittest.TestCase):
+    LINES = (
+        "BM1 BOOT isa=i vlen=256 board=b",
+        "BM1 MODEL name=m",
+        "BM1 DISPATCH index=0 instret=10",
+        "BM1 STATS instret=11 cycles=0 arena=8 stack=100 walker=- workgroup=-",
+        "BM1 MODEL name=n",
+        "BM1 DISPATCH index=0 instret=20",
+        "BM1 DISPATCH index=1 instret=10",
+        "BM1 DISPATCH index=1 instret=20",
+        "BM1 STATS instret=52 cycles=0 arena=8 stack=120 walker=2 workgroup=1",
+        "BM1 PASS cases=2",
+    )
+
+    def test_each_model_is_measured_and_the_image(self) -> None:
+        run = size.run_summary(result.Outcome(self.LINES, 0))
+        self.assertEqual([m["name"] for m in run["models"]], ["m", "n"])
+        self.assertEqual(
+            run["models"][1]["commands"],
+            [
+                {"index": 0, "instructions": 20, "times": 1},
+                {"index": 1, "instructions": 30, "times": 2},
+            ],
+        )
+        self.assertEqual((run["instructions"], run["stack_bytes"]), (63, 120))
+
+    def test_table_names_what_ran(self) -> None:
+        kernel = {"function": "matmul", "kind": "dispatch"}
+        fill = {"function": "", "kind": "fill"}
+        arena = {"bytes": 0x200, "liveness_bound_bytes": 0x100}
+        m = {**MODEL, "arena": arena, "commands": [kernel], "isa": "i"}
+        n = {**m, "commands": [fill, kernel], "name": "n"}
+        image = image_report.build(MAP.splitlines(), BOARD, [m, n])
+        text = table.render({**image, "run": size.run_summary(result.Outcome(self.LINES, 0))})
+        self.assertIn("m, n (i) on spike_rv64", text)
+        self.assertIn("Arena of n 512; liveness bound 256; ratio 2.00", text)
+        self.assertIn("n: one inference on Spike, VLEN 256", text)
+        self.assertEqual(text.count("outside kernels, a dispatch"), 1)
+        self.assertRegex(text, r"30 +60.0 % +x2 +matmul\n +20 +40.0 % +x1 +fill")
+
+    def test_a_run_that_failed_is_no_measurement(self) -> None:
+        with self.assertRaisesRegex(image_report.SizeError, "the profile run failed"):
+            size.run_summary(result.Outcome(self.LINES[:-1], 0))
 
 
 class BudgetTest(unittest.TestCase):

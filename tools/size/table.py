@@ -13,17 +13,16 @@ def _rows(title: str, rows: list[tuple[str, int]]) -> list[str]:
     return [*lines, ""]
 
 
-def _dispatch_lines(report: dict[str, Any]) -> list[str]:
-    commands = report["model"]["commands"]
-    counts = report["run"]["dispatch_instructions"]
-    total = sum(counts) or 1
+def _dispatch_lines(model: dict[str, Any], run: dict[str, Any]) -> list[str]:
+    total = sum(command["instructions"] for command in run["commands"]) or 1
     cost: dict[str, list[int]] = {}
-    for command, count in zip(commands, counts, strict=True):
+    for measured in run["commands"]:
+        command = model["commands"][measured["index"]]
         entry = cost.setdefault(command["function"] or command["kind"], [0, 0])
-        entry[0] += 1
-        entry[1] += count
+        entry[0] += measured["times"]
+        entry[1] += measured["instructions"]
     ordered = sorted(cost.items(), key=lambda item: -item[1][1])
-    lines = [f"Kernels by instructions ({len(counts)} commands)"]
+    lines = [f"Kernels by instructions ({len(run['commands'])} commands)"]
     for name, (times, count) in ordered[:TOP]:
         lines.append(f"  {count:>14,}  {100 * count / total:5.1f} %  x{times:<3} {name}")
     rest = ordered[TOP:]
@@ -32,16 +31,24 @@ def _dispatch_lines(report: dict[str, Any]) -> list[str]:
     return [*lines, ""]
 
 
+def _arena_line(model: dict[str, Any]) -> str:
+    arena = model["arena"]["bytes"]
+    bound = model["arena"]["liveness_bound_bytes"]
+    return (
+        f"Arena of {model['name']} {arena:,}; liveness bound {bound:,}; "
+        f"ratio {arena / max(bound, 1):.2f}"
+    )
+
+
 def render(report: dict[str, Any]) -> str:
     """Returns the report as lines of text; sizes in bytes."""
-    model = report["model"]
-    lines = [f"{model['name']} ({model['isa']}) on {report['board']}", ""]
+    models = report["models"]
+    names = ", ".join(model["name"] for model in models)
+    lines = [f"{names} ({models[0]['isa']}) on {report['board']}", ""]
     lines += _rows("Flash", [(p, n) for p, n in report["flash_bytes"].items() if n])
     lines += _rows("RAM", [(p, n) for p, n in report["ram_bytes"].items() if n])
     lines += _rows("Code outside kernels (.text)", list(report["text_bytes"].items()))
-    bound = model["arena"]["liveness_bound_bytes"]
-    arena = model["arena"]["bytes"]
-    lines.append(f"Arena {arena:,}; liveness bound {bound:,}; ratio {arena / max(bound, 1):.2f}")
+    lines += [_arena_line(model) for model in models]
     for region in report["memory"]:
         share = 100 * region["used"] / region["length"]
         lines.append(
@@ -50,13 +57,13 @@ def render(report: dict[str, Any]) -> str:
     lines.append("")
     if "run" in report:
         run = report["run"]
-        lines += _rows(
-            f"One inference on Spike, VLEN {run['boot']['vlen']}",
-            [
-                ("instructions", run["instructions"]),
-                ("outside kernels, a dispatch", run["walker_instructions_per_dispatch"]),
-                ("stack high water", run["stack_bytes"]),
-            ],
-        )
-        lines += _dispatch_lines(report)
+        for model, measured in zip(models, run["models"], strict=True):
+            rows = [("instructions", measured["instructions"])]
+            walker = measured["walker_instructions_per_dispatch"]
+            if walker is not None:
+                rows.append(("outside kernels, a dispatch", walker))
+            title = f"{model['name']}: one inference on Spike, VLEN {run['boot']['vlen']}"
+            lines += _rows(title, rows)
+            lines += _dispatch_lines(model, measured)
+        lines.append(f"Stack high water {run['stack_bytes']:,}")
     return "\n".join(lines).rstrip()

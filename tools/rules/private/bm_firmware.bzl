@@ -1,98 +1,152 @@
-"""bm_firmware: model + runtime + board, linked into one image that checks itself."""
+"""bm_firmware: models + runtime + board, linked into one image that checks itself."""
 
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmModelInfo")
 load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "image_providers", "link_image")
 
-_FIRMWARE_C = """// Generated: the one model of this image.
+# The arena is a union: as large as the largest model needs.
+_FIRMWARE_C = """// Generated: the models of this image.
 #include "runtime_bm/app/firmware.h"
 
-#include "{plan_h}"
+{includes}
 
-extern const bm_golden_t {name}_golden;
+static union {{
+{arenas}
+}} arena BM_FIRMWARE_ARENA;
+const bm_span_t bm_firmware_arena = {{(uint8_t *)&arena, sizeof(arena)}};
+{codes}
+const bm_firmware_model_t bm_firmware_models[] = {{
+{models}
+}};
+const uint32_t bm_firmware_model_count = {count};
 
-static uint8_t arena[{upper}_ARENA_BYTES] BM_FIRMWARE_ARENA;
+{goldens}
+const bm_golden_t *const bm_firmware_goldens[] = {{
+{golden_pointers}
+}};
 
-const bm_plan_t *const bm_firmware_plan = &{name}_plan;
-const bm_golden_t *const bm_firmware_golden = &{name}_golden;
 const char bm_firmware_board[] = "{board}";
 const char bm_firmware_isa[] = "{isa}";
-const bm_span_t bm_firmware_arena = {{arena, sizeof(arena)}};
-{code}"""
+"""
 
-_CODE = {
-    "loaded": """static uint8_t code[{upper}_CODE_BYTES] BM_FIRMWARE_CODE;
-const bm_span_t bm_firmware_code = {{code, sizeof(code)}};
-""",
-    "prelinked": """const bm_span_t bm_firmware_code = {{0, 0}};
-""",
+# How a model's kernels lie in memory.
+_CODE_SPAN = {
+    "loaded": "{{{name}_code, sizeof({name}_code)}}",
+    "prelinked": "{{NULL, 0}}",
 }
 
-def _write_source(ctx, board, model):
+def _check_names(label, models):
+    """Fails when two models have the same C symbols: a sentence before the linker's."""
+    seen = {}
+    for target in models:
+        name = target[BmModelInfo].c_name
+        if name in seen:
+            fail("{}: {} and {} are both `{}` in C: build one of them under another name".format(
+                label,
+                seen[name],
+                target.label,
+                name,
+            ))
+        seen[name] = target.label
+
+def firmware_c(board, isa, models):
+    """Returns the C of an image: its models, their arena and their golden data.
+
+    Args:
+      board: string, name of the board.
+      isa: string.
+      models: list of structs with c_name, plan_h and kernels, as in BmModelInfo.
+
+    Returns:
+      string.
+    """
+
+    def lines(template, of = models):
+        return "\n".join([template.format(
+            name = model.c_name,
+            plan_h = model.plan_h,
+            span = _CODE_SPAN[model.kernels].format(name = model.c_name),
+            upper = model.c_name.upper(),
+        ) for model in of])
+
+    return _FIRMWARE_C.format(
+        arenas = lines("  uint8_t {name}[{upper}_ARENA_BYTES];"),
+        board = board,
+        codes = lines(
+            "static uint8_t {name}_code[{upper}_CODE_BYTES] BM_FIRMWARE_CODE;",
+            of = [model for model in models if model.kernels == "loaded"],
+        ),
+        count = len(models),
+        golden_pointers = lines("    &{name}_golden,"),
+        goldens = lines("extern const bm_golden_t {name}_golden;"),
+        includes = lines("#include \"{plan_h}\""),
+        isa = isa,
+        models = lines("    {{\"{name}\", &{name}_plan, {span}}},"),
+    )
+
+def _write_source(ctx, board, models):
     source = ctx.actions.declare_file(ctx.label.name + "_firmware.c")
-    ctx.actions.write(source, _FIRMWARE_C.format(
-        name = model.c_name,
-        plan_h = model.plan_h,
-        upper = model.c_name.upper(),
-        code = _CODE[model.kernels].format(upper = model.c_name.upper()),
-        board = board.name,
-        isa = model.isa,
-    ))
+    ctx.actions.write(source, firmware_c(board.name, ctx.attr.isa, models))
     return source
 
-def _check_room(ctx, board, model):
-    """Returns a stamp that exists only if the model can fit: a sentence before the linker's."""
+def _check_room(ctx, board, reports):
+    """Returns a stamp that exists only if the models can fit: a sentence before the linker's."""
     stamp = ctx.actions.declare_file(ctx.label.name + ".room")
     args = ctx.actions.args()
     args.add("room")
     args.add("--board", board.description)
-    args.add("--model-report", model.report)
+    args.add_all(reports, before_each = "--model-report")
     args.add("--out", stamp)
     ctx.actions.run(
         mnemonic = "BmRoom",
         executable = ctx.executable._size,
         arguments = [args],
-        inputs = [board.description, model.report],
+        inputs = [board.description] + reports,
         outputs = [stamp],
     )
     return stamp
 
-def _report(ctx, map_file, board, model):
+def _report(ctx, map_file, board, reports):
     report = ctx.actions.declare_file(ctx.label.name + ".report.json")
     args = ctx.actions.args()
     args.add("report")
     args.add("--map", map_file)
     args.add("--board", board.description)
-    args.add("--model-report", model.report)
+    args.add_all(reports, before_each = "--model-report")
     args.add("--out", report)
     ctx.actions.run(
         mnemonic = "BmReport",
         executable = ctx.executable._size,
         arguments = [args],
-        inputs = [map_file, board.description, model.report],
+        inputs = [map_file, board.description] + reports,
         outputs = [report],
     )
     return report
 
 def _bm_firmware_impl(ctx):
     board = ctx.attr.board[BmBoardInfo]
-    model = ctx.attr.model[BmModelInfo]
-    libraries = [model.cc_info] + [dep[CcInfo] for dep in [
-        ctx.attr._main,
+    models = [target[BmModelInfo] for target in ctx.attr.models]
+    reports = [model.report for model in models]
+    _check_names(ctx.label, ctx.attr.models)
+    libraries = [model.cc_info for model in models] + [dep[CcInfo] for dep in [
+        ctx.attr.main,
         ctx.attr._profile_on if ctx.attr.profile else ctx.attr._profile_off,
         ctx.attr.hooks,
+        ctx.attr._firmware,
     ]]
     image = link_image(
         ctx,
         libraries,
-        source = _write_source(ctx, board, model),
-        stamps = [_check_room(ctx, board, model)] if board.memory else [],
+        source = _write_source(ctx, board, models),
+        stamps = [_check_room(ctx, board, reports)] if board.memory else [],
     )
-    return image_providers(ctx, image, model.report, _report(ctx, image.map, board, model))
+    return image_providers(ctx, image, reports, _report(ctx, image.map, board, reports))
 
 bm_firmware = rule(
     implementation = _bm_firmware_impl,
-    doc = """Links a model, the runtime and a board into one image that checks itself.
+    doc = """Links models, the runtime and a board into one image that checks itself.
+
+    The models share one arena, as large as the largest of them needs; they run one after the other.
 
     Output groups: elf, bin, map, disasm, report. `bazel run` boots it in `run_env`.""",
     attrs = IMAGE_ATTRS | {
@@ -101,9 +155,20 @@ bm_firmware = rule(
             default = "//runtime_bm/app:hooks_default",
             providers = [CcInfo],
         ),
-        "model": attr.label(mandatory = True, providers = [BmModelInfo]),
+        "main": attr.label(
+            doc = """cc_library with main(): an application of your own instead of the self-check.
+            runtime_bm/app/models.h lists the models of its image.""",
+            default = "//runtime_bm/app:main",
+            providers = [CcInfo],
+        ),
+        "models": attr.label_list(
+            doc = "bm_model targets, in the order they are checked.",
+            allow_empty = False,
+            mandatory = True,
+            providers = [BmModelInfo],
+        ),
         "profile": attr.bool(doc = "Count the instructions of every dispatch and print them."),
-        "_main": attr.label(default = "//runtime_bm/app:main"),
+        "_firmware": attr.label(default = "//runtime_bm/app:firmware"),
         "_profile_off": attr.label(default = "//runtime_bm/app:profile_off"),
         "_profile_on": attr.label(default = "//runtime_bm/app:profile_on"),
         "_size": attr.label(default = "//tools/size", executable = True, cfg = "exec"),

@@ -10,8 +10,7 @@ bm_image = rule(
     implementation = _bm_image_impl,
     doc = """Links C libraries, one of which has main(), into a bootable image.
 
-    This is how an application with models inside is made: name bm_model targets in the deps of the
-    library that has main(), include their plan.h, and use runtime_bm/bm.h.""",
+    For programs without a model; an application with models inside is a bm_firmware with a `main`.""",
     attrs = IMAGE_ATTRS | {
         "deps": attr.label_list(doc = "cc_library targets.", mandatory = True, providers = [CcInfo]),
     },

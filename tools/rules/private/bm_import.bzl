@@ -1,16 +1,48 @@
 """bm_import: runs a frontend; its output is the same for every ISA, so it is done once."""
 
 load("//tools/rules:providers.bzl", "BmImportInfo")
+load("//tools/rules/private:frontends.bzl", "FRONTENDS", "suffix_of")
+
+_SAVED_MODEL = "saved_model.pb"
+
+def _source(ctx):
+    """Returns what `bmc import` is given: a path, with `:factory` for a Python file."""
+    files = ctx.files.src
+    if len(files) > 1:
+        roots = [file.dirname for file in files if file.basename == _SAVED_MODEL]
+        if len(roots) != 1:
+            fail("src has {} files: name one file, or the files of one SavedModel folder".format(len(files)))
+        return roots[0]
+    if not files:
+        fail("src has no files: name a model")
+    path = files[0].path
+    if files[0].basename == _SAVED_MODEL:
+        return files[0].dirname
+    suffix = suffix_of(path)
+    if suffix not in FRONTENDS or not suffix:
+        fail("src '{}' is no kind of model: it may be {}, or the files of a SavedModel folder".format(
+            files[0].basename,
+            ", ".join([known for known in FRONTENDS if known]),
+        ))
+    if (suffix == ".py") != bool(ctx.attr.factory):
+        fail("src '{}': set `factory` for a Python file, and for nothing else".format(files[0].basename))
+    return path + (":" + ctx.attr.factory if ctx.attr.factory else "")
 
 def _bm_import_impl(ctx):
+    if bool(ctx.file.cases) != bool(ctx.attr.cases_function):
+        fail("set `cases` and `cases_function` together: a Python file and a function in it")
+    if ctx.file.cases and ctx.attr.factory:
+        fail("leave `cases` out: `factory` returns the cases of a Python file")
     directory = ctx.actions.declare_directory(ctx.label.name)
     args = ctx.actions.args()
     args.add("import")
-    args.add(ctx.file.src.path + (":" + ctx.attr.factory if ctx.attr.factory else ""))
+    args.add(_source(ctx))
     if ctx.file.cases:
         args.add("--cases", "{}:{}".format(ctx.file.cases.path, ctx.attr.cases_function))
+    if ctx.attr.quantize:
+        args.add("--quantize", ctx.attr.quantize)
     args.add_all("--out", [directory], expand_directories = False)
-    inputs = [ctx.file.src] + ([ctx.file.cases] if ctx.file.cases else []) + ctx.files.data
+    inputs = ctx.files.src + ([ctx.file.cases] if ctx.file.cases else []) + ctx.files.data
     ctx.actions.run(
         mnemonic = "BmImport",
         progress_message = "Importing %{label}",
@@ -40,7 +72,12 @@ bm_import = rule(
             cfg = "exec",
             mandatory = True,
         ),
-        "src": attr.label(doc = "Model source.", allow_single_file = True, mandatory = True),
+        "quantize": attr.string(doc = "`int8` or nothing.", values = ["", "int8"]),
+        "src": attr.label(
+            doc = "A model file, or all files of a SavedModel folder.",
+            allow_files = True,
+            mandatory = True,
+        ),
     },
     provides = [BmImportInfo],
 )

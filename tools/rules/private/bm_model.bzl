@@ -5,6 +5,8 @@ load("@rules_python//python:defs.bzl", "py_binary")
 load("//tools/rules:providers.bzl", "BmImportInfo")
 load("//tools/rules/private:bm_import.bzl", "bm_import")
 load("//tools/rules/private:bm_mutated_model.bzl", "bm_mutated_model")
+load("//tools/rules/private:c_names.bzl", "c_name_of")
+load("//tools/rules/private:frontends.bzl", "FRONTENDS", "QUANTIZERS", "suffix_of")
 load("//tools/rules/private:model_c.bzl", "BMC_ENV", "MODEL_ATTRS", "MODEL_FILES", "MODEL_RULE", "model_providers")
 load("//tools/rules/private:transitions.bzl", "import_transition")
 
@@ -20,6 +22,8 @@ def _bmc_compile(ctx, isa, out):
     args.add("--out", files["plan.c"].dirname)
     if ctx.file.tuning:
         args.add("--tuning", ctx.file.tuning)
+    for part, reason in ctx.attr.float_parts.items():
+        args.add("--float-part", "{}={}".format(part, reason))
     ctx.actions.run(
         mnemonic = "BmCompile",
         progress_message = "Compiling %{label} for " + isa,
@@ -47,6 +51,9 @@ _bm_model = rule(
     Deps of an ordinary cc_binary may name it: the header of target `name` is `<package>/<name>/plan.h`.""",
     attrs = MODEL_ATTRS | {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
+        "float_parts": attr.string_dict(
+            doc = "Of an int8 model, dispatches and weights in floating point, and why.",
+        ),
         "imported": attr.label(
             doc = "The imported model.",
             cfg = import_transition,
@@ -70,8 +77,10 @@ def bm_model(
         factory = "",
         cases = None,
         cases_function = "",
+        quantize = "",
         tuning = None,
         kernels = "prelinked",
+        float_parts = {},
         data = [],
         deps = [],
         **kwargs):
@@ -79,17 +88,27 @@ def bm_model(
 
     Args:
       name: target name; `<name>` with non-word characters replaced is the C prefix.
-      src: model source: a Python file with `factory`, or MLIR.
+      src: the model: a Python file with `factory`; a .keras, .mlir, .mlirbc, .onnx, .pt2 or .tflite
+        file; or a filegroup of the files of a SavedModel folder. The framework that imports a file
+        is added by its suffix.
       factory: function in `src` that returns a bmc.spec.ModelSpec.
-      cases: Python file with inputs and expected outputs (for MLIR).
-      cases_function: function in `cases`.
+      cases: Python file with inputs for a model that is a file.
+      cases_function: function in `cases` that returns bmc.spec.Cases.
+      quantize: `int8` quantises the model with its own framework, on the calibration data it
+        comes with.
       tuning: tuning.json beside the model.
       kernels: `prelinked` kernels run in place; `loaded` ones are copied to RAM by the runtime.
-      data: files that `src` reads.
+      float_parts: of an int8 model, op signatures of dispatches and names of weights that stay in
+        floating point, each with the reason; anything else in floating point fails the build.
+      data: files that `src` reads, e.g. the external data of an .onnx file.
       deps: Python libraries that `src` and `cases` import.
       **kwargs: attributes of every rule, e.g. visibility, tags.
     """
-    c_name = name.replace("-", "_").replace(".", "_")
+    c_name = c_name_of(name)
+
+    suffix = suffix_of(src)
+    packages = FRONTENDS.get(suffix, []) + (QUANTIZERS.get(suffix, []) if quantize else [])
+    frameworks = [package for package in packages if package not in deps]
 
     # Built when something links the model, for the ISA it asks for, not by a wildcard for the host.
     tags = kwargs.pop("tags", []) + ["manual"]
@@ -98,7 +117,7 @@ def bm_model(
         name = name + "._importer",
         srcs = [Label("//compiler:bmc/__main__.py")],
         main = Label("//compiler:bmc/__main__.py"),
-        deps = [Label("//compiler:bmc_lib")] + deps,
+        deps = [Label("//compiler:bmc_lib")] + frameworks + deps,
         **private
     )
     bm_import(
@@ -109,11 +128,13 @@ def bm_model(
         data = data,
         factory = factory,
         importer = name + "._importer",
+        quantize = quantize,
         **private
     )
     _bm_model(
         name = name,
         c_name = c_name,
+        float_parts = float_parts,
         imported = name + "._imported",
         kernels = kernels,
         tags = tags,

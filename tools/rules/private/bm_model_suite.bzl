@@ -1,4 +1,4 @@
-"""bm_model_suite: everything Ironcast builds and checks for one model."""
+"""bm_model_suite: everything Ironcast builds and checks for a model, or several in one image."""
 
 load("//tools/rules/private:bm_budget_test.bzl", "bm_budget_test")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
@@ -6,6 +6,7 @@ load("//tools/rules/private:bm_firmware_test.bzl", "bm_firmware_test")
 load("//tools/rules/private:bm_report.bzl", "bm_report")
 load("//tools/rules/private:bm_run.bzl", "bm_run")
 load("//tools/rules/private:bm_run_test.bzl", "bm_run_test")
+load("//tools/rules/private:c_names.bzl", "c_name_of")
 
 # Board -> tags of its tests.
 _BOARDS = {
@@ -19,7 +20,7 @@ def _env(board, vlen):
 def bm_model_suite(
         *,
         name,
-        model,
+        models,
         vlens,
         isa = "rv64gcv_zvl256b",
         budget = None,
@@ -28,18 +29,18 @@ def bm_model_suite(
         **kwargs):
     """Firmware for QEMU and Spike, and the tests that hold it to its word.
 
-    Makes `<name>` (QEMU virt), `<name>.spike`, `<name>.host` (the same model as an x86-64 program),
+    Makes `<name>` (QEMU virt), `<name>.spike`, `<name>.host` (the same as an x86-64 program),
     `<name>.report`, and tests: a run in every environment, agreement of all runs of the RISC-V
-    kernels bit for bit, the negative control, the budget.
+    kernels bit for bit, a negative control for each model, the budget.
 
     Args:
       name: name of the QEMU firmware.
-      model: bm_model.
+      models: list of bm_model, usually one.
       vlens: VLENs in bits to run at, none smaller than that of `isa`; the first is where
         `bazel run` boots and where instructions are counted.
       isa: ISA of the kernels.
       budget: budget.json; left out, nothing is held to a budget.
-      hooks: cc_library with the model's own console output.
+      hooks: cc_library with the models' own console output.
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.
     """
@@ -51,7 +52,7 @@ def bm_model_suite(
             board = "//boards/" + board,
             hooks = hooks,
             isa = isa,
-            model = model,
+            models = models,
             run_env = _env(board, vlens[0]),
             tags = tags,
             **kwargs
@@ -79,7 +80,7 @@ def bm_model_suite(
         board = "//boards/host_x86_64",
         hooks = hooks,
         isa = "x86_64",
-        model = model,
+        models = models,
         run_env = "//boards/host_x86_64:native",
         tags = tags,
         **kwargs
@@ -91,30 +92,36 @@ def bm_model_suite(
         tags = tags,
         **kwargs
     )
-    bm_firmware(
-        name = name + "._mutated",
-        board = "//boards/qemu_virt_rv64",
-        hooks = hooks,
-        isa = isa,
-        model = model + ".mutated",
-        run_env = _env("qemu_virt_rv64", vlens[0]),
-        tags = tags + ["manual"],
-        **kwargs
-    )
-    bm_firmware_test(
-        name = name + "_negative",
-        exec_envs = {_env("qemu_virt_rv64", vlens[0]): ["qemu"]},
-        expect = "FAIL",
-        firmware = name + "._mutated",
-        tags = tags,
-        **kwargs
-    )
+    for i, model in enumerate(models):
+        # Whoever is to blame must be named, and nobody else.
+        label = native.package_relative_label(model)
+        c_name = c_name_of(label.name)
+        suffix = "_" + c_name if len(models) > 1 else ""
+        bm_firmware(
+            name = name + "._mutated" + suffix,
+            board = "//boards/qemu_virt_rv64",
+            hooks = hooks,
+            isa = isa,
+            models = models[:i] + [str(label) + ".mutated"] + models[i + 1:],
+            run_env = _env("qemu_virt_rv64", vlens[0]),
+            tags = tags + ["manual"],
+            **kwargs
+        )
+        bm_firmware_test(
+            name = name + "_negative" + suffix,
+            exec_envs = {_env("qemu_virt_rv64", vlens[0]): ["qemu"]},
+            expect = "FAIL",
+            firmware = name + "._mutated" + suffix,
+            tags = tags,
+            text = "models=" + c_name,
+            **kwargs
+        )
     bm_firmware(
         name = name + ".profile",
         board = "//boards/spike_rv64",
         hooks = hooks,
         isa = isa,
-        model = model,
+        models = models,
         profile = True,
         run_env = _env("spike_rv64", vlens[0]),
         tags = tags + ["manual"],

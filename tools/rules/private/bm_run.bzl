@@ -48,7 +48,7 @@ def _bm_run_impl(ctx):
     )
     return [
         DefaultInfo(files = depset([record])),
-        BmRunInfo(model_report = firmware.model_report, record = record),
+        BmRunInfo(model_reports = firmware.model_reports, record = record),
     ]
 
 bm_run = rule(

@@ -8,10 +8,12 @@ def _bm_run_test_impl(ctx):
     args = ["--expect", ctx.attr.expect, "--text", ctx.attr.text]
     if ctx.attr.agree:
         args.append("--agree")
-    reports = [run[BmRunInfo].model_report for run in ctx.attr.runs if run[BmRunInfo].model_report]
-    if reports:
-        args += ["--model-report", reports[0]]
-    files = records + reports[:1]
+
+    # Runs that are judged together are of the same models.
+    reports = ctx.attr.runs[0][BmRunInfo].model_reports
+    for report in reports:
+        args += ["--model-report", report]
+    files = records + reports
     return [DefaultInfo(**write_launcher(ctx, ctx.attr._judge, args + records, files))]
 
 bm_run_test = rule(

@@ -33,8 +33,18 @@ IMAGE_RULE = {
     "toolchains": use_cpp_toolchain(),
 }
 
-def _linker_script(ctx, toolchain, features, board):
-    """Returns the linker script: the runtime's sections over the board's memory."""
+def linker_script(ctx, toolchain, features, board):
+    """Returns the linker script: the runtime's sections over the board's memory.
+
+    Args:
+      ctx: context of a rule with IMAGE_ATTRS.
+      toolchain: CcToolchainInfo.
+      features: FeatureConfiguration.
+      board: BmBoardInfo.
+
+    Returns:
+      File.
+    """
     script = ctx.actions.declare_file(ctx.label.name + ".ld")
     compiler = cc_common.get_tool_for_action(feature_configuration = features, action_name = "c-compile")
     args = ctx.actions.args()
@@ -82,7 +92,7 @@ def link_image(ctx, libraries, source = None, stamps = []):
     flags = []
     inputs = stamps
     if board.memory:
-        script = _linker_script(ctx, toolchain, features, board)
+        script = linker_script(ctx, toolchain, features, board)
         flags.append("-Wl,-T," + script.path)
         inputs = inputs + [script]
     _, outputs = cc_common.compile(
@@ -129,13 +139,13 @@ def _derive(ctx, elf):
     )
     return binary, disassembly
 
-def image_providers(ctx, image, model_report = None, report = None):
+def image_providers(ctx, image, model_reports = [], report = None):
     """Returns the providers of a linked image, `bazel run` included.
 
     Args:
       ctx: context of a rule with IMAGE_ATTRS.
       image: what link_image returned.
-      model_report: File or None.
+      model_reports: list of File.
       report: File or None.
 
     Returns:
@@ -147,7 +157,7 @@ def image_providers(ctx, image, model_report = None, report = None):
         board = ctx.attr.board[BmBoardInfo],
         isa = ctx.attr.isa,
         vlen = vlen_of_isa(ctx.attr.isa),
-        model_report = model_report,
+        model_reports = model_reports,
         report = report,
     )
     check_env(ctx.label, firmware, env)

@@ -1,7 +1,7 @@
 """What users are told when a BUILD file is wrong: the messages are an interface."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
-load("//tools/rules:defs.bzl", "bm_exec_env", "bm_firmware", "bm_run")
+load("//tools/rules:defs.bzl", "bm_exec_env", "bm_firmware", "bm_model", "bm_run")
 
 def _fails_with_impl(ctx):
     env = analysistest.begin(ctx)
@@ -21,6 +21,42 @@ def _expect(name, message):
         target_under_test = name,
     )
 
+def _expect_of_model(name, message, **attributes):
+    bm_model(name = name, tags = ["manual"], **attributes)
+    _fails_with_test(
+        name = name + "_message_test",
+        message = message,
+        target_under_test = name + "._imported",
+    )
+
+# What bm_model says about its attributes; the files need not exist.
+_BAD_MODELS = {
+    "cases_alone": (
+        "set `cases` and `cases_function` together",
+        {"cases": "cases.py", "src": "net.onnx"},
+    ),
+    "cases_and_factory": (
+        "leave `cases` out: `factory` returns the cases",
+        {"cases": "cases.py", "cases_function": "make", "factory": "make", "src": "model.py"},
+    ),
+    "factory_of_a_file": (
+        "src 'net.tflite': set `factory` for a Python file, and for nothing else",
+        {"factory": "make", "src": "net.tflite"},
+    ),
+    "no_factory": (
+        "src 'model.py': set `factory` for a Python file, and for nothing else",
+        {"src": "model.py"},
+    ),
+    "no_saved_model": (
+        "src has 2 files: name one file, or the files of one SavedModel folder",
+        {"src": ":two_files"},
+    ),
+    "unknown_kind": (
+        "src 'net.h5' is no kind of model: it may be .keras,",
+        {"src": "net.h5"},
+    ),
+}
+
 def error_tests(*, name, model):
     """Analysis tests of user-facing errors.
 
@@ -39,7 +75,7 @@ def error_tests(*, name, model):
         name = "wrong_env_board",
         board = "//boards/qemu_virt_rv64",
         isa = "rv64gcv_zvl128b",
-        model = model,
+        models = [model],
         run_env = "//boards/spike_rv64:vlen128",
         tags = ["manual"],
     )
@@ -49,7 +85,7 @@ def error_tests(*, name, model):
         name = "vlen_too_small",
         board = "//boards/qemu_virt_rv64",
         isa = "rv64gcv_zvl256b",
-        model = model,
+        models = [model],
         run_env = "//boards/qemu_virt_rv64:vlen128",
         tags = ["manual"],
     )
@@ -59,7 +95,7 @@ def error_tests(*, name, model):
         name = "good_firmware",
         board = "//boards/qemu_virt_rv64",
         isa = "rv64gcv_zvl256b",
-        model = model,
+        models = [model],
         run_env = "//boards/qemu_virt_rv64:vlen256",
         tags = ["manual"],
     )
@@ -75,16 +111,36 @@ def error_tests(*, name, model):
         name = "unknown_isa",
         board = "//boards/qemu_virt_rv64",
         isa = "rv64gcv_zvl333b",
-        model = model,
+        models = [model],
         run_env = "//boards/qemu_virt_rv64:vlen256",
         tags = ["manual"],
     )
 
+    # The mutated model has the C symbols of the model it was made from.
+    bm_firmware(
+        name = "same_c_name",
+        board = "//boards/qemu_virt_rv64",
+        isa = "rv64gcv_zvl256b",
+        models = [model, model + ".mutated"],
+        run_env = "//boards/qemu_virt_rv64:vlen256",
+        tags = ["manual"],
+    )
+    _expect("same_c_name", "are both `add` in C: build one of them under another name")
+
+    native.filegroup(
+        name = "two_files",
+        srcs = ["net.onnx", "net.tflite"],
+        tags = ["manual"],
+    )
+    for bad, (message, attributes) in _BAD_MODELS.items():
+        _expect_of_model(bad, message, **attributes)
+
     native.test_suite(
         name = name,
-        tests = [
+        tests = [bad + "_message_test" for bad in _BAD_MODELS] + [
             "env_without_board_message_test",
             "run_vlen_too_small_message_test",
+            "same_c_name_message_test",
             "vlen_too_small_message_test",
             "wrong_env_board_message_test",
         ],

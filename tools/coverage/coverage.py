@@ -1,0 +1,97 @@
+"""Compiles models of one op each, runs them on Spike and writes which of them work.
+
+tools/bazel run //tools/coverage -- --frontend onnx
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import page
+from kit import Kit
+from op_case import OpCase
+from page import Outcome, Status
+
+from bmc import pipeline, target
+from bmc.errors import BmcError
+
+_KIT = Path("tools/coverage/spike.json")
+_PAGE = Path("docs/coverage.md")
+_PACKAGES = {
+    "onnx": ("onnx", "onnxruntime"),
+    "tflite": ("tensorflow", "ai-edge-litert", "tosa-converter-for-tflite"),
+    "torch": ("torch", "torch-mlir"),
+}
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="coverage", description=__doc__)
+    parser.add_argument("--frontend", choices=sorted(page.TITLES), required=True)
+    parser.add_argument("--op", action="append", default=[], help="only these ops; writes no page")
+    parser.add_argument("--cases", type=int, default=2, help="of each op (default: %(default)s)")
+    options = parser.parse_args(argv)
+    found = importlib.import_module(f"{options.frontend}_ops").cases()
+    chosen = [case for case in found if not options.op or case.op in options.op]
+    outcomes = []
+    for case, outcome in run(_some(chosen, options.cases), _KIT):
+        print(f"{case.op} {case.name}: {outcome.status.value} {outcome.sentence}", flush=True)
+        outcomes.append(outcome)
+    if not options.op:
+        path = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"]) / _PAGE
+        versions = ", ".join(
+            f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES[options.frontend]
+        )
+        old = path.read_text(encoding="utf-8") if path.is_file() else ""
+        text = page.section(options.frontend, outcomes, versions)
+        path.write_text(page.replace_section(old, options.frontend, text), encoding="utf-8")
+    return 0
+
+
+def _some(cases: Iterable[OpCase], count: int) -> Iterator[OpCase]:
+    """Yields the first `count` cases of every op."""
+    seen: Counter[str] = Counter()
+    for case in cases:
+        seen[case.op] += 1
+        if seen[case.op] <= count:
+            yield case
+
+
+def run(cases: Iterable[OpCase], kit_path: Path) -> Iterator[tuple[OpCase, Outcome]]:
+    """Yields every case with its outcome."""
+    with tempfile.TemporaryDirectory() as root:
+        kit = Kit.load(kit_path, Path(root))
+        for case in cases:
+            with tempfile.TemporaryDirectory() as work:
+                yield case, _outcome(case, kit, Path(work))
+
+
+def _outcome(case: OpCase, kit: Kit, work: Path) -> Outcome:
+    imported, compiled = work / "imported", work / "compiled"
+    imported.mkdir()
+    try:
+        model = case.load(imported)
+        options = pipeline.CompileOptions(
+            kit.data["c_name"], target.find(kit.data["isa"]), compiled
+        )
+        pipeline.compile_model(model, options)
+    except BmcError as error:
+        return Outcome(case.op, Status.REFUSED, " ".join(error.message.split()))
+    except Exception as error:  # A traceback where a sentence should be.
+        name = type(error).__name__
+        return Outcome(
+            case.op, Status.WRONG, f"bmc fails with {name}: {' '.join(str(error).split())[:200]}"
+        )
+    sentence = kit.boot(compiled)
+    return Outcome(case.op, Status.WRONG if sentence else Status.WORKS, sentence)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,78 @@
+"""Makes an image of what bmc wrote, and boots it, with the commands that bm_link_kit wrote down."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tools.emulate import process, result
+
+_ASSEMBLY = ("golden.S", "kernels.S", "weights.S")
+
+
+@dataclass(frozen=True)
+class Kit:
+    """The commands, and a folder in which their paths are right.
+
+    Attributes:
+      data: the kit's JSON.
+      root: folder with links to the files of the commands.
+      runfiles: where the emulator and its tools are.
+    """
+
+    data: dict[str, Any]
+    root: Path
+    runfiles: Path
+
+    @staticmethod
+    def load(path: Path, root: Path) -> Kit:
+        """Reads `path`, which lies in the runfiles of this process, its working folder."""
+        data = json.loads(path.read_text(encoding="utf-8"))
+        runfiles = Path.cwd()
+        for command_path, short_path in data["files"].items():
+            link = root / command_path
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(Path(os.path.normpath(runfiles / short_path)).resolve())
+        return Kit(data, root, runfiles)
+
+    def boot(self, compiled: Path) -> str:
+        """Links the model that bmc compiled into the folder and runs it against its golden data.
+
+        Returns:
+          What is wrong; "" if nothing is.
+        """
+        firmware = compiled / "firmware.c"
+        firmware.write_text(self.data["firmware_c"], encoding="utf-8")
+        sources = sorted(compiled.glob("*.c")) + [compiled / name for name in _ASSEMBLY]
+        objects = []
+        for source in sources:
+            command = self.data["compile" if source.suffix == ".c" else "assemble"]
+            objects.append(str(source) + ".o")
+            include = ["-I", str(compiled), f"-Wa,-I{compiled}"]
+            self._start([*command, *include, "-c", str(source), "-o", objects[-1]])
+        elf = compiled / "model.elf"
+        self._start(
+            [*self.data["link"], *objects, "-Wl,--start-group", *self.data["archives"],
+             "-Wl,--end-group", "-o", str(elf)]
+        )  # fmt: skip
+        argv = [word.replace("{elf}", str(elf)) for word in self.data["emulate"]]
+        argv[0] = str(self.runfiles / argv[0])
+        folders = [str((self.runfiles / tool).parent) for tool in self.data["path_tools"]]
+        env = {**os.environ, "PATH": os.pathsep.join([*folders, os.environ["PATH"]])}
+        outcome = process.run(argv, self.data["deadline_seconds"], env=env)
+        verdict = result.judge(outcome)
+        if verdict.ok:
+            return ""
+        if outcome.records("FAIL"):
+            worst = max(float(case.fields["max_abs"]) for case in outcome.records("CASE"))
+            return f"the largest difference is {worst:.2g}"
+        return verdict.sentence
+
+    def _start(self, argv: list[str]) -> None:
+        done = subprocess.run(argv, cwd=self.root, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise RuntimeError(f"{Path(argv[0]).name} failed: {done.stderr[-2000:]}")

@@ -1,0 +1,92 @@
+"""bm_link_kit: how a model that bmc compiled becomes an image, for tools that compile many of them."""
+
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo")
+load("//tools/rules/private:bm_firmware.bzl", "firmware_c")
+load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "linker_script")
+
+# What the tool calls the model it compiles.
+_C_NAME = "model"
+
+def _archives(contexts):
+    """Returns the static libraries and the flags of linking contexts."""
+    archives, flags = [], []
+    for context in contexts:
+        for linker_input in context.linker_inputs.to_list():
+            flags += linker_input.user_link_flags
+            for library in linker_input.libraries:
+                archive = library.static_library or library.pic_static_library
+                if archive not in archives:
+                    archives.append(archive)
+    return archives, flags
+
+def _bm_link_kit_impl(ctx):
+    board = ctx.attr.board[BmBoardInfo]
+    env = ctx.attr.run_env[BmExecEnvInfo]
+    toolchain = find_cpp_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    libraries = [dep[CcInfo] for dep in ctx.attr.deps] + [board.hal]
+    headers = depset(transitive = [library.compilation_context.headers for library in libraries])
+    script = linker_script(ctx, toolchain, features, board)
+    archives, flags = _archives([library.linking_context for library in libraries])
+
+    def command(action, variables):
+        return [cc_common.get_tool_for_action(
+            feature_configuration = features,
+            action_name = action,
+        )] + cc_common.get_memory_inefficient_command_line(
+            feature_configuration = features,
+            action_name = action,
+            variables = variables,
+        )
+
+    compile_variables = cc_common.create_compile_variables(
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        quote_include_directories = depset(["."]),
+    )
+    link = command("c++-link-executable", cc_common.create_link_variables(
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        user_link_flags = flags + ["-Wl,-T," + script.path],
+    ))
+    files = depset(archives + [script], transitive = [headers, toolchain.all_files])
+    kit = ctx.actions.declare_file(ctx.label.name + ".json")
+    ctx.actions.write(kit, json.encode_indent({
+        "archives": [archive.path for archive in archives],
+        "assemble": command("preprocess-assemble", compile_variables),
+        "compile": command("c-compile", compile_variables),
+        "deadline_seconds": env.deadline_seconds,
+        "emulate": [getattr(word, "short_path", word) for word in env.command(env, "{elf}")],
+        "firmware_c": firmware_c(board.name, ctx.attr.isa, [struct(
+            c_name = _C_NAME,
+            kernels = "prelinked",
+            plan_h = "plan.h",
+        )]),
+        "files": {file.path: file.short_path for file in files.to_list()},
+        "isa": ctx.attr.isa,
+        "c_name": _C_NAME,
+        "link": link,
+        "path_tools": [tool.executable.short_path for tool in env.path_tools],
+    }))
+    runfiles = ctx.runfiles(files = [kit], transitive_files = files).merge(env.runfiles)
+    return [DefaultInfo(files = depset([kit]), runfiles = runfiles)]
+
+bm_link_kit = rule(
+    implementation = _bm_link_kit_impl,
+    doc = """Writes down the commands that compile bmc's output, link it with `deps` and boot it.
+
+    The result is JSON; its runfiles are all that the commands need. `files` maps the paths in the
+    commands to those of the runfiles.""",
+    attrs = IMAGE_ATTRS | {
+        "deps": attr.label_list(doc = "cc_library targets.", mandatory = True, providers = [CcInfo]),
+    },
+    **{key: value for key, value in IMAGE_RULE.items() if key != "executable"}
+)

@@ -1,0 +1,37 @@
+"""What importing each kind of model needs; nobody downloads the framework of somebody else's."""
+
+load("@pypi//:requirements.bzl", "requirement")
+
+_ONNX = [requirement("onnx"), requirement("onnxruntime")]
+_TENSORFLOW = [requirement("keras"), requirement("tensorflow")]
+_TFLITE = [requirement("ai-edge-litert"), requirement("tosa-converter-for-tflite")]
+_TORCH = [requirement("torch"), requirement("torch-mlir")]
+
+# Suffix of a model file -> packages to import it. A model.py names its own in `deps`; a target
+# without suffix is the files of a SavedModel folder.
+FRONTENDS = {
+    "": _TENSORFLOW,
+    ".keras": _TENSORFLOW,
+    ".mlir": [],
+    ".mlirbc": [],
+    ".onnx": _ONNX,
+    ".pt2": _TORCH,
+    ".py": [],
+    ".tflite": _TFLITE,
+}
+
+# The same -> what `quantize = "int8"` needs besides.
+QUANTIZERS = {
+    "": _TFLITE,
+    ".keras": _TFLITE,
+    ".pt2": [requirement("torchao")],
+}
+
+def suffix_of(src):
+    """Returns the suffix of the file that a label names, "" if it has none.
+
+    Args:
+      src: label, as a string or Label.
+    """
+    name = str(src).split("/")[-1].split(":")[-1]
+    return "." + name.split(".")[-1] if "." in name else ""

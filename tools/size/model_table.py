@@ -1,0 +1,101 @@
+"""The table of models in the README, from the reports of their images."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from tools.size import budget
+
+BEGIN = "<!-- begin: tools/bazel run //models:table -- --update -->"
+END = "<!-- end -->"
+
+_HEADER = (
+    "| Model | Frontend | Type | MACs | Parameters | Flash, bytes | Arena, bytes | Bound, bytes "
+    "| Instructions | per MAC | Against the framework |",
+    "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+)
+
+
+class TableError(Exception):
+    """One sentence for the user."""
+
+
+def row(report: dict[str, Any]) -> str:
+    """Returns the line of an image with one model, named `<model>_<type>`, and a profile run."""
+    (model,), (measured,) = report["models"], report["run"]["models"]
+    name, _, element = model["name"].rpartition("_")
+    numbers = budget.measured(report)
+    macs = model["macs"][model["entries"][0]["name"]]
+    cells = [
+        f"`{name}`",
+        model["frontend"],
+        element,
+        f"{macs:,}",
+        f"{model['parameters']:,}",
+        f"{numbers['flash_bytes']:,}",
+        f"{numbers['arena_bytes']:,}",
+        f"{model['arena']['liveness_bound_bytes']:,}",
+        f"{measured['instructions']:,}",
+        f"{measured['instructions'] / macs:.2f}" if macs else "-",
+        _agreement(measured),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _agreement(measured: dict[str, Any]) -> str:
+    difference = "every bit" if not measured["differing"] else f"error {measured['max_abs']:.1e}"
+    if measured["accuracy"] is None:
+        return difference
+    accuracy = measured["accuracy"]
+    return f"{accuracy['correct']} of {accuracy['total']} right on both; {difference}"
+
+
+def table(rows: list[str]) -> str:
+    """Returns the table as Markdown."""
+    return "\n".join([*_HEADER, *rows])
+
+
+def update(document: str, rows: list[str]) -> str:
+    """Returns `document` with `rows` in the table between BEGIN and END.
+
+    A row replaces the one of the same model and type; new ones come last. Raises TableError if there
+    is no place for a table.
+    """
+    before, begin, rest = document.partition(BEGIN)
+    old, end, after = rest.partition(END)
+    if not begin or not end:
+        raise TableError(f"the document has no line '{BEGIN}' with '{END}' after it")
+    kept = {_key(line): line for line in old.splitlines() if line.startswith("| `")}
+    merged = kept | {_key(line): line for line in rows}
+    return f"{before}{begin}\n{table(list(merged.values()))}\n{end}{after}"
+
+
+def _key(line: str) -> tuple[str, str]:
+    model, _, element, *_ = line.removeprefix("| ").split(" | ")
+    return model, element
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="table", description=__doc__)
+    parser.add_argument("reports", type=Path, nargs="+", help="reports with a profile run")
+    parser.add_argument("--update", action="store_true", help="write the rows into the README")
+    options = parser.parse_args(args)
+    rows = [row(json.loads(path.read_text())) for path in options.reports]
+    print(table(rows))
+    if options.update:
+        readme = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"]) / "README.md"
+        try:
+            readme.write_text(update(readme.read_text(), rows))
+        except TableError as error:
+            print(f"table: {error}", file=sys.stderr)
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,82 @@
+"""The README's table from a report, and where it is put."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from tools.emulate import result
+from tools.size import model_table, size
+
+LINES = (
+    "BM1 BOOT isa=i vlen=256 board=b",
+    "BM1 MODEL name=net_int8",
+    "BM1 CASE index=0 result=ok max_abs=1.000000e+00 differing=2 cosine=- hash=0",
+    "BM1 CASE index=1 result=ok max_abs=0.000000e+00 differing=0 cosine=- hash=0",
+    "BM1 STATS instret=3000 cycles=0 arena=8 stack=100 walker=1 workgroup=1",
+    "BM1 PASS cases=2",
+)
+ACCURACY = "BM1 ACCURACY correct=9 total=10 framework=9"
+
+
+def report(lines: tuple[str, ...], macs: int = 2000) -> dict[str, Any]:
+    return {
+        "flash_bytes": {"golden": 500, "kernels": 100, "total": 1700, "weights": 800},
+        "models": [
+            {
+                "arena": {"bytes": 64, "liveness_bound_bytes": 48},
+                "entries": [{"name": "main"}],
+                "frontend": "tflite",
+                "macs": {"main": macs},
+                "name": "net_int8",
+                "parameters": 780,
+            }
+        ],
+        "ram_bytes": {"arena": 64},
+        "run": size.run_summary(result.Outcome(lines, 0)),
+        "text_bytes": {},
+    }
+
+
+class RowTest(unittest.TestCase):
+    def test_numbers(self) -> None:
+        self.assertEqual(
+            model_table.row(report(LINES)),
+            "| `net` | tflite | int8 | 2,000 | 780 | 1,200 | 64 | 48 | 3,000 | 1.50 | error 1.0e+00 |",
+        )
+
+    def test_exact_and_accurate(self) -> None:
+        exact = (*LINES[:2], *LINES[3:5], ACCURACY, LINES[5])
+        self.assertTrue(
+            model_table.row(report(exact)).endswith("| 9 of 10 right on both; every bit |")
+        )
+
+    def test_a_model_without_products(self) -> None:
+        self.assertIn("| 3,000 | - |", model_table.row(report(LINES, macs=0)))
+
+
+class DocumentTest(unittest.TestCase):
+    OLD, NEW, OTHER = (
+        "| `net` | a | f32 | 1 |",
+        "| `net` | a | f32 | 2 |",
+        "| `net` | a | int8 | 3 |",
+    )
+
+    def document(self, *rows: str) -> str:
+        return f"above\n{model_table.BEGIN}\n{model_table.table(list(rows))}\n{model_table.END}\nbelow\n"
+
+    def test_first_time(self) -> None:
+        empty = f"above\n{model_table.BEGIN}\n{model_table.END}\nbelow\n"
+        self.assertEqual(model_table.update(empty, [self.NEW]), self.document(self.NEW))
+
+    def test_other_rows_stay(self) -> None:
+        old = self.document(self.OLD, self.OTHER)
+        self.assertEqual(model_table.update(old, [self.NEW]), self.document(self.NEW, self.OTHER))
+
+    def test_no_place(self) -> None:
+        with self.assertRaisesRegex(model_table.TableError, "no line"):
+            model_table.update("a README", [self.NEW])
+
+
+if __name__ == "__main__":
+    unittest.main()
