@@ -67,9 +67,14 @@ static void print_ranking(const sentence_t *sentences, uint32_t count) {
   }
 }
 
-void bm_app_begin(const bm_model_t *model) { (void)model; }
+void bm_app_begin(const char *name, const bm_model_t *model) {
+  (void)name;
+  (void)model;
+}
 
-void bm_app_case(const bm_model_t *model, uint32_t case_index) {
+void bm_app_case(const char *name, const bm_model_t *model,
+                 uint32_t case_index) {
+  (void)name;
   (void)case_index;
   sentence_t sentences[MAX_SENTENCES];
   const uint32_t count = split_lines(sentences);
@@ -85,4 +90,4 @@ void bm_app_case(const bm_model_t *model, uint32_t case_index) {
   print_ranking(sentences, count);
 }
 
-void bm_app_end(void) {}
+void bm_app_end(const char *name) { (void)name; }

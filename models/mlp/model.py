@@ -7,13 +7,15 @@ classifies, and its accuracy must be PyTorch's.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import sklearn.datasets
 import torch
 
-from bmc.spec import ModelSpec, Tolerance
+from bmc.spec import Case, ModelSpec, Tolerance
 
 HELD_OUT = 360
 STEPS = 400
+CALIBRATION = 256
 
 
 def _train(images: torch.Tensor, labels: torch.Tensor) -> torch.nn.Module:
@@ -34,6 +36,10 @@ def _train(images: torch.Tensor, labels: torch.Tensor) -> torch.nn.Module:
     return model.eval()
 
 
+def _cases(images: npt.NDArray[np.float32]) -> tuple[Case, ...]:
+    return tuple((image[np.newaxis],) for image in images)
+
+
 def digits() -> ModelSpec:
     """The trained classifier; each held-out image is a case of shape f32 [1, 64]."""
     data = sklearn.datasets.load_digits()
@@ -42,9 +48,10 @@ def digits() -> ModelSpec:
     model = _train(torch.from_numpy(images[:-HELD_OUT]), torch.from_numpy(labels[:-HELD_OUT]))
     return ModelSpec(
         module=model,
-        cases=tuple((image[np.newaxis],) for image in images[-HELD_OUT:]),
+        cases=_cases(images[-HELD_OUT:]),
         tolerance=Tolerance(atol=1e-4, rtol=1e-5),
         labels=labels[-HELD_OUT:],
         input_names=("image",),
         output_names=("logits",),
+        calibration=_cases(images[:CALIBRATION]),
     )

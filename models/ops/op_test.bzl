@@ -22,7 +22,7 @@ def op_test(*, name, **kwargs):
             name = firmware,
             board = "//boards/" + board,
             isa = _ISA,
-            model = name,
+            models = [name],
             run_env = envs.keys()[0],
         )
         runs += bm_firmware_test(name = name, exec_envs = envs, firmware = firmware)

@@ -1,0 +1,46 @@
+"""Two LSTM layers that read a digit row by row, trained here and now on scikit-learn's digits.
+
+The last 90 of the 1,797 images are never trained on; they are the cases that the target classifies.
+"""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import sklearn.datasets
+from keras import layers
+
+from bmc.spec import ModelSpec, Tolerance
+
+HELD_OUT = 90
+UNITS = 64
+EPOCHS = 12
+BATCH = 32
+CALIBRATION = 100
+
+
+def architecture() -> keras.Model:
+    """Two layers of 64 units: f32 [batch, 8, 8], eight rows in time, to ten probabilities."""
+    rows = keras.Input((8, 8), name="rows")
+    # Unrolled, an LSTM is fully connected layers and elementwise ones, which int8 knows as well.
+    x = layers.LSTM(UNITS, return_sequences=True, unroll=True)(rows)
+    x = layers.LSTM(UNITS, unroll=True)(x)
+    return keras.Model(rows, layers.Dense(10, activation="softmax", name="probabilities")(x))
+
+
+def digits() -> ModelSpec:
+    """The trained classifier; each held-out image is a case of shape f32 [1, 8, 8]."""
+    data = sklearn.datasets.load_digits()
+    images = (data.images / 16).astype(np.float32)
+    labels = data.target.astype(np.int64)
+    keras.utils.set_random_seed(0)
+    model = architecture()
+    model.compile(keras.optimizers.Adam(0.005), "sparse_categorical_crossentropy")
+    model.fit(images[:-HELD_OUT], labels[:-HELD_OUT], BATCH, EPOCHS, verbose=0)
+    return ModelSpec(
+        module=model,
+        cases=tuple((image[np.newaxis],) for image in images[-HELD_OUT:]),
+        tolerance=Tolerance(atol=1e-5, rtol=1e-4),
+        labels=labels[-HELD_OUT:],
+        calibration=tuple((image[np.newaxis],) for image in images[:CALIBRATION]),
+    )

@@ -1,0 +1,60 @@
+"""ResNet8 of MLPerf Tiny, trained here and now on scikit-learn's digits, enlarged to 32x32x3.
+
+The last 5 of the 1,797 images are never trained on; they are the cases that the target classifies.
+"""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import sklearn.datasets
+from keras import layers
+
+from bmc.spec import ModelSpec, Tolerance
+
+HELD_OUT = 5
+EPOCHS = 3
+BATCH = 32
+# Of batch normalisation: its averages must catch up within the 165 steps there are.
+MOMENTUM = 0.9
+CALIBRATION = 64
+
+
+def _unit(x: keras.KerasTensor, filters: int, stride: int) -> keras.KerasTensor:
+    y = layers.Conv2D(filters, 3, stride, padding="same")(x)
+    y = layers.ReLU()(layers.BatchNormalization(momentum=MOMENTUM)(y))
+    y = layers.Conv2D(filters, 3, padding="same")(y)
+    y = layers.BatchNormalization(momentum=MOMENTUM)(y)
+    if stride > 1:
+        x = layers.Conv2D(filters, 1, stride, padding="same")(x)
+    return layers.ReLU()(layers.Add()([x, y]))
+
+
+def architecture() -> keras.Model:
+    """ResNet8: f32 [batch, 32, 32, 3] to ten probabilities."""
+    image = keras.Input((32, 32, 3), name="image")
+    x = layers.Conv2D(16, 3, padding="same")(image)
+    x = layers.ReLU()(layers.BatchNormalization(momentum=MOMENTUM)(x))
+    for filters, stride in ((16, 1), (32, 2), (64, 2)):
+        x = _unit(x, filters, stride)
+    x = layers.Flatten()(layers.AveragePooling2D(8)(x))
+    return keras.Model(image, layers.Dense(10, activation="softmax", name="probabilities")(x))
+
+
+def digits() -> ModelSpec:
+    """The trained classifier; each held-out image is a case of shape f32 [1, 32, 32, 3]."""
+    data = sklearn.datasets.load_digits()
+    enlarged = np.kron(data.images / 8 - 1, np.ones((1, 4, 4)))
+    images = np.repeat(enlarged[..., np.newaxis], 3, axis=-1).astype(np.float32)
+    labels = data.target.astype(np.int64)
+    keras.utils.set_random_seed(0)
+    model = architecture()
+    model.compile("adam", "sparse_categorical_crossentropy")
+    model.fit(images[:-HELD_OUT], labels[:-HELD_OUT], BATCH, EPOCHS, verbose=0)
+    return ModelSpec(
+        module=model,
+        cases=tuple((image[np.newaxis],) for image in images[-HELD_OUT:]),
+        tolerance=Tolerance(atol=1e-4, rtol=1e-4),
+        labels=labels[-HELD_OUT:],
+        calibration=tuple((image[np.newaxis],) for image in images[:CALIBRATION]),
+    )

@@ -1,0 +1,50 @@
+"""Makes a Keras model with random weights behave like a trained one, numerically.
+
+Left alone, such a network gives almost the same answer to every input: activations vanish or grow
+from layer to layer and their means drown the differences. A kernel that is wrong in one place would
+go unnoticed, and int8 would spend its steps on the wrong range.
+"""
+
+from __future__ import annotations
+
+import keras
+import numpy as np
+import numpy.typing as npt
+
+# Standard deviation of the logits: softmax then is neither flat nor one-hot.
+LOGIT_DEVIATION = 1.0
+
+
+def settle(model: keras.Model, examples: npt.NDArray[np.float32]) -> None:
+    """Sets the statistics of every batch normalisation, in place, to those of `examples`.
+
+    Args:
+      model: the model; its batch normalisations are as Keras makes them.
+      examples: one batch of inputs.
+    """
+    norms = [layer for layer in model.layers if isinstance(layer, keras.layers.BatchNormalization)]
+    momenta = [norm.momentum for norm in norms]
+    for norm in norms:
+        norm.momentum = 0.0
+    model(examples, training=True)
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum
+
+
+def settle_logits(
+    model: keras.Model, layer: keras.layers.Layer, examples: npt.NDArray[np.float32]
+) -> None:
+    """Scales and shifts a classifier's last layer, in place, so that logits differ among `examples`.
+
+    Args:
+      model: the model; its batch normalisations have been settled.
+      layer: the layer that makes the logits, with a kernel and a bias; without activation.
+      examples: one batch of inputs.
+    """
+    logits = keras.Model(model.inputs, layer.output)([examples], training=False).numpy()
+    classes = logits.shape[-1]
+    spread = logits.reshape(-1, classes) - logits.reshape(-1, classes).mean(axis=0)
+    scale = LOGIT_DEVIATION / spread.std()
+    kernel, bias = layer.get_weights()
+    mean = logits.reshape(-1, classes).mean(axis=0) - bias
+    layer.set_weights([kernel * scale, -mean * scale])

@@ -1,0 +1,134 @@
+"""zoo_model: one of the field's models, in each of its element types; model_table: all of them."""
+
+load("@pypi//:requirements.bzl", "requirement")
+load("@rules_python//python:defs.bzl", "py_binary")
+load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test", "bm_model", "bm_model_suite", "bm_run_test")
+
+KERAS = [
+    requirement("ai-edge-litert"),
+    requirement("tensorflow"),
+    requirement("tosa-converter-for-tflite"),
+]
+
+TORCH = [
+    requirement("torch"),
+    requirement("torch-mlir"),
+    requirement("torchao"),
+]
+
+# Where kernels for the smallest vectors run; kernels for VLEN 256 run at VLEN 256.
+_VLENS = {
+    "large": [128],
+    "medium": [128],
+    "small": [128, 512, 1024],
+}
+_ISA = "rv64gcv_zvl128b"
+_BOARDS = {"qemu_virt_rv64": "qemu", "spike_rv64": "spike"}
+
+# Import option of each element type.
+_QUANTIZE = {"f32": "", "int8": "int8"}
+
+def zoo_model(
+        *,
+        name,
+        factories,
+        size,
+        deps,
+        float_parts = {},
+        hooks = "//runtime_bm/app:hooks_default"):
+    """Makes `<name>_<dtype>` (bm_model) and `<name>_<dtype>_rv64` (bm_model_suite) for each type.
+
+    The suite's kernels are built for VLEN 256; `<name>_<dtype>_rv64_zvl128b` has kernels for VLEN 128
+    and runs at every VLEN that `size` asks for. `<dtype>.budget.json`, if it exists, holds the numbers.
+
+    Args:
+      name: name of the model and of its folder.
+      factories: dict from element type, `f32` or `int8` (quantised when it is imported), to the
+        function in model.py.
+      size: `small` runs at VLEN 128, 256, 512 and 1024, `medium` and `large` at 128 and 256; nothing
+        of a `large` model is built or tested by a wildcard: its tests are `large_test`.
+      deps: Python libraries that model.py imports, KERAS or TORCH among them.
+      float_parts: of the int8 model, as for bm_model.
+      hooks: cc_library with the model's own console output.
+    """
+    tags = ["large", "manual"] if size == "large" else []
+    for dtype, factory in factories.items():
+        model = "{}_{}".format(name, dtype)
+        bm_model(
+            name = model,
+            src = "model.py",
+            factory = factory,
+            float_parts = float_parts if dtype == "int8" else {},
+            quantize = _QUANTIZE[dtype],
+            tags = tags,
+            deps = deps,
+        )
+        bm_model_suite(
+            name = model + "_rv64",
+            budget = (native.glob([dtype + ".budget.json"], allow_empty = True) or [None])[0],
+            hooks = hooks,
+            models = [model],
+            tags = tags,
+            vlens = [256],
+        )
+        _small_vectors(model + "_rv64_zvl128b", model, _VLENS[size], tags)
+    if size == "large":
+        native.test_suite(
+            name = "large_test",
+            tags = ["manual"],
+            tests = [rule for rule, attrs in native.existing_rules().items() if attrs["kind"].endswith("_test")],
+        )
+    for emulator in _BOARDS.values():
+        native.test_suite(
+            name = emulator + "_test",
+            tags = [emulator],
+        )
+
+def model_table(*, name, reports):
+    """A program that prints the README's rows of some models, and with --update writes them there.
+
+    Args:
+      name: name of the program.
+      reports: list of bm_report, each of an image with one model.
+    """
+    native.filegroup(
+        name = name + ".reports",
+        srcs = reports,
+        tags = ["manual"],
+    )
+    py_binary(
+        name = name,
+        srcs = [Label("//tools/size:model_table.py")],
+        args = ["$(rootpaths :{}.reports)".format(name)],
+        data = [name + ".reports"],
+        main = Label("//tools/size:model_table.py"),
+        tags = ["manual"],
+        deps = [Label("//tools/size:size_lib")],
+    )
+
+def _small_vectors(name, model, vlens, tags):
+    """Firmware with kernels for VLEN 128, its runs at `vlens` and their agreement."""
+    runs = []
+    for board, emulator in _BOARDS.items():
+        envs = {"//boards/{}:vlen{}".format(board, vlen): [emulator] for vlen in vlens}
+        firmware = "{}_{}".format(name, board)
+        bm_firmware(
+            name = firmware,
+            board = "//boards/" + board,
+            isa = _ISA,
+            models = [model],
+            run_env = envs.keys()[0],
+            tags = tags,
+        )
+        runs += bm_firmware_test(
+            name = name,
+            exec_envs = envs,
+            firmware = firmware,
+            tags = tags,
+        )
+    bm_run_test(
+        name = name + "_agreement_test",
+        agree = True,
+        runs = runs,
+        tags = tags + _BOARDS.values(),
+    )
