@@ -113,11 +113,17 @@ DEBIAN_TOOLS = {
         "why": "C and C++ headers and start files for host programs: a clean machine has none",
     },
     "debian_qemu": {
-        "packages": ["qemu-system-misc"],
-        "versions": {"qemu-system-misc": "1:7.2+dfsg-7+deb12u18+b3"},
+        # Debian 12's own QEMU 7.2, which is in the second, aborts on vfcvt.rtz.x.f.v: a cast from float to integer.
+        "packages": ["qemu-system-riscv|qemu-system-misc"],
+        "versions": {
+            "opensbi": "1.5.1-1~bpo12+2",
+            "qemu-system-common": "1:10.0.2+ds-2+deb13u1~bpo12+1",
+            "qemu-system-data": "1:10.0.2+ds-2+deb13u1~bpo12+1",
+            "qemu-system-riscv": "1:10.0.2+ds-2+deb13u1~bpo12+1",
+        },
         "leave_out": ["libc6|libgcc-s1|gcc-12-base|libstdc\\+\\+6|adduser|passwd|debconf|libpam.*|libaudit.*|libsemanage.*|libsepol.*|iso-codes"],
         "skip": ["./usr/bin/qemu-system-[!r]*", "./usr/share/*", "./etc"],
-        "programs": ["usr/bin/qemu-system-riscv64"],
+        "programs": ["usr/bin/qemu-system-riscv64", "usr/bin/qemu-system-riscv32"],
         "environment_variable": "IRONCAST_QEMU",
         "licence": "GPL-2.0-only",
         "why": "the emulator that images are run in",

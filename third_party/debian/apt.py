@@ -32,6 +32,9 @@ _HOOKS = (
     "DPkg::Pre-Install-Pkgs",
 )
 
+# Debian's archive keys.
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+
 # Never needed by a program that is only run, and a large part of the bytes.
 _PRUNED = (
     "./usr/share/doc",
@@ -77,8 +80,10 @@ class PrivateApt:
         source: str | None = None,
         pins: Mapping[str, str] | None = None,
         lists: Path | None = None,
+        also: str | None = None,
     ) -> None:
         """source: one line of sources.list in place of the machine's own sources.
+        also: one line of sources.list in addition to them.
         pins: package -> version to prefer where the mirror still has it.
         lists: package lists that another PrivateApt downloaded, to be read only.
         """
@@ -108,6 +113,9 @@ class PrivateApt:
                 f'Dir::Etc::SourceList "{state}/sources.list";',
                 f'Dir::Etc::SourceParts "{state}/parts";',
             ]
+        if also is not None:
+            (state / "sources.list").write_text(f"{_machine_sources()}\n{also}\n")
+            lines.append(f'Dir::Etc::SourceList "{state}/sources.list";')
         self._config.write_text("\n".join(lines) + "\n")
         stanzas = [
             f"Package: {p}\nPin: version {v}\nPin-Priority: 1001\n"
@@ -210,6 +218,15 @@ class PrivateApt:
         return debs
 
 
+def _machine_sources() -> str:
+    """The machine's sources.list, which there need not be beside sources.list.d."""
+    setting = subprocess.run(
+        ["apt-config", "shell", "FILE", "Dir::Etc::SourceList/f"], capture_output=True, text=True
+    ).stdout
+    path = Path(setting.strip().removeprefix("FILE='").removesuffix("'") or "/dev/null")
+    return path.read_text() if path.is_file() else ""
+
+
 def machine_mirrors(state: Path) -> list[str]:
     """Addresses of the mirrors this machine is set up for, likeliest Debian archive first."""
     # Needs no package lists, which a clean machine may not have.
@@ -217,6 +234,21 @@ def machine_mirrors(state: Path) -> list[str]:
     uris = list(dict.fromkeys(re.findall(r"^'(\S+?)/dists/", listing, re.MULTILINE)))
     # The archive itself comes before its security companion and other parties' sources.
     return sorted(uris, key=lambda uri: (not uri.endswith("/debian"), uris.index(uri)))
+
+
+def backports(state: Path, os_release: Path = Path("/etc/os-release")) -> str | None:
+    """A line of sources.list for the backports of this machine's Debian release, or None.
+
+    apt takes nothing from there but what is pinned. `state` is a scratch folder.
+    """
+    text = os_release.read_text() if os_release.is_file() else ""
+    codename = re.search(r'^VERSION_CODENAME="?(\w+)"?$', text, re.MULTILINE)
+    if not re.search(r"^ID=debian$", text, re.MULTILINE) or codename is None:
+        return None
+    mirrors = machine_mirrors(state)
+    if not mirrors or not KEYRING.is_file():
+        return None
+    return f"deb [signed-by={KEYRING}] {mirrors[0]} {codename[1]}-backports main"
 
 
 def unpack(

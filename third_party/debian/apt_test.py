@@ -13,6 +13,7 @@ from third_party.debian.apt import (
     AptError,
     Package,
     PrivateApt,
+    backports,
     machine_mirrors,
     relative_symlinks,
     require_apt,
@@ -127,6 +128,22 @@ class Apt(unittest.TestCase):
             mirrors = machine_mirrors(self.folder / "machine")
         self.assertEqual(mirrors[0], "http://mirror.invalid/debian")
         self.assertEqual(len(mirrors), 3)
+
+    def test_backports_are_those_of_the_machines_release(self) -> None:
+        config, release = self.folder / "apt.conf", self.folder / "os-release"
+        sources = self.folder / "sources.list"
+        sources.write_text("deb http://mirror.invalid/debian bookworm main\n")
+        config.write_text(f'Dir::Etc::SourceList "{sources}"; Dir::Etc::SourceParts "/dev/null";\n')
+        release.write_text("ID=debian\nVERSION_CODENAME=bookworm\n")
+        with mock.patch.dict(os.environ, APT_CONFIG=str(config)):
+            line = backports(self.folder / "a", release)
+            assert line
+            self.assertRegex(line, r"http://mirror.invalid/debian bookworm-backports main$")
+            PrivateApt(self.folder / "both", also=line)
+            both = (self.folder / "both/sources.list").read_text().splitlines()
+            self.assertEqual([row for row in both if row], [sources.read_text().strip(), line])
+            release.write_text("ID=ubuntu\nVERSION_CODENAME=noble\n")
+            self.assertIsNone(backports(self.folder / "b", release))
 
 
 class NoApt(unittest.TestCase):

@@ -21,6 +21,7 @@ from third_party.debian.apt import (  # noqa: E402
     AptError,
     Package,
     PrivateApt,
+    backports,
     is_elf,
     patch_elf,
     relative_symlinks,
@@ -41,7 +42,8 @@ class Request:
     """What to unpack.
 
     lists: folder of package lists. root: folder to unpack into.
-    packages: names. versions: package -> recorded version. leave_out, skip: as in apt.py.
+    packages: names, "a|b" for the first of these that there is.
+    versions: package -> recorded version. leave_out, skip: as in apt.py.
     programs: files below root that will be run and so must find their libraries below root.
     """
 
@@ -64,28 +66,45 @@ def drift(found: list[Package], recorded: Mapping[str, str]) -> list[str]:
     ]
 
 
+def download_lists(state: Path) -> None:
+    """Downloads the lists of this machine's sources and of its backports. Raises AptError."""
+    try:
+        PrivateApt(state, also=backports(state)).update()
+    except AptError:
+        # Not every mirror carries backports.
+        PrivateApt(state).update()
+
+
 def fetch(request: Request) -> list[str]:
     """Resolves, downloads, unpacks; returns the drift. Raises AptError."""
     require_apt()
     root = Path(request.root)
     with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
         state = Path(scratch)
-        wanted = [*request.packages, *(["patchelf"] if request.programs else [])]
-        apt = PrivateApt(state, pins=request.versions, lists=Path(request.lists))
+        also = backports(state)
+        apt = PrivateApt(state, pins=request.versions, lists=Path(request.lists), also=also)
         try:
-            packages = apt.closure(wanted, request.leave_out)
+            packages = apt.closure(_wanted(apt, request), request.leave_out)
             debs = apt.download(packages, state / "debs")
         except AptError:
             # The lists may be older than what the mirror has now: once more with new ones.
             shutil.rmtree(state / "debs", ignore_errors=True)
-            apt = PrivateApt(state, pins=request.versions)
-            apt.update()
-            packages = apt.closure(wanted, request.leave_out)
+            download_lists(state)
+            apt = PrivateApt(state, pins=request.versions, also=also)
+            packages = apt.closure(_wanted(apt, request), request.leave_out)
             debs = apt.download(packages, state / "debs")
         unpack(debs, root, request.skip)
     relative_symlinks(root)
     _mend_programs(root, request.programs)
     return drift(packages, request.versions)
+
+
+def _wanted(apt: PrivateApt, request: Request) -> list[str]:
+    wanted = []
+    for package in request.packages:
+        names = package.split("|")
+        wanted.append(next((name for name in names if apt.candidate(name)), names[0]))
+    return [*wanted, *(["patchelf"] if request.programs else [])]
 
 
 def _mend_programs(root: Path, programs: list[str]) -> None:
@@ -116,7 +135,7 @@ def main(argv: list[str]) -> int:
     try:
         if argv[:1] == ["lists"] and len(argv) == 2:
             require_apt()
-            PrivateApt(Path(argv[1])).update()
+            download_lists(Path(argv[1]))
         elif argv == ["unpack"]:
             for line in fetch(Request(**json.load(sys.stdin))):
                 print(line)

@@ -83,6 +83,12 @@ class Tools(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual((self.folder / "root/usr/bin/dtc").read_text(), "newer\n")
 
+    def test_the_first_package_that_there_is_is_taken(self) -> None:
+        self.tools("lists", str(self.folder / "state"))
+        done = self.tools("unpack", request=self.request(packages=["renamed|dtc"]))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue((self.folder / "root/usr/bin/dtc").is_file())
+
     def test_an_unknown_package_is_one_line_and_a_status(self) -> None:
         self.tools("lists", str(self.folder / "state"))
         done = self.tools("unpack", request=self.request(packages=["nothing"]))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from third_party.debian.apt import (
+    KEYRING,
     AptError,
     Package,
     PrivateApt,
@@ -26,7 +27,6 @@ from third_party.debian.apt import (
 )
 from tools.launcher.cache import progress, say
 
-KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 LOADER = f"{LIBRARIES}/ld-linux-x86-64.so.2"
 SERVER = "usr/share/bazel"
