@@ -150,6 +150,11 @@ def where() -> ModelSpec:
     )
 
 
+def float_to_int() -> ModelSpec:
+    x = np.random.default_rng(0).normal(0, 1000, (7, 33)).astype(np.float32)
+    return _spec(lambda x: x.to(torch.int32), x, tolerance=Exact())
+
+
 def int32_arithmetic() -> ModelSpec:
     a = np.random.default_rng(0).integers(-1000, 1000, (9, 21), dtype=np.int32)
     b = np.random.default_rng(1).integers(1, 50, (9, 21), dtype=np.int32)

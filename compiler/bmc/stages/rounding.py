@@ -6,8 +6,8 @@ rounding mode twice. Clamped first, x / scale is so small that adding 1.5 * 2^23
 fraction: the addition itself rounds to nearest, ties to even, and the integer is what the lowest
 bits of the sum hold. The result is the same for every x, infinities and NaN included.
 
-QEMU up to 7.2 aborts on vfcvt.rtz.x.f.v, what fptosi becomes, unless an earlier instruction of the
-same block happens to use the dynamic rounding mode.
+QEMU 7.2 aborts on vfcvt.rtz.x.f.v, what fptosi becomes, unless an earlier instruction of the same
+block happens to use the dynamic rounding mode: what is rewritten here runs there too.
 """
 
 from __future__ import annotations
