@@ -12,9 +12,6 @@
 #include "runtime_bm/crt/trap.h"
 #include "runtime_bm/hal/hal.h"
 
-const char *volatile bm_trap_model = NULL;
-volatile uint32_t bm_trap_dispatch = BM_TRAP_NO_DISPATCH;
-
 // The signals a broken kernel raises: what a trap is to a process.
 static const int kTraps[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
 
@@ -22,21 +19,10 @@ static void on_signal(int number, siginfo_t *info, void *context) {
   const ucontext_t *state = context;
   bm_text_t text;
   bm_text_clear(&text);
-  bm_text_string(&text, "\n" BM_RESULT_PREFIX "TRAP cause=");
-  bm_text_hex(&text, (uint64_t)number, 1);
-  bm_text_string(&text, " epc=");
-  bm_text_hex(&text, (uint64_t)state->uc_mcontext.gregs[REG_RIP], 1);
-  bm_text_string(&text, " tval=");
-  bm_text_hex(&text, (uint64_t)(uintptr_t)info->si_addr, 1);
-  bm_text_string(&text, " model=");
-  bm_text_string(&text, bm_trap_model == NULL ? "-" : bm_trap_model);
-  bm_text_string(&text, " dispatch=");
-  if (bm_trap_dispatch == BM_TRAP_NO_DISPATCH) {
-    bm_text_string(&text, "-");
-  } else {
-    bm_text_u64(&text, bm_trap_dispatch);
-  }
   bm_text_string(&text, "\n");
+  bm_trap_record(&text, (uint64_t)number,
+                 (uint64_t)state->uc_mcontext.gregs[REG_RIP],
+                 (uint64_t)(uintptr_t)info->si_addr);
   bm_hal_console_write(text.bytes, text.size);
   _exit(BM_EXIT_TRAP);
 }

@@ -26,6 +26,30 @@ static void on_command(void *context, uint32_t index) {
   bm_trap_dispatch = index + 1;
 }
 
+// The model that is being checked, for a trap to look its kernels up in.
+static const bm_model_t *checked;
+
+// The export that begins last at or before `pc`: kernels follow each other.
+// NULL when what runs is a fill or a copy.
+static const char *kernel_at(uintptr_t pc) {
+  const bm_plan_runner_t *runner = &checked->runner;
+  const uint32_t index = bm_trap_dispatch;
+  if (index < runner->plan->command_count &&
+      runner->plan->commands[index].kind != BM_COMMAND_DISPATCH) {
+    return NULL;
+  }
+  const char *name = NULL;
+  uintptr_t start = 0;
+  for (uint32_t i = 0; i < runner->plan->export_count; ++i) {
+    const uintptr_t function = (uintptr_t)runner->functions[i];
+    if (function <= pc && function > start) {
+      start = function;
+      name = runner->plan->exports[i].name;
+    }
+  }
+  return name;
+}
+
 static uint32_t padded(size_t bytes) {
   return ((uint32_t)bytes + BM_GOLDEN_ALIGNMENT - 1) / BM_GOLDEN_ALIGNMENT *
          BM_GOLDEN_ALIGNMENT;
@@ -193,6 +217,8 @@ bm_status_t bm_self_check_run(const char *name, bm_model_t *model,
                               bm_self_check_t *out_check) {
   totals_t totals = {.hash = BM_HASH_SEED};
   bm_model_observe(model, on_command, NULL);
+  checked = model;
+  bm_trap_kernel_at = kernel_at;
   bm_app_begin(name, model);
   const bm_plan_t *plan = model->runner.plan;
   const uint8_t *data = golden->data;

@@ -15,6 +15,7 @@
 //   BM1 ACCURACY correct=<n> total=<n> framework=<n>
 //   BM1 HASH <16 hex>
 //   BM1 TRAP cause=<hex> epc=<hex> tval=<hex> model=<name|-> dispatch=<n|->
+//       kernel=<name|->
 //   BM1 ERROR status=<8 hex> <text to the end of the line>
 //   BM1 PASS cases=<n>
 //   BM1 FAIL cases=<n> bad=<n> models=<name,...>
@@ -38,7 +39,9 @@
 //           The target must classify as many right as the framework, or FAIL.
 // HASH      FNV-1a 64 of the cases' hashes as little-endian 64-bit words.
 // TRAP      an exception (on a host, a signal); `dispatch` is the index of the
-//           command that was running in the plan of `model`.
+//           command that was running in the plan of `model` (of a model with
+//           loops, the one after the last that ended), `kernel` the dispatch
+//           function that epc lies in.
 // ERROR     the model did not run. tools/status/decode.py explains the word.
 // PASS/FAIL the last record, about all models: FAIL lists those to blame. Exit
 //           status 0 follows PASS and nothing else.

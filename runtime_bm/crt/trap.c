@@ -6,9 +6,6 @@
 #include "runtime_bm/crt/stack.h"
 #include "runtime_bm/hal/hal.h"
 
-const char *volatile bm_trap_model = NULL;
-volatile uint32_t bm_trap_dispatch = BM_TRAP_NO_DISPATCH;
-
 BM_NORETURN void bm_trap(uint64_t cause, uint64_t epc, uint64_t tval);
 
 static const char *explain(uint64_t cause, uint64_t tval) {
@@ -32,21 +29,8 @@ void bm_trap(uint64_t cause, uint64_t epc, uint64_t tval) {
   bm_text_t text;
   bm_text_clear(&text);
   // The trap may have come in the middle of a line.
-  bm_text_string(&text, "\n" BM_RESULT_PREFIX "TRAP cause=");
-  bm_text_hex(&text, cause, 1);
-  bm_text_string(&text, " epc=");
-  bm_text_hex(&text, epc, 1);
-  bm_text_string(&text, " tval=");
-  bm_text_hex(&text, tval, 1);
-  bm_text_string(&text, " model=");
-  bm_text_string(&text, bm_trap_model == NULL ? "-" : bm_trap_model);
-  bm_text_string(&text, " dispatch=");
-  if (bm_trap_dispatch == BM_TRAP_NO_DISPATCH) {
-    bm_text_string(&text, "-");
-  } else {
-    bm_text_u64(&text, bm_trap_dispatch);
-  }
   bm_text_string(&text, "\n");
+  bm_trap_record(&text, cause, epc, tval);
   bm_text_string(&text, explain(cause, tval));
   bm_hal_console_write(text.bytes, text.size);
   bm_hal_exit(BM_EXIT_TRAP);

@@ -44,29 +44,33 @@ extern const float fake_golden_data[FAKE_CASE_COUNT * FAKE_CASE_BYTES / 4];
 
 // Initialises a bm_plan_t of the fake model with other weights or another ISA.
 #define FAKE_PLAN(plan_weights, plan_isa, plan_vlen_bits) \
-  {                                                       \
-      .abi_version = BM_PLAN_ABI_VERSION,                 \
-      .isa = (plan_isa),                                  \
-      .vlen_bits = (plan_vlen_bits),                      \
-      .arena_bytes = FAKE_ARENA_BYTES,                    \
-      .weights_bytes = FAKE_WEIGHTS_BYTES,                \
-      .name = "fake",                                     \
-      .weights = (const uint8_t *)(plan_weights),         \
-      .library_query = fake_library_query,                \
-      .exports = fake_exports,                            \
-      .export_count = FAKE_EXPORT_COUNT,                  \
-      .commands = fake_commands,                          \
-      .command_count = FAKE_COMMAND_COUNT,                \
-      .bindings = fake_bindings,                          \
-      .binding_count = FAKE_BINDING_COUNT,                \
-      .constants = fake_constants,                        \
-      .constant_count = FAKE_CONSTANT_COUNT,              \
-      .inputs = fake_inputs,                              \
-      .input_count = 1,                                   \
-      .outputs = fake_outputs,                            \
-      .output_count = 1,                                  \
-      .entries = fake_entries,                            \
-      .entry_count = FAKE_ENTRY_COUNT,                    \
+  FAKE_PLAN_OF(fake_library_query, plan_weights, plan_isa, plan_vlen_bits)
+
+// And with other kernels.
+#define FAKE_PLAN_OF(query, plan_weights, plan_isa, plan_vlen_bits) \
+  {                                                                 \
+      .abi_version = BM_PLAN_ABI_VERSION,                           \
+      .isa = (plan_isa),                                            \
+      .vlen_bits = (plan_vlen_bits),                                \
+      .arena_bytes = FAKE_ARENA_BYTES,                              \
+      .weights_bytes = FAKE_WEIGHTS_BYTES,                          \
+      .name = "fake",                                               \
+      .weights = (const uint8_t *)(plan_weights),                   \
+      .library_query = (query),                                     \
+      .exports = fake_exports,                                      \
+      .export_count = FAKE_EXPORT_COUNT,                            \
+      .commands = fake_commands,                                    \
+      .command_count = FAKE_COMMAND_COUNT,                          \
+      .bindings = fake_bindings,                                    \
+      .binding_count = FAKE_BINDING_COUNT,                          \
+      .constants = fake_constants,                                  \
+      .constant_count = FAKE_CONSTANT_COUNT,                        \
+      .inputs = fake_inputs,                                        \
+      .input_count = 1,                                             \
+      .outputs = fake_outputs,                                      \
+      .output_count = 1,                                            \
+      .entries = fake_entries,                                      \
+      .entry_count = FAKE_ENTRY_COUNT,                              \
   }
 
 extern const bm_plan_t fake_plan;

@@ -1,0 +1,29 @@
+// A kernel runs into an illegal instruction. Ends with TRAP, which names the
+// kernel, and exit status 3.
+#include "runtime_bm/abi/executable_library.h"
+#include "runtime_bm/testing/firmwares/fake_firmware.h"
+
+static int broken(const bm_abi_environment_t *environment,
+                  const bm_abi_dispatch_state_t *dispatch,
+                  const bm_abi_workgroup_state_t *workgroup) {
+  (void)environment;
+  (void)dispatch;
+  (void)workgroup;
+  __asm__ volatile("unimp");
+  return 0;
+}
+
+static const void *query(uint32_t max_version, const void *environment) {
+  static const bm_abi_dispatch_fn_t kFunctions[FAKE_EXPORT_COUNT] = {
+      broken, broken, broken, broken};
+  static bm_abi_library_t library;
+  const bm_abi_library_t *fake = fake_library_query(max_version, environment);
+  if (fake == NULL) return NULL;
+  library = *fake;
+  library.exports.functions = kFunctions;
+  return &library;
+}
+
+static const bm_plan_t kPlan = FAKE_PLAN_OF(query, fake_weights, FAKE_ISA, 0);
+
+FAKE_FIRMWARE(&kPlan, &fake_golden, "any");
