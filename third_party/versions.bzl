@@ -138,6 +138,21 @@ DEBIAN_TOOLS = {
         "licence": "GPL-2.0-or-later",
         "why": "Spike starts it to make its device tree",
     },
+    "debian_gdb": {
+        "packages": ["gdb-multiarch"],
+        "versions": {"gdb": "13.1-3", "gdb-multiarch": "13.1-3"},
+        # Not its libpython3.11 and the standard library beside it: tools/debug is Python inside gdb.
+        "leave_out": [
+            "libc6|libgcc-s1|gcc-12-base|libstdc\\+\\+6|debconf|cdebconf|dpkg|tar|install-info|ucf|sensible-utils",
+            "perl.*|libperl.*|readline-common|libdebuginfod-common|libsource-highlight-common|lib(newt|slang|textwrap|debian-installer).*",
+            "mailcap|mime-support|media-types",
+        ],
+        "skip": ["./usr/bin/gdbtui", "./usr/bin/gcore", "./usr/share/[!g]*", "./usr/share/gcc*", "./usr/share/gdb/syscalls", "./usr/lib/python3.11/lib2to3", "./etc"],
+        "programs": ["usr/bin/gdb-multiarch"],
+        "environment_variable": "IRONCAST_GDB",
+        "licence": "GPL-3.0-or-later",
+        "why": "the debugger, for every board's processor and for this machine's",
+    },
     "debian_clang_format": {
         "packages": ["clang-format-19"],
         "versions": {"clang-format-19": "1:19.1.7-3~deb12u1"},

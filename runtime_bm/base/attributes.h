@@ -20,4 +20,7 @@
 
 #define BM_NOINLINE __attribute__((noinline))
 
+// A place where debuggers stop, as the symbol `name`. Takes no instruction.
+#define BM_DEBUG_PLACE(name) __asm__ volatile(#name ":")
+
 #endif  // RUNTIME_BM_BASE_ATTRIBUTES_H_

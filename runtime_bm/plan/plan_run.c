@@ -36,6 +36,7 @@ bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
   const bm_plan_command_t *command = plan->commands + first;
   const uint32_t end = first + count;
   for (uint32_t index = first; index != end; ++index, ++command) {
+    BM_DEBUG_PLACE(bm_plan_before_command);
     const bm_plan_binding_t *binding = plan->bindings + command->first_binding;
     // A table without rows may be NULL, which nothing may be added to.
     const uint32_t *constants = command->constant_count == 0
@@ -59,6 +60,7 @@ bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
       memcpy(bound.pointers[1], bound.pointers[0], bound.lengths[0]);
     }
     // NOLINTEND(clang-analyzer-core.*)
+    BM_DEBUG_PLACE(bm_plan_after_command);
     if (runner->observer != NULL) {
       runner->observer(runner->observer_context, index);
     }

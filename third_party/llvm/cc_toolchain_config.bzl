@@ -93,7 +93,11 @@ def _impl(ctx):
         _flags("cxx_standard", _CXX, ["-std=c++17"] + ctx.attr.cxx_flags),
         _flags("opt_flags", _COMPILE, ctx.attr.opt_flags, with_features = [with_feature_set(features = ["opt"])]),
         _flags("fastbuild_flags", _COMPILE, ctx.attr.fastbuild_flags, with_features = [with_feature_set(features = ["fastbuild"])]),
-        _flags("dbg_flags", _COMPILE, ["-g", "-Og"], with_features = [with_feature_set(features = ["dbg"])]),
+        # Not for assembly: kernels are raw encodings, and their lines say nothing.
+        _flags("debug_info", _CXX + [ACTION_NAMES.c_compile], ["-g", "-fdebug-prefix-map=external/="]),
+        # Bazel would strip it from everything but -c dbg; on a target it takes no room.
+        feature(name = "strip_debug_symbols"),
+        _flags("dbg_flags", _COMPILE, ["-Og"], with_features = [with_feature_set(features = ["dbg"])]),
         _flags("sections", _COMPILE, ["-ffunction-sections", "-fdata-sections"]),
         _flags("target_link_flags", _LINK, ctx.attr.link_flags),
     ]
