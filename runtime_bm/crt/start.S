@@ -9,7 +9,9 @@
 _start:
   csrw mie, zero
   csrr t0, mhartid
-  bnez t0, park
+  lui t1, %hi(bm_boot_hart)
+  addi t1, t1, %lo(bm_boot_hart)
+  bne t0, t1, park
 
   .option push
   .option norelax

@@ -6,10 +6,16 @@
  *   REGION_ALIAS("BM_RAM", ...)        everything that is written
  *   #define BM_STACK_BYTES             stack, for the largest VLEN of the board
  *   #define BM_STACK_GUARD_BYTES       guard below it, a power of two >= 4096
+ *   #define BM_BOOT_HART               hart that runs, 0 if left out; the others wait
  *
  * Each part has bm_<part>_start and bm_<part>_end for size reports.
  */
 #include "memory.ldh"
+
+#ifndef BM_BOOT_HART
+#define BM_BOOT_HART 0
+#endif
+bm_boot_hart = BM_BOOT_HART;
 
 OUTPUT_ARCH("riscv")
 ENTRY(_start)
