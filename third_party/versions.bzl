@@ -128,6 +128,17 @@ DEBIAN_TOOLS = {
         "licence": "GPL-2.0-only",
         "why": "the emulator that images are run in",
     },
+    "debian_opensbi": {
+        "packages": ["opensbi"],
+        "versions": {"opensbi": "1.5.1-1~bpo12+2"},
+        "leave_out": [".*qemu.*"],
+        "skip": ["./usr/share/*", "./usr/lib/riscv32-linux-gnu"],
+        # None that this machine could run, nor could its user name another.
+        "programs": [],
+        "environment_variable": "",
+        "licence": "BSD-2-Clause",
+        "why": "the machine mode under images that run in supervisor mode",
+    },
     "debian_dtc": {
         "packages": ["device-tree-compiler"],
         "versions": {"device-tree-compiler": "1.6.1-4+b1"},

@@ -1,6 +1,6 @@
 #include "boards/common/ns16550.h"
 
-// Register numbers, one byte apart.
+// Register numbers; how far apart they are is the board's.
 enum {
   TRANSMIT = 0,
   INTERRUPT_ENABLE = 1,
@@ -13,17 +13,32 @@ enum {
   LINE_STATUS_TRANSMIT_EMPTY = 0x20,
 };
 
-void bm_ns16550_init(uintptr_t base) {
-  volatile uint8_t *registers = (volatile uint8_t *)base;
-  registers[INTERRUPT_ENABLE] = 0;
-  registers[LINE_CONTROL] = LINE_CONTROL_8N1;
+static uint32_t get(uintptr_t base, uint32_t stride, uint32_t number) {
+  const uintptr_t address = base + (uintptr_t)stride * number;
+  if (stride == 1) return *(const volatile uint8_t *)address;
+  return *(const volatile uint32_t *)address;
 }
 
-void bm_ns16550_write(uintptr_t base, const char *bytes, size_t size) {
-  volatile uint8_t *registers = (volatile uint8_t *)base;
+static void set(uintptr_t base, uint32_t stride, uint32_t number,
+                uint8_t value) {
+  const uintptr_t address = base + (uintptr_t)stride * number;
+  if (stride == 1) {
+    *(volatile uint8_t *)address = value;
+  } else {
+    *(volatile uint32_t *)address = value;
+  }
+}
+
+void bm_ns16550_init(uintptr_t base, uint32_t stride) {
+  set(base, stride, INTERRUPT_ENABLE, 0);
+  set(base, stride, LINE_CONTROL, LINE_CONTROL_8N1);
+}
+
+void bm_ns16550_write(uintptr_t base, uint32_t stride, const char *bytes,
+                      size_t size) {
   for (size_t i = 0; i < size; ++i) {
-    while ((registers[LINE_STATUS] & LINE_STATUS_TRANSMIT_EMPTY) == 0) {
+    while ((get(base, stride, LINE_STATUS) & LINE_STATUS_TRANSMIT_EMPTY) == 0) {
     }
-    registers[TRANSMIT] = (uint8_t)bytes[i];
+    set(base, stride, TRANSMIT, (uint8_t)bytes[i]);
   }
 }

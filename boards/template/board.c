@@ -8,13 +8,14 @@
 enum {
   TEST_BASE = 0x100000,
   UART_BASE = 0x10000000,
+  UART_STRIDE = 1,
 };
 
 // Clocks, pins and the console's baud rate belong here.
-void bm_hal_init(void) { bm_ns16550_init(UART_BASE); }
+void bm_hal_init(void) { bm_ns16550_init(UART_BASE, UART_STRIDE); }
 
 void bm_hal_console_write(const char *bytes, size_t size) {
-  bm_ns16550_write(UART_BASE, bytes, size);
+  bm_ns16550_write(UART_BASE, UART_STRIDE, bytes, size);
 }
 
 // A board that cannot end a program stops in an endless loop: whoever reads the

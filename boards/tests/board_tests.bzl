@@ -1,4 +1,4 @@
-"""board_tests: a board of one environment ends every way a firmware can end."""
+"""board_tests: a board ends in every way a firmware can end."""
 
 load("//tools/rules:defs.bzl", "bm_firmware_test", "bm_image")
 
@@ -11,30 +11,30 @@ _ENDS = {
     "trap": ("TRAP", "cause=2"),
 }
 
-def board_tests(*, board, env, ends = {}):
+def board_tests(*, name, envs = ["qemu"], ends = {}):
     """Boots small firmwares on a board and judges how they end.
 
     Args:
-      board: name of the board.
-      env: name of its execution environment, an emulator.
+      name: name of the board.
+      envs: names of its execution environments, emulators.
       ends: what is different on this board: name of a firmware -> (record, text).
     """
-    label = "//boards/{}:{}".format(board, env)
+    labels = ["//boards/{}:{}".format(name, env) for env in envs]
     for firmware, (expect, text) in (_ENDS | ends).items():
-        image = "{}._{}".format(firmware, board)
+        image = "{}._{}".format(firmware, name)
         bm_image(
             name = image,
             testonly = True,
-            board = "//boards/" + board,
+            board = "//boards/" + name,
             isa = "rv64gc",
-            run_env = label,
+            run_env = labels[0],
             tags = ["manual"],
             deps = ["//runtime_bm/testing/firmwares:" + firmware],
         )
         bm_firmware_test(
             name = firmware,
             testonly = True,
-            exec_envs = {label: ["qemu"]},
+            exec_envs = {label: ["qemu"] for label in labels},
             expect = expect,
             firmware = image,
             text = text,

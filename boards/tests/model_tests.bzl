@@ -1,11 +1,12 @@
-"""model_tests: models on one board more than their own suites build them for."""
+"""model_tests: models on a board that their own suites do not build them for."""
 
 load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test")
 
-def model_tests(*, board, env, isa, models):
+def model_tests(*, name, board, env, isa, models):
     """Makes `<model>_on_<board>` for every model, and the test that boots it.
 
     Args:
+      name: name of nothing; the targets are named after models and board.
       board: name of the board.
       env: name of its execution environment, an emulator.
       isa: ISA of the kernels.
@@ -13,16 +14,17 @@ def model_tests(*, board, env, isa, models):
     """
     label = "//boards/{}:{}".format(board, env)
     for model in models:
-        name = "{}_on_{}".format(Label(model).name, board)
+        model_name = Label(model).name
+        firmware = "{}_on_{}".format(model_name, board)
         bm_firmware(
-            name = name,
+            name = firmware,
             board = "//boards/" + board,
             isa = isa,
             models = [model],
             run_env = label,
         )
         bm_firmware_test(
-            name = Label(model).name,
+            name = model_name,
             exec_envs = {label: ["qemu"]},
-            firmware = name,
+            firmware = firmware,
         )

@@ -1,17 +1,34 @@
-// Reset to main(): one hart in machine mode, RV64 with F and D.
+// Reset to main(): one hart, RV64 with F and D, in machine mode, or in supervisor
+// mode when it is built with BM_CRT_SUPERVISOR for boards whose own firmware
+// keeps machine mode to itself.
 //
 // The linker script (link/sections.ld.S) defines every bm_* symbol that is not
 // a function here.
+
+// The same registers have other names in each mode.
+#ifdef BM_CRT_SUPERVISOR
+#define CSR(name) s##name
+#else
+#define CSR(name) m##name
+#endif
 
   .section .text.bm_start, "ax", @progbits
   .globl _start
   .type _start, @function
 _start:
-  csrw mie, zero
+  csrw CSR(ie), zero
+#ifdef BM_CRT_SUPERVISOR
+  // Whoever loaded the image started one hart, without paging, and wrote the
+  // code as data.
+  csrw satp, zero
+  sfence.vma
+  fence.i
+#else
   csrr t0, mhartid
   lui t1, %hi(bm_boot_hart)
   addi t1, t1, %lo(bm_boot_hart)
   bne t0, t1, park
+#endif
 
   .option push
   .option norelax
@@ -19,11 +36,11 @@ _start:
   .option pop
   la sp, bm_stack_top
   la t0, bm_trap_entry
-  csrw mtvec, t0
+  csrw CSR(tvec), t0
 
   // FS = VS = initial. VS stays zero on a hart without vectors.
   li t0, 0x2200
-  csrs mstatus, t0
+  csrs CSR(status), t0
   csrw fcsr, zero
 
   // Initialised data, when it is stored elsewhere than it lives.
@@ -70,8 +87,12 @@ paint:
 // mode too. Returns 1 in a0, or 0 on a hart without PMP, where these registers
 // trap or read as zero.
 guard_stack:
+#ifdef BM_CRT_SUPERVISOR
+  li a0, 0              // memory protection is machine mode's
+  ret
+#else
   la t0, no_pmp
-  csrw mtvec, t0
+  csrw CSR(tvec), t0
   la t0, bm_stack_guard
   la t1, bm_stack_bottom
   sub t1, t1, t0        // a power of two; the guard is aligned to it
@@ -92,12 +113,14 @@ no_pmp:
   li a0, 0
 1:
   la t0, bm_trap_entry
-  csrw mtvec, t0
+  csrw CSR(tvec), t0
   ret
 
 park:
   wfi
   j park
+#endif
+
   .size _start, . - _start
 
   .section .text.bm_trap_entry, "ax", @progbits
@@ -108,22 +131,22 @@ park:
 // stack of its own, because the usual one may be what is broken.
 bm_trap_entry:
   la t0, trap_in_trap
-  csrw mtvec, t0
+  csrw CSR(tvec), t0
   .option push
   .option norelax
   la gp, __global_pointer$
   .option pop
   la sp, trap_stack_top
-  csrr a0, mcause
-  csrr a1, mepc
-  csrr a2, mtval
+  csrr a0, CSR(cause)
+  csrr a1, CSR(epc)
+  csrr a2, CSR(tval)
   call bm_trap
 
   .balign 4
 // The handler itself trapped: leave without printing.
 trap_in_trap:
   la t0, dead
-  csrw mtvec, t0
+  csrw CSR(tvec), t0
   la sp, trap_stack_top
   li a0, 3              // BM_EXIT_TRAP
   call bm_hal_exit

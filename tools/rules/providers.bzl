@@ -36,6 +36,7 @@ BmExecEnvInfo = provider(
     doc = "An execution environment: one way to run a board's firmware.",
     fields = {
         "board": "string: name of the board whose firmware it runs.",
+        "bios": "File: what the machine runs before the firmware; None when it is nothing.",
         "vlen": "int: VLEN in bits of the hart it offers; 0 when it has no vector unit.",
         "emulator": "FilesToRunProvider: program that runs the firmware; None runs it as it is.",
         "args": "list of string: arguments, `{elf}` stands for the firmware.",

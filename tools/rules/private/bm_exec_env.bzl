@@ -7,7 +7,10 @@ is a new target, and one that differs in a flag names a `base`.
 load("//tools/rules:providers.bzl", "BmExecEnvInfo")
 
 def _command(env, elf):
-    args = [arg.replace("{elf}", elf) for arg in env.args]
+    args = [
+        env.bios if arg == "{bios}" else arg.replace("{elf}", elf)
+        for arg in env.args
+    ]
     if env.emulator == None:
         return [elf] + args
     return [env.emulator.executable] + args
@@ -21,10 +24,14 @@ def _bm_exec_env_impl(ctx):
     runfiles = ctx.runfiles()
     for target in ([ctx.attr.emulator] if ctx.attr.emulator else []) + ctx.attr.path_tools:
         runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
+    bios = ctx.file.bios or (base.bios if base else None)
+    if ctx.file.bios:
+        runfiles = runfiles.merge(ctx.runfiles(files = [ctx.file.bios]))
     if base:
         runfiles = runfiles.merge(base.runfiles)
     return [BmExecEnvInfo(
         board = board,
+        bios = bios,
         vlen = ctx.attr.vlen if ctx.attr.vlen >= 0 else (base.vlen if base else 0),
         emulator = emulator or (base.emulator if base else None),
         args = (base.args if base else []) + ctx.attr.args,
@@ -41,7 +48,12 @@ bm_exec_env = rule(
     doc = "One way to run a board's firmware. Fields that are left out come from `base`; lists add up.",
     attrs = {
         "args": attr.string_list(
-            doc = "Arguments of the emulator, after those of `base`; `{elf}` stands for the firmware.",
+            doc = """Arguments of the emulator, after those of `base`; `{elf}` stands for the firmware,
+            `{bios}` alone for `bios`.""",
+        ),
+        "bios": attr.label(
+            doc = "What the emulated machine runs before the firmware.",
+            allow_single_file = True,
         ),
         "base": attr.label(doc = "Environment to inherit from.", providers = [BmExecEnvInfo]),
         "board": attr.string(doc = "Name of the board whose firmware runs here."),

@@ -42,7 +42,7 @@ def _bm_run_impl(ctx):
         progress_message = "Booting %{label}",
         executable = ctx.executable._runner,
         arguments = [args],
-        inputs = [firmware.elf],
+        inputs = [firmware.elf] + ([env.bios] if env.bios else []),
         tools = ([env.emulator] if env.emulator else []) + env.path_tools,
         outputs = [record],
     )

@@ -12,8 +12,7 @@ IMAGE_ATTRS = {
     "board": attr.label(mandatory = True, providers = [BmBoardInfo]),
     "isa": attr.string(doc = "ISA of the kernels, e.g. rv64gcv_zvl256b.", mandatory = True),
     "run_env": attr.label(
-        doc = "Where `bazel run` boots it.",
-        mandatory = True,
+        doc = "Where `bazel run` boots it. Left out for a board that no emulator has.",
         providers = [BmExecEnvInfo],
     ),
     "_objcopy": attr.label(default = "//third_party/llvm:objcopy", executable = True, cfg = "exec"),
@@ -139,6 +138,25 @@ def _derive(ctx, elf):
     )
     return binary, disassembly
 
+def _boot(ctx, firmware):
+    """Returns the executable that boots the image in `run_env`, as DefaultInfo's fields."""
+    env = ctx.attr.run_env[BmExecEnvInfo]
+    check_env(ctx.label, firmware, env)
+    args = ["live", "--deadline", str(env.deadline_seconds)]
+    for tool in env.path_tools:
+        args += ["--tool-path", tool.executable]
+    args += ["--"] + env.command(env, firmware.elf.short_path)
+    return write_launcher(ctx, ctx.attr._runner, args, [firmware.elf], env.runfiles)
+
+def _no_emulator(ctx, firmware):
+    """Returns an executable that says that nothing here can run the image."""
+    script = ctx.actions.declare_file(ctx.label.name + ".sh")
+    ctx.actions.write(script, """#!/bin/sh
+echo "{}: no emulator has the board {}: boards/{}/README.md says how to load the image there" >&2
+exit 1
+""".format(ctx.label, firmware.board.name, firmware.board.name), is_executable = True)
+    return {"executable": script}
+
 def image_providers(ctx, image, model_reports = [], report = None):
     """Returns the providers of a linked image, `bazel run` included.
 
@@ -151,7 +169,6 @@ def image_providers(ctx, image, model_reports = [], report = None):
     Returns:
       list of providers: DefaultInfo, OutputGroupInfo, BmFirmwareInfo.
     """
-    env = ctx.attr.run_env[BmExecEnvInfo]
     firmware = BmFirmwareInfo(
         elf = image.elf,
         board = ctx.attr.board[BmBoardInfo],
@@ -160,12 +177,7 @@ def image_providers(ctx, image, model_reports = [], report = None):
         model_reports = model_reports,
         report = report,
     )
-    check_env(ctx.label, firmware, env)
-    args = ["live", "--deadline", str(env.deadline_seconds)]
-    for tool in env.path_tools:
-        args += ["--tool-path", tool.executable]
-    args += ["--"] + env.command(env, image.elf.short_path)
-    run = write_launcher(ctx, ctx.attr._runner, args, [image.elf], env.runfiles)
+    run = _boot(ctx, firmware) if ctx.attr.run_env else _no_emulator(ctx, firmware)
     groups = {
         "bin": [image.bin],
         "disasm": [image.disasm],
