@@ -1,0 +1,39 @@
+"""hardware_tests: images for a board that no emulator has."""
+
+load("@rules_python//python:defs.bzl", "py_test")
+load("//tools/rules:defs.bzl", "bm_firmware")
+
+def hardware_tests(*, name, board, isa, models, hooks = {}):
+    """Makes `<model>_on_<board>` for every model, and a test of the image's addresses and format.
+
+    Args:
+      name: name of nothing; the targets are named after models and board.
+      board: name of the board.
+      isa: ISA of the kernels.
+      models: bm_model labels.
+      hooks: cc_library with a model's own console output, by the model's label.
+    """
+    for model in models:
+        firmware = "{}_on_{}".format(Label(model).name, board)
+        bm_firmware(
+            name = firmware,
+            board = "//boards/" + board,
+            hooks = hooks.get(model, "//runtime_bm/app:hooks_default"),
+            isa = isa,
+            models = [model],
+        )
+
+        # Every file of the image: of an executable target, $(rootpaths) names the executable alone.
+        files = firmware + "._files"
+        native.filegroup(name = files, srcs = [firmware], tags = ["manual"])
+        description = "//boards/{}:board.json".format(board)
+        py_test(
+            name = firmware + "_image_test",
+            srcs = ["image_test.py"],
+            data = [files, description],
+            env = {
+                "BOARD": "$(rootpath {})".format(description),
+                "IMAGE": "$(rootpaths {})".format(files),
+            },
+            main = "image_test.py",
+        )

@@ -1,0 +1,94 @@
+"""Checks images of boards that cannot be run here: addresses, format, and the mode they start in."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import struct
+import unittest
+from pathlib import Path
+from typing import Any
+
+# A register of machine mode, read or written.
+_MACHINE = re.compile(
+    r"\bcsr\w*\s.*\b(m(status|tvec|ie|isa|hartid|cause|epc|tval|cycle|instret)|pmp\w+)\b"
+)
+
+
+class Image:
+    """A linked image: the ELF, the raw file that is loaded, and the disassembly."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        by_suffix = {path.suffix: path for path in paths}
+        elf = by_suffix[".elf"].read_bytes()
+        self.raw = by_suffix[".bin"].read_bytes()
+        self.disassembly = by_suffix[".disasm"].read_text()
+        self.entry, table = struct.unpack_from("<QQ", elf, 24)
+        size, count = struct.unpack_from("<HH", elf, 54)
+        headers = [struct.unpack_from("<IIQQQQQ", elf, table + i * size) for i in range(count)]
+        # Those that are loaded: (address, bytes of the file, size in memory).
+        self.segments = [
+            (physical, elf[offset : offset + in_file], in_memory)
+            for kind, _, offset, _, physical, in_file, in_memory in headers
+            if kind == 1
+        ]
+
+
+def problems(image: Image, board: dict[str, Any]) -> list[str]:
+    """Returns what would go wrong on `board` (board.json), a sentence each."""
+    found = []
+    origin = int(board["memory"][0]["origin"], 0)
+    end = origin + int(board["memory"][0]["length"], 0)
+    if image.entry != origin:
+        found.append(f"the image is entered at {image.entry:#x}, memory begins at {origin:#x}")
+    for method, settings in board["flash"]["methods"].items():
+        if "load" in settings and int(settings["load"], 0) != image.entry:
+            found.append(f"{method} loads to {settings['load']}, the entry is {image.entry:#x}")
+    for address, stored, in_memory in image.segments:
+        if not origin <= address <= end - in_memory:
+            found.append(f"a segment at {address:#x} lies outside of memory")
+        at = address - origin
+        if image.raw[at : at + len(stored)] != stored:
+            found.append(f"the raw image differs from the segment at {address:#x}")
+    machine = _MACHINE.search(image.disassembly)
+    if machine and board["mode"] == "supervisor":
+        found.append(f"supervisor mode must not execute `{machine[0].strip()}`")
+    if not machine and board["mode"] == "machine":
+        found.append("an image for machine mode that touches none of its registers")
+    return found
+
+
+class ImageTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.image = Image([Path(path) for path in os.environ["IMAGE"].split()])
+        self.board = json.loads(Path(os.environ["BOARD"]).read_text())
+
+    def test_suits_its_board(self) -> None:
+        self.assertEqual(problems(self.image, self.board), [])
+
+    def test_is_built_not_run(self) -> None:
+        self.assertEqual(self.board["tested"], "built")
+
+    def test_other_load_address_is_noticed(self) -> None:
+        self.board["flash"]["methods"]["uboot-serial"]["load"] = "0x1000"
+        self.assertRegex("".join(problems(self.image, self.board)), "loads to 0x1000")
+
+    def test_other_memory_is_noticed(self) -> None:
+        self.board["memory"][0]["length"] = "0x1000"
+        self.assertRegex("".join(problems(self.image, self.board)), "outside of memory")
+
+    def test_other_mode_is_noticed(self) -> None:
+        modes = {"machine": "supervisor", "supervisor": "machine"}
+        self.board["mode"] = modes[self.board["mode"]]
+        self.assertRegex("".join(problems(self.image, self.board)), "must not|touches none")
+
+    def test_changed_byte_is_noticed(self) -> None:
+        raw = bytearray(self.image.raw)
+        raw[0] ^= 1
+        self.image.raw = bytes(raw)
+        self.assertRegex("".join(problems(self.image, self.board)), "differs")
+
+
+if __name__ == "__main__":
+    unittest.main()
