@@ -27,6 +27,7 @@ BmBoardInfo = provider(
         "name": "string: the board's folder name.",
         "platform": "Label: platform the firmware is compiled for.",
         "description": "File: board.json.",
+        "flash_image": "bool: whether images come as the contents of the whole flash chip too.",
         "memory": "File: memory.ldh, the board's part of the linker script. None on a hosted board.",
         "hal": "CcInfo: implementation of runtime_bm/hal/hal.h.",
     },
@@ -39,12 +40,13 @@ BmExecEnvInfo = provider(
         "bios": "File: what the machine runs before the firmware; None when it is nothing.",
         "vlen": "int: VLEN in bits of the hart it offers; 0 when it has no vector unit.",
         "emulator": "FilesToRunProvider: program that runs the firmware; None runs it as it is.",
-        "args": "list of string: arguments, `{elf}` stands for the firmware.",
+        "args": "list of string: arguments, `{elf}` stands for the firmware, `{flash}` for its flash image.",
         "path_tools": "list of FilesToRunProvider: programs the emulator looks for on PATH.",
         "runfiles": "runfiles: what emulator and path_tools need to run.",
         "deadline_seconds": "int: a run that takes longer has failed.",
         "tags": "list of string: put on every test that runs here.",
-        "command": "function(env, elf) -> list: the command line; `elf` is the path of the firmware.",
+        "command": "function(env, elf, flash) -> list: the command line; `elf` and `flash` are the " +
+                   "paths of the firmware and of its flash image, the latter empty if there is none.",
     },
 )
 
@@ -52,6 +54,7 @@ BmFirmwareInfo = provider(
     doc = "A linked firmware image.",
     fields = {
         "elf": "File: the image with symbols.",
+        "flash": "File: contents of the board's whole flash chip; None where `flash_image` is not set.",
         "board": "BmBoardInfo: what it was linked for.",
         "isa": "string: ISA of its kernels.",
         "vlen": "int: smallest VLEN in bits it may run on; 0 when it uses no vector unit.",

@@ -10,6 +10,7 @@ def _bm_board_impl(ctx):
             name = ctx.label.name,
             platform = ctx.attr.platform.label,
             description = ctx.file.description,
+            flash_image = ctx.attr.flash_image,
             memory = ctx.file.memory,
             hal = ctx.attr.hal[CcInfo],
         ),
@@ -23,6 +24,10 @@ bm_board = rule(
             doc = "board.json: memory regions, ISA and VLEN, for tools.",
             allow_single_file = [".json"],
             mandatory = True,
+        ),
+        "flash_image": attr.bool(
+            doc = """Images come as the contents of the whole flash chip too, as large as
+            flash.methods.pflash.size of board.json says: `{flash}` of an execution environment.""",
         ),
         "hal": attr.label(
             doc = "cc_library that implements runtime_bm/hal/hal.h.",

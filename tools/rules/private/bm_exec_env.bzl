@@ -6,9 +6,9 @@ is a new target, and one that differs in a flag names a `base`.
 
 load("//tools/rules:providers.bzl", "BmExecEnvInfo")
 
-def _command(env, elf):
+def _command(env, elf, flash):
     args = [
-        env.bios if arg == "{bios}" else arg.replace("{elf}", elf)
+        env.bios if arg == "{bios}" else arg.replace("{elf}", elf).replace("{flash}", flash)
         for arg in env.args
     ]
     if env.emulator == None:
@@ -49,7 +49,7 @@ bm_exec_env = rule(
     attrs = {
         "args": attr.string_list(
             doc = """Arguments of the emulator, after those of `base`; `{elf}` stands for the firmware,
-            `{bios}` alone for `bios`.""",
+            `{flash}` for the contents of the whole flash chip, `{bios}` alone for `bios`.""",
         ),
         "bios": attr.label(
             doc = "What the emulated machine runs before the firmware.",

@@ -64,7 +64,7 @@ def _bm_link_kit_impl(ctx):
         "assemble": command("preprocess-assemble", compile_variables),
         "compile": command("c-compile", compile_variables),
         "deadline_seconds": env.deadline_seconds,
-        "emulate": [getattr(word, "short_path", word) for word in env.command(env, "{elf}")],
+        "emulate": [getattr(word, "short_path", word) for word in env.command(env, "{elf}", "")],
         "firmware_c": firmware_c(board.name, ctx.attr.isa, [struct(
             c_name = _C_NAME,
             kernels = "prelinked",

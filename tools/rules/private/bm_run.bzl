@@ -36,13 +36,14 @@ def _bm_run_impl(ctx):
     args.add("--out", record)
     args.add_all([tool.executable for tool in env.path_tools], before_each = "--tool-path")
     args.add("--")
-    args.add_all(env.command(env, firmware.elf.path))
+    images = [firmware.elf] + ([firmware.flash] if firmware.flash else [])
+    args.add_all(env.command(env, firmware.elf.path, firmware.flash.path if firmware.flash else ""))
     ctx.actions.run(
         mnemonic = "BmRun",
         progress_message = "Booting %{label}",
         executable = ctx.executable._runner,
         arguments = [args],
-        inputs = [firmware.elf] + ([env.bios] if env.bios else []),
+        inputs = images + ([env.bios] if env.bios else []),
         tools = ([env.emulator] if env.emulator else []) + env.path_tools,
         outputs = [record],
     )

@@ -15,6 +15,7 @@ IMAGE_ATTRS = {
         doc = "Where `bazel run` boots it. Left out for a board that no emulator has.",
         providers = [BmExecEnvInfo],
     ),
+    "_flash_image": attr.label(default = "//tools/emulate:flash_image", executable = True, cfg = "exec"),
     "_objcopy": attr.label(default = "//third_party/llvm:objcopy", executable = True, cfg = "exec"),
     "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
     "_runner": attr.label(default = "//tools/emulate:runner", executable = True, cfg = "exec"),
@@ -138,6 +139,22 @@ def _derive(ctx, elf):
     )
     return binary, disassembly
 
+def _flash_image(ctx, board, binary):
+    """Returns the contents of the board's whole flash chip."""
+    out = ctx.actions.declare_file(ctx.label.name + ".flash")
+    args = ctx.actions.args()
+    args.add("--board", board.description)
+    args.add("--image", binary)
+    args.add("--out", out)
+    ctx.actions.run(
+        mnemonic = "BmFlashImage",
+        executable = ctx.executable._flash_image,
+        arguments = [args],
+        inputs = [board.description, binary],
+        outputs = [out],
+    )
+    return out
+
 def _boot(ctx, firmware):
     """Returns the executable that boots the image in `run_env`, as DefaultInfo's fields."""
     env = ctx.attr.run_env[BmExecEnvInfo]
@@ -145,8 +162,9 @@ def _boot(ctx, firmware):
     args = ["live", "--deadline", str(env.deadline_seconds)]
     for tool in env.path_tools:
         args += ["--tool-path", tool.executable]
-    args += ["--"] + env.command(env, firmware.elf.short_path)
-    return write_launcher(ctx, ctx.attr._runner, args, [firmware.elf], env.runfiles)
+    flash = [firmware.flash] if firmware.flash else []
+    args += ["--"] + env.command(env, firmware.elf.short_path, flash[0].short_path if flash else "")
+    return write_launcher(ctx, ctx.attr._runner, args, [firmware.elf] + flash, env.runfiles)
 
 def _no_emulator(ctx, firmware):
     """Returns an executable that says that nothing here can run the image."""
@@ -169,9 +187,11 @@ def image_providers(ctx, image, model_reports = [], report = None):
     Returns:
       list of providers: DefaultInfo, OutputGroupInfo, BmFirmwareInfo.
     """
+    board = ctx.attr.board[BmBoardInfo]
     firmware = BmFirmwareInfo(
         elf = image.elf,
-        board = ctx.attr.board[BmBoardInfo],
+        flash = _flash_image(ctx, board, image.bin) if board.flash_image else None,
+        board = board,
         isa = ctx.attr.isa,
         vlen = vlen_of_isa(ctx.attr.isa),
         model_reports = model_reports,

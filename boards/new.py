@@ -1,0 +1,100 @@
+"""Makes a new board from an existing one: a start that builds, to be changed file by file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+_README = """# {name}
+
+Made from `{source}`. What the board is: processor, ISA, VLEN, memory.
+
+**Built, not run.**
+
+| Address | What |
+| --- | --- |
+{regions}
+
+**Boot.** What starts the image, where, and in which mode.
+
+**End.** What happens when the firmware ends.
+
+**Facts from** the manuals and sources by title.
+
+**Uncertain**, until someone has run it: what is only believed.
+"""
+
+
+class NewBoardError(Exception):
+    """One sentence for the user."""
+
+
+def make(boards: Path, source: str, name: str, into: Path) -> list[Path]:
+    """Copies boards/<source> to into/<name> under its new name; returns the files written."""
+    if not _NAME.fullmatch(name):
+        raise NewBoardError(
+            f"{name!r} cannot be a board's name: use lower-case letters, digits and underscores, "
+            "a letter first"
+        )
+    old, new = boards / source, into / name
+    if not (old / "board.json").is_file():
+        raise NewBoardError(f"there is no board {source} in {boards}: name one of its folders")
+    if new.exists():
+        raise NewBoardError(f"{new} is there already: choose another name or remove it")
+    texts = {
+        path.name: path.read_text().replace(f'"{source}"', f'"{name}"')
+        for path in sorted(old.iterdir())
+        if path.is_file()
+    }
+    description = _described(json.loads(texts["board.json"]), name)
+    texts["board.json"] = json.dumps(description, indent=2) + "\n"
+    texts["README.md"] = _readme(description, source, name)
+    new.mkdir(parents=True)
+    written = []
+    for file, text in texts.items():
+        (new / file).write_text(text)
+        written.append(new / file)
+    return written
+
+
+def _described(board: dict[str, object], name: str) -> dict[str, object]:
+    return board | {"title": name, "tested": "built"}
+
+
+def _readme(board: dict[str, object], source: str, name: str) -> str:
+    memory = board["memory"]
+    assert isinstance(memory, list)
+    regions = "\n".join(
+        f"| {r['origin']} | {r['name']}, {int(r['length'], 0):,} bytes |" for r in memory
+    )
+    return _README.format(name=name, source=source, regions=regions)
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="new", description=__doc__)
+    parser.add_argument("name", help="of the board and of its folder")
+    parser.add_argument("--from", dest="source", default="template", help="board to copy")
+    parser.add_argument("--boards", type=Path, help="folder of all boards")
+    parser.add_argument("--into", type=Path, help="folder that gets the new board's folder")
+    options = parser.parse_args(args)
+    boards = options.boards or Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", ".")) / "boards"
+    into = options.into or boards
+    try:
+        written = make(boards, options.source, options.name, into)
+    except NewBoardError as error:
+        print(f"new: {error}", file=sys.stderr)
+        return 1
+    for path in written:
+        print(path.relative_to(into.parent) if path.is_relative_to(into.parent) else path)
+    print("boards/README.md, Add a board, says what to change in each.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
