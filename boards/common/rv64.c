@@ -1,5 +1,6 @@
 // The part of the HAL that is the same on every RV64 board.
 #include "boards/common/csr.h"
+#include "boards/common/device_tree.h"
 #include "runtime_bm/base/isa.h"
 #include "runtime_bm/crt/stack.h"
 #include "runtime_bm/hal/hal.h"
@@ -16,7 +17,14 @@ bm_hal_cpu_t bm_hal_cpu(void) {
     if ((misa >> (*c - 'a')) & 1) *end++ = *c;
   }
   *end = '\0';
-  bm_hal_cpu_t cpu = {.isa = name, .isa_bits = BM_ISA_RV64, .vlen_bits = 0};
+  bm_hal_cpu_t cpu = {
+      .isa = name,
+      .isa_bits = BM_ISA_RV64,
+      .board_timebase_hz = bm_board_facts.timebase_hz,
+  };
+  if (bm_board_facts.boots_with_device_tree != 0) {
+    cpu.timebase_hz = bm_device_tree_timebase(bm_boot_argument);
+  }
   if ((misa >> ('v' - 'a')) & 1) {
     cpu.isa_bits |= BM_ISA_V;
     cpu.vlen_bits = (uint32_t)bm_csr_vlenb() * 8;

@@ -30,12 +30,13 @@ PROBED_READER(vlenb, "0xC22")
 
 bm_hal_cpu_t bm_hal_cpu(void) {
   // This code is compiled for rv64gc and is running.
-  bm_hal_cpu_t cpu = {.isa = "rv64gc", .isa_bits = BM_ISA_RV64, .vlen_bits = 0};
+  bm_hal_cpu_t cpu = {
+      .isa = "rv64imafdc", .isa_bits = BM_ISA_RV64, .vlen_bits = 0};
   uint64_t sstatus;
   __asm__ volatile("csrr %0, sstatus" : "=r"(sstatus));
   if ((sstatus & SSTATUS_VS) != 0) cpu.vlen_bits = (uint32_t)vlenb() * 8;
   if (cpu.vlen_bits != 0) {
-    cpu.isa = "rv64gcv";
+    cpu.isa = "rv64imafdcv";
     cpu.isa_bits |= BM_ISA_V;
   }
   return cpu;

@@ -3,6 +3,7 @@
 #define RUNTIME_BM_APP_CONSOLE_H_
 
 #include "runtime_bm/base/result.h"
+#include "runtime_bm/base/status.h"
 #include "runtime_bm/base/text.h"
 #include "runtime_bm/hal/hal.h"
 
@@ -13,6 +14,13 @@ static inline void bm_console_record(bm_text_t *line, const char *begin) {
   bm_text_clear(line);
   bm_text_string(line, BM_RESULT_PREFIX);
   bm_text_string(line, begin);
+}
+
+// Starts an ERROR record.
+static inline void bm_console_error(bm_text_t *line, bm_status_t status) {
+  bm_console_record(line, "ERROR status=");
+  bm_text_hex(line, status.bits, 8);
+  bm_text_string(line, " ");
 }
 
 // Appends `key` (with its space and "=") and a decimal number.

@@ -4,9 +4,9 @@
 
 #include "runtime_bm/app/console.h"
 #include "runtime_bm/app/firmware.h"
+#include "runtime_bm/app/machine.h"
 #include "runtime_bm/app/self_check.h"
 #include "runtime_bm/crt/trap.h"
-#include "runtime_bm/plan/plan_verify.h"
 
 // What the models add up to.
 typedef struct totals_t {
@@ -15,15 +15,9 @@ typedef struct totals_t {
   bm_text_t failed;  // names of the models that did not pass
 } totals_t;
 
-static void begin_error(bm_text_t *line, bm_status_t status) {
-  bm_console_record(line, "ERROR status=");
-  bm_text_hex(line, status.bits, 8);
-  bm_text_string(line, " ");
-}
-
 static int fail(bm_status_t status, const char *model, const char *text) {
   bm_text_t line;
-  begin_error(&line, status);
+  bm_console_error(&line, status);
   bm_text_string(&line, model);
   bm_text_string(&line, ": ");
   bm_text_string(&line, text);
@@ -46,24 +40,6 @@ static BM_NOINLINE void report_model(const char *name) {
   bm_console_record(&line, "MODEL name=");
   bm_text_string(&line, name);
   bm_console_write(&line);
-}
-
-static BM_NOINLINE int fail_cpu(bm_status_t status, const bm_plan_t *plan,
-                                const bm_hal_cpu_t *cpu) {
-  bm_text_t line;
-  begin_error(&line, status);
-  bm_text_string(&line, "the kernels are built for ");
-  bm_text_string(&line, bm_firmware_isa);
-  if (plan->vlen_bits != 0) {
-    bm_console_field(&line, " (VLEN >= ", plan->vlen_bits);
-    bm_text_string(&line, ")");
-  }
-  bm_text_string(&line, " and this hart is ");
-  bm_text_string(&line, cpu->isa);
-  bm_console_field(&line, " with VLEN ", cpu->vlen_bits);
-  bm_text_string(&line, ": use another hart or build the model for this one");
-  bm_console_write(&line);
-  return BM_EXIT_ERROR;
 }
 
 static void count(totals_t *totals, const char *name, uint32_t cases,
@@ -121,14 +97,8 @@ int main(void) {
   bm_hal_init();
   const bm_hal_cpu_t cpu = bm_hal_cpu();
   report_boot(&cpu);
-  // Kernels built for a longer vector than the hart has would not trap: they
-  // would give a wrong answer. So this comes before anything else.
-  for (uint32_t i = 0; i < bm_firmware_model_count; ++i) {
-    const bm_plan_t *plan = bm_firmware_models[i].plan;
-    const bm_status_t status =
-        bm_plan_check_cpu(plan, cpu.isa_bits, cpu.vlen_bits);
-    if (status.bits != 0) return fail_cpu(status, plan, &cpu);
-  }
+  const int unfit = bm_machine_check(&cpu);
+  if (unfit != 0) return unfit;
   // What main keeps on the stack lies below every kernel's.
   static totals_t totals;
   for (uint32_t i = 0; i < bm_firmware_model_count; ++i) {

@@ -42,6 +42,7 @@ typedef enum bm_file_t {
   BM_FILE_SELF_CHECK = 6,   // runtime_bm/app/self_check.c
   BM_FILE_STACK = 7,        // runtime_bm/crt/stack.c
   BM_FILE_PLAN_DRIVER = 8,  // runtime_bm/plan/plan_driver.c
+  BM_FILE_MACHINE = 9,      // runtime_bm/app/machine.c
 } bm_file_t;
 
 static inline bm_status_t bm_ok(void) {

@@ -11,10 +11,12 @@
 extern const uint64_t bm_stack_guard[];
 extern const uint64_t bm_stack_bottom[];
 extern const uint64_t bm_stack_top[];
+extern const uint64_t bm_data_start[];
 
 // Defined and set by start.S.
 extern const uint64_t bm_stack_paint;
 uint32_t bm_stack_guard_is_enforced;
+const void *bm_boot_argument;
 
 BM_NORETURN void bm_crt_exit(uint32_t status);
 
@@ -24,6 +26,11 @@ size_t bm_crt_stack_used(void) {
       bm_stack_guard_is_enforced ? bm_stack_bottom : bm_stack_guard;
   while (word < bm_stack_top && *word == bm_stack_paint) ++word;
   return (size_t)((uintptr_t)bm_stack_top - (uintptr_t)word);
+}
+
+bool bm_crt_is_memory(uint64_t address) {
+  return address >= (uintptr_t)bm_data_start &&
+         address < (uintptr_t)bm_stack_top;
 }
 
 bool bm_crt_is_stack_guard(uint64_t address) {

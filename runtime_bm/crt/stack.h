@@ -17,6 +17,19 @@ size_t bm_crt_stack_used(void);
 // True when `address` lies in the guard.
 bool bm_crt_is_stack_guard(uint64_t address);
 
+// True when `address` lies in the memory that startup fills and clears.
+bool bm_crt_is_memory(uint64_t address);
+
+// Register a1 as the boot path left it: a device tree, where there is one.
+extern const void *bm_boot_argument;
+
+// What the board's memory.ldh says of its machine (link/sections.ld.S).
+typedef struct bm_board_facts_t {
+  uint32_t timebase_hz;             // BM_TIMEBASE_HZ, 0: not said
+  uint32_t boots_with_device_tree;  // BM_BOOT_DEVICE_TREE
+} bm_board_facts_t;
+extern const bm_board_facts_t bm_board_facts;
+
 BM_EXTERN_C_END
 
 #endif  // RUNTIME_BM_CRT_STACK_H_

@@ -17,6 +17,7 @@
   .type _start, @function
 _start:
   csrw CSR(ie), zero
+  mv s1, a1             // what the boot path hands over, kept over clearing
 #ifdef BM_CRT_SUPERVISOR
   // Whoever loaded the image started one hart, without paging, and wrote the
   // code as data.
@@ -69,6 +70,9 @@ _start:
   call guard_stack
   la t0, bm_stack_guard_is_enforced
   sw a0, 0(t0)
+
+  la t0, bm_boot_argument
+  sd s1, 0(t0)
 
   call main
   call bm_crt_exit

@@ -19,6 +19,11 @@ static const char *explain(uint64_t cause, uint64_t tval) {
              "lacks, or it ran into data\n";
     case 5:
     case 7:
+      if (bm_crt_is_memory(tval)) {
+        return "access fault: this machine has less memory than the board's "
+               "memory.ldh says and the image uses; give it more or build for "
+               "another board\n";
+      }
       return "access fault: there is no memory at that address\n";
     default:
       return "";

@@ -16,6 +16,10 @@ typedef struct bm_hal_cpu_t {
   const char *isa;     // for people: "rv64imafdcv"
   uint32_t isa_bits;   // BM_ISA_* of runtime_bm/base/isa.h
   uint32_t vlen_bits;  // length of a vector register, 0: no vectors
+  // Ticks of the timer in a second, as the machine says and as the image was
+  // built for; 0: not said.
+  uint32_t timebase_hz;
+  uint32_t board_timebase_hz;
 } bm_hal_cpu_t;
 
 // Called once by a firmware's main, before any other function here. A program

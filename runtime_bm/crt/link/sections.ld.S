@@ -7,6 +7,8 @@
  *   #define BM_STACK_BYTES             stack, for the largest VLEN of the board
  *   #define BM_STACK_GUARD_BYTES       guard below it, a power of two >= 4096
  *   #define BM_BOOT_HART               hart that runs, 0 if left out; the others wait
+ *   #define BM_TIMEBASE_HZ             ticks of mtime in a second; may be left out
+ *   #define BM_BOOT_DEVICE_TREE 1      a1 points to a device tree; may be left out
  *
  * Each part has bm_<part>_start and bm_<part>_end for size reports.
  */
@@ -16,6 +18,12 @@
 #define BM_BOOT_HART 0
 #endif
 bm_boot_hart = BM_BOOT_HART;
+#ifndef BM_TIMEBASE_HZ
+#define BM_TIMEBASE_HZ 0
+#endif
+#ifndef BM_BOOT_DEVICE_TREE
+#define BM_BOOT_DEVICE_TREE 0
+#endif
 
 OUTPUT_ARCH("riscv")
 ENTRY(_start)
@@ -37,6 +45,9 @@ SECTIONS {
 
   .rodata : ALIGN(64) {
     bm_rodata_start = .;
+    bm_board_facts = .;
+    LONG(BM_TIMEBASE_HZ)
+    LONG(BM_BOOT_DEVICE_TREE)
     *(.rodata .rodata.* .srodata .srodata.*)
     bm_rodata_end = .;
   } > BM_ROM

@@ -9,8 +9,7 @@ static int broken(const bm_abi_environment_t *environment,
   (void)environment;
   (void)dispatch;
   (void)workgroup;
-  __asm__ volatile("unimp");
-  return 0;
+  __builtin_trap();
 }
 
 static const void *query(uint32_t max_version, const void *environment) {

@@ -1,0 +1,61 @@
+// A device tree as QEMU hands it over, and what may be wrong with one.
+#include "boards/common/device_tree.c"
+
+#include "runtime_bm/base/memory.h"
+#include "runtime_bm/testing/bm_test.h"
+
+// Root with a property of another name, /cpus with the timebase 10000000.
+static const uint8_t kTree[] = {
+    0xd0, 0x0d, 0xfe, 0xed, 0,   0,   0,   136, 0,   0,   0,   40,  0,    0,
+    0,    108,  //
+    0,    0,    0,    40,   0,   0,   0,   17,  0,   0,   0,   16,  0,    0,
+    0,    0,                                    //
+    0,    0,    0,    26,   0,   0,   0,   68,  //
+    0,    0,    0,    1,    0,   0,   0,   0,   // root
+    0,    0,    0,    3,    0,   0,   0,   5,   0,   0,   0,   19,  1,    2,
+    3,    4,    5,    0,    0,   0,                                // model
+    0,    0,    0,    1,    'c', 'p', 'u', 's', 0,   0,   0,   0,  // cpus
+    0,    0,    0,    3,    0,   0,   0,   4,   0,   0,   0,   0,   0x00, 0x98,
+    0x96, 0x80,                                                    //
+    0,    0,    0,    2,    0,   0,   0,   2,   0,   0,   0,   9,  // ends
+    't',  'i',  'm',  'e',  'b', 'a', 's', 'e', '-', 'f', 'r', 'e', 'q',  'u',
+    'e',  'n',  'c',  'y',  0,   'm', 'o', 'd', 'e', 'l', 0,   0,   0,    0};
+
+static uint32_t with(uint32_t offset, uint8_t value) {
+  static _Alignas(4) uint8_t tree[sizeof(kTree)];
+  memcpy(tree, kTree, sizeof(kTree));
+  tree[offset] = value;
+  return bm_device_tree_timebase(tree);
+}
+
+static void finds_the_timebase(void) { BM_EXPECT_EQ(with(0, 0xd0), 10000000); }
+
+static void says_nothing_of_what_is_damaged(void) {
+  BM_EXPECT(bm_device_tree_timebase(NULL) == 0);
+  BM_EXPECT(with(0, 0xd1) == 0);   // magic
+  BM_EXPECT(with(5, 0xff) == 0);   // larger than any
+  BM_EXPECT(with(10, 0xff) == 0);  // structure outside
+  BM_EXPECT(with(14, 0xff) == 0);  // strings outside
+  BM_EXPECT(with(35, 1) == 0);     // strings cut short
+  BM_EXPECT(with(39, 20) == 0);    // structure cut short
+  BM_EXPECT(with(43, 9) == 0);     // an unknown token
+  BM_EXPECT(with(53, 0xff) == 0);  // a property that never ends
+  BM_EXPECT(with(88, 0xff) == 0);  // a name outside
+  BM_EXPECT(with(108, 'T') == 0);  // another name
+}
+
+// No byte of it, whatever its value, leads outside.
+static void survives_every_changed_byte(void) {
+  for (uint32_t i = 0; i < sizeof(kTree); ++i) {
+    for (uint32_t value = 0; value < 256; value += 5) {
+      (void)with(i, (uint8_t)value);
+    }
+  }
+}
+
+int main(void) {
+  BM_TEST(finds_the_timebase);
+  BM_TEST(says_nothing_of_what_is_damaged);
+  BM_TEST(survives_every_changed_byte);
+  return bm_test_end();
+}
