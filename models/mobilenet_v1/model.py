@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import keras
-import numpy as np
 
 from bmc.spec import ModelSpec, Tolerance
-from models.support import keras_seeded, photos
-
-SIZE = 224
+from models.support import imagenet
 
 
-def imagenet() -> ModelSpec:
+def pictures() -> ModelSpec:
     """One picture, f32 [1, 224, 224, 3], to a thousand logits."""
-    keras.utils.set_random_seed(0)
-    examples = photos.crops(16, SIZE, seed=0)
-    model = keras.applications.MobileNet(weights=None, classifier_activation=None)
-    keras_seeded.settle(model, examples)
-    keras_seeded.settle_logits(model, model.get_layer("conv_preds"), examples)
-    return ModelSpec(
-        module=model,
-        cases=((photos.crops(1, SIZE, seed=1),),),
+    return imagenet.classifier(
+        lambda: keras.applications.MobileNet(weights=None, classifier_activation=None),
+        size=224,
+        logits="conv_preds",
+        examples=16,
         tolerance=Tolerance(atol=1e-3, rtol=1e-3),
-        output_names=("logits",),
-        calibration=tuple((picture[np.newaxis],) for picture in examples),
     )
