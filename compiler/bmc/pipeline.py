@@ -25,6 +25,7 @@ from bmc.stages import (
     layout,
     liveness,
     macs,
+    operands,
     rounding,
     scalar_operands,
     schedule,
@@ -34,6 +35,7 @@ from bmc.stages import (
     windows,
 )
 from bmc.stages.configs import Config
+from bmc.stages.operands import Kernel
 from bmc.stages.weights import PackedWeights
 from bmc.target import Target
 
@@ -75,6 +77,7 @@ class Lowered:
       program: the host program with the kernels' ELF.
       weights: its constants, packed.
       configs: tile sizes of the kernels.
+      operands: what their bindings hold.
       liveness_bound: least arena in bytes.
       macs: multiply-accumulates of every entry point.
       int8: what stages/audit.py found, None for a model that is not int8.
@@ -83,6 +86,7 @@ class Lowered:
     program: HostProgram
     weights: PackedWeights
     configs: tuple[Config, ...]
+    operands: dict[str, Kernel]
     liveness_bound: int
     macs: dict[str, int]
     int8: dict[str, Any] | None
@@ -111,6 +115,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         kernels=code,
         weights=packed,
         configs=lowered.configs,
+        operands=lowered.operands,
         golden_bytes=len(files["golden.bin"]),
         liveness_bound_bytes=lowered.liveness_bound,
         macs=lowered.macs,
@@ -157,7 +162,8 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
         products = audit.products(work / "tuned.mlirbc")
         int8 = audit.check(products, packed.table.values(), options.float_parts)
     bound = liveness.bound(work / "flow.mlirbc", remembered)
-    return Lowered(program, packed, chosen, bound, macs.count(work / "layout.mlirbc"), int8)
+    held = operands.read(work / "tuned.mlirbc")
+    return Lowered(program, packed, chosen, held, bound, macs.count(work / "layout.mlirbc"), int8)
 
 
 def _first_phase_flags(model: ImportedModel) -> tuple[str, ...]:

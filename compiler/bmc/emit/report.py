@@ -13,6 +13,7 @@ from bmc.kernels import Kernels
 from bmc.names import op_signature
 from bmc.plan import CommandKind, Plan
 from bmc.stages.configs import Config
+from bmc.stages.operands import Kernel
 from bmc.stages.weights import PackedWeights
 from bmc.target import Target
 
@@ -27,6 +28,7 @@ def report(
     kernels: Kernels | None,
     weights: PackedWeights,
     configs: tuple[Config, ...],
+    operands: dict[str, Kernel],
     golden_bytes: int,
     liveness_bound_bytes: int,
     macs: dict[str, int],
@@ -38,6 +40,7 @@ def report(
     """Returns the report as JSON data.
 
     Args:
+      operands: what the bindings of each dispatch function hold.
       liveness_bound_bytes: least arena any schedule in this order could do with.
       macs: multiply-accumulates of every entry point.
       flags: of iree-compile.
@@ -70,7 +73,7 @@ def report(
         "macs": macs,
         "parameters": sum(math.prod(parameter.shape) for parameter in model.parameters),
         "entries": [_entry(entry) for entry in result.entries],
-        "dispatches": _dispatches(result, configs),
+        "dispatches": _dispatches(result, configs, operands),
         "commands": _commands(result),
         "weights": [asdict(weight) for weight in weights.table.values()],
         "golden": {
@@ -142,10 +145,13 @@ def _tensor(tensor: plan.Tensor) -> dict[str, Any]:
     }
 
 
-def _dispatches(result: Plan, configs: tuple[Config, ...]) -> list[dict[str, Any]]:
+def _dispatches(
+    result: Plan, configs: tuple[Config, ...], operands: dict[str, Kernel]
+) -> list[dict[str, Any]]:
     """One row per kernel; `uses` counts its launches in one run of the model.
 
-    `tiles` are the tile sizes it was compiled with, chosen by `tiles_by` over IREE's `iree_tiles`.
+    `tiles` are the tile sizes it was compiled with, chosen by `tiles_by` over IREE's `iree_tiles`;
+    `source` is the place in the model that it was made of.
     """
     by_function = {config.function: config for config in configs}
     untiled = Config("", "", "", {}, {}, "iree")
@@ -158,6 +164,8 @@ def _dispatches(result: Plan, configs: tuple[Config, ...]) -> list[dict[str, Any
             "bindings": export.binding_count,
             "constants": export.constant_count,
             "uses": uses[ordinal],
+            "source": operands[export.name].source,
+            "operands": [asdict(operand) for operand in operands[export.name].operands],
             "root": (config := by_function.get(export.name, untiled)).root,
             "tiles": config.applied,
             "iree_tiles": config.default,

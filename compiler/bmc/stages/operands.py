@@ -1,0 +1,107 @@
+"""Stage: what the bindings of each kernel hold, and the line of the model it was made of.
+
+Debuggers show memory with it; nothing that is compiled depends on it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from iree.compiler import ir
+
+from bmc.stages import ir_util
+
+_SUBSPAN = "hal.interface.binding.subspan"
+_READ_ONLY = 1  # bit of its descriptor_flags
+# torch.export and jax write their own files as "<python>/torch/nn/modules/linear.py".
+_FRAMEWORK = "<python>/"
+_PLACE = re.compile(r'"([^"]+)"(?::(\d+):\d+)?')
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor that a kernel reads or writes.
+
+    Attributes:
+      binding: number of the binding it lies in.
+      offset: bytes from where the binding begins; None if only the target knows it.
+      dtype: element type as MLIR names it, "f32".
+      shape: extents; None if only the target knows them.
+      reads: whether the kernel reads it.
+      writes: whether the kernel writes it.
+    """
+
+    binding: int
+    offset: int | None
+    dtype: str
+    shape: tuple[int, ...] | None
+    reads: bool
+    writes: bool
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Operands of a dispatch function, and the place in the model, "model.py:12", or "" if unknown."""
+
+    operands: tuple[Operand, ...]
+    source: str
+
+
+def read(path: Path) -> dict[str, Kernel]:
+    """Returns the kernels in `path` (phase executable-configurations) by dispatch function."""
+    with ir.Context():
+        module = ir_util.read(path)
+        return {
+            ir_util.string(function, "sym_name"): _kernel(function)
+            for executable in ir_util.walk(module.operation)
+            if executable.name == "hal.executable"
+            for function in ir_util.walk(executable)
+            if function.name == "func.func"
+        }
+
+
+def _kernel(function: ir_util.Op) -> Kernel:
+    ops = list(ir_util.walk(function))
+    operands = {_operand(op): None for op in ops if op.name == _SUBSPAN}
+    computations = [op for op in ops if op.name.startswith(("linalg.", "iree_linalg_ext."))]
+    return Kernel(tuple(operands), _source([*computations, function]))
+
+
+def _operand(op: ir_util.Op) -> Operand:
+    buffer = op.results[0]
+    flags = ir.IntegerAttr(op.attributes["descriptor_flags"]).value
+    writes = not flags & _READ_ONLY
+    reads = not writes or any("load" in use.name for use, _ in ir_util.uses(buffer))
+    shaped = buffer.type
+    shape = tuple(shaped.shape) if shaped.has_static_shape else None
+    return Operand(
+        binding=int(ir.IntegerAttr(op.attributes["binding"]).value),
+        offset=_constant(op.operands[0]) if len(op.operands) else 0,
+        dtype=str(shaped.element_type),
+        shape=shape,
+        reads=reads,
+        writes=writes,
+    )
+
+
+def _constant(value: ir_util.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    return int(ir.IntegerAttr(owner.attributes["value"]).value)
+
+
+def _source(ops: list[ir_util.Op]) -> str:
+    """The first op's innermost place that is not the framework's own; files before names."""
+    found = [place for op in ops for place in _PLACE.findall(str(op.location))]
+    for candidates in (
+        [p for p in found if p[1] and not p[0].startswith(_FRAMEWORK)],
+        [p for p in found if p[1]],
+        found,
+    ):
+        if candidates:
+            file, line = candidates[0]
+            return f"{file.removeprefix(_FRAMEWORK)}:{line}" if line else file
+    return ""
