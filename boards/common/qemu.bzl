@@ -12,6 +12,13 @@ QEMU_ARGS = [
     "shift=0",
 ]
 
+# How QEMU waits for gdb.
+QEMU_DEBUG_ARGS = [
+    "-S",
+    "-gdb",
+    "unix:{socket},server=on,wait=off",
+]
+
 def qemu_cpu(vlen):
     """Returns the arguments for a hart with vectors of `vlen` bits.
 

@@ -31,6 +31,33 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def start(
+    argv: Sequence[str], env: Mapping[str, str] | None = None, stdout: int | None = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
+    """Starts `argv` with no input in a process group of its own; `end` must follow.
+
+    Raises EmulatorError when the program cannot be started.
+    """
+    program = Path(argv[0])
+    if not program.exists():
+        raise EmulatorError(
+            f"emulator {argv[0]} is not there: build its target, or name your own with the "
+            "variables listed in third_party/README.md"
+        )
+    try:
+        return subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=subprocess.STDOUT,
+            env=None if env is None else dict(env),
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
+        )
+    except OSError as error:
+        raise EmulatorError(f"cannot start {argv[0]}: {error.strerror}") from error
+
+
 def run(
     argv: Sequence[str],
     deadline_seconds: float,
@@ -41,27 +68,10 @@ def run(
 
     `on_line` sees each line as it comes. Raises EmulatorError when the program cannot be started.
     """
-    program = Path(argv[0])
-    if not program.exists():
-        raise EmulatorError(
-            f"emulator {argv[0]} is not there: build its target, or name your own with the "
-            "variables listed in third_party/README.md"
-        )
-    try:
-        process = subprocess.Popen(
-            list(argv),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=None if env is None else dict(env),
-            start_new_session=True,
-            preexec_fn=_die_with_parent,
-        )
-    except OSError as error:
-        raise EmulatorError(f"cannot start {argv[0]}: {error.strerror}") from error
+    process = start(argv, env)
 
     def end_all(signum: int, _frame: FrameType | None) -> None:
-        _kill_group(process)
+        end(process)
         sys.exit(128 + signum)
 
     previous = {s: signal.signal(s, end_all) for s in (signal.SIGTERM, signal.SIGINT)}
@@ -71,7 +81,7 @@ def run(
             return result.Outcome(tuple(lines), None)
         return result.Outcome(tuple(lines), process.wait())
     finally:
-        _kill_group(process)
+        end(process)
         for signum, handler in previous.items():
             signal.signal(signum, handler)
 
@@ -117,7 +127,8 @@ def _read_lines(
     return lines, True
 
 
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process that `start` returned, and all it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

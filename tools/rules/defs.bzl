@@ -9,6 +9,7 @@
 load("//tools/rules/private:bm_assert_no_dependency.bzl", _bm_assert_no_dependency = "bm_assert_no_dependency")
 load("//tools/rules/private:bm_board.bzl", _bm_board = "bm_board")
 load("//tools/rules/private:bm_budget_test.bzl", _bm_budget_test = "bm_budget_test")
+load("//tools/rules/private:bm_debug.bzl", _bm_debug = "bm_debug")
 load("//tools/rules/private:bm_exec_env.bzl", _bm_exec_env = "bm_exec_env")
 load("//tools/rules/private:bm_firmware.bzl", _bm_firmware = "bm_firmware")
 load("//tools/rules/private:bm_firmware_test.bzl", _bm_firmware_test = "bm_firmware_test")
@@ -23,6 +24,7 @@ load("//tools/rules/private:bm_run_test.bzl", _bm_run_test = "bm_run_test")
 bm_assert_no_dependency = _bm_assert_no_dependency
 bm_board = _bm_board
 bm_budget_test = _bm_budget_test
+bm_debug = _bm_debug
 bm_exec_env = _bm_exec_env
 bm_firmware = _bm_firmware
 bm_firmware_test = _bm_firmware_test

@@ -35,6 +35,7 @@ def _bm_exec_env_impl(ctx):
         vlen = ctx.attr.vlen if ctx.attr.vlen >= 0 else (base.vlen if base else 0),
         emulator = emulator or (base.emulator if base else None),
         args = (base.args if base else []) + ctx.attr.args,
+        debug_args = (base.debug_args if base else []) + ctx.attr.debug_args,
         path_tools = (base.path_tools if base else []) +
                      [tool[DefaultInfo].files_to_run for tool in ctx.attr.path_tools],
         runfiles = runfiles,
@@ -57,6 +58,10 @@ bm_exec_env = rule(
         ),
         "base": attr.label(doc = "Environment to inherit from.", providers = [BmExecEnvInfo]),
         "board": attr.string(doc = "Name of the board whose firmware runs here."),
+        "debug_args": attr.string_list(
+            doc = """Further arguments that make the emulator wait for gdb at a socket, `{socket}`, before
+            the first instruction. Left out where there is no such way.""",
+        ),
         "deadline_seconds": attr.int(doc = "A run that takes longer has failed. Default 60."),
         "emulator": attr.label(
             doc = "Program that runs the firmware. None at all runs it as an ordinary program.",

@@ -1,6 +1,7 @@
 """bm_model_suite: everything Ironcast builds and checks for a model, or several in one image."""
 
 load("//tools/rules/private:bm_budget_test.bzl", "bm_budget_test")
+load("//tools/rules/private:bm_debug.bzl", "bm_debug")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
 load("//tools/rules/private:bm_firmware_test.bzl", "bm_firmware_test")
 load("//tools/rules/private:bm_report.bzl", "bm_report")
@@ -30,7 +31,8 @@ def bm_model_suite(
     """Firmware for QEMU and Spike, and the tests that hold it to its word.
 
     Makes `<name>` (QEMU virt), `<name>.spike`, `<name>.host` (the same as an x86-64 program),
-    `<name>.report`, and tests: a run in every environment, agreement of all runs of the RISC-V
+    `<name>.report`, `<name>.debug` (under gdb), `<name>.bisect` (the first dispatch that differs
+    from the host's), and tests: a run in every environment, agreement of all runs of the RISC-V
     kernels bit for bit, a negative control for each model, the budget.
 
     Args:
@@ -114,6 +116,15 @@ def bm_model_suite(
             firmware = name + "._mutated" + suffix,
             tags = tags,
             text = "models=" + c_name,
+            **kwargs
+        )
+    for part, reference in {".bisect": name + ".host", ".debug": None}.items():
+        bm_debug(
+            name = name + part,
+            exec_env = _env("qemu_virt_rv64", vlens[0]),
+            firmware = name,
+            reference = reference,
+            tags = tags + ["manual"],
             **kwargs
         )
     bm_firmware(

@@ -1,0 +1,187 @@
+"""Finds the first dispatch whose outputs differ between a program and a reference of the same model.
+
+Both run under gdb, which writes what every dispatch left in memory; each side is read by its own
+plan, because memory may be laid out differently.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tools.debug import session
+from tools.debug.session import DebugError, Program
+from tools.emulate import process
+
+Array = npt.NDArray[Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How close floating point must be: |a - b| <= atol * max(1, largest |b|) + rtol * |b|.
+
+    A model's own tolerance is about its outputs; what lies between may be much larger than they are.
+    """
+
+    atol: float
+    rtol: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Result:
+    agree: bool
+    sentence: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """What a command left behind: `outputs` by name, each as (memory before, memory after)."""
+
+    call: int
+    command: int
+    function: str
+    outputs: dict[str, tuple[Array, Array]]
+
+
+def run(gdb: str, program: Program, reference: Program, model: str, call: int | None) -> Result:
+    """Compares a call of a model, by default the first one whose answer was wrong.
+
+    Raises:
+      DebugError, EmulatorError: one of the programs could not be debugged.
+    """
+    model, call, wrong = _choose(program, model, call)
+    report = program.report(model)
+    model = report["name"]
+    # What a model remembers may have gone wrong earlier.
+    first = 0 if report["state_bytes"] else call
+    with tempfile.TemporaryDirectory() as folder:
+        traces = []
+        for side in (program, reference):
+            out = Path(folder) / side.board
+            session.batch(gdb, side, [f'ironcast trace "{out}" {first} {call} {model}'])
+            traces.append(_read(out))
+        calls = f"{model}, call {call}" if first == call else f"{model}, calls {first} to {call}"
+        sides = (program.board, reference.board)
+        found = compare(*traces, tolerance_of(report), sides, report["dispatches"])
+    if found:
+        return Result(False, f"{calls}: {found}")
+    count = len(traces[0])
+    sentence = f"{calls}: the outputs of all {count} dispatches agree between {' and '.join(sides)}"
+    if wrong:
+        sentence += "; what differs from the framework does so on both: look at the import"
+    return Result(True, sentence + ".")
+
+
+def _choose(program: Program, model: str, call: int | None) -> tuple[str, int, bool]:
+    """Returns model, call and whether its answer was wrong, from a run of the program."""
+    if call is not None:
+        return model, call, False
+    outcome = process.run(program.run, program.deadline)
+    for name, records in outcome.models().items():
+        for record in records:
+            if model in ("", name) and record.kind == "CASE" and record.fields["result"] != "ok":
+                return name, int(record.fields["index"]), True
+    return model, 0, False
+
+
+def tolerance_of(report: dict[str, Any]) -> Tolerance:
+    """The widest that the model states for one of its outputs."""
+    policies = [p for p in report["golden"]["policies"] if p["kind"] == "Tolerance"]
+    return Tolerance(
+        max((float(p["atol"]) for p in policies), default=1e-5),
+        max((float(p["rtol"]) for p in policies), default=1e-5),
+    )
+
+
+def _read(folder: Path) -> list[Step]:
+    def load(output: dict[str, str]) -> tuple[Array, Array]:
+        before, after = (np.load(folder / output[when]) for when in ("before", "after"))
+        if output["dtype"] == "bf16":
+            before, after = ((a.astype(np.uint32) << 16).view(np.float32) for a in (before, after))
+        return before, after
+
+    return [
+        Step(
+            step["call"],
+            step["command"],
+            step["function"],
+            {name: load(output) for name, output in step["outputs"].items()},
+        )
+        for step in json.loads((folder / "trace.json").read_text())
+    ]
+
+
+def compare(
+    steps: list[Step],
+    references: list[Step],
+    tolerance: Tolerance,
+    sides: tuple[str, str],
+    dispatches: list[dict[str, Any]],
+) -> str:
+    """Returns a sentence about the first dispatch that differs, "" if none does.
+
+    Raises:
+      DebugError: the two are not of the same model.
+    """
+    about = {dispatch["name"]: dispatch for dispatch in dispatches}
+    for step, reference in zip(steps, references, strict=False):
+        who = _who(step, about[step.function])
+        if (step.call, step.command) != (reference.call, reference.command):
+            return (
+                f"{sides[0]} went on to {who} where {sides[1]} ran command {reference.command}:"
+                " a branch was decided differently"
+            )
+        for name, (before, after) in step.outputs.items():
+            other = reference.outputs.get(name)
+            if other is None or other[1].shape != after.shape or other[1].dtype != after.dtype:
+                raise DebugError(f"{who} is another kernel in {sides[1]}: {name} is not the same")
+            # Memory that neither side wrote holds what was there before.
+            written = (_bits(before) != _bits(after)) | (_bits(other[0]) != _bits(other[1]))
+            sentence = _differ(after, other[1], written, tolerance)
+            if sentence:
+                where = f"between {sides[0]} and {sides[1]}"
+                return f"{who} is the first whose outputs differ {where}: {name} {sentence}"
+    if len(steps) != len(references):
+        return f"{sides[0]} ran {len(steps)} dispatches, {sides[1]} {len(references)}"
+    return ""
+
+
+def _who(step: Step, dispatch: dict[str, Any]) -> str:
+    place = f", made of {dispatch['source']}" if dispatch["source"] else ""
+    return f"command {step.command}, {step.function} ({dispatch['op']}{place}),"
+
+
+def _bits(array: Array) -> Array:
+    return array.view(f"u{array.itemsize}")
+
+
+def _differ(got: Array, want: Array, written: Array, tolerance: Tolerance) -> str:
+    """Returns how `got` differs from `want` where `written` is true, "" if it does not."""
+    if want.dtype.kind != "f":
+        differing = (got != want) & written
+        gap = np.abs(got.astype(np.float64) - want.astype(np.float64))
+        allowed = "nothing"
+    else:
+        a, b = got.astype(np.float64), want.astype(np.float64)
+        finite = np.abs(b[np.isfinite(b) & written])
+        atol = tolerance.atol * max(1.0, float(finite.max(initial=0.0)))
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        with np.errstate(invalid="ignore"):
+            gap = np.abs(a - b)
+            close = np.isfinite(b) & (gap <= atol + tolerance.rtol * np.abs(b))
+            differing = ~(same | close) & written
+        allowed = f"{atol:.1e} + {tolerance.rtol:.0e} of the value"
+    if not differing.any():
+        return ""
+    place = tuple(int(i) for i in np.argwhere(differing)[0])
+    return (
+        f"differs in {np.count_nonzero(differing)} of {got.size} elements, by up to"
+        f" {gap[differing].max():.6g} ({allowed} is allowed), first at"
+        f" {list(place)}: {got[place]:.9g}, not {want[place]:.9g}"
+    )

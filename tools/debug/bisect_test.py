@@ -1,0 +1,85 @@
+"""bisect.py: what counts as a difference between two traces."""
+
+from __future__ import annotations
+
+import unittest
+
+import numpy as np
+
+from tools.debug import bisect
+from tools.debug.bisect import Array, Step, Tolerance
+
+SIDES = ("board", "host")
+DISPATCHES = [
+    {"name": "main_dispatch_0_a", "op": "a", "source": "model.py:3"},
+    {"name": "main_dispatch_1_b", "op": "b", "source": ""},
+]
+ZERO = np.zeros(4, np.float32)
+
+
+def step(number: int, after: Array, before: Array | None = None, command: int = -1) -> Step:
+    start = np.zeros_like(after) if before is None else before
+    name = str(DISPATCHES[number]["name"])
+    return Step(0, number if command < 0 else command, name, {"out1": (start, after)})
+
+
+def compare(got: list[Step], want: list[Step]) -> str:
+    return bisect.compare(got, want, Tolerance(1e-5, 1e-5), SIDES, DISPATCHES)
+
+
+class CompareTest(unittest.TestCase):
+    def test_equal_traces_agree(self) -> None:
+        same = [step(0, ZERO + 1), step(1, ZERO + 2)]
+        self.assertEqual(compare(same, same), "")
+
+    def test_the_first_of_two_is_named(self) -> None:
+        want = [step(0, ZERO + 1), step(1, ZERO + 2)]
+        got = [step(0, np.float32([1, 1, 1.5, 3])), step(1, ZERO)]
+        sentence = compare(got, want)
+        self.assertIn(
+            "command 0, main_dispatch_0_a (a, made of model.py:3), is the first", sentence
+        )
+        self.assertIn("differs in 2 of 4 elements, by up to 2 ", sentence)
+        self.assertIn("first at [2]: 1.5, not 1", sentence)
+
+    def test_floats_within_tolerance_agree_and_the_largest_value_sets_the_scale(self) -> None:
+        want = np.float32([1000, 0, 1, 1])
+        self.assertEqual(
+            compare([step(0, want + np.float32([0, 5e-3, 0, 0]))], [step(0, want)]), ""
+        )
+        self.assertNotEqual(
+            compare([step(0, want + np.float32([0, 5e-2, 0, 0]))], [step(0, want)]), ""
+        )
+
+    def test_integers_are_exact(self) -> None:
+        want = np.int8([1, 2, 3])
+        self.assertIn("nothing is allowed", compare([step(0, np.int8([1, 2, 4]))], [step(0, want)]))
+
+    def test_nan_and_infinity_only_where_they_are_wanted(self) -> None:
+        ones = np.float32([1, 1])
+        for special in (np.float32([np.nan, 1]), np.float32([np.inf, 1])):
+            self.assertEqual(compare([step(0, special)], [step(0, special)]), "")
+            self.assertNotEqual(compare([step(0, special)], [step(0, ones)]), "")
+            self.assertNotEqual(compare([step(0, ones)], [step(0, special)]), "")
+
+    def test_memory_that_neither_wrote_is_not_compared(self) -> None:
+        got = step(0, np.float32([1, 7]), before=np.float32([0, 7]))
+        want = step(0, np.float32([1, 9]), before=np.float32([0, 9]))
+        self.assertEqual(compare([got], [want]), "")
+        written = step(0, np.float32([1, 9]), before=np.float32([0, 0]))
+        self.assertNotEqual(compare([got], [written]), "")
+
+    def test_another_way_through_a_branch(self) -> None:
+        sentence = compare([step(0, ZERO, command=3)], [step(0, ZERO, command=5)])
+        self.assertIn("a branch was decided differently", sentence)
+        self.assertIn(
+            "board ran 1 dispatches, host 2", compare([step(0, ZERO)], [step(0, ZERO)] * 2)
+        )
+
+    def test_other_shapes_are_not_compared(self) -> None:
+        with self.assertRaisesRegex(bisect.DebugError, "another kernel"):
+            compare([step(0, ZERO)], [step(0, np.zeros(5, np.float32))])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,64 @@
+"""Debugs a firmware: what `bazel run //models:X.debug` and `//models:X.bisect` start."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from tools.debug import bisect, session
+from tools.debug.session import DebugError, Program
+from tools.emulate import process
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="debug", description=__doc__)
+    parser.add_argument("--session", type=Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--model", default="", help="name of the model, default: the first one")
+    parser.add_argument("--call", type=int, metavar="K", help="call of the model, from 0")
+    stop = parser.add_argument_group("stopping (not for .bisect)")
+    stop.add_argument(
+        "--dispatch",
+        type=int,
+        metavar="N",
+        help="stop before command N of the plan, as counted by TRAP records and report.json;"
+        " default: the first dispatch",
+    )
+    stop.add_argument("--dump", type=Path, metavar="DIR", help="run it, write its tensors as .npy")
+    stop.add_argument("--batch", action="store_true", help="print where it stopped and end")
+    options = parser.parse_args(args)
+    data = json.loads(options.session.read_text())
+    program = Program.of(data["program"])
+    try:
+        if data["reference"] is not None:
+            reference = Program.of(data["reference"])
+            result = bisect.run(data["gdb"], program, reference, options.model, options.call)
+            print(result.sentence)
+            return 0 if result.agree else 1
+        commands = _commands(options)
+        if not options.batch:
+            return session.interactive(data["gdb"], program, commands)
+        print(session.batch(data["gdb"], program, commands), end="")
+        return 0
+    except (DebugError, process.EmulatorError) as error:
+        print(f"debug: {error}", file=sys.stderr)
+        return 2
+
+
+def _commands(options: argparse.Namespace) -> list[str]:
+    """Returns gdb's commands for what the user asked for."""
+    where = ["-" if options.dispatch is None else str(options.dispatch), str(options.call or 0)]
+    commands = [" ".join(["ironcast stop", *where, options.model])]
+    if options.batch:
+        commands.append("backtrace")
+    if options.dump:
+        # Relative to where the user typed the command.
+        folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""), options.dump).absolute()
+        commands.append(f'ironcast dump "{folder}"')
+    return commands
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

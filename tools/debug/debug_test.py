@@ -1,0 +1,149 @@
+"""gdb and QEMU on real firmware: stopping, dumping, printing, bisecting."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+from tools.debug import session
+from tools.debug.session import Program
+from tools.status import decode
+
+FILES = {Path(path).name: Path(path) for path in os.environ["MODEL"].split()}
+REPORT = json.loads(FILES["report.json"].read_text())
+ALIGNMENT = 64
+
+
+def run(program: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [os.environ[program], *options], capture_output=True, text=True, timeout=120
+    )
+
+
+def debug(*options: str) -> str:
+    done = run("DEBUG", "--batch", *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def case(number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Input and the framework's own output of a case of mlp, from golden.bin."""
+    data = FILES["golden.bin"].read_bytes()
+    inputs, outputs = 64 * 4, ALIGNMENT
+    start = number * (inputs + outputs)
+    image, logits = data[start : start + inputs], data[start + inputs : start + inputs + 40]
+    return np.frombuffer(image, np.float32), np.frombuffer(logits, np.float32)
+
+
+class StopTest(unittest.TestCase):
+    def test_the_first_dispatch_has_a_name_and_callers(self) -> None:
+        name = REPORT["dispatches"][0]["name"]
+        text = debug()
+        self.assertIn(f"Before command 0: {name}", text)
+        self.assertRegex(text, rf"#0 .*mlp_k_{name} \(\)")
+        for function in ("bm_plan_run", "bm_model_run", "bm_self_check_run", "main"):
+            self.assertRegex(text, rf"#\d+ .*\b{function} \(")
+
+    def test_dump_of_the_last_dispatch_is_the_models_output(self) -> None:
+        last = len(REPORT["commands"]) - 1
+        with tempfile.TemporaryDirectory() as folder:
+            debug("--dispatch", str(last), "--call", "2", "--dump", folder)
+            found = sorted(Path(folder).iterdir())
+            outputs = [path for path in found if ".out" in path.name]
+            self.assertEqual(len(outputs), 1, found)
+            got = np.load(outputs[0])
+        self.assertEqual((got.dtype, got.shape), (np.dtype(np.float32), (10,)))
+        np.testing.assert_allclose(got, case(2)[1], 1e-5, 1e-4)
+        # It is this case's output and not just any.
+        self.assertGreater(np.abs(got - case(0)[1]).max(), 0.1)
+
+    def test_dump_of_the_first_dispatch_has_the_models_input(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            debug("--dispatch", "0", "--call", "1", "--dump", folder)
+            inputs = {path.name.split(".")[1]: np.load(path) for path in Path(folder).iterdir()}
+        np.testing.assert_array_equal(inputs["in0"], case(1)[0])
+        self.assertEqual(inputs["in1"].shape, (64, 64))
+
+    def test_what_cannot_be_is_a_sentence(self) -> None:
+        for options, sentence in (
+            (("--dispatch", "3"), "debug: mlp has commands 0 to 2"),
+            (("--model", "other"), "debug: the image has no model other; its models: mlp"),
+        ):
+            done = run("DEBUG", "--batch", *options)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(sentence, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+
+    def test_an_image_without_a_model_stops_at_main(self) -> None:
+        done = run("PLAIN", "--batch")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("The image has no model; stopped at main.", done.stdout)
+        self.assertRegex(done.stdout, r"#0 .*\bmain \(")
+
+    def test_what_does_not_get_there_is_a_sentence(self) -> None:
+        done = run("PLAIN", "--batch", "--dump", "nowhere")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("debug: no model is running here", done.stderr)
+
+
+class PrinterTest(unittest.TestCase):
+    def test_values_are_shown_as_a_person_says_them(self) -> None:
+        data = json.loads(Path(os.environ["DEBUG"].removesuffix(".sh") + ".json").read_text())
+        files = decode.read_tables(session.STATUS_H.read_text()).files
+        model_c = next(number for number, path in files.items() if path.endswith("model.c"))
+        text = session.batch(
+            data["gdb"],
+            Program.of(data["program"]),
+            [
+                "ironcast stop 0 1",
+                f"print (bm_status_t){{{model_c << 24 | 93 << 12 | 3}}}",
+                "print (bm_status_t){0}",
+                "print *$plan",
+                "print $plan->inputs[0]",
+                "print $plan->bindings[0]",
+                "print (*$in0)[1]",
+                "tbreak bm_compare_output",
+                "continue",
+                "print *got",
+            ],
+        )
+        self.assertIn("= INVALID_ARGUMENT, runtime_bm/model/model.c:93\n", text)
+        self.assertIn("= ok\n", text)
+        self.assertRegex(text, r"= plan mlp: 3 kernels, \d+ bytes of arena, .*command 2: main_disp")
+        self.assertIn("= f32[1x64] image in arena[0..256)\n", text)
+        self.assertIn("= arena[0..256)\n", text)
+        self.assertIn(f"= {case(1)[0][1]:g}\n", text)
+        shown = re.search(r"= f32\[1x10\] logits = \{(.*)\}", text)
+        assert shown is not None, text
+        values = [float(word) for word in shown[1].split(", ")]
+        np.testing.assert_allclose(values, case(1)[1], 1e-4, 1e-4)
+
+
+class BisectTest(unittest.TestCase):
+    def test_the_dispatch_that_reads_the_changed_weight_is_named(self) -> None:
+        done = run("MUTATED_BISECT")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        # `bmc mutate` changes the weight that is used last.
+        last = REPORT["dispatches"][-1]
+        self.assertRegex(
+            done.stdout,
+            rf"^mlp, call \d+: command {len(REPORT['commands']) - 1}, {last['name']} "
+            rf"\({last['op']}, made of {last['source']}\), is the first whose outputs differ "
+            r"between qemu_virt_rv64 and host_x86_64: out\d differs in \d+ of 10 elements, by up to",
+        )
+
+    def test_the_same_model_on_both_sides_agrees(self) -> None:
+        done = run("BISECT")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("the outputs of all 3 dispatches agree between", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
