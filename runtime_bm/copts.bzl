@@ -10,6 +10,6 @@ BM_COPTS = [
 ] + select({
     # Most of the runtime runs once, at start: small before fast. The walker
     # takes no more instructions for it (runtime_bm/testing/firmwares/walker.c).
-    "@platforms//cpu:riscv64": ["-Oz"],
+    "@platforms//os:none": ["-Oz"],
     "//conditions:default": [],
 })

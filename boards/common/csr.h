@@ -1,23 +1,43 @@
-// Control and status registers of RISC-V, one function each.
+// Control and status registers of RISC-V, one function each, for any XLEN.
 #ifndef BOARDS_COMMON_CSR_H_
 #define BOARDS_COMMON_CSR_H_
 
 #include <stdint.h>
 
 #define BM_CSR_READER(function, csr)                 \
-  static inline uint64_t function(void) {            \
-    uint64_t value;                                  \
+  static inline uintptr_t function(void) {           \
+    uintptr_t value;                                 \
     __asm__ volatile("csrr %0, " csr : "=r"(value)); \
     return value;                                    \
   }
 
+// A counter of 64 bits, which are two registers where XLEN is 32: read until
+// no carry came in between.
+#if __riscv_xlen == 64
+#define BM_CSR_COUNTER(function, csr) BM_CSR_READER(function, csr)
+#else
+#define BM_CSR_COUNTER(function, csr)     \
+  BM_CSR_READER(function##_low, csr)      \
+  BM_CSR_READER(function##_high, csr "h") \
+  static inline uint64_t function(void) { \
+    uint32_t high, low;                   \
+    do {                                  \
+      high = function##_high();           \
+      low = function##_low();             \
+    } while (high != function##_high());  \
+    return (uint64_t)high << 32 | low;    \
+  }
+#endif
+
 BM_CSR_READER(bm_csr_misa, "misa")
-BM_CSR_READER(bm_csr_mcycle, "mcycle")
-BM_CSR_READER(bm_csr_minstret, "minstret")
+BM_CSR_READER(bm_csr_mstatus, "mstatus")
+BM_CSR_COUNTER(bm_csr_mcycle, "mcycle")
+BM_CSR_COUNTER(bm_csr_minstret, "minstret")
 // vlenb by number: the runtime is compiled without the vector extension. Traps
 // on a hart without vectors.
 BM_CSR_READER(bm_csr_vlenb, "0xC22")
 
+#undef BM_CSR_COUNTER
 #undef BM_CSR_READER
 
 #endif  // BOARDS_COMMON_CSR_H_

@@ -19,6 +19,15 @@ QEMU_DEBUG_ARGS = [
     "unix:{socket},server=on,wait=off",
 ]
 
+def qemu_cpu32(vlen):
+    """Returns the arguments for a hart of 32 bits: rv32imafc with Zve32f, or rv32imac.
+
+    Args:
+      vlen: VLEN in bits, 0 for no vectors and no floats.
+    """
+    floats = "zve32f=true,vlen={},elen=32".format(vlen) if vlen else "f=false,zfa=false"
+    return ["-cpu", "rv32,d=false," + floats]
+
 def qemu_cpu(vlen):
     """Returns the arguments for a hart with vectors of `vlen` bits.
 

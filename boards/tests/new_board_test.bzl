@@ -27,7 +27,7 @@ def new_board_test(*, name, env):
         target_compatible_with = ["@platforms//cpu:riscv64"],
         deps = [
             "//boards/common:ns16550",
-            "//boards/common:rv64",
+            "//boards/common:riscv",
             "//boards/common:sifive_test",
             "//runtime_bm/hal:hal_api",
         ],

@@ -77,6 +77,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME=REASON",
         help="of an int8 model: dispatch or weight that may be in floating point, and why",
     )
+    compiler.add_argument(
+        "--libcalls",
+        type=Path,
+        help="archive to link to the kernels, e.g. libgcc.a for floats on an ISA without F",
+    )
     compiler.set_defaults(run=_run_compile)
 
     inspector = commands.add_parser("inspect", help="show what a compiled model consists of")
@@ -142,6 +147,7 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         arguments.out,
         arguments.tuning,
         dict(arguments.float_parts),
+        arguments.libcalls,
     )
     if arguments.imported:
         report = pipeline.compile_model(artifacts.load(arguments.imported), options)

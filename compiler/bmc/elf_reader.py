@@ -1,4 +1,4 @@
-"""Reads the parts of an ELF64 file that bmc checks and prelinks; trusts nothing in it."""
+"""Reads the parts of an ELF file that bmc checks and prelinks; trusts nothing in it."""
 
 from __future__ import annotations
 
@@ -41,6 +41,26 @@ _UNSUPPORTED_TAGS = {
 
 
 @dataclass(frozen=True, slots=True)
+class _Layout:
+    """The structures of a file of 32 or 64 bits, in struct's notation."""
+
+    xlen: int
+    header: str
+    program: str
+    dynamic: str
+    relocation: str
+    symbol: str
+    symbol_bits: int
+
+
+# By e_ident[EI_CLASS].
+_LAYOUTS = {
+    1: _Layout(32, "<HHIIIIIHHHHHH", "<IIIIIIII", "<II", "<IIi", "<IIIBBH", 8),
+    2: _Layout(64, "<HHIQQQIHHHHHH", "<IIQQQQQQ", "<QQ", "<QQq", "<IBBHQQ", 32),
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Segment:
     kind: int
     flags: int
@@ -72,6 +92,7 @@ class Elf:
     """A parsed file.
 
     Attributes:
+      xlen: 32 or 64, from the file's class.
       machine, flags, type: e_machine, e_flags, e_type.
       segments: program headers.
       relocations: the DT_RELA table.
@@ -80,6 +101,7 @@ class Elf:
       riscv_arch: Tag_RISCV_arch ("rv64i2p1_m2p0_..."), "" if there is none.
     """
 
+    xlen: int
     machine: int
     flags: int
     type: int
@@ -98,17 +120,21 @@ def read(data: bytes) -> Elf:
     """Parses an ELF file; raises BmcError("bad-elf") if it is malformed or truncated."""
     if data[:4] != b"\x7fELF":
         raise bad("does not start with an ELF header")
-    if data[4:6] != b"\x02\x01":
-        raise bad("is not a 64-bit little-endian file")
-    header = _unpack("<HHIQQQIHHHHHH", data, 16, "header")
+    layout = _LAYOUTS.get(data[4]) if len(data) > 5 else None
+    if layout is None or data[5] != 1:
+        raise bad("is not a little-endian file of 32 or 64 bits")
+    header = _unpack(layout.header, data, 16, "header")
     program_offset, entry_size, count = header[4], header[8], header[9]
-    if entry_size != 56:
-        raise bad(f"has program headers of {entry_size} bytes, not 56")
-    segments = tuple(_segment(data, program_offset + i * entry_size) for i in range(count))
+    if entry_size != struct.calcsize(layout.program):
+        raise bad(
+            f"has program headers of {entry_size} bytes, not {struct.calcsize(layout.program)}"
+        )
+    segments = tuple(_segment(data, program_offset + i * entry_size, layout) for i in range(count))
     image = _image(data, segments)
-    dynamic = _dynamic(data, segments)
-    relocations, symbols = _tables(image, dynamic)
+    dynamic = _dynamic(data, segments, layout)
+    relocations, symbols = _tables(image, dynamic, layout)
     return Elf(
+        layout.xlen,
         header[1],
         header[6],
         header[0],
@@ -120,10 +146,11 @@ def read(data: bytes) -> Elf:
     )
 
 
-def _segment(data: bytes, offset: int) -> Segment:
-    kind, flags, file_offset, vaddr, _, file_size, memory_size, _ = _unpack(
-        "<IIQQQQQQ", data, offset, "program header"
-    )
+def _segment(data: bytes, offset: int, layout: _Layout) -> Segment:
+    fields = _unpack(layout.program, data, offset, "program header")
+    if layout.xlen == 32:  # the flags come later
+        fields = (fields[0], fields[6], *fields[1:6], fields[7])
+    kind, flags, file_offset, vaddr, _, file_size, memory_size, _ = fields
     if file_offset > len(data) or file_size > len(data) - file_offset:
         raise bad(f"is truncated: a segment ends at byte {file_offset + file_size} of {len(data)}")
     return Segment(kind, flags, file_offset, vaddr, file_size, memory_size)
@@ -150,12 +177,15 @@ def _image(data: bytes, segments: tuple[Segment, ...]) -> bytes:
     return bytes(image)
 
 
-def _dynamic(data: bytes, segments: tuple[Segment, ...]) -> dict[int, int]:
+def _dynamic(data: bytes, segments: tuple[Segment, ...], layout: _Layout) -> dict[int, int]:
     entries: dict[int, int] = {}
+    size = struct.calcsize(layout.dynamic)
     for segment in segments:
         if segment.kind == PT_DYNAMIC:
-            for offset in range(segment.offset, segment.offset + segment.file_size - 15, 16):
-                tag, value = struct.unpack_from("<QQ", data, offset)
+            for offset in range(
+                segment.offset, segment.offset + segment.file_size - size + 1, size
+            ):
+                tag, value = struct.unpack_from(layout.dynamic, data, offset)
                 if tag == 0:
                     break
                 entries[tag] = value
@@ -168,24 +198,28 @@ def _dynamic(data: bytes, segments: tuple[Segment, ...]) -> dict[int, int]:
 
 
 def _tables(
-    image: bytes, dynamic: dict[int, int]
+    image: bytes, dynamic: dict[int, int], layout: _Layout
 ) -> tuple[tuple[Relocation, ...], tuple[Symbol, ...]]:
     for tag, name in ((_DT_HASH, "DT_HASH"), (_DT_STRTAB, "DT_STRTAB"), (_DT_SYMTAB, "DT_SYMTAB")):
         if tag not in dynamic:
             raise bad(f"has no {name}")
+    size = struct.calcsize(layout.relocation)
+    bits = layout.symbol_bits
     relocations = tuple(
-        Relocation(offset, info & 0xFFFFFFFF, info >> 32, addend)
+        Relocation(offset, info & ((1 << bits) - 1), info >> bits, addend)
         for offset, info, addend in (
-            _unpack("<QQq", image, dynamic.get(_DT_RELA, 0) + 24 * i, "relocation")
-            for i in range(dynamic.get(_DT_RELASZ, 0) // 24)
+            _unpack(layout.relocation, image, dynamic.get(_DT_RELA, 0) + size * i, "relocation")
+            for i in range(dynamic.get(_DT_RELASZ, 0) // size)
         )
     )
+    size = struct.calcsize(layout.symbol)
     _, symbol_count = _unpack("<II", image, dynamic[_DT_HASH], "hash table")
     symbols = []
     for i in range(1, symbol_count):
-        name_offset, _, _, section, value, _ = _unpack(
-            "<IBBHQQ", image, dynamic[_DT_SYMTAB] + 24 * i, "symbol"
-        )
+        fields = _unpack(layout.symbol, image, dynamic[_DT_SYMTAB] + size * i, "symbol")
+        if layout.xlen == 32:  # the value comes first
+            fields = (fields[0], *fields[3:], *fields[1:3])
+        name_offset, _, _, section, value, _ = fields
         symbols.append(
             Symbol(c_string(image, dynamic[_DT_STRTAB] + name_offset), value, section != 0)
         )

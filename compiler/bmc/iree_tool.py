@@ -29,6 +29,8 @@ LIBRARY_PREFIX = "<python>/"
 _DIAGNOSTIC = re.compile(
     r'^(?:loc\()?"?(?P<file>[^\s":][^":]*)"?:(?P<line>\d+):\d+\)?: (?P<kind>\w+): (?P<text>.*)$'
 )
+_UNDEFINED = re.compile(r"iree-lld: error: undefined symbol: (\w+)")
+_LINK_SCRIPT = "link.sh"
 # Without a file: <unknown>:0: error: loc("node"): failed to ...
 _NAMED = re.compile(r'^<unknown>:0: error: (?:loc\("(?P<name>[^"]*)"[^:]*\): )?(?P<text>.*)$')
 _OP = re.compile(r"'([a-z_]+\.[\w.]+)'")
@@ -55,6 +57,16 @@ class IreeTool:
     def opt(self, source: str, output: str, *flags: str) -> None:
         """Runs iree-opt, see compile()."""
         self._run("iree-opt", source, output, flags)
+
+    def link_with(self, archive: Path) -> str:
+        """Returns the flag that links `archive` to kernels: their own linker is given no library."""
+        script = self.work / _LINK_SCRIPT
+        command = shlex.join([str(_find("iree-lld")), "$@", str(archive.resolve())])
+        script.write_text(
+            "#!/bin/sh\nexec " + command.replace("'$@'", '"$@"') + "\n", encoding="utf-8"
+        )
+        script.chmod(0o755)
+        return f"--iree-llvmcpu-embedded-linker-path={script.resolve()}"
 
     def _run(self, tool: str, source: str, output: str, flags: tuple[str, ...]) -> None:
         argv = [str(_find(tool)), source, "-o", output, *flags]
@@ -105,6 +117,14 @@ def f64_flags(signatures: tuple[Signature, ...]) -> tuple[str, ...]:
 
 def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> BmcError:
     """Turns MLIR diagnostics into one sentence: which op, which line of the model."""
+    undefined = sorted(set(_UNDEFINED.findall(messages)))
+    if undefined:
+        return BmcError(
+            "missing-function",
+            f"the kernels call {', '.join(undefined)}: this instruction set has no instruction for it",
+            hint="name an archive that has it with --libcalls, e.g. GCC's libgcc.a, or use an"
+            " instruction set with F",
+        )
     error = ""
     where = ""
     for line in messages.splitlines():

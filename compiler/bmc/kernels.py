@@ -18,12 +18,6 @@ QUERY_SYMBOL = "iree_hal_executable_library_query"
 _MACHINE_NAMES = {EM_RISCV: "RISC-V", EM_X86_64: "x86-64"}
 _LIBRARY_VERSION = 6
 _RISCV_FLOAT_ABI_MASK = 6
-_RISCV_FLOAT_ABI_DOUBLE = 4
-# What LLVM lists in Tag_RISCV_arch for rv64gc, by implication.
-_RV64GC = frozenset(
-    ("i", "m", "a", "f", "d", "c", "zicsr", "zifencei", "zmmul", "zaamo", "zalrsc", "zca", "zcd")
-)
-_VECTOR = frozenset(("v", "zve32x", "zve32f", "zve64x", "zve64f", "zve64d"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +48,7 @@ class Kernels:
       text: (start, end) vaddr ranges of code.
       relocations: (slot, addend) pairs, by slot: the image base plus addend belongs at vaddr slot.
       query: vaddr of the library query function.
+      pointer_bytes: of a pointer in the image.
       exports: in ordinal order.
       arch: Tag_RISCV_arch or "".
     """
@@ -64,6 +59,7 @@ class Kernels:
     text: tuple[tuple[int, int], ...]
     relocations: tuple[tuple[int, int], ...]
     query: int
+    pointer_bytes: int
     exports: tuple[Export, ...]
     arch: str
 
@@ -76,11 +72,11 @@ def load(data: bytes, target: Target) -> Kernels:
         relocations the runtime does not have, or uses extensions the target lacks.
     """
     elf = elf_reader.read(data)
-    if elf.machine != target.elf_machine:
+    if (elf.machine, elf.xlen) != (target.elf_machine, target.xlen):
         raise BmcError(
             "wrong-machine",
-            f"the kernels are for {_MACHINE_NAMES.get(elf.machine, f'machine {elf.machine}')},"
-            f" not {_MACHINE_NAMES[target.elf_machine]}",
+            f"the kernels are for {_MACHINE_NAMES.get(elf.machine, f'machine {elf.machine}')} of"
+            f" {elf.xlen} bits, not {_MACHINE_NAMES[target.elf_machine]} of {target.xlen}",
         )
     if elf.type != elf_reader.ET_DYN:
         raise elf_reader.bad(f"has type {elf.type}, not a shared object")
@@ -103,8 +99,9 @@ def load(data: bytes, target: Target) -> Kernels:
     stored = max(
         (s.vaddr + s.file_size for s in elf.segments if s.kind == elf_reader.PT_LOAD), default=0
     )
+    pointer = target.xlen // 8
     for slot, addend in slots.items():
-        if slot % 8 or slot > stored - 8 or not 0 <= addend < len(elf.image):
+        if slot % pointer or slot > stored - pointer or not 0 <= addend < len(elf.image):
             raise elf_reader.bad(f"relocates {slot:#x} to {addend:#x}, outside its image")
     queries = [symbol.value for symbol in elf.symbols if symbol.name == QUERY_SYMBOL]
     text = tuple(
@@ -121,7 +118,8 @@ def load(data: bytes, target: Target) -> Kernels:
         text=text,
         relocations=tuple(sorted(slots.items())),
         query=queries[0],
-        exports=_exports(elf.image, slots, text),
+        pointer_bytes=pointer,
+        exports=_exports(elf.image, slots, text, pointer),
         arch=elf.riscv_arch,
     )
 
@@ -146,23 +144,20 @@ def _check_segments(elf: Elf) -> None:
 
 
 def _check_riscv(elf: Elf, target: Target) -> None:
-    if elf.flags & _RISCV_FLOAT_ABI_MASK != _RISCV_FLOAT_ABI_DOUBLE:
-        raise elf_reader.bad("was not compiled for the lp64d ABI")
-    if not elf.riscv_arch.startswith("rv64i"):
-        raise elf_reader.bad(f"is for '{elf.riscv_arch or 'an unstated architecture'}', not rv64")
+    if elf.flags & _RISCV_FLOAT_ABI_MASK != target.float_abi:
+        raise elf_reader.bad(f"was not compiled for the {target.abi} ABI")
+    base = f"rv{target.xlen}"
+    if not elf.riscv_arch.startswith(base + "i"):
+        raise elf_reader.bad(f"is for '{elf.riscv_arch or 'an unstated architecture'}', not {base}")
     # "rv64i2p1_m2p0_zvl256b1p0": names with versions.
     extensions = {
-        re.sub(r"\d+p\d+$", "", name) for name in elf.riscv_arch.removeprefix("rv64").split("_")
+        re.sub(r"\d+p\d+$", "", name) for name in elf.riscv_arch.removeprefix(base).split("_")
     }
-    allowed = set(_RV64GC)
-    if target.vlen_bits:
-        allowed |= _VECTOR | {
-            f"zvl{bits}b" for bits in (32, 64, 128, 256, 512, 1024) if bits <= target.vlen_bits
-        }
-    if extensions - allowed:
+    foreign = sorted(extensions - target.extensions)
+    if foreign:
         raise BmcError(
             "wrong-isa",
-            f"the kernels use {', '.join(sorted(extensions - allowed))}, which {target.isa} does not have",
+            f"the kernels use {', '.join(foreign)}, which {target.isa} does not have",
         )
     if target.vlen_bits and f"zvl{target.vlen_bits}b" not in extensions:
         raise BmcError(
@@ -171,13 +166,13 @@ def _check_riscv(elf: Elf, target: Target) -> None:
 
 
 def _exports(
-    image: bytes, slots: dict[int, int], text: tuple[tuple[int, int], ...]
+    image: bytes, slots: dict[int, int], text: tuple[tuple[int, int], ...], pointer: int
 ) -> tuple[Export, ...]:
     """Finds iree_hal_executable_library_v0_t by its relocated pointers and reads its export table."""
     found = [
         library
         for slot in sorted(slots)
-        if (library := _library_at(image, slots, slot, text)) is not None
+        if (library := _library_at(image, slots, slot, text, pointer)) is not None
     ]
     if len(found) != 1:
         raise elf_reader.bad(
@@ -187,23 +182,20 @@ def _exports(
 
 
 def _library_at(
-    image: bytes, slots: dict[int, int], base: int, text: tuple[tuple[int, int], ...]
+    image: bytes, slots: dict[int, int], base: int, text: tuple[tuple[int, int], ...], pointer: int
 ) -> tuple[Export, ...] | None:
     """Reads a library_v0 at `base`, or returns None if its first pointers say it is none.
 
-    Offsets within library_v0: header* 0, import count 8, export count 24, ptrs* 32, attrs* 40,
-    names* 64; within the header: version 0, name* 8; within dispatch_attrs (64 bytes each):
-    local memory pages (u16) 8, constant count (u8) 10, binding count (u8) 11.
+    In words, which are as long as a pointer, within library_v0: header* 0, import count 1, export
+    count 3, ptrs* 4, attrs* 5, names* 8; within the header: version 0, name* 1. In bytes within
+    dispatch_attrs (64 each): local memory pages (u16) 8, constant count (u8) 10, binding count (u8) 11.
     """
     header = slots[base]
-    if (
-        header + 8 not in slots
-        or base + 32 not in slots
-        or base + 40 not in slots
-        or base + 64 not in slots
-    ):
+    ptrs, attrs, names = (slots.get(base + word * pointer) for word in (4, 5, 8))
+    if header + pointer not in slots or ptrs is None or attrs is None or names is None:
         return None
-    version, imports, count = _u32(image, header), _u32(image, base + 8), _u32(image, base + 24)
+    version = _u32(image, header)
+    imports, count = _u32(image, base + pointer), _u32(image, base + 3 * pointer)
     if version != _LIBRARY_VERSION:
         return None
     if imports:
@@ -213,9 +205,9 @@ def _library_at(
         )
     exports = []
     for i in range(count):
-        address = slots.get(slots[base + 32] + 8 * i)
-        name = slots.get(slots[base + 64] + 8 * i)
-        attributes = slots[base + 40] + 64 * i
+        address = slots.get(ptrs + pointer * i)
+        name = slots.get(names + pointer * i)
+        attributes = attrs + 64 * i
         if (
             address is None
             or name is None

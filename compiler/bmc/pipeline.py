@@ -60,6 +60,7 @@ class CompileOptions:
       out: folder for the results; it is created.
       tuning: tuning.json, or None for the defaults.
       float_parts: of an int8 model, what is in floating point and why, see stages/audit.py.
+      libcalls: archive with what kernels call where the ISA has no instruction, e.g. __mulsf3.
     """
 
     name: str
@@ -67,6 +68,7 @@ class CompileOptions:
     out: Path
     tuning: Path | None = None
     float_parts: Mapping[str, str] = field(default_factory=dict)
+    libcalls: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
     """Runs IREE phase by phase; every file name is fixed, since symbol names derive from some."""
     tool = IreeTool(work, options.out / "reproducer")
     flags = options.target.iree_flags()
+    linker = (tool.link_with(options.libcalls),) if options.libcalls else ()
 
     def run(source: str, output: str, first: str, last: str, *extra: str) -> None:
         start = (f"--compile-from={first}",) if first else ()
@@ -154,7 +157,7 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
         work / "views.mlirbc", work / "tuned.mlirbc", options.target, options.tuning
     )
     scalar_operands.lower(tool, "tuned.mlirbc", "lowered.mlirbc")
-    run("lowered.mlirbc", "vm.mlirbc", _CONFIGURED, _VM, _HOIST_NO_MORE)
+    run("lowered.mlirbc", "vm.mlirbc", _CONFIGURED, _VM, _HOIST_NO_MORE, *linker)
     program = hal.run(work / "vm.mlirbc", model.signatures, remembered)
     packed = weights.pack(program, work / "weights.irpa", types, model.parameters)
     int8 = None

@@ -152,10 +152,20 @@ def align(offset: int) -> int:
     return (offset + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 
 
-# sizeof on 64-bit targets, checked against runtime_bm/plan/plan_abi.json by a test.
-PLAN_STRUCT_BYTES = 176
-ENTRY_STRUCT_BYTES = 40
-EXPORT_STRUCT_BYTES = 16
-COMMAND_STRUCT_BYTES = 28
-BINDING_STRUCT_BYTES = 12
-TENSOR_STRUCT_BYTES = 32
+@dataclass(frozen=True, slots=True)
+class StructBytes:
+    """sizeof the runtime's structs, checked against runtime_bm/plan/plan_abi.json by a test."""
+
+    plan: int
+    entry: int
+    export: int
+    command: int
+    binding: int
+    tensor: int
+
+
+# By XLEN in bits.
+STRUCT_BYTES = {
+    32: StructBytes(plan=108, entry=32, export=8, command=28, binding=12, tensor=24),
+    64: StructBytes(plan=176, entry=40, export=16, command=28, binding=12, tensor=32),
+}

@@ -13,6 +13,8 @@ EM_RISCV = 243
 ISA_RV64 = 1
 ISA_V = 2
 ISA_X86_64 = 4
+ISA_RV32 = 8
+ISA_ZVE32F = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +27,13 @@ class Target:
       cpu: LLVM CPU name.
       features: LLVM feature string of the kernels.
       abi: LLVM ABI name, "" where the triple implies it.
+      xlen: bits of a pointer.
       vlen_bits: smallest VLEN in bits the kernels may run on; 0 without vectors.
       isa_bits: ISA_* bits for bm_plan_t.isa.
       elf_machine: e_machine of the embedded ELF.
       relative_relocation: the one relocation kind allowed in the embedded ELF.
+      float_abi: of RISC-V, the float ABI bits of e_flags.
+      extensions: of RISC-V, what LLVM lists in Tag_RISCV_arch, by implication.
     """
 
     isa: str
@@ -36,10 +41,13 @@ class Target:
     cpu: str
     features: str
     abi: str
+    xlen: int
     vlen_bits: int
     isa_bits: int
     elf_machine: int
     relative_relocation: int
+    float_abi: int = 0
+    extensions: frozenset[str] = frozenset()
 
     @property
     def is_riscv(self) -> bool:
@@ -62,32 +70,74 @@ class Target:
         return flags + ((f"--iree-llvmcpu-target-abi={self.abi}",) if self.abi else ())
 
 
-def _riscv(isa: str, vector_features: str, vlen_bits: int) -> Target:
+_SCALAR = frozenset(("i", "m", "a", "c", "zmmul", "zaamo", "zalrsc", "zca"))
+_SINGLE = frozenset(("f", "zicsr"))
+_DOUBLE = _SINGLE | {"d", "zcd", "zifencei"}
+_ZVE32F = frozenset(("zve32x", "zve32f"))
+_V = _ZVE32F | {"v", "zve64x", "zve64f", "zve64d"}
+
+
+def _zvl(vlen_bits: int) -> frozenset[str]:
+    return frozenset(f"zvl{n}b" for n in (32, 64, 128, 256, 512, 1024) if n <= vlen_bits)
+
+
+def _rv64(isa: str, vector_features: str, vlen_bits: int) -> Target:
     return Target(
         isa=isa,
         triple="riscv64-unknown-elf",
         cpu="generic-rv64",
         features="+m,+a,+f,+d,+c" + vector_features,
         abi="lp64d",
+        xlen=64,
         vlen_bits=vlen_bits,
         isa_bits=ISA_RV64 | (ISA_V if vlen_bits else 0),
         elf_machine=EM_RISCV,
         relative_relocation=3,
+        float_abi=4,
+        extensions=_SCALAR | _DOUBLE | (_V if vlen_bits else frozenset()) | _zvl(vlen_bits),
     )
 
 
 _TARGETS = (
-    _riscv("rv64gc", "", 0),
-    _riscv("rv64gcv_zvl128b", ",+v,+zvl128b", 128),
-    _riscv("rv64gcv_zvl256b", ",+v,+zvl256b", 256),
-    _riscv("rv64gcv_zvl512b", ",+v,+zvl512b", 512),
-    _riscv("rv64gcv_zvl1024b", ",+v,+zvl1024b", 1024),
+    _rv64("rv64gc", "", 0),
+    _rv64("rv64gcv_zvl128b", ",+v,+zvl128b", 128),
+    _rv64("rv64gcv_zvl256b", ",+v,+zvl256b", 256),
+    _rv64("rv64gcv_zvl512b", ",+v,+zvl512b", 512),
+    _rv64("rv64gcv_zvl1024b", ",+v,+zvl1024b", 1024),
+    Target(
+        isa="rv32imac",
+        triple="riscv32-unknown-elf",
+        cpu="generic-rv32",
+        features="+m,+a,+c",
+        abi="ilp32",
+        xlen=32,
+        vlen_bits=0,
+        isa_bits=ISA_RV32,
+        elf_machine=EM_RISCV,
+        relative_relocation=3,
+        extensions=_SCALAR,
+    ),
+    Target(
+        isa="rv32imafc_zve32f_zvl128b",
+        triple="riscv32-unknown-elf",
+        cpu="generic-rv32",
+        features="+m,+a,+f,+c,+zve32f,+zvl128b",
+        abi="ilp32f",
+        xlen=32,
+        vlen_bits=128,
+        isa_bits=ISA_RV32 | ISA_ZVE32F,
+        elf_machine=EM_RISCV,
+        relative_relocation=3,
+        float_abi=2,
+        extensions=_SCALAR | _SINGLE | {"zcf"} | _ZVE32F | _zvl(128),
+    ),
     Target(
         isa="x86_64",
         triple="x86_64-unknown-unknown-eabi-elf",
         cpu="x86-64-v2",
         features="",
         abi="",
+        xlen=64,
         vlen_bits=0,
         isa_bits=ISA_X86_64,
         elf_machine=EM_X86_64,

@@ -108,7 +108,9 @@ class KernelsTest(support.FolderTest):
         self.check("bad-elf", self.changed(_E_TYPE, "<H", 2), "type 2")
 
     def test_wrong_machine(self) -> None:
-        self.check("wrong-machine", self.changed(_E_MACHINE, "<H", 62), "x86-64, not RISC-V")
+        self.check(
+            "wrong-machine", self.changed(_E_MACHINE, "<H", 62), "x86-64 of 64 bits, not RISC-V"
+        )
         self.check("wrong-machine", self.changed(_E_MACHINE, "<H", 8), "machine 8")
         x86 = target.find("x86_64")
         self.refuses("wrong-machine", call=lambda: kernels.load(self.elf, x86))

@@ -71,6 +71,7 @@ _KERNELS = kernels.Kernels(
     text=(),
     relocations=(),
     query=0,
+    pointer_bytes=8,
     exports=(),
     arch="",
     loaded_bytes=4096,
@@ -125,7 +126,13 @@ class AbiTest(unittest.TestCase):
         self.agrees(Region, "region")
         self.agrees(CommandKind, "command")
         self.assertEqual(
-            {"RV64": target.ISA_RV64, "V": target.ISA_V, "X86_64": target.ISA_X86_64},
+            {
+                "RV64": target.ISA_RV64,
+                "V": target.ISA_V,
+                "X86_64": target.ISA_X86_64,
+                "RV32": target.ISA_RV32,
+                "ZVE32F": target.ISA_ZVE32F,
+            },
             self.abi["enums"]["isa"],
         )
         self.assertEqual(plan.FLAG_BARRIER, self.abi["enums"]["command_flags"]["BARRIER"])
@@ -149,16 +156,17 @@ class AbiTest(unittest.TestCase):
         self.assertEqual(ours, self.abi["enums"]["golden_policy"])
 
     def test_struct_sizes(self) -> None:
-        ours = {
-            "bm_plan_t": plan.PLAN_STRUCT_BYTES,
-            "bm_plan_entry_t": plan.ENTRY_STRUCT_BYTES,
-            "bm_plan_export_t": plan.EXPORT_STRUCT_BYTES,
-            "bm_plan_command_t": plan.COMMAND_STRUCT_BYTES,
-            "bm_plan_binding_t": plan.BINDING_STRUCT_BYTES,
-            "bm_plan_tensor_t": plan.TENSOR_STRUCT_BYTES,
+        names = {
+            "plan": "bm_plan_t",
+            "entry": "bm_plan_entry_t",
+            "export": "bm_plan_export_t",
+            "command": "bm_plan_command_t",
+            "binding": "bm_plan_binding_t",
+            "tensor": "bm_plan_tensor_t",
         }
-        theirs = {name: self.abi["structs"][name]["bytes"] for name in ours}
-        self.assertEqual(ours, theirs)
+        for xlen, key in ((32, "bytes_32"), (64, "bytes")):
+            theirs = {ours: self.abi["structs"][name][key] for ours, name in names.items()}
+            self.assertEqual(dataclasses.asdict(plan.STRUCT_BYTES[xlen]), theirs)
 
     def test_emitted_fields_exist(self) -> None:
         fields = {field for struct in self.abi["structs"].values() for field in struct["fields"]}

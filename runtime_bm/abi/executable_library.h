@@ -108,50 +108,55 @@ typedef struct bm_abi_library_t {
 // An executable's query function returns NULL when the library is newer than
 // the version it is asked for, else its bm_abi_library_t.
 
-#define BM_ABI_ASSERT_FIELD(type, field, expected) \
-  BM_STATIC_ASSERT(offsetof(type, field) == (expected), "IREE executable ABI")
-#define BM_ABI_ASSERT_SIZE(type, expected) \
-  BM_STATIC_ASSERT(sizeof(type) == (expected), "IREE executable ABI")
+// Offsets and sizes where a pointer has 8 bytes and where it has 4.
+#define BM_ABI_ASSERT(value, of_8, of_4)                           \
+  BM_STATIC_ASSERT((sizeof(void *) == 8 && (value) == (of_8)) ||   \
+                       (sizeof(void *) == 4 && (value) == (of_4)), \
+                   "IREE executable ABI")
+#define BM_ABI_ASSERT_FIELD(type, field, of_8, of_4) \
+  BM_ABI_ASSERT(offsetof(type, field), of_8, of_4)
+#define BM_ABI_ASSERT_SIZE(type, of_8, of_4) \
+  BM_ABI_ASSERT(sizeof(type), of_8, of_4)
 
-BM_ABI_ASSERT_SIZE(bm_abi_environment_t, 96);
-BM_ABI_ASSERT_FIELD(bm_abi_environment_t, processor_data, 32);
+BM_ABI_ASSERT_SIZE(bm_abi_environment_t, 96, 80);
+BM_ABI_ASSERT_FIELD(bm_abi_environment_t, processor_data, 32, 16);
 
-BM_ABI_ASSERT_SIZE(bm_abi_dispatch_state_t, 48);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, workgroup_size_z, 8);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, constant_count, 10);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, workgroup_count_x, 12);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, workgroup_count_z, 20);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, max_concurrency, 22);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, binding_count, 23);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, constants, 24);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, binding_pointers, 32);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, binding_lengths, 40);
+BM_ABI_ASSERT_SIZE(bm_abi_dispatch_state_t, 48, 36);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, workgroup_size_z, 8, 8);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, constant_count, 10, 10);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, workgroup_count_x, 12, 12);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, workgroup_count_z, 20, 20);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, max_concurrency, 22, 22);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, binding_count, 23, 23);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, constants, 24, 24);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, binding_pointers, 32, 28);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_state_t, binding_lengths, 40, 32);
 
-BM_ABI_ASSERT_SIZE(bm_abi_workgroup_state_t, 32);
-BM_ABI_ASSERT_FIELD(bm_abi_workgroup_state_t, id_z, 8);
-BM_ABI_ASSERT_FIELD(bm_abi_workgroup_state_t, processor_id, 12);
-BM_ABI_ASSERT_FIELD(bm_abi_workgroup_state_t, local_memory, 16);
-BM_ABI_ASSERT_FIELD(bm_abi_workgroup_state_t, local_memory_bytes, 24);
+BM_ABI_ASSERT_SIZE(bm_abi_workgroup_state_t, 32, 24);
+BM_ABI_ASSERT_FIELD(bm_abi_workgroup_state_t, id_z, 8, 8);
+BM_ABI_ASSERT_FIELD(bm_abi_workgroup_state_t, processor_id, 12, 12);
+BM_ABI_ASSERT_FIELD(bm_abi_workgroup_state_t, local_memory, 16, 16);
+BM_ABI_ASSERT_FIELD(bm_abi_workgroup_state_t, local_memory_bytes, 24, 20);
 
-BM_ABI_ASSERT_SIZE(bm_abi_dispatch_attrs_t, 64);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, local_memory_pages, 8);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, constant_count, 10);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, binding_count, 11);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, workgroup_size_x, 12);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, parameter_count, 22);
-BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, reserved, 24);
+BM_ABI_ASSERT_SIZE(bm_abi_dispatch_attrs_t, 64, 64);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, local_memory_pages, 8, 8);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, constant_count, 10, 10);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, binding_count, 11, 11);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, workgroup_size_x, 12, 12);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, parameter_count, 22, 22);
+BM_ABI_ASSERT_FIELD(bm_abi_dispatch_attrs_t, reserved, 24, 24);
 
-BM_ABI_ASSERT_SIZE(bm_abi_library_header_t, 24);
-BM_ABI_ASSERT_FIELD(bm_abi_library_header_t, name, 8);
+BM_ABI_ASSERT_SIZE(bm_abi_library_header_t, 24, 16);
+BM_ABI_ASSERT_FIELD(bm_abi_library_header_t, name, 8, 4);
 
-BM_ABI_ASSERT_SIZE(bm_abi_export_table_t, 80);
-BM_ABI_ASSERT_FIELD(bm_abi_export_table_t, functions, 8);
-BM_ABI_ASSERT_FIELD(bm_abi_export_table_t, attrs, 16);
-BM_ABI_ASSERT_FIELD(bm_abi_export_table_t, names, 40);
+BM_ABI_ASSERT_SIZE(bm_abi_export_table_t, 80, 40);
+BM_ABI_ASSERT_FIELD(bm_abi_export_table_t, functions, 8, 4);
+BM_ABI_ASSERT_FIELD(bm_abi_export_table_t, attrs, 16, 8);
+BM_ABI_ASSERT_FIELD(bm_abi_export_table_t, names, 40, 20);
 
-BM_ABI_ASSERT_SIZE(bm_abi_library_t, 128);
-BM_ABI_ASSERT_FIELD(bm_abi_library_t, imports, 8);
-BM_ABI_ASSERT_FIELD(bm_abi_library_t, exports, 24);
-BM_ABI_ASSERT_FIELD(bm_abi_library_t, constants, 104);
+BM_ABI_ASSERT_SIZE(bm_abi_library_t, 128, 64);
+BM_ABI_ASSERT_FIELD(bm_abi_library_t, imports, 8, 4);
+BM_ABI_ASSERT_FIELD(bm_abi_library_t, exports, 24, 12);
+BM_ABI_ASSERT_FIELD(bm_abi_library_t, constants, 104, 52);
 
 #endif  // RUNTIME_BM_ABI_EXECUTABLE_LIBRARY_H_

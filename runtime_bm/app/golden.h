@@ -56,9 +56,9 @@ typedef struct bm_golden_t {
       *calls;  // one per case; NULL: all call the first entry
 } bm_golden_t;
 
-BM_STATIC_ASSERT(sizeof(bm_golden_output_t) == 24, "golden ABI");
-BM_STATIC_ASSERT(sizeof(bm_golden_call_t) == 4, "golden ABI");
-BM_STATIC_ASSERT(sizeof(bm_golden_t) == 56, "golden ABI");
+BM_ABI_SIZE(bm_golden_output_t, 24, 24);
+BM_ABI_SIZE(bm_golden_call_t, 4, 4);
+BM_ABI_SIZE(bm_golden_t, 56, 28);
 
 BM_EXTERN_C_END
 

@@ -15,6 +15,14 @@
 #define BM_NORETURN _Noreturn
 #endif
 
+// Holds `type` to its sizes where a pointer has 64 bits and where it has 32;
+// the second is also a constant, for whoever wants it elsewhere.
+#define BM_ABI_SIZE(type, bytes_64, bytes_32)                               \
+  enum { type##_bytes_32 = (bytes_32) };                                    \
+  BM_STATIC_ASSERT((sizeof(void *) == 8 && sizeof(type) == (bytes_64)) ||   \
+                       (sizeof(void *) == 4 && sizeof(type) == (bytes_32)), \
+                   "ABI")
+
 // The result carries an error: dropping it is a compile error under -Werror.
 #define BM_MUST_USE __attribute__((warn_unused_result))
 

@@ -7,6 +7,9 @@ enum {
   BM_ISA_RV64 = 1,
   BM_ISA_V = 2,
   BM_ISA_X86_64 = 4,
+  BM_ISA_RV32 = 8,
+  // Vectors of integers and floats of up to 32 bits, which V has too.
+  BM_ISA_ZVE32F = 16,
 };
 
 #endif  // RUNTIME_BM_BASE_ISA_H_

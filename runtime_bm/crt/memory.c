@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 // May alias anything, as memory functions must.
-typedef uint64_t __attribute__((may_alias)) word_t;
+typedef uintptr_t __attribute__((may_alias)) word_t;
 
 enum { WORD = sizeof(word_t) };
 
@@ -40,7 +40,7 @@ void *memmove(void *target, const void *source, size_t size) {
 
 void *memset(void *target, int value, size_t size) {
   uint8_t *t = target;
-  const word_t word = 0x0101010101010101ull * (uint8_t)value;
+  const word_t word = (word_t)0x0101010101010101ull * (uint8_t)value;
   if (aligned(t, t)) {
     for (; size >= WORD; size -= WORD, t += WORD) *(word_t *)t = word;
   }

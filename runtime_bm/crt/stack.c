@@ -8,13 +8,13 @@
 #define BM_FILE BM_FILE_STACK
 
 // Defined by the linker script, from the lowest address up.
-extern const uint64_t bm_stack_guard[];
-extern const uint64_t bm_stack_bottom[];
-extern const uint64_t bm_stack_top[];
-extern const uint64_t bm_data_start[];
+extern const uintptr_t bm_stack_guard[];
+extern const uintptr_t bm_stack_bottom[];
+extern const uintptr_t bm_stack_top[];
+extern const uintptr_t bm_data_start[];
 
 // Defined and set by start.S.
-extern const uint64_t bm_stack_paint;
+extern const uintptr_t bm_stack_paint;
 uint32_t bm_stack_guard_is_enforced;
 const void *bm_boot_argument;
 
@@ -22,18 +22,18 @@ BM_NORETURN void bm_crt_exit(uint32_t status);
 
 size_t bm_crt_stack_used(void) {
   // An enforced guard cannot even be read.
-  const volatile uint64_t *word =
+  const volatile uintptr_t *word =
       bm_stack_guard_is_enforced ? bm_stack_bottom : bm_stack_guard;
   while (word < bm_stack_top && *word == bm_stack_paint) ++word;
   return (size_t)((uintptr_t)bm_stack_top - (uintptr_t)word);
 }
 
-bool bm_crt_is_memory(uint64_t address) {
+bool bm_crt_is_memory(uintptr_t address) {
   return address >= (uintptr_t)bm_data_start &&
          address < (uintptr_t)bm_stack_top;
 }
 
-bool bm_crt_is_stack_guard(uint64_t address) {
+bool bm_crt_is_stack_guard(uintptr_t address) {
   return address >= (uintptr_t)bm_stack_guard &&
          address < (uintptr_t)bm_stack_bottom;
 }

@@ -15,10 +15,10 @@ BM_EXTERN_C_BEGIN
 size_t bm_crt_stack_used(void);
 
 // True when `address` lies in the guard.
-bool bm_crt_is_stack_guard(uint64_t address);
+bool bm_crt_is_stack_guard(uintptr_t address);
 
 // True when `address` lies in the memory that startup fills and clears.
-bool bm_crt_is_memory(uint64_t address);
+bool bm_crt_is_memory(uintptr_t address);
 
 // Register a1 as the boot path left it: a device tree, where there is one.
 extern const void *bm_boot_argument;

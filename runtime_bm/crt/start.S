@@ -1,4 +1,4 @@
-// Reset to main(): one hart, RV64 with F and D, in machine mode, or in supervisor
+// Reset to main(): one hart of 32 or 64 bits, in machine mode, or in supervisor
 // mode when it is built with BM_CRT_SUPERVISOR for boards whose own firmware
 // keeps machine mode to itself.
 //
@@ -10,6 +10,17 @@
 #define CSR(name) s##name
 #else
 #define CSR(name) m##name
+#endif
+
+// A word, as memory is copied and painted by.
+#if __riscv_xlen == 64
+#define WORD 8
+#define LOAD ld
+#define STORE sd
+#else
+#define WORD 4
+#define LOAD lw
+#define STORE sw
 #endif
 
   .section .text.bm_start, "ax", @progbits
@@ -39,10 +50,15 @@ _start:
   la t0, bm_trap_entry
   csrw CSR(tvec), t0
 
-  // FS = VS = initial. VS stays zero on a hart without vectors.
+  // FS = VS = initial. Each stays zero on a hart without floats or vectors.
   li t0, 0x2200
   csrs CSR(status), t0
-  csrw fcsr, zero
+  csrr t0, CSR(status)
+  srli t0, t0, 13
+  andi t0, t0, 3
+  beqz t0, 1f
+  csrw 0x003, zero      // fcsr, by number: the runtime may be built without F
+1:
 
   // Initialised data, when it is stored elsewhere than it lives.
   la a0, bm_data_start
@@ -51,10 +67,10 @@ _start:
   beq a0, a1, 2f
 1:
   bgeu a0, a2, 2f
-  ld t0, 0(a1)
-  sd t0, 0(a0)
-  addi a0, a0, 8
-  addi a1, a1, 8
+  LOAD t0, 0(a1)
+  STORE t0, 0(a0)
+  addi a0, a0, WORD
+  addi a1, a1, WORD
   j 1b
 2:
   la a0, bm_bss_start
@@ -65,23 +81,23 @@ _start:
   // The stack and the guard below it, for the high-water mark.
   la a0, bm_stack_guard
   la a1, bm_stack_top
-  ld a2, bm_stack_paint
+  LOAD a2, bm_stack_paint
   call paint
   call guard_stack
   la t0, bm_stack_guard_is_enforced
   sw a0, 0(t0)
 
   la t0, bm_boot_argument
-  sd s1, 0(t0)
+  STORE s1, 0(t0)
 
   call main
   call bm_crt_exit
 
-// Stores the doubleword a2 over [a0, a1).
+// Stores the word a2 over [a0, a1).
 paint:
   bgeu a0, a1, 1f
-  sd a2, 0(a0)
-  addi a0, a0, 8
+  STORE a2, 0(a0)
+  addi a0, a0, WORD
   j paint
 1:
   ret
@@ -164,7 +180,7 @@ dead:
 
   .section .bss.bm_trap_stack, "aw", @nobits
   .balign 16
-  .skip 4096
+  .skip 1024
 trap_stack_top:
 
   .section .rodata.bm_stack_paint, "a", @progbits
@@ -173,4 +189,4 @@ trap_stack_top:
   .type bm_stack_paint, @object
 bm_stack_paint:
   .quad 0x5afe57ac5afe57ac
-  .size bm_stack_paint, 8
+  .size bm_stack_paint, WORD

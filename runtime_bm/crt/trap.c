@@ -6,9 +6,9 @@
 #include "runtime_bm/crt/stack.h"
 #include "runtime_bm/hal/hal.h"
 
-BM_NORETURN void bm_trap(uint64_t cause, uint64_t epc, uint64_t tval);
+BM_NORETURN void bm_trap(uintptr_t cause, uintptr_t epc, uintptr_t tval);
 
-static const char *explain(uint64_t cause, uint64_t tval) {
+static const char *explain(uintptr_t cause, uintptr_t tval) {
   if (bm_crt_is_stack_guard(tval)) {
     return "stack overflow: the guard below the stack was touched; raise "
            "BM_STACK_BYTES in the board's memory.ldh\n";
@@ -30,7 +30,7 @@ static const char *explain(uint64_t cause, uint64_t tval) {
   }
 }
 
-void bm_trap(uint64_t cause, uint64_t epc, uint64_t tval) {
+void bm_trap(uintptr_t cause, uintptr_t epc, uintptr_t tval) {
   bm_text_t text;
   bm_text_clear(&text);
   // The trap may have come in the middle of a line.

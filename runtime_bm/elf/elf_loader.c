@@ -38,8 +38,7 @@ static bm_status_t read_at(bm_cspan_t from, uint64_t offset, void *out,
 
 static bm_status_t read_header(bm_cspan_t file, const bm_elf_machine_t *machine,
                                bm_elf_header_t *out) {
-  static const uint8_t kIdent[7] = {0x7F, 'E', 'L', 'F',
-                                    2,   // 64 bits
+  static const uint8_t kIdent[7] = {0x7F, 'E', 'L', 'F', BM_ELF_CLASS,
                                     1,   // little endian
                                     1};  // version
   BM_TRY(read_at(file, 0, out, sizeof(*out)));
@@ -147,9 +146,9 @@ static bm_status_t relocate(bm_span_t image, const bm_elf_machine_t *machine,
     bm_elf_rela_t rela;
     BM_TRY(read_at(bytes, table + i * sizeof(rela), &rela, sizeof(rela)));
     BM_CHECK(rela.info == machine->relative_relocation, UNIMPLEMENTED);
-    BM_CHECK((uint64_t)rela.addend <= image.size, OUT_OF_RANGE);
-    const uint64_t value =
-        (uint64_t)(uintptr_t)image.data + (uint64_t)rela.addend;
+    BM_CHECK((bm_elf_word_t)rela.addend <= image.size, OUT_OF_RANGE);
+    const bm_elf_word_t value =
+        (uintptr_t)image.data + (bm_elf_word_t)rela.addend;
     BM_CHECK(bm_range_fits(rela.offset, sizeof(value), image.size),
              OUT_OF_RANGE);
     memcpy(image.data + rela.offset, &value, sizeof(value));

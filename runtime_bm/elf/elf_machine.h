@@ -13,16 +13,19 @@ typedef struct bm_elf_machine_t {
   uint16_t machine;     // e_machine
   uint32_t flags_mask;  // bits of e_flags that must be `flags`
   uint32_t flags;
-  // The relocation that stores load address + addend in a 64-bit word: the
-  // only kind in the executables of the compiler.
+  // The relocation that stores load address + addend in a word: the only kind
+  // in the executables of the compiler.
   uint32_t relative_relocation;
 } bm_elf_machine_t;
 
+extern const bm_elf_machine_t bm_elf_machine_riscv32;
 extern const bm_elf_machine_t bm_elf_machine_riscv64;
 extern const bm_elf_machine_t bm_elf_machine_x86_64;
 
 #if defined(__riscv) && __riscv_xlen == 64
 #define BM_ELF_MACHINE_NATIVE (&bm_elf_machine_riscv64)
+#elif defined(__riscv) && __riscv_xlen == 32
+#define BM_ELF_MACHINE_NATIVE (&bm_elf_machine_riscv32)
 #elif defined(__x86_64__)
 #define BM_ELF_MACHINE_NATIVE (&bm_elf_machine_x86_64)
 #else

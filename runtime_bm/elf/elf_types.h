@@ -1,4 +1,5 @@
-// The parts of ELF64 that the loader reads.
+// The parts of ELF that the loader reads: files of this machine's class, 32 or
+// 64 bits.
 #ifndef RUNTIME_BM_ELF_ELF_TYPES_H_
 #define RUNTIME_BM_ELF_ELF_TYPES_H_
 
@@ -6,14 +7,19 @@
 
 #include "runtime_bm/base/attributes.h"
 
+// Addresses, offsets and sizes in a file.
+typedef uintptr_t bm_elf_word_t;
+
+enum { BM_ELF_CLASS = sizeof(bm_elf_word_t) == 8 ? 2 : 1 };
+
 typedef struct bm_elf_header_t {
   uint8_t ident[16];
   uint16_t type;
   uint16_t machine;
   uint32_t version;
-  uint64_t entry;
-  uint64_t program_offset;
-  uint64_t section_offset;
+  bm_elf_word_t entry;
+  bm_elf_word_t program_offset;
+  bm_elf_word_t section_offset;
   uint32_t flags;
   uint16_t header_bytes;
   uint16_t program_entry_bytes;
@@ -25,40 +31,57 @@ typedef struct bm_elf_header_t {
 
 typedef struct bm_elf_program_t {
   uint32_t type;
+#if UINTPTR_MAX == UINT64_MAX
   uint32_t flags;
-  uint64_t offset;
-  uint64_t vaddr;
-  uint64_t paddr;
-  uint64_t file_bytes;
-  uint64_t memory_bytes;
-  uint64_t alignment;
+#endif
+  bm_elf_word_t offset;
+  bm_elf_word_t vaddr;
+  bm_elf_word_t paddr;
+  bm_elf_word_t file_bytes;
+  bm_elf_word_t memory_bytes;
+#if UINTPTR_MAX != UINT64_MAX
+  uint32_t flags;
+#endif
+  bm_elf_word_t alignment;
 } bm_elf_program_t;
 
 typedef struct bm_elf_dynamic_t {
-  uint64_t tag;
-  uint64_t value;
+  bm_elf_word_t tag;
+  bm_elf_word_t value;
 } bm_elf_dynamic_t;
 
 typedef struct bm_elf_symbol_t {
   uint32_t name;
+#if UINTPTR_MAX == UINT64_MAX
   uint8_t info;
   uint8_t other;
   uint16_t section;
   uint64_t value;
   uint64_t bytes;
+#else
+  uint32_t value;
+  uint32_t bytes;
+  uint8_t info;
+  uint8_t other;
+  uint16_t section;
+#endif
 } bm_elf_symbol_t;
 
 typedef struct bm_elf_rela_t {
-  uint64_t offset;
-  uint64_t info;
-  int64_t addend;
+  bm_elf_word_t offset;
+  bm_elf_word_t info;
+  intptr_t addend;
 } bm_elf_rela_t;
 
-BM_STATIC_ASSERT(sizeof(bm_elf_header_t) == 64, "ELF64");
-BM_STATIC_ASSERT(sizeof(bm_elf_program_t) == 56, "ELF64");
-BM_STATIC_ASSERT(sizeof(bm_elf_dynamic_t) == 16, "ELF64");
-BM_STATIC_ASSERT(sizeof(bm_elf_symbol_t) == 24, "ELF64");
-BM_STATIC_ASSERT(sizeof(bm_elf_rela_t) == 24, "ELF64");
+#define BM_ELF_ASSERT_SIZE(type, bytes_64, bytes_32) \
+  BM_STATIC_ASSERT(                                  \
+      sizeof(type) == (BM_ELF_CLASS == 2 ? (bytes_64) : (bytes_32)), "ELF")
+
+BM_ELF_ASSERT_SIZE(bm_elf_header_t, 64, 52);
+BM_ELF_ASSERT_SIZE(bm_elf_program_t, 56, 32);
+BM_ELF_ASSERT_SIZE(bm_elf_dynamic_t, 16, 8);
+BM_ELF_ASSERT_SIZE(bm_elf_symbol_t, 24, 16);
+BM_ELF_ASSERT_SIZE(bm_elf_rela_t, 24, 12);
 
 enum {
   BM_ELF_TYPE_DYN = 3,

@@ -145,12 +145,12 @@ typedef struct bm_plan_t {
   uint32_t reset_count;
 } bm_plan_t;
 
-BM_STATIC_ASSERT(sizeof(bm_plan_binding_t) == 12, "plan ABI");
-BM_STATIC_ASSERT(sizeof(bm_plan_command_t) == 28, "plan ABI");
-BM_STATIC_ASSERT(sizeof(bm_plan_tensor_t) == 32, "plan ABI");
-BM_STATIC_ASSERT(sizeof(bm_plan_export_t) == 16, "plan ABI");
-BM_STATIC_ASSERT(sizeof(bm_plan_entry_t) == 40, "plan ABI");
-BM_STATIC_ASSERT(sizeof(bm_plan_t) == 176, "plan ABI");
+BM_ABI_SIZE(bm_plan_binding_t, 12, 12);
+BM_ABI_SIZE(bm_plan_command_t, 28, 28);
+BM_ABI_SIZE(bm_plan_tensor_t, 32, 24);
+BM_ABI_SIZE(bm_plan_export_t, 16, 8);
+BM_ABI_SIZE(bm_plan_entry_t, 40, 32);
+BM_ABI_SIZE(bm_plan_t, 176, 108);
 
 BM_EXTERN_C_END
 

@@ -34,14 +34,17 @@ static bool table_ok(const void *table, uint32_t count) {
 }
 
 static bm_status_t verify_header(const bm_plan_t *plan) {
-  const uint32_t machine = plan->isa & (BM_ISA_RV64 | BM_ISA_X86_64);
-  const bool vector = (plan->isa & BM_ISA_V) != 0;
+  const uint32_t machines = BM_ISA_RV32 | BM_ISA_RV64 | BM_ISA_X86_64;
+  const uint32_t vectors = BM_ISA_V | BM_ISA_ZVE32F;
+  const uint32_t machine = plan->isa & machines;
+  const bool vector = (plan->isa & vectors) != 0;
   const bool kernels = plan->export_count != 0;
   const bool prelinked = plan->library_query != NULL;
   const bool loaded = plan->kernels_elf != NULL;
   BM_CHECK(plan->abi_version == BM_PLAN_ABI_VERSION, UNIMPLEMENTED);
-  BM_CHECK(machine == BM_ISA_RV64 || machine == BM_ISA_X86_64, DATA_LOSS);
-  BM_CHECK((plan->isa & ~(uint32_t)(machine | BM_ISA_V)) == 0, UNIMPLEMENTED);
+  // One of them.
+  BM_CHECK(machine != 0 && (machine & (machine - 1)) == 0, DATA_LOSS);
+  BM_CHECK((plan->isa & ~(machines | vectors)) == 0, UNIMPLEMENTED);
   BM_CHECK(vector == (plan->vlen_bits != 0), DATA_LOSS);
   BM_CHECK(plan->name != NULL, DATA_LOSS);
   BM_CHECK(table_ok(plan->weights, plan->weights_bytes) &&

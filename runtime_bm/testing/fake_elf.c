@@ -14,7 +14,7 @@ static void put(uint8_t *file, uint32_t offset, const void *data, size_t size) {
 
 static void put_headers(uint8_t *file, const bm_elf_machine_t *machine) {
   const bm_elf_header_t header = {
-      .ident = {0x7F, 'E', 'L', 'F', 2, 1, 1},
+      .ident = {0x7F, 'E', 'L', 'F', BM_ELF_CLASS, 1, 1},
       .type = BM_ELF_TYPE_DYN,
       .machine = machine->machine,
       .version = 1,
@@ -69,8 +69,8 @@ static void put_tables(uint8_t *file, const bm_elf_machine_t *machine) {
        .value = CODE_ADDRESS(FAKE_ELF_CODE)},
   };
   const struct {
-    uint64_t where;
-    int64_t what;
+    uint32_t where;
+    int32_t what;
   } relocations[FAKE_ELF_RELA_COUNT] = {
       {FAKE_ELF_LIBRARY + offsetof(bm_abi_library_t, header),
        DATA_ADDRESS(FAKE_ELF_LIBRARY_HEADER)},
@@ -120,7 +120,8 @@ static void put_library(uint8_t *file) {
 
 // The query: returns the address of the library, as its distance from the code.
 // The kernel: bindings[0][0] = FAKE_ELF_ANSWER; return 0.
-static void put_riscv64_code(uint8_t *file, int32_t distance) {
+static void put_riscv_code(uint8_t *file, const bm_elf_machine_t *machine,
+                           int32_t distance) {
   const uint32_t upper = ((uint32_t)distance + 0x800) & 0xFFFFF000;
   const uint32_t lower = (uint32_t)distance - upper;
   const uint32_t query[] = {
@@ -128,13 +129,16 @@ static void put_riscv64_code(uint8_t *file, int32_t distance) {
       0x00050513 | lower << 20,  // addi a0, a0, lower
       0x00008067,                // ret
   };
+  // The width of a load is that of a pointer.
+  const uint32_t load = machine == &bm_elf_machine_riscv64 ? 1 << 12 : 0;
+  const uint32_t pointers = offsetof(bm_abi_dispatch_state_t, binding_pointers);
   const uint32_t kernel[] = {
-      0x0205B783,                          // ld a5, 32(a1)
-      0x0007B783,                          // ld a5, 0(a5)
-      0x00000713 | FAKE_ELF_ANSWER << 20,  // li a4, answer
-      0x00E7A023,                          // sw a4, 0(a5)
-      0x00000513,                          // li a0, 0
-      0x00008067,                          // ret
+      0x00002783 | load | 11 << 15 | pointers << 20,  // l{w,d} a5, pointers(a1)
+      0x00002783 | load | 15 << 15,                   // l{w,d} a5, 0(a5)
+      0x00000713 | FAKE_ELF_ANSWER << 20,             // li a4, answer
+      0x00E7A023,                                     // sw a4, 0(a5)
+      0x00000513,                                     // li a0, 0
+      0x00008067,                                     // ret
   };
   put(file, FAKE_ELF_CODE, query, sizeof(query));
   put(file, FAKE_ELF_KERNEL, kernel, sizeof(kernel));
@@ -167,9 +171,9 @@ void fake_elf_build(uint8_t *out, const bm_elf_machine_t *machine) {
   put_headers(out, machine);
   put_tables(out, machine);
   put_library(out);
-  if (machine == &bm_elf_machine_riscv64) {
-    put_riscv64_code(out, distance);
-  } else {
+  if (machine == &bm_elf_machine_x86_64) {
     put_x86_64_code(out, distance);
+  } else {
+    put_riscv_code(out, machine, distance);
   }
 }

@@ -26,7 +26,9 @@ enum {
   FAKE_ENTRY_COUNT = 1,
 };
 
-#ifdef __riscv
+#if defined(__riscv) && __riscv_xlen == 32
+#define FAKE_ISA BM_ISA_RV32
+#elif defined(__riscv)
 #define FAKE_ISA BM_ISA_RV64
 #else
 #define FAKE_ISA BM_ISA_X86_64

@@ -3,6 +3,8 @@
 //
 //   plan_abi_test FILE   compares; exit status 1 and the first differing line
 //   plan_abi_test        prints what the file should be
+//
+// Offsets are those of 64-bit targets; of 32-bit ones the sizes are there.
 #include <stdio.h>
 #include <string.h>
 
@@ -45,10 +47,10 @@ static void end_enum(void) {
   separator = ",\n";
 }
 
-static void begin_struct(const char *name, size_t bytes) {
+static void begin_struct(const char *name, size_t bytes, size_t bytes_32) {
   put(separator);
-  put_number("    \"%s\": {\n      \"bytes\": %zu,\n      \"fields\": {", name,
-             bytes);
+  put_number("    \"%s\": {\n      \"bytes\": %zu,\n", name, bytes);
+  put_number("      \"%s\": %zu,\n      \"fields\": {", "bytes_32", bytes_32);
   separator = "";
 }
 
@@ -65,7 +67,7 @@ static void end_struct(void) {
 }
 
 #define CONSTANT(prefix, name) constant(#name, prefix##name)
-#define BEGIN_STRUCT(type) begin_struct(#type, sizeof(type))
+#define BEGIN_STRUCT(type) begin_struct(#type, sizeof(type), type##_bytes_32)
 #define FIELD(type, name) \
   field(#name, offsetof(type, name), sizeof(((type *)0)->name))
 
@@ -89,6 +91,8 @@ static void enums(void) {
   CONSTANT(BM_ISA_, RV64);
   CONSTANT(BM_ISA_, V);
   CONSTANT(BM_ISA_, X86_64);
+  CONSTANT(BM_ISA_, RV32);
+  CONSTANT(BM_ISA_, ZVE32F);
   end_enum();
   begin_enum("region");
   CONSTANT(BM_PLAN_REGION_, ARENA);

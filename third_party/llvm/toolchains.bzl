@@ -1,6 +1,7 @@
-"""The two C/C++ toolchains: programs for this x86-64 Linux host, and bare-metal 64-bit RISC-V."""
+"""The C/C++ toolchains: programs for this x86-64 Linux host, and bare-metal RISC-V of 64 and 32 bits."""
 
 load("@rules_cc//cc:defs.bzl", "cc_toolchain")
+load("//third_party/libgcc:libgcc.bzl", "LIBGCC")
 load("@users_clang//:defs.bzl", "USERS_INCLUDE_DIRECTORIES", "USERS_OWN")
 load(":cc_toolchain_config.bzl", "cc_toolchain_config")
 
@@ -76,14 +77,18 @@ def host_toolchain(*, name):
         triple = "x86_64-linux-gnu",
     )
 
-def riscv64_toolchain(*, name):
-    """Firmware for 64-bit RISC-V without an operating system.
+def riscv_toolchain(*, name, cpu, march, mabi, libgcc = None):
+    """Firmware for RISC-V without an operating system.
 
     No vector extension: the compiler may not emit a vector instruction by itself before the boot code has
     seen that there are vector registers of the right length. Kernels come from IREE with flags of their own.
 
     Args:
       name: of the toolchain.
+      cpu: riscv32 or riscv64.
+      march: ISA of C code.
+      mabi: ABI of C code.
+      libgcc: key of LIBGCC: what the compiler calls where the ISA has no instruction, e.g. __muldf3.
     """
     _toolchain(
         name = name,
@@ -99,22 +104,23 @@ def riscv64_toolchain(*, name):
             "-fno-asynchronous-unwind-tables",
             "-fno-unwind-tables",
         ],
-        cpu = "riscv64",
+        cpu = cpu,
         cxx_flags = ["-fno-rtti", "-fno-threadsafe-statics"],
         # A user's own clang runs on whatever machine the user has.
         exec_compatible_with = [] if USERS_OWN else ["@platforms//cpu:x86_64", "@platforms//os:linux"],
         # Unoptimized firmware is of no use to anybody, and most people never say `-c opt`.
         fastbuild_flags = ["-Os"],
-        files = ["@debian_llvm//:root"],
+        files = ["@debian_llvm//:root"] + (["//third_party/libgcc:" + libgcc] if libgcc else []),
         include_directories = USERS_INCLUDE_DIRECTORIES if USERS_OWN else [_CLANG_HEADERS],
-        link_flags = ["-nostdlib", "-static", "-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,--gc-sections"],
+        link_flags = ["-nostdlib", "-static", "-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,--gc-sections"] +
+                     (["external/debian_libgcc/root/" + LIBGCC[libgcc]] if libgcc else []),
         opt_flags = ["-Os"],
-        target_compatible_with = ["@platforms//cpu:riscv64", "@platforms//os:none"],
+        target_compatible_with = ["@platforms//cpu:" + cpu, "@platforms//os:none"],
         target_flags = [
-            "--target=riscv64-unknown-elf",
-            "-march=rv64imafdc_zicsr_zifencei",
-            "-mabi=lp64d",
+            "--target={}-unknown-elf".format(cpu),
+            "-march=" + march,
+            "-mabi=" + mabi,
             "-mcmodel=medany",
         ],
-        triple = "riscv64-unknown-elf",
+        triple = cpu + "-unknown-elf",
     )

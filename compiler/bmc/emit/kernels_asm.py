@@ -47,7 +47,8 @@ def source(name: str, kernels: Kernels, is_riscv: bool) -> str:
     for start, end in _pieces(kernels):
         addend = dict(kernels.relocations).get(start)
         if addend is not None:
-            lines.append(f"    .quad {base} + {addend:#x}")
+            word = ".quad" if kernels.pointer_bytes == 8 else ".word"
+            lines.append(f"    {word} {base} + {addend:#x}")
         elif is_riscv and any(low <= start < high for low, high in kernels.text):
             lines += _instructions(kernels.image[start:end])
         else:
@@ -74,7 +75,7 @@ def _pieces(kernels: Kernels) -> list[tuple[int, int]]:
     """Cuts the image at pointers and at the borders of code."""
     cuts = {0, len(kernels.image)}
     for slot, _ in kernels.relocations:
-        cuts |= {slot, slot + 8}
+        cuts |= {slot, slot + kernels.pointer_bytes}
     for start, end in kernels.text:
         cuts |= {start, end}
     ordered = sorted(cuts)

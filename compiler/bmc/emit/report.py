@@ -61,7 +61,7 @@ def report(
             "weights_bytes": len(weights.data),
             "golden_bytes": golden_bytes,
             "weights_distinct_bytes": weights.distinct_bytes,
-            "plan_bytes": _plan_bytes(result),
+            "plan_bytes": _plan_bytes(result, target.xlen),
         },
         "arena": {
             "bytes": result.arena_bytes,
@@ -110,8 +110,9 @@ def _bytes(tensors: tuple[plan.Tensor, ...]) -> int:
     return sum(tensor.info.byte_count for tensor in tensors)
 
 
-def _plan_bytes(result: Plan) -> int:
-    """Size of the tables in plan.c on a 64-bit target (names included), see plan_abi.json."""
+def _plan_bytes(result: Plan, xlen: int) -> int:
+    """Size of the tables in plan.c (names included), see plan_abi.json."""
+    of = plan.STRUCT_BYTES[xlen]
     names = [export.name for export in result.exports] + [
         t.info.name for t in (*result.inputs, *result.outputs)
     ]
@@ -120,12 +121,12 @@ def _plan_bytes(result: Plan) -> int:
     bindings = sum(len(command.bindings) for command in result.commands)
     constants = sum(len(command.constants) for command in result.commands)
     return (
-        plan.PLAN_STRUCT_BYTES
-        + plan.EXPORT_STRUCT_BYTES * len(result.exports)
-        + plan.COMMAND_STRUCT_BYTES * len(result.commands)
-        + plan.BINDING_STRUCT_BYTES * bindings
-        + plan.ENTRY_STRUCT_BYTES * len(result.entries)
-        + plan.TENSOR_STRUCT_BYTES * (len(result.inputs) + len(result.outputs))
+        of.plan
+        + of.export * len(result.exports)
+        + of.command * len(result.commands)
+        + of.binding * bindings
+        + of.entry * len(result.entries)
+        + of.tensor * (len(result.inputs) + len(result.outputs))
         + 4 * constants
         + shapes
         + sum(len(name) + 1 for name in names)

@@ -5,7 +5,7 @@
  *   REGION_ALIAS("BM_ROM", ...)        code, constants, weights, data's image
  *   REGION_ALIAS("BM_RAM", ...)        everything that is written
  *   #define BM_STACK_BYTES             stack, for the largest VLEN of the board
- *   #define BM_STACK_GUARD_BYTES       guard below it, a power of two >= 4096
+ *   #define BM_STACK_GUARD_BYTES       guard below it, a power of two >= 64
  *   #define BM_BOOT_HART               hart that runs, 0 if left out; the others wait
  *   #define BM_TIMEBASE_HZ             ticks of mtime in a second; may be left out
  *   #define BM_BOOT_DEVICE_TREE 1      a1 points to a device tree; may be left out
@@ -103,8 +103,8 @@ SECTIONS {
 }
 
 ASSERT((BM_STACK_GUARD_BYTES & (BM_STACK_GUARD_BYTES - 1)) == 0 &&
-       BM_STACK_GUARD_BYTES >= 4096,
-       "BM_STACK_GUARD_BYTES must be a power of two of at least 4096")
+       BM_STACK_GUARD_BYTES >= 64,
+       "BM_STACK_GUARD_BYTES must be a power of two of at least 64")
 ASSERT(BM_STACK_BYTES % 16 == 0, "BM_STACK_BYTES must be a multiple of 16")
 ASSERT(bm_text_start == ORIGIN(BM_ROM),
        "code must start where the processor does: at the origin of BM_ROM")

@@ -4,7 +4,7 @@
 // only.
 #include "runtime_bm/testing/firmwares/plain.h"
 
-extern const uint64_t bm_stack_bottom[];
+extern const uintptr_t bm_stack_bottom[];
 
 // How far into the guard to go.
 enum { OVERRUN_BYTES = 4096 };

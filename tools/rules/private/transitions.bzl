@@ -4,8 +4,10 @@ ISA_FLAG = "//tools/rules:isa"
 
 # ISA -> platform. The vector extension is not part of the platform: firmware C code never uses it,
 # so that no vector instruction can run before the boot check (see compiler/bmc/target.py for the
-# kernels' own flags).
+# kernels' own flags). Neither is F on 32 bits, where some harts have it and some do not.
 PLATFORM_OF_ISA = {
+    "rv32imac": "//boards:rv32_none",
+    "rv32imafc_zve32f_zvl128b": "//boards:rv32_none",
     "rv64gc": "//boards:rv64_none",
     "rv64gcv_zvl1024b": "//boards:rv64_none",
     "rv64gcv_zvl128b": "//boards:rv64_none",

@@ -1,4 +1,6 @@
-// The part of the HAL that is the same on every RV64 board.
+// The part of the HAL that is the same on every RISC-V board.
+#include <stdbool.h>
+
 #include "boards/common/csr.h"
 #include "boards/common/device_tree.h"
 #include "runtime_bm/base/isa.h"
@@ -8,25 +10,42 @@
 // misa has a bit per extension letter; this is their order in an ISA string.
 static const char kLetters[] = "imafdqcbvh";
 
+#if __riscv_xlen == 64
+#define XLEN_NAME "rv64"
+#define XLEN_BIT BM_ISA_RV64
+#else
+#define XLEN_NAME "rv32"
+#define XLEN_BIT BM_ISA_RV32
+#endif
+
+// mstatus.VS, which startup set: it stays zero on a hart without vectors.
+#define MSTATUS_VS 0x600
+
+static bool has(uintptr_t misa, char letter) {
+  return (misa >> (letter - 'a')) & 1;
+}
+
 bm_hal_cpu_t bm_hal_cpu(void) {
   static char name[4 + sizeof(kLetters)];
-  const uint64_t misa = bm_csr_misa();
+  const uintptr_t misa = bm_csr_misa();
   char *end = name;
-  for (const char *c = "rv64"; *c != '\0'; ++c) *end++ = *c;
+  for (const char *c = XLEN_NAME; *c != '\0'; ++c) *end++ = *c;
   for (const char *c = kLetters; *c != '\0'; ++c) {
-    if ((misa >> (*c - 'a')) & 1) *end++ = *c;
+    if (has(misa, *c)) *end++ = *c;
   }
   *end = '\0';
   bm_hal_cpu_t cpu = {
       .isa = name,
-      .isa_bits = BM_ISA_RV64,
+      .isa_bits = XLEN_BIT,
       .board_timebase_hz = bm_board_facts.timebase_hz,
   };
   if (bm_board_facts.boots_with_device_tree != 0) {
     cpu.timebase_hz = bm_device_tree_timebase(bm_boot_argument);
   }
-  if ((misa >> ('v' - 'a')) & 1) {
-    cpu.isa_bits |= BM_ISA_V;
+  if (has(misa, 'v')) cpu.isa_bits |= BM_ISA_V;
+  // misa has no bit for vectors that are less than V.
+  if ((bm_csr_mstatus() & MSTATUS_VS) != 0) {
+    if (has(misa, 'f')) cpu.isa_bits |= BM_ISA_ZVE32F;
     cpu.vlen_bits = (uint32_t)bm_csr_vlenb() * 8;
   }
   return cpu;

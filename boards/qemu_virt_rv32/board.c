@@ -1,0 +1,17 @@
+// QEMU's RISC-V virt machine of 32 bits.
+#include "boards/common/ns16550.h"
+#include "boards/common/sifive_test.h"
+#include "runtime_bm/hal/hal.h"
+
+enum {
+  TEST_BASE = 0x100000,
+  UART_BASE = 0x10000000,
+};
+
+void bm_hal_init(void) { bm_ns16550_init(UART_BASE); }
+
+void bm_hal_console_write(const char *bytes, size_t size) {
+  bm_ns16550_write(UART_BASE, bytes, size);
+}
+
+void bm_hal_exit(uint32_t status) { bm_sifive_test_exit(TEST_BASE, status); }
