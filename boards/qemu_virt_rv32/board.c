@@ -6,12 +6,13 @@
 enum {
   TEST_BASE = 0x100000,
   UART_BASE = 0x10000000,
+  UART_STRIDE = 1,
 };
 
-void bm_hal_init(void) { bm_ns16550_init(UART_BASE); }
+void bm_hal_init(void) { bm_ns16550_init(UART_BASE, UART_STRIDE); }
 
 void bm_hal_console_write(const char *bytes, size_t size) {
-  bm_ns16550_write(UART_BASE, bytes, size);
+  bm_ns16550_write(UART_BASE, UART_STRIDE, bytes, size);
 }
 
 void bm_hal_exit(uint32_t status) { bm_sifive_test_exit(TEST_BASE, status); }

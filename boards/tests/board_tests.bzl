@@ -11,11 +11,12 @@ _ENDS = {
     "trap": ("TRAP", "cause=2"),
 }
 
-def board_tests(*, name, envs = ["qemu"], ends = {}):
+def board_tests(*, name, isa = "rv64gc", envs = ["qemu"], ends = {}):
     """Boots small firmwares on a board and judges how they end.
 
     Args:
       name: name of the board.
+      isa: its ISA without vectors.
       envs: names of its execution environments, emulators.
       ends: what is different on this board: name of a firmware -> (record, text).
     """
@@ -26,7 +27,7 @@ def board_tests(*, name, envs = ["qemu"], ends = {}):
             name = image,
             testonly = True,
             board = "//boards/" + name,
-            isa = "rv64gc",
+            isa = isa,
             run_env = labels[0],
             tags = ["manual"],
             deps = ["//runtime_bm/testing/firmwares:" + firmware],

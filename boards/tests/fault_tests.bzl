@@ -9,6 +9,11 @@ _BOARDS = {
         vlen = 256,
         envs = {"//boards/qemu_virt_rv32:vlen{}": ["qemu"]},
     ),
+    "spike_rv32": struct(
+        isa = "rv32imac",
+        vlen = 256,
+        envs = {"//boards/spike_rv32:vlen{}": ["spike"]},
+    ),
     "qemu_virt_rv64": struct(
         isa = "rv64gc",
         vlen = 1024,

@@ -8,6 +8,7 @@ load("//tools/rules:defs.bzl", "bm_firmware_test", "bm_image")
 _ENVS = {
     "qemu_virt_rv32": struct(isa = "rv32imac", envs = {"//boards/qemu_virt_rv32:scalar": ["qemu"]}),
     "qemu_virt_rv64": struct(isa = "rv64gc", envs = {"//boards/qemu_virt_rv64:vlen256": ["qemu"]}),
+    "spike_rv32": struct(isa = "rv32imac", envs = {"//boards/spike_rv32:scalar": ["spike"]}),
     "spike_rv64": struct(isa = "rv64gc", envs = {"//boards/spike_rv64:vlen256": ["spike"]}),
 }
 

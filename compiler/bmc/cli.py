@@ -79,7 +79,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     compiler.add_argument(
         "--libcalls",
+        action="append",
         type=Path,
+        default=[],
         help="archive to link to the kernels, e.g. libgcc.a for floats on an ISA without F",
     )
     compiler.set_defaults(run=_run_compile)
@@ -147,7 +149,7 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         arguments.out,
         arguments.tuning,
         dict(arguments.float_parts),
-        arguments.libcalls,
+        tuple(arguments.libcalls),
     )
     if arguments.imported:
         report = pipeline.compile_model(artifacts.load(arguments.imported), options)

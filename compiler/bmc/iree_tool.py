@@ -58,13 +58,12 @@ class IreeTool:
         """Runs iree-opt, see compile()."""
         self._run("iree-opt", source, output, flags)
 
-    def link_with(self, archive: Path) -> str:
-        """Returns the flag that links `archive` to kernels: their own linker is given no library."""
+    def link_with(self, archives: tuple[Path, ...]) -> str:
+        """Returns the flag that links archives to kernels: their own linker is given no library."""
         script = self.work / _LINK_SCRIPT
-        command = shlex.join([str(_find("iree-lld")), "$@", str(archive.resolve())])
-        script.write_text(
-            "#!/bin/sh\nexec " + command.replace("'$@'", '"$@"') + "\n", encoding="utf-8"
-        )
+        linker = shlex.quote(str(_find("iree-lld")))
+        libraries = shlex.join(str(archive.resolve()) for archive in archives)
+        script.write_text(f'#!/bin/sh\nexec {linker} "$@" {libraries}\n', encoding="utf-8")
         script.chmod(0o755)
         return f"--iree-llvmcpu-embedded-linker-path={script.resolve()}"
 

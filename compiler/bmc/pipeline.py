@@ -60,7 +60,7 @@ class CompileOptions:
       out: folder for the results; it is created.
       tuning: tuning.json, or None for the defaults.
       float_parts: of an int8 model, what is in floating point and why, see stages/audit.py.
-      libcalls: archive with what kernels call where the ISA has no instruction, e.g. __mulsf3.
+      libcalls: archives with what kernels call where the ISA has no instruction, e.g. __mulsf3.
     """
 
     name: str
@@ -68,7 +68,7 @@ class CompileOptions:
     out: Path
     tuning: Path | None = None
     float_parts: Mapping[str, str] = field(default_factory=dict)
-    libcalls: Path | None = None
+    libcalls: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,8 @@ _TARGETS = (
         isa_bits=ISA_RV32,
         elf_machine=EM_RISCV,
         relative_relocation=3,
-        extensions=_SCALAR,
+        # What is linked to kernels is compiled like the rest of the firmware.
+        extensions=_SCALAR | {"zicsr", "zifencei"},
     ),
     Target(
         isa="rv32imafc_zve32f_zvl128b",

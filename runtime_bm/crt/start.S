@@ -47,18 +47,19 @@ _start:
   la gp, __global_pointer$
   .option pop
   la sp, bm_stack_top
-  la t0, bm_trap_entry
-  csrw CSR(tvec), t0
 
-  // FS = VS = initial. Each stays zero on a hart without floats or vectors.
+  // FS = VS = initial. VS stays zero on a hart without vectors.
   li t0, 0x2200
   csrs CSR(status), t0
-  csrr t0, CSR(status)
-  srli t0, t0, 13
-  andi t0, t0, 3
-  beqz t0, 1f
-  csrw 0x003, zero      // fcsr, by number: the runtime may be built without F
-1:
+  // fcsr, by number: the runtime may be built without F. Traps where there is
+  // none.
+  la t0, no_floats
+  csrw CSR(tvec), t0
+  csrw 0x003, zero
+  .balign 4
+no_floats:
+  la t0, bm_trap_entry
+  csrw CSR(tvec), t0
 
   // Initialised data, when it is stored elsewhere than it lives.
   la a0, bm_data_start

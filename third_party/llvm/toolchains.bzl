@@ -1,8 +1,8 @@
 """The C/C++ toolchains: programs for this x86-64 Linux host, and bare-metal RISC-V of 64 and 32 bits."""
 
 load("@rules_cc//cc:defs.bzl", "cc_toolchain")
-load("//third_party/libgcc:libgcc.bzl", "LIBGCC")
 load("@users_clang//:defs.bzl", "USERS_INCLUDE_DIRECTORIES", "USERS_OWN")
+load("//third_party/libgcc:libgcc.bzl", "LIBGCC")
 load(":cc_toolchain_config.bzl", "cc_toolchain_config")
 
 _BIN = "@debian_llvm//:root/usr/lib/llvm-19/bin/"

@@ -10,6 +10,15 @@ load("//tools/rules/private:frontends.bzl", "FRONTENDS", "QUANTIZERS", "suffix_o
 load("//tools/rules/private:model_c.bzl", "BMC_ENV", "MODEL_ATTRS", "MODEL_FILES", "MODEL_RULE", "model_providers")
 load("//tools/rules/private:transitions.bzl", "import_transition")
 
+# What kernels call where an ISA has no instruction for it.
+_LIBCALLS = {
+    "rv32imac": [
+        "//runtime_bm/crt:soft_float",
+        "//third_party/libgcc:rv32imac",
+    ],
+    "rv32imafc_zve32f_zvl128b": ["//third_party/libgcc:rv32imafc"],
+}
+
 def _bmc_compile(ctx, isa, out):
     """Runs bmc; returns the files it writes into the folder `out`."""
     files = {name: ctx.actions.declare_file("{}/{}".format(out, name)) for name in MODEL_FILES}
@@ -24,12 +33,13 @@ def _bmc_compile(ctx, isa, out):
         args.add("--tuning", ctx.file.tuning)
     for part, reason in ctx.attr.float_parts.items():
         args.add("--float-part", "{}={}".format(part, reason))
+    args.add_all(ctx.files.libcalls, before_each = "--libcalls")
     ctx.actions.run(
         mnemonic = "BmCompile",
         progress_message = "Compiling %{label} for " + isa,
         executable = ctx.executable._bmc,
         arguments = [args],
-        inputs = [import_info.directory] + ([ctx.file.tuning] if ctx.file.tuning else []),
+        inputs = [import_info.directory] + ctx.files.libcalls + ([ctx.file.tuning] if ctx.file.tuning else []),
         outputs = files.values(),
         env = BMC_ENV,
     )
@@ -60,6 +70,7 @@ _bm_model = rule(
             mandatory = True,
             providers = [BmImportInfo],
         ),
+        "libcalls": attr.label_list(doc = "Archives to link to the kernels."),
         "tuning": attr.label(
             doc = "tuning.json: lowering configurations that replace the compiler's own.",
             allow_single_file = [".json"],
@@ -137,6 +148,10 @@ def bm_model(
         float_parts = float_parts,
         imported = name + "._imported",
         kernels = kernels,
+        libcalls = select({
+            Label("//tools/rules:isa_is_" + isa): [Label(archive) for archive in archives]
+            for isa, archives in _LIBCALLS.items()
+        } | {"//conditions:default": []}),
         tags = tags,
         tuning = tuning,
         **kwargs
