@@ -30,10 +30,11 @@ def hardware_tests(*, name, board, isa, models, hooks = {}):
         py_test(
             name = firmware + "_image_test",
             srcs = ["image_test.py"],
-            data = [files, description],
+            data = [firmware, files, description],
             env = {
                 "BOARD": "$(rootpath {})".format(description),
                 "IMAGE": "$(rootpaths {})".format(files),
+                "RUN": "$(rootpath {})".format(firmware),
             },
             main = "image_test.py",
         )

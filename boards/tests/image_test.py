@@ -6,6 +6,7 @@ import json
 import os
 import re
 import struct
+import subprocess
 import unittest
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,13 @@ class ImageTest(unittest.TestCase):
 
     def test_is_built_not_run(self) -> None:
         self.assertEqual(self.board["tested"], "built")
+
+    def test_says_that_it_cannot_be_run_here(self) -> None:
+        done = subprocess.run(
+            [Path(os.environ["RUN"]).absolute()], capture_output=True, text=True, check=False
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"no emulator has the board {self.board['name']}: ", done.stderr)
 
     def test_other_load_address_is_noticed(self) -> None:
         self.board["flash"]["methods"]["uboot-serial"]["load"] = "0x1000"
