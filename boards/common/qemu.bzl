@@ -20,13 +20,16 @@ QEMU_DEBUG_ARGS = [
 ]
 
 def qemu_cpu32(vlen):
-    """Returns the arguments for a hart of 32 bits: rv32imafc with Zve32f, or rv32imac.
+    """Returns the arguments for a hart of 32 bits: rv32imafdcv, or rv32imac.
+
+    All of V, because QEMU 10.0 lets nobody turn on (mstatus.VS) the vectors of a hart that has Zve32f alone.
 
     Args:
       vlen: VLEN in bits, 0 for no vectors and no floats.
     """
-    floats = "zve32f=true,vlen={},elen=32".format(vlen) if vlen else "f=false,zfa=false"
-    return ["-cpu", "rv32,d=false," + floats]
+    if not vlen:
+        return ["-cpu", "rv32,d=false,f=false,zfa=false"]
+    return ["-cpu", "rv32,v=true,vext_spec=v1.0,vlen={},elen=64".format(vlen)]
 
 def qemu_cpu(vlen):
     """Returns the arguments for a hart with vectors of `vlen` bits.

@@ -3,8 +3,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runtime_bm/base/memory.h"
-
 enum { MANTISSA_BITS = 23, BIAS = 127 };
 
 #define SIGN 0x80000000u
@@ -31,13 +29,13 @@ float nearbyintf(float x);
 
 static uint32_t bits_of(float x) {
   uint32_t bits;
-  memcpy(&bits, &x, sizeof(bits));
+  __builtin_memcpy(&bits, &x, sizeof(bits));
   return bits;
 }
 
 static float from_bits(uint32_t bits) {
   float x;
-  memcpy(&x, &bits, sizeof(x));
+  __builtin_memcpy(&x, &bits, sizeof(x));
   return x;
 }
 

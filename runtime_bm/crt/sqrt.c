@@ -2,8 +2,6 @@
 // no instruction for it. Correctly rounded, so that every hart gives the same.
 #include <stdint.h>
 
-#include "runtime_bm/base/memory.h"
-
 enum { MANTISSA_BITS = 52, EXPONENT_MASK = 0x7FF, BIAS = 1075 };
 
 #define ONE (1ull << MANTISSA_BITS)
@@ -28,7 +26,7 @@ static uint64_t root_of(uint64_t value) {
 
 double sqrt(double x) {
   uint64_t bits;
-  memcpy(&bits, &x, sizeof(bits));
+  __builtin_memcpy(&bits, &x, sizeof(bits));
   int32_t exponent = (int32_t)(bits >> MANTISSA_BITS) & EXPONENT_MASK;
   uint64_t mantissa = bits & (ONE - 1);
   if (bits << 1 == 0 || (exponent == EXPONENT_MASK && bits >> 63 == 0)) {
@@ -49,6 +47,6 @@ double sqrt(double x) {
   // would have a square with more digits than x.
   const uint64_t rounded = (root_of(mantissa) + 1) >> 1;
   bits = ((uint64_t)(exponent / 2 - 26 + BIAS - 1) << MANTISSA_BITS) + rounded;
-  memcpy(&x, &bits, sizeof(x));
+  __builtin_memcpy(&x, &bits, sizeof(x));
   return x;
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "runtime_bm/base/memory.h"
 #include "runtime_bm/testing/bm_test.h"
 
 static uint64_t bits_of(double value) {
