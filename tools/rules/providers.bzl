@@ -27,6 +27,7 @@ BmBoardInfo = provider(
         "name": "string: the board's folder name.",
         "platform": "Label: platform the firmware is compiled for.",
         "description": "File: board.json.",
+        "flash_files": "list of File: what flashing reads beside board.json.",
         "flash_image": "bool: whether images come as the contents of the whole flash chip too.",
         "memory": "File: memory.ldh, the board's part of the linker script. None on a hosted board.",
         "hal": "CcInfo: implementation of runtime_bm/hal/hal.h.",

@@ -5,11 +5,12 @@ load("//tools/rules:providers.bzl", "BmBoardInfo")
 
 def _bm_board_impl(ctx):
     return [
-        DefaultInfo(files = depset([ctx.file.description])),
+        DefaultInfo(files = depset([ctx.file.description] + ctx.files.flash_files)),
         BmBoardInfo(
             name = ctx.label.name,
             platform = ctx.attr.platform.label,
             description = ctx.file.description,
+            flash_files = ctx.files.flash_files,
             flash_image = ctx.attr.flash_image,
             memory = ctx.file.memory,
             hal = ctx.attr.hal[CcInfo],
@@ -24,6 +25,10 @@ bm_board = rule(
             doc = "board.json: memory regions, ISA and VLEN, for tools.",
             allow_single_file = [".json"],
             mandatory = True,
+        ),
+        "flash_files": attr.label_list(
+            doc = "What flashing reads beside board.json, e.g. openocd.cfg.",
+            allow_files = True,
         ),
         "flash_image": attr.bool(
             doc = """Images come as the contents of the whole flash chip too, as large as

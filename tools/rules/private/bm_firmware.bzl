@@ -139,6 +139,7 @@ def _bm_firmware_impl(ctx):
         libraries,
         source = _write_source(ctx, board, models),
         stamps = [_check_room(ctx, board, reports)] if board.memory else [],
+        models = [model.c_name for model in models],
     )
     return image_providers(ctx, image, reports, _report(ctx, image.map, board, reports))
 

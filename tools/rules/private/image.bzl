@@ -68,7 +68,28 @@ def linker_script(ctx, toolchain, features, board):
     )
     return script
 
-def link_image(ctx, libraries, source = None, stamps = []):
+# A note is a name and a text, each padded to four bytes. It takes no memory on the target; lld keeps
+# notes when it drops what nothing refers to.
+_NOTE = """// Generated: what this image was built for. Read by tools/flash.
+  .section .note.ironcast, "", @note
+  .balign 4
+  .4byte 9, 2f - 1f, 1
+  .asciz "Ironcast"
+  .balign 4
+1:
+  .ascii "{text}"
+2:
+  .balign 4
+"""
+
+def _write_note(ctx, board, models):
+    """Returns assembly that names the image's board, ISA and models."""
+    text = json.encode({"board": board.name, "isa": ctx.attr.isa, "models": models})
+    note = ctx.actions.declare_file(ctx.label.name + "_note.S")
+    ctx.actions.write(note, _NOTE.format(text = text.replace("\"", "\\\"")))
+    return note
+
+def link_image(ctx, libraries, source = None, stamps = [], models = []):
     """Links an image for the board of the rule.
 
     Args:
@@ -76,6 +97,7 @@ def link_image(ctx, libraries, source = None, stamps = []):
       libraries: list of CcInfo.
       source: File, C that only this image has.
       stamps: list of File that must exist before anything is linked.
+      models: list of string, the names of the models inside.
 
     Returns:
       struct of Files: elf, map, bin, disasm.
@@ -100,7 +122,7 @@ def link_image(ctx, libraries, source = None, stamps = []):
         actions = ctx.actions,
         feature_configuration = features,
         cc_toolchain = toolchain,
-        srcs = [source] if source else [],
+        srcs = ([source] if source else []) + [_write_note(ctx, board, models)],
         compilation_contexts = [library.compilation_context for library in libraries],
     )
     map_file = ctx.actions.declare_file(ctx.label.name + ".map")

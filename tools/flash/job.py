@@ -1,0 +1,103 @@
+"""What every method is given, and what it offers."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from tools.flash.board import Board, Settings
+from tools.flash.errors import FlashError
+from tools.flash.image import Image
+
+
+class Console(Protocol):
+    """Where the board's console can be read."""
+
+    def read(self) -> bytes:
+        """Bytes that have come, none after a short while without any."""
+
+
+class Progress(Protocol):
+    """Sees how far a transfer is."""
+
+    def __call__(self, done: int, total: int) -> None: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One flashing: `port` is the serial port, disk, file or probe that the user named."""
+
+    image: Image
+    board: Board
+    settings: Settings
+    port: str
+    verify: bool
+    work: Path
+    tools: Mapping[str, str]
+    say: Callable[[str], None]
+    progress: Progress
+    wait_seconds: float = 30
+    tftp_root: Path | None = None
+    tftp_server: str = ""
+
+    def tool(self, name: str) -> str:
+        """An external program: the one given by --tool, else from PATH."""
+        found = self.tools.get(name) or shutil.which(name)
+        if not found:
+            raise FlashError(f"{name} is needed and not on PATH: install it, or name it by --tool")
+        return found
+
+    def need_port(self, what: str) -> str:
+        """The port; FlashError says what it must be when none was named."""
+        if not self.port:
+            raise FlashError(f"name {what} with --port; --list shows what there is")
+        return self.port
+
+
+class Runner(Protocol):
+    """A method. `commands` says exactly what `run` does."""
+
+    def __init__(self, job: Job) -> None: ...
+
+    def commands(self) -> list[str]:
+        """One line for each thing that `run` does."""
+
+    def run(self) -> None:
+        """Writes, verifies and starts the image; FlashError when that fails."""
+
+    def console(self) -> Console | None:
+        """The board's console after `run`, when this method has it."""
+
+
+def shell(argv: Sequence[str]) -> str:
+    """A command as one could type it."""
+    return shlex.join(argv)
+
+
+def start(argv: Sequence[str], recovery: str, env: Mapping[str, str] | None = None) -> str:
+    """Runs an external program and returns what it printed; FlashError with its last words."""
+    try:
+        done = subprocess.run(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=None if env is None else {**os.environ, **env},
+        )
+    except OSError as error:
+        raise FlashError(f"cannot start {argv[0]}: {error.strerror}") from error
+    if done.returncode != 0:
+        lines = [line for line in done.stdout.strip().splitlines() if line.strip()]
+        last = " / ".join(lines[-3:]) or "nothing was printed"
+        raise FlashError(
+            f"{Path(argv[0]).name} ended with status {done.returncode} ({last}); {recovery}"
+        )
+    return done.stdout

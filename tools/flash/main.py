@@ -1,0 +1,132 @@
+"""Puts a firmware on its board: one command for every way to do that.
+
+flash --board boards/<name>/board.json firmware.elf --port /dev/ttyUSB0 --monitor
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console as Terminal
+
+from tools.emulate import result
+from tools.flash import board as boards
+from tools.flash import image as images
+from tools.flash import monitor, ports, safety
+from tools.flash.copy import Copy
+from tools.flash.errors import FlashError
+from tools.flash.job import Console, Job, Runner
+from tools.flash.openocd import OpenOcd
+from tools.flash.pflash import Pflash
+from tools.flash.progress import Bar
+from tools.flash.sdcard import SdCard
+from tools.flash.serial_line import SerialLine
+from tools.flash.uboot_serial import UBootSerial
+from tools.flash.uboot_tftp import UBootTftp
+from tools.flash.usb import Dfu, EspTool, Fastboot
+
+RUNNERS: dict[str, type[Runner]] = {
+    "openocd": OpenOcd,
+    "uboot-serial": UBootSerial,
+    "uboot-tftp": UBootTftp,
+    "fastboot": Fastboot,
+    "dfu": Dfu,
+    "sdcard": SdCard,
+    "esptool": EspTool,
+    "copy": Copy,
+    "pflash": Pflash,
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="flash", description=__doc__)
+    parser.add_argument("elf", type=Path, nargs="?", help="firmware built by bm_firmware")
+    parser.add_argument("--board", type=Path, help="board.json of the board")
+    parser.add_argument("--method", choices=sorted(RUNNERS), help="left out: the board's default")
+    parser.add_argument("--port", default="", help="serial port, disk, file, folder or probe")
+    parser.add_argument("--list", action="store_true", help="show ports, probes and disks, and end")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and end")
+    parser.add_argument(
+        "--verify",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="read back what was written and compare",
+    )
+    parser.add_argument("--monitor", action="store_true", help="follow the console to its end")
+    parser.add_argument("--monitor-port", default="", help="console, when it is not what flashes")
+    parser.add_argument("--baud", type=int, default=115200, help="of --monitor-port")
+    parser.add_argument("--deadline", type=float, default=300, help="seconds for --monitor")
+    parser.add_argument("--wait", type=float, default=30, help="seconds for the board to answer")
+    parser.add_argument("--tftp-root", type=Path, help="folder that your TFTP server serves")
+    parser.add_argument("--tftp-server", default="", help="its address, when DHCP does not say it")
+    parser.add_argument("--tool", action="append", default=[], metavar="NAME=PATH")
+    return parser
+
+
+def main(args: list[str]) -> int:
+    """Entry point; returns the exit status: 1 the firmware failed, 2 flashing did."""
+    parser = _parser()
+    options = parser.parse_args(args)
+    if options.list:
+        print(*ports.listing(), sep="\n")
+        return 0
+    if options.elf is None or options.board is None:
+        parser.error("name a firmware and its --board")
+    try:
+        with tempfile.TemporaryDirectory(prefix="ironcast-flash-") as work:
+            return _flash(options, Path(work))
+    except FlashError as error:
+        print(f"flash: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("flash: interrupted; run the same command again", file=sys.stderr)
+        return 130
+
+
+def _flash(options: argparse.Namespace, work: Path) -> int:
+    terminal = Terminal()
+    image = images.read(options.elf)
+    board = boards.read(options.board)
+    safety.check_image(image, board)
+    method = options.method or board.default
+    with Bar(terminal) as bar:
+        runner = RUNNERS[method](
+            Job(
+                image=image,
+                board=board,
+                settings=board.settings(method),
+                port=options.port,
+                verify=options.verify,
+                work=work,
+                tools=dict(tool.split("=", 1) for tool in options.tool),
+                say=lambda text: terminal.print(text, highlight=False, markup=False),
+                progress=bar,
+                wait_seconds=options.wait,
+                tftp_root=options.tftp_root,
+                tftp_server=options.tftp_server,
+            )
+        )
+        if options.dry_run:
+            print(*runner.commands(), sep="\n")
+            return 0
+        console: Console | None = None
+        if options.monitor and options.monitor_port:
+            # Open before the firmware starts: its first lines count too.
+            console = SerialLine(options.monitor_port, options.baud)
+        runner.run()
+    if not options.monitor:
+        return 0
+    console = console or runner.console()
+    if console is None:
+        raise FlashError(f"{method} has no console: name the serial port with --monitor-port")
+    outcome = monitor.follow(console, options.deadline, lambda line: print(line, flush=True))
+    verdict = result.judge(outcome)
+    print(f"{'PASS' if verdict.ok else 'FAIL'}: {verdict.sentence}")
+    return 0 if verdict.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

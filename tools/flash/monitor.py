@@ -1,0 +1,40 @@
+"""Follows a board's console to the record that ends it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from tools.emulate import result
+from tools.flash.errors import FlashError
+from tools.flash.job import Console
+
+_ENDS = ("PASS", "FAIL", "ERROR", "TRAP")
+# A board has no exit status: what it says within this time after PASS still counts.
+_AFTER_SECONDS = 1.0
+
+
+def follow(
+    console: Console, deadline_seconds: float, on_line: Callable[[str], None]
+) -> result.Outcome:
+    """Reads until a record says that the firmware has ended, or the deadline passes."""
+    lines: list[str] = []
+    rest = b""
+    ended = False
+    end = time.monotonic() + deadline_seconds
+    while time.monotonic() < end:
+        try:
+            rest += console.read()
+        except FlashError:
+            if not ended:
+                raise
+            break  # a board may switch itself off when it is done
+        *whole, rest = rest.split(b"\n")
+        for raw in whole:
+            line = raw.decode("utf-8", "replace").rstrip("\r")
+            lines.append(line)
+            on_line(line)
+        if not ended and any(record.kind in _ENDS for record in result.parse(lines[-len(whole) :])):
+            ended = True
+            end = min(end, time.monotonic() + _AFTER_SECONDS)
+    return result.Outcome(tuple(lines), 0 if ended else None)

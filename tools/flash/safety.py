@@ -1,0 +1,32 @@
+"""What must hold before anything is written."""
+
+from __future__ import annotations
+
+from tools.flash.board import Board
+from tools.flash.errors import FlashError
+from tools.flash.image import Image
+
+
+def check_image(image: Image, board: Board) -> None:
+    """Refuses an image that was built for another board, or does not fit this one's memory."""
+    if image.board != board.name:
+        raise FlashError(
+            f"{image.path.name} is built for {image.board}, not for {board.name}: "
+            f"build it with --config=board={board.name}"
+        )
+    for segment in image.segments:
+        if not any(r.holds(segment.address, len(segment.data)) for r in board.regions):
+            regions = ", ".join(f"{r.name} {r.origin:#x}+{r.length:#x}" for r in board.regions)
+            raise FlashError(
+                f"{image.path.name} has {len(segment.data)} bytes for {segment.address:#x}, which "
+                f"no memory of {board.name} holds ({regions}): use a smaller model or quantize it"
+            )
+
+
+def check_room(image: Image, size: int, room: int, where: str) -> None:
+    """Refuses an image that is larger than what it is written to."""
+    if size > room:
+        raise FlashError(
+            f"{image.path.name} takes {size} bytes and {where} has {room}: use a smaller model "
+            "or quantize it"
+        )

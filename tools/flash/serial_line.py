@@ -1,0 +1,80 @@
+"""A serial line, opened for this process alone."""
+
+from __future__ import annotations
+
+import time
+
+import serial
+
+from tools.flash.errors import FlashError
+
+VANISHED = (
+    "{port} vanished: plug it in again and run the same command again; what is already in the "
+    "board's memory is kept while it has power"
+)
+
+
+class SerialLine:
+    """Bytes to and from a port; a port that goes away becomes a sentence."""
+
+    def __init__(self, port: str, baud: int, recovery: str = VANISHED) -> None:
+        self.port = port
+        self.baud = baud
+        self._recovery = recovery
+        try:
+            self._serial = serial.serial_for_url(
+                port, baudrate=baud, timeout=0.02, write_timeout=10, exclusive=True
+            )
+        except (serial.SerialException, OSError, ValueError) as error:
+            text = str(error)
+            if "lock" in text or "busy" in text.lower():
+                raise FlashError(
+                    f"{port} is in use by another program: close it (a terminal, a monitor) first"
+                ) from error
+            raise FlashError(
+                f"{port} cannot be opened ({text}): --list shows the ports there are"
+            ) from error
+
+    def read(self) -> bytes:
+        """What has come; empty after 20 ms without anything."""
+        try:
+            data: bytes = self._serial.read(max(1, self._serial.in_waiting))
+            return data
+        except (serial.SerialException, OSError) as error:
+            raise FlashError(self._recovery.format(port=self.port)) from error
+
+    def write(self, data: bytes) -> None:
+        """Sends everything."""
+        try:
+            self._serial.write(data)
+            self._serial.flush()
+        except (serial.SerialException, OSError) as error:
+            raise FlashError(self._recovery.format(port=self.port)) from error
+
+    def read_byte(self, seconds: float) -> int | None:
+        """The next byte; None when none comes in time."""
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                data = self._serial.read(1)
+            except (serial.SerialException, OSError) as error:
+                raise FlashError(self._recovery.format(port=self.port)) from error
+            if data:
+                return int(data[0])
+            if time.monotonic() >= end:
+                return None
+
+    def drain(self, quiet: float = 0.2) -> bytes:
+        """Everything that comes until nothing has come for `quiet` seconds."""
+        seen = b""
+        end = time.monotonic() + quiet
+        while time.monotonic() < end:
+            data = self.read()
+            if data:
+                seen += data
+                end = time.monotonic() + quiet
+        return seen
+
+    def close(self) -> None:
+        """Gives the port back."""
+        self._serial.close()

@@ -1,0 +1,56 @@
+"""Images and boards made by hand: what a test needs of them and no more."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+
+def elf(path: Path, board: str, address: int, data: bytes, entry: int | None = None) -> Path:
+    """An ELF64 with one segment and a .note.ironcast that names `board`."""
+    text = json.dumps({"board": board, "isa": "rv64gc", "models": ["m"]}).encode()
+    padded = text + b"\0" * (-len(text) % 4)
+    note = struct.pack("<III", 9, len(text), 1) + b"Ironcast\0".ljust(12, b"\0") + padded
+    names = b"\0.note.ironcast\0.shstrtab\0"
+    at = 64 + 56
+    start = at + len(data)
+    header = struct.pack("<4sBBB9x", b"\x7fELF", 2, 1, 1) + struct.pack(
+        "<HHIQQQIHHHHHH",
+        2,
+        243,
+        1,
+        address if entry is None else entry,
+        64,
+        start + len(note) + len(names),
+        0,
+        64,
+        56,
+        1,
+        64,
+        3,
+        2,
+    )
+    segment = struct.pack("<IIQQQQQQ", 1, 5, at, address, address, len(data), len(data), 4)
+    sections = b"".join(
+        struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, offset, size, 0, 0, 4, 0)
+        for name, kind, offset, size in [
+            (0, 0, 0, 0),
+            (1, 7, start, len(note)),
+            (16, 3, start + len(note), len(names)),
+        ]
+    )
+    path.write_bytes(header + segment + data + note + names + sections)
+    return path
+
+
+def board(path: Path, methods: dict[str, Any], **changes: object) -> Path:
+    """A board.json named `b` with 1 MB of memory at 0x1000."""
+    description = {
+        "name": "b",
+        "memory": [{"name": "ram", "origin": "0x1000", "length": "0x100000"}],
+        "flash": {"default": next(iter(methods), ""), "methods": methods},
+    }
+    path.write_text(json.dumps(description | changes))
+    return path

@@ -1,0 +1,54 @@
+"""OpenOCD loads, verifies and starts firmware in a running Spike, over its JTAG port."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import time
+import unittest
+
+from tools.emulate import result
+from tools.flash.tests.rig import Rig, path_of
+
+BOARD = "spike_rv64"
+
+
+class OpenOcdTest(Rig):
+    def spike(self) -> str:
+        """Starts Spike halted, with an image that fails in its memory; returns its JTAG port."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        argv = [str(path_of("SPIKE")), f"--rbb-port={port}", "--halted", "--isa=rv64gc_zicntr"]
+        argv += ["-m0x80000000:0x20000000", str(path_of("FAIL_SPIKE"))]
+        path = f"{path_of('DTC').parent}:{os.environ.get('PATH', '')}"
+        self.program = self.start(argv, env={**os.environ, "PATH": path})
+        for _ in range(200):
+            if "Listening" in self.log.read_text():
+                return port
+            time.sleep(0.1)
+        self.fail(self.log.read_text())
+
+    def outcome(self) -> result.Outcome:
+        """What Spike printed, when it has ended."""
+        status = self.program.wait(120)
+        # OpenOCD's JTAG clock and the console share Spike's time; the records are whole lines.
+        return result.Outcome(tuple(self.log.read_text().splitlines()), status)
+
+    def test_load_verify_run_to_pass(self) -> None:
+        port = self.spike()
+        done = self.flash(path_of("PASS_SPIKE"), BOARD, "--port", port)
+        self.assertEqual(done.status, 0, done.text)
+        self.assertIn("verified by OpenOCD", done.text)
+        verdict = result.judge(self.outcome())
+        self.assertTrue(verdict.ok, verdict.sentence)
+
+    def test_nothing_listens(self) -> None:
+        done = self.flash(path_of("PASS_SPIKE"), BOARD, "--port", "1")
+        self.assert_refused(done, "openocd ended with status 1 .* check probe, wiring and power")
+        self.assertIsNone(re.search("verified", done.text))
+
+
+if __name__ == "__main__":
+    unittest.main()

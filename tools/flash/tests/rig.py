@@ -1,0 +1,93 @@
+"""What the tests of real paths share: the tool as a program, and boards that are emulators."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from collections.abc import Sequence
+from pathlib import Path
+
+CPU = "rv64,v=true,vext_spec=v1.0,vlen=256,elen=64"
+DEADLINE = 240
+
+
+def path_of(variable: str) -> Path:
+    """A file that Bazel named in the environment."""
+    return Path(os.environ[variable]).absolute()
+
+
+@dataclasses.dataclass(frozen=True)
+class Done:
+    """How the tool ended and all that it said."""
+
+    status: int
+    text: str
+
+
+class Rig(unittest.TestCase):
+    """A folder for each test, and programs that end with it."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="flash-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def flash(self, elf: Path, board: str, *args: str) -> Done:
+        """Runs tools/flash to its end."""
+        argv = [sys.executable, "-m", "tools.flash.main", str(elf)]
+        argv += ["--board", str(Path("boards", board, "board.json").absolute()), *args]
+        for name in ("mkimage", "mtools", "openocd"):
+            if name.upper() in os.environ:
+                argv += ["--tool", f"{name}={path_of(name.upper())}"]
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(
+            argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=DEADLINE
+        )
+        text = " ".join(done.stdout.decode(errors="replace").split())
+        return Done(done.returncode, text)
+
+    def start(self, argv: Sequence[str], **options: object) -> subprocess.Popen[bytes]:
+        """Starts a program that ends with the test at the latest; its output is in `log`."""
+        with self.log.open("wb") as log:
+            program = subprocess.Popen(
+                list(argv),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                **options,  # type: ignore[call-overload]
+            )
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        return program
+
+    @property
+    def log(self) -> Path:
+        """What the started program printed."""
+        return self.folder / "log.txt"
+
+    def qemu(self, *args: str) -> list[str]:
+        """QEMU's virt machine with vectors."""
+        qemu = [str(path_of("QEMU")), "-machine", "virt", "-m", "512M", "-cpu", CPU]
+        return [*qemu, "-display", "none", "-monitor", "none", *args]
+
+    def u_boot(self, *args: str) -> Path:
+        """Starts U-Boot in QEMU; returns the socket of its serial line."""
+        line = self.folder / "serial"
+        boot = ["-bios", str(path_of("U_BOOT")), "-serial", f"unix:{line},server=on,wait=off"]
+        self.start(self.qemu(*boot, *(args or ("-net", "none"))))
+        return line
+
+    def assert_passed(self, done: Done) -> None:
+        """The tool ended well and the board said PASS."""
+        self.assertEqual(done.status, 0, done.text)
+        self.assertRegex(done.text, r"BM1 PASS cases=\d+ PASS: PASS")
+
+    def assert_refused(self, done: Done, sentence: str) -> None:
+        """The tool ended with a sentence and no traceback."""
+        self.assertEqual(done.status, 2, done.text)
+        self.assertNotIn("Traceback", done.text)
+        self.assertRegex(done.text, "flash: .*" + sentence)

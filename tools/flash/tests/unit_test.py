@@ -1,0 +1,311 @@
+"""Reading images and boards, what is refused, and exactly what would be done."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from tools.flash import board, disks, image, main, monitor, pack, ports
+from tools.flash.errors import FlashError
+from tools.flash.tests import fake
+
+UBOOT = {"baud": 115200, "load": "0x1000", "start": "go", "protocol": "ymodem"}
+
+
+class FolderTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.elf = fake.elf(self.folder / "m.elf", "b", 0x1000, bytes(range(200)))
+
+    def flash(self, methods: dict[str, Any], *args: str, **changes: object) -> tuple[int, str]:
+        """Runs the tool; returns its status and what it printed."""
+        description = fake.board(self.folder / "board.json", methods, **changes)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            status = main.main([str(self.elf), "--board", str(description), *args])
+        return status, said.getvalue()
+
+    def refused(
+        self, sentence: str, methods: dict[str, Any], *args: str, **changes: object
+    ) -> None:
+        status, said = self.flash(methods, *args, **changes)
+        self.assertEqual(status, 2, said)
+        self.assertRegex(said, sentence)
+        self.assertEqual(said.count("\n"), 1, said)
+
+
+class ImageTest(FolderTest):
+    def test_what_is_inside(self) -> None:
+        read = image.read(self.elf)
+        self.assertEqual((read.board, read.isa, read.models), ("b", "rv64gc", ("m",)))
+        self.assertEqual((read.address, read.entry), (0x1000, 0x1000))
+        self.assertEqual(read.flat(), bytes(range(200)))
+
+    def test_gaps_are_zero(self) -> None:
+        segments = (image.Segment(16, b"ab"), image.Segment(20, b"c"))
+        gap = image.Image(self.elf, 16, segments, "b", "", ())
+        self.assertEqual(gap.flat(), b"ab\0\0c")
+
+    def test_what_is_not_an_image(self) -> None:
+        whole = self.elf.read_bytes()
+        bad = self.folder / "bad.elf"
+        for content, sentence in {
+            b"hello": "not a little-endian ELF",
+            whole[:100]: "damaged ELF",
+            whole[: 64 + 56 + 100]: "damaged ELF",
+            whole.replace(b"Ironcast", b"Somebody"): "somebody else's",
+            whole.replace(b".note.ironcast", b".note.whatever"): "not linked by bm_firmware",
+        }.items():
+            bad.write_bytes(content)
+            with self.assertRaisesRegex(FlashError, sentence):
+                image.read(bad)
+        with self.assertRaisesRegex(FlashError, "build it first"):
+            image.read(self.folder / "none.elf")
+
+
+class BoardTest(FolderTest):
+    def test_every_board_of_the_project(self) -> None:
+        found = 0
+        for path in sorted(Path("boards").glob("*/board.json")):
+            if "flash" in json.loads(path.read_text()):
+                found += 1
+                self.assertIn(board.read(path).default, main.RUNNERS)
+        self.assertGreater(found, 0)
+
+    def test_every_method_has_a_runner(self) -> None:
+        self.assertEqual(set(board.METHODS), set(main.RUNNERS))
+
+    def test_what_is_wrong_with_it(self) -> None:
+        for sentence, methods in {
+            "telepathy is no flashing method": {"telepathy": {}},
+            "pflash lacks its setting size": {"pflash": {}},
+            "pflash.size cannot be 'big'": {"pflash": {"size": "big"}},
+            "copy has no setting colour": {"copy": {"label": "X", "colour": "red"}},
+            "it only runs in an emulator": {},
+        }.items():
+            self.refused(sentence, methods)
+        self.refused(
+            "flash.default is", {}, flash={"default": "x", "methods": {"pflash": {"size": 1}}}
+        )
+
+
+class RefusalTest(FolderTest):
+    def test_wrong_board(self) -> None:
+        self.elf = fake.elf(self.folder / "m.elf", "other", 0x1000, b"x")
+        self.refused(
+            "m.elf is built for other, not for b: .*--config=board=b", {"uboot-serial": UBOOT}
+        )
+
+    def test_larger_than_the_region(self) -> None:
+        self.elf = fake.elf(self.folder / "m.elf", "b", 0x1000, b"x" * 0x100001)
+        self.refused("which no memory of b holds", {"uboot-serial": UBOOT})
+
+    def test_larger_than_the_flash(self) -> None:
+        self.refused("takes 200 bytes and the flash of b has 199", {"pflash": {"size": 199}})
+
+    def test_no_port_and_port_that_is_not_there(self) -> None:
+        self.refused("name the serial port with --port", {"uboot-serial": UBOOT})
+        self.refused("cannot be opened", {"uboot-serial": UBOOT}, "--port", "/dev/none")
+
+    def test_method_of_another_board(self) -> None:
+        self.refused("cannot be flashed by dfu", {"uboot-serial": UBOOT}, "--method", "dfu")
+
+    def test_linked_for_another_address(self) -> None:
+        methods = {"uboot-serial": UBOOT | {"load": "0x2000"}}
+        self.refused("linked for 0x1000 and b loads at 0x2000", methods)
+
+    def test_full_disk_leaves_the_old_file(self) -> None:
+        old = self.folder / "chip"
+        old.write_bytes(b"old")
+        # A limit on file sizes fails a write as a full disk does, where one cannot be mounted.
+        pid = os.fork()
+        if pid == 0:
+            import resource
+            import signal
+
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+            try:
+                pack.write(old, b"x" * 8192)
+            except FlashError as error:
+                os._exit(7 if "no room for 8192 bytes" in str(error) else 1)
+            os._exit(0)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 7)
+        self.assertEqual(old.read_bytes(), b"old")
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["chip", "m.elf"])
+
+
+class DryRunTest(FolderTest):
+    def commands(self, methods: dict[str, Any], *args: str) -> list[str]:
+        status, said = self.flash(methods, "--dry-run", *args)
+        self.assertEqual(status, 0, said)
+        return said.splitlines()
+
+    def test_uboot_serial(self) -> None:
+        crc = pack.crc(bytes(range(200)))
+        self.assertEqual(
+            self.commands({"uboot-serial": UBOOT}, "--port", "/dev/ttyUSB0"),
+            [
+                "open /dev/ttyUSB0 at 115200 baud, wait for U-Boot's prompt",
+                "crc32 0x1000 0xc8",
+                "loady 0x1000",
+                "send 200 bytes by YMODEM",
+                f"crc32 0x1000 0xc8 must be {crc}",
+                "go 0x1000",
+            ],
+        )
+
+    def test_uboot_tftp(self) -> None:
+        settings = {"load": "0x1000", "start": "go"}
+        args = ["--port", "/dev/ttyUSB0", "--tftp-root", "/srv", "--tftp-server", "10.0.0.1"]
+        self.assertEqual(
+            self.commands({"uboot-tftp": settings}, *args, "--no-verify"),
+            [
+                "write 200 bytes to /srv/ironcast-b.img",
+                "open /dev/ttyUSB0 at 115200 baud, wait for U-Boot's prompt",
+                "setenv autoload no",
+                "dhcp",
+                "setenv serverip 10.0.0.1",
+                "tftpboot 0x1000 ironcast-b.img",
+                "go 0x1000",
+            ],
+        )
+
+    def test_openocd(self) -> None:
+        settings = {"config": ["openocd.cfg"], "kind": "flash"}
+        (line,) = self.commands({"openocd": settings}, "--tool", "openocd=openocd")
+        servers = " ".join(f"-c '{s}_port disabled'" for s in ("gdb", "tcl", "telnet"))
+        self.assertEqual(
+            line,
+            f"openocd -s {self.folder} -f openocd.cfg {servers} -c 'init; reset halt; "
+            f"flash write_image erase {{{self.elf}}}; verify_image {{{self.elf}}}; reset run; shutdown'",
+        )
+
+    def test_fastboot(self) -> None:
+        lines = self.commands(
+            {"fastboot": {"partition": "boot"}}, "--tool", "fastboot=fastboot", "--port", "S1"
+        )
+        self.assertRegex(lines[0], "^fastboot -s S1 flash boot /.*/image.bin$")
+        self.assertEqual(lines[1:], ["fastboot -s S1 reboot"])
+
+    def test_dfu(self) -> None:
+        settings = {"alt": "0", "device": "28e9:0189"}
+        lines = self.commands({"dfu": settings}, "--tool", "dfu-util=dfu-util")
+        self.assertRegex(lines[0], "^dfu-util -d 28e9:0189 -a 0 -D /.*/image.bin$")
+        self.assertRegex(lines[1], "^dfu-util -d 28e9:0189 -a 0 -U /.*/image.read -Z 200$")
+        self.assertRegex(lines[2], "^cmp -n 200 /.*/image.bin /.*/image.read$")
+
+    def test_esptool(self) -> None:
+        settings = {"chip": "esp32c3", "offset": "0x0"}
+        lines = self.commands({"esptool": settings}, "--port", "/dev/ttyACM0")
+        chip = "-m esptool --chip esp32c3"
+        self.assertRegex(lines[0], f"{chip} elf2image --output /.*/image.bin {self.elf}$")
+        self.assertRegex(lines[1], f"{chip} --port /dev/ttyACM0 write-flash 0x0 /.*/image.bin$")
+        self.assertRegex(lines[2], f"{chip} --port /dev/ttyACM0 verify-flash 0x0 /.*/image.bin$")
+
+    def test_copy(self) -> None:
+        lines = self.commands({"copy": {"label": "BOOT"}})
+        self.assertEqual(lines, ["write 200 bytes to the disk BOOT/ironcast-b.bin"])
+
+    def test_pflash(self) -> None:
+        lines = self.commands({"pflash": {"size": 4096}}, "--port", "chip")
+        self.assertEqual(
+            lines,
+            [
+                "write 200 bytes, filled up with 0xff to 4096, to chip.new",
+                "read chip.new and compare sha256",
+                "rename chip.new to chip",
+            ],
+        )
+
+
+class CopyTest(FolderTest):
+    def test_copies(self) -> None:
+        disk = self.folder / "disk"
+        disk.mkdir()
+        status, said = self.flash({"copy": {"label": "BOOT"}}, "--port", str(disk))
+        self.assertEqual(status, 0, said)
+        self.assertEqual((disk / "ironcast-b.bin").read_bytes(), bytes(range(200)))
+
+    def test_not_mounted(self) -> None:
+        self.refused("no disk BOOT is mounted", {"copy": {"label": "BOOT"}})
+
+
+class DiskTest(FolderTest):
+    """A tree that looks like Linux's: sda is the system's, sdb a card, sdc a mounted card."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        for name, removable in {"sda": "0", "sdb": "1", "sdc": "1"}.items():
+            block = self.folder / "sys/block" / name
+            (block / f"{name}1").mkdir(parents=True)
+            (block / "size").write_text("2048\n")
+            (block / "removable").write_text(removable)
+            (block / f"{name}1/partition").write_text("1")
+        (self.folder / "proc/self").mkdir(parents=True)
+        (self.folder / "proc/self/mounts").write_text("/dev/sdc1 /media/card vfat rw 0 0\n")
+
+    def test_which_may_be_written(self) -> None:
+        disks.check_disk("/dev/sdb", self.folder)
+        for device, sentence in {
+            "/dev/sda": "built into this computer",
+            "/dev/sdc": "mounted on /media/card: unmount it first",
+            "/dev/sdb1": "not a whole disk",
+        }.items():
+            with self.assertRaisesRegex(FlashError, sentence):
+                disks.check_disk(device, self.folder)
+
+    def test_neither_disk_nor_file(self) -> None:
+        for target, sentence in {"/dev/null": "neither a disk", "/dev/none": "not there"}.items():
+            with self.assertRaisesRegex(FlashError, sentence):
+                disks.check(Path(target), self.folder)
+
+    def test_listing(self) -> None:
+        usb = self.folder / "sys/bus/usb/devices/1-2"
+        usb.mkdir(parents=True)
+        (usb / "idVendor").write_text("0403\n")
+        (usb / "idProduct").write_text("6010\n")
+        self.assertEqual(ports.probes(self.folder), ["1-2  FTDI FT2232 (JTAG)"])
+        listed = ports.removable_disks(self.folder)
+        self.assertEqual([line.split()[0] for line in listed], ["/dev/sdb", "/dev/sdc"])
+        self.assertIn("mounted on /media/card", listed[1])
+        self.assertEqual(main.main(["--list"]), 0)
+
+
+class Script:
+    """A console that says each of these once."""
+
+    def __init__(self, *chunks: bytes) -> None:
+        self._chunks = list(chunks)
+
+    def read(self) -> bytes:
+        return self._chunks.pop(0) if self._chunks else b""
+
+
+class MonitorTest(unittest.TestCase):
+    def test_ends_after_the_last_record(self) -> None:
+        seen: list[str] = []
+        outcome = monitor.follow(Script(b"boot\r\nBM1 PA", b"SS cases=1\r\n"), 60, seen.append)
+        self.assertEqual(seen, ["boot", "BM1 PASS cases=1"])
+        self.assertEqual(outcome.exit_status, 0)
+
+    def test_a_trap_after_pass_counts(self) -> None:
+        script = Script(b"BM1 PASS cases=1\n", b"BM1 TRAP cause=2\n")
+        outcome = monitor.follow(script, 60, lambda line: None)
+        self.assertEqual([r.kind for r in outcome.records()], ["PASS", "TRAP"])
+
+    def test_silence_is_the_deadline(self) -> None:
+        outcome = monitor.follow(Script(b"hello\n"), 0.2, lambda line: None)
+        self.assertIsNone(outcome.exit_status)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,102 @@
+"""U-Boot's prompt over a serial line that may lose or change a byte."""
+
+from __future__ import annotations
+
+import re
+import time
+
+from tools.flash.errors import FlashError
+from tools.flash.serial_line import SerialLine
+
+_BREAK = b"\x03"
+# Ends a YMODEM transfer that was cut. U-Boot then throws away what comes until nothing has come for
+# two seconds.
+_CANCEL = b"\x18" * 8
+_CANCEL_QUIET_SECONDS = 2.5
+_ECHO_TRIES = 6
+_CRC = re.compile(r"==>\s*([0-9a-f]{8})\b")
+
+
+class UBoot:
+    """Gives commands and reads answers. Only `go` and `bootm` may not be repeated."""
+
+    def __init__(self, line: SerialLine, prompt: str, wait_seconds: float) -> None:
+        self.line = line
+        self._prompt = prompt.encode()
+        self._wait_seconds = wait_seconds
+
+    def attach(self) -> None:
+        """Stops autoboot and waits for the prompt."""
+        seconds = self._wait_seconds
+        seen = b""
+        end = time.monotonic() + seconds
+        tries = 0
+        while time.monotonic() < end:
+            # Any key stops the countdown, and this one also what runs already.
+            self.line.write(_BREAK)
+            seen = (seen + self.line.drain(0.3))[-4096:]
+            if seen.endswith(self._prompt):
+                return
+            tries += 1
+            if tries % 5 == 0:
+                self.line.write(_CANCEL)
+                seen += self.line.drain(_CANCEL_QUIET_SECONDS)
+        said = "nothing was received" if not seen else f"last received: {seen[-40:]!r}"
+        raise FlashError(
+            f"no U-Boot prompt {self._prompt.decode()!r} on {self.line.port} at "
+            f"{self.line.baud} baud within {seconds:g} s ({said}): check the baud rate and the "
+            "wiring, and reset the board while this waits"
+        )
+
+    def type(self, command: str) -> None:
+        """Types a command until it is echoed without a fault, not yet sending the end of line."""
+        for _ in range(_ECHO_TRIES):
+            self.line.write(command.encode())
+            if self._read_until(command.encode(), 2.0).strip().endswith(command.encode()):
+                return
+            self.attach()
+        raise FlashError(
+            f"{self.line.port} garbles what is typed ({command!r} was not echoed in {_ECHO_TRIES} "
+            "tries): use a shorter or shielded cable, or a lower baud rate"
+        )
+
+    def start(self, command: str) -> None:
+        """Gives a command that does not come back to the prompt by itself."""
+        self.type(command)
+        self.line.write(b"\r")
+
+    def run(self, command: str, seconds: float = 20.0) -> str:
+        """Gives a command and returns what it printed. Repeats it when the line swallowed it."""
+        for _ in range(_ECHO_TRIES):
+            self.start(command)
+            answer = self._read_until(self._prompt, seconds)
+            if answer.endswith(self._prompt):
+                return answer.removesuffix(self._prompt).decode("ascii", "replace")
+            self.attach()
+        raise FlashError(
+            f"U-Boot on {self.line.port} does not come back from {command!r}: reset the board and "
+            "run the same command again"
+        )
+
+    def crc32(self, address: int, size: int) -> int:
+        """CRC-32 of memory, computed by U-Boot."""
+        command = crc32_command(address, size)
+        for _ in range(_ECHO_TRIES):
+            found = _CRC.search(self.run(command, seconds=60))
+            if found:
+                return int(found[1], 16)
+        raise FlashError(f"U-Boot on {self.line.port} has no crc32 command: use --no-verify")
+
+    def _read_until(self, end: bytes, seconds: float) -> bytes:
+        seen = b""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            seen += self.line.read()
+            if seen.endswith(end):
+                break
+        return seen
+
+
+def crc32_command(address: int, size: int) -> str:
+    """What is typed to have a piece of memory summed up."""
+    return f"crc32 {address:#x} {size:#x}"
