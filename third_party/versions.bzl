@@ -221,7 +221,7 @@ DEBIAN_TOOLS = {
         "packages": ["u-boot-qemu"],
         "versions": {"u-boot-qemu": "2023.01+dfsg-2+deb12u3"},
         "leave_out": ["qemu.*|opensbi"],
-        "skip": ["./usr/share/*", "./usr/lib/u-boot/qemu[-_][!r]*", "./usr/lib/u-boot/*_smode", "./usr/lib/u-boot/*/uboot.elf"],
+        "skip": ["./usr/share/*", "./usr/lib/u-boot/qemu[-_][!r]*", "./usr/lib/u-boot/*/uboot.elf"],
         "programs": [],
         "environment_variable": "",
         "licence": "GPL-2.0-or-later",

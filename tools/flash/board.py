@@ -31,7 +31,8 @@ def _one_of(*choices: str) -> Callable[[object], bool]:
     return lambda value: value in choices
 
 
-_START = _one_of("go", "bootm")
+# The last is Kendryte's, which starts the K230's other core.
+_START = _one_of("go", "bootm", "boot_baremetal 1")
 
 # Method -> setting -> (must be there, check).
 METHODS: dict[str, dict[str, tuple[bool, Callable[[object], bool]]]] = {
@@ -46,12 +47,14 @@ METHODS: dict[str, dict[str, tuple[bool, Callable[[object], bool]]]] = {
         "start": (True, _START),
         "protocol": (True, _one_of("ymodem")),
         "prompt": (False, _text),
+        "stop": (False, _text),
     },
     "uboot-tftp": {
         "baud": (False, _number),
         "load": (True, _number),
         "start": (True, _START),
         "prompt": (False, _text),
+        "stop": (False, _text),
     },
     "fastboot": {"partition": (True, _text)},
     "dfu": {"alt": (True, _text), "device": (False, _text)},

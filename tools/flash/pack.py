@@ -76,7 +76,10 @@ def start_command(job: Job, load: int) -> str:
     """What U-Boot is told in the end."""
     if job.settings["start"] == "bootm":
         return f"setenv autostart yes; bootm {load:#x}"
-    return f"go {job.image.entry:#x}"
+    if job.settings["start"] == "go":
+        return f"go {job.image.entry:#x}"
+    # It wants the size too: the other core does not see what is in this one's caches.
+    return f"{job.settings['start']} {job.image.entry:#x} {len(job.image.flat()):#x}"
 
 
 def write(path: Path, data: bytes) -> None:

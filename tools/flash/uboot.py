@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+from tools.flash.board import Settings
 from tools.flash.errors import FlashError
 from tools.flash.serial_line import SerialLine
 
@@ -18,11 +19,13 @@ _CRC = re.compile(r"==>\s*([0-9a-f]{8})\b")
 
 
 class UBoot:
-    """Gives commands and reads answers. Only `go` and `bootm` may not be repeated."""
+    """Gives commands and reads answers. Only those that start an image may not be repeated."""
 
-    def __init__(self, line: SerialLine, prompt: str, wait_seconds: float) -> None:
+    def __init__(self, line: SerialLine, settings: Settings, wait_seconds: float) -> None:
         self.line = line
-        self._prompt = prompt.encode()
+        self._prompt = str(settings.get("prompt", "=> ")).encode()
+        # What stops autoboot where not any key does; at the prompt it is taken back.
+        self._stop = str(settings.get("stop", "")).encode()
         self._wait_seconds = wait_seconds
 
     def attach(self) -> None:
@@ -32,8 +35,8 @@ class UBoot:
         end = time.monotonic() + seconds
         tries = 0
         while time.monotonic() < end:
-            # Any key stops the countdown, and this one also what runs already.
-            self.line.write(_BREAK)
+            # Any key stops most countdowns, and this one also what runs already.
+            self.line.write(self._stop + _BREAK)
             seen = (seen + self.line.drain(0.3))[-4096:]
             if seen.endswith(self._prompt):
                 return

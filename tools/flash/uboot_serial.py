@@ -52,8 +52,7 @@ class UBootSerial:
         job = self._job
         safety.check_image(job.image, job.board)
         self._line = SerialLine(job.need_port("the serial port"), self._baud)
-        prompt = str(job.settings.get("prompt", "=> "))
-        target = UBoot(self._line, prompt, job.wait_seconds)
+        target = UBoot(self._line, job.settings, job.wait_seconds)
         target.attach()
         done = 0
         for address, piece in self._pieces():

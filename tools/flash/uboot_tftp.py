@@ -59,8 +59,7 @@ class UBootTftp:
             raise FlashError("name the folder that your TFTP server serves with --tftp-root")
         pack.write(job.tftp_root / self._file, self._data)
         self._line = SerialLine(job.need_port("the serial port"), self._baud)
-        prompt = str(job.settings.get("prompt", "=> "))
-        target = UBoot(self._line, prompt, job.wait_seconds)
+        target = UBoot(self._line, job.settings, job.wait_seconds)
         target.attach()
         for command in self._setup():
             target.run(command, seconds=60)

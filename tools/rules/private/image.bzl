@@ -15,7 +15,7 @@ IMAGE_ATTRS = {
         doc = "Where `bazel run` boots it. Left out for a board that no emulator has.",
         providers = [BmExecEnvInfo],
     ),
-    "_flash_image": attr.label(default = "//tools/emulate:flash_image", executable = True, cfg = "exec"),
+    "_flash": attr.label(default = "//tools/flash", executable = True, cfg = "exec"),
     "_objcopy": attr.label(default = "//third_party/llvm:objcopy", executable = True, cfg = "exec"),
     "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
     "_runner": attr.label(default = "//tools/emulate:runner", executable = True, cfg = "exec"),
@@ -161,18 +161,19 @@ def _derive(ctx, elf):
     )
     return binary, disassembly
 
-def _flash_image(ctx, board, binary):
+def _flash_image(ctx, board, elf):
     """Returns the contents of the board's whole flash chip."""
     out = ctx.actions.declare_file(ctx.label.name + ".flash")
     args = ctx.actions.args()
+    args.add(elf)
     args.add("--board", board.description)
-    args.add("--image", binary)
-    args.add("--out", out)
+    args.add("--method", "pflash")
+    args.add("--port", out)
     ctx.actions.run(
         mnemonic = "BmFlashImage",
-        executable = ctx.executable._flash_image,
+        executable = ctx.executable._flash,
         arguments = [args],
-        inputs = [board.description, binary],
+        inputs = [board.description, elf],
         outputs = [out],
     )
     return out
@@ -212,7 +213,7 @@ def image_providers(ctx, image, model_reports = [], report = None):
     board = ctx.attr.board[BmBoardInfo]
     firmware = BmFirmwareInfo(
         elf = image.elf,
-        flash = _flash_image(ctx, board, image.bin) if board.flash_image else None,
+        flash = _flash_image(ctx, board, image.elf) if board.flash_image else None,
         board = board,
         isa = ctx.attr.isa,
         vlen = vlen_of_isa(ctx.attr.isa),

@@ -1,0 +1,31 @@
+"""U-Boot in supervisor mode, above OpenSBI, as on boards of that kind: receives firmware and starts it."""
+
+from __future__ import annotations
+
+import unittest
+from pathlib import Path
+
+from tools.flash.tests.relay import Relay
+from tools.flash.tests.rig import Rig, path_of
+
+
+class UBootSupervisorTest(Rig):
+    def u_boot(self, *args: str) -> Path:
+        """Starts OpenSBI and U-Boot in QEMU; returns the socket of its serial line."""
+        line = self.folder / "serial"
+        boot = ["-bios", str(path_of("OPENSBI")), "-kernel", str(path_of("U_BOOT_SMODE"))]
+        boot += ["-smp", "2", "-no-reboot", "-net", "none"]
+        self.start(self.qemu(*boot, "-serial", f"unix:{line},server=on,wait=off", *args))
+        return line
+
+    def test_model_by_ymodem_to_pass(self) -> None:
+        cable = Relay(self.u_boot())
+        self.addCleanup(cable.close)
+        board = "qemu_virt_rv64_smode"
+        done = self.flash(path_of("MLP_SMODE"), board, "--port", cable.path, "--monitor")
+        self.assert_passed(done)
+        self.assertIn("verified: crc32", done.text)
+
+
+if __name__ == "__main__":
+    unittest.main()
