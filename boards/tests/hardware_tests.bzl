@@ -26,6 +26,7 @@ def hardware_tests(*, name, board, isa, models, hooks = {}):
         # Every file of the image: of an executable target, $(rootpaths) names the executable alone.
         files = firmware + "._files"
         native.filegroup(name = files, srcs = [firmware], tags = ["manual"])
+        native.filegroup(name = firmware + "._elf", srcs = [firmware], output_group = "elf", tags = ["manual"])
         description = "//boards/{}:board.json".format(board)
         py_test(
             name = firmware + "_image_test",
