@@ -14,6 +14,8 @@ import torch
 from bmc.spec import Case, ModelSpec, Tolerance
 
 HELD_OUT = 360
+# Of these, the cases of an image for little flash.
+FEW = 64
 STEPS = 400
 CALIBRATION = 256
 
@@ -40,17 +42,26 @@ def _cases(images: npt.NDArray[np.float32]) -> tuple[Case, ...]:
     return tuple((image[np.newaxis],) for image in images)
 
 
+def few_digits() -> ModelSpec:
+    """As digits(), with the first few cases."""
+    return _digits(FEW)
+
+
 def digits() -> ModelSpec:
     """The trained classifier; each held-out image is a case of shape f32 [1, 64]."""
+    return _digits(HELD_OUT)
+
+
+def _digits(cases: int) -> ModelSpec:
     data = sklearn.datasets.load_digits()
     images = (data.data / 16.0).astype(np.float32)
     labels = data.target.astype(np.int64)
     model = _train(torch.from_numpy(images[:-HELD_OUT]), torch.from_numpy(labels[:-HELD_OUT]))
     return ModelSpec(
         module=model,
-        cases=_cases(images[-HELD_OUT:]),
+        cases=_cases(images[-HELD_OUT:])[:cases],
         tolerance=Tolerance(atol=1e-4, rtol=1e-5),
-        labels=labels[-HELD_OUT:],
+        labels=labels[-HELD_OUT:][:cases],
         input_names=("image",),
         output_names=("logits",),
         calibration=_cases(images[:CALIBRATION]),

@@ -18,6 +18,7 @@ load("//tools/rules/private:bm_link_kit.bzl", _bm_link_kit = "bm_link_kit")
 load("//tools/rules/private:bm_model.bzl", _bm_model = "bm_model")
 load("//tools/rules/private:bm_model_suite.bzl", _bm_model_suite = "bm_model_suite")
 load("//tools/rules/private:bm_report.bzl", _bm_report = "bm_report")
+load("//tools/rules/private:bm_room_test.bzl", _bm_room_test = "bm_room_test")
 load("//tools/rules/private:bm_run.bzl", _bm_run = "bm_run")
 load("//tools/rules/private:bm_run_test.bzl", _bm_run_test = "bm_run_test")
 
@@ -33,5 +34,6 @@ bm_link_kit = _bm_link_kit
 bm_model = _bm_model
 bm_model_suite = _bm_model_suite
 bm_report = _bm_report
+bm_room_test = _bm_room_test
 bm_run = _bm_run
 bm_run_test = _bm_run_test
