@@ -1,7 +1,9 @@
-"""Runs what boards/README.md tells the owner of a BPI-F3, as far as that goes without one."""
+"""Holds boards/README.md to its word: what it tells the owner of a BPI-F3, as far as that goes without
+one, and the table of boards."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -72,6 +74,20 @@ class WalkthroughTest(unittest.TestCase):
         done = flash(["tools/bazel", "run", *image])
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("bpi_f3", done.stdout)
+
+
+class TableTest(unittest.TestCase):
+    def test_every_board_is_there_as_tested(self) -> None:
+        page = Path("boards/README.md").read_text()
+        rows = re.findall(r"^\| `(\w+)` \|.*\| (\S+)[^|]* \|$", page, re.M)
+        described = [json.loads(path.read_text()) for path in Path("boards").glob("*/board.json")]
+        self.assertEqual(
+            {name: "built" if tested.startswith("**built") else tested for name, tested in rows},
+            {
+                board["name"]: "built" if board["tested"] == "built" else "run:"
+                for board in described
+            },
+        )
 
 
 if __name__ == "__main__":
