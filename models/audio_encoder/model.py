@@ -54,7 +54,7 @@ def speech() -> ModelSpec:
     return ModelSpec(
         module=Encoder(WhisperEncoder(config)).eval(),
         cases=_sounds(1, seed=1),
-        tolerance=Tolerance(atol=1e-3, rtol=1e-3),
+        tolerance=Tolerance(atol=1e-4, rtol=1e-4),
         input_names=("mel",),
         output_names=("states",),
         calibration=_sounds(4, seed=0),
