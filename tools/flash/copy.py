@@ -20,7 +20,7 @@ class Copy:
 
     def _folder(self) -> Path:
         if self._job.port:
-            return Path(self._job.port)
+            return self._job.target("the folder")
         for line in _MOUNTS.read_text().splitlines():
             where = Path(line.split()[1].replace("\\040", " "))
             if where.name == self._label:

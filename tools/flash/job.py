@@ -43,6 +43,7 @@ class Job:
     say: Callable[[str], None]
     progress: Progress
     wait_seconds: float = 30
+    folder: Path = Path()
     tftp_root: Path | None = None
     tftp_server: str = ""
 
@@ -58,6 +59,10 @@ class Job:
         if not self.port:
             raise FlashError(f"name {what} with --port; --list shows what there is")
         return self.port
+
+    def target(self, what: str) -> Path:
+        """The file, folder or disk that the user named, seen from where the command was given."""
+        return self.folder / self.need_port(what)
 
 
 class Runner(Protocol):

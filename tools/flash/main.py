@@ -6,6 +6,7 @@ flash --board boards/<name>/board.json firmware.elf --port /dev/ttyUSB0 --monito
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -88,6 +89,8 @@ def main(args: list[str]) -> int:
 
 def _flash(options: argparse.Namespace, work: Path) -> int:
     terminal = Terminal()
+    # `bazel run` starts programs elsewhere than where the user stands.
+    folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""))
     image = images.read(options.elf)
     board = boards.read(options.board)
     safety.check_image(image, board)
@@ -105,7 +108,8 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
                 say=lambda text: terminal.print(text, highlight=False, markup=False),
                 progress=bar,
                 wait_seconds=options.wait,
-                tftp_root=options.tftp_root,
+                folder=folder,
+                tftp_root=options.tftp_root and folder / options.tftp_root,
                 tftp_server=options.tftp_server,
             )
         )

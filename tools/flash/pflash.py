@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 
 from tools.flash import pack, safety
 from tools.flash.board import number
@@ -17,7 +16,7 @@ class Pflash:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._size = number(job.settings, "size")
-        self._target = Path(job.port) if job.port else job.image.path.with_suffix(".pflash")
+        self._target = job.target("the file with the contents of the chip")
 
     def commands(self) -> list[str]:
         said = [

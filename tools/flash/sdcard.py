@@ -35,7 +35,7 @@ class SdCard:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._size = number(job.settings, "size")
-        self._target = Path(job.port) if job.port else job.image.path.with_suffix(".sd.img")
+        self._target = job.target("the card's disk, or a file,")
 
     def _partition(self, file: Path) -> str:
         return f"{file}@@{_OFFSET}"

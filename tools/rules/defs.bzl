@@ -13,6 +13,7 @@ load("//tools/rules/private:bm_debug.bzl", _bm_debug = "bm_debug")
 load("//tools/rules/private:bm_exec_env.bzl", _bm_exec_env = "bm_exec_env")
 load("//tools/rules/private:bm_firmware.bzl", _bm_firmware = "bm_firmware")
 load("//tools/rules/private:bm_firmware_test.bzl", _bm_firmware_test = "bm_firmware_test")
+load("//tools/rules/private:bm_flash.bzl", _bm_flash = "bm_flash", _bm_flash_test = "bm_flash_test")
 load("//tools/rules/private:bm_image.bzl", _bm_image = "bm_image")
 load("//tools/rules/private:bm_link_kit.bzl", _bm_link_kit = "bm_link_kit")
 load("//tools/rules/private:bm_model.bzl", _bm_model = "bm_model")
@@ -29,6 +30,8 @@ bm_debug = _bm_debug
 bm_exec_env = _bm_exec_env
 bm_firmware = _bm_firmware
 bm_firmware_test = _bm_firmware_test
+bm_flash = _bm_flash
+bm_flash_test = _bm_flash_test
 bm_image = _bm_image
 bm_link_kit = _bm_link_kit
 bm_model = _bm_model

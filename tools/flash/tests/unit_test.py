@@ -100,16 +100,19 @@ class BoardTest(FolderTest):
 class RefusalTest(FolderTest):
     def test_wrong_board(self) -> None:
         self.elf = fake.elf(self.folder / "m.elf", "other", 0x1000, b"x")
-        self.refused(
-            "m.elf is built for other, not for b: .*--config=board=b", {"uboot-serial": UBOOT}
-        )
+        self.refused("m.elf is built for other, not for b: .*--board=b", {"uboot-serial": UBOOT})
 
     def test_larger_than_the_region(self) -> None:
         self.elf = fake.elf(self.folder / "m.elf", "b", 0x1000, b"x" * 0x100001)
         self.refused("which no memory of b holds", {"uboot-serial": UBOOT})
 
     def test_larger_than_the_flash(self) -> None:
-        self.refused("takes 200 bytes and the flash of b has 199", {"pflash": {"size": 199}})
+        self.refused(
+            "takes 200 bytes and the flash of b has 199",
+            {"pflash": {"size": 199}},
+            "--port",
+            str(self.folder / "chip"),
+        )
 
     def test_no_port_and_port_that_is_not_there(self) -> None:
         self.refused("name the serial port with --port", {"uboot-serial": UBOOT})

@@ -1,9 +1,11 @@
 """bm_model_suite: everything Ironcast builds and checks for a model, or several in one image."""
 
+load("//boards:flashable.bzl", "FLASHABLE")
 load("//tools/rules/private:bm_budget_test.bzl", "bm_budget_test")
 load("//tools/rules/private:bm_debug.bzl", "bm_debug")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
 load("//tools/rules/private:bm_firmware_test.bzl", "bm_firmware_test")
+load("//tools/rules/private:bm_flash.bzl", "bm_flash", "bm_flash_test")
 load("//tools/rules/private:bm_report.bzl", "bm_report")
 load("//tools/rules/private:bm_run.bzl", "bm_run")
 load("//tools/rules/private:bm_run_test.bzl", "bm_run_test")
@@ -32,7 +34,8 @@ def bm_model_suite(
 
     Makes `<name>` (QEMU virt), `<name>.spike`, `<name>.host` (the same as an x86-64 program),
     `<name>.report`, `<name>.debug` (under gdb), `<name>.bisect` (the first dispatch that differs
-    from the host's), and tests: a run in every environment, agreement of all runs of the RISC-V
+    from the host's), `<name>.flash` and `<name>.flash_test` (on a board, which `--board=NAME`
+    chooses), and tests: a run in every environment, agreement of all runs of the RISC-V
     kernels bit for bit, a negative control for each model, the budget.
 
     Args:
@@ -127,6 +130,32 @@ def bm_model_suite(
             tags = tags + ["manual"],
             **kwargs
         )
+    for board, board_isa in FLASHABLE.items():
+        bm_firmware(
+            name = "{}._on_{}".format(name, board),
+            board = "//boards/" + board,
+            hooks = hooks,
+            isa = board_isa,
+            models = models,
+            tags = tags + ["manual"],
+            **kwargs
+        )
+    chosen = select({
+        "//boards:board_is_" + board: "{}._on_{}".format(name, board)
+        for board in FLASHABLE
+    } | {"//conditions:default": name})
+    bm_flash(
+        name = name + ".flash",
+        firmware = chosen,
+        tags = tags + ["manual"],
+        **kwargs
+    )
+    bm_flash_test(
+        name = name + ".flash_test",
+        firmware = chosen,
+        tags = tags + ["exclusive", "external", "local", "manual"],
+        **kwargs
+    )
     bm_firmware(
         name = name + ".profile",
         board = "//boards/spike_rv64",

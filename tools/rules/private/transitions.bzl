@@ -2,6 +2,9 @@
 
 ISA_FLAG = "//tools/rules:isa"
 
+# Which board `X.flash` chooses; what is compiled does not depend on it, so that nothing is compiled twice.
+_BOARD_FLAG = "//boards:board"
+
 # ISA -> platform. The vector extension is not part of the platform: firmware C code never uses it,
 # so that no vector instruction can run before the boot check (see compiler/bmc/target.py for the
 # kernels' own flags). Neither is F on 32 bits, where some harts have it and some do not.
@@ -31,21 +34,26 @@ def _isa_transition_impl(_settings, attr):
     return {
         "//command_line_option:platforms": PLATFORM_OF_ISA[attr.isa],
         ISA_FLAG: attr.isa,
+        _BOARD_FLAG: "",
     }
 
 isa_transition = transition(
     implementation = _isa_transition_impl,
     inputs = [],
-    outputs = ["//command_line_option:platforms", ISA_FLAG],
+    outputs = ["//command_line_option:platforms", ISA_FLAG, _BOARD_FLAG],
 )
 
 def _import_transition_impl(_settings, _attr):
     # Any fixed configuration will do: an import is the same for every ISA, and is done once. (The
     # exec configuration is not fixed: it keeps the value of ISA_FLAG.)
-    return {"//command_line_option:platforms": "//boards:x86_64_linux", ISA_FLAG: "x86_64"}
+    return {
+        "//command_line_option:platforms": "//boards:x86_64_linux",
+        ISA_FLAG: "x86_64",
+        _BOARD_FLAG: "",
+    }
 
 import_transition = transition(
     implementation = _import_transition_impl,
     inputs = [],
-    outputs = ["//command_line_option:platforms", ISA_FLAG],
+    outputs = ["//command_line_option:platforms", ISA_FLAG, _BOARD_FLAG],
 )

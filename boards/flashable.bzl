@@ -1,0 +1,10 @@
+"""Boards that `X.flash` can be built for by `--board=NAME`."""
+
+# Board -> ISA of the kernels there.
+FLASHABLE = {
+    "bpi_f3": "rv64gcv_zvl256b",
+    "canmv_k230": "rv64gcv_zvl128b",
+    "qemu_virt_rv64_flash": "rv64gcv_zvl256b",
+    "qemu_virt_rv64_uboot": "rv64gcv_zvl256b",
+    "visionfive2": "rv64gc",
+}
