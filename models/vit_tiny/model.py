@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import torch
 import transformers
@@ -55,4 +57,12 @@ def pictures() -> ModelSpec:
         input_names=("pixels",),
         output_names=("logits",),
         calibration=_pictures(8, seed=0),
+    )
+
+
+def pictures_int8() -> ModelSpec:
+    """The same, for int8: where PyTorch and integers round to different steps in one layer, all that
+    come after it differ; PyTorch's own logits move by 0.2 when its input does by 1e-6."""
+    return dataclasses.replace(
+        pictures(), tolerance=Tolerance(atol=0.3, rtol=0.0, min_cosine=0.999)
     )
