@@ -82,7 +82,7 @@ def _choose(program: Program, model: str, call: int | None) -> tuple[str, int, b
     """Returns model, call and whether its answer was wrong, from a run of the program."""
     if call is not None:
         return model, call, False
-    outcome = process.run(program.run, program.deadline)
+    outcome = process.run(program.run, program.deadline, env=process.with_tools(program.path_tools))
     for name, records in outcome.models().items():
         for record in records:
             if model in ("", name) and record.kind == "CASE" and record.fields["result"] != "ok":

@@ -6,11 +6,14 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
+import shlex
 import signal
+import socket as socketlib
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +38,10 @@ class Program:
       elf: the image with symbols.
       reports: report.json of every model in it.
       run: command that runs it without a debugger.
-      wait: the same, waiting for gdb at the socket `{socket}`; () for a program of this machine.
+      wait: the same, waiting for gdb at the socket `{socket}`, or for OpenOCD at the port `{port}`;
+        () for a program of this machine.
+      server: OpenOCD and its configuration; () where gdb speaks to the emulator itself.
+      path_tools: programs that the emulator looks for on PATH.
       deadline: seconds that a run without a person may take.
     """
 
@@ -44,6 +50,8 @@ class Program:
     reports: tuple[str, ...]
     run: tuple[str, ...]
     wait: tuple[str, ...]
+    server: tuple[str, ...]
+    path_tools: tuple[str, ...]
     deadline: float
 
     @staticmethod
@@ -120,23 +128,47 @@ def _waiting(program: Program, console: int | None) -> Iterator[list[str]]:
         yield [*setup, "set startup-with-shell off", "set disable-randomization off", "starti"]
         return
     with tempfile.TemporaryDirectory() as folder:
-        socket = Path(folder) / "gdb"
-        argv = [word.replace("{socket}", str(socket)) for word in program.wait]
-        emulator = process.start(argv, stdout=console)
+        socket, port = Path(folder) / "gdb", _free_port() if program.server else 0
+        argv = [
+            w.replace("{socket}", str(socket)).replace("{port}", str(port)) for w in program.wait
+        ]
+        emulator = process.start(argv, process.with_tools(program.path_tools), console)
         try:
-            _await(socket, emulator)
-            yield [*setup, f"target remote {socket}"]
+            _await(emulator, (lambda: _listens(port)) if program.server else socket.exists)
+            yield [*setup, _target(program, socket, port)]
         finally:
             process.end(emulator)
 
 
-def _await(socket: Path, emulator: subprocess.Popen[bytes]) -> None:
+def _target(program: Program, socket: Path, port: int) -> str:
+    """Returns gdb's command that connects it."""
+    if not program.server:
+        return f"target remote {socket}"
+    openocd, config = program.server
+    ports = "gdb_port pipe; tcl_port disabled; telnet_port disabled; log_output /dev/null"
+    argv = [openocd, "-c", f"set PORT {port}", "-f", config, "-c", ports]
+    return f"target extended-remote | {shlex.join(argv)}"
+
+
+def _free_port() -> int:
+    with socketlib.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def _listens(port: int) -> bool:
+    # Not by connecting: Spike ends when the first connection does.
+    table = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
+    return re.search(rf":{port:04X} \S+ 0A ", table) is not None
+
+
+def _await(emulator: subprocess.Popen[bytes], is_ready: Callable[[], bool]) -> None:
     end = time.monotonic() + _CONNECT_SECONDS
-    while not socket.exists():
+    while not is_ready():
         if emulator.poll() is not None:
             raise DebugError(f"the emulator ended with exit status {emulator.returncode} at once")
         if time.monotonic() > end:
-            raise DebugError(f"the emulator offered no gdb stub within {_CONNECT_SECONDS:g} s")
+            raise DebugError(f"the emulator was not ready for gdb within {_CONNECT_SECONDS:g} s")
         time.sleep(0.05)
 
 

@@ -58,6 +58,12 @@ def start(
         raise EmulatorError(f"cannot start {argv[0]}: {error.strerror}") from error
 
 
+def with_tools(tools: Sequence[str]) -> dict[str, str]:
+    """Returns this process's environment with `tools` found on PATH, as Spike finds `dtc`."""
+    folders = [str(Path(t).absolute().parent) for t in tools]
+    return {**os.environ, "PATH": os.pathsep.join([*folders, os.environ.get("PATH", "")])}
+
+
 def run(
     argv: Sequence[str],
     deadline_seconds: float,

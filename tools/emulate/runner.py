@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import time
 from pathlib import Path
@@ -29,7 +28,7 @@ def main(args: list[str]) -> int:
     options = parser.parse_args(own)
     if not separator or not argv:
         parser.error("no emulator named: put `-- emulator arguments...` at the end")
-    env = _with_tools(options.tool_path)
+    env = process.with_tools(options.tool_path)
     try:
         if options.mode == "live":
             return _live(argv, options.deadline, env)
@@ -46,12 +45,6 @@ def _split(args: list[str]) -> tuple[list[str], bool, list[str]]:
         return args, False, []
     at = args.index("--")
     return args[:at], True, args[at + 1 :]
-
-
-def _with_tools(tools: list[str]) -> dict[str, str]:
-    # Spike starts `dtc` by name: a tool is offered as the folder it lies in.
-    folders = [str(Path(t).absolute().parent) for t in tools]
-    return {**os.environ, "PATH": os.pathsep.join([*folders, os.environ.get("PATH", "")])}
 
 
 def _live(argv: list[str], deadline: float, env: dict[str, str]) -> int:

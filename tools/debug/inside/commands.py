@@ -84,8 +84,8 @@ def stop(program: Program, arguments: list[str]) -> None:
                 gdb.set_convenience_variable(tensor.name, printers.pointer(tensor))
                 print(f"  {tensor.describe()}")
             return
-    what = "no dispatch" if wanted is None else f"not command {wanted}"
-    raise gdb.GdbError(f"call {number} of {shown.name} is one of {call.entry}: it ran {what}")
+    what = "a dispatch" if wanted is None else f"command {wanted}"
+    raise gdb.GdbError(f"call {number} of {shown.name}, of {call.entry}, did not run {what}")
 
 
 def dump(program: Program, arguments: list[str]) -> None:

@@ -22,8 +22,10 @@ def _program(label, firmware, env):
         "deadline": env.deadline_seconds,
         "elf": firmware.elf.short_path,
         "reports": [report.short_path for report in firmware.model_reports],
+        "path_tools": [tool.executable.short_path for tool in env.path_tools],
         "run": run,
-        "wait": run + env.debug_args if env.emulator else [],
+        "server": [env.debug_server.executable.short_path, env.debug_config.short_path] if env.debug_server else [],
+        "wait": run[:1] + env.debug_args + run[1:] if env.emulator else [],
     }
 
 def _bm_debug_impl(ctx):

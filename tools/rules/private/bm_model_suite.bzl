@@ -33,9 +33,9 @@ def bm_model_suite(
     """Firmware for QEMU and Spike, and the tests that hold it to its word.
 
     Makes `<name>` (QEMU virt), `<name>.spike`, `<name>.host` (the same as an x86-64 program),
-    `<name>.report`, `<name>.debug` (under gdb), `<name>.bisect` (the first dispatch that differs
-    from the host's), `<name>.flash` and `<name>.flash_test` (on a board, which `--board=NAME`
-    chooses), and tests: a run in every environment, agreement of all runs of the RISC-V
+    `<name>.report`, `<name>.debug` and `<name>.spike.debug` (under gdb), `<name>.bisect` (the first
+    dispatch that differs from the host's), `<name>.flash` and `<name>.flash_test` (on a board, which
+    `--board=NAME` chooses), and tests: a run in every environment, agreement of all runs of the RISC-V
     kernels bit for bit, a negative control for each model, the budget.
 
     Args:
@@ -130,6 +130,13 @@ def bm_model_suite(
             tags = tags + ["manual"],
             **kwargs
         )
+    bm_debug(
+        name = name + ".spike.debug",
+        exec_env = _env("spike_rv64", vlens[0]),
+        firmware = name + ".spike",
+        tags = tags + ["manual"],
+        **kwargs
+    )
     for board, board_isa in FLASHABLE.items():
         bm_firmware(
             name = "{}._on_{}".format(name, board),
