@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from bmc import cli
+from bmc import guard
+
+
+def _command() -> int:
+    from bmc import cli
+
+    return cli.main(sys.argv[1:])
+
 
 if __name__ == "__main__":
-    sys.exit(cli.main(sys.argv[1:]))
+    sys.exit(guard.run(_command))

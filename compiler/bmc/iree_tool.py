@@ -12,6 +12,7 @@ import logging
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,6 +139,13 @@ def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> Bm
         if error and not where and not match["file"].startswith(LIBRARY_PREFIX):
             where = f"{match['file']}:{match['line']}"
     hint = f"rewrite that part of the model with other ops; reproducer: {reproducer}"
+    if not error and returncode < 0:
+        return BmcError(
+            "iree-crashed",
+            f"{tool} crashed with {signal.Signals(-returncode).name}, without saying why",
+            hint="unroll loops (Keras: unroll=True), or leave out parts of the model to find the op;"
+            f" reproducer: {reproducer}",
+        )
     if not error:
         first = next(
             (line for line in messages.splitlines() if "error" in line.lower()), "no message"

@@ -57,18 +57,25 @@ class ModelFile:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """As input of a call: what the call before it returned as output number `output`."""
+
+    output: int
+
+
 @dataclass(frozen=True)
 class Call:
     """One call of an entry point of a model with several, or with state.
 
     Attributes:
       entry: name of the method that is called.
-      inputs: one array per input of that method.
+      inputs: one array, or Previous, per input of that method.
       reset: the state is set back to its initial value before the call.
     """
 
     entry: str
-    inputs: Case
+    inputs: tuple[Array | Previous, ...]
     reset: bool = False
 
 

@@ -8,7 +8,18 @@ from pathlib import Path
 
 from bmc import reference
 from bmc.artifacts import GOLDEN_FRAMEWORK, GoldenCall, ImportedModel
+from bmc.errors import BmcError
 from bmc.reference import Difference
+
+# Who gave the golden data.
+_BY_FRONTEND = {
+    "jax": "JAX",
+    "keras": "TensorFlow",
+    "mlir": "the expected outputs",
+    "onnx": "onnxruntime",
+    "tflite": "LiteRT",
+    "torch": "PyTorch",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +52,30 @@ def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
     return tuple(checks)
 
 
-def verdict(model: ImportedModel, checks: tuple[OutputCheck, ...]) -> str:
-    """Returns one sentence: where to look when the target's answer is wrong."""
+def require(model: ImportedModel, checks: tuple[OutputCheck, ...]) -> None:
+    """Raises BmcError, naming the worst output, if a check has failed: the import is wrong."""
+    failed = [check for check in checks if not check.difference.ok]
+    if failed:
+        worst = max(failed, key=lambda check: check.difference.max_abs)
+        raise BmcError(
+            "import-disagrees",
+            f"IREE computes something else than {_BY_FRONTEND[model.frontend]}:"
+            f" output {worst.output} of case {worst.case} is off by {worst.difference.max_abs:.3g},"
+            f" {worst.difference.differing} elements differ",
+            hint="write that part of the model with other ops, or give a tolerance that allows for it"
+            " if it is the sum of many roundings",
+        )
+
+
+def verdict(model: ImportedModel) -> str:
+    """Returns one sentence on a model whose checks have passed: where to look when the target's
+    answer is wrong."""
     if model.golden.source != GOLDEN_FRAMEWORK:
         return (
             "The golden data itself is from IREE's host runtime, so this only shows that the host"
             " repeats itself"
         )
-    if all(check.difference.ok for check in checks):
-        return (
-            "IREE's host runtime agrees with the framework: the import is right, and a wrong answer"
-            " on the target comes from code generation or from bmc"
-        )
-    return "IREE's host runtime disagrees with the framework: the import is wrong"
+    return (
+        "IREE's host runtime agrees with the framework: the import is right, and a wrong answer"
+        " on the target comes from code generation or from bmc"
+    )

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from bmc import artifacts, cli, verify
+from bmc.errors import BmcError
 from bmc.spec import Tolerance
 
 _MODEL = """
@@ -107,7 +108,10 @@ class InspectionTest(unittest.TestCase):
         checks = verify.run(broken, self.folder / "reproducer")
         self.assertFalse(checks[0].difference.ok)
         self.assertAlmostEqual(checks[0].difference.max_abs, 1.0, places=4)
-        self.assertIn("the import is wrong", verify.verdict(broken, checks))
+        with self.assertRaisesRegex(
+            BmcError, "the expected outputs: output output0 of case 0 is off by 1, 512 elements"
+        ):
+            verify.require(broken, checks)
         other = self.folder / "wrong"
         other.mkdir()
         (other / artifacts.MODEL_FILE).write_bytes(model.mlir.read_bytes())

@@ -132,6 +132,40 @@ class MlirTest(support.FolderTest):
         text = _STABLEHLO.replace("4x8", "0x8")
         self.refuses("empty-tensor", "0x8xf32 has no elements", call=lambda: self.load(text))
 
+    def test_scalars(self) -> None:
+        model = self.load(_STABLEHLO.replace("4x8x", ""))
+        self.assertEqual(model.inputs[0].shape, ())
+        (x,), (y,) = model.golden.inputs[0], model.golden.outputs[0]
+        self.assertEqual(x * x, y)
+
+    def test_weights_that_are_not_finite(self) -> None:
+        constant = "  %w = stablehlo.constant dense<[VALUE, 1.0]> : tensor<2xf32>\n"
+        text = (
+            "func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {\n"
+            + constant
+            + "  %0 = stablehlo.add %a, %w : tensor<2xf32>\n  return %0 : tensor<2xf32>\n}\n"
+        )
+        for value in ("0x7FC00000", "0x7F800000"):  # NaN and infinity
+            self.refuses(
+                "bad-weight",
+                "stablehlo.constant of tensor<2xf32>' contains NaN or Inf",
+                call=lambda v=value: self.load(text.replace("VALUE", v)),
+            )
+        self.load(text.replace("VALUE", "2.0"))
+
+    def test_expected_outputs_that_are_wrong(self) -> None:
+        x = "np.full((4, 8), 2, np.float32)"
+        for wrong in (0, 1):
+            cases = f"return Cases((({x},),), Tolerance(1e-5, 1e-5), (({x} * 2 + {wrong},),))"
+            if wrong:
+                self.refuses(
+                    "import-disagrees",
+                    "output output0 of case 0 is off by 1, 32 elements differ",
+                    call=lambda c=cases: self.load(_STABLEHLO, cases=c),
+                )
+            else:
+                self.load(_STABLEHLO, cases=cases)
+
     def test_expected_outputs_are_needed(self) -> None:
         cases = "return Cases(((np.zeros((4, 8), np.float32),),), Exact())"
         part = "1 cases have 0 expected outputs"

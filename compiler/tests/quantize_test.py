@@ -22,7 +22,7 @@ _MODELS = """
 import numpy as np
 import torch
 from torch import nn
-from bmc.spec import Call, ModelSpec, Tolerance
+from bmc.spec import Call, ModelSpec, Previous, Tolerance
 
 
 def _spec(module, shape, **options):
@@ -128,9 +128,45 @@ def nothing():
     return _spec(nn.Softmax, (4, 4))
 
 
+class Stateful(nn.Module):
+    # Two entry points that share a weight; one of them has a state.
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.GRUCell(8, 16)
+        self.head = nn.Linear(16, 8)
+        self.register_buffer("hidden", torch.zeros(1, 16))
+
+    def step(self, x):
+        self.hidden.copy_(self.cell(x, self.hidden))
+        return self.head(self.hidden)
+
+    def peek(self, x):
+        return self.head(x)
+
+
+def _calls(*calls, **options):
+    return _spec(Stateful, (1, 8), cases=(), calibration=(), calls=calls, **options)
+
+
 def stateful():
-    x = np.zeros((1, 16, 32), np.float32)
-    return _spec(Positions, (1, 16, 32), cases=(), calls=(Call("forward", (x,)),))
+    window = np.random.default_rng(0).standard_normal((1, 8)).astype(np.float32)
+    return _calls(
+        Call("step", (window,), reset=True),
+        Call("step", (Previous(0),)),
+        Call("step", (Previous(0),)),
+        Call("peek", (np.ones((1, 16), np.float32),)),
+        Call("step", (window,), reset=True),
+    )
+
+
+def nothing_before():
+    return _calls(Call("step", (Previous(0),)))
+
+
+def no_such_output():
+    x = np.zeros((1, 8), np.float32)
+    return _calls(Call("step", (x,)), Call("step", (Previous(1),)))
 """
 
 
@@ -197,6 +233,29 @@ class Int8Test(support.FolderTest):
         report = self.compile("positions", positions="added, not multiplied")["int8"]
         self.assertEqual(report["float_parts"], {"positions": "added, not multiplied"})
 
+    def test_several_entry_points_with_state(self) -> None:
+        self.agrees("stateful")
+        model = _imported("stateful")
+        self.assertEqual([s.name for s in model.signatures], ["step", "peek"])
+        first, second, third, _, again = (outputs[0] for outputs in model.golden.outputs)
+        # What is fed back is what the int8 model gave, and a reset forgets it.
+        np.testing.assert_array_equal(model.golden.inputs[1][0], first)
+        np.testing.assert_array_equal(model.golden.inputs[2][0], second)
+        np.testing.assert_array_equal(again, first)
+        self.assertFalse(np.array_equal(second, third))
+        report = self.compile("stateful")
+        names = [p.name for p in model.parameters if p.dtype == "float32" and len(p.shape) == 1]
+        self.assertEqual(
+            [n for n in names if "bias" in n], ["cell.bias_hh", "cell.bias_ih", "head.bias"]
+        )
+        self.assertEqual(
+            [p.name for p in model.parameters if len(p.shape) == 2 and p.dtype != "int8"], []
+        )
+        # Three products of `step`, one of `peek`.
+        self.assertEqual(len(report["int8"]["integer_dispatches"]), 4, report["int8"])
+        # One copy of the weight that both entry points use.
+        self.assertEqual(report["int8"]["int8_weight_bytes"], 48 * 8 + 48 * 16 + 8 * 16)
+
     def test_versions_name_who_quantised(self) -> None:
         self.assertIn("torchao", _imported("positions").versions)
 
@@ -212,8 +271,9 @@ class RefusedTest(support.FolderTest):
     def test_nothing_to_quantise(self) -> None:
         self.rejects("nothing", "quantize-rejected", "no convolution and no matrix product")
 
-    def test_several_entry_points(self) -> None:
-        self.rejects("stateful", "quantize-rejected", "several entry points or with state")
+    def test_calls_that_nothing_comes_before(self) -> None:
+        self.rejects("nothing_before", "bad-spec", "call 0 takes output 0", "returned 0")
+        self.rejects("no_such_output", "bad-spec", "call 1 takes output 1", "returned 1")
 
 
 class AttentionTest(unittest.TestCase):

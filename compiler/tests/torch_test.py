@@ -126,6 +126,19 @@ def labels():
     return _spec(lambda self, x: x + 1, labels=np.zeros(3, np.int64))
 
 
+def nan():
+    def setup(module):
+        module.register_buffer("mask", torch.tensor([0, torch.nan, 1, 2]))
+
+    return _spec(lambda self, x: x + self.mask, setup)
+
+
+def scalar():
+    return spec.ModelSpec(
+        torch.nn.Hardtanh(), ((np.array(0.5, np.float32),),), spec.Tolerance(0, 0)
+    )
+
+
 def names():
     return _spec(lambda self, x: x + 1, output_names=("a", "b"))
 '''
@@ -192,6 +205,14 @@ class TorchTest(support.FolderTest):
     def test_state(self) -> None:
         parts = ("aten.add", "buffer 'count'", line("changed"))
         self.rejects("stateful", "stateful-model", *parts)
+
+    def test_weight_that_is_not_a_number(self) -> None:
+        self.rejects("nan", "bad-weight", "'mask' contains NaN")
+
+    def test_scalar(self) -> None:
+        model = self.load("scalar")
+        self.assertEqual([i.describe() for i in model.inputs], ["input0: f32"])
+        self.assertEqual(model.golden.outputs[0][0].item(), 0.5)
 
     def test_forward_that_raises(self) -> None:
         self.rejects("failing", "model-failed", "RuntimeError: mat1 and mat2", line("mismatch"))

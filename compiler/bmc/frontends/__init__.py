@@ -56,16 +56,17 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
       out: import directory.
 
     Raises:
-      BmcError: unknown kind of file, or the frontend or IREE rejects the model.
+      BmcError: unknown kind of file, the frontend or IREE rejects the model, or IREE makes something
+        else of it.
     """
     out.mkdir(parents=True, exist_ok=True)
     for name, value in _ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     with quiet.native():
         model = _import(source, options, out)
-    checks = verify.run(model, out / "reproducer")
+    verify.require(model, verify.run(model, out / "reproducer"))
     int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
-    model = replace(model, second_reference=verify.verdict(model, checks), int8=int8)
+    model = replace(model, second_reference=verify.verdict(model), int8=int8)
     artifacts.save(model, out)
     return model
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import inspect
 import re
 import sys
@@ -14,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from bmc import artifacts, factory, golden, spec
-from bmc.artifacts import ImportedModel, Parameter, Signature, TensorInfo
+from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import quiet
+from bmc.frontends import imported, quiet
 from bmc.frontends.options import ImportOptions
 
 _MODEL_LINE = re.compile(r'"([^"]+)":(\d+):\d+')
@@ -74,25 +73,17 @@ def import_spec(
     expected = tuple(_run(function, case, path.parent) for case in model.cases)
     outputs = golden.infos(expected[0], model.output_names or _keys(traced.out_info), "output")
     _export(function, traced, inputs, out / artifacts.MODEL_FILE)
-    return ImportedModel(
-        mlir=out / artifacts.MODEL_FILE,
+    return imported.build(
+        model,
+        out=out,
         source=f"{path.name}:{name}",
         frontend="jax",
-        versions={name: importlib.metadata.version(name) for name in ("jax", "jaxlib")},
-        signatures=(Signature("main", inputs, outputs),),
-        golden=golden.make(
-            inputs=model.cases,
-            outputs=expected,
-            input_infos=inputs,
-            output_infos=outputs,
-            tolerance=model.tolerance,
-            labels=model.labels,
-            source=artifacts.GOLDEN_FRAMEWORK,
-        ),
-        parameters=tuple(
-            Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
-            for name, array in sorted(constants.items())
-        ),
+        packages=("jax", "jaxlib"),
+        inputs=inputs,
+        outputs=outputs,
+        cases=model.cases,
+        expected=expected,
+        weights=constants,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import inspect
 import zipfile
 from collections.abc import Callable, Iterable
@@ -13,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from bmc import artifacts, dtype, factory, golden, spec
-from bmc.artifacts import ImportedModel, Parameter
+from bmc.artifacts import ImportedModel
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import quiet, tensorflow_export, tensorflow_int8, tflite
+from bmc.frontends import imported, quiet, tensorflow_export, tensorflow_int8, tflite
 from bmc.frontends.options import ImportOptions
 from bmc.golden import Declared
 
@@ -111,7 +110,7 @@ def _import(
     outputs = golden.infos(expected[0], output_names, "output")
     traced = tensorflow_export.trace(program.call, inputs, folder)
     variables = tensorflow_export.captured(traced, program.variables())
-    parameters = _parameters(variables)
+    weights = _weights(variables)
     if options.quantize:
         data = tensorflow_int8.convert(traced, inputs, model.calibration)
         quantized = replace(
@@ -125,22 +124,17 @@ def _import(
         )
         return tflite.import_spec(quantized, source, replace(options, quantize=""), out)
     tensorflow_export.write(traced, inputs, variables, out / artifacts.MODEL_FILE)
-    return ImportedModel(
-        mlir=out / artifacts.MODEL_FILE,
+    return imported.build(
+        model,
+        out=out,
         source=source,
         frontend="keras",
-        versions={name: importlib.metadata.version(name) for name in ("keras", "tensorflow")},
-        signatures=artifacts.main_signature(inputs, outputs),
-        golden=golden.make(
-            inputs=cases,
-            outputs=expected,
-            input_infos=inputs,
-            output_infos=outputs,
-            tolerance=model.tolerance or golden.default_policies(outputs),
-            labels=model.labels,
-            source=artifacts.GOLDEN_FRAMEWORK,
-        ),
-        parameters=parameters,
+        packages=("keras", "tensorflow"),
+        inputs=inputs,
+        outputs=outputs,
+        cases=cases,
+        expected=expected,
+        weights=weights,
     )
 
 
@@ -309,11 +303,8 @@ def _keys(result: Any) -> tuple[str, ...]:
     return tuple(sorted(result)) if isinstance(result, dict) else ()
 
 
-def _parameters(variables: dict[str, Any]) -> tuple[Parameter, ...]:
-    found = []
-    for name, variable in sorted(variables.items()):
-        array: Array = variable.numpy()
+def _weights(variables: dict[str, Any]) -> dict[str, Array]:
+    found: dict[str, Array] = {name: variable.numpy() for name, variable in variables.items()}
+    for name, array in sorted(found.items()):
         golden.check_finite(name, array)
-        digest = artifacts.sha256(array.tobytes())
-        found.append(Parameter(name, tuple(array.shape), array.dtype.name, digest))
-    return tuple(found)
+    return found

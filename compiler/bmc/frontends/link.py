@@ -83,7 +83,9 @@ def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[s
         kind = inputs[input_count + index]
         lines.append(f"%state{index} = util.global.load @{_symbol(state)} : {kind}")
         arguments.append(f"%state{index}")
-    call = f"func.call @{pure_name(name)}({', '.join(arguments)}) : {signature}"
+    # "func", or "util" of a quantised model.
+    dialect = pure.name.partition(".")[0]
+    call = f"{dialect}.call @{pure_name(name)}({', '.join(arguments)}) : {signature}"
     lines.append(f"%r:{len(results)} = {call}" if results else call)
     block = pure.regions[0].blocks[0]
     returned = list(list(block)[-1].operation.operands)
@@ -99,7 +101,8 @@ def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[s
         f"{a}: {t}" for a, t in zip(arguments, inputs[:input_count], strict=False)
     )
     # Parsed beside declarations of what it refers to, then moved.
-    declarations = [f"func.func private @{pure_name(name)}{signature}"]
+    declared = f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, results))})"
+    declarations = [f"{dialect}.func private @{pure_name(name)}{declared}"]
     declarations += (
         f"util.global private mutable @{_symbol(state)} : {inputs[input_count + index]}"
         for index, state in enumerate(states)
@@ -108,8 +111,8 @@ def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[s
         (*declarations, f"func.func @{name}({parameters}) -> ({outputs}) {{", *lines, "}")
     )
     entry = ir.Module.parse(text)
-    for declared in [*entry.body.operations][:-1]:
-        declared.operation.erase()
+    for declaration in [*entry.body.operations][:-1]:
+        declaration.operation.erase()
     _move(entry, module)
 
 

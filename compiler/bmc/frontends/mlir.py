@@ -6,11 +6,14 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from bmc import artifacts, dtype, factory, golden, iree_tool, reference, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends.options import ImportOptions
 from bmc.iree_tool import IreeTool
+from bmc.stages import ir_util
 
 
 def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
@@ -29,6 +32,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         _parse(tool, path.name)
         shutil.copyfile(Path(work) / f"imported_{path.name}", out / artifacts.MODEL_FILE)
     inputs, outputs = signature(out / artifacts.MODEL_FILE, path.name)
+    _check_weights(out / artifacts.MODEL_FILE)
     if options.cases:
         given = factory.call(options.cases, spec.Cases)
         if len(given.expected) != len(given.cases):
@@ -119,6 +123,17 @@ def signature(path: Path, name: str) -> tuple[tuple[TensorInfo, ...], tuple[Tens
         f"'{name}' has no function called main",
         hint="rename the function to be exported to main",
     )
+
+
+def _check_weights(path: Path) -> None:
+    """Refuses constants with NaN or Inf; one that is the same all over is what a maximum begins with."""
+    from iree.compiler import ir
+
+    with ir.Context():
+        for op in ir_util.walk(ir_util.read(path).operation):
+            for attribute in op.attributes.values():
+                if isinstance(attribute, ir.DenseFPElementsAttr) and not attribute.is_splat:
+                    golden.check_finite(f"{op.name} of {op.result.type}", np.array(attribute))
 
 
 def _info(mlir_type: object, tensor: str, name: str) -> TensorInfo:

@@ -5,15 +5,14 @@ What is written is linalg and, for QDQ models, iree_linalg_ext.quantize_affine; 
 
 from __future__ import annotations
 
-import importlib.metadata
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from bmc import artifacts, factory, golden, spec
-from bmc.artifacts import ImportedModel, Parameter
+from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
-from bmc.frontends import mlir, onnx_file
+from bmc.frontends import imported, mlir, onnx_file
 from bmc.frontends.onnx_file import OnnxFile
 from bmc.frontends.options import ImportOptions
 from bmc.iree_tool import IreeTool
@@ -78,25 +77,17 @@ def _import(
     _convert(file, file.static(declared, results), out)
     inputs = golden.infos(cases[0], model.input_names or [i.name for i in declared], "input")
     outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
-    return ImportedModel(
-        mlir=out / artifacts.MODEL_FILE,
+    return imported.build(
+        model,
+        out=out,
         source=file.name,
         frontend="onnx",
-        versions={name: importlib.metadata.version(name) for name in _PACKAGES},
-        signatures=artifacts.main_signature(inputs, outputs),
-        golden=golden.make(
-            inputs=cases,
-            outputs=expected,
-            input_infos=inputs,
-            output_infos=outputs,
-            tolerance=model.tolerance or golden.default_policies(outputs),
-            labels=model.labels,
-            source=artifacts.GOLDEN_FRAMEWORK,
-        ),
-        parameters=tuple(
-            Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
-            for name, array in weights.items()
-        ),
+        packages=_PACKAGES,
+        inputs=inputs,
+        outputs=outputs,
+        cases=cases,
+        expected=expected,
+        weights=weights,
     )
 
 

@@ -6,16 +6,15 @@ Both compute integers alike, so an int8 model can be held to every bit.
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
 import re
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from bmc import artifacts, factory, golden, spec
-from bmc.artifacts import ImportedModel, Parameter
+from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
-from bmc.frontends import mlir, quiet, tflite_file
+from bmc.frontends import imported, mlir, quiet, tflite_file
 from bmc.frontends.options import ImportOptions
 from bmc.frontends.tflite_file import TfliteFile
 
@@ -87,25 +86,17 @@ def import_spec(
     outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
     _convert(runner.static_data(), file, out)
     inputs = golden.infos(cases[0], model.input_names or [i.name for i in inputs], "input")
-    return ImportedModel(
-        mlir=out / artifacts.MODEL_FILE,
+    return imported.build(
+        model,
+        out=out,
         source=source,
         frontend="tflite",
-        versions={name: importlib.metadata.version(name) for name in _PACKAGES},
-        signatures=artifacts.main_signature(inputs, outputs),
-        golden=golden.make(
-            inputs=cases,
-            outputs=expected,
-            input_infos=inputs,
-            output_infos=outputs,
-            tolerance=model.tolerance or golden.default_policies(outputs),
-            labels=model.labels,
-            source=artifacts.GOLDEN_FRAMEWORK,
-        ),
-        parameters=tuple(
-            Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
-            for name, array in weights.items()
-        ),
+        packages=_PACKAGES,
+        inputs=inputs,
+        outputs=outputs,
+        cases=cases,
+        expected=expected,
+        weights=weights,
     )
 
 

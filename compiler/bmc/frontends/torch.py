@@ -44,19 +44,23 @@ def import_spec(
             hint="pip install torch torch-mlir" + (" torchao" if options.quantize else ""),
         ) from None
     module = model.module.eval()
+    _check_weights(module)
     output_type = OUTPUT_TYPES[options.output_type]
-    if options.quantize:
-        module = torch_quantize.quantize(module, model, folder)
-        output_type = torch_quantize.OUTPUT_TYPE
     packages = ("torch", "torch-mlir", *(("torchao",) if options.quantize else ()))
     if model.calls:
         from bmc.frontends import torch_entries
 
-        signatures, data = torch_entries.export(module, model, output_type, folder, out)
+        signatures, data, weights = torch_entries.export(
+            module, model, output_type, folder, out, bool(options.quantize)
+        )
+    elif options.quantize:
+        module = torch_quantize.quantize_forward(module, model, folder)
+        signatures, data = _export_forward(module, model, torch_quantize.OUTPUT_TYPE, folder, out)
+        torch_quantize.lower(out / artifacts.MODEL_FILE, out / "reproducer")
+        weights = torch_export.tensors(module)
     else:
         signatures, data = _export_forward(module, model, output_type, folder, out)
-    if options.quantize:
-        torch_quantize.lower(out)
+        weights = torch_export.tensors(module)
     return ImportedModel(
         mlir=out / artifacts.MODEL_FILE,
         source=f"{factory.split(source)[0].name}:{factory.split(source)[1]}",
@@ -64,7 +68,7 @@ def import_spec(
         versions={name: importlib.metadata.version(name) for name in packages},
         signatures=signatures,
         golden=data,
-        parameters=_parameters(module),
+        parameters=_parameters(weights),
     )
 
 
@@ -113,12 +117,20 @@ def _run(module: Any, case: spec.Case, folder: Path) -> spec.Case:
     return tuple(leaf.detach().contiguous().numpy() for leaf in leaves)
 
 
-def _parameters(module: Any) -> tuple[Parameter, ...]:
-    """The state dict in name order; tied weights appear once, under their first name."""
+def _check_weights(module: Any) -> None:
+    for name, tensor in torch_export.tensors(module).items():
+        if tensor.is_floating_point():
+            golden.check_finite(name, tensor.detach().float().numpy())
+
+
+def _parameters(weights: dict[str, Any]) -> tuple[Parameter, ...]:
+    """In the order of names; tied weights appear once, under their first name."""
+    import torch
+
     found: dict[int, Parameter] = {}
-    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+    for name, tensor in weights.items():
         array = tensor.detach().contiguous()
-        data = array.reshape(-1).view(_torch_bytes()).numpy() if array.numel() else array.numpy()
+        data = array.reshape(-1).view(torch.uint8).numpy() if array.numel() else array.numpy()
         found.setdefault(
             tensor.data_ptr() or id(tensor),
             Parameter(
@@ -129,9 +141,3 @@ def _parameters(module: Any) -> tuple[Parameter, ...]:
             ),
         )
     return tuple(sorted(found.values(), key=lambda parameter: parameter.name))
-
-
-def _torch_bytes() -> Any:
-    import torch
-
-    return torch.uint8

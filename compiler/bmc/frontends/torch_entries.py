@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -23,31 +23,54 @@ def export(
     output_type: str,
     folder: Path,
     out: Path,
-) -> tuple[tuple[Signature, ...], Golden]:
+    quantize: bool,
+) -> tuple[tuple[Signature, ...], Golden, dict[str, torch.Tensor]]:
     """Makes the calls in PyTorch and writes model.mlirbc with a function per method that they name.
 
     Args:
       module: in eval mode; it is not changed.
       model: whose calls to make.
-      output_type: what torch-mlir lowers to.
+      output_type: what torch-mlir lowers to; int8 models have their own.
       folder: of the model's source, for error messages.
       out: import directory.
+      quantize: make every entry point int8; the calls are what ranges are measured on, and then made
+        once more in the int8 model.
 
     Returns:
-      signatures in the order of the first calls, and what the calls returned.
+      signatures in the order of the first calls, what the calls returned, and the weights.
 
     Raises:
-      BmcError: a call is wrong, or a method cannot be exported.
+      BmcError: a call is wrong, or a method cannot be exported or quantised.
     """
     names = tuple(dict.fromkeys(call.entry for call in model.calls))
     for name in names:
         if not callable(getattr(module, name, None)) or not name.isidentifier():
             raise BmcError("bad-spec", f"the module has no method '{name}', which a call names")
-    outputs, states = _make_calls(module, model.calls, folder)
-    signatures = tuple(_signature(name, model, outputs) for name in names)
+    methods = _Methods(module)
+    inputs, outputs = _make_calls(methods, model.calls, folder)
+    states = methods.changed()
+    example = dict(zip((call.entry for call in model.calls[::-1]), inputs[::-1], strict=True))
+    examples = {
+        name: tuple(torch.from_numpy(array) for array in (*example[name], *states.values()))
+        for name in names
+    }
+    entries: dict[str, torch.nn.Module] = {
+        name: _Pure(module, name, tuple(states)) for name in names
+    }
+    if quantize:
+        from bmc.frontends import torch_quantize
+
+        output_type = torch_quantize.OUTPUT_TYPE
+
+        def calibrate(observed: dict[str, Any]) -> None:
+            _make_calls(_Functions(observed, states), model.calls, folder)
+
+        entries = torch_quantize.quantize(entries, examples, calibrate, folder)
+        inputs, outputs = _make_calls(_Functions(entries, states), model.calls, folder)
+    signatures = tuple(_signature(name, model, inputs, outputs) for name in names)
     data = golden.make_calls(
         calls=tuple(GoldenCall(names.index(call.entry), call.reset) for call in model.calls),
-        inputs=tuple(call.inputs for call in model.calls),
+        inputs=inputs,
         outputs=outputs,
         signatures=signatures,
         tolerance=model.tolerance,
@@ -55,37 +78,100 @@ def export(
     with tempfile.TemporaryDirectory() as work:
         functions = []
         for name in names:
-            example = next(call.inputs for call in model.calls if call.entry == name)
             function = link.Function(name, Path(work) / f"{name}.mlirbc")
             torch_export.export(
-                _Pure(module, name, tuple(states)),
-                tuple(torch.from_numpy(array) for array in (*example, *states.values())),
+                entries[name],
+                examples[name],
                 output_type,
                 folder.absolute(),
                 function.mlir,
                 out / "reproducer",
                 link.pure_name(name),
             )
+            if quantize:
+                torch_quantize.lower(function.mlir, out / "reproducer")
             functions.append(function)
         link.link(tuple(functions), states, out / artifacts.MODEL_FILE)
-    return signatures, data
+    return signatures, data, _weights(entries, states)
+
+
+def _weights(
+    entries: dict[str, torch.nn.Module], states: dict[str, Array]
+) -> dict[str, torch.Tensor]:
+    """What entry points share once, under the names that the author's module has for it; no states."""
+    found: dict[str, torch.Tensor] = {}
+    for entry, module in entries.items():
+        earlier = tuple(found.values())
+        for name, tensor in torch_export.tensors(module).items():
+            plain = name.removeprefix("model.")
+            if plain not in states and not any(map(tensor.equal, earlier)):
+                found[f"{entry}.{plain}" if plain in found else plain] = tensor
+    return found
+
+
+class _Callable(Protocol):
+    """A model with state."""
+
+    def reset(self) -> None: ...
+
+    def call(self, entry: str, inputs: list[torch.Tensor]) -> Any: ...
+
+
+class _Methods:
+    """The module as its author wrote it, which changes its own buffers."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self._module = copy.deepcopy(module)
+        self._initial = {n: buffer.detach().clone() for n, buffer in module.named_buffers()}
+        self._changed: set[str] = set()
+
+    def reset(self) -> None:
+        for name, buffer in self._module.named_buffers():
+            buffer.copy_(self._initial[name])
+
+    def call(self, entry: str, inputs: list[torch.Tensor]) -> Any:
+        result = getattr(self._module, entry)(*inputs)
+        self._changed |= {
+            name
+            for name, buffer in self._module.named_buffers()
+            if not torch.equal(buffer, self._initial[name])
+        }
+        return result
+
+    def changed(self) -> dict[str, Array]:
+        """Initial values of the buffers that the calls have changed: the states."""
+        return {n: value.numpy() for n, value in self._initial.items() if n in self._changed}
+
+
+class _Functions:
+    """Entry points that take and return their state."""
+
+    def __init__(self, entries: dict[str, Any], states: dict[str, Array]) -> None:
+        self._entries = entries
+        self._initial = tuple(torch.from_numpy(value) for value in states.values())
+        self._values = self._initial
+
+    def reset(self) -> None:
+        self._values = self._initial
+
+    def call(self, entry: str, inputs: list[torch.Tensor]) -> Any:
+        result, self._values = self._entries[entry](*inputs, *self._values)
+        return result
 
 
 def _make_calls(
-    module: torch.nn.Module, calls: tuple[spec.Call, ...], folder: Path
-) -> tuple[tuple[spec.Case, ...], dict[str, Array]]:
-    """Returns what the calls return, and the initial values of the buffers that they change."""
-    module = copy.deepcopy(module)
-    initial = {name: buffer.detach().clone() for name, buffer in module.named_buffers()}
-    changed: set[str] = set()
+    model: _Callable, calls: tuple[spec.Call, ...], folder: Path
+) -> tuple[tuple[spec.Case, ...], tuple[spec.Case, ...]]:
+    """Returns what the calls take and return."""
+    inputs: list[spec.Case] = []
     outputs: list[spec.Case] = []
-    for call in calls:
+    for index, call in enumerate(calls):
+        case = _inputs(call, index, outputs)
         try:
             with torch.no_grad():
                 if call.reset:
-                    for name, buffer in module.named_buffers():
-                        buffer.copy_(initial[name])
-                result = getattr(module, call.entry)(*map(torch.from_numpy, call.inputs))
+                    model.reset()
+                result = model.call(call.entry, [torch.from_numpy(array) for array in case])
         except Exception as error:
             raise BmcError(
                 "model-failed",
@@ -96,21 +182,37 @@ def _make_calls(
         leaves = torch.utils._pytree.tree_leaves(result)
         # Copies: an output may be the state that the next call changes.
         outputs.append(tuple(np.array(leaf.detach().contiguous().numpy()) for leaf in leaves))
-        changed |= {
-            name
-            for name, buffer in module.named_buffers()
-            if not torch.equal(buffer, initial[name])
-        }
-    return tuple(outputs), {
-        name: value.numpy() for name, value in initial.items() if name in changed
-    }
+        inputs.append(case)
+    return tuple(inputs), tuple(outputs)
 
 
-def _signature(name: str, model: spec.ModelSpec, outputs: tuple[spec.Case, ...]) -> Signature:
+def _inputs(call: spec.Call, index: int, outputs: list[spec.Case]) -> spec.Case:
+    """The arrays that call number `index` takes; `outputs` are those of the calls before it."""
+    before = outputs[-1] if outputs else ()
+    arrays = []
+    for given in call.inputs:
+        if isinstance(given, spec.Previous):
+            if not 0 <= given.output < len(before):
+                raise BmcError(
+                    "bad-spec",
+                    f"call {index} takes output {given.output} of the call before, which returned"
+                    f" {len(before)}",
+                )
+            given = before[given.output]
+        arrays.append(given)
+    return tuple(arrays)
+
+
+def _signature(
+    name: str,
+    model: spec.ModelSpec,
+    inputs: tuple[spec.Case, ...],
+    outputs: tuple[spec.Case, ...],
+) -> Signature:
     index = next(i for i, call in enumerate(model.calls) if call.entry == name)
     return Signature(
         name,
-        golden.infos(model.calls[index].inputs, (), "input"),
+        golden.infos(inputs[index], (), "input"),
         golden.infos(outputs[index], (), "output"),
     )
 

@@ -18,6 +18,11 @@ _LOCATION = re.compile(r'"([^"]+)":(\d+):\d+')
 _OP = re.compile(r"'torch\.operator'.*?name = \"([^\"]+)\"|'([a-z]+\.[\w.]+)'")
 
 
+def tensors(module: Any) -> dict[str, Any]:
+    """Returns the parameters and buffers of a torch.nn.Module by name."""
+    return dict((*module.named_parameters(), *module.named_buffers()))
+
+
 def export(
     module: Any,
     example: tuple[Any, ...],

@@ -30,9 +30,9 @@ from torchao.quantization.pt2e.quantizer import (
     SharedQuantizationSpec,
 )
 
-from bmc import artifacts, factory, golden, spec
+from bmc import factory, golden, spec
 from bmc.errors import BmcError
-from bmc.frontends import quiet
+from bmc.frontends import quiet, torch_export
 from bmc.iree_tool import IreeTool
 
 # What torch-mlir calls its import without any lowering: IREE knows the quantised ops, torch-mlir's
@@ -87,9 +87,13 @@ _READERS = (
 
 # Composite ops with products inside, which must be visible to be quantised.
 _RECURRENT = (_aten.lstm.input, _aten.gru.input, _aten.rnn_tanh.input, _aten.rnn_relu.input)
+_CELLS = (
+    _aten.lstm_cell.default, _aten.gru_cell.default, _aten.rnn_tanh_cell.default,
+    _aten.rnn_relu_cell.default,
+)  # fmt: skip
 
 
-def quantize(module: Any, model: spec.ModelSpec, folder: Path) -> Any:
+def quantize_forward(module: Any, model: spec.ModelSpec, folder: Path) -> Any:
     """Returns the quantised module, which takes and returns what `module` does.
 
     Args:
@@ -98,20 +102,55 @@ def quantize(module: Any, model: spec.ModelSpec, folder: Path) -> Any:
       folder: the model's folder, to name its lines.
 
     Raises:
-      BmcError: no calibration data, data of another shape than the cases, a model with state, one
-        that torch.export or torchao rejects, or one with nothing to quantise.
+      BmcError: no calibration data, data of another shape than the cases, or see quantize().
     """
-    _check_calibration(model)
+    if not model.calibration:
+        raise BmcError(
+            "no-calibration",
+            "int8 quantisation needs calibration inputs, from which it takes the scales",
+            hint="give ModelSpec.calibration",
+        )
+    golden.check_cases(model.calibration, golden.infos(model.cases[0], (), "input"), "calibration")
+
+    def calibrate(observed: dict[str, Any]) -> None:
+        for case in model.calibration:
+            observed["forward"](*(torch.from_numpy(array) for array in case))
+
     example = tuple(torch.from_numpy(array) for array in model.cases[0])
+    return quantize({"forward": module}, {"forward": example}, calibrate, folder)["forward"]
+
+
+def quantize(
+    modules: dict[str, Any],
+    examples: dict[str, tuple[Any, ...]],
+    calibrate: Callable[[dict[str, Any]], None],
+    folder: Path,
+) -> dict[str, Any]:
+    """Returns the quantised modules of a model's entry points.
+
+    The scales of a weight come from the weight alone, so entry points that share it share its int8 too.
+
+    Args:
+      modules: in evaluation mode.
+      examples: one tensor per input of each.
+      calibrate: runs modules of these names, which measure what they see.
+      folder: the model's folder, to name its lines.
+
+    Raises:
+      BmcError: torch.export or torchao rejects a module, or there is nothing to quantise.
+    """
+    quantizer = Int8Quantizer()
     try:
         with quiet.python(), torch.no_grad():
-            program = torch.export.export(module, example, strict=False)
-            program = program.run_decompositions(_decompositions())
-            quantizer = Int8Quantizer()
-            prepared = prepare_pt2e(program.module(), quantizer)
-            for case in model.calibration:
-                prepared(*(torch.from_numpy(array) for array in case))
-            quantized = convert_pt2e(prepared)
+            observed = {}
+            for name, module in modules.items():
+                program = torch.export.export(module, examples[name], strict=False)
+                program = program.run_decompositions(_decompositions())
+                observed[name] = prepare_pt2e(program.module(), quantizer)
+            calibrate(observed)
+            quantized = {name: _convert(module) for name, module in observed.items()}
+    except BmcError:
+        raise
     except Exception as error:
         raise BmcError(
             "quantize-rejected",
@@ -127,32 +166,25 @@ def quantize(module: Any, model: spec.ModelSpec, folder: Path) -> Any:
     return quantized
 
 
-def lower(out: Path) -> None:
-    """Lowers model.mlirbc in the import directory `out` from torch ops to linalg and, for the
-    quantised ones, IREE's own; raises BmcError naming the op and the model line IREE rejects."""
-    model = artifacts.MODEL_FILE
+def _convert(observed: Any) -> Any:
+    """Returns the quantised module, without the float weights that it does not read any more."""
+    module = convert_pt2e(observed)
+    read = {node.target for node in module.graph.nodes if node.op == "get_attr"}
+    for name in torch_export.tensors(module).keys() - read:
+        owner, _, attribute = name.rpartition(".")
+        delattr(module.get_submodule(owner), attribute)
+    return module
+
+
+def lower(model: Path, reproducer: Path) -> None:
+    """Lowers the MLIR bytecode `model`, in place, from torch ops to linalg and, for the quantised
+    ones, IREE's own; raises BmcError naming the op and the model line IREE rejects."""
     with tempfile.TemporaryDirectory() as work:
-        shutil.copyfile(out / model, Path(work) / "torch.mlirbc")
-        IreeTool(Path(work), out / "reproducer").opt(
-            "torch.mlirbc", model, _LOWERING, "--emit-bytecode"
+        shutil.copyfile(model, Path(work) / "torch.mlirbc")
+        IreeTool(Path(work), reproducer).opt(
+            "torch.mlirbc", "model.mlirbc", _LOWERING, "--emit-bytecode"
         )
-        shutil.copyfile(Path(work) / model, out / model)
-
-
-def _check_calibration(model: spec.ModelSpec) -> None:
-    if model.calls:
-        raise BmcError(
-            "quantize-rejected",
-            "a model with several entry points or with state cannot be quantised",
-            hint="pass state in as an input and return it as an output",
-        )
-    if not model.calibration:
-        raise BmcError(
-            "no-calibration",
-            "int8 quantisation needs calibration inputs, from which it takes the scales",
-            hint="give ModelSpec.calibration",
-        )
-    golden.check_cases(model.calibration, golden.infos(model.cases[0], (), "input"), "calibration")
+        shutil.copyfile(Path(work) / "model.mlirbc", model)
 
 
 class Int8Quantizer(Quantizer):  # type: ignore[misc]
@@ -238,7 +270,8 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
     from torch._decomp import get_decompositions
 
     attention = _aten.scaled_dot_product_attention.default
-    return {attention: _attention, **get_decompositions(_RECURRENT)}
+    cells = {cell: torch.export.default_decompositions()[cell] for cell in _CELLS}
+    return {attention: _attention, **get_decompositions(_RECURRENT), **cells}
 
 
 def _attention(

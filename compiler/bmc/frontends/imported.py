@@ -1,0 +1,58 @@
+"""What frontends for models of one function hand back, once a framework has given its own answers."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bmc import artifacts, golden, spec
+from bmc.artifacts import ImportedModel, Parameter, TensorInfo
+from bmc.dtype import Array
+
+
+def build(
+    model: spec.ModelSpec,
+    *,
+    out: Path,
+    source: str,
+    frontend: str,
+    packages: Sequence[str],
+    inputs: tuple[TensorInfo, ...],
+    outputs: tuple[TensorInfo, ...],
+    cases: tuple[spec.Case, ...],
+    expected: tuple[spec.Case, ...],
+    weights: Mapping[str, Array],
+) -> ImportedModel:
+    """Returns the model whose MLIR is in the import directory `out`.
+
+    Args:
+      model: for its tolerance, whose default is that of a file without cases, and its labels.
+      out: import directory.
+      source: file, and factory if there is one.
+      frontend: name of the frontend.
+      packages: whose versions are noted.
+      inputs, outputs: the model's signature.
+      cases, expected: what the framework was given and has answered.
+      weights: by the framework's names.
+    """
+    return ImportedModel(
+        mlir=out / artifacts.MODEL_FILE,
+        source=source,
+        frontend=frontend,
+        versions={name: importlib.metadata.version(name) for name in packages},
+        signatures=artifacts.main_signature(inputs, outputs),
+        golden=golden.make(
+            inputs=cases,
+            outputs=expected,
+            input_infos=inputs,
+            output_infos=outputs,
+            tolerance=model.tolerance or golden.default_policies(outputs),
+            labels=model.labels,
+            source=artifacts.GOLDEN_FRAMEWORK,
+        ),
+        parameters=tuple(
+            Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
+            for name, array in sorted(weights.items())
+        ),
+    )

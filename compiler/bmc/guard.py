@@ -1,0 +1,76 @@
+"""Runs bmc in a child process: frameworks are native code, and what crashes there says nothing.
+
+This module imports nothing that starts threads, so that forking is safe.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import re
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import IO
+
+from bmc import errors
+from bmc.errors import BmcError
+
+# A frame of faulthandler's traceback in an installed package: File ".../site-packages/jax/core.py", line ...
+_FRAME = re.compile(
+    r'File "[^"]*/site-packages/(?!bmc/)(?P<package>\w+)[^"]*", line \d+ in (?P<function>\S+)'
+)
+
+
+def run(command: Callable[[], int]) -> int:
+    """Returns the exit status of `command`; one sentence about it is printed if it crashes."""
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as traceback:
+        child = os.fork()
+        if child == 0:
+            _run_child(command, traceback)
+        # The child has the terminal's interrupts as well, and ends of them.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        _, status = os.waitpid(child, 0)
+        signal.signal(signal.SIGINT, before)
+        code = os.waitstatus_to_exitcode(status)
+        if code >= 0:
+            return code
+        traceback.seek(0)
+        print(f"bmc: {crash(-code, traceback.read())}", file=sys.stderr)
+        return errors.EXIT_USER_ERROR
+
+
+def _run_child(command: Callable[[], int], traceback: IO[str]) -> None:
+    status = errors.EXIT_INTERNAL_ERROR
+    try:
+        faulthandler.enable(traceback, all_threads=False)
+        status = command()
+    except SystemExit as usage:
+        status = int(usage.code or 0)
+    except KeyboardInterrupt:
+        status = 128 + signal.SIGINT
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def crash(number: int, traceback: str) -> BmcError:
+    """Returns what to say of a process that signal `number` ended with this traceback of faulthandler."""
+    name = signal.Signals(number).name
+    if number == signal.SIGKILL:
+        return BmcError(
+            "killed",
+            f"bmc was ended by {name}, probably because memory ran out",
+            hint="run fewer builds at once (--jobs), or on a machine with more memory",
+        )
+    frame = _FRAME.search(traceback)
+    who = f"the package {frame['package']}" if frame else "a native library"
+    doing = f" in {frame['function']}" if frame else ""
+    return BmcError(
+        "crashed",
+        f"{who} crashed with {name}{doing}, without saying why",
+        hint="it does so without bmc too: leave out parts of the model to find the op, or convert the"
+        " model again; --verbose shows what the package says",
+    )

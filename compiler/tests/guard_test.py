@@ -1,0 +1,92 @@
+"""Native code that crashes: one sentence that names the package, and every other end as it was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import support
+
+from bmc import guard
+from bmc.iree_tool import rejection
+
+_PACKAGE = """import ctypes
+import os
+import signal
+
+def invoke(how):
+    ctypes.string_at(0) if how == "fault" else os.kill(os.getpid(), getattr(signal, how))
+"""
+_MODEL = """import sys
+sys.path.insert(0, {packages!r})
+import litething
+
+def fault():
+    litething.invoke("fault")
+
+def abort():
+    litething.invoke("SIGABRT")
+
+def kill():
+    litething.invoke("SIGKILL")
+
+def number():
+    return 3
+"""
+
+
+class GuardTest(support.FolderTest):
+    def bmc(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "bmc", *arguments],
+            cwd=self.folder,
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+        )
+
+    def test_a_crash_is_one_sentence(self) -> None:
+        packages = self.folder / "site-packages"
+        (packages / "litething").mkdir(parents=True)
+        (packages / "litething" / "__init__.py").write_text(_PACKAGE, encoding="utf-8")
+        self.write("model.py", _MODEL.format(packages=str(packages)))
+        for factory, said in (
+            ("fault", r"error\[crashed\]: the package litething crashed with SIGSEGV in invoke"),
+            ("abort", r"error\[crashed\]: the package litething crashed with SIGABRT in invoke"),
+            ("kill", r"error\[killed\]: .* SIGKILL, probably because memory ran out"),
+            ("number", r"error\[bad-spec\]: model.py:number returned int"),
+        ):
+            done = self.bmc("import", f"model.py:{factory}", "--out", "out")
+            self.assertEqual(done.returncode, 1, done)
+            self.assertRegex(done.stderr, rf"\Abmc: {said}[^\n]*\n  hint: [^\n]*\n\Z")
+
+    def test_other_ends(self) -> None:
+        usage = self.bmc("frobnicate")
+        self.assertEqual(usage.returncode, 2)
+        self.assertIn("usage: bmc", usage.stderr)
+        good = self.bmc("--help")
+        self.assertEqual((good.returncode, good.stderr), (0, ""))
+        self.assertIn("usage: bmc", good.stdout)
+
+    def test_without_a_traceback(self) -> None:
+        self.assertIn("a native library crashed with SIGABRT,", str(guard.crash(6, "")))
+
+
+class IreeTest(unittest.TestCase):
+    def test_a_crash_of_iree_compile_is_one_sentence(self) -> None:
+        messages = (
+            "Please report issues and include the crash backtrace.\nStack dump:\n0. Program\n"
+        )
+        error = rejection("iree-compile", messages, -signal.SIGSEGV, Path("reproducer"))
+        self.assertEqual(error.kind, "iree-crashed")
+        self.assertEqual(error.message, "iree-compile crashed with SIGSEGV, without saying why")
+        self.assertIn("unroll loops", error.hint)
+        self.assertIn("reproducer: reproducer", error.hint)
+
+
+if __name__ == "__main__":
+    unittest.main()
