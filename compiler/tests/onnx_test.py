@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import unittest
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -14,13 +13,10 @@ import onnx
 import support
 from onnx import TensorProto, helper, numpy_helper
 
-from bmc import artifacts, spec, verify
-from bmc.artifacts import ImportedModel
-from bmc.frontends import import_model
+from bmc import artifacts, spec
 from bmc.frontends import onnx as frontend
 from bmc.frontends.options import INT8, ImportOptions
 
-_AGREES = "IREE's host runtime agrees with the framework"
 _FLOAT = TensorProto.FLOAT
 _RNG = np.random.default_rng(0)
 _FILTER = _RNG.standard_normal((4, 3, 3, 3)).astype(np.float32)
@@ -70,44 +66,8 @@ def _one(kind: str, shape: Sequence[int | str] = (2, 3), **attributes: Any) -> o
     return _model([node], [("x", _FLOAT, shape)], [("y", _FLOAT, shape)])
 
 
-class OnnxTest(support.FolderTest):
-    def load(
-        self, model: onnx.ModelProto | bytes, cases: str = "", **options: str
-    ) -> ImportedModel:
-        """Imports the file model.onnx; `cases` is the body of a function that returns Cases."""
-        path = self.folder / "model.onnx"
-        path.write_bytes(model if isinstance(model, bytes) else model.SerializeToString())
-        if cases:
-            source = f"import numpy as np\nfrom bmc.spec import *\ndef cases():\n    {cases}\n"
-            options["cases"] = f"{self.write('cases.py', source)}:cases"
-        return import_model(str(path), ImportOptions(**options), self.folder / "out")
-
-    def rejects(
-        self,
-        kind: str,
-        *parts: str,
-        model: onnx.ModelProto | bytes,
-        cases: str = "",
-        **options: str,
-    ) -> None:
-        self.refuses(kind, *parts, call=lambda: self.load(model, cases, **options))
-
-    def describes(self, model: ImportedModel, *tensors: str) -> None:
-        self.assertEqual([i.describe() for i in (*model.inputs, *model.outputs)], list(tensors))
-
-    def agrees(self, model: ImportedModel) -> None:
-        """IREE's host runtime computes what onnxruntime does, and would not pass with another answer."""
-        self.assertIn(_AGREES, model.second_reference)
-        golden = model.golden
-        wrong = tuple(
-            tuple(~a if a.dtype == bool else a + a.dtype.type(1) for a in case)
-            for case in golden.outputs
-        )
-        other = replace(model, golden=replace(golden, outputs=wrong))
-        self.refuses(
-            "import-disagrees",
-            call=lambda: verify.require(other, verify.run(other, self.folder)),
-        )
+class OnnxTest(support.ModelFileTest):
+    SUFFIX = ".onnx"
 
     def test_batch(self) -> None:
         model = self.load(_vision())
@@ -128,7 +88,7 @@ class OnnxTest(support.FolderTest):
 
     def test_other_dynamic_dimensions(self) -> None:
         model = _one("Relu", (2, "width"))
-        self.rejects("dynamic-shape", "dimension 1 of input x: 2x?xf32", "--cases", model=model)
+        self.rejects("dynamic-shape", "dimension 1 of input x: 2x?xf32", "--cases", data=model)
         case = "np.ones((2, 7), np.float32)"
         loaded = self.load(model, f"return Cases((({case},),), Tolerance(1e-5, 1e-5))")
         self.describes(loaded, "x: 2x7xf32", "y: 2x7xf32")
@@ -175,15 +135,15 @@ class OnnxTest(support.FolderTest):
         self.assertEqual([p.name for p in model.parameters], ["dense", "filter"])
         (self.folder / "weights.bin").unlink()
         part = "external data 'weights.bin' of 'model.onnx' does not exist"
-        self.rejects("file-missing", part, model=path.read_bytes())
+        self.rejects("file-missing", part, data=path.read_bytes())
         (self.folder / "weights.bin").write_bytes(b"short")
-        self.rejects("bad-file", "model.onnx", model=path.read_bytes())
+        self.rejects("bad-file", "model.onnx", data=path.read_bytes())
         outside = onnx.load(path, load_external_data=False)
         for tensor in outside.graph.initializer:
             for entry in tensor.external_data:
                 if entry.key == "location":
                     entry.value = "../weights.bin"
-        self.rejects("file-missing", "'../weights.bin'", model=outside)
+        self.rejects("file-missing", "'../weights.bin'", data=outside)
 
     def test_a_factory_may_export(self) -> None:
         x = np.ones((1, 3, 8, 8), np.float32)
@@ -218,31 +178,30 @@ class OnnxTest(support.FolderTest):
         self.assertFalse(np.array_equal(got, want))
         np.testing.assert_allclose(got, want, atol=0.2)
         plain = cases.format("")
-        self.rejects("no-calibration", "calibration", model=_vision(), cases=plain, quantize=INT8)
+        self.rejects("no-calibration", "calibration", data=_vision(), cases=plain, quantize=INT8)
         wrong = cases.format(", calibration=((np.ones((1, 3, 9, 9), np.float32),),)")
-        self.rejects("bad-spec", "1x3x9x9", model=_vision(), cases=wrong, quantize=INT8)
+        self.rejects("bad-spec", "1x3x9x9", data=_vision(), cases=wrong, quantize=INT8)
 
     def test_files_that_are_broken(self) -> None:
         data = _vision().SerializeToString()
         for broken in (b"", b"\0" * 64, b"PK\3\4" * 99):
-            self.rejects("bad-file", "onnx rejects 'model.onnx'", "whole file", model=broken)
-        for length in range(1, len(data), len(data) // 23):
-            self.rejects("bad-file", "onnx rejects 'model.onnx'", model=data[:length])
+            self.rejects("bad-file", "onnx rejects 'model.onnx'", "whole file", data=broken)
+        self.rejects_beginnings(data, "onnx rejects 'model.onnx'")
 
     def test_ops_that_cannot_be_imported(self) -> None:
         strange = _one("Gelu", domain="com.microsoft")
-        self.rejects("op-rejected", "'onnx.Gelu'", "(at only)", "other ops", model=strange)
+        self.rejects("op-rejected", "'onnx.Gelu'", "(at only)", "other ops", data=strange)
         unknown = _one("Frobnicate", domain="org.example")
-        self.rejects("model-failed", "Frobnicate", model=unknown)
+        self.rejects("model-failed", "Frobnicate", data=unknown)
         missing = _one("Frobnicate")
-        self.rejects("bad-file", "Frobnicate", model=missing)
+        self.rejects("bad-file", "Frobnicate", data=missing)
 
     def test_shapes_that_depend_on_data(self) -> None:
         node = _node("NonZero", "x", "y")
         for count in ("n", 6):  # The second is true of one input only.
             outputs = [("y", TensorProto.INT64, (2, count))]
             model = _model([node], [("x", _FLOAT, (2, 3))], outputs)
-            self.rejects("dynamic-shape", "output y", "'NonZero'", "mask", model=model)
+            self.rejects("dynamic-shape", "output y", "'NonZero'", "mask", data=model)
 
     def test_weights_that_are_not_finite(self) -> None:
         for value in (np.nan, np.inf):
@@ -250,10 +209,10 @@ class OnnxTest(support.FolderTest):
             bad[1, 2] = value
             model = _vision()
             model.graph.initializer[1].CopyFrom(numpy_helper.from_array(bad, "dense"))
-            self.rejects("bad-weight", "weight 'dense' contains NaN or Inf", model=model)
+            self.rejects("bad-weight", "weight 'dense' contains NaN or Inf", data=model)
 
     def test_tensors_without_elements(self) -> None:
-        self.rejects("empty-tensor", "x: 0x4xf32 has no elements", model=_one("Relu", (0, 4)))
+        self.rejects("empty-tensor", "x: 0x4xf32 has no elements", data=_one("Relu", (0, 4)))
 
     def test_inputs_that_are_no_tensors(self) -> None:
         value = helper.make_tensor_sequence_value_info("x", _FLOAT, None)
@@ -264,7 +223,7 @@ class OnnxTest(support.FolderTest):
             [helper.make_tensor_value_info("y", TensorProto.INT64, ())],
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-        self.rejects("bad-signature", "input x", "not a tensor", model=model)
+        self.rejects("bad-signature", "input x", "not a tensor", data=model)
 
     def test_cases_that_do_not_fit(self) -> None:
         x = "np.zeros((1, 3, 8, 8), np.float32)"
@@ -276,12 +235,12 @@ class OnnxTest(support.FolderTest):
             (f"(({x},), ({x}[0],)), {close}", "case 1 is (x: 3x8x8xf32)"),
             (f"(({x},),), {close}, (({x},),)", "Cases.expected"),
         ):
-            self.rejects("bad-spec", part, model=_vision(), cases=f"return Cases({cases})")
+            self.rejects("bad-spec", part, data=_vision(), cases=f"return Cases({cases})")
 
     def test_packages_that_are_missing(self) -> None:
         for name in ("onnx", "onnxruntime"):
             with mock.patch.dict(sys.modules, {name: None}):
-                self.rejects("onnx-missing", f"package {name}", "pip install", model=_vision())
+                self.rejects("onnx-missing", f"package {name}", "pip install", data=_vision())
 
 
 if __name__ == "__main__":

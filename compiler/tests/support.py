@@ -7,22 +7,24 @@ import io
 import shutil
 import tempfile
 import unittest
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bmc import artifacts, cli, kernels, pipeline, spec, target
+from bmc import artifacts, cli, kernels, pipeline, spec, target, verify
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
-from bmc.frontends import mlir
+from bmc.frontends import import_model, mlir
+from bmc.frontends.options import ImportOptions
 from bmc.iree_tool import IreeTool
 from bmc.pipeline import CompileOptions, Lowered
 from bmc.plan import Plan
 from bmc.stages import schedule
 
 ISA = "rv64gcv_zvl256b"
+AGREES = "IREE's host runtime agrees with the framework"
 
 ADD = """func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
   %0 = stablehlo.add %x, %x : tensor<16xf32>
@@ -53,6 +55,47 @@ class FolderTest(unittest.TestCase):
             self.assertIn(part, str(error))
         self.assertNotIn("\n", error.message)
         return error
+
+
+class ModelFileTest(FolderTest):
+    """Tests of a frontend for files, `model<SUFFIX>` in the test's folder."""
+
+    SUFFIX = ""
+
+    def load(self, data: Any, cases: str = "", **options: str) -> ImportedModel:
+        """Imports a file, given as bytes or as a protobuf; `cases` is the body of a function that
+        returns Cases."""
+        path = self.folder / f"model{self.SUFFIX}"
+        path.write_bytes(data if isinstance(data, bytes) else data.SerializeToString())
+        if cases:
+            source = f"import numpy as np\nfrom bmc.spec import *\ndef cases():\n    {cases}\n"
+            options["cases"] = f"{self.write('cases.py', source)}:cases"
+        return import_model(str(path), ImportOptions(**options), self.folder / "out")
+
+    def rejects(self, kind: str, *parts: str, data: Any, cases: str = "", **options: str) -> None:
+        self.refuses(kind, *parts, call=lambda: self.load(data, cases, **options))
+
+    def rejects_beginnings(self, data: bytes, *parts: str, count: int = 23) -> None:
+        """Asserts that files cut off at `count` places and more are refused as bad ones."""
+        for length in range(1, len(data), len(data) // count):
+            self.rejects("bad-file", *parts, data=data[:length])
+
+    def describes(self, model: ImportedModel, *tensors: str) -> None:
+        self.assertEqual([i.describe() for i in (*model.inputs, *model.outputs)], list(tensors))
+
+    def agrees(self, model: ImportedModel) -> None:
+        """IREE's host runtime computes what the framework does, and another answer would not pass."""
+        self.assertIn(AGREES, model.second_reference)
+        golden = model.golden
+        wrong = tuple(
+            tuple(~a if a.dtype == bool else a + a.dtype.type(1) for a in case)
+            for case in golden.outputs
+        )
+        other = replace(model, golden=replace(golden, outputs=wrong))
+        self.refuses(
+            "import-disagrees",
+            call=lambda: verify.require(other, verify.run(other, self.folder)),
+        )
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import os
 import sys
 import unittest
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -17,14 +16,12 @@ import numpy as np
 import support
 import tensorflow as tf
 
-from bmc import artifacts, spec, verify
-from bmc.artifacts import ImportedModel
-from bmc.frontends import import_model, tflite
+from bmc import artifacts, spec
+from bmc.frontends import tflite
 from bmc.frontends.options import INT8, ImportOptions
 
 _RNG = np.random.default_rng(0)
 _WEIGHT = _RNG.standard_normal((8, 4)).astype(np.float32)
-_AGREES = "IREE's host runtime agrees with the framework"
 
 
 def _convert(
@@ -70,35 +67,8 @@ def _vision(x: tf.Tensor) -> tf.Tensor:
     return tf.nn.softmax(tf.sigmoid(x @ weight(16, 10)) * tf.tanh(x @ weight(16, 10)))
 
 
-class TfliteTest(support.FolderTest):
-    def load(self, data: bytes, cases: str = "", **options: str) -> ImportedModel:
-        """Imports the file model.tflite; `cases` is the body of a function that returns Cases."""
-        path = self.folder / "model.tflite"
-        path.write_bytes(data)
-        if cases:
-            source = f"import numpy as np\nfrom bmc.spec import *\ndef cases():\n    {cases}\n"
-            options["cases"] = f"{self.write('cases.py', source)}:cases"
-        return import_model(str(path), ImportOptions(**options), self.folder / "out")
-
-    def rejects(self, kind: str, *parts: str, data: bytes, cases: str = "", **options: str) -> None:
-        self.refuses(kind, *parts, call=lambda: self.load(data, cases, **options))
-
-    def describes(self, model: ImportedModel, *tensors: str) -> None:
-        self.assertEqual([i.describe() for i in (*model.inputs, *model.outputs)], list(tensors))
-
-    def agrees(self, model: ImportedModel) -> None:
-        """IREE's host runtime computes what LiteRT does, and would not pass with another answer."""
-        self.assertIn(_AGREES, model.second_reference)
-        golden = model.golden
-        wrong = tuple(
-            tuple(~a if a.dtype == bool else a + a.dtype.type(1) for a in case)
-            for case in golden.outputs
-        )
-        other = replace(model, golden=replace(golden, outputs=wrong))
-        self.refuses(
-            "import-disagrees",
-            call=lambda: verify.require(other, verify.run(other, self.folder)),
-        )
+class TfliteTest(support.ModelFileTest):
+    SUFFIX = ".tflite"
 
     def test_int8_is_exact(self) -> None:
         data = _convert(_vision, _tensor(1, 16, 16, 3), io=tf.int8)
@@ -250,8 +220,7 @@ class TfliteTest(support.FolderTest):
         data = _convert(_dense, _tensor(1, 8))
         self.rejects("bad-file", "LiteRT rejects 'model.tflite'", "whole file", data=b"")
         self.rejects("bad-file", "does not begin as a TFLite file", data=b"PK\3\4" * 99)
-        for length in range(1, len(data), len(data) // 23):
-            self.rejects("bad-file", "LiteRT rejects 'model.tflite'", data=data[:length])
+        self.rejects_beginnings(data, "LiteRT rejects 'model.tflite'")
 
     def test_weights_that_are_not_finite(self) -> None:
         # TensorFlow would write infinity as the largest float.

@@ -7,8 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-TITLES = {"torch": "PyTorch", "onnx": "ONNX", "tflite": "TensorFlow Lite"}
+TITLES = {
+    "torch": "PyTorch",
+    "keras": "Keras",
+    "onnx": "ONNX",
+    "tflite": "TensorFlow Lite",
+    "jax": "JAX",
+}
 _VECTORS = {
+    "jax": "Each op is called on an f32 image, from a table in the tool; JAX gives the outputs.",
+    "keras": "Each layer is a model of its own in f32, from a table in the tool; TensorFlow gives the"
+    " outputs.",
     "onnx": "The cases are the node tests of the `onnx` package, with the outputs that come with them.",
     "torch": "Each op is called on an f32 image, from a table in the tool; PyTorch gives the outputs.",
     "tflite": "Each op is converted from TensorFlow, once in float and once in int8 (held to every bit);"
@@ -19,8 +28,8 @@ _HEAD = """# Which ops work
 Generated: every row is the outcome of compiling models of that one op for `rv64gcv_zvl256b` and
 running each on Spike against the framework's own outputs. *Works* counts the cases that gave them;
 the text is what the user is told of the first case that was refused, or what was wrong with it.
-To make a section again: `tools/bazel run //tools/coverage -- --frontend FRONTEND`, for ONNX with
-`--cases 1`.
+`tools/bazel run //tools/coverage -- --frontend FRONTEND` makes a section again; FRONTEND is one of
+`torch`, `keras`, `onnx`, `tflite` and `jax`.
 """
 _SECTION = re.compile(r"^## ", re.MULTILINE)
 
