@@ -96,7 +96,8 @@ class ModelSpec:
       calibration: inputs that `quantize = "int8"` measures ranges on, in the form of `cases`.
       calls: instead of cases, for a torch.nn.Module with several entry points or with state: the
         methods named in them become entry points, buffers the module changes are state that stays
-        on the target from one call to the next, and the calls are made in this order.
+        on the target from one call to the next, and the calls are made in this order; they are also
+        what `quantize = "int8"` measures ranges on.
     """
 
     module: Any

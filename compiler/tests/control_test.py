@@ -46,6 +46,30 @@ func.func @main(%x: tensor<4xf32>, %go: tensor<i1>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 """
+# Five steps, known before anything runs; or steps without end.
+_COUNTED = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %count = arith.constant 5 : index
+  %r = scf.for %i = %zero to %count step %one iter_args(%v = %x) -> tensor<4xf32> {
+    %next = stablehlo.tanh %v : tensor<4xf32>
+    scf.yield %next : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+"""
+_ENDLESS = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %yes = stablehlo.constant dense<true> : tensor<i1>
+  %r = stablehlo.while(%v = %x) : tensor<4xf32>
+    cond {
+      stablehlo.return %yes : tensor<i1>
+    } do {
+      %next = stablehlo.tanh %v : tensor<4xf32>
+      stablehlo.return %next : tensor<4xf32>
+    }
+  return %r : tensor<4xf32>
+}
+"""
 
 
 class ControlTest(support.FolderTest):
@@ -63,6 +87,19 @@ class ControlTest(support.FolderTest):
         self.assertTrue(any(isinstance(s, Branch) for s in entry.driver))
         for place in entry.loads.values():
             self.assertEqual((place.region, place.length), (Region.ARENA, 1))
+
+    def test_a_loop_that_counts(self) -> None:
+        (entry,) = support.lower_text(_COUNTED, self.folder).plan.entries
+        # Nothing is read back: the count is a variable of the driver.
+        self.assertEqual([s for s in entry.driver if isinstance(s, Load)], [])
+        self.assertEqual(len([s for s in entry.driver if isinstance(s, Branch)]), 1)
+
+    def test_a_loop_that_never_ends(self) -> None:
+        self.refuses(
+            "host-program",
+            "never ends",
+            call=lambda: support.lower_text(_ENDLESS, self.folder),
+        )
 
     def test_both_sides_of_a_branch_are_there(self) -> None:
         plan = self.lower("branch.mlir").plan

@@ -160,6 +160,11 @@ def stateful():
     )
 
 
+def twice_calibrated():
+    x = np.zeros((1, 8), np.float32)
+    return _spec(Stateful, (1, 8), cases=(), calls=(Call("step", (x,)),))
+
+
 def nothing_before():
     return _calls(Call("step", (Previous(0),)))
 
@@ -270,6 +275,9 @@ class RefusedTest(support.FolderTest):
 
     def test_nothing_to_quantise(self) -> None:
         self.rejects("nothing", "quantize-rejected", "no convolution and no matrix product")
+
+    def test_calls_and_calibration(self) -> None:
+        self.rejects("twice_calibrated", "bad-spec", "calibration is given", "leave it out")
 
     def test_calls_that_nothing_comes_before(self) -> None:
         self.rejects("nothing_before", "bad-spec", "call 0 takes output 0", "returned 0")

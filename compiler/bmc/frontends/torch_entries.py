@@ -42,6 +42,12 @@ def export(
     Raises:
       BmcError: a call is wrong, or a method cannot be exported or quantised.
     """
+    if model.calibration:
+        raise BmcError(
+            "bad-spec",
+            "calibration is given for a model with calls, which are what its ranges are measured on",
+            hint="leave it out",
+        )
     names = tuple(dict.fromkeys(call.entry for call in model.calls))
     for name in names:
         if not callable(getattr(module, name, None)) or not name.isidentifier():

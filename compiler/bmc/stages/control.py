@@ -117,8 +117,10 @@ class _Attempt:
                 values.update(zip(self._blocks[block].arguments, self._reached[block], strict=True))
                 self._run_block(block, values)
         if self._returns == 0:
-            raise BmcError("host-program", "the model has a loop that never ends")
-        if self._returns != self._assumptions.returns:
+            # A loop that counts up from a known number is left once the count is a variable.
+            if not self.surprised:
+                raise BmcError("host-program", "the model has a loop that never ends")
+        elif self._returns != self._assumptions.returns:
             self._assumptions.returns = self._returns
             self.surprised = True
 
