@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from bmc import guard
+from bmc.errors import BmcError
 
 
 def _command() -> int:
@@ -13,5 +14,14 @@ def _command() -> int:
     return cli.main(sys.argv[1:])
 
 
+def _main() -> int:
+    try:
+        return guard.run(_command)
+    except BmcError as crash:
+        from bmc import cli
+
+        return cli.fail(crash)
+
+
 if __name__ == "__main__":
-    sys.exit(guard.run(_command))
+    sys.exit(_main())

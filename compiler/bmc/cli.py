@@ -36,13 +36,18 @@ def main(argv: Sequence[str]) -> int:
     try:
         arguments.run(arguments)
     except BmcError as error:
-        print(f"bmc: {error}", file=sys.stderr)
-        return errors.EXIT_USER_ERROR
+        return fail(error)
     except Exception:
         traceback.print_exc()
         print("bmc: internal error: please report the lines above", file=sys.stderr)
         return errors.EXIT_INTERNAL_ERROR
     return 0
+
+
+def fail(error: BmcError) -> int:
+    """Says what the user has to change; returns the exit status."""
+    print(f"bmc: {error}", file=sys.stderr)
+    return errors.EXIT_USER_ERROR
 
 
 def _parser() -> argparse.ArgumentParser:

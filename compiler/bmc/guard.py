@@ -24,7 +24,7 @@ _FRAME = re.compile(
 
 
 def run(command: Callable[[], int]) -> int:
-    """Returns the exit status of `command`; one sentence about it is printed if it crashes."""
+    """Returns the exit status of `command`; raises BmcError if it crashes."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as traceback:
         child = os.fork()
         if child == 0:
@@ -37,8 +37,7 @@ def run(command: Callable[[], int]) -> int:
         if code >= 0:
             return code
         traceback.seek(0)
-        print(f"bmc: {crash(-code, traceback.read())}", file=sys.stderr)
-        return errors.EXIT_USER_ERROR
+        raise crash(-code, traceback.read())
 
 
 def _run_child(command: Callable[[], int], traceback: IO[str]) -> None:
