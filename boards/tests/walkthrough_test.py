@@ -34,10 +34,10 @@ def run(argv: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def flash(words: list[str]) -> subprocess.CompletedProcess[str]:
-    """Runs `tools/bazel run --config=board=BOARD X.flash -- ARGS` without a board."""
-    (config,) = (word for word in words if word.startswith("--config=board="))
+    """Runs `tools/bazel run --board=BOARD X.flash -- ARGS` without a board."""
+    (flag,) = (word for word in words if word.startswith("--board="))
     (label,) = (word for word in words if word.endswith(".flash"))
-    board = config.removeprefix("--config=board=")
+    board = flag.removeprefix("--board=")
     image = IMAGES[label.removesuffix(".flash")]
     args = [*FLASH, image, "--board", f"boards/{board}/board.json"]
     return run([*args, *words[words.index("--") + 1 :], "--dry-run"])
@@ -70,7 +70,7 @@ class WalkthroughTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"tftpboot 0x40000000 ironcast-bpi_f3.img\ncrc32 0x40000000")
 
     def test_an_image_for_another_board_is_refused(self) -> None:
-        image = ["--config=board=canmv_k230", "//models:mlp_rv64.flash", "--"]
+        image = ["--board=canmv_k230", "//models:mlp_rv64.flash", "--"]
         done = flash(["tools/bazel", "run", *image])
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("bpi_f3", done.stdout)

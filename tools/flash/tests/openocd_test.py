@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import socket
+import subprocess
 import time
 import unittest
+from pathlib import Path
 
 from tools.emulate import result
 from tools.flash.tests.rig import Rig, path_of
@@ -43,6 +45,18 @@ class OpenOcdTest(Rig):
         self.assertIn("verified by OpenOCD", done.text)
         verdict = result.judge(self.outcome())
         self.assertTrue(verdict.ok, verdict.sentence)
+
+    def test_every_boards_configuration_is_understood(self) -> None:
+        found = 0
+        for config in sorted(Path("boards").glob("*/openocd.cfg")):
+            found += 1
+            argv = [str(path_of("OPENOCD")), "-f", str(config), "-c", "shutdown"]
+            done = subprocess.run(
+                argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60
+            )
+            self.assertEqual(done.returncode, 0, f"{config}: {done.stdout}")
+            self.assertNotIn("Error", done.stdout, config)
+        self.assertGreaterEqual(found, 2)
 
     def test_nothing_listens(self) -> None:
         done = self.flash(path_of("PASS_SPIKE"), BOARD, "--port", "1")
