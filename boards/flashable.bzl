@@ -6,6 +6,7 @@ FLASHABLE = {
     "canmv_k230": "rv64gcv_zvl128b",
     "hifive1_revb": "rv32imac",
     "qemu_virt_rv64_flash": "rv64gcv_zvl256b",
+    "qemu_virt_rv64_smode": "rv64gcv_zvl256b",
     "qemu_virt_rv64_uboot": "rv64gcv_zvl256b",
     "visionfive2": "rv64gc",
 }

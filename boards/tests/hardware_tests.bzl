@@ -1,10 +1,10 @@
 """hardware_tests: images for a board that no emulator has."""
 
 load("@rules_python//python:defs.bzl", "py_test")
-load("//tools/rules:defs.bzl", "bm_firmware")
+load("//tools/rules:defs.bzl", "bm_firmware", "bm_flash")
 
 def hardware_tests(*, name, board, isa, models, hooks = {}):
-    """Makes `<model>_on_<board>` for every model, and a test of the image's addresses and format.
+    """Makes `<model>_on_<board>` and its `.flash` for every model, and a test of the image's addresses and format.
 
     Args:
       name: name of nothing; the targets are named after models and board.
@@ -26,14 +26,19 @@ def hardware_tests(*, name, board, isa, models, hooks = {}):
         # Every file of the image: of an executable target, $(rootpaths) names the executable alone.
         files = firmware + "._files"
         native.filegroup(name = files, srcs = [firmware], tags = ["manual"])
-        native.filegroup(name = firmware + "._elf", srcs = [firmware], output_group = "elf", tags = ["manual"])
         description = "//boards/{}:board.json".format(board)
+        bm_flash(
+            name = firmware + ".flash",
+            firmware = firmware,
+            tags = ["manual"],
+        )
         py_test(
             name = firmware + "_image_test",
             srcs = ["image_test.py"],
-            data = [firmware, files, description],
+            data = [firmware, firmware + ".flash", files, description],
             env = {
                 "BOARD": "$(rootpath {})".format(description),
+                "FLASH": "$(rootpath {}.flash)".format(firmware),
                 "IMAGE": "$(rootpaths {})".format(files),
                 "RUN": "$(rootpath {})".format(firmware),
             },

@@ -78,6 +78,27 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn(f"no emulator has the board {self.board['name']}: ", done.stderr)
 
+    def test_every_way_to_flash_it(self) -> None:
+        entry, size = self.image.entry, len(self.image.raw)
+        starts = {
+            "go": f"go {entry:#x}",
+            "boot_baremetal 1": f"boot_baremetal 1 {entry:#x} {size:#x}",
+        }
+        for method, settings in self.board["flash"]["methods"].items():
+            with self.subTest(method):
+                flash = [Path(os.environ["FLASH"]).absolute(), "--method", method]
+                done = subprocess.run(
+                    [*flash, "--port", "/dev/none", "--dry-run"],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                self.assertEqual(done.returncode, 0, done.stderr)
+                if "start" in settings:
+                    self.assertEqual(done.stdout.splitlines()[-1], starts[settings["start"]])
+                else:
+                    self.assertIn("mkimage", done.stdout)
+
     def test_other_load_address_is_noticed(self) -> None:
         self.board["flash"]["methods"]["uboot-serial"]["load"] = "0x1000"
         self.assertRegex("".join(problems(self.image, self.board)), "loads to 0x1000")
