@@ -14,6 +14,8 @@ _MOUNTS = Path("/proc/self/mounts")
 class Copy:
     """Finds the volume by its label's mount point, or takes the folder named with --port."""
 
+    has_console = False
+
     def __init__(self, job: Job) -> None:
         self._job = job
         self._label = str(job.settings["label"])

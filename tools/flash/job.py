@@ -68,6 +68,9 @@ class Job:
 class Runner(Protocol):
     """A method. `commands` says exactly what `run` does."""
 
+    # Whether `console` has something after `run`.
+    has_console: bool
+
     def __init__(self, job: Job) -> None: ...
 
     def commands(self) -> list[str]:

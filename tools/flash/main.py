@@ -116,6 +116,8 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
         if options.dry_run:
             print(*runner.commands(), sep="\n")
             return 0
+        if options.monitor and not options.monitor_port and not runner.has_console:
+            raise FlashError(f"{method} has no console: name its serial port with --monitor-port")
         console: Console | None = None
         if options.monitor and options.monitor_port:
             # Open before the firmware starts: its first lines count too.
@@ -124,8 +126,7 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
     if not options.monitor:
         return 0
     console = console or runner.console()
-    if console is None:
-        raise FlashError(f"{method} has no console: name the serial port with --monitor-port")
+    assert console is not None
     outcome = monitor.follow(console, options.deadline, lambda line: print(line, flush=True))
     verdict = result.judge(outcome)
     print(f"{'PASS' if verdict.ok else 'FAIL'}: {verdict.sentence}")

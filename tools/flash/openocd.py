@@ -15,6 +15,8 @@ _RECOVERY = (
 class OpenOcd:
     """Writes the ELF at its own addresses, or its bytes at `address`."""
 
+    has_console = False
+
     def __init__(self, job: Job) -> None:
         self._job = job
 

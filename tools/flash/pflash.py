@@ -13,6 +13,8 @@ from tools.flash.job import Console, Job
 class Pflash:
     """Writes the chip's file beside the old one, reads it back, and only then replaces the old one."""
 
+    has_console = False
+
     def __init__(self, job: Job) -> None:
         self._job = job
         self._size = number(job.settings, "size")

@@ -13,7 +13,7 @@ from pathlib import Path
 from tools.flash import disks, pack, safety
 from tools.flash.board import number
 from tools.flash.errors import FlashError
-from tools.flash.job import Console, Job, shell, start
+from tools.flash.job import Console, Job, Progress, shell, start
 
 _SECTOR = 512
 _FIRST = 2048  # sectors: where partitions are aligned to
@@ -31,6 +31,8 @@ done
 
 class SdCard:
     """Writes a whole card, or replaces the image on one that was written before."""
+
+    has_console = False
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -143,7 +145,7 @@ class SdCard:
             start(argv, "the card is unchanged")
         data = card.read_bytes()
         if self._target.exists() and not self._target.is_file():
-            write_disk(self._target, data, job)
+            write_disk(self._target, data, job.progress)
         else:
             pack.write(self._target, data)
             job.progress(len(data), len(data))
@@ -167,7 +169,7 @@ def master_boot_record(size: int) -> bytes:
     return b"\0" * 440 + b"IRON\0\0" + entry + b"\0" * 48 + b"\x55\xaa"
 
 
-def write_disk(target: Path, data: bytes, job: Job, chunk: int = 1 << 20) -> None:
+def write_disk(target: Path, data: bytes, progress: Progress, chunk: int = 1 << 20) -> None:
     """Writes a disk, its first sector last: a half-written one is seen as empty, not booted."""
     recovery = (
         "its partition table was not written, so that it does not boot half an image: put it back "
@@ -181,7 +183,7 @@ def write_disk(target: Path, data: bytes, job: Job, chunk: int = 1 << 20) -> Non
             for at in range(0, len(data), chunk):
                 start_at = max(at, _SECTOR)
                 os.pwrite(disk, data[start_at : at + chunk], start_at)
-                job.progress(min(at + chunk, len(data)), len(data))
+                progress(min(at + chunk, len(data)), len(data))
             os.fsync(disk)
             os.pwrite(disk, data[:_SECTOR], 0)
             os.fsync(disk)

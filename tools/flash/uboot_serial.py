@@ -21,6 +21,8 @@ _TRIES = 4
 class UBootSerial:
     """loady, crc32, go."""
 
+    has_console = True
+
     def __init__(self, job: Job) -> None:
         self._job = job
         self._load = number(job.settings, "load")

@@ -18,6 +18,8 @@ _TRIES = 3
 class UBootTftp:
     """dhcp for an address, tftpboot, crc32, go."""
 
+    has_console = True
+
     def __init__(self, job: Job) -> None:
         self._job = job
         self._load = number(job.settings, "load")

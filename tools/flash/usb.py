@@ -19,6 +19,8 @@ _RECOVERY = (
 class _Program:
     """Packs the image, then runs one or more programs."""
 
+    has_console = False
+
     def __init__(self, job: Job) -> None:
         self._job = job
         self._file = job.work / "image.bin"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -11,7 +12,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from tools.flash import board, disks, image, main, monitor, pack, ports
+from tools.flash import board, disks, image, main, monitor, pack, ports, sdcard
 from tools.flash.errors import FlashError
 from tools.flash.tests import fake
 
@@ -120,6 +121,11 @@ class RefusalTest(FolderTest):
 
     def test_method_of_another_board(self) -> None:
         self.refused("cannot be flashed by dfu", {"uboot-serial": UBOOT}, "--method", "dfu")
+
+    def test_nothing_to_monitor(self) -> None:
+        chip = self.folder / "chip"
+        self.refused("no console", {"pflash": {"size": 4096}}, "--monitor", "--port", str(chip))
+        self.assertFalse(chip.exists())
 
     def test_linked_for_another_address(self) -> None:
         methods = {"uboot-serial": UBOOT | {"load": "0x2000"}}
@@ -281,6 +287,29 @@ class DiskTest(FolderTest):
         self.assertEqual([line.split()[0] for line in listed], ["/dev/sdb", "/dev/sdc"])
         self.assertIn("mounted on /media/card", listed[1])
         self.assertEqual(main.main(["--list"]), 0)
+
+
+class WriteDiskTest(FolderTest):
+    """An ordinary file in the place of a disk."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.disk = self.folder / "disk"
+        self.disk.write_bytes(b"old" * 2000)
+        self.data = sdcard.master_boot_record(4 << 20) + bytes(range(256)) * 18
+
+    def test_all_of_it(self) -> None:
+        sdcard.write_disk(self.disk, self.data, lambda done, total: None, chunk=1024)
+        self.assertEqual(sdcard.read_back(self.disk, len(self.data)), self.data)
+
+    def test_pulled_out_half_way(self) -> None:
+        def pull(done: int, total: int) -> None:
+            if done > total // 2:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+        with self.assertRaisesRegex(FlashError, "put it back in and run the same command again"):
+            sdcard.write_disk(self.disk, self.data, pull, chunk=1024)
+        self.assertEqual(self.disk.read_bytes()[:512], b"\0" * 512)
 
 
 class Script:
