@@ -52,9 +52,16 @@ class StopTest(unittest.TestCase):
             self.assertRegex(text, rf"#\d+ .*\b{function} \(")
 
     def test_dump_of_the_last_dispatch_is_the_models_output(self) -> None:
+        for program in ("DEBUG", "LOADED", "RV32"):
+            with self.subTest(program):
+                self.check_last_dispatch(program)
+
+    def check_last_dispatch(self, program: str) -> None:
         last = len(REPORT["commands"]) - 1
         with tempfile.TemporaryDirectory() as folder:
-            debug("--dispatch", str(last), "--call", "2", "--dump", folder)
+            options = ("--batch", "--dispatch", str(last), "--call", "2", "--dump", folder)
+            done = run(program, *options)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             found = sorted(Path(folder).iterdir())
             outputs = [path for path in found if ".out" in path.name]
             self.assertEqual(len(outputs), 1, found)

@@ -52,6 +52,8 @@ class Program:
     def __init__(self, reports: dict[str, plans.Report]) -> None:
         self._reports = reports
         self._calls = 0
+        # The kernel that to_kernel went to: one that was loaded at run time has no known callers.
+        self._kernel: tuple[int, Position] | None = None
 
     def plans(self) -> list[Plan]:
         return plans.of_image(self._reports)
@@ -70,6 +72,8 @@ class Program:
         frame: gdb.Frame | None = gdb.newest_frame()
         while frame is not None and frame.name() != "bm_plan_run":
             frame = frame.older()
+        if frame is None and self._kernel and self._kernel[0] == gdb.newest_frame().pc():
+            return self._kernel[1]
         if frame is None:
             raise gdb.GdbError("no model is running here: `ironcast stop N` goes to command N")
         runner = frame.read_var("runner").dereference()
@@ -135,7 +139,7 @@ class Program:
     def to_kernel(self, position: Position) -> None:
         """From before a dispatch to the first instruction of its kernel."""
         ordinal = int(position.plan.value["commands"][position.index]["ordinal"])
-        self.go(int(position.runner["functions"][ordinal]))
+        self._kernel = (self.go(int(position.runner["functions"][ordinal])), position)
 
     def finish_command(self) -> None:
         """Runs the command that is about to run, or running, to its end."""
