@@ -207,6 +207,16 @@ DEBIAN_TOOLS = {
         "licence": "GPL-2.0-or-later",
         "why": "mkimage packs images for U-Boot",
     },
+    "debian_dfu_util": {
+        "packages": ["dfu-util"],
+        "versions": {"dfu-util": "0.11-1"},
+        "leave_out": ["libc6|libgcc-s1|gcc-12-base|python3.*|libpython3.*"],
+        "skip": ["./etc", "./usr/share/*"],
+        "programs": ["usr/bin/dfu-util"],
+        "environment_variable": "IRONCAST_DFU_UTIL",
+        "licence": "GPL-2.0-or-later",
+        "why": "flashes over USB",
+    },
     "debian_mtools": {
         "packages": ["mtools"],
         "versions": {"mtools": "4.0.33-1+really4.0.32-1"},

@@ -40,9 +40,10 @@ class Rig(unittest.TestCase):
         """Runs tools/flash to its end."""
         argv = [sys.executable, "-m", "tools.flash.main", str(elf)]
         argv += ["--board", str(Path("boards", board, "board.json").absolute()), *args]
-        for name in ("mkimage", "mtools", "openocd"):
-            if name.upper() in os.environ:
-                argv += ["--tool", f"{name}={path_of(name.upper())}"]
+        for name in ("dfu-util", "mkimage", "mtools", "openocd"):
+            variable = name.upper().replace("-", "_")
+            if variable in os.environ:
+                argv += ["--tool", f"{name}={path_of(variable)}"]
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run(
             argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=DEADLINE
