@@ -149,7 +149,8 @@ bm_firmware = rule(
 
     The models share one arena, as large as the largest of them needs; they run one after the other.
 
-    Output groups: elf, bin, map, disasm, report. `bazel run` boots it in `run_env`.""",
+    Output groups: elf, bin, map, disasm, report; flash, the contents of the whole flash chip, where the
+    board's `flash_image` is set. `bazel run` boots it in `run_env`.""",
     attrs = IMAGE_ATTRS | {
         "hooks": attr.label(
             doc = "cc_library with the model's own runtime_bm/app/hooks.h functions.",

@@ -230,6 +230,9 @@ def image_providers(ctx, image, model_reports = [], report = None):
     }
     return [
         DefaultInfo(files = depset([file for files in groups.values() for file in files]), **run),
-        OutputGroupInfo(**{name: depset(files) for name, files in groups.items()}),
+        OutputGroupInfo(
+            flash = depset([firmware.flash] if firmware.flash else []),
+            **{name: depset(files) for name, files in groups.items()}
+        ),
         firmware,
     ]
