@@ -78,6 +78,15 @@ class StopTest(unittest.TestCase):
         np.testing.assert_array_equal(inputs["in0"], case(1)[0])
         self.assertEqual(inputs["in1"].shape, (64, 64))
 
+    def test_leaving_gdb_ends_everything(self) -> None:
+        done = subprocess.run(
+            [os.environ["DEBUG"]], input="quit\n", capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Before command 0", done.stdout)
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertNotIn("BM1 CASE", done.stdout)
+
     def test_what_cannot_be_is_a_sentence(self) -> None:
         for options, sentence in (
             (("--dispatch", "3"), "debug: mlp has commands 0 to 2"),

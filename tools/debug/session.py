@@ -120,7 +120,7 @@ def _waiting(program: Program, console: int | None) -> Iterator[list[str]]:
         "set max-value-size unlimited",
         # Leaving gdb ends the program too, instead of letting it run on.
         "define hook-quit",
-        "python if gdb.selected_inferior().threads(): gdb.execute('kill')",
+        "python commands.leave()",
         "end",
         f"python import sys; sys.path.insert(0, {str(ROOT)!r})",
         "python from tools.debug.inside import commands",

@@ -8,6 +8,7 @@ ironcast trace DIR FIRST LAST [MODEL]    writes the outputs of every dispatch of
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +33,14 @@ def setup(reports: list[str], status_h: str) -> None:
     gdb.Command("ironcast", gdb.COMMAND_RUNNING, gdb.COMPLETE_NONE, True)
     for name, action in (("plan", plan), ("stop", stop), ("dump", dump), ("trace", trace)):
         _define(name, action, program)
+
+
+def leave() -> None:
+    """Ends the program."""
+    # An emulator hangs up instead of answering.
+    with contextlib.suppress(gdb.error):
+        if gdb.selected_inferior().threads():
+            gdb.execute("kill")
 
 
 def _define(name: str, action: Callable[[Program, list[str]], None], program: Program) -> None:
