@@ -31,6 +31,8 @@
 #undef nearbyintf
 #undef sqrt
 
+#include <stddef.h>
+
 #include "runtime_bm/testing/bm_test.h"
 
 #define INFINITE __builtin_inff()
