@@ -194,5 +194,51 @@ class KernelsTest(support.FolderTest):
         self.check("wrong-isa", data, "xvl256b")
 
 
+class Kernels32Test(support.FolderTest):
+    """The same for a target of 32 bits, whose structures are laid out differently."""
+
+    _ISA = "rv32imafc_zve32f_zvl128b"
+    elf: bytes = b""
+
+    def setUp(self) -> None:
+        super().setUp()
+        if not Kernels32Test.elf:
+            compiled = support.lower_text(support.ADD, self.folder, self._ISA)
+            Kernels32Test.elf = compiled.lowered.program.executable
+
+    def test_exports_are_found(self) -> None:
+        code = kernels.load(self.elf, target.find(self._ISA))
+        self.assertEqual([(e.binding_count, e.constant_count) for e in code.exports], [(2, 0)])
+        self.assertEqual(code.pointer_bytes, 4)
+        self.assertTrue(code.relocations)
+
+    def test_of_another_width_or_isa(self) -> None:
+        for isa, kind, part in (
+            ("rv64gc", "wrong-machine", "RISC-V of 32 bits, not RISC-V of 64"),
+            ("rv32imac", "bad-elf", "was not compiled for the ilp32 ABI"),
+        ):
+            other = target.find(isa)
+            self.refuses(kind, part, call=lambda o=other: kernels.load(self.elf, o))
+
+    def test_every_truncation(self) -> None:
+        target_ = target.find(self._ISA)
+        # Sections, which nobody reads, lie at the end.
+        for size in range(0, elf_reader_end(self.elf), 7):
+            self.refuses("bad-elf", call=lambda s=size: kernels.load(self.elf[:s], target_))
+
+    def test_float_calls_need_an_archive(self) -> None:
+        error = self.refuses(
+            "missing-function",
+            "the kernels call __addsf3",
+            call=lambda: support.lower_text(support.ADD, self.folder, "rv32imac"),
+        )
+        self.assertIn("--libcalls", error.hint)
+
+
+def elf_reader_end(data: bytes) -> int:
+    """Where the last segment of a file ends."""
+    return max(s.offset + s.file_size for s in elf_reader.read(data).segments)
+
+
 if __name__ == "__main__":
     unittest.main()
