@@ -51,10 +51,6 @@ bm_hal_cpu_t bm_hal_cpu(void) {
   return cpu;
 }
 
-uint64_t bm_hal_cycles(void) { return bm_csr_mcycle(); }
-
-uint64_t bm_hal_instret(void) { return bm_csr_minstret(); }
-
 void bm_hal_code_written(void *memory, size_t size) {
   (void)memory;
   (void)size;

@@ -25,13 +25,19 @@ class Image:
         elf = by_suffix[".elf"].read_bytes()
         self.raw = by_suffix[".bin"].read_bytes()
         self.disassembly = by_suffix[".disasm"].read_text()
-        self.entry, table = struct.unpack_from("<QQ", elf, 24)
-        size, count = struct.unpack_from("<HH", elf, 54)
-        headers = [struct.unpack_from("<IIQQQQQ", elf, table + i * size) for i in range(count)]
+        wide = elf[4] == 2  # a file of 64 bits
+        self.entry, table = struct.unpack_from("<QQ" if wide else "<II", elf, 24)
+        size, count = struct.unpack_from("<HH", elf, 54 if wide else 42)
+        # Kind, offset in the file, physical address, bytes of the file, size in memory.
+        fields = ("<IIQQQQQ", (0, 2, 4, 5, 6)) if wide else ("<IIIIII", (0, 1, 3, 4, 5))
+        headers = [
+            [struct.unpack_from(fields[0], elf, table + i * size)[k] for k in fields[1]]
+            for i in range(count)
+        ]
         # Those that are loaded: (address, bytes of the file, size in memory).
         self.segments = [
             (physical, elf[offset : offset + in_file], in_memory)
-            for kind, _, offset, _, physical, in_file, in_memory in headers
+            for kind, offset, physical, in_file, in_memory in headers
             if kind == 1
         ]
 

@@ -27,8 +27,15 @@
   .globl _start
   .type _start, @function
 _start:
-  csrw CSR(ie), zero
   mv s1, a1             // what the boot path hands over, kept over clearing
+  la t0, trap_vector
+  csrw CSR(tvec), t0
+  // Some harts have no such register.
+  la t0, no_interrupts
+  csrw CSR(scratch), t0
+  csrw CSR(ie), zero
+  .balign 4
+no_interrupts:
 #ifdef BM_CRT_SUPERVISOR
   // Whoever loaded the image started one hart, without paging, and wrote the
   // code as data.
@@ -54,12 +61,12 @@ _start:
   // fcsr, by number: the runtime may be built without F. Traps where there is
   // none.
   la t0, no_floats
-  csrw CSR(tvec), t0
+  csrw CSR(scratch), t0
   csrw 0x003, zero
   .balign 4
 no_floats:
   la t0, bm_trap_entry
-  csrw CSR(tvec), t0
+  csrw CSR(scratch), t0
 
   // Initialised data, when it is stored elsewhere than it lives.
   la a0, bm_data_start
@@ -113,7 +120,7 @@ guard_stack:
   ret
 #else
   la t0, no_pmp
-  csrw CSR(tvec), t0
+  csrw CSR(scratch), t0
   la t0, bm_stack_guard
   la t1, bm_stack_bottom
   sub t1, t1, t0        // a power of two; the guard is aligned to it
@@ -134,7 +141,7 @@ no_pmp:
   li a0, 0
 1:
   la t0, bm_trap_entry
-  csrw CSR(tvec), t0
+  csrw CSR(scratch), t0
   ret
 
 park:
@@ -145,6 +152,14 @@ park:
   .size _start, . - _start
 
   .section .text.bm_trap_entry, "ax", @progbits
+// Where every trap goes first, and from there to the address in the scratch
+// register. Aligned for harts whose vectors are in a table, which begins with
+// that of exceptions.
+  .balign 256
+trap_vector:
+  csrr t0, CSR(scratch)
+  jr t0
+
   .balign 4
   .globl bm_trap_entry
   .type bm_trap_entry, @function
@@ -152,7 +167,7 @@ park:
 // stack of its own, because the usual one may be what is broken.
 bm_trap_entry:
   la t0, trap_in_trap
-  csrw CSR(tvec), t0
+  csrw CSR(scratch), t0
   .option push
   .option norelax
   la gp, __global_pointer$
@@ -167,7 +182,7 @@ bm_trap_entry:
 // The handler itself trapped: leave without printing.
 trap_in_trap:
   la t0, dead
-  csrw CSR(tvec), t0
+  csrw CSR(scratch), t0
   la sp, trap_stack_top
   li a0, 3              // BM_EXIT_TRAP
   call bm_hal_exit
