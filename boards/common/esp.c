@@ -18,7 +18,8 @@ enum {
   UART_SENDING_MASK = 0xFF,
 };
 
-#define WDT_KEY 0x50D83AA1u  // written to a PROTECT register, lets others be written
+#define WDT_KEY \
+  0x50D83AA1u  // written to a PROTECT register, lets others be written
 #define SUPER_DISABLE (1u << 30)
 
 static volatile uint32_t *at(uintptr_t base, uint32_t offset) {

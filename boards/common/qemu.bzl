@@ -28,7 +28,7 @@ def qemu_cpu32(vlen):
       vlen: VLEN in bits, 0 for no vectors and no floats.
     """
     if not vlen:
-        return ["-cpu", "rv32,d=false,f=false,zfa=false"]
+        return ["-cpu", "rv32,d=false,f=false,h=false,zfa=false"]
     return ["-cpu", "rv32,v=true,vext_spec=v1.0,vlen={},elen=64".format(vlen)]
 
 def qemu_cpu(vlen):

@@ -5,12 +5,15 @@ load("//tools/rules:defs.bzl", "bm_firmware", "bm_flash")
 
 def hardware_tests(*, name, board, isa, models, hooks = {}):
     """Makes `<model>_on_<board>` and its `.flash` for every model, and a test of the image's addresses and format.
+def hardware_tests(*, name, board, isa, models, hooks = {}, deps = []):
+    """Makes `<model>_on_<board>` for every model, and a test of the image's addresses and format.
 
     Args:
       name: name of nothing; the targets are named after models and board.
       board: name of the board.
       isa: ISA of the kernels.
       models: bm_model labels.
+      deps: Python libraries of the board's flashing method.
       hooks: cc_library with a model's own console output, by the model's label.
     """
     for model in models:
@@ -43,4 +46,5 @@ def hardware_tests(*, name, board, isa, models, hooks = {}):
                 "RUN": "$(rootpath {})".format(firmware),
             },
             main = "image_test.py",
+            deps = deps,
         )

@@ -7,6 +7,7 @@ import os
 import re
 import struct
 import subprocess
+import sys
 import unittest
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ class Image:
 
     def __init__(self, paths: list[Path]) -> None:
         by_suffix = {path.suffix: path for path in paths}
-        elf = by_suffix[".elf"].read_bytes()
+        self.path = by_suffix[".elf"]
+        elf = self.path.read_bytes()
         self.raw = by_suffix[".bin"].read_bytes()
         self.disassembly = by_suffix[".disasm"].read_text()
         wide = elf[4] == 2  # a file of 64 bits
@@ -106,8 +108,25 @@ class ImageTest(unittest.TestCase):
                     self.assertIn("mkimage", done.stdout)
 
     def test_other_load_address_is_noticed(self) -> None:
-        self.board["flash"]["methods"]["uboot-serial"]["load"] = "0x1000"
+        self.board["flash"]["methods"]["uboot-serial"] = {"load": "0x1000"}
         self.assertRegex("".join(problems(self.image, self.board)), "loads to 0x1000")
+
+    def test_rom_can_read_its_format(self) -> None:
+        settings = self.board["flash"]["methods"].get("esptool")
+        if settings is None:
+            self.skipTest("not a chip of Espressif's")
+        esptool = [sys.executable, "-m", "esptool", "--chip", settings["chip"]]
+        out = os.environ["TEST_TMPDIR"] + "/image"
+        subprocess.run([*esptool, "elf2image", "--output", out, str(self.image.path)], check=True)
+        done = subprocess.run(
+            [*esptool, "image-info", out], capture_output=True, text=True, check=True
+        )
+        self.assertIn(f"Entry point: {self.image.entry:#x}", done.stdout)
+        self.assertRegex(done.stdout, r"Checksum: \w+ \(valid\)")
+        # Each is loaded to RAM: nothing is left to a second stage boot loader.
+        loaded = re.findall(r"^ +\d+  0x\w+  0x\w+  0x\w+  (.*)$", done.stdout, re.MULTILINE)
+        self.assertTrue(loaded)
+        self.assertTrue(all("DRAM" in kinds for kinds in loaded), done.stdout)
 
     def test_other_memory_is_noticed(self) -> None:
         self.board["memory"][0]["length"] = "0x1000"
