@@ -3,10 +3,8 @@
 load("@rules_python//python:defs.bzl", "py_test")
 load("//tools/rules:defs.bzl", "bm_firmware", "bm_flash")
 
-def hardware_tests(*, name, board, isa, models, hooks = {}):
-    """Makes `<model>_on_<board>` and its `.flash` for every model, and a test of the image's addresses and format.
 def hardware_tests(*, name, board, isa, models, hooks = {}, deps = []):
-    """Makes `<model>_on_<board>` for every model, and a test of the image's addresses and format.
+    """Makes `<model>_on_<board>` and its `.flash` for every model, and a test of the image's addresses and format.
 
     Args:
       name: name of nothing; the targets are named after models and board.
