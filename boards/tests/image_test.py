@@ -105,7 +105,8 @@ class ImageTest(unittest.TestCase):
                 if "start" in settings:
                     self.assertEqual(done.stdout.splitlines()[-1], starts[settings["start"]])
                 else:
-                    self.assertIn("mkimage", done.stdout)
+                    tool = {"esptool": "elf2image", "sdcard": "mkimage"}[method]
+                    self.assertIn(tool, done.stdout)
 
     def test_other_load_address_is_noticed(self) -> None:
         self.board["flash"]["methods"]["uboot-serial"] = {"load": "0x1000"}
