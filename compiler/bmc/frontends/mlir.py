@@ -133,7 +133,7 @@ def _check_weights(path: Path) -> None:
         for op in ir_util.walk(ir_util.read(path).operation):
             for attribute in op.attributes.values():
                 if isinstance(attribute, ir.DenseFPElementsAttr) and not attribute.is_splat:
-                    golden.check_finite(f"{op.name} of {op.result.type}", np.array(attribute))
+                    golden.check_finite(f"{op.name} of {attribute.type}", np.array(attribute))
 
 
 def _info(mlir_type: object, tensor: str, name: str) -> TensorInfo:
