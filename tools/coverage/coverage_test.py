@@ -57,7 +57,7 @@ class SampleTest(unittest.TestCase):
         )
         self.assertIn("'NonZero'", found["test_nonzero_example"].sentence)
         # The target's answer is not the changed one, and neither is that of IREE on this machine.
-        self.assertIn("output 0 of case 0 is off by 1, 1 elements differ", found["wrong"].sentence)
+        self.assertIn("output y of case 0 is off by 1, 1 elements differ", found["wrong"].sentence)
 
 
 class PageTest(unittest.TestCase):
