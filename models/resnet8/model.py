@@ -8,6 +8,7 @@ from __future__ import annotations
 import keras
 import numpy as np
 import sklearn.datasets
+import tensorflow as tf
 from keras import layers
 
 from bmc.spec import ModelSpec, Tolerance
@@ -48,6 +49,8 @@ def digits() -> ModelSpec:
     images = np.repeat(enlarged[..., np.newaxis], 3, axis=-1).astype(np.float32)
     labels = data.target.astype(np.int64)
     keras.utils.set_random_seed(0)
+    # Else threads race, and every build has other weights.
+    tf.config.experimental.enable_op_determinism()
     model = architecture()
     model.compile("adam", "sparse_categorical_crossentropy")
     model.fit(images[:-HELD_OUT], labels[:-HELD_OUT], BATCH, EPOCHS, verbose=0)
