@@ -1,5 +1,7 @@
 """What every QEMU environment passes to the emulator, whichever machine it is."""
 
+load("//tools/rules:defs.bzl", "bm_exec_env")
+
 # No firmware of QEMU's own, console on standard output, and -icount: `minstret` counts
 # instructions instead of host time.
 QEMU_ARGS = [
@@ -38,3 +40,18 @@ def qemu_cpu(vlen):
       vlen: VLEN in bits.
     """
     return ["-cpu", "rv64,v=true,vext_spec=v1.0,vlen={},elen=64".format(vlen)]
+
+def qemu_vlen_envs(*, name, base):
+    """Makes the environments `<name>128` to `<name>1024` of a board.
+
+    Args:
+      name: prefix of the environments.
+      base: environment that says everything but the hart.
+    """
+    for vlen in [128, 256, 512, 1024]:
+        bm_exec_env(
+            name = "{}{}".format(name, vlen),
+            args = qemu_cpu(vlen),
+            base = base,
+            vlen = vlen,
+        )
