@@ -84,11 +84,12 @@ def zoo_model(
             tags = [emulator],
         )
 
-def model_table(*, name, reports):
+def model_table(*, name, order, reports):
     """A program that prints the README's rows of some models, and with --update writes them there.
 
     Args:
       name: name of the program.
+      order: names of all the table's models, as they are to stand.
       reports: list of bm_report, each of an image with one model.
     """
     native.filegroup(
@@ -99,7 +100,7 @@ def model_table(*, name, reports):
     py_binary(
         name = name,
         srcs = [Label("//tools/size:model_table.py")],
-        args = ["$(rootpaths :{}.reports)".format(name)],
+        args = ["$(rootpaths :{}.reports)".format(name), "--order"] + order,
         data = [name + ".reports"],
         main = Label("//tools/size:model_table.py"),
         tags = ["manual"],

@@ -60,19 +60,23 @@ def table(rows: list[str]) -> str:
     return "\n".join([*_HEADER, *rows])
 
 
-def update(document: str, rows: list[str]) -> str:
+def update(document: str, rows: list[str], order: list[str]) -> str:
     """Returns `document` with `rows` in the table between BEGIN and END.
 
-    A row replaces the one of the same model and type; new ones come last. Raises TableError if there
-    is no place for a table.
+    A row replaces the one of the same model and type. Models come in the `order` given, and one that
+    it does not name goes.
+
+    Raises:
+      TableError: there is no place for a table.
     """
     before, begin, rest = document.partition(BEGIN)
     old, end, after = rest.partition(END)
     if not begin or not end:
         raise TableError(f"the document has no line '{BEGIN}' with '{END}' after it")
     kept = {_key(line): line for line in old.splitlines() if line.startswith("| `")}
-    merged = kept | {_key(line): line for line in rows}
-    return f"{before}{begin}\n{table(list(merged.values()))}\n{end}{after}"
+    merged = sorted((kept | {_key(line): line for line in rows}).items())
+    lines = [line for model in order for (name, _), line in merged if name == f"`{model}`"]
+    return f"{before}{begin}\n{table(lines)}\n{end}{after}"
 
 
 def _key(line: str) -> tuple[str, str]:
@@ -83,6 +87,7 @@ def _key(line: str) -> tuple[str, str]:
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="table", description=__doc__)
     parser.add_argument("reports", type=Path, nargs="+", help="reports with a profile run")
+    parser.add_argument("--order", nargs="+", required=True, help="models, as they are to stand")
     parser.add_argument("--update", action="store_true", help="write the rows into the README")
     options = parser.parse_args(args)
     rows = [row(json.loads(path.read_text())) for path in options.reports]
@@ -90,7 +95,7 @@ def main(args: list[str]) -> int:
     if options.update:
         readme = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"]) / "README.md"
         try:
-            readme.write_text(update(readme.read_text(), rows))
+            readme.write_text(update(readme.read_text(), rows, options.order))
         except TableError as error:
             print(f"table: {error}", file=sys.stderr)
             return 1

@@ -67,15 +67,25 @@ class DocumentTest(unittest.TestCase):
 
     def test_first_time(self) -> None:
         empty = f"above\n{model_table.BEGIN}\n{model_table.END}\nbelow\n"
-        self.assertEqual(model_table.update(empty, [self.NEW]), self.document(self.NEW))
+        self.assertEqual(model_table.update(empty, [self.NEW], ["net"]), self.document(self.NEW))
 
     def test_other_rows_stay(self) -> None:
         old = self.document(self.OLD, self.OTHER)
-        self.assertEqual(model_table.update(old, [self.NEW]), self.document(self.NEW, self.OTHER))
+        self.assertEqual(
+            model_table.update(old, [self.NEW], ["net"]), self.document(self.NEW, self.OTHER)
+        )
+
+    def test_order_is_that_asked_for(self) -> None:
+        first = "| `zoo` | a | f32 | 4 |"
+        old = self.document(self.OTHER, self.OLD, "| `gone` | a | f32 | 5 |")
+        self.assertEqual(
+            model_table.update(old, [first], ["zoo", "net"]),
+            self.document(first, self.OLD, self.OTHER),
+        )
 
     def test_no_place(self) -> None:
         with self.assertRaisesRegex(model_table.TableError, "no line"):
-            model_table.update("a README", [self.NEW])
+            model_table.update("a README", [self.NEW], ["net"])
 
 
 if __name__ == "__main__":
