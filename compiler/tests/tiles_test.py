@@ -210,7 +210,12 @@ class KernelTest(support.FolderTest):
 
     # Masks and matches of whole instruction words; the rest are registers and vm.
     VWMACC_VX = (0xFC00707F, 0xF4006057)
+    VFMACC_VF = (0xFC00707F, 0xB0005057)
     VRGATHER = (0xFC00707F, 0x30003057)
+    # What PyTorch gives: everything has channels first, and the image is the model's input.
+    CHANNELS_FIRST = convolution("f32", 32).replace("[b, 0, 1, f]", "[b, f, 0, 1]")
+    CHANNELS_FIRST = CHANNELS_FIRST.replace("1x18x18x16x", "1x16x18x18x")
+    CHANNELS_FIRST = CHANNELS_FIRST.replace("1x16x16x32x", "1x32x16x16x")
 
     def words(self, text: str) -> list[int]:
         program = support.lower_text(text, self.folder).lowered.program
@@ -236,6 +241,14 @@ class KernelTest(support.FolderTest):
         ):
             words = self.words(convolution("i8", 32))
         self.assertGreater(self.count(words, self.VRGATHER), 0)
+
+    def test_image_with_channels_first_is_turned_around_and_read_in_vectors(self) -> None:
+        self.assertGreater(self.count(self.words(self.CHANNELS_FIRST), self.VFMACC_VF), 0)
+
+    def test_without_the_stage_one_number_is_computed_at_a_time(self) -> None:
+        with mock.patch("bmc.stages.channels_last._turns_around", return_value=False):
+            words = self.words(self.CHANNELS_FIRST)
+        self.assertEqual(self.count(words, self.VFMACC_VF), 0)
 
 
 if __name__ == "__main__":

@@ -75,6 +75,9 @@ def apply(source: Path, output: Path) -> dict[str, tuple[int, ...]]:
                 permuted[name] = roles.weight
                 _permute_weight(weights[name], load, roles.weight)
                 _put_channels_last(op, roles)
+        for op in _all(module, "linalg.generic"):
+            if _reads_windows(op) and _turns_around(op.operands[0].owner):
+                _keep_apart(op)
         ir_util.write(module, output)
     return permuted
 
@@ -266,6 +269,28 @@ def _transposed(value: Any, axes: tuple[int, ...]) -> Any:
     with ir.InsertionPoint(copy.regions[0].blocks.append(element, element)) as point:
         linalg.yield_([point.block.arguments[0]])
     return copy.results[0]
+
+
+def _reads_windows(op: ir_util.Op) -> bool:
+    indices = (str(index) for index in _maps(op)[0].results)
+    return any((match := _PIXEL.fullmatch(index)) and match[2] for index in indices)
+
+
+def _turns_around(op: ir_util.Op) -> bool:
+    """True for a copy, which has its axes permuted."""
+    is_generic = not isinstance(op, ir.Block) and op.name == "linalg.generic"
+    return is_generic and len(op.operands) == 2 and len(op.regions[0].blocks[0].operations) == 1
+
+
+def _keep_apart(op: ir_util.Op) -> None:
+    """Has the image of a window turned around before, in memory: read through a map with channels
+    first IREE would compute one number at a time."""
+    image = op.operands[0]
+    with ir.InsertionPoint(op), op.location:
+        barrier = ir.Operation.create(
+            "iree_tensor_ext.compute_barrier.start", results=[image.type], operands=[image]
+        )
+    op.operands[0] = barrier.results[0]
 
 
 def _pad(pad: ir_util.Op, axes: tuple[int, ...]) -> Any:
