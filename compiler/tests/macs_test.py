@@ -45,6 +45,18 @@ class MacsTest(FolderTest):
         result = "tensor<1x32x32x16xi32>"
         self.assertEqual(self.count(body, arguments, result), 32 * 32 * 16 * 3 * 3 * 3)
 
+    def test_zero_points_that_are_numbers(self) -> None:
+        body = (
+            "%out = linalg.conv_2d_nhwc_hwcf_q"
+            " ins(%a, %b, %x, %y : tensor<1x5x5x3xi8>, tensor<3x3x3x4xi8>, i32, i32)"
+            " outs(%c : tensor<1x3x3x4xi32>) -> tensor<1x3x3x4xi32>"
+        )
+        arguments = (
+            "%a: tensor<1x5x5x3xi8>, %b: tensor<3x3x3x4xi8>, %x: i32, %y: i32,"
+            " %c: tensor<1x3x3x4xi32>"
+        )
+        self.assertEqual(self.count(body, arguments, "tensor<1x3x3x4xi32>"), 3 * 3 * 4 * 3 * 3 * 3)
+
     def test_depthwise_convolution_as_loops(self) -> None:
         body = (
             "%out = linalg.generic {indexing_maps = [#image, #filter, #result], iterator_types ="

@@ -59,6 +59,8 @@ def _extents(op: ir_util.Op, maps: list[ir.AffineMap]) -> dict[str, int]:
     return {
         str(index): extent
         for operand, indexing_map in zip(op.operands, maps, strict=True)
+        # A zero point may be a number of its own, which no loop indexes.
+        if isinstance(operand.type, ir.ShapedType)
         for index, extent in zip(indexing_map.results, operand.type.shape, strict=True)
         if re.fullmatch(r"d\d+", str(index))
     }
