@@ -5,6 +5,7 @@ FLASHABLE = {
     "bpi_f3": "rv64gcv_zvl256b",
     "canmv_k230": "rv64gcv_zvl128b",
     "esp32c6": "rv32imac",
+    "esp32p4": "rv32imac",
     "hifive1_revb": "rv32imac",
     "qemu_virt_rv64_flash": "rv64gcv_zvl256b",
     "qemu_virt_rv64_smode": "rv64gcv_zvl256b",
