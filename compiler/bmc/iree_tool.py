@@ -32,6 +32,12 @@ _DIAGNOSTIC = re.compile(
 )
 _UNDEFINED = re.compile(r"iree-lld: error: undefined symbol: (\w+)")
 _LINK_SCRIPT = "link.sh"
+_LINK_MAP = "link.map"
+# Of the C library that IREE links to kernels of 32 bits: it is compiled as if uint64_t had 32 bits, so
+# what needs more is empty or returns anything.
+_BROKEN = ("exp", "expf", "floor", "fmaf", "log", "powf", "round")
+# Sections of the kernels' own object file that the linker kept; an archive's members end in ".o)".
+_KEPT = re.compile(r"\.o:\(\.text\.(\w+)\)$", re.MULTILINE)
 # Without a file: <unknown>:0: error: loc("node"): failed to ...
 _NAMED = re.compile(r'^<unknown>:0: error: (?:loc\("(?P<name>[^"]*)"[^:]*\): )?(?P<text>.*)$')
 _OP = re.compile(r"'([a-z_]+\.[\w.]+)'")
@@ -63,10 +69,32 @@ class IreeTool:
         """Returns the flag that links archives to kernels: their own linker is given no library."""
         script = self.work / _LINK_SCRIPT
         linker = shlex.quote(str(_find("iree-lld")))
-        libraries = shlex.join(str(archive.resolve()) for archive in archives)
-        script.write_text(f'#!/bin/sh\nexec {linker} "$@" {libraries}\n', encoding="utf-8")
+        more = shlex.join(
+            [f"-Map={(self.work / _LINK_MAP).resolve()}", *(str(a.resolve()) for a in archives)]
+        )
+        script.write_text(f'#!/bin/sh\nexec {linker} "$@" {more}\n', encoding="utf-8")
         script.chmod(0o755)
         return f"--iree-llvmcpu-embedded-linker-path={script.resolve()}"
+
+    def check_linked(self) -> None:
+        """Checks kernels of 32 bits that were linked by link_with().
+
+        Raises:
+          BmcError: they call a function of which IREE has nothing that works.
+        """
+        path = self.work / _LINK_MAP
+        if not path.is_file():
+            return  # A model without kernels.
+        kept = set(_KEPT.findall(path.read_text(encoding="utf-8")))
+        broken = sorted(kept.intersection(_BROKEN))
+        if broken:
+            raise BmcError(
+                "broken-function",
+                f"the kernels call {', '.join(broken)}, which IREE's library for 32 bits does not"
+                " compute right",
+                hint="compute that part of the model in f32 and with other ops, or use an instruction"
+                " set of 64 bits",
+            )
 
     def _run(self, tool: str, source: str, output: str, flags: tuple[str, ...]) -> None:
         argv = [str(_find(tool)), source, "-o", output, *flags]

@@ -29,6 +29,7 @@ from bmc.stages import (
     rounding,
     scalar_operands,
     schedule,
+    soft_fma,
     states,
     views,
     weights,
@@ -43,6 +44,7 @@ from bmc.target import Target
 _OPTIMIZED = "global-optimization"
 _FLOW = "flow"
 _CONFIGURED = "executable-configurations"
+_TARGETS = "executable-targets"
 _VM = "vm"
 # Constant expressions are evaluated at build time, unless that makes them larger. Later phases must
 # not hoist more of them: what they hoist runs on the target as initialization.
@@ -134,7 +136,7 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
     """Runs IREE phase by phase; every file name is fixed, since symbol names derive from some."""
     tool = IreeTool(work, options.out / "reproducer")
     flags = options.target.iree_flags()
-    linker = (tool.link_with(options.libcalls),) if options.libcalls else ()
+    linker = tool.link_with(options.libcalls)
 
     def run(source: str, output: str, first: str, last: str, *extra: str) -> None:
         start = (f"--compile-from={first}",) if first else ()
@@ -157,7 +159,14 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
         work / "views.mlirbc", work / "tuned.mlirbc", options.target, options.tuning
     )
     scalar_operands.lower(tool, "tuned.mlirbc", "lowered.mlirbc")
-    run("lowered.mlirbc", "vm.mlirbc", _CONFIGURED, _VM, _HOIST_NO_MORE, *linker)
+    ready, phase = "lowered.mlirbc", _CONFIGURED
+    if options.target.soft_float:
+        run(ready, "targets.mlirbc", phase, _TARGETS, _HOIST_NO_MORE)
+        ready, phase = "soft.mlirbc", _TARGETS
+        soft_fma.apply(work / "targets.mlirbc", work / ready)
+    run(ready, "vm.mlirbc", phase, _VM, _HOIST_NO_MORE, linker)
+    if options.target.xlen == 32:
+        tool.check_linked()
     program = hal.run(work / "vm.mlirbc", model.signatures, remembered)
     packed = weights.pack(program, work / "weights.irpa", types, model.parameters)
     int8 = None

@@ -53,6 +53,11 @@ class Target:
     def is_riscv(self) -> bool:
         return self.elf_machine == EM_RISCV
 
+    @property
+    def soft_float(self) -> bool:
+        """Whether floating point is all calls: RISC-V without F."""
+        return self.is_riscv and self.float_abi == 0
+
     def iree_flags(self) -> tuple[str, ...]:
         """Flags that make iree-compile produce one embedded ELF for this instruction set."""
         flags = (

@@ -26,6 +26,7 @@ float roundf(float x);
 float roundevenf(float x);
 float rintf(float x);
 float nearbyintf(float x);
+float bm_fmaf(float x, float y, float z);
 
 static uint32_t bits_of(float x) {
   uint32_t bits;
@@ -101,3 +102,108 @@ float roundf(float x) { return rounded(x, AWAY); }
 float roundevenf(float x) { return rounded(x, TO_EVEN); }
 float rintf(float x) { return rounded(x, TO_EVEN); }
 float nearbyintf(float x) { return rounded(x, TO_EVEN); }
+
+// mantissa * 2^exponent.
+typedef struct number_t {
+  uint64_t mantissa;
+  int32_t exponent;
+  uint32_t sign;
+} number_t;
+
+static number_t number_of(uint32_t bits) {
+  const uint32_t field = bits >> MANTISSA_BITS & 0xFF;
+  const uint32_t fraction = bits & ((1u << MANTISSA_BITS) - 1);
+  const number_t number = {
+      .mantissa = field == 0 ? fraction : fraction | 1u << MANTISSA_BITS,
+      .exponent = (int32_t)(field == 0 ? 1 : field) - BIAS - MANTISSA_BITS,
+      .sign = bits & SIGN,
+  };
+  return number;
+}
+
+// Shifts to the left until the first digit is at bit `place`.
+static number_t normalized(number_t number, int32_t place) {
+  const int32_t shift = __builtin_clzll(number.mantissa) - 63 + place;
+  number.mantissa <<= shift;
+  number.exponent -= shift;
+  return number;
+}
+
+// Shifts to the right; the last digit is 1 if any that left was.
+static uint64_t shifted(uint64_t mantissa, int32_t count) {
+  if (count == 0) return mantissa;
+  if (count > 63) return mantissa != 0;
+  return mantissa >> count | ((mantissa << (64 - count)) != 0);
+}
+
+// The nearest float, ties to even, of a number that is not zero.
+static float nearest(number_t number) {
+  enum { DROPPED = 63 - MANTISSA_BITS };
+  const uint64_t half = 1ull << (DROPPED - 1);
+  number = normalized(number, 63);
+  int32_t field = number.exponent + 63 + BIAS;
+  if (field >= 0xFF) return from_bits(number.sign | INFINITY_BITS);
+  if (field < 1) {
+    number.mantissa = shifted(number.mantissa, 1 - field);
+    field = 1;
+  }
+  uint32_t kept = (uint32_t)(number.mantissa >> DROPPED);
+  const uint64_t rest = number.mantissa & (2 * half - 1);
+  if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
+  // The first digit, and a carry, go on into the exponent.
+  return from_bits(number.sign |
+                   (((uint32_t)(field - 1) << MANTISSA_BITS) + kept));
+}
+
+// x * y + z where one of them is infinite, not a number, or zero times z.
+static float fma_of_special(uint32_t x, uint32_t y, uint32_t z) {
+  const uint32_t sign = (x ^ y) & SIGN;
+  const uint32_t a = x & ~SIGN;
+  const uint32_t b = y & ~SIGN;
+  const uint32_t c = z & ~SIGN;
+  const bool infinite = a == INFINITY_BITS || b == INFINITY_BITS;
+  if (is_nan(x) || is_nan(y) || is_nan(z) ||
+      (infinite && (a == 0 || b == 0 || (c == INFINITY_BITS && sign != (z & SIGN))))) {
+    return from_bits(QUIET_NAN);
+  }
+  if (infinite) return from_bits(sign | INFINITY_BITS);
+  // The product is zero, or z infinite.
+  return c == 0 ? from_bits(sign & z) : from_bits(z);
+}
+
+// x * y + z, rounded once. The fmaf that IREE brings for 32 bits is empty.
+float bm_fmaf(float x, float y, float z) {
+  const uint32_t a = bits_of(x);
+  const uint32_t b = bits_of(y);
+  const uint32_t c = bits_of(z);
+  const bool finite = (a & ~SIGN) < INFINITY_BITS &&
+                      (b & ~SIGN) < INFINITY_BITS &&
+                      (c & ~SIGN) < INFINITY_BITS;
+  if (!finite || (a & ~SIGN) == 0 || (b & ~SIGN) == 0) {
+    return fma_of_special(a, b, c);
+  }
+  const number_t left = number_of(a);
+  const number_t right = number_of(b);
+  // Of at most 48 digits: the product is exact.
+  number_t sum = {.mantissa = left.mantissa * right.mantissa,
+                  .exponent = left.exponent + right.exponent,
+                  .sign = left.sign ^ right.sign};
+  if ((c & ~SIGN) == 0) return nearest(sum);
+  // Bit 63 is for a carry.
+  sum = normalized(sum, 62);
+  number_t other = normalized(number_of(c), 62);
+  if (other.exponent > sum.exponent ||
+      (other.exponent == sum.exponent && other.mantissa > sum.mantissa)) {
+    const number_t larger = other;
+    other = sum;
+    sum = larger;
+  }
+  const uint64_t addend =
+      shifted(other.mantissa, sum.exponent - other.exponent);
+  if (sum.sign == other.sign) {
+    sum.mantissa += addend;
+  } else {
+    sum.mantissa -= addend;
+  }
+  return sum.mantissa == 0 ? 0.0f : nearest(sum);
+}

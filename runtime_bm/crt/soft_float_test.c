@@ -13,6 +13,7 @@
 #define roundevenf tested_roundevenf
 #define rintf tested_rintf
 #define nearbyintf tested_nearbyintf
+#define bm_fmaf tested_fmaf
 #define sqrt __builtin_sqrt
 #include "runtime_bm/crt/soft_float.c"  // NOLINT(bugprone-suspicious-include)
 #undef sqrtf
@@ -29,6 +30,7 @@
 #undef roundevenf
 #undef rintf
 #undef nearbyintf
+#undef bm_fmaf
 #undef sqrt
 
 #include <stddef.h>
@@ -100,9 +102,81 @@ static void takes_roots(void) {
   EXPECT_SAME(tested_sqrtf(0x1p-149f), 0x1.6a09e6p-75f);
 }
 
+// Operands that meet at every edge: zeros, subnormals, ones and their
+// neighbours, powers that overflow and underflow, infinities.
+static const uint32_t kEdges[] = {
+    0,          1,          0x007FFFFF, 0x00800000, 0x00800001,
+    0x1F800000, 0x20000000, 0x33800000, 0x34000000, 0x3F7FFFFF,
+    ONE,        0x3F800001, 0x4B800000, 0x7F000000, 0x7F7FFFFF,
+    0x7F800000,
+};
+
+// In doubles the product is exact and so is the error of the sum; a last digit
+// made odd by that error rounds as all its digits would.
+static float expected_fma(float x, float y, float z) {
+  const double product = (double)x * (double)y;
+  double sum = product + (double)z;
+  const double part = sum - product;
+  const double error = (product - (sum - part)) + ((double)z - part);
+  uint64_t bits;
+  __builtin_memcpy(&bits, &sum, sizeof(bits));
+  // An error of infinities is none.
+  if (error - error == 0 && error != 0 && (bits & 1) == 0) {
+    bits += (error > 0) == (sum > 0) ? 1u : ~0ull;
+  }
+  __builtin_memcpy(&sum, &bits, sizeof(sum));
+  return (float)sum;
+}
+
+static bool multiplies_and_adds(uint32_t a, uint32_t b, uint32_t c) {
+  const float x = from_bits(a);
+  const float y = from_bits(b);
+  const float z = from_bits(c);
+  const uint32_t got = bits_of(tested_fmaf(x, y, z));
+  const uint32_t want = bits_of(expected_fma(x, y, z));
+#ifdef __riscv_flen
+  // The hart's own instruction.
+  const uint32_t fused = bits_of(__builtin_fmaf(x, y, z));
+  if (!BM_EXPECT(fused == got || (is_nan(fused) && is_nan(got)))) return false;
+#endif
+  return BM_EXPECT(want == got || (is_nan(want) && is_nan(got)));
+}
+
+static void multiplies_and_adds_at_the_edges(void) {
+  enum { EDGES = sizeof(kEdges) / sizeof(kEdges[0]) };
+  for (uint32_t i = 0; i < 8 * EDGES * EDGES * EDGES; ++i) {
+    const uint32_t edges = i >> 3;
+    const uint32_t a = kEdges[edges % EDGES] | i << 31;
+    const uint32_t b = kEdges[edges / EDGES % EDGES] | (i >> 1) << 31;
+    const uint32_t c = kEdges[edges / EDGES / EDGES] | (i >> 2) << 31;
+    if (!multiplies_and_adds(a, b, c)) return;
+  }
+  BM_EXPECT(is_nan(bits_of(tested_fmaf(NAN_, 0.0f, 1.0f))));
+  BM_EXPECT(is_nan(bits_of(tested_fmaf(1.0f, 1.0f, NAN_))));
+}
+
+static void multiplies_and_adds_any_bits(void) {
+  uint64_t bits = 1;
+  for (uint32_t i = 0; i < 3000; ++i) {
+    uint32_t operands[3];
+    for (uint32_t j = 0; j < 3; ++j) {
+      bits = bits * 6364136223846793005u + 1442695040888963407u;
+      operands[j] = (uint32_t)(bits >> 32);
+    }
+    const uint32_t a = operands[0];
+    const uint32_t b = operands[1];
+    // Any sum, and one where almost all digits cancel.
+    const uint32_t product = bits_of(-(from_bits(a) * from_bits(b)));
+    if (!multiplies_and_adds(a, b, operands[2])) return;
+    if (!multiplies_and_adds(a, b, product ^ (operands[2] & 7))) return;
+  }
+}
+
 int main(void) {
   BM_TEST(maxima_and_minima);
   BM_TEST(rounds_to_integers);
   BM_TEST(takes_roots);
+  BM_TEST(multiplies_and_adds_at_the_edges);
+  BM_TEST(multiplies_and_adds_any_bits);
   return bm_test_end();
 }
