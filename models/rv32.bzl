@@ -1,4 +1,4 @@
-"""rv32_tests: a model on 32-bit harts, with vectors and without."""
+"""rv32_tests: models on 32-bit harts, with vectors and without."""
 
 load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test", "bm_run_test")
 
@@ -13,29 +13,25 @@ _IMAGES = {
     "rv32imac": (_SCALAR, "qemu_virt_rv32", {"scalar": "qemu"}),
 }
 
-def rv32_tests(*, name, model, soft_float = True, tags = []):
+def rv32_tests(*, name, models, tags = []):
     """Makes `<name>_rv32` (Zve32f) and `<name>_rv32imac` (soft float), each also `.spike`, and their tests.
 
     The runs of one ISA's kernels must agree to the bit.
 
     Args:
       name: prefix of the targets.
-      model: bm_model.
-      soft_float: whether rv32imac is among them. It cannot be where a function is computed by fused
-        multiplications and additions: the `fmaf` that IREE brings for harts without F is empty.
+      models: bm_models, all in one image.
       tags: tags of every test.
     """
     runs = {_SCALAR: [], _VECTORS: []}
     for suffix, (isa, board, envs) in _IMAGES.items():
-        if isa == _SCALAR and not soft_float:
-            continue
         firmware = "{}_{}".format(name, suffix)
         labels = {"//boards/{}:{}".format(board, env): [tag] for env, tag in envs.items()}
         bm_firmware(
             name = firmware,
             board = "//boards/" + board,
             isa = isa,
-            models = [model],
+            models = models,
             run_env = labels.keys()[0],
             tags = tags,
         )
@@ -46,8 +42,6 @@ def rv32_tests(*, name, model, soft_float = True, tags = []):
             tags = tags,
         )
     for isa, of_isa in runs.items():
-        if not of_isa:
-            continue
         bm_run_test(
             name = "{}_{}_agreement_test".format(name, isa.split("_")[0]),
             agree = True,

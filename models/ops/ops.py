@@ -116,6 +116,11 @@ def exp() -> ModelSpec:
     return _spec(torch.exp, _f32(8, 100))
 
 
+def pow() -> ModelSpec:
+    base = np.abs(_f32(8, 33)) + np.float32(0.1)
+    return _spec(torch.pow, base, _f32(8, 33, seed=1))
+
+
 def rsqrt() -> ModelSpec:
     return _spec(torch.rsqrt, np.abs(_f32(8, 100)) + np.float32(0.1))
 
