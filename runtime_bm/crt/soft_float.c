@@ -163,7 +163,8 @@ static float fma_of_special(uint32_t x, uint32_t y, uint32_t z) {
   const uint32_t c = z & ~SIGN;
   const bool infinite = a == INFINITY_BITS || b == INFINITY_BITS;
   if (is_nan(x) || is_nan(y) || is_nan(z) ||
-      (infinite && (a == 0 || b == 0 || (c == INFINITY_BITS && sign != (z & SIGN))))) {
+      (infinite &&
+       (a == 0 || b == 0 || (c == INFINITY_BITS && sign != (z & SIGN))))) {
     return from_bits(QUIET_NAN);
   }
   if (infinite) return from_bits(sign | INFINITY_BITS);

@@ -105,10 +105,9 @@ static void takes_roots(void) {
 // Operands that meet at every edge: zeros, subnormals, ones and their
 // neighbours, powers that overflow and underflow, infinities.
 static const uint32_t kEdges[] = {
-    0,          1,          0x007FFFFF, 0x00800000, 0x00800001,
-    0x1F800000, 0x20000000, 0x33800000, 0x34000000, 0x3F7FFFFF,
-    ONE,        0x3F800001, 0x4B800000, 0x7F000000, 0x7F7FFFFF,
-    0x7F800000,
+    0,          1,          0x007FFFFF, 0x00800000, 0x00800001, 0x1F800000,
+    0x20000000, 0x33800000, 0x34000000, 0x3F7FFFFF, ONE,        0x3F800001,
+    0x4B800000, 0x7F000000, 0x7F7FFFFF, 0x7F800000,
 };
 
 // In doubles the product is exact and so is the error of the sum; a last digit
