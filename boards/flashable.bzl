@@ -1,4 +1,4 @@
-"""Boards that `X.flash` can be built for by `--board=NAME`."""
+"""Boards that `X.flash`, `X.debug` and `X.bisect` can be built for by `--board=NAME`."""
 
 # Board -> ISA of the kernels there.
 FLASHABLE = {
@@ -11,4 +11,11 @@ FLASHABLE = {
     "qemu_virt_rv64_smode": "rv64gcv_zvl256b",
     "qemu_virt_rv64_uboot": "rv64gcv_zvl256b",
     "visionfive2": "rv64gc",
+}
+
+# Those that are an emulator: where `X.debug` runs there. The others are reached through their probe.
+EMULATED = {
+    "qemu_virt_rv64_flash": "//boards/qemu_virt_rv64_flash:vlen256",
+    "qemu_virt_rv64_smode": "//boards/qemu_virt_rv64_smode:vlen256",
+    "qemu_virt_rv64_uboot": "//boards/qemu_virt_rv64_uboot:vlen256",
 }

@@ -1,10 +1,10 @@
 """hardware_tests: images for a board that no emulator has."""
 
 load("@rules_python//python:defs.bzl", "py_test")
-load("//tools/rules:defs.bzl", "bm_firmware", "bm_flash")
+load("//tools/rules:defs.bzl", "bm_debug", "bm_firmware", "bm_flash")
 
 def hardware_tests(*, name, board, isa, models, hooks = {}, deps = []):
-    """Makes `<model>_on_<board>` and its `.flash` for every model, and a test of the image's addresses and format.
+    """Makes `<model>_on_<board>`, its `.flash` and `.debug` for every model, and a test of the image's addresses and format.
 
     Args:
       name: name of nothing; the targets are named after models and board.
@@ -32,6 +32,12 @@ def hardware_tests(*, name, board, isa, models, hooks = {}, deps = []):
             name = firmware + ".flash",
             firmware = firmware,
             tags = ["manual"],
+        )
+        bm_debug(
+            name = firmware + ".debug",
+            firmware = firmware,
+            tags = ["manual"],
+            visibility = ["//tools/debug:__pkg__"],
         )
         py_test(
             name = firmware + "_image_test",

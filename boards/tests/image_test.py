@@ -105,8 +105,8 @@ class ImageTest(unittest.TestCase):
                 if "start" in settings:
                     self.assertEqual(done.stdout.splitlines()[-1], starts[settings["start"]])
                 else:
-                    tool = {"esptool": "elf2image", "sdcard": "mkimage"}[method]
-                    self.assertIn(tool, done.stdout)
+                    tools = {"esptool": "elf2image", "openocd": "load_image", "sdcard": "mkimage"}
+                    self.assertIn(tools[method], done.stdout)
 
     def test_other_load_address_is_noticed(self) -> None:
         self.board["flash"]["methods"]["uboot-serial"] = {"load": "0x1000"}

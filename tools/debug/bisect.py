@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tools.debug import session
-from tools.debug.session import DebugError, Program
+from tools.debug.program import DebugError, Program
 from tools.emulate import process
 
 Array = npt.NDArray[Any]
@@ -80,8 +80,9 @@ def run(gdb: str, program: Program, reference: Program, model: str, call: int | 
 
 def _choose(program: Program, model: str, call: int | None) -> tuple[str, int, bool]:
     """Returns model, call and whether its answer was wrong, from a run of the program."""
-    if call is not None:
-        return model, call, False
+    # What a board prints is not seen here.
+    if call is not None or not program.run:
+        return model, call or 0, False
     outcome = process.run(program.run, program.deadline, env=process.with_tools(program.path_tools))
     for name, records in outcome.models().items():
         for record in records:

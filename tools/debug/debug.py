@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tools.debug import bisect, session
-from tools.debug.session import DebugError, Program
+from tools.debug.program import DebugError, Program
 from tools.emulate import process
 
 
@@ -18,6 +18,7 @@ def main(args: list[str]) -> int:
     parser.add_argument("--session", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--model", default="", help="name of the model, default: the first one")
     parser.add_argument("--call", type=int, metavar="K", help="call of the model, from 0")
+    parser.add_argument("--port", default="", help="the probe, where the board's openocd.cfg asks")
     stop = parser.add_argument_group("stopping (not for .bisect)")
     stop.add_argument(
         "--dispatch",
@@ -30,7 +31,7 @@ def main(args: list[str]) -> int:
     stop.add_argument("--batch", action="store_true", help="print where it stopped and end")
     options = parser.parse_args(args)
     data = json.loads(options.session.read_text())
-    program = Program.of(data["program"])
+    program = Program.of(data["program"], options.port)
     try:
         if data["reference"] is not None:
             reference = Program.of(data["reference"])

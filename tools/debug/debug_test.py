@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tools.debug import session
-from tools.debug.session import Program
+from tools.debug.program import Program
 from tools.status import decode
 
 FILES = {Path(path).name: Path(path) for path in os.environ["MODEL"].split()}

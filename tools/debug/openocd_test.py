@@ -1,21 +1,86 @@
-"""gdb on Spike, with OpenOCD between them."""
+"""gdb and, between it and the hart, OpenOCD: on Spike, and on boards, for one of which Spike stands."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import tempfile
+import time
 import unittest
+from pathlib import Path
+
+import numpy as np
+
+from tools.debug import target
+from tools.emulate import process
+from tools.flash import image
+
+
+def debug(name: str, *options: str) -> subprocess.CompletedProcess[str]:
+    argv = [os.environ[name], "--batch", *options]
+    return subprocess.run(argv, capture_output=True, text=True, timeout=240)
 
 
 class OpenOcdTest(unittest.TestCase):
-    def test_the_first_dispatch_has_a_name_and_callers(self) -> None:
-        done = subprocess.run(
-            [os.environ["DEBUG"], "--batch"], capture_output=True, text=True, timeout=240
-        )
+    def check_first_dispatch(self, done: subprocess.CompletedProcess[str]) -> None:
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("Before command 0: main_dispatch_0_", done.stdout)
         self.assertRegex(done.stdout, r"#0 .*mlp_k_main_dispatch_0_\w+ \(\)")
-        self.assertRegex(done.stdout, r"#\d .*bm_model_run \(")
+        self.assertRegex(done.stdout, r"#\d .*bm_self_check_run \(")
+
+    def check_refused(self, done: subprocess.CompletedProcess[str], sentence: str) -> None:
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, f"^debug: {sentence}\n$")
+        self.assertEqual(done.stdout, "")
+
+    def emptied(self, elf: Path) -> str:
+        """A copy whose segments are zeros. Its symbols stay: they tell Spike where the console is."""
+        data = bytearray(elf.read_bytes())
+        for segment in image.read(elf).segments:
+            start = data.index(segment.data)
+            data[start : start + len(segment.data)] = bytes(len(segment.data))
+        copy = Path(self.enterContext(tempfile.TemporaryDirectory())) / elf.name
+        copy.write_bytes(data)
+        return str(copy)
+
+    def test_spike(self) -> None:
+        for name in ("SPIKE_RV64", "SPIKE_RV32"):
+            with self.subTest(name):
+                self.check_first_dispatch(debug(name))
+
+    def test_a_board_is_loaded_and_stops_at_the_dispatch(self) -> None:
+        # Spike, as if a board: it holds nothing of the image, and only its JTAG port is known.
+        data = json.loads(Path(os.environ["SPIKE_RV64"].removesuffix(".sh") + ".json").read_text())
+        spike, port = data["program"], target.free_port()
+        options = [word.replace("{port}", str(port)) for word in spike["wait"][:-1]]
+        board = process.start(
+            [*options, self.emptied(Path(spike["elf"]))],
+            process.with_tools(spike["path_tools"]),
+            subprocess.DEVNULL,
+        )
+        self.addCleanup(process.end, board)
+        while not target.listens(port):
+            self.assertIsNone(board.poll())
+            time.sleep(0.05)
+        with tempfile.TemporaryDirectory() as folder:
+            self.check_first_dispatch(debug("PROBE", "--port", str(port), "--dump", folder))
+            written = {path.name.split(".")[1]: np.load(path) for path in Path(folder).iterdir()}
+        # The kernel ran there: f32[64] @ f32[64x64] + f32[64], then a ReLU.
+        want = np.maximum(written["in0"] @ written["in1"] + written["in2"], 0)
+        np.testing.assert_allclose(written["out3"], want, 1e-4, 1e-4)
+        self.assertGreater(np.abs(want).max(), 0)
+
+    def test_no_probe_is_a_sentence(self) -> None:
+        done = debug("PROBE", "--port", "1")
+        self.check_refused(done, r"OpenOCD cannot debug spike_rv64 \(.*\): check probe, wiring .*")
+        for board in ("HIFIVE1_REVB", "ESP32C6", "ESP32P4"):
+            name = board.lower()
+            with self.subTest(name):
+                self.check_refused(debug(board), rf"OpenOCD cannot debug {name} \(.*\): check .*")
+
+    def test_no_configuration_is_a_sentence(self) -> None:
+        self.check_refused(debug("VISIONFIVE2"), "visionfive2 has no debug probe configured: .*")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,41 @@
 from __future__ import annotations
 
 from tools.flash import safety
-from tools.flash.board import number
+from tools.flash.board import Board, Settings, number
+from tools.flash.image import Image
 from tools.flash.job import Console, Job, shell, start
 
 _RECOVERY = (
     "check probe, wiring and power, then run the same command again: what was on the board before "
     "may be gone, what the probe reaches is not harmed"
 )
+
+
+def configured(openocd: str, board: Board, settings: Settings, port: str) -> list[str]:
+    """OpenOCD, set up for a board; what it shall do there is added by the caller."""
+    argv = [openocd]
+    if port:
+        argv += ["-c", f"set PORT {port}"]
+    argv += ["-s", str(board.folder)]
+    config = settings["config"]
+    assert isinstance(config, list)
+    for file in config:
+        argv += ["-f", file]
+    return argv
+
+
+def load(image: Image, what: str, in_ram: bool, verify: bool) -> str:
+    """OpenOCD's commands that put an image on the board and halt before its first instruction.
+
+    Args:
+      what: the file that holds its bytes, and where they go if it does not say so itself.
+    """
+    check = f"; verify_image {what}" if verify else ""
+    if in_ram:
+        # No reset: the memory controller stays as the boot loader has set it up. a1 would be where a
+        # boot loader puts its device tree: there is none.
+        return f"halt; load_image {what}{check}; reg a1 0; reg pc {image.entry:#x}"
+    return f"reset halt; flash write_image erase {what}{check}; reset halt"
 
 
 class OpenOcd:
@@ -23,32 +51,17 @@ class OpenOcd:
     def _script(self) -> str:
         job = self._job
         elf = f"{{{job.image.path}}}"
-        in_ram = job.settings["kind"] == "ram"
         if "address" in job.settings:
             safety.check_image(job.image, job.board)
             raw = job.work / "image.bin"
             raw.write_bytes(job.image.flat())
             elf = f"{{{raw}}} {number(job.settings, 'address'):#x} bin"
-        verify = f"; verify_image {elf}" if job.verify else ""
-        if in_ram:
-            # No reset: the memory controller stays as the boot loader has set it up. a1 would be
-            # where a boot loader puts its device tree: there is none.
-            begin = f"reg a1 0; reg pc {job.image.entry:#x}; resume"
-            steps = f"halt; load_image {elf}{verify}; {begin}"
-        else:
-            steps = f"reset halt; flash write_image erase {elf}{verify}; reset run"
-        return f"init; {steps}; shutdown"
+        steps = load(job.image, elf, job.settings["kind"] == "ram", job.verify)
+        return f"init; {steps}; resume; shutdown"
 
     def _argv(self) -> list[str]:
         job = self._job
-        argv = [job.tool("openocd")]
-        if job.port:
-            argv += ["-c", f"set PORT {job.port}"]
-        argv += ["-s", str(job.board.folder)]
-        config = job.settings["config"]
-        assert isinstance(config, list)
-        for file in config:
-            argv += ["-f", file]
+        argv = configured(job.tool("openocd"), job.board, job.settings, job.port)
         for server in ("gdb", "tcl", "telnet"):
             argv += ["-c", f"{server}_port disabled"]
         return [*argv, "-c", self._script()]

@@ -42,9 +42,8 @@ BmExecEnvInfo = provider(
         "vlen": "int: VLEN in bits of the hart it offers; 0 when it has no vector unit.",
         "emulator": "FilesToRunProvider: program that runs the firmware; None runs it as it is.",
         "args": "list of string: arguments, `{elf}` stands for the firmware, `{flash}` for its flash image.",
-        "debug_args": "list of string: more arguments, to wait for gdb at `{socket}`; none: it cannot.",
-        "debug_config": "File: what debug_server is set up with. None without one.",
-        "debug_server": "FilesToRunProvider: OpenOCD between emulator and gdb; None: they need none.",
+        "debug_args": "list of string: more arguments, to wait for gdb at `{socket}` or for OpenOCD at " +
+                      "`{port}`; none: it cannot.",
         "path_tools": "list of FilesToRunProvider: programs the emulator looks for on PATH.",
         "runfiles": "runfiles: what emulator and path_tools need to run.",
         "deadline_seconds": "int: a run that takes longer has failed.",

@@ -195,7 +195,7 @@ class DryRunTest(FolderTest):
         self.assertEqual(
             line,
             f"openocd -s {self.folder} -f openocd.cfg {servers} -c 'init; reset halt; "
-            f"flash write_image erase {{{self.elf}}}; verify_image {{{self.elf}}}; reset run; shutdown'",
+            f"flash write_image erase {{{self.elf}}}; verify_image {{{self.elf}}}; reset halt; resume; shutdown'",
         )
 
     def test_fastboot(self) -> None:

@@ -4,37 +4,45 @@ load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo")
 load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 
-def _program(label, firmware, env):
-    """Returns what tools/debug/session.py calls a Program."""
-    check_env(label, firmware, env)
-    if env.emulator and not env.debug_args:
-        fail("{}: the environment of {} cannot wait for gdb: it sets no debug_args".format(
-            label,
-            env.board,
-        ))
-    flash = firmware.flash.short_path if firmware.flash else ""
-    run = [
-        getattr(word, "short_path", word)
-        for word in env.command(env, firmware.elf.short_path, flash)
-    ]
+# On a board a person waits, not a test.
+_BOARD_DEADLINE_SECONDS = 3600
+
+def _program(ctx, firmware, env):
+    """Returns what tools/debug calls a Program; without `env` it is on its board."""
+    run = []
+    if env:
+        check_env(ctx.label, firmware, env)
+        if env.emulator and not env.debug_args:
+            fail("{}: the environment of {} cannot wait for gdb: it sets no debug_args".format(
+                ctx.label,
+                env.board,
+            ))
+        flash = firmware.flash.short_path if firmware.flash else ""
+        run = [
+            getattr(word, "short_path", word)
+            for word in env.command(env, firmware.elf.short_path, flash)
+        ]
     return {
-        "board": env.board,
-        "deadline": env.deadline_seconds,
+        "board": firmware.board.name,
+        "deadline": env.deadline_seconds if env else _BOARD_DEADLINE_SECONDS,
+        "description": firmware.board.description.short_path,
         "elf": firmware.elf.short_path,
+        "openocd": ctx.executable._openocd.short_path,
+        "path_tools": [tool.executable.short_path for tool in env.path_tools] if env else [],
         "reports": [report.short_path for report in firmware.model_reports],
-        "path_tools": [tool.executable.short_path for tool in env.path_tools],
         "run": run,
-        "server": [env.debug_server.executable.short_path, env.debug_config.short_path] if env.debug_server else [],
-        "wait": run[:1] + env.debug_args + run[1:] if env.emulator else [],
+        "wait": run[:1] + env.debug_args + run[1:] if env and env.emulator else [],
     }
 
 def _bm_debug_impl(ctx):
-    firmwares = [ctx.attr.firmware[BmFirmwareInfo]]
-    envs = [ctx.attr.exec_env[BmExecEnvInfo]]
+    sides = [(ctx.attr.firmware, ctx.attr.exec_env)]
     if ctx.attr.reference:
-        firmwares.append(ctx.attr.reference[BmFirmwareInfo])
-        envs.append(ctx.attr.reference_env[BmExecEnvInfo])
-    programs = [_program(ctx.label, firmwares[i], envs[i]) for i in range(len(envs))]
+        sides.append((ctx.attr.reference, ctx.attr.reference_env))
+    sides = [
+        (firmware[BmFirmwareInfo], env[BmExecEnvInfo] if env else None)
+        for firmware, env in sides
+    ]
+    programs = [_program(ctx, firmware, env) for firmware, env in sides]
     session = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(session, json.encode_indent({
         "gdb": ctx.executable._gdb.short_path,
@@ -43,9 +51,12 @@ def _bm_debug_impl(ctx):
     }))
     files = [session]
     runfiles = ctx.attr._gdb[DefaultInfo].default_runfiles
-    for firmware, env in zip(firmwares, envs):
-        files += [firmware.elf] + firmware.model_reports + ([firmware.flash] if firmware.flash else [])
-        runfiles = runfiles.merge(env.runfiles)
+    runfiles = runfiles.merge(ctx.attr._openocd[DefaultInfo].default_runfiles)
+    for firmware, env in sides:
+        files += [firmware.elf, firmware.board.description] + firmware.board.flash_files
+        files += firmware.model_reports + ([firmware.flash] if firmware.flash else [])
+        if env:
+            runfiles = runfiles.merge(env.runfiles)
     return [DefaultInfo(
         files = depset([session]),
         **write_launcher(ctx, ctx.attr._debug, ["--session", session], files, runfiles)
@@ -53,13 +64,13 @@ def _bm_debug_impl(ctx):
 
 bm_debug = rule(
     implementation = _bm_debug_impl,
-    doc = """`bazel run` starts a firmware in an emulator and gdb beside it, stopped at the first dispatch.
+    doc = """`bazel run` starts a firmware and gdb beside it, stopped at the first dispatch.
 
     With a `reference`, finds the first dispatch whose outputs differ between the two instead.""",
     attrs = {
         "exec_env": attr.label(
-            doc = "Where the firmware runs.",
-            mandatory = True,
+            doc = """Where the firmware runs. Left out, on its board: OpenOCD loads it there through the
+            probe that `flash.methods.openocd` of board.json describes.""",
             providers = [BmExecEnvInfo],
         ),
         "firmware": attr.label(mandatory = True, providers = [BmFirmwareInfo]),
@@ -74,6 +85,7 @@ bm_debug = rule(
         ),
         "_debug": attr.label(default = "//tools/debug", executable = True, cfg = "target"),
         "_gdb": attr.label(default = "//third_party/gdb", executable = True, cfg = "exec"),
+        "_openocd": attr.label(default = "//third_party/openocd", executable = True, cfg = "exec"),
     },
     executable = True,
 )

@@ -24,10 +24,6 @@ def _bm_exec_env_impl(ctx):
     runfiles = ctx.runfiles()
     for target in ([ctx.attr.emulator] if ctx.attr.emulator else []) + ctx.attr.path_tools:
         runfiles = runfiles.merge(target[DefaultInfo].default_runfiles)
-    debug_server = ctx.attr.debug_server[DefaultInfo].files_to_run if ctx.attr.debug_server else None
-    if debug_server:
-        runfiles = runfiles.merge(ctx.attr.debug_server[DefaultInfo].default_runfiles)
-        runfiles = runfiles.merge(ctx.runfiles(files = [ctx.file.debug_config]))
     bios = ctx.file.bios or (base.bios if base else None)
     if ctx.file.bios:
         runfiles = runfiles.merge(ctx.runfiles(files = [ctx.file.bios]))
@@ -40,8 +36,6 @@ def _bm_exec_env_impl(ctx):
         emulator = emulator or (base.emulator if base else None),
         args = (base.args if base else []) + ctx.attr.args,
         debug_args = (base.debug_args if base else []) + ctx.attr.debug_args,
-        debug_config = ctx.file.debug_config or (base.debug_config if base else None),
-        debug_server = debug_server or (base.debug_server if base else None),
         path_tools = (base.path_tools if base else []) +
                      [tool[DefaultInfo].files_to_run for tool in ctx.attr.path_tools],
         runfiles = runfiles,
@@ -65,18 +59,9 @@ bm_exec_env = rule(
         "base": attr.label(doc = "Environment to inherit from.", providers = [BmExecEnvInfo]),
         "board": attr.string(doc = "Name of the board whose firmware runs here."),
         "debug_args": attr.string_list(
-            doc = """Further arguments, put before the others, that make the emulator wait for gdb at a
-            socket, `{socket}`, or for `debug_server` at a port, `{port}`, before the first
-            instruction. Left out where there is no such way.""",
-        ),
-        "debug_config": attr.label(
-            doc = "What `debug_server` is set up with; it finds the port in the variable PORT.",
-            allow_single_file = [".cfg"],
-        ),
-        "debug_server": attr.label(
-            doc = "OpenOCD, where gdb cannot speak to the emulator itself.",
-            executable = True,
-            cfg = "exec",
+            doc = """Further arguments, put before the others, that make the emulator wait before the first
+            instruction: for gdb at a socket, `{socket}`, or for OpenOCD, as the board's openocd.cfg sets
+            it up, at a port, `{port}`. Left out where there is no such way.""",
         ),
         "deadline_seconds": attr.int(doc = "A run that takes longer has failed. Default 60."),
         "emulator": attr.label(

@@ -1,6 +1,6 @@
 """bm_model_suite: everything Ironcast builds and checks for a model, or several in one image."""
 
-load("//boards:flashable.bzl", "FLASHABLE")
+load("//boards:flashable.bzl", "EMULATED", "FLASHABLE")
 load("//tools/rules/private:bm_budget_test.bzl", "bm_budget_test")
 load("//tools/rules/private:bm_debug.bzl", "bm_debug")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
@@ -33,10 +33,10 @@ def bm_model_suite(
     """Firmware for QEMU and Spike, and the tests that hold it to its word.
 
     Makes `<name>` (QEMU virt), `<name>.spike`, `<name>.host` (the same as an x86-64 program),
-    `<name>.report`, `<name>.debug` and `<name>.spike.debug` (under gdb), `<name>.bisect` (the first
-    dispatch that differs from the host's), `<name>.flash` and `<name>.flash_test` (on a board, which
-    `--board=NAME` chooses), and tests: a run in every environment, agreement of all runs of the RISC-V
-    kernels bit for bit, a negative control for each model, the budget.
+    `<name>.report`, `<name>.spike.debug` (under gdb), and tests: a run in every environment, agreement
+    of all runs of the RISC-V kernels bit for bit, a negative control for each model, the budget.
+    `--board=NAME` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.debug` (under gdb)
+    and `<name>.bisect` (the first dispatch that differs from the host's).
 
     Args:
       name: name of the QEMU firmware.
@@ -121,15 +121,6 @@ def bm_model_suite(
             text = "models=" + c_name,
             **kwargs
         )
-    for part, reference in {".bisect": name + ".host", ".debug": None}.items():
-        bm_debug(
-            name = name + part,
-            exec_env = _env("qemu_virt_rv64", vlens[0]),
-            firmware = name,
-            reference = reference,
-            tags = tags + ["manual"],
-            **kwargs
-        )
     bm_debug(
         name = name + ".spike.debug",
         exec_env = _env("spike_rv64", vlens[0]),
@@ -151,6 +142,19 @@ def bm_model_suite(
         "//boards:board_is_" + board: "{}._on_{}".format(name, board)
         for board in FLASHABLE
     } | {"//conditions:default": name})
+    chosen_env = select({
+        "//boards:board_is_" + board: EMULATED.get(board)
+        for board in FLASHABLE
+    } | {"//conditions:default": _env("qemu_virt_rv64", vlens[0])})
+    for part, reference in {".bisect": name + ".host", ".debug": None}.items():
+        bm_debug(
+            name = name + part,
+            exec_env = chosen_env,
+            firmware = chosen,
+            reference = reference,
+            tags = tags + ["manual"],
+            **kwargs
+        )
     bm_flash(
         name = name + ".flash",
         firmware = chosen,

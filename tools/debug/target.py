@@ -1,0 +1,107 @@
+"""What gdb connects to: an emulator, or OpenOCD and behind it an emulator or a board."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket as socketlib
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tools.debug.program import DebugError, Program
+from tools.emulate import process
+from tools.flash import board as boards
+from tools.flash import image as images
+from tools.flash import openocd
+from tools.flash.errors import FlashError
+
+_CONNECT_SECONDS = 20.0
+# What OpenOCD says when everything before it has succeeded.
+_READY = "ironcast: ready"
+
+
+@contextlib.contextmanager
+def started(program: Program, console: int | None) -> Iterator[str]:
+    """Starts what the program waits in for gdb; yields gdb's command that connects it.
+
+    Raises:
+      DebugError, EmulatorError: it did not start.
+    """
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as ends:
+        folder = Path(name)
+        if not program.run:
+            yield _through_probe(program, program.port, folder, ends)
+            return
+        socket, port = folder / "gdb", free_port()
+        argv = [
+            w.replace("{socket}", str(socket)).replace("{port}", str(port)) for w in program.wait
+        ]
+        emulator = process.start(argv, process.with_tools(program.path_tools), console)
+        ends.callback(process.end, emulator)
+        if not any("{port}" in word for word in program.wait):
+            _await(emulator, socket.exists)
+            yield f"target remote {socket}"
+            return
+        # Not by connecting: Spike ends when the first connection does.
+        _await(emulator, lambda: listens(port))
+        yield _through_probe(program, str(port), folder, ends)
+
+
+def _through_probe(program: Program, port: str, folder: Path, ends: contextlib.ExitStack) -> str:
+    """Starts OpenOCD as the board's openocd.cfg sets it up; an image that is not there yet is loaded."""
+    try:
+        board = boards.read(Path(program.description))
+        settings = board.settings("openocd")
+    except FlashError:
+        raise DebugError(
+            f"{program.board} has no debug probe configured: give its board.json the method openocd"
+            " and an openocd.cfg, as boards/README.md says, or debug the same model in an emulator,"
+            " without --board"
+        ) from None
+    steps = "halt"
+    if not program.run:
+        image = images.read(Path(program.elf))
+        steps = openocd.load(image, f"{{{image.path}}}", settings["kind"] == "ram", verify=True)
+    gdb_port = free_port()
+    argv = openocd.configured(program.openocd, board, settings, port)
+    argv += ["-c", f"gdb_port {gdb_port}; tcl_port disabled; telnet_port disabled"]
+    argv += ["-c", f"init; {steps}; echo {{{_READY}}}"]
+    log = folder / "openocd.log"
+    with log.open("wb") as file:
+        server = process.start(argv, stdout=file.fileno())
+    ends.callback(process.end, server)
+    # Without a limit: a large image takes as long as it takes, and OpenOCD gives up by itself.
+    while _READY not in (said := log.read_text(errors="replace")):
+        if server.poll() is not None:
+            errors = [line for line in said.splitlines() if line.startswith("Error: ")]
+            reason = (errors or said.split("\n")[-2:] or ["it said nothing"])[0]
+            raise DebugError(
+                f"OpenOCD cannot debug {program.board} ({reason.removeprefix('Error: ').strip()}):"
+                " check probe, wiring and power; `tools/bazel run //tools/flash -- --list` shows probes"
+            )
+        time.sleep(0.05)
+    return f"target extended-remote localhost:{gdb_port}"
+
+
+def free_port() -> int:
+    with socketlib.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def listens(port: int) -> bool:
+    table = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
+    return re.search(rf":{port:04X} \S+ 0A ", table) is not None
+
+
+def _await(emulator: subprocess.Popen[bytes], is_ready: Callable[[], bool]) -> None:
+    end = time.monotonic() + _CONNECT_SECONDS
+    while not is_ready():
+        if emulator.poll() is not None:
+            raise DebugError(f"the emulator ended with exit status {emulator.returncode} at once")
+        if time.monotonic() > end:
+            raise DebugError(f"the emulator was not ready for gdb within {_CONNECT_SECONDS:g} s")
+        time.sleep(0.05)
