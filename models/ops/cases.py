@@ -14,3 +14,13 @@ def matmul_i8() -> Cases:
     rhs = random.integers(-128, 128, (64, 40), dtype=np.int8)
     expected = lhs.astype(np.int32) @ rhs.astype(np.int32)
     return Cases(cases=((lhs, rhs),), expected=((expected,),), tolerance=Exact())
+
+
+def remainder() -> Cases:
+    """f32 [8, 33] by f32 [8, 33], with the sign of what is divided."""
+    random = np.random.default_rng(0)
+    x = (random.standard_normal((8, 33)) * 10).astype(np.float32)
+    y = random.standard_normal((8, 33)).astype(np.float32)
+    x[0, :8] = [1e30, -1e30, 5.0, -5.0, 0.0, -0.0, 3e-39, 7.5]
+    y[0, :8] = [3.0, 0.7, 5.0, 5.0, 1.0, 1.0, 1e-39, 1e-3]
+    return Cases(cases=((x, y),), expected=((np.fmod(x, y),),), tolerance=Exact())
