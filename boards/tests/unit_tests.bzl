@@ -12,9 +12,6 @@ _ENVS = {
     "spike_rv64": struct(isa = "rv64gc", envs = {"//boards/spike_rv64:vlen256": ["spike"]}),
 }
 
-# Spoils files byte by byte, at the places of their 64-bit kind.
-_ONLY_64_BITS = ["elf_loader_test"]
-
 def unit_tests(*, name, libs, **kwargs):
     """Runs every library with a main on the host, with sanitizers, and on emulated boards.
 
@@ -40,8 +37,6 @@ def unit_tests(*, name, libs, **kwargs):
             **kwargs
         )
         for board, about in _ENVS.items():
-            if about.isa.startswith("rv32") and test in _ONLY_64_BITS:
-                continue
             bm_image(
                 name = "{}._{}".format(test, board),
                 testonly = True,

@@ -11,8 +11,9 @@
 // The compiler's files have a dozen dynamic entries.
 enum { MAX_DYNAMICS = 64 };
 
-// Far beyond any kernel library; keeps sums of two addresses from wrapping.
-#define MAX_IMAGE_BYTES (1ull << 40)
+// Far beyond any kernel library; keeps sums of two addresses from wrapping, in
+// files of 32 bits too.
+#define MAX_IMAGE_BYTES (1u << 30)
 
 // The values of the dynamic section by tag, 0 where there is none. All still
 // untrusted.

@@ -1,5 +1,5 @@
-// Loads files of both machines on whatever machine this is; only the test of
-// the model runs what was loaded.
+// Loads files of this machine's class, 32 or 64 bits, whatever machine they are
+// for; only the test of the model runs what was loaded.
 #include "runtime_bm/elf/elf_loader.h"
 
 #include "runtime_bm/base/memory.h"
@@ -7,8 +7,17 @@
 #include "runtime_bm/testing/bm_test.h"
 #include "runtime_bm/testing/fake_elf.h"
 
-static const bm_elf_machine_t *const kMachines[] = {&bm_elf_machine_riscv64,
-                                                    &bm_elf_machine_x86_64};
+enum {
+  IS_64 = BM_ELF_CLASS == 2,
+  WORD = sizeof(bm_elf_word_t),
+  RELA_BYTES = sizeof(bm_elf_rela_t),
+};
+
+// The first symbol in the `info` of a relocation.
+#define SYMBOL_1 (1ull << (IS_64 ? 32 : 8))
+
+static const bm_elf_machine_t *const kRiscv =
+    IS_64 ? &bm_elf_machine_riscv64 : &bm_elf_machine_riscv32;
 
 static uint8_t file[FAKE_ELF_BYTES];
 static _Alignas(BM_ELF_PAGE_BYTES) uint8_t memory[FAKE_ELF_IMAGE_BYTES];
@@ -24,12 +33,12 @@ static bm_status_t load(const bm_elf_machine_t *machine, size_t file_bytes,
 
 // Loads what is in `file` now, all of it, as a RISC-V file.
 static bm_status_t load_spoiled(void) {
-  return load(&bm_elf_machine_riscv64, sizeof(file), sizeof(memory));
+  return load(kRiscv, sizeof(file), sizeof(memory));
 }
 
-static void build(void) { fake_elf_build(file, &bm_elf_machine_riscv64); }
+static void build(void) { fake_elf_build(file, kRiscv); }
 
-// Overwrites a field of the file.
+// Overwrites a field of the file. Of UINT64_MAX 32 bits are UINT32_MAX.
 static void poke(size_t offset, uint64_t value, size_t bytes) {
   memcpy(file + offset, &value, bytes);
 }
@@ -57,23 +66,24 @@ static void poke(size_t offset, uint64_t value, size_t bytes) {
   } while (0)
 
 static void loads_and_relocates(void) {
+  const bm_elf_machine_t *const machines[] = {kRiscv, &bm_elf_machine_x86_64};
   for (uint32_t i = 0; i < 2; ++i) {
-    fake_elf_build(file, kMachines[i]);
+    fake_elf_build(file, machines[i]);
     memset(memory, 0xAA, sizeof(memory));
     const bm_cspan_t from = {file, sizeof(file)};
     const bm_span_t to = {memory, sizeof(memory)};
     bm_span_t image;
     void *function;
     uint64_t bytes;
-    BM_EXPECT_OK(bm_elf_measure(from, kMachines[i], &bytes));
+    BM_EXPECT_OK(bm_elf_measure(from, machines[i], &bytes));
     BM_EXPECT_EQ(bytes, FAKE_ELF_IMAGE_BYTES);
-    BM_EXPECT_OK(bm_elf_load(from, kMachines[i], to, FAKE_ELF_SYMBOL, &image,
-                             &function));
+    BM_EXPECT_OK(
+        bm_elf_load(from, machines[i], to, FAKE_ELF_SYMBOL, &image, &function));
     BM_EXPECT(image.data == memory);
     BM_EXPECT_EQ(image.size, FAKE_ELF_IMAGE_BYTES);
     BM_EXPECT(function == memory + FAKE_ELF_CODE + FAKE_ELF_CODE_SHIFT);
     BM_EXPECT(memcmp(function, file + FAKE_ELF_CODE, 8) == 0);
-    uint64_t slot;
+    uintptr_t slot;
     memcpy(&slot, memory + FAKE_ELF_FUNCTIONS + FAKE_ELF_DATA_SHIFT,
            sizeof(slot));
     BM_EXPECT_EQ(slot,
@@ -86,16 +96,15 @@ static void loads_and_relocates(void) {
 
 static void refuses_memory_that_does_not_do(void) {
   build();
-  BM_EXPECT_CODE(
-      load(&bm_elf_machine_riscv64, sizeof(file), sizeof(memory) - 1),
-      RESOURCE_EXHAUSTED);
+  BM_EXPECT_CODE(load(kRiscv, sizeof(file), sizeof(memory) - 1),
+                 RESOURCE_EXHAUSTED);
   const bm_cspan_t from = {file, sizeof(file)};
   const bm_span_t misaligned = {memory + 64, sizeof(memory) - 64};
   bm_span_t image;
   void *function;
-  BM_EXPECT_CODE(bm_elf_load(from, &bm_elf_machine_riscv64, misaligned,
-                             FAKE_ELF_SYMBOL, &image, &function),
-                 INVALID_ARGUMENT);
+  BM_EXPECT_CODE(
+      bm_elf_load(from, kRiscv, misaligned, FAKE_ELF_SYMBOL, &image, &function),
+      INVALID_ARGUMENT);
 }
 
 static void refuses_other_machines(void) {
@@ -103,44 +112,50 @@ static void refuses_other_machines(void) {
   BM_EXPECT_CODE(load(&bm_elf_machine_x86_64, sizeof(file), sizeof(memory)),
                  UNIMPLEMENTED);
   EXPECT_SPOILED(HEADER_FIELD(machine), 62, 2, UNIMPLEMENTED);
-  EXPECT_SPOILED(HEADER_FIELD(flags), 0x2, 4, UNIMPLEMENTED);  // single float
   EXPECT_SPOILED(HEADER_FIELD(flags), 0xC, 4, UNIMPLEMENTED);  // RVE
-  EXPECT_SPOILED(HEADER_FIELD(ident) + 4, 1, 1, DATA_LOSS);    // 32 bits
-  EXPECT_SPOILED(HEADER_FIELD(ident) + 5, 2, 1, DATA_LOSS);    // big endian
-  EXPECT_SPOILED(HEADER_FIELD(type), 2, 2, UNIMPLEMENTED);     // executable
+  // Single floats in registers: of 32 bits either ABI will do.
+  build();
+  poke(HEADER_FIELD(flags), 0x2, 4);
+  BM_EXPECT((load_spoiled().bits == 0) == !IS_64);
+  // The other class.
+  EXPECT_SPOILED(HEADER_FIELD(ident) + 4, 3 - BM_ELF_CLASS, 1, DATA_LOSS);
+  EXPECT_SPOILED(HEADER_FIELD(ident) + 5, 2, 1, DATA_LOSS);  // big endian
+  EXPECT_SPOILED(HEADER_FIELD(type), 2, 2, UNIMPLEMENTED);   // executable
 }
 
 static void refuses_bad_headers(void) {
   EXPECT_SPOILED(HEADER_FIELD(ident), 0, 1, DATA_LOSS);
-  EXPECT_SPOILED(HEADER_FIELD(program_entry_bytes), 55, 2, DATA_LOSS);
+  EXPECT_SPOILED(HEADER_FIELD(program_entry_bytes),
+                 sizeof(bm_elf_program_t) - 1, 2, DATA_LOSS);
   EXPECT_SPOILED(HEADER_FIELD(program_count), 0, 2, DATA_LOSS);
   EXPECT_SPOILED(HEADER_FIELD(program_count), 3, 2, DATA_LOSS);
-  EXPECT_SPOILED(HEADER_FIELD(program_offset), UINT64_MAX, 8, DATA_LOSS);
-  EXPECT_SPOILED(HEADER_FIELD(program_offset), UINT64_MAX - 32, 8, DATA_LOSS);
-  EXPECT_SPOILED(HEADER_FIELD(program_offset), FAKE_ELF_BYTES - 8, 8,
+  EXPECT_SPOILED(HEADER_FIELD(program_offset), UINT64_MAX, WORD, DATA_LOSS);
+  EXPECT_SPOILED(HEADER_FIELD(program_offset), UINT64_MAX - 32, WORD,
+                 DATA_LOSS);
+  EXPECT_SPOILED(HEADER_FIELD(program_offset), FAKE_ELF_BYTES - 8, WORD,
                  DATA_LOSS);
 }
 
 static void refuses_bad_segments(void) {
-  EXPECT_SPOILED(PROGRAM_FIELD(0, offset), UINT64_MAX, 8, DATA_LOSS);
-  EXPECT_SPOILED(PROGRAM_FIELD(2, offset), FAKE_ELF_DATA + 1, 8, DATA_LOSS);
-  EXPECT_SPOILED(PROGRAM_FIELD(2, file_bytes), 1 << 16, 8, DATA_LOSS);
+  EXPECT_SPOILED(PROGRAM_FIELD(0, offset), UINT64_MAX, WORD, DATA_LOSS);
+  EXPECT_SPOILED(PROGRAM_FIELD(2, offset), FAKE_ELF_DATA + 1, WORD, DATA_LOSS);
+  EXPECT_SPOILED(PROGRAM_FIELD(2, file_bytes), 1 << 16, WORD, DATA_LOSS);
   // More in the file than in memory.
   EXPECT_SPOILED(PROGRAM_FIELD(1, memory_bytes),
-                 FAKE_ELF_DATA - FAKE_ELF_CODE - 1, 8, DATA_LOSS);
-  EXPECT_SPOILED(PROGRAM_FIELD(2, memory_bytes), 0, 8, DATA_LOSS);
-  EXPECT_SPOILED(PROGRAM_FIELD(2, memory_bytes), UINT64_MAX, 8, DATA_LOSS);
-  EXPECT_SPOILED(PROGRAM_FIELD(2, vaddr), UINT64_MAX, 8, DATA_LOSS);
-  EXPECT_SPOILED(PROGRAM_FIELD(2, vaddr), UINT64_MAX - 0x2000, 8, DATA_LOSS);
-  EXPECT_SPOILED(PROGRAM_FIELD(2, vaddr), 0x100, 8, DATA_LOSS);  // overlaps
-  EXPECT_SPOILED(PROGRAM_FIELD(2, vaddr), 1ull << 32, 8, RESOURCE_EXHAUSTED);
-  EXPECT_SPOILED(PROGRAM_FIELD(1, alignment), 0x10000, 8, UNIMPLEMENTED);
+                 FAKE_ELF_DATA - FAKE_ELF_CODE - 1, WORD, DATA_LOSS);
+  EXPECT_SPOILED(PROGRAM_FIELD(2, memory_bytes), 0, WORD, DATA_LOSS);
+  EXPECT_SPOILED(PROGRAM_FIELD(2, memory_bytes), UINT64_MAX, WORD, DATA_LOSS);
+  EXPECT_SPOILED(PROGRAM_FIELD(2, vaddr), UINT64_MAX, WORD, DATA_LOSS);
+  EXPECT_SPOILED(PROGRAM_FIELD(2, vaddr), UINT64_MAX - 0x2000, WORD, DATA_LOSS);
+  EXPECT_SPOILED(PROGRAM_FIELD(2, vaddr), 0x100, WORD, DATA_LOSS);  // overlaps
+  EXPECT_SPOILED(PROGRAM_FIELD(2, vaddr), 1 << 29, WORD, RESOURCE_EXHAUSTED);
+  EXPECT_SPOILED(PROGRAM_FIELD(1, alignment), 0x10000, WORD, UNIMPLEMENTED);
   EXPECT_SPOILED(PROGRAM_FIELD(3, type), BM_ELF_PROGRAM_TLS, 4, UNIMPLEMENTED);
   EXPECT_SPOILED(PROGRAM_FIELD(3, type), BM_ELF_PROGRAM_INTERP, 4,
                  UNIMPLEMENTED);
   EXPECT_SPOILED(PROGRAM_FIELD(3, type), 0, 4, DATA_LOSS);  // no DYNAMIC
-  EXPECT_SPOILED(PROGRAM_FIELD(3, vaddr), UINT64_MAX - 8, 8, DATA_LOSS);
-  EXPECT_SPOILED(PROGRAM_FIELD(3, vaddr), FAKE_ELF_IMAGE_BYTES - 8, 8,
+  EXPECT_SPOILED(PROGRAM_FIELD(3, vaddr), UINT64_MAX - 8, WORD, DATA_LOSS);
+  EXPECT_SPOILED(PROGRAM_FIELD(3, vaddr), FAKE_ELF_IMAGE_BYTES - WORD, WORD,
                  DATA_LOSS);
 }
 
@@ -153,28 +168,29 @@ static void refuses_bad_dynamic_entries(void) {
       BM_ELF_DYNAMIC_INIT_ARRAY, BM_ELF_DYNAMIC_FINI_ARRAY,
       BM_ELF_DYNAMIC_RELR};
   for (size_t i = 0; i < sizeof(kUnsupported) / sizeof(kUnsupported[0]); ++i) {
-    EXPECT_SPOILED(DYNAMIC_FIELD(6, tag), kUnsupported[i], 8, UNIMPLEMENTED);
+    EXPECT_SPOILED(DYNAMIC_FIELD(6, tag), kUnsupported[i], WORD, UNIMPLEMENTED);
   }
-  EXPECT_SPOILED(DYNAMIC_FIELD(7, tag), 1 << 20, 8, DATA_LOSS);  // no end
-  EXPECT_SPOILED(DYNAMIC_FIELD(0, value), UINT64_MAX - 8, 8, DATA_LOSS);
-  EXPECT_SPOILED(DYNAMIC_FIELD(1, value), UINT64_MAX / 24 * 24, 8, DATA_LOSS);
-  EXPECT_SPOILED(DYNAMIC_FIELD(1, value), 25, 8, DATA_LOSS);
-  EXPECT_SPOILED(DYNAMIC_FIELD(2, value), UINT64_MAX - 24, 8, DATA_LOSS);
-  EXPECT_SPOILED(DYNAMIC_FIELD(3, value), UINT64_MAX, 8, DATA_LOSS);
-  EXPECT_SPOILED(DYNAMIC_FIELD(4, value), UINT64_MAX, 8, DATA_LOSS);
-  EXPECT_SPOILED(DYNAMIC_FIELD(5, value), UINT64_MAX - 4, 8, DATA_LOSS);
+  EXPECT_SPOILED(DYNAMIC_FIELD(7, tag), 1 << 20, WORD, DATA_LOSS);  // no end
+  EXPECT_SPOILED(DYNAMIC_FIELD(0, value), UINT64_MAX - 8, WORD, DATA_LOSS);
+  EXPECT_SPOILED(DYNAMIC_FIELD(1, value), SIZE_MAX / RELA_BYTES * RELA_BYTES,
+                 WORD, DATA_LOSS);
+  EXPECT_SPOILED(DYNAMIC_FIELD(1, value), RELA_BYTES + 1, WORD, DATA_LOSS);
+  EXPECT_SPOILED(DYNAMIC_FIELD(2, value), UINT64_MAX - 24, WORD, DATA_LOSS);
+  EXPECT_SPOILED(DYNAMIC_FIELD(3, value), UINT64_MAX, WORD, DATA_LOSS);
+  EXPECT_SPOILED(DYNAMIC_FIELD(4, value), UINT64_MAX, WORD, DATA_LOSS);
+  EXPECT_SPOILED(DYNAMIC_FIELD(5, value), UINT64_MAX - 4, WORD, DATA_LOSS);
 }
 
 static void refuses_bad_relocations(void) {
-  EXPECT_SPOILED(RELA_FIELD(0, info), 2, 8, UNIMPLEMENTED);  // R_RISCV_64
-  EXPECT_SPOILED(RELA_FIELD(0, info), 5, 8, UNIMPLEMENTED);  // JUMP_SLOT
-  EXPECT_SPOILED(RELA_FIELD(0, info), 1ull << 32 | 3, 8, UNIMPLEMENTED);
-  EXPECT_SPOILED(RELA_FIELD(0, offset), UINT64_MAX, 8, OUT_OF_RANGE);
-  EXPECT_SPOILED(RELA_FIELD(0, offset), UINT64_MAX - 3, 8, OUT_OF_RANGE);
-  EXPECT_SPOILED(RELA_FIELD(0, offset), FAKE_ELF_IMAGE_BYTES - 7, 8,
+  EXPECT_SPOILED(RELA_FIELD(0, info), 2, WORD, UNIMPLEMENTED);  // R_RISCV_64
+  EXPECT_SPOILED(RELA_FIELD(0, info), 5, WORD, UNIMPLEMENTED);  // JUMP_SLOT
+  EXPECT_SPOILED(RELA_FIELD(0, info), SYMBOL_1 | 3, WORD, UNIMPLEMENTED);
+  EXPECT_SPOILED(RELA_FIELD(0, offset), UINT64_MAX, WORD, OUT_OF_RANGE);
+  EXPECT_SPOILED(RELA_FIELD(0, offset), UINT64_MAX - 3, WORD, OUT_OF_RANGE);
+  EXPECT_SPOILED(RELA_FIELD(0, offset), FAKE_ELF_IMAGE_BYTES - WORD + 1, WORD,
                  OUT_OF_RANGE);
-  EXPECT_SPOILED(RELA_FIELD(0, addend), UINT64_MAX, 8, OUT_OF_RANGE);
-  EXPECT_SPOILED(RELA_FIELD(0, addend), FAKE_ELF_IMAGE_BYTES + 1, 8,
+  EXPECT_SPOILED(RELA_FIELD(0, addend), UINT64_MAX, WORD, OUT_OF_RANGE);
+  EXPECT_SPOILED(RELA_FIELD(0, addend), FAKE_ELF_IMAGE_BYTES + 1, WORD,
                  OUT_OF_RANGE);
 }
 
@@ -185,10 +201,11 @@ static void refuses_bad_symbols(void) {
   EXPECT_SPOILED(SYMBOL_FIELD(1, name), UINT32_MAX, 4, NOT_FOUND);
   EXPECT_SPOILED(SYMBOL_FIELD(1, section), 0, 2, NOT_FOUND);  // undefined
   EXPECT_SPOILED(SYMBOL_FIELD(1, info), 0x11, 1, DATA_LOSS);  // an object
-  EXPECT_SPOILED(SYMBOL_FIELD(1, value), UINT64_MAX, 8, OUT_OF_RANGE);
-  EXPECT_SPOILED(SYMBOL_FIELD(1, value), FAKE_ELF_IMAGE_BYTES, 8, OUT_OF_RANGE);
+  EXPECT_SPOILED(SYMBOL_FIELD(1, value), UINT64_MAX, WORD, OUT_OF_RANGE);
+  EXPECT_SPOILED(SYMBOL_FIELD(1, value), FAKE_ELF_IMAGE_BYTES, WORD,
+                 OUT_OF_RANGE);
   // The name's end is cut off from the string table.
-  EXPECT_SPOILED(DYNAMIC_FIELD(4, value), sizeof(FAKE_ELF_SYMBOL), 8,
+  EXPECT_SPOILED(DYNAMIC_FIELD(4, value), sizeof(FAKE_ELF_SYMBOL), WORD,
                  NOT_FOUND);
 }
 
@@ -201,10 +218,11 @@ static void stops_at_the_end_of_the_image(void) {
 }
 
 static void refuses_every_truncation(void) {
+  const bm_elf_machine_t *const machines[] = {kRiscv, &bm_elf_machine_x86_64};
   for (uint32_t i = 0; i < 2; ++i) {
-    fake_elf_build(file, kMachines[i]);
+    fake_elf_build(file, machines[i]);
     for (size_t size = 0; size < sizeof(file); ++size) {
-      BM_EXPECT_CODE(load(kMachines[i], size, sizeof(memory)), DATA_LOSS);
+      BM_EXPECT_CODE(load(machines[i], size, sizeof(memory)), DATA_LOSS);
     }
   }
 }
@@ -218,9 +236,9 @@ static void survives_every_bit_flip(void) {
     file[bit / 8] ^= (uint8_t)(1 << bit % 8);
     if (load_spoiled().bits != 0) ++refused;
   }
-  // Half of the file is code, attributes and padding, where a flip is not the
-  // loader's to see.
-  BM_EXPECT(refused > sizeof(file) * 8 / 4);
+  // Most of the file is code, attributes and padding, where a flip is not the
+  // loader's to see; tables of 32 bits are smaller.
+  BM_EXPECT(refused > sizeof(file) * 8 / 5);
 }
 
 int main(void) {
