@@ -51,6 +51,15 @@ class StopTest(unittest.TestCase):
         for function in ("bm_plan_run", "bm_model_run", "bm_self_check_run", "main"):
             self.assertRegex(text, rf"#\d+ .*\b{function} \(")
 
+    def test_kernels_that_were_loaded_have_names_and_callers(self) -> None:
+        done = run("LOADED", "--batch", "--dispatch", "1")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        name = REPORT["dispatches"][1]["name"]
+        self.assertRegex(done.stdout, rf"#0 .*mlp_loaded_k_{name} \(\)")
+        # A variable that a register keeps is still the callers'.
+        self.assertRegex(done.stdout, r"#\d+ .*\bbm_plan_run \(runner=0x")
+        self.assertRegex(done.stdout, r"#\d+ .*\bmain \(")
+
     def test_dump_of_the_last_dispatch_is_the_models_output(self) -> None:
         for program in ("DEBUG", "LOADED", "RV32"):
             with self.subTest(program):

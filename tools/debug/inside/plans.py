@@ -94,6 +94,14 @@ class Plan:
         function = self.value["exports"][ordinal]["name"].string()
         return Command(index, kind, function, self._dispatch(ordinal, function)["source"], groups)
 
+    def kernels(self, runner: gdb.Value) -> list[tuple[int, str]]:
+        """Returns the address of every kernel, and the name that it has where it is linked."""
+        exports, functions = self.value["exports"], runner["functions"]
+        return [
+            (int(functions[i]), f"{self.name}_k_{exports[i]['name'].string()}")
+            for i in range(int(self.value["export_count"]))
+        ]
+
     def tensors(self, runner: gdb.Value, index: int) -> list[Tensor]:
         """Returns the operands of a command, with the addresses they have in this run.
 

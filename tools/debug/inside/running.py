@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import gdb
 
-from tools.debug.inside import plans
+from tools.debug.inside import loaded, plans
 from tools.debug.inside.plans import Command, Plan
 
 _BEFORE = "bm_plan_before_command"
@@ -52,8 +52,8 @@ class Program:
     def __init__(self, reports: dict[str, plans.Report]) -> None:
         self._reports = reports
         self._calls = 0
-        # The kernel that to_kernel went to: one that was loaded at run time has no known callers.
-        self._kernel: tuple[int, Position] | None = None
+        self._loaded = loaded.Kernels()
+        loaded.register(self._loaded)
 
     def plans(self) -> list[Plan]:
         return plans.of_image(self._reports)
@@ -72,8 +72,6 @@ class Program:
         frame: gdb.Frame | None = gdb.newest_frame()
         while frame is not None and frame.name() != "bm_plan_run":
             frame = frame.older()
-        if frame is None and self._kernel and self._kernel[0] == gdb.newest_frame().pc():
-            return self._kernel[1]
         if frame is None:
             raise gdb.GdbError("no model is running here: `ironcast stop N` goes to command N")
         runner = frame.read_var("runner").dereference()
@@ -112,6 +110,9 @@ class Program:
             model = gdb.parse_and_eval(f"*(bm_model_t *)${register}")
             if int(model["runner"]["plan"]) == int(plan.value.address):
                 break
+        kernels = plan.kernels(model["runner"])
+        if int(plan.value["kernels_elf"]) and not self._loaded.at(kernels[0][0]):
+            self._loaded.add(kernels, int(plan.value["kernels_elf_bytes"]))
         self._calls += 1
         return Call(self._calls - 1, model, gdb.newest_frame().older().pc())
 
@@ -139,7 +140,7 @@ class Program:
     def to_kernel(self, position: Position) -> None:
         """From before a dispatch to the first instruction of its kernel."""
         ordinal = int(position.plan.value["commands"][position.index]["ordinal"])
-        self._kernel = (self.go(int(position.runner["functions"][ordinal])), position)
+        self.go(int(position.runner["functions"][ordinal]))
 
     def finish_command(self) -> None:
         """Runs the command that is about to run, or running, to its end."""
