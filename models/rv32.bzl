@@ -1,6 +1,6 @@
 """rv32_tests: models on 32-bit harts, with vectors and without."""
 
-load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test", "bm_run_test")
+load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test", "bm_measured", "bm_run_test")
 
 _VECTORS = "rv32imafc_zve32f_zvl128b"
 _SCALAR = "rv32imac"
@@ -13,7 +13,7 @@ _IMAGES = {
     "rv32imac": (_SCALAR, "qemu_virt_rv32", {"scalar": "qemu"}),
 }
 
-def rv32_tests(*, name, models, tags = []):
+def rv32_tests(*, name, models, budgets = {}, tags = []):
     """Makes `<name>_rv32` (Zve32f) and `<name>_rv32imac` (soft float), each also `.spike`, and their tests.
 
     The runs of one ISA's kernels must agree to the bit.
@@ -21,6 +21,7 @@ def rv32_tests(*, name, models, tags = []):
     Args:
       name: prefix of the targets.
       models: bm_models, all in one image.
+      budgets: suffix of an image, "rv32" or "rv32imac" -> its budget.json.
       tags: tags of every test.
     """
     runs = {_SCALAR: [], _VECTORS: []}
@@ -39,6 +40,17 @@ def rv32_tests(*, name, models, tags = []):
             name = "{}_{}".format(name, suffix.removesuffix(".spike")),
             exec_envs = labels,
             firmware = firmware,
+            tags = tags,
+        )
+    for suffix, budget in budgets.items():
+        isa, board, envs = _IMAGES[suffix + ".spike"]
+        bm_measured(
+            name = "{}_{}".format(name, suffix),
+            board = "//boards/" + board,
+            budget = budget,
+            env = "//boards/{}:{}".format(board, envs.keys()[0]),
+            isa = isa,
+            models = models,
             tags = tags,
         )
     for isa, of_isa in runs.items():

@@ -16,6 +16,7 @@ load("//tools/rules/private:bm_firmware_test.bzl", _bm_firmware_test = "bm_firmw
 load("//tools/rules/private:bm_flash.bzl", _bm_flash = "bm_flash", _bm_flash_test = "bm_flash_test")
 load("//tools/rules/private:bm_image.bzl", _bm_image = "bm_image")
 load("//tools/rules/private:bm_link_kit.bzl", _bm_link_kit = "bm_link_kit")
+load("//tools/rules/private:bm_measured.bzl", _bm_measured = "bm_measured")
 load("//tools/rules/private:bm_model.bzl", _bm_model = "bm_model")
 load("//tools/rules/private:bm_model_suite.bzl", _bm_model_suite = "bm_model_suite")
 load("//tools/rules/private:bm_report.bzl", _bm_report = "bm_report")
@@ -34,6 +35,7 @@ bm_flash = _bm_flash
 bm_flash_test = _bm_flash_test
 bm_image = _bm_image
 bm_link_kit = _bm_link_kit
+bm_measured = _bm_measured
 bm_model = _bm_model
 bm_model_suite = _bm_model_suite
 bm_report = _bm_report

@@ -1,13 +1,11 @@
 """bm_model_suite: everything Ironcast builds and checks for a model, or several in one image."""
 
 load("//boards:flashable.bzl", "EMULATED", "FLASHABLE")
-load("//tools/rules/private:bm_budget_test.bzl", "bm_budget_test")
 load("//tools/rules/private:bm_debug.bzl", "bm_debug")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
 load("//tools/rules/private:bm_firmware_test.bzl", "bm_firmware_test")
 load("//tools/rules/private:bm_flash.bzl", "bm_flash", "bm_flash_test")
-load("//tools/rules/private:bm_report.bzl", "bm_report")
-load("//tools/rules/private:bm_run.bzl", "bm_run")
+load("//tools/rules/private:bm_measured.bzl", "bm_measured")
 load("//tools/rules/private:bm_run_test.bzl", "bm_run_test")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
 
@@ -167,36 +165,14 @@ def bm_model_suite(
         tags = tags + ["exclusive", "external", "local", "manual"],
         **kwargs
     )
-    bm_firmware(
-        name = name + ".profile",
+    bm_measured(
+        name = name,
         board = "//boards/spike_rv64",
+        budget = budget,
+        env = _env("spike_rv64", vlens[0]),
         hooks = hooks,
         isa = isa,
         models = models,
-        profile = True,
-        run_env = _env("spike_rv64", vlens[0]),
-        tags = tags + ["manual"],
+        tags = tags,
         **kwargs
     )
-    bm_run(
-        name = name + "._profile_run",
-        exec_env = _env("spike_rv64", vlens[0]),
-        firmware = name + ".profile",
-        tags = tags + ["manual"],
-        **kwargs
-    )
-    bm_report(
-        name = name + ".report",
-        firmware = name,
-        run = name + "._profile_run",
-        tags = tags + ["manual"],
-        **kwargs
-    )
-    if budget:
-        bm_budget_test(
-            name = name + "_budget_test",
-            budget = budget,
-            report = name + ".report",
-            tags = tags + ["spike"],
-            **kwargs
-        )
