@@ -76,7 +76,12 @@ def zoo_model(
         native.test_suite(
             name = "large_test",
             tags = ["manual"],
-            tests = [rule for rule, attrs in native.existing_rules().items() if attrs["kind"].endswith("_test")],
+            # Those that run without a board.
+            tests = [
+                rule
+                for rule, attrs in native.existing_rules().items()
+                if attrs["kind"].endswith("_test") and "external" not in attrs["tags"]
+            ],
         )
     for emulator in _BOARDS.values():
         native.test_suite(
