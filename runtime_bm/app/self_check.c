@@ -152,12 +152,12 @@ static bm_status_t run_case(const char *name, bm_model_t *model,
   const uint8_t *inputs = *data;
   if (index == 0) {
     BM_TRY(set_inputs(model, inputs, data));
-    bm_trap_dispatch = 0;
+    bm_trap_dispatch = model->entry->first_command;
     totals->profile = bm_profile(model);
     BM_TRY(bm_model_reset(model));
   }
   BM_TRY(set_inputs(model, inputs, data));
-  bm_trap_dispatch = 0;
+  bm_trap_dispatch = model->entry->first_command;
   const uint64_t cycles = bm_hal_cycles();
   const uint64_t instret = bm_hal_instret();
   BM_TRY(bm_model_run(model));

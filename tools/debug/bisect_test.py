@@ -51,6 +51,16 @@ class CompareTest(unittest.TestCase):
             compare([step(0, want + np.float32([0, 5e-2, 0, 0]))], [step(0, want)]), ""
         )
 
+    def test_inside_a_model_more_is_allowed_than_at_its_outputs(self) -> None:
+        policies = [
+            {"kind": "Exact"},
+            {"kind": "Tolerance", "atol": 1e-5, "rtol": 0.0},
+            {"kind": "Tolerance", "atol": 1e-6, "rtol": 1e-4},
+        ]
+        tolerance = bisect.tolerance_of({"golden": {"policies": policies}})
+        self.assertAlmostEqual(tolerance.atol, 1e-4)
+        self.assertAlmostEqual(tolerance.rtol, 1e-3)
+
     def test_integers_are_exact(self) -> None:
         want = np.int8([1, 2, 3])
         self.assertIn("nothing is allowed", compare([step(0, np.int8([1, 2, 4]))], [step(0, want)]))

@@ -118,14 +118,36 @@ class StopTest(unittest.TestCase):
         self.assertIn("debug: no model is running here", done.stderr)
 
 
+class FlowTest(unittest.TestCase):
+    """Loops and several entry points."""
+
+    def test_a_loop_is_compared_round_by_round(self) -> None:
+        for call, count in (("0", 2), ("1", 11)):  # no round, three rounds
+            done = run("LOOP_BISECT", "--call", call)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn(f"the outputs of all {count} dispatches agree", done.stdout)
+
+    def test_a_trap_would_name_the_command(self) -> None:
+        # The second entry point does not begin at command 0.
+        text = session_of("MEMORY", ["ironcast stop - 1", "print bm_trap_dispatch"])
+        command = re.search(r"Before command (\d+): .* \(call 1, (\w+)\)", text)
+        assert command is not None, text
+        self.assertGreater(int(command[1]), 0)
+        self.assertIn(f"$1 = {command[1]}\n", text)
+
+
+def session_of(program: str, commands: list[str]) -> str:
+    """What gdb prints of these commands."""
+    data = json.loads(Path(os.environ[program].removesuffix(".sh") + ".json").read_text())
+    return session.batch(data["gdb"], Program.of(data["program"]), commands)
+
+
 class PrinterTest(unittest.TestCase):
     def test_values_are_shown_as_a_person_says_them(self) -> None:
-        data = json.loads(Path(os.environ["DEBUG"].removesuffix(".sh") + ".json").read_text())
         files = decode.read_tables(session.STATUS_H.read_text()).files
         model_c = next(number for number, path in files.items() if path.endswith("model.c"))
-        text = session.batch(
-            data["gdb"],
-            Program.of(data["program"]),
+        text = session_of(
+            "DEBUG",
             [
                 "ironcast stop 0 1",
                 f"print (bm_status_t){{{model_c << 24 | 93 << 12 | 3}}}",
