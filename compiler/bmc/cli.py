@@ -102,7 +102,9 @@ def _parser() -> argparse.ArgumentParser:
     verifier.add_argument("--import", dest="imported", type=Path, required=True)
     verifier.set_defaults(run=_run_verify)
 
-    mutator = commands.add_parser("mutate", help="change one weight, for a negative control")
+    mutator = commands.add_parser(
+        "mutate", help="change the largest elements of a weight, for a negative control"
+    )
     mutator.add_argument("--report", type=Path, required=True, help="report.json of `bmc compile`")
     mutator.add_argument("--weights", type=Path, required=True, help="weights.bin beside it")
     mutator.add_argument("--out", type=Path, required=True, help="file for the changed weights")
@@ -187,4 +189,5 @@ def _run_mutate(arguments: argparse.Namespace) -> None:
     report = inspection.read(arguments.report)
     data, change = mutate.mutate(arguments.weights.read_bytes(), report)
     arguments.out.write_bytes(data)
-    print(f"{change.weight}[{change.index}]: {change.before:g} became {change.after:g}")
+    more = f", and {change.count - 1} more as large" if change.count > 1 else ""
+    print(f"{change.weight}[{change.index}]: {change.before:g} became {change.after:g}{more}")

@@ -19,6 +19,7 @@ from bmc.stages import (
     audit,
     biases,
     channels_last,
+    columns,
     configs,
     constants,
     hal,
@@ -150,7 +151,8 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
     constants.externalize(tool, "optimized.mlirbc", "parameters.mlirbc", "weights.irpa")
     windows.gather(work / "parameters.mlirbc", work / "windows.mlirbc")
     permuted = channels_last.apply(work / "windows.mlirbc", work / "channels.mlirbc")
-    types = layout.transpose_operands(work / "channels.mlirbc", work / "layout.mlirbc", permuted)
+    columns.apply(work / "channels.mlirbc", work / "columns.mlirbc")
+    types = layout.transpose_operands(work / "columns.mlirbc", work / "layout.mlirbc", permuted)
     run("layout.mlirbc", "flow.mlirbc", _OPTIMIZED, _FLOW, _HOIST_NO_MORE)
     rounding.apply(work / "flow.mlirbc", work / "rounded.mlirbc")
     run("rounded.mlirbc", "kernels.mlirbc", _FLOW, _CONFIGURED, _HOIST_NO_MORE)

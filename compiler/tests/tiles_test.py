@@ -245,6 +245,19 @@ class KernelTest(support.FolderTest):
     def test_image_with_channels_first_is_turned_around_and_read_in_vectors(self) -> None:
         self.assertGreater(self.count(self.words(self.CHANNELS_FIRST), self.VFMACC_VF), 0)
 
+    # A window of one column.
+    COLUMN = (
+        convolution("f32", 32).replace("3x3x16x", "3x1x16x").replace("1x16x16x32", "1x16x18x32")
+    )
+
+    def test_window_of_one_column_is_read_in_vectors(self) -> None:
+        self.assertGreater(self.count(self.words(self.COLUMN), self.VFMACC_VF), 0)
+
+    def test_without_the_exchange_one_number_is_computed_at_a_time(self) -> None:
+        with mock.patch("bmc.stages.columns._column", return_value=None):
+            words = self.words(self.COLUMN)
+        self.assertEqual(self.count(words, self.VFMACC_VF), 0)
+
     def test_without_the_stage_one_number_is_computed_at_a_time(self) -> None:
         with mock.patch("bmc.stages.channels_last._turns_around", return_value=False):
             words = self.words(self.CHANNELS_FIRST)

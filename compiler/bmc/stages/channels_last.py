@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg, tensor
+from iree.compiler.dialects import tensor
 
-from bmc.stages import ir_util
+from bmc.stages import ir_util, permute
 
 _SUMS = ("arith.addf", "arith.addi")
 _PIXEL = re.compile(r"(d\d+)(?: \* \d+)?(?: \+ (d\d+))?")
@@ -77,7 +77,8 @@ def apply(source: Path, output: Path) -> dict[str, tuple[int, ...]]:
                 _put_channels_last(op, roles)
         for op in _all(module, "linalg.generic"):
             if _reads_windows(op) and _turns_around(op.operands[0].owner):
-                _keep_apart(op)
+                # Through a map with channels first IREE would compute one number at a time.
+                permute.keep_image_apart(op)
         ir_util.write(module, output)
     return permuted
 
@@ -104,19 +105,11 @@ def _all(module: Any, name: str) -> list[ir_util.Op]:
     return [op for op in ir_util.walk(module.operation) if op.name == name]
 
 
-def _maps(op: ir_util.Op) -> list[Any]:
-    return [ir.AffineMapAttr(m).value for m in op.attributes["indexing_maps"]]
-
-
-def _map_attributes(maps: list[Any]) -> Any:
-    return ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
-
-
 def _roles(op: ir_util.Op) -> _Roles | None:
     """None for anything but a convolution with the channels of its result first."""
     if len(op.operands) != 3 or op.regions[0].blocks[0].operations[-2].operation.name not in _SUMS:
         return None
-    a, w, result = ([str(loop) for loop in m.results] for m in _maps(op))
+    a, w, result = ([str(loop) for loop in m.results] for m in permute.maps(op))
     if len(result) < 2 or result[0] not in w or any(loop in w for loop in result[1:]):
         return None
     channel, *pixels = result
@@ -144,8 +137,8 @@ def _roles(op: ir_util.Op) -> _Roles | None:
 
 
 def _permute_weight(global_op: ir_util.Op, load: ir_util.Op, axes: tuple[int, ...]) -> None:
-    ir_util.retype_global(global_op, _permuted(load.results[0].type, axes))
-    new_load = ir_util.load_again(load, _permuted(load.results[0].type, axes))
+    ir_util.retype_global(global_op, permute.permuted(load.results[0].type, axes))
+    new_load = ir_util.load_again(load, permute.permuted(load.results[0].type, axes))
     load.results[0].replace_all_uses_with(new_load.results[0])
     load.erase()
 
@@ -159,11 +152,11 @@ def _put_channels_last(op: ir_util.Op, roles: _Roles) -> None:
     with ir.InsertionPoint(op), op.location:
         product = ir.Operation.create(
             op.name,
-            results=[_permuted(op.results[0].type, last)],
+            results=[permute.permuted(op.results[0].type, last)],
             operands=[
-                _transposed(op.operands[0], roles.image),
+                permute.transposed(op.operands[0], roles.image),
                 op.operands[1],
-                _transposed(op.operands[2], last),
+                permute.transposed(op.operands[2], last),
             ],
             attributes={name: op.attributes[name] for name in op.attributes},
             regions=1,
@@ -172,14 +165,14 @@ def _put_channels_last(op: ir_util.Op, roles: _Roles) -> None:
     # The loops in a new order: pixels, channels, taps, channels of the image.
     order = (*roles.pixels, roles.channel, *roles.taps, *roles.inner)
     loops = [ir.AffineExpr.get_dim(order.index(f"d{old}")) for old in range(len(order))]
-    maps = _maps(op)
+    maps = permute.maps(op)
     picked = [
         [maps[0].results[i] for i in roles.image],
         [maps[1].results[i] for i in roles.weight],
         [maps[2].results[i] for i in last],
     ]
     renumber = ir.AffineMap.get(len(order), 0, loops)
-    product.attributes["indexing_maps"] = _map_attributes(
+    product.attributes["indexing_maps"] = permute.map_attributes(
         [
             ir.AffineMap.get(len(order), 0, [index.compose(renumber) for index in indices])
             for indices in picked
@@ -188,14 +181,14 @@ def _put_channels_last(op: ir_util.Op, roles: _Roles) -> None:
     parallel = len(roles.pixels) + 1
     kinds = [_PARALLEL] * parallel + [_REDUCTION] * (len(order) - parallel)
     product.attributes["iterator_types"] = ir.ArrayAttr.get([ir.Attribute.parse(k) for k in kinds])
-    _replace(op, product.results[0], last)
+    permute.replace(op, product.results[0], last)
 
 
 def _permute_elementwise(op: ir_util.Op, axes: tuple[int, ...]) -> None:
     """Makes an elementwise op write its result with axes permuted, if it is one."""
     if isinstance(op, ir.Block) or op.name != "linalg.generic" or len(op.results) != 1:
         return
-    maps = _maps(op)
+    maps = permute.maps(op)
     body = op.regions[0].blocks[0]
     reads_init = bool(ir_util.uses(body.arguments[len(body.arguments) - 1]))
     if (
@@ -206,7 +199,7 @@ def _permute_elementwise(op: ir_util.Op, axes: tuple[int, ...]) -> None:
         return
     old = op.results[0].type
     with ir.InsertionPoint(op), op.location:
-        empty = tensor.empty(_permuted(old, axes).shape, old.element_type)
+        empty = tensor.empty(permute.permuted(old, axes).shape, old.element_type)
         new = ir.Operation.create(
             op.name,
             results=[empty.type],
@@ -216,63 +209,12 @@ def _permute_elementwise(op: ir_util.Op, axes: tuple[int, ...]) -> None:
         )
     op.regions[0].blocks[0].append_to(new.regions[0])
     maps[-1] = ir.AffineMap.get_permutation(axes)
-    new.attributes["indexing_maps"] = _map_attributes(maps)
-    _replace(op, new.results[0], axes)
-
-
-def _replace(op: ir_util.Op, value: Any, axes: tuple[int, ...]) -> None:
-    """Makes the readers of `op` read `value`, which is its result with axes permuted."""
-    others = []
-    for reader, operand in ir_util.uses(op.results[0]):
-        is_input = reader.name == "linalg.generic" and operand < len(reader.operands) - 1
-        if not is_input or len(reader.results) != 1:
-            others.append((reader, operand))
-            continue
-        maps = _maps(reader)
-        old = maps[operand]
-        maps[operand] = ir.AffineMap.get(old.n_dims, 0, [old.results[axis] for axis in axes])
-        reader.operands[operand] = value
-        reader.attributes["indexing_maps"] = _map_attributes(maps)
-    if others:
-        with ir.InsertionPoint(op), op.location:
-            back = _transposed(value, tuple(axes.index(i) for i in range(len(axes))))
-        for reader, operand in others:
-            reader.operands[operand] = back
-    op.erase()
-
-
-def _transposed(value: Any, axes: tuple[int, ...]) -> Any:
-    """`value` with its axes permuted, by a copy that fuses with what makes `value`."""
-    if axes == tuple(range(len(axes))):
-        return value
-    maker = value.owner
-    if not isinstance(maker, ir.Block) and maker.name == "linalg.fill":
-        empty = tensor.empty(_permuted(value.type, axes).shape, value.type.element_type)
-        return linalg.fill(maker.operands[0], outs=[empty])
-    if not isinstance(maker, ir.Block) and maker.name == "tensor.pad" and len(maker.operands) == 1:
-        return _pad(maker, axes)
-    empty = tensor.empty(_permuted(value.type, axes).shape, value.type.element_type)
-    dims = [ir.AffineExpr.get_dim(i) for i in range(len(axes))]
-    read = ir.AffineMap.get(len(axes), 0, [dims[axes.index(i)] for i in range(len(axes))])
-    copy = ir.Operation.create(
-        "linalg.generic",
-        results=[empty.type],
-        operands=[value, empty],
-        attributes={
-            "indexing_maps": _map_attributes([read, ir.AffineMap.get_identity(len(axes))]),
-            "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(_PARALLEL)] * len(axes)),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
-        },
-        regions=1,
-    )
-    element = value.type.element_type
-    with ir.InsertionPoint(copy.regions[0].blocks.append(element, element)) as point:
-        linalg.yield_([point.block.arguments[0]])
-    return copy.results[0]
+    new.attributes["indexing_maps"] = permute.map_attributes(maps)
+    permute.replace(op, new.results[0], axes)
 
 
 def _reads_windows(op: ir_util.Op) -> bool:
-    indices = (str(index) for index in _maps(op)[0].results)
+    indices = (str(index) for index in permute.maps(op)[0].results)
     return any((match := _PIXEL.fullmatch(index)) and match[2] for index in indices)
 
 
@@ -280,41 +222,3 @@ def _turns_around(op: ir_util.Op) -> bool:
     """True for a copy, which has its axes permuted."""
     is_generic = not isinstance(op, ir.Block) and op.name == "linalg.generic"
     return is_generic and len(op.operands) == 2 and len(op.regions[0].blocks[0].operations) == 1
-
-
-def _keep_apart(op: ir_util.Op) -> None:
-    """Has the image of a window turned around before, in memory: read through a map with channels
-    first IREE would compute one number at a time."""
-    image = op.operands[0]
-    with ir.InsertionPoint(op), op.location:
-        barrier = ir.Operation.create(
-            "iree_tensor_ext.compute_barrier.start", results=[image.type], operands=[image]
-        )
-    op.operands[0] = barrier.results[0]
-
-
-def _pad(pad: ir_util.Op, axes: tuple[int, ...]) -> Any:
-    """The same padding around the transposed tensor."""
-    new = ir.Operation.create(
-        "tensor.pad",
-        results=[_permuted(pad.results[0].type, axes)],
-        operands=[_transposed(pad.operands[0], axes)],
-        attributes={name: pad.attributes[name] for name in pad.attributes}
-        | {
-            side: ir.DenseI64ArrayAttr.get(
-                [ir.DenseI64ArrayAttr(pad.attributes[side])[a] for a in axes]
-            )
-            for side in ("static_low", "static_high")
-        },
-        regions=1,
-    )
-    index = ir.IndexType.get()
-    (padding,) = pad.regions[0].blocks[0].operations[-1].operation.operands
-    with ir.InsertionPoint(new.regions[0].blocks.append(*[index] * len(axes))):
-        ir.Operation.create("tensor.yield", operands=[padding])
-    return new.results[0]
-
-
-def _permuted(tensor_type: Any, axes: tuple[int, ...]) -> Any:
-    shape = [tensor_type.shape[axis] for axis in axes]
-    return ir.RankedTensorType.get(shape, tensor_type.element_type)

@@ -1,4 +1,4 @@
-"""bm_mutated_model: a model with one weight changed, the negative control of every check."""
+"""bm_mutated_model: a model with the largest elements of one weight changed, the negative control of every check."""
 
 load("//tools/rules:providers.bzl", "BmModelInfo")
 load("//tools/rules/private:model_c.bzl", "BMC_ENV", "MODEL_ATTRS", "MODEL_RULE", "model_providers")
