@@ -23,7 +23,8 @@ class UBoot:
 
     def __init__(self, line: SerialLine, settings: Settings, wait_seconds: float) -> None:
         self.line = line
-        self._prompt = str(settings.get("prompt", "=> ")).encode()
+        # At the start of a line: what crc32 prints has "==> " in it.
+        self._prompt = b"\n" + str(settings.get("prompt", "=> ")).encode()
         # What stops autoboot where not any key does; at the prompt it is taken back.
         self._stop = str(settings.get("stop", "")).encode()
         self._wait_seconds = wait_seconds
@@ -46,7 +47,7 @@ class UBoot:
                 seen += self.line.drain(_CANCEL_QUIET_SECONDS)
         said = "nothing was received" if not seen else f"last received: {seen[-40:]!r}"
         raise FlashError(
-            f"no U-Boot prompt {self._prompt.decode()!r} on {self.line.port} at "
+            f"no U-Boot prompt {self._prompt.decode().strip()!r} on {self.line.port} at "
             f"{self.line.baud} baud within {seconds:g} s ({said}): check the baud rate and the "
             "wiring, and reset the board while this waits"
         )

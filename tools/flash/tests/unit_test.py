@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from tools.flash import board, disks, image, main, monitor, pack, ports, sdcard
+from tools.flash import board, disks, image, main, monitor, pack, ports, sdcard, uboot
 from tools.flash.errors import FlashError
 from tools.flash.tests import fake
 
@@ -320,6 +320,19 @@ class Script:
 
     def read(self) -> bytes:
         return self._chunks.pop(0) if self._chunks else b""
+
+    def write(self, data: bytes) -> None:
+        """Nobody listens."""
+
+
+class UBootTest(unittest.TestCase):
+    def test_answer_that_comes_in_pieces(self) -> None:
+        # What is typed is echoed; the arrow looks like the prompt.
+        script = Script(
+            b"crc32 0x10 0x4", b"crc32 for 00000010 ... 00000013 ==> ", b"0123abcd\r\n=> "
+        )
+        target = uboot.UBoot(script, {}, 1.0)  # type: ignore[arg-type]
+        self.assertEqual(target.crc32(0x10, 4), 0x0123ABCD)
 
 
 class MonitorTest(unittest.TestCase):
