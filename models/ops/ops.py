@@ -79,6 +79,11 @@ def conv2d_strided() -> ModelSpec:
     return _spec(conv, _f32(1, 3, 15, 15), tolerance=F32_SUM)
 
 
+def conv2d_column() -> ModelSpec:
+    conv = _seeded(lambda: torch.nn.Conv2d(8, 16, (7, 1), stride=(2, 1), padding=(3, 0)))
+    return _spec(conv, _f32(1, 8, 13, 9), tolerance=F32_SUM)
+
+
 def depthwise_conv2d() -> ModelSpec:
     conv = _seeded(lambda: torch.nn.Conv2d(16, 16, 3, padding=1, groups=16))
     return _spec(conv, _f32(1, 16, 12, 12), tolerance=F32_SUM)
