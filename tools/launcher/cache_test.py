@@ -14,7 +14,8 @@ from unittest import mock
 from tools.launcher.cache import cache_dir, fill_once, locked
 from tools.launcher.errors import LauncherError
 
-# A caller in a process of its own: takes the lock, fills "thing" slowly, and counts that it did.
+# A caller in a process of its own: takes the lock, fills "thing" until told to go on, and counts that
+# it did.
 _CALLER = """
 import sys, time
 from pathlib import Path
@@ -24,17 +25,18 @@ def fill(work):
     (work / "part").write_text("1")
     with (cache / "fills").open("a") as file:
         file.write("x")
-    time.sleep(float(sys.argv[2]))
+    while not (cache / "go").exists():
+        time.sleep(0.01)
     (work / "rest").write_text("2")
 with locked(cache):
     fill_once(cache / "thing", fill)
 """
 
 
-def start(cache: Path, seconds: float) -> subprocess.Popen[str]:
+def start(cache: Path) -> subprocess.Popen[str]:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.Popen(
-        [sys.executable, "-c", _CALLER, str(cache), str(seconds)],
+        [sys.executable, "-c", _CALLER, str(cache)],
         env=env,
         stderr=subprocess.PIPE,
         text=True,
@@ -42,7 +44,7 @@ def start(cache: Path, seconds: float) -> subprocess.Popen[str]:
 
 
 def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not path.exists():
         if time.monotonic() > deadline:
             raise TimeoutError(path)
@@ -56,23 +58,27 @@ class Cache(unittest.TestCase):
         self.cache = Path(folder.name)
 
     def test_two_callers_fill_once_and_the_second_says_that_it_waits(self) -> None:
-        with start(self.cache, 1.0) as first:
+        with start(self.cache) as first:
             wait_for(self.cache / "fills")
-            with start(self.cache, 1.0) as second:
-                self.assertEqual(first.communicate(timeout=20)[1], "")
-                self.assertIn("waiting for another tools/bazel", second.communicate(timeout=20)[1])
+            with start(self.cache) as second:
+                assert second.stderr is not None
+                self.assertIn("waiting for another tools/bazel", second.stderr.readline())
+                (self.cache / "go").touch()
+                self.assertEqual(first.communicate(timeout=60)[1], "")
+                self.assertEqual(second.communicate(timeout=60)[1], "")
         self.assertEqual((first.returncode, second.returncode), (0, 0))
         self.assertEqual((self.cache / "fills").read_text(), "x")
         self.assertEqual((self.cache / "thing/rest").read_text(), "2")
 
     def test_a_killed_fill_leaves_nothing_that_looks_finished(self) -> None:
-        with start(self.cache, 60.0) as killed:
+        with start(self.cache) as killed:
             wait_for(self.cache / "fills")
             killed.kill()
         self.assertFalse((self.cache / "thing").exists())
-        with start(self.cache, 0.0) as again:
+        (self.cache / "go").touch()
+        with start(self.cache) as again:
             self.assertEqual(
-                again.communicate(timeout=20)[1], "", "a dead caller's lock is nobody's"
+                again.communicate(timeout=60)[1], "", "a dead caller's lock is nobody's"
             )
         self.assertEqual(again.returncode, 0)
         self.assertEqual((self.cache / "thing/rest").read_text(), "2")

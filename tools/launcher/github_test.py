@@ -7,7 +7,6 @@ import http.server
 import socket
 import tempfile
 import threading
-import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -89,18 +88,16 @@ class Github(unittest.TestCase):
             socket.create_server(("127.0.0.1", 0)) as silent,
             mock.patch.object(github, "DEADLINE_SECONDS", 0.3),
         ):
-            before = time.monotonic()
             self.assertFalse(github.reachable(f"http://127.0.0.1:{silent.getsockname()[1]}/"))
-            self.assertLess(time.monotonic() - before, 1.5)
 
     def test_a_slow_resolver_costs_seconds(self) -> None:
+        answer = threading.Event()
+        self.addCleanup(answer.set)
         with (
             mock.patch.object(github, "DEADLINE_SECONDS", 0.3),
-            mock.patch("socket.getaddrinfo", side_effect=lambda *_, **__: time.sleep(2)),
+            mock.patch("socket.getaddrinfo", side_effect=lambda *_, **__: answer.wait()),
         ):
-            before = time.monotonic()
             self.assertFalse(github.reachable("http://name.invalid/"))
-            self.assertLess(time.monotonic() - before, 1.5)
 
 
 class Asset(unittest.TestCase):
