@@ -8,10 +8,10 @@ from __future__ import annotations
 import keras
 import numpy as np
 import sklearn.datasets
-import tensorflow as tf
 from keras import layers
 
 from bmc.spec import ModelSpec, Tolerance
+from models.support import keras_training
 
 HELD_OUT = 90
 UNITS = 64
@@ -51,9 +51,7 @@ def _trained(implementation: int) -> ModelSpec:
     data = sklearn.datasets.load_digits()
     images = (data.images / 16).astype(np.float32)
     labels = data.target.astype(np.int64)
-    keras.utils.set_random_seed(0)
-    # Else threads race, and with them the weights and what TFLite makes of them.
-    tf.config.experimental.enable_op_determinism()
+    keras_training.make_reproducible(seed=0)
     model = architecture(implementation)
     model.compile(keras.optimizers.Adam(0.005), "sparse_categorical_crossentropy")
     model.fit(images[:-HELD_OUT], labels[:-HELD_OUT], BATCH, EPOCHS, verbose=0)
