@@ -1,4 +1,4 @@
-"""Training that ends with the same weights on every x86-64 machine that has AVX2."""
+"""Training that depends on no more of the machine than that it is an x86-64 with AVX2."""
 
 from __future__ import annotations
 
