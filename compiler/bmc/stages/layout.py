@@ -18,7 +18,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.stages import ir_util
+from bmc.stages import ir_util, permute
 
 _B = 1
 # Indexing maps of B in the two layouts; loops are (batch,) rows, columns, inner.
@@ -137,11 +137,6 @@ def _swap_last_two(tensor_type: Any) -> tuple[int, ...]:
     return (*range(rank - 2), rank - 1, rank - 2)
 
 
-def _permuted(tensor_type: Any, axes: tuple[int, ...]) -> Any:
-    shape = [tensor_type.shape[axis] for axis in axes]
-    return ir.RankedTensorType.get(shape, tensor_type.element_type)
-
-
 def _unpermuted(tensor_type: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(tensor_type.shape[axes.index(axis)] for axis in range(len(axes)))
 
@@ -159,7 +154,7 @@ def _make_plain(product: ir_util.Op) -> None:
 def _transpose_weight(
     global_op: ir_util.Op, loads: list[ir_util.Op], axes: tuple[int, ...]
 ) -> None:
-    new_type = _permuted(loads[0].results[0].type, axes)
+    new_type = permute.permuted(loads[0].results[0].type, axes)
     ir_util.retype_global(global_op, new_type)
     for load in loads:
         new_load = ir_util.load_again(load, new_type)
@@ -184,7 +179,7 @@ def _transpose_at_run_time(product: ir_util.Op) -> None:
     operand = product.operands[_B]
     axes = _swap_last_two(operand.type)
     with ir.InsertionPoint(product), product.location:
-        empty = tensor.empty(_permuted(operand.type, axes).shape, operand.type.element_type)
+        empty = tensor.empty(permute.permuted(operand.type, axes).shape, operand.type.element_type)
         transpose = linalg.transpose(operand, outs=[empty], permutation=list(axes))
     product.operands[_B] = transpose.results[0]
     _make_plain(product)

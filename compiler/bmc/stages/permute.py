@@ -13,10 +13,12 @@ _PARALLEL = "#linalg.iterator_type<parallel>"
 
 
 def maps(op: ir_util.Op) -> list[Any]:
+    """Returns the indexing maps of a linalg op."""
     return [ir.AffineMapAttr(m).value for m in op.attributes["indexing_maps"]]
 
 
 def map_attributes(indexing: list[Any]) -> Any:
+    """Returns indexing maps as the attribute that holds them."""
     return ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in indexing])
 
 
@@ -51,21 +53,26 @@ def transposed(value: Any, axes: tuple[int, ...]) -> Any:
         return linalg.fill(maker.operands[0], outs=[empty])
     if not isinstance(maker, ir.Block) and maker.name == "tensor.pad" and len(maker.operands) == 1:
         return _pad(maker, axes)
-    empty = tensor.empty(permuted(value.type, axes).shape, value.type.element_type)
     dims = [ir.AffineExpr.get_dim(i) for i in range(len(axes))]
     read = ir.AffineMap.get(len(axes), 0, [dims[axes.index(i)] for i in range(len(axes))])
+    return copied(value, permuted(value.type, axes).shape, read)
+
+
+def copied(source: Any, shape: list[int], read: Any) -> Any:
+    """The elements of `source` at `read`, an affine map, as a tensor of `shape`."""
+    element = source.type.element_type
+    empty = tensor.empty(shape, element)
     copy = ir.Operation.create(
         "linalg.generic",
         results=[empty.type],
-        operands=[value, empty],
+        operands=[source, empty],
         attributes={
-            "indexing_maps": map_attributes([read, ir.AffineMap.get_identity(len(axes))]),
-            "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(_PARALLEL)] * len(axes)),
+            "indexing_maps": map_attributes([read, ir.AffineMap.get_identity(len(shape))]),
+            "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(_PARALLEL)] * len(shape)),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
         },
         regions=1,
     )
-    element = value.type.element_type
     with ir.InsertionPoint(copy.regions[0].blocks.append(element, element)) as point:
         linalg.yield_([point.block.arguments[0]])
     return copy.results[0]
@@ -105,5 +112,6 @@ def _pad(pad: ir_util.Op, axes: tuple[int, ...]) -> Any:
 
 
 def permuted(tensor_type: Any, axes: tuple[int, ...]) -> Any:
+    """Returns the type of a tensor with its axes permuted."""
     shape = [tensor_type.shape[axis] for axis in axes]
     return ir.RankedTensorType.get(shape, tensor_type.element_type)

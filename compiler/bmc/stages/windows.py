@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg, tensor
+from iree.compiler.dialects import tensor
 
-from bmc.stages import ir_util
+from bmc.stages import ir_util, permute
 
 _WINDOW = re.compile(r"(d\d+)(?: \* (\d+))? \+ (d\d+)")
 
@@ -30,15 +30,11 @@ def gather(source: Path, output: Path) -> None:
         ir_util.write(module, output)
 
 
-def _maps(op: ir_util.Op) -> list[Any]:
-    return [ir.AffineMapAttr(m).value for m in op.attributes["indexing_maps"]]
-
-
 def _reads_windows_of_one_channel(op: ir_util.Op) -> bool:
     """True for r[y, x, n] = sum over i, j of a[y * s + i, x * t + j] * b[i, j, n]."""
     if len(op.operands) != 3:
         return False
-    a, b, result = (tuple(str(loop) for loop in m.results) for m in _maps(op))
+    a, b, result = (tuple(str(loop) for loop in m.results) for m in permute.maps(op))
     windows = [match for index in a if (match := _WINDOW.fullmatch(index))]
     return (
         len(a) == len(windows) > 0
@@ -57,46 +53,21 @@ def _gather(op: ir_util.Op) -> None:
     # The window's loops were counted after the channels', which the gathering does not have.
     read = [
         loops[i] * int(_WINDOW.fullmatch(str(index))[2] or 1) + loops[rank + i]  # type: ignore[index]
-        for i, index in enumerate(_maps(op)[0].results)
+        for i, index in enumerate(permute.maps(op)[0].results)
     ]
     with ir.InsertionPoint(op), op.location:
-        rows = _copy(image, [*pixels, *taps], ir.AffineMap.get(2 * rank, 0, read))
+        rows = permute.copied(image, [*pixels, *taps], ir.AffineMap.get(2 * rank, 0, read))
         window = [[i] for i in range(rank)] + [list(range(rank, 2 * rank))]
         op.operands[0] = _collapse(rows, window)
         op.operands[1] = _collapse(weight, [list(range(rank)), [rank]])
     # Loops of the product: pixels, channels, taps.
     channel, tap = ir.AffineExpr.get_dim(rank), ir.AffineExpr.get_dim(rank + 1)
     results = [[*loops[:rank], tap], [tap, channel], [*loops[:rank], channel]]
-    op.attributes["indexing_maps"] = ir.ArrayAttr.get(
-        [ir.AffineMapAttr.get(ir.AffineMap.get(rank + 2, 0, r)) for r in results]
+    op.attributes["indexing_maps"] = permute.map_attributes(
+        [ir.AffineMap.get(rank + 2, 0, r) for r in results]
     )
     kinds = list(op.attributes["iterator_types"])
     op.attributes["iterator_types"] = ir.ArrayAttr.get(kinds[: rank + 2])
-
-
-def _copy(source: Any, shape: list[int], read: Any) -> Any:
-    """The elements of `source` at `read`, as a tensor of `shape`."""
-    element = source.type.element_type
-    empty = tensor.empty(shape, element)
-    copy = ir.Operation.create(
-        "linalg.generic",
-        results=[empty.type],
-        operands=[source, empty],
-        attributes={
-            "indexing_maps": ir.ArrayAttr.get(
-                [ir.AffineMapAttr.get(m) for m in (read, ir.AffineMap.get_identity(len(shape)))]
-            ),
-            "iterator_types": ir.ArrayAttr.get(
-                [ir.Attribute.parse("#linalg.iterator_type<parallel>")] * len(shape)
-            ),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
-        },
-        regions=1,
-    )
-    block = copy.regions[0].blocks.append(element, element)
-    with ir.InsertionPoint(block):
-        linalg.yield_([block.arguments[0]])
-    return copy.results[0]
 
 
 def _collapse(value: Any, groups: list[list[int]]) -> Any:
