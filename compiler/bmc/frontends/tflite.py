@@ -25,6 +25,8 @@ _SINGLE_ROUND = "#tosa.rounding_mode<SINGLE_ROUND>"
 _ERROR = re.compile(r"error: (?P<text>.*)")
 # Of a location: loc("name"("model.tflite":0:0)), or several of these fused.
 _NAME = re.compile(r'loc\((?:fused\[)?"([^"]+)"')
+# MLIR's escapes in it, of bytes in UTF-8.
+_ESCAPE = re.compile(rb"\\(\\|[0-9A-F]{2})")
 
 
 def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
@@ -216,4 +218,8 @@ def _truncate(cast: Any) -> None:
 def _tensor(op: Any) -> str:
     """Returns the name of the tensor that the op made in the file."""
     found = _NAME.search(str(op.location))
-    return found[1] if found else ""
+    return _ESCAPE.sub(_unescaped, found[1].encode()).decode() if found else ""
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    return b"\\" if match[1] == b"\\" else bytes.fromhex(match[1].decode())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,16 +98,16 @@ class TfliteFile:
                 data = self.model.buffers[tensor.buffer].data
                 if data is not None and tensor.type in types:
                     array = np.asarray(data, np.uint8).view(types[tensor.type])
-                    found[tensor.name.decode()] = array.reshape(tensor.shape)
+                    found[_text(tensor.name)] = array.reshape(tensor.shape)
         return dict(sorted(found.items()))
 
     def outputs_of(self, kind: str) -> set[str]:
         """Returns the names of what ops of a kind give, e.g. FULLY_CONNECTED."""
         from ai_edge_litert.schema_py_generated import BuiltinOperator
 
-        codes = [code.builtinCode for code in self.model.operatorCodes]
+        codes = [_builtin(code) for code in self.model.operatorCodes]
         return {
-            str(graph.tensors[op.outputs[0]].name.decode())
+            _text(graph.tensors[op.outputs[0]].name)
             for graph in self.model.subgraphs
             for op in graph.operators
             if codes[op.opcodeIndex] == getattr(BuiltinOperator, kind)
@@ -122,7 +123,7 @@ class TfliteFile:
                 if inputs and inputs[0].type == TensorType.FLOAT32:
                     for tensor in inputs[1:]:
                         if tensor.type == TensorType.INT8:
-                            return str(tensor.name.decode())
+                            return _text(tensor.name)
         return ""
 
 
@@ -156,7 +157,6 @@ class Runner:
         """Returns the file with the shapes that tensors had in the last run as their only ones."""
         if all(None not in info.shape for info in self._file.inputs):
             return self._file.data
-        import flatbuffers
         from ai_edge_litert.schema_py_generated import ModelT
 
         model = ModelT.InitFromPackedBuf(self._file.data, 0)
@@ -165,9 +165,7 @@ class Runner:
                 if detail["index"] < len(graph.tensors):
                     graph.tensors[detail["index"]].shape = detail["shape"]
                     graph.tensors[detail["index"]].shapeSignature = None
-        builder = flatbuffers.Builder(len(self._file.data))
-        builder.Finish(model.Pack(builder), _IDENTIFIER)
-        return bytes(builder.Output())
+        return _pack(model, len(self._file.data))
 
     def _failed(self, error: Exception) -> BmcError:
         return BmcError(
@@ -190,19 +188,22 @@ def read(data: bytes, name: str) -> TfliteFile:
         if code.customCode:
             raise BmcError(
                 "op-rejected",
-                f"op '{code.customCode.decode()}' in '{name}' is not one of TFLite's own",
+                f"op '{_text(code.customCode)}' in '{name}' is not one of TFLite's own",
                 hint=OTHER_OPS,
             )
+    if _name_tensors(model):
+        data = _pack(model, len(data))
+        details = _interpreter(data, name)
     signatures = model.signatureDefs or []
     if len(signatures) > 1:
-        keys = ", ".join(signature.signatureKey.decode() for signature in signatures)
+        keys = ", ".join(_text(signature.signatureKey) for signature in signatures)
         raise BmcError(
             "bad-signature",
             f"'{name}' has several signatures: {keys}",
             hint="convert each of them into a file of its own",
         )
     mappings = [(*signature.inputs, *signature.outputs) for signature in signatures]
-    names = {m.tensorIndex: m.name.decode() for mapping in mappings for m in mapping}
+    names = {m.tensorIndex: _text(m.name) for mapping in mappings for m in mapping}
     inputs = details.get_input_details()
     return TfliteFile(
         name=name,
@@ -212,6 +213,45 @@ def read(data: bytes, name: str) -> TfliteFile:
         quantizations=tuple(_quantization(detail) for detail in inputs),
         output_names=tuple(_name(detail, names) for detail in details.get_output_details()),
     )
+
+
+def _builtin(code: Any) -> int:
+    """Returns the BuiltinOperator of an OperatorCode.
+
+    Converters before TensorFlow 2.4 wrote the first field alone, which has room for 127 operators;
+    later ones write both.
+    """
+    return max(int(code.deprecatedBuiltinCode), int(code.builtinCode))
+
+
+def _name_tensors(model: Any) -> bool:
+    """Gives tensors a name of their own where they have none or another's; returns whether one did.
+
+    By its name an op is found again in what the converter makes of the file.
+    """
+    renamed = False
+    taken: set[str] = set()
+    for tensor in (tensor for graph in model.subgraphs for tensor in graph.tensors):
+        wanted = _text(tensor.name) or "tensor"
+        others = (f"{wanted}_{number}" for number in itertools.count(len(taken)))
+        name = next(name for name in itertools.chain([wanted], others) if name not in taken)
+        renamed = renamed or name.encode() != tensor.name
+        tensor.name = name.encode()
+        taken.add(name)
+    return renamed
+
+
+def _text(name: bytes | None) -> str:
+    return (name or b"").decode(errors="replace")
+
+
+def _pack(model: Any, size: int) -> bytes:
+    """Returns a ModelT as a file of about `size` bytes."""
+    import flatbuffers
+
+    builder = flatbuffers.Builder(size)
+    builder.Finish(model.Pack(builder), _IDENTIFIER)
+    return bytes(builder.Output())
 
 
 def _interpreter(data: bytes, name: str) -> Any:
