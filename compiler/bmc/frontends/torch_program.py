@@ -10,7 +10,7 @@ from typing import Any
 from bmc import dtype, factory, golden, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import quiet
+from bmc.frontends import quiet, torch_archive
 from bmc.frontends import torch as torch_frontend
 from bmc.frontends.options import ImportOptions
 from bmc.golden import Declared
@@ -28,7 +28,8 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
       BmcError: not an exported program, or naming the op that cannot be lowered.
     """
     program = _load(path)
-    module = program.module()
+    # Its guards, Python text, are none of a file that is data (torch_schema.py).
+    module = program.module(check_guards=False)
     # An exported program has been put into evaluation mode, if at all, before it was exported.
     module.eval = lambda: module
     given = golden.of_file(options.cases) or spec.Cases((), ())
@@ -53,7 +54,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 def _load(path: Path) -> Any:
     try:
         with quiet.python():
-            import torch
+            import torch  # noqa: F401
     except ImportError as error:
         raise BmcError(
             "torch-missing",
@@ -66,11 +67,13 @@ def _load(path: Path) -> Any:
         )
     try:
         with quiet.python():
-            return torch.export.load(path)
+            return torch_archive.load(path)
+    except BmcError:
+        raise
     except Exception as error:
         raise BmcError(
             "bad-file",
-            f"torch.export cannot load '{path.name}': {factory.first_line(error)}",
+            f"PyTorch cannot load '{path.name}': {factory.first_line(error)}",
             hint="save the program again with this version of PyTorch",
         ) from error
 

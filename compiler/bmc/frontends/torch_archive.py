@@ -1,0 +1,138 @@
+"""A .pt2 file read as data.
+
+torch.export.load() runs what a file holds: pickled objects, and Python text that becomes code. Here the
+archive's members are read by name, pickles by torch's own allow-list only, and the program when
+torch_schema.py has found nothing but data in it. PyTorch itself never opens the file.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from bmc.frontends import torch_schema
+from bmc.frontends.torch_schema import unsafe
+
+# What torch.export.save() writes, by PyTorch 2.13 and, of other folders or none, by older ones.
+_PROGRAMS = ("models/model.json", "serialized_exported_program.json")
+_STATES = ("data/weights/model.pt", "serialized_state_dict.pt")
+_CONSTANTS = ("data/constants/model.pt", "serialized_constants.pt")
+# Not read, but part of an honest file. Example inputs are pickled, and not needed.
+_LEFT_OUT = (
+    ".data/",
+    "archive_format",
+    "archive_version",
+    "byteorder",
+    "data/sample_inputs/",
+    "extra/",
+    "extra_files/",
+    "serialized_example_inputs.pt",
+    "version",
+)
+_FOLDERS = ("data/weights/", "data/constants/")
+
+
+def load(path: Path) -> Any:
+    """Returns the torch.export.ExportedProgram in a file.
+
+    Raises:
+      BmcError: something in the file would be run, not read; it is named.
+      Exception: anything else that is wrong with the file.
+    """
+    from torch._export.serde import schema
+    from torch._export.serde.serialize import ExportedProgramDeserializer, _dict_to_dataclass
+
+    with zipfile.ZipFile(path) as archive:
+        members = _members(archive, path)
+        (program,) = (members[name] for name in _PROGRAMS if name in members)
+        document = torch_schema.clean(json.loads(archive.read(program)), path.name)
+        tensors = [
+            _tensors(archive, members, folder, pickles, path.name)
+            for folder, pickles in zip(_FOLDERS, (_STATES, _CONSTANTS), strict=True)
+        ]
+    dataclass = _dict_to_dataclass(schema.ExportedProgram, document)
+    return ExportedProgramDeserializer().deserialize(dataclass, *tensors)
+
+
+def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
+    """Returns the archive's members without the name of the folder that all may lie in."""
+    infos = archive.infolist()
+    names = [info.filename for info in infos]
+    heads = {name.partition("/")[0] for name in names}
+    folder = f"{heads.pop()}/" if len(heads) == 1 and "/" in names[0] else ""
+    members = {name.removeprefix(folder): info for name, info in zip(names, infos, strict=True)}
+    if not any(name in members for name in _PROGRAMS):
+        raise ValueError("there is no exported program in it")
+    for name in members:
+        if not name.startswith((*_LEFT_OUT, *_FOLDERS)) and name not in (
+            *_PROGRAMS,
+            *_STATES,
+            *_CONSTANTS,
+        ):
+            raise unsafe(path.name, f"'{name}', which is no part of an exported program")
+    # PyTorch compresses nothing, so a file never grows when it is read.
+    if sum(info.file_size for info in infos) > path.stat().st_size:
+        raise unsafe(path.name, "compressed or overlapping members")
+    return members
+
+
+def _tensors(
+    archive: zipfile.ZipFile,
+    members: dict[str, zipfile.ZipInfo],
+    folder: str,
+    pickles: tuple[str, ...],
+    source: str,
+) -> dict[str, Any]:
+    """Returns the state or the constants by name; tensors that share memory still do."""
+    import torch
+
+    for name in pickles:
+        if name in members:
+            return _unpickled(archive.read(members[name]), source, name)
+    kind = folder.split("/")[1]
+    config = json.loads(archive.read(members[f"{folder}model_{kind}_config.json"]))["config"]
+    found: dict[str, Any] = {}
+    files: dict[str, Any] = {}
+    for name, payload in config.items():
+        torch_schema.check_attribute(name, source)
+        file, meta = payload["path_name"], payload["tensor_meta"]
+        if payload["use_pickle"] or meta is None:
+            raise unsafe(source, f"the Python object '{name}' where a tensor should be")
+        if file not in files:
+            files[file] = _flat(archive.read(members[folder + file]), meta["dtype"])
+        sizes, strides = ([i["as_int"] for i in meta[key]] for key in ("sizes", "strides"))
+        offset = meta["storage_offset"]["as_int"]
+        tensor = torch.as_strided(files[file], sizes, strides, offset)
+        if payload["is_param"]:
+            tensor = torch.nn.Parameter(tensor, requires_grad=meta["requires_grad"])
+        found[name] = tensor
+    return found
+
+
+def _flat(data: bytes, dtype: int) -> Any:
+    import torch
+    from torch._export.serde import schema
+    from torch._export.serde.serialize import deserialize_scalar_type
+
+    element = deserialize_scalar_type(schema.ScalarType(dtype))
+    return torch.frombuffer(bytearray(data), dtype=element) if data else torch.empty(0).to(element)
+
+
+def _unpickled(data: bytes, source: str, name: str) -> dict[str, Any]:
+    """Of PyTorch before 2.9: a pickled dictionary, of which only tensors are read."""
+    import pickle
+
+    import torch
+
+    if not data:
+        return {}
+    try:
+        tensors: dict[str, Any] = torch.load(io.BytesIO(data), weights_only=True)
+    except pickle.UnpicklingError:
+        raise unsafe(source, f"Python objects in '{name}'") from None
+    for key in tensors:
+        torch_schema.check_attribute(key, source)
+    return tensors
