@@ -15,7 +15,14 @@ from bmc import artifacts, dtype, factory, golden, spec
 from bmc.artifacts import ImportedModel
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import imported, quiet, tensorflow_export, tensorflow_int8, tflite
+from bmc.frontends import (
+    imported,
+    quiet,
+    saved_model,
+    tensorflow_export,
+    tensorflow_int8,
+    tflite,
+)
 from bmc.frontends.options import ImportOptions
 from bmc.golden import Declared
 
@@ -187,7 +194,7 @@ def _of_keras_file(path: Path) -> _Program:
         )
     try:
         with quiet.python():
-            model = keras.saving.load_model(path, compile=False)
+            model = keras.saving.load_model(path, compile=False, safe_mode=True)
     except Exception as error:
         raise BmcError(
             "bad-file",
@@ -240,6 +247,7 @@ def _takes_one_argument(call: Callable[..., Any]) -> bool:
 def _of_saved_model(path: Path) -> _Program:
     import tensorflow as tf
 
+    saved_model.check(path)
     try:
         with quiet.python():
             loaded = tf.saved_model.load(path)

@@ -23,22 +23,24 @@ _FUNCTION = re.compile(
     r"|torch\.ops\.higher_order\.(cond|while_loop|scan|wrap_with_autocast|wrap_with_set_grad_enabled)"
 )
 # Arguments of ops that are text and choose a way to compute; any other text may name a file.
-_CHOICES = frozenset(
-    "UPLO activation algorithm approximate assert_msg driver equation indexing interpolation mode norm"
-    " ord p pad_mode padding padding_side reduce rounding_mode side".split()
-)
+_CHOICES = frozenset((
+    "UPLO", "activation", "algorithm", "approximate", "assert_msg", "driver", "equation", "indexing",
+    "interpolation", "mode", "norm", "ord", "p", "pad_mode", "padding", "padding_side", "reduce",
+    "rounding_mode", "side",
+))  # fmt: skip
 _ATTRIBUTE = re.compile(r"[\w\-/:]+(\.[\w\-/:]+)*")
 _CONTAINERS = (None, "builtins.tuple", "builtins.list", "builtins.dict", "collections.OrderedDict")
 
 _LONGEST_EXPRESSION = 4000
 _SYMBOL = re.compile(r"[a-z]{1,5}\d{1,9}")
-_SYMPY = frozenset(
-    "Abs Add And CeilDiv CeilToInt CleanDiv Eq Equality Float FloatPow FloatTrueDiv FloorDiv FloorToInt Ge"
-    " GreaterThan Gt Identity IntTrueDiv Integer IsNonOverlappingAndDenseIndicator LShift Le LessThan Lt Max"
-    " Min Mod ModularIndexing Mul Ne Not Or Pow PowByNatural PythonMod RShift Rational RoundDecimal RoundToInt"
-    " StrictGreaterThan StrictLessThan Symbol ToFloat TruncToFloat TruncToInt Unequality Where ceiling floor"
-    " sqrt".split()
-)
+_SYMPY = frozenset((
+    "Abs", "Add", "And", "CeilDiv", "CeilToInt", "CleanDiv", "Eq", "Equality", "Float", "FloatPow",
+    "FloatTrueDiv", "FloorDiv", "FloorToInt", "Ge", "GreaterThan", "Gt", "Identity", "IntTrueDiv", "Integer",
+    "IsNonOverlappingAndDenseIndicator", "LShift", "Le", "LessThan", "Lt", "Max", "Min", "Mod",
+    "ModularIndexing", "Mul", "Ne", "Not", "Or", "Pow", "PowByNatural", "PythonMod", "RShift", "Rational",
+    "RoundDecimal", "RoundToInt", "StrictGreaterThan", "StrictLessThan", "Symbol", "ToFloat", "TruncToFloat",
+    "TruncToInt", "Unequality", "Where", "ceiling", "floor", "sqrt",
+))  # fmt: skip
 _VALUES = frozenset(("False", "True", "false", "int_oo", "nan", "oo", "true"))
 _SYNTAX = (
     ast.Expression, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Load, ast.operator, ast.unaryop, ast.cmpop,

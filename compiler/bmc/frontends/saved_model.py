@@ -1,0 +1,136 @@
+"""What may be in a SavedModel: TensorFlow runs its graphs, and some ops read files or call Python.
+
+An op passes by what it is, not by its name: it keeps nothing, and neither text (the name of a file, of
+a Python function, of another machine) nor a handle goes in or out. Those of the others that models are
+made of are listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from bmc import factory
+from bmc.errors import BmcError
+from bmc.frontends import model_folder
+
+FILE = "saved_model.pb"
+
+# Variables, calls, lists of tensors, checks and random numbers (which are refused later, by name).
+_ALLOWED = frozenset((
+    "Assert", "AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp", "Case", "CheckNumerics",
+    "CheckNumericsV2", "CudnnRNN", "CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3", "CudnnRNNV2",
+    "CudnnRNNV3", "DestroyResourceOp", "DisableCopyOnRead", "EmptyTensorList", "If", "Multinomial",
+    "ParameterizedTruncatedNormal", "PartitionedCall", "RandomGamma", "RandomPoissonV2", "RandomShuffle",
+    "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "ReadVariableOp", "ResourceGather",
+    "ResourceGatherNd", "ResourceScatterAdd", "ResourceScatterDiv", "ResourceScatterMax", "ResourceScatterMin",
+    "ResourceScatterMul", "ResourceScatterNdAdd", "ResourceScatterNdMax", "ResourceScatterNdMin",
+    "ResourceScatterNdSub", "ResourceScatterNdUpdate", "ResourceScatterSub", "ResourceScatterUpdate",
+    "ResourceStridedSliceAssign", "RngReadAndSkip", "RngSkip", "StatefulPartitionedCall",
+    "StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform", "StatefulUniformFullInt",
+    "StatefulUniformInt", "TensorArrayGatherV3", "TensorArrayReadV3", "TensorArrayScatterV3",
+    "TensorArraySizeV3", "TensorArrayV3", "TensorArrayWriteV3", "TensorListConcatV2", "TensorListElementShape",
+    "TensorListFromTensor", "TensorListGather", "TensorListGetItem", "TensorListLength", "TensorListPopBack",
+    "TensorListPushBack", "TensorListReserve", "TensorListResize", "TensorListScatterV2", "TensorListSetItem",
+    "TensorListSplit", "TensorListStack", "TruncatedNormal", "VarHandleOp", "VarIsInitializedOp",
+    "VariableShape", "While",
+))  # fmt: skip
+# Attributes that are text and choose a way to compute.
+_CHOICES = frozenset((
+    "activation_mode", "align", "bad_indices_policy", "data_format", "dimension_numbers", "direction",
+    "dst_format", "equation", "fill_mode", "filter_format", "frame_name", "fused_ops", "input_quant_mode",
+    "interpolation", "kernel_type", "message", "method", "mode", "output_quant_mode", "padding",
+    "precision_config", "round_mode", "row_partition_types", "src_format",
+))  # fmt: skip
+_TEXT = ("string", "list(string)")
+
+
+def check(folder: Path) -> None:
+    """Looks through a SavedModel folder before TensorFlow loads it.
+
+    Raises:
+      BmcError: naming the op that does something else than to compute, or the file that is a link to
+        somewhere else.
+    """
+    from tensorflow.python.saved_model import loader_impl
+
+    for path in sorted(folder.rglob("*")):
+        model_folder.check(folder / FILE, path)
+    try:
+        model = loader_impl.parse_saved_model(str(folder))
+    except OSError as error:
+        raise BmcError(
+            "bad-file",
+            f"TensorFlow cannot load '{folder.name}': {factory.first_line(error)}",
+            hint="save the model again",
+        ) from None
+    for graph in model.meta_graphs:
+        for where, node in _run_nodes(graph):
+            _check_op(node, where, folder.name)
+
+
+def _run_nodes(graph: Any) -> Iterator[tuple[str, Any]]:
+    """Nodes of what TensorFlow may run, with the name of their function.
+
+    The functions that write and read checkpoints are not among them: variables are restored by
+    TensorFlow's own code, and nothing else in the file names these functions.
+    """
+    functions = {function.signature.name: function for function in graph.graph_def.library.function}
+    # Called instead of others: derivatives, and what TensorFlow prefers on a device.
+    wanted = [gradient.gradient_func for gradient in graph.graph_def.library.gradient]
+    wanted += [name for name, function in functions.items() if "api_implements" in function.attr]
+    if graph.HasField("object_graph_def"):
+        objects = graph.object_graph_def
+        wanted += objects.concrete_functions
+        for item in objects.nodes:
+            wanted += item.function.concrete_functions
+            wanted.append(item.bare_concrete_function.concrete_function_name)
+    else:
+        # Saved by TensorFlow 1, which runs parts of the graph itself.
+        yield from (("graph", node) for node in graph.graph_def.node)
+        wanted += functions
+    seen: set[str] = set()
+    while wanted:
+        name = wanted.pop()
+        if name in seen or name not in functions:
+            continue
+        seen.add(name)
+        for node in functions[name].node_def:
+            yield name, node
+            wanted += _called(node)
+
+
+def _called(node: Any) -> Iterable[str]:
+    yield node.op
+    for value in node.attr.values():
+        yield value.func.name
+        yield from (function.name for function in value.list.func)
+
+
+def _check_op(node: Any, function: str, source: str) -> None:
+    from tensorflow.python.framework import op_def_registry
+
+    definition = op_def_registry.get(node.op)
+    # A call of a function by its name is looked into like any other.
+    if definition is None or node.op in _ALLOWED or _is_computation(definition):
+        return
+    raise BmcError(
+        "unsafe-file",
+        f"op '{node.op}' in '{source}' does something else than to compute",
+        where=f"{node.name} in {function}",
+        hint="a model file is data, and reads or writes nothing: leave the op out, or return the model from"
+        " a model.py, which is code",
+    )
+
+
+def _is_computation(definition: Any) -> bool:
+    from tensorflow.core.framework import types_pb2
+
+    handles = (types_pb2.DT_STRING, types_pb2.DT_RESOURCE, types_pb2.DT_VARIANT)
+    arguments = (*definition.input_arg, *definition.output_arg)
+    return (
+        not definition.is_stateful
+        and all(argument.type not in handles for argument in arguments)
+        and all(a.name in _CHOICES for a in definition.attr if a.type in _TEXT)
+    )
