@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import spec
+from bmc import names, spec
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
 
@@ -148,7 +148,19 @@ def sha256_file(path: Path) -> str:
 
 
 def write_json(path: Path, data: Any) -> None:
-    path.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    """Writes JSON whose strings can be shown as they are."""
+    text = json.dumps(_printable(data), indent=1, sort_keys=True)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _printable(data: Any) -> Any:
+    if isinstance(data, str):
+        return names.printable(data)
+    if isinstance(data, dict):
+        return {_printable(key): _printable(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_printable(item) for item in data]
+    return data
 
 
 def save(model: ImportedModel, directory: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bmc.names import printable
+
 EXIT_USER_ERROR = 1
 EXIT_INTERNAL_ERROR = 70
 
@@ -17,11 +19,12 @@ class BmcError(Exception):
     """
 
     def __init__(self, kind: str, message: str, *, where: str = "", hint: str = "") -> None:
-        super().__init__(message)
+        super().__init__(printable(message))
         self.kind = kind
-        self.message = message
-        self.where = where
-        self.hint = hint
+        # They quote names from a model file.
+        self.message = printable(message)
+        self.where = printable(where)
+        self.hint = printable(hint)
 
     def __str__(self) -> str:
         text = f"error[{self.kind}]: {self.message}"

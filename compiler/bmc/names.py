@@ -1,6 +1,14 @@
-"""IREE's names for kernels."""
+"""Names: IREE's of kernels, and those that models bring along."""
 
 from __future__ import annotations
+
+
+def printable(text: str) -> str:
+    """Returns the text with "?" for what would not be one character of one line on a terminal.
+
+    Names in a model file are anything: escape sequences, line ends, marks that reverse the order.
+    """
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def op_signature(function: str) -> str:

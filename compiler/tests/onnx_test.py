@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from bmc import artifacts, spec
 from bmc.frontends import onnx as frontend
+from bmc.frontends import onnx_file
 from bmc.frontends.options import INT8, ImportOptions
 
 _FLOAT = TensorProto.FLOAT
@@ -125,25 +126,64 @@ class OnnxTest(support.ModelFileTest):
             _vision(), path, save_as_external_data=True, location="weights.bin", size_threshold=0
         )
         self.assertNotIn(_FILTER.tobytes(), path.read_bytes())
-        # As in a Bazel sandbox, where files are links.
-        real = self.folder / "real"
-        real.mkdir()
-        (self.folder / "weights.bin").rename(real / "weights.bin")
-        (self.folder / "weights.bin").symlink_to(real / "weights.bin")
-        model = self.load(path.read_bytes())
+        data = path.read_bytes()
+        model = self.load(data)
         self.agrees(model)
         self.assertEqual([p.name for p in model.parameters], ["dense", "filter"])
-        (self.folder / "weights.bin").unlink()
-        part = "external data 'weights.bin' of 'model.onnx' does not exist"
-        self.rejects("file-missing", part, data=path.read_bytes())
-        (self.folder / "weights.bin").write_bytes(b"short")
-        self.rejects("bad-file", "model.onnx", data=path.read_bytes())
-        outside = onnx.load(path, load_external_data=False)
-        for tensor in outside.graph.initializer:
-            for entry in tensor.external_data:
-                if entry.key == "location":
-                    entry.value = "../weights.bin"
-        self.rejects("file-missing", "'../weights.bin'", data=outside)
+        # As in a Bazel sandbox, where files are links into one folder.
+        real = self.folder / "real"
+        real.mkdir()
+        for name in ("model.onnx", "weights.bin"):
+            (self.folder / name).rename(real / name)
+            (self.folder / name).symlink_to(real / name)
+        self.assertEqual(len(onnx_file.load(path).weights()), 2)
+
+    def test_external_data_that_is_elsewhere(self) -> None:
+        """What a model names outside its folder is not read; nor is what the file does not have."""
+        secret = self.folder / "secret"
+        secret.write_bytes(_FILTER.tobytes() + _DENSE.tobytes())
+        folder = self.folder / "model"
+        folder.mkdir()
+        path, data = folder / "model.onnx", folder / "weights.bin"
+
+        def refused(kind: str, *parts: str, **entries: str) -> None:
+            model = _vision()
+            for tensor in model.graph.initializer:
+                tensor.ClearField("raw_data")
+                tensor.data_location = TensorProto.EXTERNAL
+                for key, value in ({"location": "weights.bin"} | entries).items():
+                    tensor.external_data.add(key=key, value=value)
+            path.write_bytes(model.SerializeToString())
+            self.refuses(kind, *parts, call=lambda: onnx_file.load(path))
+
+        refused("file-missing", "'weights.bin'")
+        outside = "which lies outside its own folder"
+        for location in ("../secret", str(secret), "", "a/../../secret", "..\\secret"):
+            refused("unsafe-file", f"reads '{location}', {outside}", location=location)
+        data.symlink_to(secret)
+        refused("unsafe-file", f"reads 'weights.bin', {outside}")
+        (folder / "sub").symlink_to(self.folder)
+        refused("unsafe-file", f"reads 'sub/secret', {outside}", location="sub/secret")
+        data.unlink()
+        data.write_bytes(b"short")
+        refused("bad-file", "size")
+        for offset, length in (("-1", "1"), ("6", "1"), ("0", "6"), ("0", "-1"), ("x", "1")):
+            refused(
+                "bad-file", "'filter' that 'weights.bin' of 5 bytes", offset=offset, length=length
+            )
+        # Wherever in the model the tensor is.
+        hidden = _vision()
+        function = hidden.functions.add(name="f", domain="d")
+        function.node.add(op_type="Constant").attribute.add(name="value").t.external_data.add(
+            key="location", value="../secret"
+        )
+        path.write_bytes(hidden.SerializeToString())
+        self.refuses("unsafe-file", "'../secret'", call=lambda: onnx_file.load(path))
+        self.refuses(
+            "file-missing",
+            "in another file",
+            call=lambda: onnx_file.parse(hidden.SerializeToString(), "m"),
+        )
 
     def test_a_factory_may_export(self) -> None:
         x = np.ones((1, 3, 8, 8), np.float32)

@@ -89,7 +89,7 @@ def _impl(ctx):
         _flags("target_flags", _COMPILE + _LINK, both),
         _flags("warnings", _COMPILE, _WARNINGS),
         _flags("target_compile_flags", _COMPILE, ctx.attr.compile_flags),
-        _flags("c_standard", [ACTION_NAMES.c_compile], ["-std=c11"]),
+        _flags("c_standard", [ACTION_NAMES.c_compile], ["-std=c11", "-fno-trigraphs"]),
         _flags("cxx_standard", _CXX, ["-std=c++17"] + ctx.attr.cxx_flags),
         _flags("opt_flags", _COMPILE, ctx.attr.opt_flags, with_features = [with_feature_set(features = ["opt"])]),
         _flags("fastbuild_flags", _COMPILE, ctx.attr.fastbuild_flags, with_features = [with_feature_set(features = ["fastbuild"])]),

@@ -9,6 +9,7 @@ from typing import Any
 
 from bmc import artifacts, plan
 from bmc.artifacts import ImportedModel
+from bmc.emit import c_text
 from bmc.kernels import Kernels
 from bmc.names import op_signature
 from bmc.plan import CommandKind, Plan
@@ -129,7 +130,7 @@ def _plan_bytes(result: Plan, xlen: int) -> int:
         + of.tensor * (len(result.inputs) + len(result.outputs))
         + 4 * constants
         + shapes
-        + sum(len(name) + 1 for name in names)
+        + sum(map(c_text.string_bytes, names))
         + len(result.name)
         + 1
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import re
-import shutil
-import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from bmc import dtype, factory, spec
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
+from bmc.frontends import model_folder
 from bmc.golden import Declared
 
 # Ops changed their attributes into inputs until about this opset; the importer knows the later form.
@@ -126,50 +126,69 @@ def load(path: Path) -> OnnxFile:
     """Reads a file and the external data it names.
 
     Raises:
-      BmcError: a package is missing, or the file or its external data is incomplete or not ONNX.
+      BmcError: a package is missing, the file or its external data is incomplete or not ONNX, or it
+        names data outside its own folder.
     """
-    onnx = _package("onnx")
-    data = path.read_bytes()
-    try:
-        model = onnx.load_model_from_string(data)
-        wanted = {
-            entry.value
-            for tensor in onnx.external_data_helper._get_all_tensors(model)
-            for entry in tensor.external_data
-            if entry.key == "location"
-        }
-    except Exception as error:
-        raise _bad_file(path.name, error) from None
-    if not wanted:
-        return parse(data, path.name)
-    with tempfile.TemporaryDirectory() as folder:
-        # Copies, because onnx refuses links, which is what all files are in a Bazel sandbox.
-        for name in sorted(wanted):
-            source = path.parent / name
-            if Path(name).is_absolute() or ".." in Path(name).parts or not source.is_file():
-                raise BmcError(
-                    "file-missing",
-                    f"external data '{name}' of '{path.name}' does not exist beside it",
-                    hint="keep both in one folder; bm_model(data = [...]) names it",
-                )
-            target = Path(folder) / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
-        try:
-            onnx.load_external_data_for_model(model, folder)
-        except Exception as error:
-            raise _bad_file(path.name, error) from None
+    model = _parsed(path.read_bytes(), path.name)
+    for tensor in _external(model):
+        _read_external(tensor, path)
     return _checked(model, path.name)
 
 
 def parse(data: bytes, name: str) -> OnnxFile:
     """Reads the contents of a file without external data; see load()."""
+    model = _parsed(data, name)
+    for tensor in _external(model):
+        raise BmcError(
+            "file-missing",
+            f"'{name}' has the data of '{tensor.name}' in another file",
+            hint="import the file itself, with the data beside it, or export with the weights inside",
+        )
+    return _checked(model, name)
+
+
+def _parsed(data: bytes, name: str) -> Any:
     onnx = _package("onnx")
     try:
-        model = onnx.load_model_from_string(data)
+        return onnx.load_model_from_string(data)
     except Exception as error:
         raise _bad_file(name, error) from None
-    return _checked(model, name)
+
+
+def _external(message: Any) -> Iterator[Any]:
+    """All tensors, wherever they are in the model, whose data is in another file."""
+    if message.DESCRIPTOR.name == "TensorProto":
+        if message.data_location == message.EXTERNAL or message.external_data:
+            yield message
+        return
+    for field, value in message.ListFields():
+        if field.message_type:
+            for item in value if isinstance(value, Sequence) else (value,):
+                yield from _external(item)
+
+
+def _read_external(tensor: Any, model: Path) -> None:
+    """Moves external data into the tensor; onnx itself refuses links, which Bazel's inputs are."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    file = model_folder.find(model, entries.get("location", ""))
+    size = file.stat().st_size
+    try:
+        offset = int(entries.get("offset", "0"))
+        length = int(entries.get("length", str(size - offset)))
+    except ValueError:
+        offset = length = -1
+    if offset < 0 or length < 0 or length > size - offset:
+        raise BmcError(
+            "bad-file",
+            f"'{model.name}' wants data for '{tensor.name}' that '{file.name}' of {size:,} bytes does"
+            " not have",
+            hint="fetch both files again",
+        )
+    with file.open("rb") as stream:
+        stream.seek(offset)
+        tensor.raw_data = stream.read(length)
+    del tensor.external_data[:]
+    tensor.data_location = tensor.DEFAULT
 
 
 def _checked(model: Any, name: str) -> OnnxFile:
