@@ -128,6 +128,60 @@ class MlirTest(support.FolderTest):
                 self.load(broken, suffix)
             self.assertNotIn("\n", caught.exception.message)
 
+    def test_what_is_for_compilers(self) -> None:
+        """Dialects that name files, objects to link, passes to run or code to compile as it is."""
+        parameter = 'util.global private @w = #stream.parameter.named<"s"::"k"> : tensor<4xf32>\n'
+        passes = '#util.preprocessing_pipeline<"canonicalize">'
+        device = '#hal.device.target<"local", [#hal.executable.target<"llvm-cpu", "x">]>'
+        assembly = 'llvm.inline_asm has_side_effects "int3", "" : () -> ()'
+        sequence = """module attributes {transform.with_named_sequence} {
+  transform.named_sequence @__transform_main(%m: !transform.any_op) { transform.yield }
+}
+"""
+        main = _STABLEHLO.partition("{")
+        for what, text in (
+            ("attribute 'stream.parameter.named'", parameter + _STABLEHLO),
+            (
+                "attribute 'util.preprocessing_pipeline'",
+                f"{main[0]} attributes {{preprocessing_pipeline = {passes}}} {main[1]}{main[2]}",
+            ),
+            (
+                "attribute 'hal.",
+                f"module attributes {{hal.device.targets = [{device}]}} {{{_STABLEHLO}}}",
+            ),
+            ("attribute 'stream.x'", f"module attributes {{stream.x = 1}} {{{_STABLEHLO}}}"),
+            ("op 'llvm.inline_asm'", f"{main[0]}{main[1]}\n{assembly}{main[2]}"),
+            ("'transform.with_named_sequence'", sequence + _STABLEHLO),
+            (
+                "'hal.buffer_view'",
+                _STABLEHLO.replace(
+                    "%a: tensor<4x8xf32>", "%a: tensor<4x8xf32>, %b: !hal.buffer_view"
+                ),
+            ),
+            (
+                "op 'util.list.create'",
+                f"{main[0]}{main[1]}\n%l = util.list.create : !util.list<i32>{main[2]}",
+            ),
+        ):
+            for data, suffix in ((text, ".mlir"), (self.bytecode(text), ".mlirbc")):
+                with self.subTest(what, suffix=suffix):
+                    self.refuses(
+                        "unsafe-file",
+                        what,
+                        f"in 'model{suffix}'",
+                        call=lambda d=data, s=suffix: self.load(d, s),
+                    )
+        missing = "func.func private @elsewhere(tensor<4x8xf32>) -> tensor<4x8xf32>\n" + _STABLEHLO
+        self.refuses("op-rejected", '"elsewhere"', "no body", call=lambda: self.load(missing))
+
+    def test_a_name_like_an_option(self) -> None:
+        path = self.write("--load-pass-plugin=x.mlir", _STABLEHLO)
+        self.refuses(
+            "bad-name",
+            "'--load-pass-plugin=x.mlir'",
+            call=lambda: import_model(str(path), ImportOptions(), self.folder / "out"),
+        )
+
     def test_tensors_without_elements(self) -> None:
         text = _STABLEHLO.replace("4x8", "0x8")
         self.refuses("empty-tensor", "0x8xf32 has no elements", call=lambda: self.load(text))

@@ -11,6 +11,7 @@ import numpy as np
 from bmc import artifacts, dtype, factory, golden, iree_tool, reference, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
+from bmc.frontends import mlir_dialects
 from bmc.frontends.options import ImportOptions
 from bmc.iree_tool import IreeTool
 from bmc.stages import ir_util
@@ -25,12 +26,19 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         IREE's host runtime.
       out: import directory, which exists.
     """
+    if path.name.startswith(("-", "@")):
+        raise BmcError(
+            "bad-name",
+            f"IREE would take the name of the file '{path.name}' for an option",
+            hint="rename it",
+        )
     with tempfile.TemporaryDirectory() as work:
         tool = IreeTool(Path(work), out / "reproducer")
         shutil.copyfile(path, Path(work) / path.name)
         # A name of its own: iree-opt removes its output when it fails, and reproducers need the source.
         _parse(tool, path.name)
         shutil.copyfile(Path(work) / f"imported_{path.name}", out / artifacts.MODEL_FILE)
+    mlir_dialects.check(out / artifacts.MODEL_FILE, path.name)
     inputs, outputs = signature(out / artifacts.MODEL_FILE, path.name)
     _check_weights(out / artifacts.MODEL_FILE)
     if options.cases:
