@@ -7,10 +7,22 @@ from pathlib import Path
 
 import support
 
+from bmc import plan
 from bmc.emit import driver_c
-from bmc.host_program import Branch, Load, Variable
+from bmc.errors import InternalError
+from bmc.host_program import (
+    Branch,
+    Copy,
+    Integer,
+    Load,
+    Run,
+    Span,
+    Storage,
+    StorageKind,
+    Variable,
+)
 from bmc.plan import BindingPatch, CommandKind, Region
-from bmc.stages import states
+from bmc.stages import schedule, states
 
 _MODELS = Path(__file__).resolve().parents[2] / "models/control"
 _CACHE = """util.global private mutable @cache = dense<0.0> : tensor<8x16xf32>
@@ -115,6 +127,53 @@ class ControlTest(support.FolderTest):
         for patch in patched:
             wanted = "bm_driver_bind(" if isinstance(patch, BindingPatch) else "k_constants["
             self.assertIn(wanted, text)
+
+
+class PatchTest(unittest.TestCase):
+    """What a driver does before commands whose places only the target knows."""
+
+    def driver(self, command: plan.Command) -> str:
+        entry = plan.Entry("main", 0, 1, (), (), driver=(Run(0, 1),), variable_bits=(64,))
+        model = plan.Plan("m", 0, 0, 256, 0, (), (command,), (entry,))
+        return driver_c.source(model, 0)
+
+    def test_a_fill_keeps_the_alignment_of_its_pattern(self) -> None:
+        patch = BindingPatch(0, variable=0, start=64, size=32)
+        binding = plan.Binding(Region.ARENA, 64, 4)
+        command = plan.Command(CommandKind.FILL, True, 0, (0, 0, 0), (7, 2), (binding,), (patch,))
+        self.assertIn("bm_driver_bind(&k_bindings[0], 64u, 32u, v0, 2)", self.driver(command))
+
+    def test_both_ends_of_a_copy_move_together(self) -> None:
+        source, target = (plan.Binding(Region.ARENA, offset, 4) for offset in (8, 64))
+        to = BindingPatch(1, variable=0, start=64, size=32)
+        command = plan.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), (source, target), (to,))
+        self.assertIn(
+            "bm_driver_bind_copy(&k_bindings[0], 8u, 4u, 0u, 64u, 32u, v0)", self.driver(command)
+        )
+
+    def test_until_it_is_known_a_place_overlaps_nothing(self) -> None:
+        storage = Storage(StorageKind.STATE, 0, 64)
+        places = schedule._Places(None, [0], (), ())  # type: ignore[arg-type]
+
+        def offsets(source: Integer, target: Integer) -> list[int]:
+            copy = Copy(Span(storage, source, 16), Span(storage, target, 16), True)
+            return [binding.offset for binding in schedule._command(copy, {}, places).bindings]
+
+        v = Variable(0, 64)
+        self.assertEqual(offsets(0, v), [0, 16])
+        self.assertEqual(offsets(8, v), [8, 24])
+        self.assertEqual(offsets(16, v), [16, 0])
+        self.assertEqual(offsets(v, 8), [24, 8])
+        self.assertEqual(offsets(v, v), [0, 16])
+        # What is known stays where it is, for the check to judge.
+        self.assertEqual(offsets(0, 8), [0, 8])
+
+    def test_a_true_overlap_is_refused(self) -> None:
+        bindings = tuple(plan.Binding(Region.STATE, offset, 16) for offset in (0, 15))
+        command = plan.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), bindings)
+        model = plan.Plan("m", 0, 0, 0, 0, (), (command,), (), state_bytes=64)
+        with self.assertRaisesRegex(InternalError, "command 0 copies within what it reads"):
+            schedule.verify(model)
 
 
 class StateTest(support.FolderTest):

@@ -262,6 +262,35 @@ static void checks_what_drivers_compute(void) {
   BM_EXPECT_EQ(binding.offset, 128);
 }
 
+static void checks_where_drivers_copy(void) {
+  // 16 bytes within [64, 128).
+  bm_plan_binding_t copy[] = {{BM_PLAN_REGION_ARENA, 64, 16},
+                              {BM_PLAN_REGION_ARENA, 80, 16}};
+  BM_EXPECT_OK(bm_driver_bind_copy(copy, 64, 16, 0, 64, 64, 48));
+  BM_EXPECT_EQ(copy[1].offset, 112);
+  BM_EXPECT_OK(bm_driver_bind_copy(copy, 64, 64, 32, 64, 64, 16));
+  BM_EXPECT_EQ(copy[0].offset, 96);
+  BM_EXPECT_EQ(copy[1].offset, 80);
+  // One byte of overlap on either side, and the same place.
+  BM_EXPECT_CODE(bm_driver_bind_copy(copy, 64, 64, 32, 64, 64, 17),
+                 OUT_OF_RANGE);
+  BM_EXPECT_CODE(bm_driver_bind_copy(copy, 64, 64, 16, 64, 64, 31),
+                 OUT_OF_RANGE);
+  BM_EXPECT_CODE(bm_driver_bind_copy(copy, 64, 64, 16, 64, 64, 16),
+                 OUT_OF_RANGE);
+  // Out of its storage on either side.
+  BM_EXPECT_CODE(bm_driver_bind_copy(copy, 64, 64, 49, 64, 64, 0),
+                 OUT_OF_RANGE);
+  BM_EXPECT_CODE(bm_driver_bind_copy(copy, 64, 64, 0, 64, 64, UINT64_MAX),
+                 OUT_OF_RANGE);
+  // What was refused has moved neither.
+  BM_EXPECT_EQ(copy[0].offset, 96);
+  BM_EXPECT_EQ(copy[1].offset, 80);
+  // Another region is another memory.
+  copy[0].region = BM_PLAN_REGION_WEIGHTS;
+  BM_EXPECT_OK(bm_driver_bind_copy(copy, 64, 64, 16, 64, 64, 16));
+}
+
 // Whole pages, as a host needs to make code of them.
 static _Alignas(4096) uint8_t code_bytes[4 * 4096];
 static const bm_span_t kCode = {code_bytes, sizeof(code_bytes)};
@@ -308,6 +337,7 @@ int main(void) {
   BM_TEST(remembers_until_reset);
   BM_TEST(finds_entries_by_their_whole_name);
   BM_TEST(checks_what_drivers_compute);
+  BM_TEST(checks_where_drivers_copy);
   BM_TEST(loads_and_runs_kernels);
   BM_TEST(refuses_bad_kernels);
   return bm_test_end();

@@ -68,6 +68,8 @@ typedef struct bm_plan_binding_t {
 // bytes (1, 2 or 4; little endian).
 // COPY copies bindings[0] to bindings[1]; same length, no overlap.
 // FILL and COPY leave ordinal and workgroup_count zero.
+// All this holds too of a binding that a driver moves before the command runs:
+// as it stands in the table, and wherever bm_driver_bind* puts it.
 typedef struct bm_plan_command_t {
   uint8_t kind;
   uint8_t flags;

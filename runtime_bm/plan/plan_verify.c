@@ -12,6 +12,12 @@ enum {
   MAX_EXPORT_CONSTANTS = 255,
 };
 
+bool bm_plan_bindings_overlap(const bm_plan_binding_t *a,
+                              const bm_plan_binding_t *b) {
+  return a->region == b->region &&
+         bm_range_overlaps(a->offset, a->length, b->offset, b->length);
+}
+
 bm_status_t bm_plan_check_cpu(const bm_plan_t *plan, uint32_t isa_bits,
                               uint32_t vlen_bits) {
   BM_CHECK((plan->isa & ~isa_bits) == 0, FAILED_PRECONDITION);
@@ -113,10 +119,7 @@ static bm_status_t verify_copy(const bm_plan_command_t *command,
   BM_CHECK(command->constant_count == 0, DATA_LOSS);
   BM_CHECK(bindings[1].region != BM_PLAN_REGION_WEIGHTS, DATA_LOSS);
   BM_CHECK(bindings[0].length == bindings[1].length, DATA_LOSS);
-  BM_CHECK(bindings[0].region != bindings[1].region ||
-               !bm_range_overlaps(bindings[0].offset, bindings[0].length,
-                                  bindings[1].offset, bindings[1].length),
-           DATA_LOSS);
+  BM_CHECK(!bm_plan_bindings_overlap(&bindings[0], &bindings[1]), DATA_LOSS);
   return bm_ok();
 }
 

@@ -2,6 +2,7 @@
 #ifndef RUNTIME_BM_PLAN_PLAN_VERIFY_H_
 #define RUNTIME_BM_PLAN_PLAN_VERIFY_H_
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime_bm/base/status.h"
@@ -22,6 +23,10 @@ BM_MUST_USE bm_status_t bm_plan_check_cpu(const bm_plan_t *plan,
 // offers, OUT_OF_RANGE for what points outside its table or region, DATA_LOSS
 // for everything else that is malformed.
 BM_MUST_USE bm_status_t bm_plan_verify(const bm_plan_t *plan);
+
+// True when the bindings share a byte. Both must fit their regions.
+bool bm_plan_bindings_overlap(const bm_plan_binding_t *a,
+                              const bm_plan_binding_t *b);
 
 BM_EXTERN_C_END
 

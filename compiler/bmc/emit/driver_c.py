@@ -105,16 +105,27 @@ class _Driver:
         """What the tables could not say about a command."""
         command = self._commands[number]
         first_binding, first_constant = self._first[number]
-        alignment = plan.ALIGNMENT if command.kind is CommandKind.DISPATCH else 1
+        moved: dict[int, str] = {}
         for patch in command.patches:
             if isinstance(patch, BindingPatch):
-                yield (
-                    f"BM_TRY(bm_driver_bind(&k_bindings[{first_binding + patch.binding}],"
-                    f" {patch.start}u, {patch.size}u, v{patch.variable}, {alignment}));"
-                )
+                moved[patch.binding] = f"{patch.start}u, {patch.size}u, v{patch.variable}"
             else:
                 constant = first_constant + patch.constant
                 yield f"k_constants[{constant}] = (uint32_t)v{patch.variable};"
+        if command.kind is CommandKind.COPY and moved:
+            # Together, for they must not overlap: one that stays is a storage of its own.
+            source, target = (
+                moved.get(index, f"{binding.offset}u, {binding.length}u, 0u")
+                for index, binding in enumerate(command.bindings)
+            )
+            yield f"BM_TRY(bm_driver_bind_copy(&k_bindings[{first_binding}], {source}, {target}));"
+            return
+        # A fill's second constant says how many bytes its pattern has.
+        is_fill = command.kind is CommandKind.FILL
+        alignment = command.constants[1] if is_fill else plan.ALIGNMENT
+        for index, place in moved.items():
+            binding = first_binding + index
+            yield f"BM_TRY(bm_driver_bind(&k_bindings[{binding}], {place}, {alignment}));"
 
 
 def expression(operation: str, operands: Sequence[Integer]) -> str:

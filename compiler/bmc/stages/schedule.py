@@ -217,6 +217,7 @@ def _command(command: Command, ordinals: dict[str, int], places: _Places) -> pla
             tuple(patches),
         )
     if isinstance(command, Copy):
+        bindings = _apart(command, *bindings)
         return plan.Command(
             CommandKind.COPY, command.barrier, 0, (0, 0, 0), (), bindings, tuple(patches)
         )
@@ -238,6 +239,26 @@ def _command(command: Command, ordinals: dict[str, int], places: _Places) -> pla
         (pattern, pattern_bytes),
         bindings,
         tuple(patches),
+    )
+
+
+def _apart(copy: Copy, source: Binding, target: Binding) -> tuple[Binding, Binding]:
+    """Where a run-time place in the storage of the other one is until a driver moves it.
+
+    The runtime refuses copies that overlap. If the storage's start is no place for the copy then
+    behind the other one is, for the driver could find no place either if there were none.
+    """
+    if copy.source.storage == copy.target.storage:
+        if isinstance(copy.target.offset, Variable) and _overlap(source, target):
+            target = replace(target, offset=source.offset + source.length)
+        elif isinstance(copy.source.offset, Variable) and _overlap(source, target):
+            source = replace(source, offset=target.offset + target.length)
+    return source, target
+
+
+def _overlap(a: Binding, b: Binding) -> bool:
+    return (
+        a.region == b.region and a.offset < b.offset + b.length and b.offset < a.offset + a.length
     )
 
 
@@ -269,6 +290,8 @@ def verify(result: Plan) -> None:
                 raise InternalError(
                     f"command {index} is bound outside the {binding.region.name.lower()}"
                 )
+        if command.kind is CommandKind.COPY and _overlap(*command.bindings):
+            raise InternalError(f"command {index} copies within what it reads")
         if command.kind is CommandKind.DISPATCH:
             export = result.exports[command.ordinal]
             counts = (len(command.constants), len(command.bindings))
