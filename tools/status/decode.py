@@ -90,8 +90,14 @@ def describe(word: int, root: Path) -> str:
     if status.file and source.is_file():
         lines = source.read_text().splitlines()
         if 0 < status.line <= len(lines):
-            text += f"\n    {lines[status.line - 1].strip()}"
+            text += f"\n    {_statement(lines[status.line - 1 :])}"
     return text
+
+
+def _statement(lines: list[str]) -> str:
+    """Returns the C statement that begins in the first of `lines`, as one line."""
+    end = next((i for i, line in enumerate(lines) if line.rstrip().endswith(";")), 0)
+    return " ".join(line.strip() for line in lines[: end + 1])
 
 
 def main(args: list[str]) -> int:

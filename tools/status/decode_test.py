@@ -41,6 +41,16 @@ class DecodeTest(unittest.TestCase):
         self.assertIn("INVALID_ARGUMENT (the caller passed something wrong) at runtime_bm", text)
         self.assertIn("BM_CHECK(dtype == tensor.dtype, INVALID_ARGUMENT);", text)
 
+    def test_a_statement_of_several_lines_is_shown_whole(self) -> None:
+        source = (ROOT / "runtime_bm/plan/plan_verify.c").read_text().splitlines()
+        line = next(
+            i
+            for i, text in enumerate(source, 1)
+            if text.strip() == "BM_CHECK(entry->name != NULL &&"
+        )
+        text = decode.describe(3 << 24 | line << 12 | 15, ROOT)
+        self.assertRegex(text, r"\n    BM_CHECK\(entry->name != NULL && bm_range.*, DATA_LOSS\);$")
+
     def test_missing_sources_are_one_sentence(self) -> None:
         with self.assertRaisesRegex(decode.DecodeError, "status.h is missing: run this from"):
             decode.describe(1, Path("/nowhere"))
