@@ -18,6 +18,7 @@ QUERY_SYMBOL = "iree_hal_executable_library_query"
 _MACHINE_NAMES = {EM_RISCV: "RISC-V", EM_X86_64: "x86-64"}
 _LIBRARY_VERSION = 6
 _RISCV_FLOAT_ABI_MASK = 6
+_WORKGROUP_SIZE_DYNAMIC = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Kernels:
       text: (start, end) vaddr ranges of code.
       relocations: (slot, addend) pairs, by slot: the image base plus addend belongs at vaddr slot.
       query: vaddr of the library query function.
+      library: vaddr of the executable library, what the query function returns.
       pointer_bytes: of a pointer in the image.
       exports: in ordinal order.
       arch: Tag_RISCV_arch or "".
@@ -59,6 +61,7 @@ class Kernels:
     text: tuple[tuple[int, int], ...]
     relocations: tuple[tuple[int, int], ...]
     query: int
+    library: int
     pointer_bytes: int
     exports: tuple[Export, ...]
     arch: str
@@ -111,6 +114,7 @@ def load(data: bytes, target: Target) -> Kernels:
     )
     if len(queries) != 1 or not _inside(queries[0], text):
         raise elf_reader.bad(f"does not export the function {QUERY_SYMBOL}")
+    library, exports = _library(elf.image, slots, text, pointer)
     return Kernels(
         elf=data,
         image=elf.image[:stored],
@@ -118,8 +122,9 @@ def load(data: bytes, target: Target) -> Kernels:
         text=text,
         relocations=tuple(sorted(slots.items())),
         query=queries[0],
+        library=library,
         pointer_bytes=pointer,
-        exports=_exports(elf.image, slots, text, pointer),
+        exports=exports,
         arch=elf.riscv_arch,
     )
 
@@ -165,14 +170,14 @@ def _check_riscv(elf: Elf, target: Target) -> None:
         )
 
 
-def _exports(
+def _library(
     image: bytes, slots: dict[int, int], text: tuple[tuple[int, int], ...], pointer: int
-) -> tuple[Export, ...]:
-    """Finds iree_hal_executable_library_v0_t by its relocated pointers and reads its export table."""
+) -> tuple[int, tuple[Export, ...]]:
+    """Finds iree_hal_executable_library_v0_t by its relocated pointers; returns its vaddr and exports."""
     found = [
-        library
+        (slot, exports)
         for slot in sorted(slots)
-        if (library := _library_at(image, slots, slot, text, pointer)) is not None
+        if (exports := _library_at(image, slots, slot, text, pointer)) is not None
     ]
     if len(found) != 1:
         raise elf_reader.bad(
@@ -187,8 +192,9 @@ def _library_at(
     """Reads a library_v0 at `base`, or returns None if its first pointers say it is none.
 
     In words, which are as long as a pointer, within library_v0: header* 0, import count 1, export
-    count 3, ptrs* 4, attrs* 5, names* 8; within the header: version 0, name* 1. In bytes within
-    dispatch_attrs (64 each): local memory pages (u16) 8, constant count (u8) 10, binding count (u8) 11.
+    count 3, ptrs* 4, attrs* 5, names* 8, constant count 13; within the header: version 0, name* 1,
+    features and sanitizer (u32 each) from 2 on. In bytes within dispatch_attrs (64 each): flags (u64)
+    0, local memory pages (u16) 8, constant count (u8) 10, binding count (u8) 11, parameter count (u16) 22.
     """
     header = slots[base]
     ptrs, attrs, names = (slots.get(base + word * pointer) for word in (4, 5, 8))
@@ -203,6 +209,12 @@ def _library_at(
             "undefined-symbol",
             f"the kernels import {imports} functions from the runtime, which has none",
         )
+    for what, at in (
+        ("a sanitizer", header + 2 * pointer + 4),
+        ("executable constants", base + 13 * pointer),
+    ):
+        if _u32(image, at):
+            raise _unsupported(f"the kernels need {what}")
     exports = []
     for i in range(count):
         address = slots.get(ptrs + pointer * i)
@@ -215,8 +227,12 @@ def _library_at(
             or attributes + 64 > len(image)
         ):
             raise elf_reader.bad(f"has a malformed export table (export {i} of {count})")
-        pages, constant_count, binding_count = struct.unpack_from("<HBB", image, attributes + 8)
+        flags, pages, constant_count, binding_count, parameters = struct.unpack_from(
+            "<QHBB10xH", image, attributes
+        )
         export = Export(elf_reader.c_string(image, name), address, constant_count, binding_count)
+        if flags & _WORKGROUP_SIZE_DYNAMIC or parameters:
+            raise _unsupported(f"kernel {export.name} needs parameters or a workgroup size")
         if pages:
             raise BmcError(
                 "local-memory",
@@ -224,6 +240,10 @@ def _library_at(
             )
         exports.append(export)
     return tuple(exports)
+
+
+def _unsupported(what: str) -> BmcError:
+    return BmcError("unsupported-kernels", f"{what}, which the runtime does not give")
 
 
 def _u32(image: bytes, offset: int) -> int:

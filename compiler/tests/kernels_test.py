@@ -136,17 +136,23 @@ class KernelsTest(support.FolderTest):
         self.check("undefined-symbol", self.changed(symbols + 24 + 6, "<H", 0))
 
     def test_imports_of_the_library(self) -> None:
-        # The library structure: its header pointer is the slot whose target starts with version 6.
-        code = kernels.load(self.elf, _RV)
-        base = next(
-            slot
-            for slot, addend in code.relocations
-            if addend + 4 <= len(code.image)
-            and struct.unpack_from("<I", code.image, addend)[0] == 6
-            and struct.unpack_from("<I", code.image, slot + 24)[0] == len(code.exports)
-        )
+        base = kernels.load(self.elf, _RV).library
         data = self.changed(self.file_offset(base + 8), "<I", 1)
         self.check("undefined-symbol", data, "import 1 functions")
+
+    def test_what_the_runtime_does_not_give(self) -> None:
+        code = kernels.load(self.elf, _RV)
+        slots = dict(code.relocations)
+        header, attributes = slots[code.library], slots[code.library + 40]
+        for at, layout, value, part in (
+            (header + 20, "<I", 1, "a sanitizer"),
+            (code.library + 104, "<I", 1, "executable constants"),
+            (attributes, "<Q", 2, "parameters or a workgroup size"),
+            (attributes + 22, "<H", 1, "parameters or a workgroup size"),
+        ):
+            self.check(
+                "unsupported-kernels", self.changed(self.file_offset(at), layout, value), part
+            )
 
     def test_dynamic_entries_that_need_a_linker(self) -> None:
         offset, _ = self.dynamic(_DT_RELA)

@@ -71,6 +71,7 @@ _KERNELS = kernels.Kernels(
     text=(),
     relocations=(),
     query=0,
+    library=0,
     pointer_bytes=8,
     exports=(),
     arch="",

@@ -9,6 +9,7 @@ BmModelInfo = provider(
         "plan_h": "string: what C code includes to use the model.",
         "report": "File: report.json of the compiler (dispatch table, sizes, flags, hashes).",
         "files": "dict from file name to File: everything bmc wrote.",
+        "fits": "File: stamp that exists only if the target would accept the model.",
         "cc_info": "CcInfo: plan, kernels, weights and golden data, ready to link.",
     },
 )

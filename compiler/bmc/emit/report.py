@@ -89,6 +89,7 @@ def report(
             "framework_correct": model.golden.framework_correct,
         },
         "int8": int8,
+        "kernels_library": kernels.library if kernels else 0,
         "kernels_arch": kernels.arch if kernels else "",
         "iree_flags": list(flags),
         "versions": {**model.versions, **versions},

@@ -6,6 +6,7 @@ load("//tools/rules:providers.bzl", "BmImportInfo")
 load("//tools/rules/private:bm_import.bzl", "bm_import")
 load("//tools/rules/private:bm_mutated_model.bzl", "bm_mutated_model")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
+load("//tools/rules/private:fit.bzl", "FIT_ATTRS", "check_fit")
 load("//tools/rules/private:frontends.bzl", "FRONTENDS", "QUANTIZERS", "suffix_of")
 load("//tools/rules/private:model_c.bzl", "BMC_ENV", "MODEL_ATTRS", "MODEL_FILES", "MODEL_RULE", "model_providers")
 load("//tools/rules/private:transitions.bzl", "import_transition")
@@ -52,14 +53,15 @@ def _bm_model_impl(ctx):
     isa = "x86_64" if is_host else ctx.attr._isa[BuildSettingInfo].value
     files = _bmc_compile(ctx, isa, ctx.label.name)
     plan_h = "{}/{}/plan.h".format(ctx.label.package, ctx.label.name)
-    return model_providers(ctx, isa, ctx.attr.c_name, plan_h, files)
+    stamp = check_fit(ctx, ctx.attr.c_name, files)
+    return model_providers(ctx, isa, ctx.attr.c_name, plan_h, files, stamp)
 
 _bm_model = rule(
     implementation = _bm_model_impl,
     doc = """Compiles an imported model and packs it for linking.
 
     Deps of an ordinary cc_binary may name it: the header of target `name` is `<package>/<name>/plan.h`.""",
-    attrs = MODEL_ATTRS | {
+    attrs = MODEL_ATTRS | FIT_ATTRS | {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
         "float_parts": attr.string_dict(
             doc = "Of an int8 model, dispatches and weights in floating point, and why.",

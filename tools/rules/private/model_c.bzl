@@ -40,8 +40,8 @@ MODEL_RULE = {
 # Frameworks and compilers look for a home; nothing may depend on one.
 BMC_ENV = {"HOME": "/nonexistent", "PYTHONHASHSEED": "0"}
 
-def _compile_c(ctx, isa, files):
-    """Compiles what bmc emitted and returns its CcInfo."""
+def _compile_c(ctx, isa, files, stamp):
+    """Compiles what bmc emitted and returns its CcInfo; nothing links it without the stamp."""
     toolchain = find_cpp_toolchain(ctx)
     features = cc_common.configure_features(
         ctx = ctx,
@@ -70,6 +70,7 @@ def _compile_c(ctx, isa, files):
         feature_configuration = features,
         cc_toolchain = toolchain,
         compilation_outputs = outputs,
+        additional_inputs = [stamp],
         disallow_dynamic_library = True,
         # Prelinked kernels hold absolute addresses in read-only code: the program that carries
         # them is linked at a fixed address.
@@ -77,7 +78,7 @@ def _compile_c(ctx, isa, files):
     )
     return CcInfo(compilation_context = context, linking_context = linking)
 
-def model_providers(ctx, isa, c_name, plan_h, files):
+def model_providers(ctx, isa, c_name, plan_h, files, stamp):
     """Compiles what bmc emitted.
 
     Args:
@@ -86,19 +87,21 @@ def model_providers(ctx, isa, c_name, plan_h, files):
       c_name: prefix of the C symbols.
       plan_h: what C code includes to use the model.
       files: dict from each of MODEL_FILES to its File.
+      stamp: File that exists only if the target would accept the model.
 
     Returns:
       list of providers.
     """
-    cc_info = _compile_c(ctx, isa, files)
+    cc_info = _compile_c(ctx, isa, files, stamp)
     return [
-        DefaultInfo(files = depset(files.values())),
+        DefaultInfo(files = depset(files.values() + [stamp])),
         cc_info,
         BmModelInfo(
             isa = isa,
             c_name = c_name,
             plan_h = plan_h,
             files = files,
+            fits = stamp,
             kernels = ctx.attr.kernels,
             report = files["report.json"],
             cc_info = cc_info,

@@ -1,0 +1,110 @@
+// Says whether bm_model_init would accept a model, on the machine that builds
+// it: the runtime's own checks over the very tables that the target gets.
+//
+//   fit                  checks the plan
+//   fit KERNELS LIBRARY  and the kernels, an ELF of 64 bits whose executable
+//                        library lies at that address of its image
+//
+// Prints a status and the number of the command it is about, -1 for none.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime_bm/bm.h"
+#include "runtime_bm/elf/elf_loader.h"
+#include "runtime_bm/exec/executable.h"
+#include "runtime_bm/hal/hal.h"
+#include "runtime_bm/plan/plan_verify.h"
+#include "tools/fit/fit.h"
+
+static const void *library;
+
+// In place of the kernels' own, which is code of another machine.
+static const void *query(uint32_t max_version, const void *environment) {
+  (void)max_version;
+  (void)environment;
+  return library;
+}
+
+// Which hart runs an image is for the image's rules to check.
+bm_hal_cpu_t bm_hal_cpu(void) {
+  const bm_hal_cpu_t cpu = {.isa_bits = fit_plan->isa,
+                            .vlen_bits = fit_plan->vlen_bits};
+  return cpu;
+}
+
+void bm_hal_code_written(void *memory, size_t size) {
+  (void)memory;
+  (void)size;
+}
+
+// Memory that this process keeps; exits without.
+static uint8_t *memory_of(size_t alignment, size_t size) {
+  uint8_t *memory =
+      aligned_alloc(alignment, (size / alignment + 1) * alignment);
+  if (memory == NULL) exit(EXIT_FAILURE);
+  return memory;
+}
+
+// Reads a whole file; exits when it cannot.
+static bm_cspan_t read_file(const char *path) {
+  FILE *file = fopen(path, "rb");
+  if (file == NULL || fseek(file, 0, SEEK_END) != 0) exit(EXIT_FAILURE);
+  const long size = ftell(file);
+  if (size < 0 || fseek(file, 0, SEEK_SET) != 0) exit(EXIT_FAILURE);
+  uint8_t *data = memory_of(1, (size_t)size);
+  const bm_cspan_t contents = {data, (size_t)size};
+  if (fread(data, 1, contents.size, file) != contents.size) exit(EXIT_FAILURE);
+  fclose(file);
+  return contents;
+}
+
+// Commands that lie before the first bad one; -1 when the plan is refused for
+// something else.
+static int first_bad_command(void) {
+  static const bm_plan_entry_t kNothing = {.name = ""};
+  bm_plan_t plan = *fit_plan;
+  plan.input_count = 0;
+  plan.output_count = 0;
+  plan.entries = &kNothing;
+  plan.entry_count = 1;
+  plan.reset_count = 0;
+  for (uint32_t count = 0; count <= fit_plan->command_count; ++count) {
+    plan.command_count = count;
+    if (bm_plan_verify(&plan).bits != 0) return (int)count - 1;
+  }
+  return -1;
+}
+
+// Opens the kernels as bm_model_init does. Nothing is run, not even what gives
+// the state its first value.
+static bm_status_t check_kernels(bm_cspan_t file, size_t address) {
+  const bm_elf_machine_t *machine = (fit_plan->isa & BM_ISA_X86_64) != 0
+                                        ? &bm_elf_machine_x86_64
+                                        : &bm_elf_machine_riscv64;
+  uint64_t bytes;
+  BM_TRY(bm_elf_measure(file, machine, &bytes));
+  const bm_span_t memory = {memory_of(BM_ELF_PAGE_BYTES, bytes), bytes};
+  bm_span_t image;
+  void *function;
+  BM_TRY(bm_elf_load(file, machine, memory, BM_EXECUTABLE_QUERY_SYMBOL, &image,
+                     &function));
+  library = image.data + address;
+  bm_plan_t plan = *fit_plan;
+  plan.library_query = query;
+  plan.reset_count = 0;
+  const bm_span_t arena = {memory_of(BM_PLAN_ALIGNMENT, plan.arena_bytes),
+                           plan.arena_bytes};
+  const bm_span_t no_code = {NULL, 0};
+  bm_model_t model;
+  return bm_model_init(&model, &plan, arena, no_code);
+}
+
+int main(int argc, char **argv) {
+  bm_status_t status = bm_plan_verify(fit_plan);
+  const int command = status.bits != 0 ? first_bad_command() : -1;
+  if (status.bits == 0 && argc == 3) {
+    status = check_kernels(read_file(argv[1]), strtoul(argv[2], NULL, 10));
+  }
+  printf("%08x %d\n", status.bits, command);
+  return EXIT_SUCCESS;
+}

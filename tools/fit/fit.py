@@ -1,0 +1,88 @@
+"""Holds a compiled model to what the runtime's own checks, run on this machine, say of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tools.status import decode
+
+
+class FitError(Exception):
+    """The target would refuse the model; the text is for the user."""
+
+
+def ask(program: Path, kernels: Path, report: dict[str, Any]) -> tuple[int, int]:
+    """Runs the check of a model.
+
+    Args:
+      program: tools/fit/fit.c, linked with the model's plan.
+      kernels: the kernels' ELF.
+      report: the compiler's, of the model.
+
+    Returns:
+      status word, 0 for a model that fits, and number of the command it is about, -1 for none.
+
+    Raises:
+      FitError: the program died.
+    """
+    command = [str(program.absolute())]
+    # How an executable describes itself depends on the length of a pointer: of 32 bits, that is bmc's to check.
+    if report["flash"]["kernels_elf_bytes"] and not report["isa"].startswith("rv32"):
+        command += [str(kernels), str(report["kernels_library"])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise FitError(f"the check itself ended with status {done.returncode}: {done.stderr}")
+    status, index = done.stdout.split()
+    return int(status, 16), int(index)
+
+
+def refusal(status: int, index: int, report: dict[str, Any], root: Path) -> str:
+    """Returns why the target would refuse the model, in a sentence.
+
+    Args:
+      status: word that is not 0.
+      index: of the command it is about, -1 for none.
+      report: the compiler's, of the model.
+      root: where the runtime's sources are.
+    """
+    what = "its plan or kernels"
+    if index >= 0:
+        command = report["commands"][index]
+        kind = command["function"] or f"a {command['kind']} of {command['bytes']} bytes"
+        what = f"command {index} of its plan ({kind})"
+    reason = " ".join(decode.describe(status, root).split())
+    return f"on {report['isa']} the runtime would refuse {what} when it starts: {reason}"
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="fit", description=__doc__)
+    parser.add_argument("--model", required=True, help="for the message")
+    parser.add_argument("--plan", required=True, help="for the message")
+    parser.add_argument("--program", type=Path, required=True)
+    parser.add_argument("--kernels", type=Path, required=True)
+    parser.add_argument("--report", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="stamp to write when all is well")
+    options = parser.parse_args(args)
+    report = json.loads(options.report.read_text())
+    root = Path(__file__).absolute().parent.parent.parent
+    try:
+        status, index = ask(options.program, options.kernels, report)
+        if status:
+            raise FitError(refusal(status, index, report, root))
+    except FitError as error:
+        print(
+            f"{options.model}: {error}\n  hint: this is a mistake of bmc: report it with {options.plan}",
+            file=sys.stderr,
+        )
+        return 1
+    options.out.touch()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
