@@ -191,7 +191,7 @@ def _emit(
     weights_s = c_text.include_blob(
         f".bm.weights.{plan.name}", f"{plan.name}_weights", "weights.bin"
     )
-    kernels_s = kernels_asm.source(plan.name, code, target.is_riscv) if code else kernels_asm.EMPTY
+    kernels_s = kernels_asm.source(plan.name, code, target) if code else kernels_asm.EMPTY
     return {
         "plan.h": plan_c.header(plan, code).encode(),
         "plan.c": plan_c.source(plan, code).encode(),

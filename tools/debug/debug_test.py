@@ -60,6 +60,18 @@ class StopTest(unittest.TestCase):
         self.assertRegex(done.stdout, r"#\d+ .*\bbm_plan_run \(runner=0x")
         self.assertRegex(done.stdout, r"#\d+ .*\bmain \(")
 
+    def test_vector_code_is_shown_as_such(self) -> None:
+        for program, kernel in (("DEBUG", "mlp_k"), ("LOADED", "mlp_loaded_k")):
+            with self.subTest(program):
+                done = subprocess.run(
+                    [os.environ[program]],
+                    input="x/100i $pc\nquit\n",
+                    capture_output=True,
+                    text=True,
+                    timeout=60,
+                )
+                self.assertRegex(done.stdout, rf"<{kernel}_[^>]*>:\s*vfmacc\.vf\tv8,fa5,v\d+")
+
     def test_dump_of_the_last_dispatch_is_the_models_output(self) -> None:
         for program in ("DEBUG", "LOADED", "RV32"):
             with self.subTest(program):

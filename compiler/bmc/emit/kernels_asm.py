@@ -12,6 +12,7 @@ import re
 
 from bmc.emit import c_text
 from bmc.kernels import Kernels
+from bmc.target import Target
 
 BLOB = "kernels.bin"
 ELF = "kernels.elf"
@@ -19,12 +20,13 @@ ELF = "kernels.elf"
 EMPTY = f"/* {c_text.BANNER} No kernels. */\n"
 
 
-def source(name: str, kernels: Kernels, is_riscv: bool) -> str:
+def source(name: str, kernels: Kernels, target: Target) -> str:
     """Returns kernels.S.
 
     The image lies at its own virtual addresses behind `<name>_kernels`, cut into pieces at pointers.
     RISC-V code is written as .insn, because an assembler marks .incbin as data and disassemblers
-    would show it as such.
+    would show it as such; what is data is an object, or it would be shown as code. The attribute
+    adds the kernels' ISA to that of the firmware's C: objdump and gdb decode a linked image by it.
     """
     base = f"{name}_kernels"
     lines = [
@@ -39,17 +41,22 @@ def source(name: str, kernels: Kernels, is_riscv: bool) -> str:
         f'    .section .bm.kernels.{name}, "ax", @progbits',
         "    .balign 4096",
         f"    .globl {base}",
+        f"    .type {base}, @object",
         f"{base}:",
     ]
-    if is_riscv:
+    if target.is_riscv:
+        lines.insert(1, f'    .attribute arch, "{target.isa}"')
         # Nothing may move: the image's own pc-relative offsets are already final.
         lines.insert(lines.index("#else") + 1, "    .option norelax")
+    behind_code = {high for _, high in kernels.text if high < len(kernels.image)}
     for start, end in _pieces(kernels):
+        if start in behind_code:
+            lines += [f"    .type {base}_data_{start:x}, @object", f"{base}_data_{start:x}:"]
         addend = dict(kernels.relocations).get(start)
         if addend is not None:
             word = ".quad" if kernels.pointer_bytes == 8 else ".word"
             lines.append(f"    {word} {base} + {addend:#x}")
-        elif is_riscv and any(low <= start < high for low, high in kernels.text):
+        elif target.is_riscv and any(low <= start < high for low, high in kernels.text):
             lines += _instructions(kernels.image[start:end])
         else:
             lines.append(f'    .incbin "{BLOB}", {start}, {end - start}')

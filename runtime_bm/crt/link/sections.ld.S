@@ -36,9 +36,10 @@ SECTIONS {
     bm_text_end = .;
   } > BM_ROM
 
-  /* Prelinked kernels run in place; their image keeps its 4 KiB pages. */
+  /* Prelinked kernels run in place; their image keeps its 4 KiB pages. The start is absolute: of two
+     symbols of the section at one place, disassemblers would take the one that does not say "data". */
   .bm.kernels : ALIGN(4096) {
-    bm_kernels_start = .;
+    bm_kernels_start = ABSOLUTE(.);
     *(.bm.kernels .bm.kernels.*)
     bm_kernels_end = .;
   } > BM_ROM
