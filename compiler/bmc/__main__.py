@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from bmc import guard
@@ -15,6 +16,8 @@ def _command() -> int:
 
 
 def _main() -> int:
+    # `bazel run` starts in a folder of its own; paths are the user's.
+    os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
     try:
         return guard.run(_command)
     except BmcError as crash:
