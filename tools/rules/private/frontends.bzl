@@ -27,9 +27,6 @@ QUANTIZERS = {
     ".pt2": [requirement("torchao")],
 }
 
-# Everything that any frontend may ask for.
-FRAMEWORKS = _ONNX + _TENSORFLOW + _TFLITE + _TORCH + [requirement("jax"), requirement("torchao")]
-
 def suffix_of(src):
     """Returns the suffix of the file that a label names, "" if it has none.
 

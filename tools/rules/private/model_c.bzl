@@ -27,7 +27,7 @@ MODEL_ATTRS = {
         default = "prelinked",
         values = ["loaded", "prelinked"],
     ),
-    "_bmc": attr.label(default = "//compiler:bmc", executable = True, cfg = "exec"),
+    "_bmc": attr.label(default = "//compiler:bmc_tool", executable = True, cfg = "exec"),
     "_runtime": attr.label(default = "//runtime_bm"),
 }
 
