@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 from bmc import guard
@@ -15,11 +16,17 @@ def _command() -> int:
     return cli.main(sys.argv[1:])
 
 
+def _is_code(argv: list[str]) -> bool:
+    """Whether the model is a Python file: that may fetch what it needs, a model file is data."""
+    pairs = zip(argv, argv[1:], strict=False)
+    return any(re.search(r"\.py:\w+$", a) and before != "--cases" for before, a in pairs)
+
+
 def _main() -> int:
     # `bazel run` starts in a folder of its own; paths are the user's.
     os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
     try:
-        return guard.run(_command)
+        return guard.run(_command, offline=not _is_code(sys.argv))
     except BmcError as crash:
         from bmc import cli
 

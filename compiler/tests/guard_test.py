@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import unittest
@@ -37,6 +38,16 @@ def kill():
 def number():
     return 3
 """
+_NETWORK = """import socket
+import port
+from bmc import spec
+
+def cases():
+    socket.create_connection(("127.0.0.1", port.PORT)).close()
+    return spec.Cases((), ())
+"""
+# Whether a program may move into a network and a user namespace of its own here.
+_CAN_LEAVE = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x50000000) != 0)"
 
 
 class GuardTest(support.FolderTest):
@@ -71,6 +82,20 @@ class GuardTest(support.FolderTest):
         good = self.bmc("--help")
         self.assertEqual((good.returncode, good.stderr), (0, ""))
         self.assertIn("usage: bmc", good.stdout)
+
+    def test_a_model_file_is_imported_without_network(self) -> None:
+        self.write("model.mlir", support.ADD)
+        self.write("cases.py", _NETWORK)
+        self.write("model.py", _NETWORK)
+        self.addCleanup((server := socket.create_server(("127.0.0.1", 0))).close)
+        port = server.getsockname()[1]
+        self.write("port.py", f"PORT = {port}\n")
+        done = self.bmc("import", "model.mlir", "--cases", "cases.py:cases", "--out", "out")
+        if subprocess.run([sys.executable, "-c", _CAN_LEAVE]).returncode == 0:
+            self.assertIn("OSError: [Errno 101]", done.stderr)
+        # Python is code, and may fetch what it needs.
+        done = self.bmc("import", "model.py:cases", "--out", "out")
+        self.assertIn("returned Cases", done.stderr)
 
     def test_without_a_traceback(self) -> None:
         self.assertIn("a native library crashed with SIGABRT,", str(guard.crash(6, "")))

@@ -52,6 +52,8 @@ def _bm_import_impl(ctx):
         outputs = [directory],
         # Frameworks look for a home and for model hubs; nothing may depend on either.
         env = {"HF_HUB_OFFLINE": "1", "HOME": "/nonexistent", "PYTHONHASHSEED": "0"},
+        # Where Bazel has a sandbox.
+        execution_requirements = {"block-network": "1"},
     )
     return [
         DefaultInfo(files = depset([directory])),

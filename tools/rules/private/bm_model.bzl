@@ -43,6 +43,7 @@ def _bmc_compile(ctx, isa, out):
         inputs = [import_info.directory] + ctx.files.libcalls + ([ctx.file.tuning] if ctx.file.tuning else []),
         outputs = files.values(),
         env = BMC_ENV,
+        execution_requirements = {"block-network": "1"},
     )
     return files
 
