@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ CASES_FILE = "cases.npz"
 IMPORT_FILE = "import.json"
 FORMAT_VERSION = 4
 
+_MOST_BYTES = 1 << 40
+
 # Where expected outputs came from.
 GOLDEN_FRAMEWORK = "framework"
 GOLDEN_IREE_HOST = "iree-host"
@@ -29,15 +32,23 @@ GOLDEN_IREE_HOST = "iree-host"
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """Name, element type and static shape of a model input or output."""
+    """Name, element type and static shape of a model input or output.
+
+    Raises:
+      BmcError: no machine has a tensor of that shape.
+    """
 
     name: str
     dtype: DType
     shape: tuple[int, ...]
 
+    def __post_init__(self) -> None:
+        if min(self.shape, default=0) < 0 or self.byte_count > _MOST_BYTES:
+            raise BmcError("too-large", f"no machine has a tensor such as {self.describe()}")
+
     @property
     def byte_count(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.byte_count
+        return math.prod(self.shape) * self.dtype.byte_count
 
     def describe(self) -> str:
         return f"{self.name}: {'x'.join(map(str, (*self.shape, self.dtype.name.lower())))}"

@@ -37,11 +37,19 @@ def main(argv: Sequence[str]) -> int:
         arguments.run(arguments)
     except BmcError as error:
         return fail(error)
+    except (MemoryError, RecursionError) as error:
+        return fail(_too_large(error))
     except Exception:
         traceback.print_exc()
         print("bmc: internal error: please report the lines above", file=sys.stderr)
         return errors.EXIT_INTERNAL_ERROR
     return 0
+
+
+def _too_large(error: Exception) -> BmcError:
+    deep = isinstance(error, RecursionError)
+    what = "is nested more deeply than Python can follow" if deep else "does not fit into memory"
+    return BmcError("too-large", f"the model {what}")
 
 
 def fail(error: BmcError) -> int:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 import unittest
+from pathlib import Path
 from unittest import mock
 
 import support
 
 from bmc import artifacts, pipeline
+from bmc.errors import BmcError
 
 _FUNCTION = "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {"
 _RETURN = "  return %0 : tensor<4x4xf32>\n}\n"
@@ -156,6 +160,30 @@ class CommandLineTest(support.FolderTest):
             result = support.bmc(*arguments, "--name", "m", "--out", self.folder / "o")
         self.assertEqual(result.status, 70)
         self.assertIn("internal error", result.err)
+
+
+class TooLargeTest(unittest.TestCase):
+    def test_memory_and_depth_are_one_sentence(self) -> None:
+        for error, said in (
+            (MemoryError(), "does not fit into memory"),
+            (RecursionError(), "nested"),
+        ):
+            with mock.patch("bmc.frontends.import_model", side_effect=error):
+                done = support.bmc("import", "x.onnx", "--out", "out")
+            self.assertEqual(done.status, 1)
+            self.assertRegex(done.err, rf"\Abmc: error\[too-large\]: [^\n]*{said}[^\n]*\n\Z")
+
+
+class NamesTest(unittest.TestCase):
+    def test_a_sentence_is_one_line_without_escape_sequences(self) -> None:
+        error = BmcError("x", "op '\x1b[2Ja\nb'", where="\u202e.py:1", hint="\r")
+        self.assertEqual(str(error), "error[x]: op '?[2Ja?b' (at ?.py:1)\n  hint: ?")
+        self.assertEqual(error.message, "op '?[2Ja?b'")
+
+    def test_what_is_written_is_shown_as_it_is(self) -> None:
+        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
+            artifacts.write_json(Path(file.name), {"\x1bé": ["\x07", {"名": 1.5}]})
+            self.assertEqual(json.load(file), {"?é": ["?", {"名": 1.5}]})
 
 
 if __name__ == "__main__":

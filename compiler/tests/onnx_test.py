@@ -185,6 +185,21 @@ class OnnxTest(support.ModelFileTest):
             call=lambda: onnx_file.parse(hidden.SerializeToString(), "m"),
         )
 
+    def test_shapes_that_no_machine_has(self) -> None:
+        for shape in ([1 << 40], [1 << 62, 1 << 62], [-5]):
+            values = [("x", _FLOAT, shape)], [("y", _FLOAT, shape)]
+            model = _model([_node("Relu", "x", "y")], *values)
+            self.rejects("too-large", "no machine has a tensor such as x: ", data=model)
+        # What the check of the shapes lets through may still be too much for this one.
+        fill = [
+            _node("ConstantOfShape", "size", "c"),
+            _node("ReduceSum", "c", "r"),
+            _node("Add", "x r", "y"),
+        ]
+        x, y = ("x", _FLOAT, [4]), ("y", _FLOAT, [4])
+        huge = _model(fill, [x], [y], size=np.array([1 << 40]))
+        self.rejects("model-failed", "ConstantOfShape", data=huge)
+
     def test_a_factory_may_export(self) -> None:
         x = np.ones((1, 3, 8, 8), np.float32)
         model = spec.ModelSpec(
