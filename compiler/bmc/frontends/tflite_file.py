@@ -12,6 +12,7 @@ from bmc import dtype, factory, golden, spec
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
+from bmc.frontends import tflite_check
 from bmc.golden import Declared
 
 OTHER_OPS = "use other ops there, or import the model that the file was converted from"
@@ -184,6 +185,7 @@ def read(data: bytes, name: str) -> TfliteFile:
     from ai_edge_litert.schema_py_generated import ModelT
 
     model = ModelT.InitFromPackedBuf(data, 0)
+    tflite_check.check(model, name)
     for code in model.operatorCodes:
         if code.customCode:
             raise BmcError(

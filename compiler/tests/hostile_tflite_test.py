@@ -1,0 +1,71 @@
+""".tflite files that point outside themselves: refused, without a crash and without a traceback."""
+
+from __future__ import annotations
+
+import random
+import unittest
+from typing import Any
+
+import support
+import tensorflow as tf
+import tflite_kit
+
+from bmc.errors import BmcError
+from bmc.frontends import tflite_file
+
+
+def _network(x: Any) -> Any:
+    weights = tf.constant([[0.5, -1.0, 2.0]] * 8)
+    return tf.nn.relu(x @ weights)
+
+
+class HostileTfliteTest(support.ModelFileTest):
+    SUFFIX = ".tflite"
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.data = tflite_kit.convert(_network, tflite_kit.tensor(1, 8))
+
+    def test_ops_of_tensorflow(self) -> None:
+        def write(model: Any) -> None:
+            model.operatorCodes[0].customCode = b"FlexWriteFile"
+            model.operatorCodes[0].builtinCode = 32
+            model.operatorCodes[0].deprecatedBuiltinCode = 32
+
+        data = tflite_kit.edit(self.data, write)
+        self.rejects("op-rejected", "'FlexWriteFile'", "not one of TFLite's own", data=data)
+
+    def test_data_outside_the_file(self) -> None:
+        def elsewhere(model: Any) -> None:
+            for buffer in model.buffers:
+                if buffer.data is not None:
+                    buffer.data, buffer.offset, buffer.size = None, 1 << 40, 96
+
+        self.rejects("bad-file", "LiteRT rejects", data=tflite_kit.edit(self.data, elsewhere))
+
+    def test_shapes_that_no_machine_has(self) -> None:
+        def huge(model: Any) -> None:
+            item = model.subgraphs[0].tensors[model.subgraphs[0].inputs[0]]
+            item.shape = [(1 << 31) - 1, (1 << 31) - 1]
+            item.shapeSignature = None
+
+        self.rejects("too-large", "no machine has a tensor", data=tflite_kit.edit(self.data, huge))
+
+    def test_offsets_that_are_wrong(self) -> None:
+        """LiteRT's verifier sees them before anything else follows them."""
+        rng = random.Random(0)
+        refused = 0
+        for _ in range(300):
+            data = bytearray(self.data)
+            place = rng.randrange(8, len(data)) & ~3
+            data[place : place + 4] = rng.choice((b"\xff" * 4, b"\0\0\0\x80", rng.randbytes(4)))
+            try:
+                tflite_file.read(bytes(data), "model.tflite")
+            except BmcError:
+                refused += 1
+        self.assertGreater(refused, 50)
+
+
+if __name__ == "__main__":
+    unittest.main()
