@@ -5,7 +5,7 @@ load("@rules_python//python:defs.bzl", "py_binary")
 load("//tools/rules:providers.bzl", "BmImportInfo")
 load("//tools/rules/private:bm_import.bzl", "bm_import")
 load("//tools/rules/private:bm_mutated_model.bzl", "bm_mutated_model")
-load("//tools/rules/private:c_names.bzl", "c_name_of")
+load("//tools/rules/private:c_names.bzl", "c_name_of", "check_c_name")
 load("//tools/rules/private:fit.bzl", "FIT_ATTRS", "check_fit")
 load("//tools/rules/private:frontends.bzl", "FRONTENDS", "QUANTIZERS", "suffix_of")
 load("//tools/rules/private:model_c.bzl", "BMC_ENV", "MODEL_ATTRS", "MODEL_FILES", "MODEL_RULE", "model_providers")
@@ -48,6 +48,7 @@ def _bmc_compile(ctx, isa, out):
     return files
 
 def _bm_model_impl(ctx):
+    check_c_name(ctx.attr.c_name)
     is_host = ctx.target_platform_has_constraint(
         ctx.attr._x86_64[platform_common.ConstraintValueInfo],
     )
@@ -101,7 +102,8 @@ def bm_model(
     """A model from its framework, ready to be linked into firmware or an ordinary program.
 
     Args:
-      name: target name; `<name>` with non-word characters replaced is the C prefix.
+      name: target name, of lower-case letters, digits, - . and _; the last for the others is the C
+        prefix.
       src: the model: a Python file with `factory`; a .keras, .mlir, .mlirbc, .onnx, .pt2 or .tflite
         file; or a filegroup of the files of a SavedModel folder. The framework that imports a file
         is added by its suffix.

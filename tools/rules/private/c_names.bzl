@@ -1,5 +1,14 @@
 """What a model's C symbols begin with."""
 
+_FIRST = "abcdefghijklmnopqrstuvwxyz"
+_OTHERS = _FIRST + "0123456789_"
+
 def c_name_of(target_name):
     """Returns the C name of the bm_model with this target name, e.g. `kws_v2` for `kws-v2`."""
     return target_name.replace("-", "_").replace(".", "_")
+
+def check_c_name(name):
+    """Fails unless `name` can begin C symbols; said before the model is imported."""
+    if name[0] not in _FIRST.elems() or [c for c in name.elems() if c not in _OTHERS.elems()]:
+        fail("the model's C name would be '{}': begin the target's name with a lower-case letter, ".format(name) +
+             "and use lower-case letters, digits, -, _ and . in it")

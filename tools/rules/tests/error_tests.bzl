@@ -81,6 +81,9 @@ def error_tests(*, name, model):
     )
     _expect("wrong_env_board", "built for board qemu_virt_rv64, the environment runs board spike_rv64")
 
+    bm_model(name = "Net-v2", src = "net.onnx", tags = ["manual"])
+    _expect("Net-v2", "the model's C name would be 'Net_v2': begin the target's name with a lower-case letter")
+
     bm_firmware(
         name = "vlen_too_small",
         board = "//boards/qemu_virt_rv64",
@@ -138,6 +141,7 @@ def error_tests(*, name, model):
     native.test_suite(
         name = name,
         tests = [bad + "_message_test" for bad in _BAD_MODELS] + [
+            "Net-v2_message_test",
             "env_without_board_message_test",
             "run_vlen_too_small_message_test",
             "same_c_name_message_test",
