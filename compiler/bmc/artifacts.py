@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -213,32 +215,41 @@ def load(directory: Path) -> ImportedModel:
             f"'{directory}' has no {IMPORT_FILE}",
             hint="make it with `bmc import SRC --out DIR`",
         )
-    data = json.loads(path.read_text(encoding="utf-8"))
-    if data["format_version"] != FORMAT_VERSION:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["format_version"] == FORMAT_VERSION:
+            with np.load(directory / CASES_FILE) as arrays:
+                return _read(directory, data, arrays)
+    except (KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise BmcError(
-            "not-an-import",
-            f"'{directory}' was made by another version of bmc",
-            hint="import it again",
-        )
+            "not-an-import", f"'{directory}' is damaged: {error}", hint="import it again"
+        ) from error
+    raise BmcError(
+        "not-an-import",
+        f"'{directory}' was made by another version of bmc",
+        hint="import it again",
+    )
+
+
+def _read(directory: Path, data: dict[str, Any], arrays: Mapping[str, Array]) -> ImportedModel:
     signatures = tuple(_signature_from_json(item) for item in data["signatures"])
     calls = tuple(GoldenCall(item["entry"], item["reset"]) for item in data["calls"])
     called = [signatures[call.entry] for call in calls] or [signatures[0]] * data["case_count"]
-    with np.load(directory / CASES_FILE) as arrays:
-        golden = Golden(
-            inputs=tuple(
-                tuple(arrays[f"in{i}_{case}"] for i in range(len(signature.inputs)))
-                for case, signature in enumerate(called)
-            ),
-            outputs=tuple(
-                tuple(arrays[f"out{i}_{case}"] for i in range(len(signature.outputs)))
-                for case, signature in enumerate(called)
-            ),
-            policies=tuple(_policy_from_json(item) for item in data["policies"]),
-            labels=None if data["labels"] is None else tuple(data["labels"]),
-            framework_correct=data["framework_correct"],
-            source=data["golden_source"],
-            calls=calls,
-        )
+    golden = Golden(
+        inputs=tuple(
+            tuple(arrays[f"in{i}_{case}"] for i in range(len(signature.inputs)))
+            for case, signature in enumerate(called)
+        ),
+        outputs=tuple(
+            tuple(arrays[f"out{i}_{case}"] for i in range(len(signature.outputs)))
+            for case, signature in enumerate(called)
+        ),
+        policies=tuple(_policy_from_json(item) for item in data["policies"]),
+        labels=None if data["labels"] is None else tuple(data["labels"]),
+        framework_correct=data["framework_correct"],
+        source=data["golden_source"],
+        calls=calls,
+    )
     return ImportedModel(
         mlir=directory / MODEL_FILE,
         source=data["source"],

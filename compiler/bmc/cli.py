@@ -39,10 +39,12 @@ def main(argv: Sequence[str]) -> int:
         return fail(error)
     except (MemoryError, RecursionError) as error:
         return fail(_too_large(error))
+    except OSError as error:
+        if not error.filename:
+            return _internal()
+        return fail(BmcError("file-failed", f"'{error.filename}': {error.strerror}"))
     except Exception:
-        traceback.print_exc()
-        print("bmc: internal error: please report the lines above", file=sys.stderr)
-        return errors.EXIT_INTERNAL_ERROR
+        return _internal()
     return 0
 
 
@@ -50,6 +52,12 @@ def _too_large(error: Exception) -> BmcError:
     deep = isinstance(error, RecursionError)
     what = "is nested more deeply than Python can follow" if deep else "does not fit into memory"
     return BmcError("too-large", f"the model {what}")
+
+
+def _internal() -> int:
+    traceback.print_exc()
+    print("bmc: internal error: please report the lines above", file=sys.stderr)
+    return errors.EXIT_INTERNAL_ERROR
 
 
 def fail(error: BmcError) -> int:

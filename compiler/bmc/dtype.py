@@ -66,13 +66,23 @@ _MLIR = {
 _HAL_NUMERICAL = {0x10: "i", 0x11: "si", 0x12: "ui", 0x13: "i", 0x21: "f", 0x22: "bf"}
 
 
-def from_numpy(array: Array) -> DType:
-    """Returns the element type of a numpy array; raises BmcError for one the runtime has no code for."""
+def from_numpy(array: Array, tensor: str = "") -> DType:
+    """Returns the element type of a numpy array.
+
+    Raises:
+      BmcError: the runtime has no code for it; `tensor` is named.
+    """
     name = array.dtype.name
     for dtype, numpy_name in _NUMPY.items():
         if numpy_name == name and dtype is not DType.BF16:
             return dtype
-    raise BmcError("unsupported-dtype", f"element type {name} cannot be used for inputs or outputs")
+    # numpy keeps strings as objects.
+    of = f" of {tensor}" if tensor else ""
+    raise BmcError(
+        "unsupported-dtype",
+        f"element type {'string' if name == 'object' else name}{of} cannot be used for inputs or"
+        " outputs",
+    )
 
 
 def from_mlir(name: str) -> DType:

@@ -57,7 +57,7 @@ def call(source: str, result_type: type[T]) -> T:
         result = function()
     except BmcError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BmcError(
             "model-failed",
             f"{path.name}:{name} raised {type(error).__name__}: {first_line(error)}",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bmc import dtype, factory, spec
+from bmc import dtype, intake, spec
 from bmc.artifacts import GOLDEN_FRAMEWORK, Golden, GoldenCall, Signature, TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
@@ -27,14 +27,14 @@ class Declared:
 
 
 def of_file(cases: str) -> spec.Cases | None:
-    """Calls `--cases module.py:function`; None if `cases` is empty.
+    """Calls `cases.py:function`; None if `cases` is empty.
 
     Raises:
       BmcError: it brings expected outputs, which the file's framework gives.
     """
     if not cases:
         return None
-    given = factory.call(cases, spec.Cases)
+    given = intake.cases(cases)
     if given.expected:
         raise BmcError(
             "bad-spec",
@@ -69,7 +69,7 @@ def _without_case(info: Declared) -> TensorInfo:
             raise BmcError(
                 "dynamic-shape",
                 f"dimension {index} of input {info.describe()} is dynamic",
-                hint="give --cases: their shapes fix it",
+                hint=f"give cases, whose shapes fix it ({intake.HOW})",
             )
     return TensorInfo(info.name, info.dtype, tuple(1 if d is None else d for d in info.shape))
 
@@ -108,11 +108,10 @@ def infos(
         raise BmcError(
             "bad-spec", f"{len(names)} {default_name} names given for {len(arrays)} {default_name}s"
         )
+    called = names or [f"{default_name}{i}" for i in range(len(arrays))]
     return tuple(
-        TensorInfo(
-            names[i] if names else f"{default_name}{i}", dtype.from_numpy(array), tuple(array.shape)
-        )
-        for i, array in enumerate(arrays)
+        TensorInfo(name, dtype.from_numpy(array, name), tuple(array.shape))
+        for name, array in zip(called, arrays, strict=True)
     )
 
 
@@ -150,6 +149,10 @@ def make(
     if not inputs:
         raise BmcError(
             "bad-spec", "the model has no cases", hint="give at least one tuple of input arrays"
+        )
+    if not output_infos:
+        raise BmcError(
+            "bad-signature", "the model has no outputs", hint="let it return what it computes"
         )
     check_not_empty(output_infos)
     check_cases(inputs, input_infos)
@@ -254,7 +257,7 @@ def random_case(inputs: tuple[TensorInfo, ...], seed: int = 0) -> spec.Case:
             raise BmcError(
                 "unsupported-dtype",
                 f"cannot make random bf16 data for {info.describe()}",
-                hint="give --cases",
+                hint=f"give cases ({intake.HOW})",
             )
         if info.dtype.is_float:
             arrays.append(rng.standard_normal(info.shape).astype(info.dtype.numpy))

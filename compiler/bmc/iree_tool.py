@@ -28,7 +28,7 @@ _DEADLINE_SECONDS = 1800
 LIBRARY_PREFIX = "<python>/"
 
 _DIAGNOSTIC = re.compile(
-    r'^(?:loc\()?"?(?P<file>[^\s":][^":]*)"?:(?P<line>\d+):\d+\)?: (?P<kind>\w+): (?P<text>.*)$'
+    r'^(?:loc\()?"?(?P<file>[^\s":][^"]*?)"?:(?P<line>\d+):\d+\)?: (?P<kind>\w+): (?P<text>.*)$'
 )
 _UNDEFINED = re.compile(r"iree-lld: error: undefined symbol: (\w+)")
 _LINK_SCRIPT = "link.sh"
@@ -146,12 +146,19 @@ def f64_flags(signatures: tuple[Signature, ...]) -> tuple[str, ...]:
 def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> BmcError:
     """Turns MLIR diagnostics into one sentence: which op, which line of the model."""
     undefined = sorted(set(_UNDEFINED.findall(messages)))
+    library = [name for name in undefined if not name.startswith("__")]
+    if library:
+        return BmcError(
+            "missing-function",
+            f"the kernels call {', '.join(library)}, of which IREE has no code",
+            hint="compute that part of the model with other ops",
+        )
     if undefined:
         return BmcError(
             "missing-function",
             f"the kernels call {', '.join(undefined)}: this instruction set has no instruction for it",
-            hint="name an archive that has it with --libcalls, e.g. GCC's libgcc.a, or use an"
-            " instruction set with F",
+            hint="use an instruction set with F; the command line takes archives that have it, e.g."
+            " GCC's libgcc.a, with --libcalls",
         )
     error = ""
     where = ""
@@ -185,7 +192,9 @@ def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> Bm
         )
     op = _FOREIGN_OP.search(error) or _OP.search(error)
     what = f"cannot compile op '{op[1]}'" if op else "rejects the model"
-    return BmcError("op-rejected", f"{tool} {what}: {_short(error)}", where=where, hint=hint)
+    if not op or not error.startswith("failed to legalize"):
+        what += f": {_short(error)}"
+    return BmcError("op-rejected", f"{tool} {what}", where=where, hint=hint)
 
 
 def _short(error: str) -> str:

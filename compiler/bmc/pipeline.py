@@ -11,6 +11,7 @@ from typing import Any
 from bmc import artifacts, iree_tool, kernels
 from bmc.artifacts import ImportedModel
 from bmc.emit import c_text, golden_c, kernels_asm, plan_c, report
+from bmc.errors import BmcError
 from bmc.host_program import HostProgram
 from bmc.iree_tool import IreeTool
 from bmc.kernels import Kernels
@@ -73,6 +74,13 @@ class CompileOptions:
     float_parts: Mapping[str, str] = field(default_factory=dict)
     libcalls: tuple[Path, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Raises BmcError for a name that no C symbol can have, and for a file that is missing."""
+        c_text.check_name(self.name)
+        for file in (*((self.tuning,) if self.tuning else ()), *self.libcalls):
+            if not file.is_file():
+                raise BmcError("file-missing", f"file '{file}' does not exist")
+
 
 @dataclass(frozen=True)
 class Lowered:
@@ -103,7 +111,6 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
     Raises:
       BmcError: the model or its compiled form cannot be brought to the target.
     """
-    c_text.check_name(options.name)
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
         lowered = _lower(model, options, Path(work))

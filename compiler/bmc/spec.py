@@ -1,4 +1,4 @@
-"""What a model file hands to bmc: `model.py:factory` returns a ModelSpec, `--cases module.py:function` Cases.
+"""What a model file hands to bmc: `model.py:factory` returns a ModelSpec, `cases.py:function` Cases.
 
 This module imports numpy only, so that a model file can use it without pulling in the compiler.
 """
@@ -112,7 +112,7 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class Cases:
-    """Inputs for a model that is a file (`--cases module.py:function`).
+    """Inputs for a model that is a file, from `cases.py:function`.
 
     Attributes:
       cases: one tuple of numpy arrays per case.

@@ -10,7 +10,7 @@ from unittest import mock
 
 import support
 
-from bmc import artifacts, pipeline
+from bmc import artifacts, frontends, pipeline
 from bmc.errors import BmcError
 
 _FUNCTION = "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {"
@@ -35,6 +35,10 @@ def number():
     return 3
 def raising():
     raise ValueError("boom")
+def leaving():
+    raise SystemExit(0)
+def floats():
+    return spec.Cases((([1.0, 2.0],),), spec.Exact(), (([2.0, 4.0],),))
 """
 
 
@@ -81,6 +85,20 @@ class CommandLineTest(support.FolderTest):
         self.assertIn("model.h5", message)
         self.assertIn(".mlir", message)
 
+    def test_what_is_no_file(self) -> None:
+        folder = self.folder / "model.onnx"
+        folder.mkdir()
+        message = self.refused("import", folder, "--out", self.folder / "o")
+        self.assertIn("model.onnx' is no SavedModel: it has no saved_model.pb", message)
+        source = self.write("add.mlir", support.ADD)
+        message = self.refused("import", source, "--out", source)
+        self.assertIn(f"error[file-failed]: '{source}': File exists", message)
+
+    def test_paths_with_colons(self) -> None:
+        (self.folder / "a:b").mkdir()
+        message = self.refused_import(_UNDECLARED, name="a:b/model:main.mlir")
+        self.assertIn("(at model:main.mlir:2)", message)
+
     def test_malformed_mlir_names_the_line(self) -> None:
         message = self.refused_import(_UNDECLARED)
         self.assertIn("undeclared SSA value", message)
@@ -109,6 +127,10 @@ class CommandLineTest(support.FolderTest):
                 "unsupported-dtype]: element type complex<f32>",
             ),
             (support.ADD.replace("@main", "@forward"), "no-main]: 'model.mlir'"),
+            (
+                "func.func @main(%x: tensor<4xf32>) {\n  return\n}\n",
+                "bad-signature]: the model has",
+            ),
             ("func.func @main(%x: memref<4xf32>) {\n  return\n}\n", "bad-signature]: input0"),
         ):
             self.assertIn(f"error[{kind}", self.refused_import(text))
@@ -120,6 +142,8 @@ class CommandLineTest(support.FolderTest):
             ("no_case", "cases have inputs ()"),
             ("number", "cases.py:number returned int"),
             ("raising", "ValueError: boom (at cases.py:14)"),
+            ("leaving", "cases.py:leaving raised SystemExit: 0 (at cases.py:16)"),
+            ("floats", "input 0 of case 0 is of type list, not a numpy array"),
             ("nowhere", "no function 'nowhere'"),
         ):
             cases = f"{self.folder / 'cases.py'}:{name}"
@@ -139,6 +163,21 @@ class CommandLineTest(support.FolderTest):
         artifacts.save(support.import_text(support.ADD, self.folder), self.folder)
         message = self.refused_compile("--import", self.folder, "--name", "Not-C")
         self.assertIn("error[bad-name]: 'Not-C'", message)
+        version = f'{{"format_version": {artifacts.FORMAT_VERSION}}}'
+        for damage in ("{", "[]", version):
+            self.write(artifacts.IMPORT_FILE, damage)
+            message = self.refused_compile("--import", self.folder)
+            self.assertIn(f"error[not-an-import]: '{self.folder}' is damaged", message)
+
+    def test_what_is_refused_before_the_import(self) -> None:
+        source = self.write("add.mlir", support.ADD)
+        with mock.patch.object(frontends, "import_model", side_effect=AssertionError):
+            for option, value, part in (
+                ("--name", "Not-C", "error[bad-name]: 'Not-C'"),
+                ("--tuning", self.folder / "none.json", "none.json' does not exist"),
+                ("--libcalls", self.folder / "none.a", "none.a' does not exist"),
+            ):
+                self.assertIn(part, self.refused_compile("--src", source, option, value))
 
     def test_usage_errors_exit_with_2(self) -> None:
         for arguments in (

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from bmc import artifacts, spec
 from bmc.frontends import onnx as frontend
-from bmc.frontends import onnx_file
+from bmc.frontends import onnx_file, onnx_static
 from bmc.frontends.options import INT8, ImportOptions
 
 _FLOAT = TensorProto.FLOAT
@@ -43,6 +43,13 @@ def _model(
     domains = {node.domain for node in nodes} - {""}
     opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(d, 1) for d in domains)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+_X, _Y = ("x", _FLOAT, (2, 3)), ("y", _FLOAT, (2, 3))
+
+
+def _text(name: str) -> Value:
+    return name, TensorProto.STRING, (2, 3)
 
 
 def _node(kind: str, inputs: str, outputs: str, **attributes: Any) -> onnx.NodeProto:
@@ -243,9 +250,69 @@ class OnnxTest(support.ModelFileTest):
             self.rejects("bad-file", "onnx rejects 'model.onnx'", "whole file", data=broken)
         self.rejects_beginnings(data, "onnx rejects 'model.onnx'")
 
+    def test_what_onnxruntime_folds(self) -> None:
+        # As older exporters write x.squeeze(0), whose result has another rank in either branch.
+        branches = [
+            helper.make_graph(nodes, name, [], [helper.make_tensor_value_info("s", _FLOAT, shape)])
+            for name, nodes, shape in (
+                ("then", [_node("Squeeze", "x zeros", "s")], (3,)),
+                ("else", [_node("Identity", "x", "s")], (1, 3)),
+            )
+        ]
+        nodes = [
+            _node("Shape", "x", "shape"),
+            _node("Gather", "shape zeros", "size", axis=0),
+            _node("Equal", "size ones", "c"),
+            _node("If", "c", "y", then_branch=branches[0], else_branch=branches[1]),
+        ]
+        zeros, ones = np.zeros(1, np.int64), np.ones(1, np.int64)
+        model = _model(
+            nodes, [("x", _FLOAT, ("n", 3))], [("y", _FLOAT, ())], zeros=zeros, ones=ones
+        )
+        model.graph.output[0].type.tensor_type.ClearField("shape")
+        loaded = self.load(model)
+        self.describes(loaded, "x: 1x3xf32", "y: 3xf32")
+        self.agrees(loaded)
+        with mock.patch.object(onnx_static, "_folded", side_effect=ValueError):
+            self.rejects("op-rejected", "'If'", data=model)
+
+    def test_what_models_may_look_like(self) -> None:
+        twice = _one("Relu")
+        twice.graph.output.append(twice.graph.output[0])
+        inside = [helper.make_opsetid("", 17)]
+        function = _model([_node("F", "x", "y", domain="mine")], [_X], [_Y])
+        function.functions.append(
+            helper.make_function("mine", "F", ["a"], ["b"], [_node("Relu", "a", "b")], inside)
+        )
+        for data, described in (
+            (twice, ("x: 2x3xf32", "y: 2x3xf32", "y: 2x3xf32")),
+            (function, ("x: 2x3xf32", "y: 2x3xf32")),
+            (_one("Relu", (-1, 3)), ("x: 1x3xf32", "y: 1x3xf32")),
+            (_model([], [_X], [_X]), ("x: 2x3xf32", "x: 2x3xf32")),
+        ):
+            model = self.load(data)
+            self.describes(model, *described)
+            self.assertIn(support.AGREES, model.second_reference)
+
+    def test_what_no_model_may_be(self) -> None:
+        relu, sequence = _node("Relu", "x", "y"), _node("SequenceConstruct", "x x", "y")
+        several = _model([sequence], [_X], [_Y])
+        several.graph.output[0].CopyFrom(helper.make_tensor_sequence_value_info("y", _FLOAT, None))
+        random = [_node("RandomNormalLike", "x", "r"), _node("Add", "x r", "y")]
+        text = _model([_node("Identity", "x", "y")], [_text("x")], [_text("y")])
+        for data, kind, part in (
+            (_model([relu], [_X], []), "bad-signature", "'model.onnx' has no outputs"),
+            (several, "bad-signature", "output y of 'model.onnx' is not a tensor"),
+            (_model(random, [_X], [_Y]), "random-model", "op 'RandomNormalLike' draws"),
+            (text, "unsupported-dtype", "element type string of input x"),
+        ):
+            with self.subTest(part):
+                self.rejects(kind, part, data=data)
+
     def test_ops_that_cannot_be_imported(self) -> None:
         strange = _one("Gelu", domain="com.microsoft")
-        self.rejects("op-rejected", "'onnx.Gelu'", "(at only)", "other ops", data=strange)
+        part = "cannot compile op 'com.microsoft.Gelu' (at only)"
+        self.rejects("op-rejected", part, "other ops", data=strange)
         unknown = _one("Frobnicate", domain="org.example")
         self.rejects("model-failed", "Frobnicate", data=unknown)
         missing = _one("Frobnicate")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, factory, spec, verify
+from bmc import artifacts, factory, intake, spec, verify
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import quantized, quiet
@@ -72,29 +72,39 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
 
 
 def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
-    path = Path(source.rpartition(":")[0] if source.rpartition(":")[2].isidentifier() else source)
-    if path.suffix == ".py":
+    # The folder `.` has a name too.
+    path = Path(os.path.abspath(source))
+    if (path / "saved_model.pb").is_file():
+        return _call("keras", "import_file")(path, options, out)
+    names_factory = not path.exists() and Path(source.rpartition(":")[0]).suffix == ".py"
+    if names_factory or path.suffix == ".py":
         return _import_factory(source, options, out)
-    frontend = "keras" if (path / "saved_model.pb").is_file() else _OF_SUFFIX.get(path.suffix)
+    if path.is_dir():
+        raise BmcError(
+            "unknown-kind", f"the folder '{source}' is no SavedModel: it has no saved_model.pb"
+        )
+    frontend = _OF_SUFFIX.get(path.suffix)
     if frontend is None:
         raise BmcError("unknown-kind", f"'{source}' is no kind of model bmc knows", hint=KINDS)
-    if not path.exists():
+    if not path.is_file():
         raise BmcError("file-missing", f"model file '{source}' does not exist")
     return _call(frontend, "import_file")(path, options, out)
 
 
 def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedModel:
-    model = factory.call(source, spec.ModelSpec)
-    if not model.cases and not model.calls:
+    model = intake.model_spec(factory.call(source, spec.ModelSpec))
+    packages = {base.__module__.split(".")[0] for base in type(model.module).__mro__}
+    if model.calls and "torch" not in packages:
         raise BmcError(
-            "bad-spec", "the model has no cases", hint="give at least one tuple of input arrays"
+            "bad-spec",
+            f"ModelSpec.calls is given for a {type(model.module).__name__}",
+            hint="only a torch.nn.Module has entry points: give cases",
         )
     if isinstance(model.module, spec.ModelFile):
         frontend = _OF_SUFFIX.get(model.module.suffix)
         if frontend is None:
             raise BmcError("unknown-kind", f"'{model.module.suffix}' is no kind of model bmc knows")
         return _call(frontend, "import_spec")(model, source, options, out)
-    packages = {base.__module__.split(".")[0] for base in type(model.module).__mro__}
     for package, frontend in _OF_PACKAGE.items():
         if package in packages:
             return _call(frontend, "import_spec")(model, source, options, out)

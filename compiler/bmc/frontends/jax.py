@@ -198,7 +198,8 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, Array]]:
     import jax
 
     for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
-        if isinstance(leaf, (jax.Array, np.ndarray)):
+        # A list of arrays may hold what it was given while the function was traced.
+        if isinstance(leaf, (jax.Array, np.ndarray)) and not isinstance(leaf, jax.core.Tracer):
             key = jax.tree_util.keystr(path, simple=True, separator=".")
             yield ".".join(part for part in (name, key) if part), np.asarray(leaf)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import artifacts, dtype, factory, golden, spec
+from bmc import artifacts, dtype, factory, golden, intake, spec
 from bmc.artifacts import ImportedModel
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -106,7 +106,9 @@ def _import(
         cases, names = model.cases, model.input_names
     else:
         raise BmcError(
-            "dynamic-shape", f"the model in '{source}' has no declared inputs", hint="give --cases"
+            "dynamic-shape",
+            f"the model in '{source}' has no declared inputs",
+            hint=f"give cases ({intake.HOW})",
         )
     inputs = golden.infos(cases[0], names, "input")
     golden.check_cases(cases, inputs)

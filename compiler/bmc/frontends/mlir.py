@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bmc import artifacts, dtype, factory, golden, iree_tool, reference, spec
+from bmc import artifacts, dtype, golden, intake, iree_tool, reference
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import mlir_dialects
@@ -42,7 +42,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     inputs, outputs = signature(out / artifacts.MODEL_FILE, path.name)
     _check_weights(out / artifacts.MODEL_FILE)
     if options.cases:
-        given = factory.call(options.cases, spec.Cases)
+        given = intake.cases(options.cases)
         if len(given.expected) != len(given.cases):
             raise BmcError(
                 "bad-spec",
@@ -96,15 +96,14 @@ def _parse(tool: IreeTool, name: str) -> None:
     try:
         tool.opt(name, f"imported_{name}", "--emit-bytecode")
     except BmcError as error:
-        if "custom op" not in error.message:
-            raise
-        raise BmcError(
-            error.kind,
-            error.message,
-            where=error.where,
-            hint="text is read as IREE's own version of MLIR writes it: use .mlirbc, or print the"
-            " module with --mlir-print-op-generic",
-        ) from None
+        # Nothing is compiled yet: the file itself is wrong.
+        hint = "correct the file there; it is read by the MLIR of IREE " + iree_tool.version()
+        if "custom op" in error.message:
+            hint = (
+                "text is read as IREE's own version of MLIR writes it: use .mlirbc, or print the"
+                " module with --mlir-print-op-generic"
+            )
+        raise BmcError(error.kind, error.message, where=error.where, hint=hint) from None
 
 
 def signature(path: Path, name: str) -> tuple[tuple[TensorInfo, ...], tuple[TensorInfo, ...]]:

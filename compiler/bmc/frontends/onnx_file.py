@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import re
 from collections.abc import Iterator, Sequence
@@ -13,18 +12,13 @@ from typing import Any
 import numpy as np
 
 from bmc import dtype, factory, spec
-from bmc.artifacts import TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import model_folder
 from bmc.golden import Declared
 
-# Ops changed their attributes into inputs until about this opset; the importer knows the later form.
-_OPSET = 17
 # "[ONNXRuntimeError] : 1 : FAIL : /folder/file.cc:256 onnxruntime::Model::Model(...) "
-_RUNTIME_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : (?:/\S+:\d+ .*\) )?")
-# How many elements these give is known only when they have run.
-_DATA_DEPENDENT = ("Compress", "NonMaxSuppression", "NonZero", "Unique")
+_RUNTIME_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : (?:.*?/\S+:\d+ .*\) )?")
 
 
 @dataclass(frozen=True)
@@ -75,51 +69,7 @@ class OnnxFile:
                 "model-failed",
                 f"onnxruntime cannot run '{self.name}': {_runtime_reason(error)}",
             ) from None
-        for name, output in zip(self.output_names, results[0], strict=True):
-            if not isinstance(output, np.ndarray):
-                raise BmcError(
-                    "bad-signature",
-                    f"output {name} of '{self.name}' is a {type(output).__name__}, not a tensor",
-                )
         return tuple(tuple(result) for result in results)
-
-    def static(self, inputs: tuple[TensorInfo, ...], outputs: tuple[TensorInfo, ...]) -> Any:
-        """Returns the ModelProto with these shapes, inferred all through, and a recent opset.
-
-        Raises:
-          BmcError: the shape of an output depends on data.
-        """
-        import onnx
-        from onnx import shape_inference, version_converter
-
-        model = onnx.ModelProto()
-        model.CopyFrom(self.model)
-        del model.graph.value_info[:]
-        _set_shapes(model.graph.input, inputs)
-        for output in model.graph.output:
-            # What the file says of it may be true of one input only.
-            output.type.tensor_type.ClearField("shape")
-        if _opset(model) < _OPSET:
-            # Where it has no rule for some op, the old form may do.
-            with contextlib.suppress(Exception):
-                model = version_converter.convert_version(model, _OPSET)
-        model = shape_inference.infer_shapes(model, data_prop=True)
-        for output in model.graph.output:
-            tensor = output.type.tensor_type
-            known = tensor.HasField("shape") and all(
-                d.HasField("dim_value") for d in tensor.shape.dim
-            )
-            culprits = [n for n in model.graph.node if n.op_type in _DATA_DEPENDENT]
-            if culprits and not known:
-                raise BmcError(
-                    "dynamic-shape",
-                    f"the shape of output {output.name} depends on what op '{culprits[0].op_type}'"
-                    " finds in the data",
-                    where=f"{culprits[0].output[0]} in {self.name}",
-                    hint="end the model before it, or use a mask instead",
-                )
-        _set_shapes(model.graph.output, outputs)
-        return shape_inference.infer_shapes(model, data_prop=True)
 
 
 def load(path: Path) -> OnnxFile:
@@ -195,12 +145,31 @@ def _checked(model: Any, name: str) -> OnnxFile:
     onnx = _package("onnx")
     _package("onnxruntime")
     try:
-        onnx.checker.check_model(model)
+        onnx.checker.check_model(_with_ranks(model))
     except Exception as error:
         raise _bad_file(name, error) from None
+    if not model.graph.output:
+        raise BmcError(
+            "bad-signature", f"'{name}' has no outputs", hint="export it with what it computes"
+        )
+    for value in model.graph.output:
+        if not value.type.HasField("tensor_type"):
+            raise BmcError("bad-signature", f"output {value.name} of '{name}' is not a tensor")
     initializers = {item.name for item in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in initializers]
     return OnnxFile(name, model, tuple(_declared(value, name) for value in inputs))
+
+
+def _with_ranks(model: Any) -> Any:
+    """Returns the model with some shape for outputs that have none, which the checker wants."""
+    if all(value.type.tensor_type.HasField("shape") for value in model.graph.output):
+        return model
+    copy = type(model)()
+    copy.CopyFrom(model)
+    for value in copy.graph.output:
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.shape.SetInParent()
+    return copy
 
 
 def _declared(value: Any, name: str) -> Declared:
@@ -211,27 +180,21 @@ def _declared(value: Any, name: str) -> Declared:
             "bad-signature", f"input {value.name} of '{name}' is not a tensor of known rank"
         )
     tensor = value.type.tensor_type
-    element = dtype.from_numpy(np.empty(0, helper.tensor_dtype_to_np_dtype(tensor.elem_type)))
-    dims = tuple(d.dim_value if d.HasField("dim_value") else None for d in tensor.shape.dim)
+    element = dtype.from_numpy(
+        np.empty(0, helper.tensor_dtype_to_np_dtype(tensor.elem_type)), f"input {value.name}"
+    )
+    # Some exporters write -1 for a dynamic dimension.
+    dims = tuple(
+        d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
+        for d in tensor.shape.dim
+    )
     return Declared(value.name, element, dims)
 
 
 def _runtime_reason(error: Exception) -> str:
     """Returns onnxruntime's message without codes, source lines and C++ signatures."""
-    return _RUNTIME_PREFIX.sub("", factory.first_line(error))[:300]
-
-
-def _set_shapes(values: Any, tensors: tuple[TensorInfo, ...]) -> None:
-    by_name = {value.name: value for value in values}
-    for info in tensors:
-        shape = by_name[info.name].type.tensor_type.shape
-        del shape.dim[:]
-        for size in info.shape:
-            shape.dim.add().dim_value = size
-
-
-def _opset(model: Any) -> int:
-    return max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
+    text = _RUNTIME_PREFIX.sub("", str(error)).partition("\n")[0].strip()
+    return text[:300] or "no message"
 
 
 def _package(name: str) -> Any:

@@ -72,7 +72,7 @@ def apply(source: Path, output: Path, target: Target, tuning: Path | None) -> tu
                     "bad-tuning",
                     f"no dispatch is called '{key}'",
                     where=tuning.name if tuning else "",
-                    hint="`bmc inspect --configs` lists them",
+                    hint="report.json and `bmc inspect --configs` list them",
                 )
         ir_util.write(module, output)
         return configs
@@ -200,8 +200,6 @@ def _check(key: str, changes: Levels, configured: dict[ir_util.Op, Levels]) -> N
 
 def _read_tuning(path: Path, target: Target) -> dict[str, Levels]:
     """Returns the overrides for `target`: tile sizes by level by dispatch."""
-    if not path.is_file():
-        raise BmcError("file-missing", f"tuning file '{path}' does not exist")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:

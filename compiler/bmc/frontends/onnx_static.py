@@ -1,0 +1,118 @@
+"""An .onnx model with fixed shapes, in the form that IREE's importer knows best."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bmc.artifacts import TensorInfo
+from bmc.errors import BmcError
+from bmc.frontends.onnx_file import OnnxFile
+
+# Ops changed their attributes into inputs until about this opset; the importer knows the later form.
+_OPSET = 17
+# How many elements these give is known only when they have run.
+_DATA_DEPENDENT = ("Compress", "NonMaxSuppression", "NonZero", "Unique")
+_RANDOM = (
+    "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
+)  # fmt: skip
+
+
+def make(
+    file: OnnxFile,
+    inputs: tuple[TensorInfo, ...],
+    outputs: tuple[TensorInfo, ...],
+    *,
+    fold: bool = False,
+) -> Any:
+    """Returns the ModelProto with these shapes, inferred all through, and a recent opset.
+
+    Args:
+      file: the model.
+      inputs, outputs: its signature.
+      fold: let onnxruntime compute what follows from shapes and constants alone, and fuse ops, first.
+
+    Raises:
+      BmcError: the shape of an output depends on data, or an op draws random numbers.
+    """
+    import onnx
+    from onnx import inliner, shape_inference, version_converter
+
+    model = onnx.ModelProto()
+    model.CopyFrom(file.model)
+    for node in model.graph.node:
+        if node.op_type in _RANDOM:
+            raise BmcError(
+                "random-model",
+                f"op '{node.op_type}' draws random numbers",
+                where=f"{node.output[0]} in {file.name}",
+                hint="make them an input",
+            )
+    if model.functions:
+        model = inliner.inline_local_functions(model)
+    del model.graph.value_info[:]
+    _set_shapes(model.graph.input, inputs)
+    for output in model.graph.output:
+        # What the file says of it may be true of one input only.
+        output.type.tensor_type.ClearField("shape")
+    if fold:
+        model = _folded(model)
+    if _opset(model) < _OPSET:
+        # Where it has no rule for some op, the old form may do.
+        with contextlib.suppress(Exception):
+            model = version_converter.convert_version(model, _OPSET)
+    model = shape_inference.infer_shapes(model, data_prop=True)
+    _refuse_unknown_sizes(model, file.name)
+    _set_shapes(model.graph.output, outputs)
+    return shape_inference.infer_shapes(model, data_prop=True)
+
+
+def _folded(model: Any) -> Any:
+    """Returns the model after onnxruntime's basic optimisation: no op of its own, no other layout."""
+    import onnx
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    with tempfile.TemporaryDirectory() as work:
+        path = Path(work) / "folded.onnx"
+        options.optimized_model_filepath = str(path)
+        onnxruntime.InferenceSession(
+            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+        )
+        return onnx.load(path)
+
+
+def _refuse_unknown_sizes(model: Any, name: str) -> None:
+    culprits = [node for node in model.graph.node if node.op_type in _DATA_DEPENDENT]
+    for output in model.graph.output:
+        tensor = output.type.tensor_type
+        known = tensor.HasField("shape") and all(d.HasField("dim_value") for d in tensor.shape.dim)
+        if culprits and not known:
+            raise BmcError(
+                "dynamic-shape",
+                f"the shape of output {output.name} depends on what op '{culprits[0].op_type}'"
+                " finds in the data",
+                where=f"{culprits[0].output[0]} in {name}",
+                hint="end the model before it, or use a mask instead",
+            )
+
+
+def _set_shapes(values: Any, tensors: tuple[TensorInfo, ...]) -> None:
+    shapes = {info.name: info.shape for info in tensors}
+    # One value can be several outputs.
+    for value in values:
+        if value.name in shapes:
+            shape = value.type.tensor_type.shape
+            del shape.dim[:]
+            shape.SetInParent()
+            for size in shapes[value.name]:
+                shape.dim.add().dim_value = size
+
+
+def _opset(model: Any) -> int:
+    return max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)

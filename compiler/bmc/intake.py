@@ -1,0 +1,171 @@
+"""Is what a model file hands over what spec.py asks for? What comes out of here need not be looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bmc import factory, spec
+from bmc.dtype import Array
+from bmc.errors import BmcError
+
+# How inputs are given for a model that is a file.
+HOW = "`cases` and `cases_function` of bm_model, or --cases"
+
+_CASES = "write one tuple of numpy arrays per case: ((x,), (y,))"
+
+
+def model_spec(model: spec.ModelSpec) -> spec.ModelSpec:
+    """Returns the same with tuples of numpy arrays; raises BmcError naming what is something else."""
+    if isinstance(model.module, spec.ModelFile):
+        _require("ModelFile.data", model.module.data, bytes)
+        _require("ModelFile.suffix", model.module.suffix, str)
+    if isinstance(model.module, type):
+        raise BmcError(
+            "bad-spec",
+            f"ModelSpec.module is the class {model.module.__name__}",
+            hint="give an instance of it",
+        )
+    calls = tuple(_call(i, call) for i, call in enumerate(_sequence("calls", model.calls)))
+    cases = _cases("case", model.cases)
+    if bool(cases) == bool(calls):
+        what = "has both cases and calls" if cases else "has no cases"
+        raise BmcError("bad-spec", f"the model {what}", hint=f"{_CASES}, or calls instead of cases")
+    return replace(
+        model,
+        cases=cases,
+        tolerance=_tolerance(model.tolerance),
+        labels=_labels(model.labels),
+        input_names=_names("input_names", model.input_names),
+        output_names=_names("output_names", model.output_names),
+        calibration=_cases("calibration", model.calibration),
+        calls=calls,
+    )
+
+
+def cases(function: str) -> spec.Cases:
+    """Calls `cases.py:function`; raises BmcError like factory.call() and model_spec()."""
+    given = factory.call(function, spec.Cases)
+    return replace(
+        given,
+        cases=_cases("case", given.cases),
+        tolerance=_tolerance(given.tolerance),
+        expected=_cases("expected outputs of case", given.expected),
+        labels=_labels(given.labels),
+        calibration=_cases("calibration", given.calibration),
+    )
+
+
+def array(what: str, value: Any) -> Array:
+    """Returns anything that has a shape and an element type as a numpy array.
+
+    A number of numpy's becomes an array of no dimensions; a list or a number of Python's has no
+    element type and is refused.
+
+    Args:
+      what: names it in errors.
+    """
+    if not hasattr(value, "__array__"):
+        raise BmcError(
+            "bad-spec",
+            f"{what} is of type {type(value).__name__}, not a numpy array",
+            hint="write np.array(..., np.float32), or with the element type that it has in the model",
+        )
+    try:
+        found: Array = np.asarray(value)
+    except Exception as error:  # Tensors of frameworks raise what they like.
+        raise BmcError(
+            "bad-spec", f"{what} cannot become a numpy array: {factory.first_line(error)}"
+        ) from None
+    return found.astype(found.dtype.newbyteorder("="), copy=False)
+
+
+def _cases(what: str, cases: Any) -> tuple[spec.Case, ...]:
+    return tuple(
+        tuple(
+            array(f"input {number} of {what} {index}", value)
+            for number, value in enumerate(_sequence(f"{what} {index}", case))
+        )
+        for index, case in enumerate(_sequence("cases", cases))
+    )
+
+
+def _sequence(what: str, value: Any, hint: str = _CASES) -> Sequence[Any]:
+    if isinstance(value, (list, tuple)):
+        return value
+    raise BmcError("bad-spec", f"{what} is of type {type(value).__name__}, not a tuple", hint=hint)
+
+
+def _require(what: str, value: Any, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise BmcError("bad-spec", f"{what} is of type {type(value).__name__}, not {kind.__name__}")
+
+
+def _call(index: int, call: spec.Call) -> spec.Call:
+    _require(f"call {index}", call, spec.Call)
+    _require(f"the entry of call {index}", call.entry, str)
+    inputs = _sequence(f"the inputs of call {index}", call.inputs, "write (x,) for one input")
+    return replace(
+        call,
+        inputs=tuple(
+            value
+            if isinstance(value, spec.Previous)
+            else array(f"input {number} of call {index}", value)
+            for number, value in enumerate(inputs)
+        ),
+    )
+
+
+def _tolerance(tolerance: Any) -> spec.Policy | tuple[spec.Policy, ...]:
+    if tolerance is None:
+        return ()
+    if isinstance(tolerance, (list, tuple)):
+        return tuple(map(_policy, tolerance))
+    return _policy(tolerance)
+
+
+def _policy(policy: spec.Policy) -> spec.Policy:
+    numbers: tuple[Any, ...] = ()
+    if isinstance(policy, spec.Tolerance):
+        numbers = (policy.atol, policy.rtol, 0 if policy.min_cosine is None else policy.min_cosine)
+    elif isinstance(policy, spec.IntStep):
+        numbers = (policy.max_step, policy.max_differing)
+    elif not isinstance(policy, spec.Exact):
+        raise BmcError(
+            "bad-spec",
+            f"a tolerance is of type {type(policy).__name__}",
+            hint="give bmc.spec.Tolerance(atol, rtol), Exact() or IntStep(max_step, max_differing)",
+        )
+    kind = (int, np.integer) if isinstance(policy, spec.IntStep) else (float, int, np.number)
+    if not all(isinstance(n, kind) and n >= 0 for n in numbers):
+        raise BmcError("bad-spec", f"{policy} has a number that cannot be", hint="none is below 0")
+    if isinstance(policy, spec.Tolerance):
+        cosine = None if policy.min_cosine is None else float(policy.min_cosine)
+        return spec.Tolerance(float(policy.atol), float(policy.rtol), cosine)
+    if isinstance(policy, spec.IntStep):
+        return spec.IntStep(int(policy.max_step), int(policy.max_differing))
+    return policy
+
+
+def _labels(labels: Any) -> Array | None:
+    if labels is None:
+        return None
+    try:
+        found = np.asarray(labels)
+    except ValueError:  # Lists of several lengths.
+        found = np.empty(0, object)
+    if found.dtype.kind not in "iu":
+        raise BmcError(
+            "bad-spec", "labels are not integers", hint="give one class per case: np.array([3, 1])"
+        )
+    return found
+
+
+def _names(what: str, names: Any) -> tuple[str, ...]:
+    found = tuple(_sequence(what, names, 'write ("x",) for one name'))
+    for index, name in enumerate(found):
+        _require(f"{what}[{index}]", name, str)
+    return found
