@@ -11,13 +11,17 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import flatbuffers
 import numpy as np
 import tensorflow as tf
-from ai_edge_litert.schema_py_generated import ModelT
+from ai_edge_litert import schema_py_generated as schema
 
 
 def convert(
-    function: Callable[..., Any], *inputs: tf.TensorSpec, io: tf.DType | None = None, **options: Any
+    function: Callable[..., Any],
+    *inputs: tf.TensorSpec,
+    io: tf.DType | None = None,
+    ops: tf.lite.OpsSet = tf.lite.OpsSet.TFLITE_BUILTINS_INT8,
+    **options: Any,
 ) -> bytes:
-    """Returns the .tflite file of a function; `io` is the type at the border of a quantised one."""
+    """Returns the .tflite file of a function; `io` is the type at the border of one quantised to `ops`."""
     traced = tf.function(function, input_signature=inputs).get_concrete_function()
     converter = tf.lite.TFLiteConverter.from_concrete_functions([traced])
     for name, value in options.items():
@@ -29,7 +33,7 @@ def convert(
         converter.representative_dataset = lambda: (
             [rng.standard_normal(shape).astype(np.float32) for shape in shapes] for _ in range(20)
         )
-        converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+        converter.target_spec.supported_ops = [ops]
         converter.inference_input_type = converter.inference_output_type = io
     return bytes(converter.convert())
 
@@ -40,7 +44,7 @@ def tensor(*shape: int | None, dtype: tf.DType = tf.float32, name: str = "x") ->
 
 def edit(data: bytes, change: Callable[[Any], None]) -> bytes:
     """Returns the file after `change` has been at its ModelT."""
-    model = ModelT.InitFromPackedBuf(data, 0)
+    model = schema.ModelT.InitFromPackedBuf(data, 0)
     change(model)
     builder = flatbuffers.Builder(len(data))
     builder.Finish(model.Pack(builder), b"TFL3")
@@ -57,3 +61,41 @@ def as_before_2_4(model: Any) -> None:
         for item in graph.tensors:
             item.shapeSignature = None
             item.hasRank = False
+
+
+def lstm() -> bytes:
+    """A fused LSTM, whose state is in variables and most of whose inputs are absent."""
+    names = dict.fromkeys(range(24), -1)
+    model = schema.ModelT()
+    graph = schema.SubGraphT()
+    model.version, model.subgraphs, model.buffers = 3, [graph], [schema.BufferT()]
+    graph.tensors = []
+
+    def tensor(name: str, shape: tuple[int, ...], constant: bool = True) -> int:
+        new = schema.TensorT()
+        new.name, new.shape, new.isVariable = name.encode(), list(shape), name in ("h", "c")
+        if constant:
+            buffer = schema.BufferT()
+            buffer.data = np.frombuffer(np.full(shape, 0.1, np.float32).tobytes(), np.uint8)
+            model.buffers.append(buffer)
+            new.buffer = len(model.buffers) - 1
+        graph.tensors.append(new)
+        return len(graph.tensors) - 1
+
+    names[0] = tensor("x", (1, 3, 4), constant=False)
+    for gate in range(4):
+        names[1 + gate] = tensor(f"input{gate}", (2, 4))
+        names[5 + gate] = tensor(f"recurrent{gate}", (2, 2))
+        names[12 + gate] = tensor(f"bias{gate}", (2,))
+    names[18], names[19] = (tensor(name, (1, 2), constant=False) for name in "hc")
+    op, code = schema.OperatorT(), schema.OperatorCodeT()
+    op.inputs, op.outputs = list(names.values()), [tensor("y", (1, 3, 2), constant=False)]
+    op.builtinOptionsType = schema.BuiltinOptions.UnidirectionalSequenceLSTMOptions
+    op.builtinOptions = schema.UnidirectionalSequenceLSTMOptionsT()
+    op.builtinOptions.fusedActivationFunction = schema.ActivationFunctionType.TANH
+    code.builtinCode = code.deprecatedBuiltinCode = 44
+    model.operatorCodes, graph.operators = [code], [op]
+    graph.inputs, graph.outputs = [names[0]], op.outputs
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())

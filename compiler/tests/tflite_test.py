@@ -14,11 +14,13 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 import support
 import tensorflow as tf
+import tflite_kit
+from ai_edge_litert import schema_py_generated as schema
 from tflite_kit import convert as _convert
 from tflite_kit import tensor as _tensor
 
 from bmc import artifacts, spec
-from bmc.frontends import tflite
+from bmc.frontends import tflite, tflite_file, tflite_refused
 from bmc.frontends.options import INT8, ImportOptions
 
 _RNG = np.random.default_rng(0)
@@ -206,11 +208,41 @@ class TfliteTest(support.ModelFileTest):
 
     def test_ops_that_cannot_be_converted(self) -> None:
         top = _convert(lambda x: tf.math.top_k(x, 3), _tensor(2, 16))
-        self.rejects("op-rejected", "'tfl.topk_v2' (at Identity in model.tflite)", data=top)
+        self.rejects("op-rejected", "'TOPK_V2' (at Identity in model.tflite)", data=top)
+        branch = _convert(
+            lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x + 1.0, lambda: x * 2.0), _tensor(4)
+        )
+        self.rejects("op-rejected", "'IF' (at Identity in model.tflite)", data=branch)
+        self.rejects(
+            "op-rejected", "'UNIDIRECTIONAL_SEQUENCE_LSTM' (at y in", data=tflite_kit.lstm()
+        )
         remainder = _convert(lambda x: tf.math.floormod(x, 0.25), _tensor(2, 16))
         self.rejects("op-rejected", "gets op 'FLOOR_MOD' wrong", "Identity", data=remainder)
         svd = _convert(lambda x: tf.linalg.svd(x)[0], _tensor(4, 4), allow_custom_ops=True)
         self.rejects("op-rejected", "'Svd'", "not one of TFLite's own", data=svd)
+
+    def test_what_rounds_otherwise(self) -> None:
+        data = _convert(_dense, _tensor(1, 8), io=tf.int8)
+
+        def sparse(model: Any) -> None:
+            weight = next(t for t in model.subgraphs[0].tensors if list(t.shape) == [4, 8])
+            weight.name, weight.sparsity = b"pruned", schema.SparsityParametersT()
+
+        file = tflite_file.read(data, "model.tflite")
+        tflite_refused.check(file)
+        sparse(file.model)
+        call = functools.partial(tflite_refused.check, file)
+        self.refuses("unsupported-quantization", "tensor 'pruned' in 'model.tflite'", call=call)
+        ops = tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
+        data = _convert(_dense, _tensor(1, 8), io=tf.int16, ops=ops)
+        self.rejects("unsupported-quantization", "tensor 'x' in", "int16", data=data)
+
+    def test_models_without_outputs(self) -> None:
+        def without(model: Any) -> None:
+            model.subgraphs[0].outputs, model.signatureDefs = [], None
+
+        data = tflite_kit.edit(_convert(_dense, _tensor(1, 8)), without)
+        self.rejects("bad-signature", "the model has no outputs", data=data)
 
     def test_tensors_without_elements(self) -> None:
         data = _convert(lambda x: tf.concat([x, x], 0), _tensor(0, 4))

@@ -86,6 +86,66 @@ def stateful():
     return _spec(forward, setup)
 
 
+def random():
+    def forward(self, x):
+        return x + torch.rand(4, 4)  # random
+
+    return _spec(forward)
+
+
+def own_input():
+    def forward(self, x):
+        x += 1  # own input
+        return x
+
+    return _spec(forward)
+
+
+def masked():
+    def forward(self, x):
+        return x[x % 2 == 0] * 2  # masked
+
+    return _spec(forward)
+
+
+def nothing():
+    return _spec(lambda self, x: None)
+
+
+def empty():
+    return _spec(lambda self, x: ())
+
+
+def number_as_output():
+    return _spec(lambda self, x: (x, 3.5))
+
+
+def sparse():
+    return _spec(lambda self, x: x.to_sparse())
+
+
+def half():
+    return _spec(lambda self, x: x.bfloat16())
+
+
+def complex_fft():
+    def forward(self, x):
+        y = x + 1
+        return torch.fft.fft(y).real  # fft
+
+    return _spec(forward)
+
+
+def without_stablehlo():
+    def forward(self, x):
+        image = x.reshape(1, 1, 4, 4)
+        values, indices = torch.topk(x, 2)
+        return torch.nn.functional.interpolate(image, scale_factor=2), values, indices
+
+    close = spec.Tolerance(0, 0)
+    return _spec(forward, tolerance=(close, close, spec.Exact()))
+
+
 def failing():
     def forward(self, x):
         y = x + 1
@@ -155,7 +215,6 @@ class TorchTest(support.FolderTest):
     def load(self, factory: str, output_type: str = "stablehlo") -> ImportedModel:
         path = self.write("model.py", _MODEL)
         out = self.folder / "out"
-        out.mkdir()
         return import_model(f"{path}:{factory}", ImportOptions(output_type=output_type), out)
 
     def rejects(self, factory: str, kind: str, *parts: str) -> None:
@@ -191,6 +250,37 @@ class TorchTest(support.FolderTest):
         self.assertEqual(again.outputs, model.outputs)
         self.assertEqual(again.golden.policies, model.golden.policies)
         np.testing.assert_array_equal(again.golden.outputs[1][0], model.golden.outputs[1][0])
+
+    def test_what_stablehlo_has_no_form_of(self) -> None:
+        model = self.load("without_stablehlo")
+        self.assertIn(b"linalg", model.mlir.read_bytes())
+        (x,), (image, values, indices) = model.golden.inputs[0], model.golden.outputs[0]
+        np.testing.assert_array_equal(image[0, 0], x.repeat(2, 0).repeat(2, 1))
+        np.testing.assert_array_equal(np.take_along_axis(x, indices, 1), values)
+        self.assertIn(support.AGREES, model.second_reference)
+
+    def test_op_that_is_named_by_what_it_is_given(self) -> None:
+        self.rejects("complex_fft", "op-rejected", "cannot lower op 'aten.fft_fft' ", line("fft"))
+
+    def test_ops_that_no_plan_can_have(self) -> None:
+        for factory, kind, *parts in (
+            ("random", "random-model", "'aten.rand.default' draws random numbers", line("random")),
+            ("own_input", "stateful-model", "aten.add", "the model's input 'x'", line("own input")),
+            ("masked", "dynamic-shape", "aten.index", "size depends on the data", line("masked")),
+        ):
+            with self.subTest(factory):
+                self.rejects(factory, kind, *parts)
+
+    def test_outputs_that_are_no_tensors(self) -> None:
+        for factory, kind, part in (
+            ("nothing", "bad-signature", "output 0 of the model is of type NoneType"),
+            ("empty", "bad-signature", "the model has no outputs"),
+            ("number_as_output", "bad-signature", "output 1 of the model is of type float"),
+            ("sparse", "bad-signature", "output 0 of the model is of type torch.sparse_coo"),
+            ("half", "unsupported-dtype", "output 0 of the model is bfloat16"),
+        ):
+            with self.subTest(factory):
+                self.rejects(factory, kind, part)
 
     def test_op_that_torch_mlir_rejects(self) -> None:
         parts = ("torch-mlir cannot", "aten._linalg_svd", line("rejected"))

@@ -11,16 +11,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, factory, golden, spec
+from bmc import artifacts, factory, golden, intake, spec
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
-from bmc.frontends import imported, mlir, quiet, tflite_file
+from bmc.frontends import imported, mlir, quiet, tflite_file, tflite_refused
 from bmc.frontends.options import ImportOptions
 from bmc.frontends.tflite_file import TfliteFile
 
 _PACKAGES = ("ai-edge-litert", "tosa-converter-for-tflite")
 # It gives the remainder of x / y in units of y.
 _MISCONVERTED = ("FLOOR_MOD",)
+# What an op is given in place of a tensor.
+_ARGUMENTS = ("tfl.no_value", "tfl.pseudo_const")
 _SINGLE_ROUND = "#tosa.rounding_mode<SINGLE_ROUND>"
 _ERROR = re.compile(r"error: (?P<text>.*)")
 # Of a location: loc("name"("model.tflite":0:0)), or several of these fused.
@@ -69,6 +71,7 @@ def import_spec(
         )
     source = Path(source).name
     file = tflite_file.read(model.module.data, source)
+    tflite_refused.check(file)
     weights = file.weights()
     for name, array in weights.items():
         golden.check_finite(name, array)
@@ -77,7 +80,8 @@ def import_spec(
             "bad-tolerance",
             f"'{source}' has int8 weights such as '{hybrid}' for float arithmetic, which LiteRT"
             " rounds as it runs",
-            hint="give --cases with a tolerance of your own, or convert with a representative dataset",
+            hint=f"give cases with a tolerance of your own ({intake.HOW}), or convert with a"
+            " representative dataset",
         )
     cases = tuple(file.quantize_case(case) for case in model.cases)
     inputs = golden.fix(file.inputs, cases[0] if cases else None)
@@ -104,14 +108,8 @@ def import_spec(
 
 def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
     """Writes model.mlirbc; `data` is the file with static shapes."""
-    try:
-        import tosa_converter_for_tflite as converter
-    except ImportError:
-        raise BmcError(
-            "tflite-missing",
-            "importing a .tflite model needs the package tosa-converter-for-tflite",
-            hint="pip install tosa-converter-for-tflite",
-        ) from None
+    from iree.compiler import ir
+
     for op in _MISCONVERTED:
         for tensor in sorted(file.outputs_of(op)):
             raise BmcError(
@@ -120,6 +118,29 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
                 where=f"{tensor} in {file.name}",
                 hint=tflite_file.OTHER_OPS,
             )
+    converted = _run_converter(data, file, "Bytecode")
+    try:
+        _finish(converted, file, out / artifacts.MODEL_FILE)
+    except ir.MLIRError:
+        # An op of TFLite's that is left makes the bytecode unreadable; the text names it.
+        _finish(_run_converter(data, file, "Text"), file, out / artifacts.MODEL_FILE)
+    mlir.signature(out / artifacts.MODEL_FILE, file.name)
+
+
+def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:
+    """Returns MLIR, where ops that have no form in TOSA are left as they are.
+
+    Args:
+      output: "Bytecode" or "Text".
+    """
+    try:
+        import tosa_converter_for_tflite as converter
+    except ImportError:
+        raise BmcError(
+            "tflite-missing",
+            "importing a .tflite model needs the package tosa-converter-for-tflite",
+            hint="pip install tosa-converter-for-tflite",
+        ) from None
     # Locations name the file as it is called here: without a folder.
     with tempfile.TemporaryDirectory() as work, contextlib.chdir(work):
         Path(file.name).write_bytes(data)
@@ -128,7 +149,7 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
                 converter.tflite_flatbuffer_to_tosa_mlir(
                     file.name,
                     artifacts.MODEL_FILE,
-                    converter.TosaConverterOutputFormat.Bytecode,
+                    getattr(converter.TosaConverterOutputFormat, output),
                     converter.TosaConverterDebugInfo.Enable,
                 )
                 reason = ""
@@ -142,9 +163,7 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
                 + (found["text"][:200] if found else reason),
                 hint=tflite_file.OTHER_OPS,
             )
-        converted = Path(artifacts.MODEL_FILE).read_bytes()
-    _finish(converted, file, out / artifacts.MODEL_FILE)
-    mlir.signature(out / artifacts.MODEL_FILE, file.name)
+        return Path(artifacts.MODEL_FILE).read_bytes()
 
 
 def _finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
@@ -161,7 +180,7 @@ def _finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
     rounding: list[Any] = []
 
     def visit(op: Any) -> Any:
-        if op.name.startswith("tfl."):
+        if op.name.startswith(("tf.", "tfl.")) and op.name not in _ARGUMENTS:
             left.append(op)
         if op.name == "tosa.rescale" and _tensor(op) in dense:
             sums = ir.ShapedType(op.operands[0].type).element_type
@@ -178,7 +197,8 @@ def _finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
         if left:
             raise BmcError(
                 "op-rejected",
-                f"the converter to TOSA has no form for op '{left[0].name}'",
+                f"the converter to TOSA has no form for op"
+                f" '{left[0].name.partition('.')[2].upper()}'",
                 where=f"{_tensor(left[0])} in {file.name}",
                 hint=tflite_file.OTHER_OPS,
             )

@@ -113,8 +113,7 @@ def _run(module: Any, case: spec.Case, folder: Path) -> spec.Case:
             f"the model's forward raised {type(error).__name__}: {factory.first_line(error)}",
             where=factory.model_line(error, folder),
         ) from error
-    leaves = torch.utils._pytree.tree_leaves(result)
-    return tuple(leaf.detach().contiguous().numpy() for leaf in leaves)
+    return torch_export.arrays(result)
 
 
 def _check_weights(module: Any) -> None:

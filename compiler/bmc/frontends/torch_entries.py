@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
 import torch
 
 from bmc import artifacts, factory, golden, spec
@@ -185,9 +184,7 @@ def _make_calls(
                 f" {factory.first_line(error)}",
                 where=factory.model_line(error, folder),
             ) from error
-        leaves = torch.utils._pytree.tree_leaves(result)
-        # Copies: an output may be the state that the next call changes.
-        outputs.append(tuple(np.array(leaf.detach().contiguous().numpy()) for leaf in leaves))
+        outputs.append(torch_export.arrays(result))
         inputs.append(case)
     return tuple(inputs), tuple(outputs)
 

@@ -8,7 +8,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bmc import factory
+import numpy as np
+
+from bmc import factory, spec
 from bmc.errors import BmcError
 from bmc.frontends import quiet
 from bmc.iree_tool import LIBRARY_PREFIX
@@ -16,11 +18,37 @@ from bmc.iree_tool import LIBRARY_PREFIX
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _LOCATION = re.compile(r'"([^"]+)":(\d+):\d+')
 _OP = re.compile(r"'torch\.operator'.*?name = \"([^\"]+)\"|'([a-z]+\.[\w.]+)'")
+# What ops are given, not what a user writes. They are left where the op that reads them is.
+_ARGUMENTS = ("torch.constant.", "torch.prim.", "torch.vtensor.literal")
+_STABLEHLO, _LINALG = "stablehlo", "linalg-on-tensors"
 
 
 def tensors(module: Any) -> dict[str, Any]:
     """Returns the parameters and buffers of a torch.nn.Module by name."""
     return dict((*module.named_parameters(), *module.named_buffers()))
+
+
+def arrays(result: Any) -> spec.Case:
+    """Returns what a module gave, flattened; raises BmcError if something in it is no dense tensor."""
+    import torch
+
+    leaves = torch.utils._pytree.tree_leaves(result)
+    for index, leaf in enumerate(leaves):
+        if not isinstance(leaf, torch.Tensor) or leaf.layout != torch.strided:
+            what = type(leaf).__name__ if not isinstance(leaf, torch.Tensor) else str(leaf.layout)
+            raise BmcError(
+                "bad-signature",
+                f"output {index} of the model is of type {what}, not a dense tensor",
+                hint="return tensors, or tuples, lists and dicts of them",
+            )
+        if leaf.dtype == torch.bfloat16:
+            raise BmcError(
+                "unsupported-dtype",
+                f"output {index} of the model is bfloat16, which cannot be used for outputs",
+                hint="return it as .float()",
+            )
+    # Copies: an output may be state that the next call changes.
+    return tuple(np.array(leaf.detach().contiguous().numpy()) for leaf in leaves)
 
 
 def export(
@@ -39,7 +67,8 @@ def export(
     Args:
       module: torch.nn.Module.
       example: one tensor per input.
-      output_type: what torch-mlir calls "stablehlo" or "linalg-on-tensors".
+      output_type: what torch-mlir calls "raw", "stablehlo" or "linalg-on-tensors". What has no form
+        in StableHLO becomes linalg.
       root: the model's folder, absolute.
       output: file to write.
       reproducer: folder for what torch-mlir rejects.
@@ -49,6 +78,7 @@ def export(
       BmcError: naming the op and the model line that cannot be exported or lowered.
     """
     from torch_mlir import fx, ir
+    from torch_mlir.compiler_utils import OutputType, lower_mlir_module
     from torch_mlir.dialects import torch as torch_dialect
     from torch_mlir.extras.fx_importer import FxImporter
 
@@ -63,23 +93,61 @@ def export(
         return True
 
     handler = context.attach_diagnostic_handler(collect)
+    imported = None
     try:
         imported = fx.export_and_import(
             program,
-            output_type=output_type,
+            output_type="raw" if output_type == "raw" else "torch",
             fx_importer=FxImporter(context=context),
             decomposition_table={},
             func_name=function,
-        )
+        ).operation
+        if output_type == _STABLEHLO:
+            lowered = _stablehlo(imported)
+            diagnostics.clear()
+            imported, output_type = lowered or imported, "raw" if lowered else _LINALG
+        if output_type == _LINALG:
+            lower_mlir_module(False, OutputType.get(_LINALG), imported)
     except Exception as error:
         kept = _keep_reproducer(reproducer)
         if diagnostics:
-            raise _lowering_rejected(*diagnostics[0], kept) from error
+            raise _lowering_rejected(*diagnostics[0], imported, kept) from error
         raise _node_rejected(program, error) from error
     finally:
         handler.detach()
     with output.open("wb") as file:
-        imported.operation.write_bytecode(file)
+        imported.write_bytecode(file)
+
+
+def _stablehlo(imported: Any) -> Any:
+    """Returns the module lowered to StableHLO; None if an op in it has no form there."""
+    from torch_mlir.compiler_utils import OutputType, TorchMlirCompilerError, lower_mlir_module
+
+    lowered = imported.clone()
+    try:
+        lower_mlir_module(False, OutputType.get(_STABLEHLO), lowered)
+    except TorchMlirCompilerError:
+        _left_reproducer().unlink(missing_ok=True)
+        return None
+    # IREE makes chlo.top_k of the first of what is sorted, whose indices must not have PyTorch's 64 bits.
+    sorted_ = (
+        result for op in _walk(lowered) if op.name == "stablehlo.sort" for result in op.results
+    )
+    readers = {use.owner.name for result in sorted_ for use in result.uses}
+    return None if "stablehlo.slice" in readers else lowered
+
+
+def _walk(module: Any) -> list[Any]:
+    from torch_mlir import ir
+
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.walk(visit)
+    return found
 
 
 def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
@@ -102,24 +170,46 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
             or factory.model_line(error, root),
             hint="a model must be traceable with fixed shapes, without branches on tensor values",
         ) from error
-    for name, buffer in program.graph_signature.buffers_to_mutate.items():
-        writer = next(node for node in program.graph.nodes if node.name == name)
-        trace = _relative_frames(writer.meta.get("stack_trace") or "", root)
-        raise BmcError(
-            "stateful-model",
-            f"op '{writer.target}' changes the model's buffer '{buffer}'",
-            where=_model_line(trace, _FRAME),
-            hint="give ModelSpec.calls: then such buffers are state",
-        )
     for node in program.graph.nodes:
         if node.meta.get("stack_trace"):
             node.meta["stack_trace"] = _relative_frames(node.meta["stack_trace"], root)
+    _refuse(program)
     return program
 
 
+def _refuse(program: Any) -> None:
+    """Raises BmcError naming an op that no plan made at build time can have."""
+    import torch
+
+    signature = program.graph_signature
+    for node in program.graph.nodes:
+        what = hint = ""
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            kind, what, hint = "random-model", "draws random numbers", "pass them in as an input"
+        elif buffer := signature.buffers_to_mutate.get(node.name):
+            kind, what = "stateful-model", f"changes the model's buffer '{buffer}'"
+            hint = "give ModelSpec.calls: then such buffers are state"
+        elif name := signature.user_inputs_to_mutate.get(node.name):
+            kind, what = "stateful-model", f"changes the model's input '{name}'"
+            hint = "change a copy of it: x = x + 1 instead of x += 1"
+        elif any(
+            isinstance(dim, torch.SymInt) for dim in getattr(node.meta.get("val"), "shape", ())
+        ):
+            kind, what = "dynamic-shape", "gives a tensor whose size depends on the data"
+            hint = "keep the whole tensor and use a mask: torch.where(condition, x, 0)"
+        if what:
+            where = _model_line(node.meta.get("stack_trace") or "", _FRAME)
+            raise BmcError(kind, f"op '{node.target}' {what}", where=where, hint=hint)
+
+
+def _left_reproducer() -> Path:
+    """Where torch-mlir leaves a module that it rejects."""
+    return Path(tempfile.gettempdir()) / "UnnammedModule.mlir"
+
+
 def _keep_reproducer(folder: Path) -> Path | None:
-    """torch-mlir leaves the rejected module in the temporary folder; moves it to `folder`."""
-    left = Path(tempfile.gettempdir()) / "UnnammedModule.mlir"
+    """Moves what torch-mlir has left to `folder`."""
+    left = _left_reproducer()
     if not left.is_file():
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -129,15 +219,25 @@ def _keep_reproducer(folder: Path) -> Path | None:
     return kept
 
 
-def _lowering_rejected(location: str, message: str, reproducer: Path | None) -> BmcError:
-    """An op that torch-mlir has imported but cannot lower."""
-    op = _OP.search(message)
-    what = f"cannot lower op '{op[1] or op[2]}'" if op else "rejects the model"
-    reason = re.split(r': [%"]', message, maxsplit=1)[0].splitlines()[0][:200]
+def _lowering_rejected(
+    location: str, message: str, module: Any, reproducer: Path | None
+) -> BmcError:
+    """An op that torch-mlir has imported into `module`, if that is not None, but cannot lower."""
+    found = _OP.search(message)
+    op = (found[1] or found[2]) if found else ""
+    if op.startswith(_ARGUMENTS) and module is not None:
+        readers = [o for o in _walk(module) if o.name.startswith("torch.")]
+        readers = [o for o in readers if not o.name.startswith(_ARGUMENTS)]
+        if readers:
+            op, location, message = readers[0].name, str(readers[0].location), ""
+    what = f"cannot lower op '{op.removeprefix('torch.')}'" if op else "rejects the model"
+    reason = re.split(r': [%"]', message, maxsplit=1)[0].partition("\n")[0][:200]
+    if reason and not reason.startswith("failed to legalize"):
+        what += f": {reason}"
     hint = "rewrite that part of the model with other ops"
     return BmcError(
         "op-rejected",
-        f"torch-mlir {what}: {reason}",
+        f"torch-mlir {what}",
         where=_model_line(location, _LOCATION),
         hint=f"{hint}; reproducer: {reproducer}" if reproducer else hint,
     )

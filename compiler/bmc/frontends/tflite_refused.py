@@ -1,0 +1,38 @@
+"""What LiteRT computes and the converter to TOSA takes, but computes otherwise: refused by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bmc.errors import BmcError
+from bmc.frontends.tflite_file import TfliteFile
+
+
+def check(file: TfliteFile) -> None:
+    """Raises BmcError naming a tensor that is quantised to 16 bits, or sparse."""
+    from ai_edge_litert.schema_py_generated import TensorType
+
+    for graph in file.model.subgraphs:
+        for tensor in graph.tensors:
+            if tensor.sparsity is not None:
+                raise _refused(
+                    file, tensor, "is sparse", "convert the model without pruned storage"
+                )
+            if tensor.type == TensorType.INT16 and _is_quantized(tensor):
+                raise _refused(
+                    file,
+                    tensor,
+                    "is quantised to int16, which rounds otherwise than int8",
+                    "convert with int8 activations: OpsSet.TFLITE_BUILTINS_INT8",
+                )
+
+
+def _is_quantized(tensor: Any) -> bool:
+    return tensor.quantization is not None and tensor.quantization.scale is not None
+
+
+def _refused(file: TfliteFile, tensor: Any, what: str, hint: str) -> BmcError:
+    name = tensor.name.decode(errors="replace")
+    return BmcError(
+        "unsupported-quantization", f"tensor '{name}' in '{file.name}' {what}", hint=hint
+    )
