@@ -48,7 +48,9 @@ class ProgramTest(unittest.TestCase):
 
     def test_every_framework_is_there(self) -> None:
         lines = ["from importlib.util import find_spec", "def missing():"]
-        lines.append(f"    raise ValueError([n for n in {_PACKAGES + ('nowhere',)} if not find_spec(n)])")
+        lines.append(
+            f"    raise ValueError([n for n in {_PACKAGES + ('nowhere',)} if not find_spec(n)])"
+        )
         (self.folder / "model.py").write_text("\n".join(lines))
         done = self.run_program("import", "model.py:missing", "--out", "imported")
         self.assertIn("ValueError: ['nowhere']", done.stderr)
