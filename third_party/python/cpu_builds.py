@@ -1,64 +1,116 @@
-"""Prints a page of links to CPU builds that this machine's pip has in a local folder.
+"""Says, as JSON, what this machine's pip is set up for and which of PyTorch's builds follows from it.
 
 usage: cpu_builds.py FILE=SHA256...
 
 pip prefers a file whose hash it knows before it has it. A file in a plain folder
 (`find-links`) has none, so of PyTorch's two builds pip would take the CUDA build from
-its index, gigabytes with what it needs. On a page of links each file can have its hash.
+its index. On a page of links each file can have its hash.
 """
 
 from __future__ import annotations
 
 import configparser
+import json
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
+CPU_INDEX = "https://download.pytorch.org/whl/cpu/"
+
+# What decides where pip looks, as its configuration spells it. In the environment: PIP_INDEX_URL.
+CHOICES = ("index-url", "extra-index-url", "find-links", "no-index")
+
+NO_CPU_BUILD = (
+    "No folder or index that pip is set up for is known to have PyTorch's CPU build for this Python "
+    "(190 MB). Where none has it, the first model of PyTorch fetches the CUDA build: 530 MB, 1.1 GB "
+    "unpacked; its NVIDIA libraries, 3 GB more, are left out. For the CPU build, set "
+    f"PIP_EXTRA_INDEX_URL={CPU_INDEX} or PIP_FIND_LINKS=a folder that holds the wheel, before or later."
+)
+
 
 def config_files(env: Mapping[str, str]) -> list[Path]:
     """Where pip's configuration may lie, in the order pip reads it."""
-    if env.get("PIP_CONFIG_FILE"):
-        return [Path(env["PIP_CONFIG_FILE"])]
-    files = [Path("/etc/pip.conf")]
-    if home := env.get("HOME"):
+    named = env.get("PIP_CONFIG_FILE")
+    if named == os.devnull:
+        return []
+    shared = env.get("XDG_CONFIG_DIRS") or "/etc/xdg"
+    files = [Path(folder, "pip/pip.conf") for folder in shared.split(os.pathsep) if folder]
+    files.append(Path("/etc/pip.conf"))
+    if (home := env.get("HOME")) and not (named and Path(named).exists()):
         config = env.get("XDG_CONFIG_HOME") or f"{home}/.config"
         files += [Path(home, ".pip/pip.conf"), Path(config, "pip/pip.conf")]
-    return files
+    files.append(Path(sys.prefix, "pip.conf"))
+    return files + ([Path(named)] if named else [])
 
 
-def link_folders(env: Mapping[str, str]) -> list[Path]:
-    """Local folders that pip looks into for files; pages on the network are left to pip."""
-    values = [env.get("PIP_FIND_LINKS", "")]
+def choices(env: Mapping[str, str]) -> dict[str, list[str]]:
+    """Where pip has been told to look: setting -> values of the environment and of the files."""
+    found: dict[str, list[str]] = {}
+    for name in CHOICES:
+        if value := env.get("PIP_" + name.upper().replace("-", "_")):
+            found.setdefault(name, []).extend(value.split())
     for file in config_files(env):
         parser = configparser.RawConfigParser()
         try:
             parser.read(file)
-        except configparser.Error:
-            continue
-        values += [parser.get(section, "find-links", fallback="") for section in parser.sections()]
+        except (OSError, ValueError, configparser.Error):
+            continue  # pip itself says what is wrong with it
+        for section in parser.sections():
+            for name, value in parser.items(section):
+                if name.replace("_", "-") in CHOICES:
+                    found.setdefault(name.replace("_", "-"), []).extend(value.split())
+    return found
+
+
+def link_folders(said: Mapping[str, list[str]]) -> list[Path]:
+    """Local folders that pip looks into for files; pages on the network are left to pip."""
     folders = []
-    for value in " ".join(values).split():
+    for value in said.get("find-links", []):
         url = urlsplit(value)
         if url.scheme in ("", "file"):
             folders.append(Path(unquote(url.path)).expanduser())
     return list(dict.fromkeys(folder for folder in folders if folder.is_dir()))
 
 
-def page(folders: list[Path], hashes: Mapping[str, str]) -> str:
+def page(wheels: list[Path], hashes: Mapping[str, str]) -> str:
     """Links to those of the files that are there."""
     links = [
-        f'<a href="file://{quote(str(folder / name))}#sha256={sha256}">{name}</a><br>'
-        for name, sha256 in hashes.items()
-        for folder in folders
-        if (folder / name).is_file()
+        f'<a href="file://{quote(str(wheel))}#sha256={hashes[wheel.name]}">{wheel.name}</a><br>'
+        for wheel in wheels
+        if wheel.is_file()
     ]
     return "\n".join(["<!DOCTYPE html><html><body>", *links, "</body></html>", ""])
 
 
+def answer(env: Mapping[str, str], hashes: Mapping[str, str], python: str) -> dict[str, object]:
+    """What cpu_builds_repo wants to know.
+
+    hashes: wheel -> sha256. python: this Python as wheels name it, cp311.
+    page: links to wheels. choices: differs when pip might choose another build. watch: files that
+    all this has been seen in. note: what to tell the user, or "".
+    """
+    said = choices(env)
+    wheels = [folder / name for folder in link_folders(said) for name in hashes]
+    ours = [name for name in hashes if f"-{python}-" in name]
+    local = any(wheel.is_file() and wheel.name in ours for wheel in wheels)
+    from_index = bool(ours) and CPU_INDEX in said.get("extra-index-url", [])
+    return {
+        "page": page(wheels, hashes),
+        "choices": json.dumps([said, [str(wheel) for wheel in wheels if wheel.is_file()]]),
+        "watch": [str(path) for path in (*config_files(env), *wheels)],
+        "note": "" if local or from_index else NO_CPU_BUILD,
+    }
+
+
 if __name__ == "__main__":
     print(
-        page(link_folders(os.environ), dict(argument.split("=") for argument in sys.argv[1:])),
-        end="",
+        json.dumps(
+            answer(
+                os.environ,
+                dict(argument.split("=") for argument in sys.argv[1:]),
+                f"cp{sys.version_info.major}{sys.version_info.minor}",
+            )
+        )
     )

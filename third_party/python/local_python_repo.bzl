@@ -2,11 +2,12 @@
 
 # pip_parse unpacks wheels with this. What it unpacked is compiled once, here: importing torch and
 # transformers takes 7 s without compiled files and 3 s with them, in every action that does it, and
-# an action cannot leave them behind.
+# an action cannot leave them behind. PyTorch's CUDA build is made to do without CUDA.
 _UNPACKER = """\
 #!/bin/sh
 '{python}' "$@" || exit
 if [ -d site-packages ]; then
+  [ ! -e site-packages/torch/lib/libtorch_cuda.so ] || '{python}' -B '{without_cuda}' || exit
   '{python}' -m compileall -q site-packages > /dev/null || true  # some files are for other Pythons
 fi
 """
@@ -48,7 +49,7 @@ def _local_python_repo_impl(rctx):
         fail("%s is not Python 3.11 or newer: set IRONCAST_PYTHON to one." % found)
     python = asked.stdout.strip()
     rctx.symlink(python, "python3")
-    rctx.file("unpacker", _UNPACKER.format(python = python), executable = True)
+    rctx.file("unpacker", _UNPACKER.format(python = python, without_cuda = rctx.path(rctx.attr._without_cuda)), executable = True)
     rctx.file("BUILD.bazel", _BUILD.format(python = python))
 
     # Where Bazel keeps repositories.
@@ -57,4 +58,7 @@ def _local_python_repo_impl(rctx):
 local_python_repo = repository_rule(
     implementation = _local_python_repo_impl,
     doc = "@NAME//:toolchain runs py_binary and py_test with this machine's Python 3.11 or newer.",
+    attrs = {
+        "_without_cuda": attr.label(default = "//third_party/python:without_cuda.py"),
+    },
 )

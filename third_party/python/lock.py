@@ -8,6 +8,7 @@ must hold what everybody sees.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ sys.path.insert(0, str(HERE.parent.parent))
 from tools.launcher.table import read_table  # noqa: E402
 
 NO_DEPS = "# no-deps"
+# What only torch's CUDA build asks for; that build is made to do without (without_cuda.py).
+LEFT_OUT = re.compile(r"(cuda|nvidia)-|triton==")
 HEADER = "# Written by third_party/python/lock.py from requirements.in; not to be edited.\n"
 
 
@@ -39,6 +42,12 @@ def resolve(requirements: list[str], *flags: str) -> str:
     return subprocess.run(
         command, input="\n".join(requirements), text=True, capture_output=True, check=True, env=env
     ).stdout
+
+
+def leave_out(lock: str) -> str:
+    """The lock without LEFT_OUT."""
+    entries = re.split(r"^(?=\S+==)", lock, flags=re.MULTILINE)
+    return "".join(entry for entry in entries if not LEFT_OUT.match(entry))
 
 
 def add_cpu_builds(lock: str, builds: Mapping[str, str]) -> str:
@@ -71,7 +80,8 @@ def main() -> int:
         print(f"uv could not resolve requirements.in: {error.stderr.strip()}", file=sys.stderr)
         return 1
     (HERE / "requirements_lock.txt").write_text(
-        HEADER + add_cpu_builds(lock, read_table(HERE.parent.parent, "PYTHON_CPU_BUILDS"))
+        HEADER
+        + add_cpu_builds(leave_out(lock), read_table(HERE.parent.parent, "PYTHON_CPU_BUILDS"))
     )
     return 0
 

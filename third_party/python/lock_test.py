@@ -6,7 +6,7 @@ import re
 import unittest
 from pathlib import Path
 
-from third_party.python.lock import add_cpu_builds
+from third_party.python.lock import add_cpu_builds, leave_out
 from tools.launcher.table import read_table
 
 ROOT = Path(__file__).absolute().parents[2]
@@ -43,6 +43,12 @@ class Lock(unittest.TestCase):
             add_cpu_builds(
                 "torch==2.0 \\\n    --hash=sha256:00\n", {"torch-1.0+cpu-cp311.whl": "12"}
             )
+
+    def test_nothing_of_cuda_is_in_it(self) -> None:
+        self.assertEqual(leave_out(LOCK), LOCK, "run third_party/python/lock.py")
+        lock = "a==1 \\\n    --hash=sha256:00\n"
+        for name in ("nvidia-nccl-cu13", "cuda-toolkit", "triton"):
+            self.assertEqual(leave_out(lock + lock.replace("a", name, 1) + lock), lock + lock)
 
     def test_no_index_is_named(self) -> None:
         self.assertNotRegex(LOCK, r"https?://|--index-url|--extra-index-url|--find-links")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -13,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tools.launcher.errors import LauncherError
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def say(message: str) -> None:

@@ -7,12 +7,13 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from third_party.debian.apt import AptError
 from tools.launcher import debian_bazel, github
+from tools.launcher.answers import forget, kept_answer, reachable
 from tools.launcher.cache import fill_once, locked
 from tools.launcher.errors import LauncherError
 from tools.launcher.table import read_table
@@ -64,12 +65,12 @@ def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
             f"BAZEL_REAL is {real}, which is not an executable file: correct or unset it."
         )
     program = Path(real) if real else installed(version, cache, env)
-    use_github = decide_github(cache, env)
+    prefix = _debian_prefix(program) if program else None
+    use_github = decide_github(cache, env, version, prefix or _debian_folder(root, cache, version))
     if program is None and use_github:
         return Bazel(_from_github(root, cache, version), version)
     if program is not None and use_github:
-        return Bazel(program, version, _debian_prefix(program))
-    prefix = _debian_prefix(program) if program else None
+        return Bazel(program, version, prefix)
     unpacked = prefix or _from_debian(root, cache, version)
     rulesets = unpacked / "usr/share/bazel"
     if program is not None:
@@ -77,28 +78,20 @@ def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
     return Bazel(unpacked / "usr/bin/bazel", _label(unpacked), unpacked, rulesets)
 
 
-def decide_github(cache: Path, env: Mapping[str, str]) -> bool:
-    """Whether GitHub is to be used: as IRONCAST_GITHUB says, else as seen the first time."""
+def decide_github(cache: Path, env: Mapping[str, str], version: str, debian: Path) -> bool:
+    """Whether GitHub is to be used: as IRONCAST_GITHUB says, else as it answers.
+
+    debian: where Debian's Bazel lies once it is unpacked. From then on it is stayed with, for
+    GitHub's would fetch and build everything again. Until then a no is not kept: the network may
+    have been away.
+    """
     said = env.get("IRONCAST_GITHUB", "")
     if said not in ("", "yes", "no"):
         raise LauncherError(f"IRONCAST_GITHUB is {said!r}: set it to yes or no, or unset it.")
-    return said == "yes" if said else kept_answer(cache, "github", github.reachable)
-
-
-def kept_answer(cache: Path, name: str, ask: Callable[[], bool]) -> bool:
-    """The answer that is kept under `name`, asked for the first time.
-
-    Kept because asking costs seconds, and because another answer would send Bazel to fetch
-    everything again. Deleting the file in the cache asks anew.
-    """
-    kept = cache / name
-    try:
-        return kept.read_text().strip() == "yes"
-    except FileNotFoundError:
-        answer = ask()
-        with locked(cache):
-            kept.write_text("yes\n" if answer else "no\n")
-        return answer
+    if said:
+        return said == "yes"
+    url = github.url(version, f"bazel-{version}-linux-x86_64.sha256")
+    return kept_answer(cache, "github", lambda: not debian.is_dir() and reachable(url), no_lasts=0)
 
 
 def installed(version: str, cache: Path, env: Mapping[str, str]) -> Path | None:
@@ -153,19 +146,26 @@ def _debian_prefix(program: Path) -> Path | None:
 def _from_github(root: Path, cache: Path, version: str) -> Path:
     final = cache / f"bazel-{version}-github"
     if not final.is_dir():
+        hashes = read_table(root, "BAZEL_RELEASES")["sha256s"]
         with locked(cache):
-            fill_once(
-                final, lambda work: github.fill(work, version, read_table(root, "BAZEL_RELEASES"))
-            )
+            try:
+                fill_once(final, lambda work: github.fill(work, version, hashes))
+            except LauncherError:
+                forget(cache, "github")
+                raise
     return final / "bazel"
 
 
-def _from_debian(root: Path, cache: Path, version: str) -> Path:
-    table = read_table(root, "BAZEL_FROM_DEBIAN")
+def _debian_folder(root: Path, cache: Path, version: str) -> Path:
     # The recipe's number is in the name so that a mended recipe does not meet an older one's
     # result.
-    final = cache / f"bazel-{version}-debian-{table['recipe']}"
+    return cache / f"bazel-{version}-debian-{read_table(root, 'BAZEL_FROM_DEBIAN')['recipe']}"
+
+
+def _from_debian(root: Path, cache: Path, version: str) -> Path:
+    final = _debian_folder(root, cache, version)
     if not final.is_dir():
+        table = read_table(root, "BAZEL_FROM_DEBIAN")
         with locked(cache):
             try:
                 fill_once(final, lambda work: debian_bazel.fill(work, final, version, table))

@@ -18,6 +18,10 @@ class Choose(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
         (self.root / ".bazelversion").write_text("7.7.1\n")
+        (self.root / "third_party").mkdir()
+        (self.root / "third_party/versions.bzl").write_text(
+            'BAZEL_RELEASES = {"sha256s": {}}\nBAZEL_FROM_DEBIAN = {"recipe": 1}\n'
+        )
         self.cache = self.root / "cache"
         self.cache.mkdir()
 
@@ -98,18 +102,41 @@ class Choose(unittest.TestCase):
             (real, None, unpacked / "usr/share/bazel"),
         )
 
-    def test_whether_github_answers_is_asked_once(self) -> None:
-        with mock.patch("tools.launcher.github.reachable", return_value=False) as asked:
-            self.assertFalse(choose.decide_github(self.cache, {}))
-            self.assertFalse(choose.decide_github(self.cache, {}))
-            self.assertTrue(choose.decide_github(self.cache, {"IRONCAST_GITHUB": "yes"}))
-        self.assertEqual(asked.call_count, 1)
+    def decide(self, answer: bool, **env: str) -> bool:
+        """What is decided when GitHub answers so or not; self.asked counts the questions."""
+        with mock.patch.object(choose, "reachable", return_value=answer) as asked:
+            decided = choose.decide_github(self.cache, env, "7.7.1", self.root / "debian")
+        self.asked = asked.call_count
+        return decided
+
+    def test_github_is_stayed_with_once_it_has_answered(self) -> None:
+        self.assertEqual((self.decide(True), self.asked), (True, 1))
+        self.assertEqual((self.decide(False), self.asked), (True, 0))
+
+    def test_a_start_without_network_is_not_remembered(self) -> None:
+        self.assertEqual((self.decide(False), self.asked), (False, 1))
+        (self.cache / "github").write_text("no\n")  # as older launchers did
+        self.assertEqual((self.decide(True), self.asked), (True, 1))
+
+    def test_debians_bazel_is_stayed_with_once_it_is_there(self) -> None:
+        (self.root / "debian").mkdir()
+        self.assertEqual((self.decide(True), self.asked), (False, 0))
+        self.assertEqual((self.decide(True, IRONCAST_GITHUB="yes"), self.asked), (True, 0))
+
+    def test_a_failed_download_from_github_asks_anew(self) -> None:
+        self.decide(True)
+        with (
+            mock.patch("tools.launcher.github.fill", side_effect=LauncherError("no luck")),
+            self.assertRaisesRegex(LauncherError, "no luck"),
+        ):
+            choose.choose(self.root, self.cache, self.env())
+        self.assertEqual((self.decide(False), self.asked), (False, 1))
 
     def test_a_wrong_ironcast_github_is_named(self) -> None:
         with self.assertRaisesRegex(
             LauncherError, "IRONCAST_GITHUB is 'maybe': set it to yes or no"
         ):
-            choose.decide_github(self.cache, {"IRONCAST_GITHUB": "maybe"})
+            self.decide(True, IRONCAST_GITHUB="maybe")
 
     def test_a_missing_bazelversion_is_named(self) -> None:
         (self.root / ".bazelversion").unlink()

@@ -110,8 +110,7 @@ def run(root: Path, args: Sequence[str]) -> int:
     env = environment(os.environ)
     cache = cache_dir()
     bazel = choose(root, cache, env)
-    if bazel.rulesets is None:  # the network at large can be reached
-        env |= pip.cpu_index(env, cache)
+    env |= pip.cpu_index(env, cache)
     startup, command, rest = split_command(args)
     # Debian's Bazel carries no label and fails when asked for one.
     if bazel.debian_prefix is not None and (args == ["--version"] or command == "version"):
