@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from third_party.debian.apt import AptError
 from tools.launcher.errors import LauncherError
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -75,23 +76,45 @@ def locked(cache: Path) -> Iterator[None]:
         yield
 
 
-def fill_once(final: Path, fill: Callable[[Path], None]) -> None:
+def fill_once(final: Path, fill: Callable[[Path], None], megabytes: int = 1) -> None:
     """Makes the folder `final` by calling fill(temporary folder), unless it is there already.
 
     `final` appears by one rename, so it is either absent or whole. Call it with the lock held.
+    megabytes: what fill needs at its largest. Raises LauncherError, a full disk's included.
     """
     if final.is_dir():
         return
     for stale in final.parent.glob(f".{final.name}.*"):  # left by one that was killed
         shutil.rmtree(stale, ignore_errors=True)
+    if shutil.disk_usage(final.parent).free < megabytes * 1_000_000:
+        raise disk_full(final, megabytes)
     work = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
     try:
         fill(work)
         work.chmod(0o755)
         work.rename(final)
-    except OSError as error:
-        raise LauncherError(
-            f"{final} could not be written ({error}): check the free space there and try again."
-        ) from error
+    except (OSError, AptError) as error:
+        if _is_full(error):
+            raise disk_full(final, megabytes) from error
+        if isinstance(error, AptError):
+            raise
+        raise LauncherError(f"{final} could not be written ({error}).") from error
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def disk_full(final: Path, megabytes: int) -> LauncherError:
+    """Says that there is no room for the folder `final`, which needs so much at its largest."""
+    free = shutil.disk_usage(final.parent).free // 1_000_000
+    return LauncherError(
+        f"The disk of {final.parent} is full: {final.name} needs {megabytes} MB there and {free} MB "
+        "are free. Make room, or set XDG_CACHE_HOME to a folder on a larger disk."
+    )
+
+
+def _is_full(error: OSError | AptError) -> bool:
+    """Whether a full disk is behind an error; of apt, tar and dpkg only the words tell."""
+    if isinstance(error, OSError):
+        return error.errno in DISK_FULL
+    words = ("No space left", "enough free space", "quota exceeded")
+    return any(word in str(error) for word in words)

@@ -11,6 +11,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from third_party.debian.apt import AptError
 from tools.launcher.cache import cache_dir, fill_once, locked
 from tools.launcher.errors import LauncherError
 
@@ -95,14 +96,35 @@ class Cache(unittest.TestCase):
             fill_once(self.cache / "thing", fill)
         self.assertEqual(list(self.cache.iterdir()), [])
 
-    def test_a_full_disk_is_one_sentence(self) -> None:
-        def fill(_work: Path) -> None:
-            raise OSError(28, "No space left on device")
-
-        with self.assertRaisesRegex(
-            LauncherError, "could not be written .*No space left.*: check the free space"
+    def test_a_full_disk_is_named_with_what_is_needed(self) -> None:
+        sentence = rf"The disk of {self.cache} is full: thing needs 7 MB there and \d+ MB are free"
+        for error in (
+            OSError(28, "No space left on device"),
+            AptError("unpacking a.deb failed: tar: b: Cannot write: No space left on device."),
+            AptError("`apt-get download` failed: You don't have enough free space in /c/."),
         ):
+
+            def fill(_work: Path, error: Exception = error) -> None:
+                raise error
+
+            with self.assertRaisesRegex(LauncherError, sentence):
+                fill_once(self.cache / "thing", fill, megabytes=7)
+            self.assertEqual(list(self.cache.iterdir()), [])
+
+    def test_other_errors_are_not_taken_for_a_full_disk(self) -> None:
+        def fill(_work: Path) -> None:
+            raise OSError(5, "Input/output error")
+
+        with self.assertRaisesRegex(LauncherError, "thing could not be written .*Input/output"):
             fill_once(self.cache / "thing", fill)
+
+    def test_nothing_is_begun_without_room_for_it(self) -> None:
+        usage = mock.Mock(free=5_999_999)
+        with (
+            mock.patch("shutil.disk_usage", return_value=usage),
+            self.assertRaisesRegex(LauncherError, "thing needs 6 MB there and 5 MB are free"),
+        ):
+            fill_once(self.cache / "thing", lambda _work: self.fail("begun"), megabytes=6)
 
     def test_without_a_home_it_says_what_to_set(self) -> None:
         with (

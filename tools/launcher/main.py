@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from third_party.debian.apt import AptError
-from tools.launcher import patterns, pip, truststore
+from tools.launcher import latin1, patterns, pip, truststore
 from tools.launcher.cache import cache_dir
 from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose
 from tools.launcher.debian_bazel import java_home
@@ -74,7 +74,7 @@ def _overrides_rc(cache: Path, rulesets: Path) -> Path:
     `common`: for every command that knows the option.
     """
     text = "".join(
-        f"common --override_repository={name}={rulesets / where}\n"
+        f'common "--override_repository={name}={rulesets / where}"\n'
         for name, where in DEBIAN_RULESETS.items()
     )
     rc = cache / "rulesets.bazelrc"
@@ -111,6 +111,7 @@ def run(root: Path, args: Sequence[str]) -> int:
     cache = cache_dir()
     bazel = choose(root, cache, env)
     env |= pip.cpu_index(env, cache)
+    env |= latin1.environment((root, Path.cwd(), cache, Path(env.get("HOME", "/"))), cache)
     startup, command, rest = split_command(args)
     # Debian's Bazel carries no label and fails when asked for one.
     if bazel.debian_prefix is not None and (args == ["--version"] or command == "version"):
@@ -132,6 +133,9 @@ def main(root: Path) -> int:
         return run(root, sys.argv[1:])
     except (AptError, LauncherError) as error:
         print(f"tools/bazel: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"tools/bazel: the system refused: {error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("tools/bazel: interrupted; nothing half-done was kept.", file=sys.stderr)

@@ -125,7 +125,7 @@ class ToolsBazel(unittest.TestCase):
         self.assertRegex(started, r"--bazelrc=\S+rulesets.bazelrc', '--batch', 'info'")
         overrides = (self.root / "home/.cache/ironcast/rulesets.bazelrc").read_text()
         self.assertIn(
-            f"common --override_repository=rules_python={prefix}/usr/share/bazel/rules/python\n",
+            f'common "--override_repository=rules_python={prefix}/usr/share/bazel/rules/python"\n',
             overrides,
         )
 
