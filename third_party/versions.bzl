@@ -4,6 +4,7 @@ Plain literals only: tools/launcher reads this file with Python.
 """
 
 # Bazel's own releases on GitHub: every file of the version in .bazelversion that tools/bazel may want.
+# megabytes, here and below: free space that is asked for before it is fetched.
 BAZEL_RELEASES = {
     "sha256s": {
         "bazel-7.7.1-darwin-arm64": "fe8a1ee9064e94afae075c0dd4efb453db9c1373b9df12fecbff8479d408eb08",
@@ -11,6 +12,7 @@ BAZEL_RELEASES = {
         "bazel-7.7.1-linux-arm64": "71df04ec724f1b577f1f47ec9a6b81d13f39683f6c3215cacf45fdaf40b2c5c1",
         "bazel-7.7.1-linux-x86_64": "115a1b62be95f29e5821d4dddffba1b058905a48019b499919c285e7f708d5e2",
     },
+    "megabytes": 100,
     "licence": "Apache-2.0",
     "why": "the build system; the last major version with WORKSPACE files on by default",
 }
@@ -25,6 +27,7 @@ BAZEL_FROM_DEBIAN = {
     "recipe": 1,
     "also": ["libblake3-0", "patchelf"],
     "skip": ["./usr/share/maven-repo", "./usr/share/nodejs", "./usr/include", "./usr/share/zoneinfo", "./usr/share/perl5", "./var"],
+    "megabytes": 650,
     "licence": "Apache-2.0",
     "why": "the same Bazel, and its rulesets",
 }

@@ -25,8 +25,8 @@ CHOICES = ("index-url", "extra-index-url", "find-links", "no-index")
 NO_CPU_BUILD = (
     "No folder or index that pip is set up for is known to have PyTorch's CPU build for this Python "
     "(190 MB). Where none has it, the first model of PyTorch fetches the CUDA build: 530 MB, 1.1 GB "
-    "unpacked; its NVIDIA libraries, 3 GB more, are left out. For the CPU build, set "
-    f"PIP_EXTRA_INDEX_URL={CPU_INDEX} or PIP_FIND_LINKS=a folder that holds the wheel, before or later."
+    "unpacked, without NVIDIA's libraries, which would be 2.2 GB more. For the CPU build, set "
+    f"PIP_EXTRA_INDEX_URL={CPU_INDEX} or PIP_FIND_LINKS=FOLDER_WITH_THE_WHEEL, now or later."
 )
 
 

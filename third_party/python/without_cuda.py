@@ -2,9 +2,9 @@
 
 usage: without_cuda.py (in a folder with BUILD.bazel and site-packages)
 
-The index that pip comes with has PyTorch for Linux in this build only. Its libraries name a dozen of
-NVIDIA's, four gigabytes of them, which nothing here ever calls: but they must be there to be loaded.
-So libraries of the same names that hold nothing take their place, and every function that is
+The index that pip comes with has PyTorch for Linux in this build only. Its libraries name fifteen of
+NVIDIA's, 2.2 GB to fetch, which nothing here ever calls: but they must be there to be loaded. So
+libraries of the same names that hold nothing take their place, and every function that is
 wanted of them answers like a machine without such a device.
 """
 

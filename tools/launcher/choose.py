@@ -71,7 +71,12 @@ def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
         return Bazel(_from_github(root, cache, version), version)
     if program is not None and use_github:
         return Bazel(program, version, prefix)
-    unpacked = prefix or _from_debian(root, cache, version)
+    left = (
+        "Bazel's rulesets come from there or from Debian."
+        if program
+        else f"BAZEL_REAL may name any Bazel {version}."
+    )
+    unpacked = prefix or _from_debian(root, cache, version, left)
     rulesets = unpacked / "usr/share/bazel"
     if program is not None:
         return Bazel(program, version, prefix, rulesets)
@@ -146,10 +151,14 @@ def _debian_prefix(program: Path) -> Path | None:
 def _from_github(root: Path, cache: Path, version: str) -> Path:
     final = cache / f"bazel-{version}-github"
     if not final.is_dir():
-        hashes = read_table(root, "BAZEL_RELEASES")["sha256s"]
+        table = read_table(root, "BAZEL_RELEASES")
         with locked(cache):
             try:
-                fill_once(final, lambda work: github.fill(work, version, hashes))
+                fill_once(
+                    final,
+                    lambda work: github.fill(work, version, table["sha256s"]),
+                    table["megabytes"],
+                )
             except LauncherError:
                 forget(cache, "github")
                 raise
@@ -162,16 +171,21 @@ def _debian_folder(root: Path, cache: Path, version: str) -> Path:
     return cache / f"bazel-{version}-debian-{read_table(root, 'BAZEL_FROM_DEBIAN')['recipe']}"
 
 
-def _from_debian(root: Path, cache: Path, version: str) -> Path:
+def _from_debian(root: Path, cache: Path, version: str, left: str) -> Path:
+    """Debian's Bazel, unpacked if need be; `left` says what else there is when it cannot be had."""
     final = _debian_folder(root, cache, version)
     if not final.is_dir():
         table = read_table(root, "BAZEL_FROM_DEBIAN")
         with locked(cache):
             try:
-                fill_once(final, lambda work: debian_bazel.fill(work, final, version, table))
+                fill_once(
+                    final,
+                    lambda work: debian_bazel.fill(work, final, version, table),
+                    table["megabytes"],
+                )
             except AptError as error:
                 raise LauncherError(
-                    f"{error} (GitHub could not be reached either; BAZEL_REAL may "
-                    f"name any Bazel {version}.)"
+                    f"{error} (GitHub is not used: it could not be reached, or IRONCAST_GITHUB says "
+                    f"so. {left})"
                 ) from error
     return final

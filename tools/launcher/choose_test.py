@@ -20,7 +20,7 @@ class Choose(unittest.TestCase):
         (self.root / ".bazelversion").write_text("7.7.1\n")
         (self.root / "third_party").mkdir()
         (self.root / "third_party/versions.bzl").write_text(
-            'BAZEL_RELEASES = {"sha256s": {}}\nBAZEL_FROM_DEBIAN = {"recipe": 1}\n'
+            'BAZEL_RELEASES = {"sha256s": {}, "megabytes": 1}\nBAZEL_FROM_DEBIAN = {"recipe": 1, "megabytes": 1}\n'
         )
         self.cache = self.root / "cache"
         self.cache.mkdir()

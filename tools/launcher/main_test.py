@@ -105,6 +105,10 @@ class ToolsBazel(unittest.TestCase):
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1))
         self.assertIn("`apt-get` is not on PATH", done.stderr)
         self.assertIn("BAZEL_REAL may name any Bazel 7.7.1", done.stderr)
+        done = self.start("build", PATH=str(self.root / "empty"), IRONCAST_GITHUB="no")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1))
+        self.assertIn("Bazel's rulesets come from there or from Debian", done.stderr)
+        self.assertNotIn("BAZEL_REAL", done.stderr)
 
     def test_debians_bazel_tells_its_version_and_gets_its_options(self) -> None:
         prefix = self.root / "prefix"
