@@ -116,5 +116,5 @@ def _is_full(error: OSError | AptError) -> bool:
     """Whether a full disk is behind an error; of apt, tar and dpkg only the words tell."""
     if isinstance(error, OSError):
         return error.errno in DISK_FULL
-    words = ("No space left", "enough free space", "quota exceeded")
+    words = ("No space left", "enough free space", "quota exceeded", "Wrote only")
     return any(word in str(error) for word in words)

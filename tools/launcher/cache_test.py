@@ -101,6 +101,7 @@ class Cache(unittest.TestCase):
         for error in (
             OSError(28, "No space left on device"),
             AptError("unpacking a.deb failed: tar: b: Cannot write: No space left on device."),
+            AptError("unpacking a.deb failed: tar: ./b: Wrote only 5120 of 10240 bytes."),
             AptError("`apt-get download` failed: You don't have enough free space in /c/."),
         ):
 
