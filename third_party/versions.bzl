@@ -123,7 +123,7 @@ DEBIAN_TOOLS = {
         "programs": [],
         "environment_variable": "IRONCAST_CLANG",
         "licence": "LGPL-2.1-or-later; GPL-3.0 with the GCC runtime exception",
-        "why": "C and C++ headers and start files for host programs: a clean machine has none",
+        "why": "C and C++ headers and start files for host programs, tools/fit among them: a clean machine has none",
     },
     "debian_qemu": {
         # Debian 12's own QEMU 7.2, which is in the second, aborts on vfcvt.rtz.x.f.v: a cast from float to integer.
