@@ -16,6 +16,7 @@ import numpy as np
 import support
 import tensorflow as tf
 from keras import layers
+from tensorflow.core.framework.node_def_pb2 import NodeDef
 from tensorflow.python.saved_model import loader_impl
 
 from bmc.errors import BmcError
@@ -125,6 +126,24 @@ class SavedModelTest(support.FolderTest):
         library.gradient.add(function_name="x", gradient_func=saver.signature.name)
         file.write_bytes(graph.SerializeToString())
         self.refuses("unsafe-file", "in 'saved'", call=lambda: saved_model.check(file.parent))
+
+    def test_functions_of_jax(self) -> None:
+        for module, accepted in (
+            (b"ML\xefR ... tanh_v1", True),
+            (b"ML\xefR ... custom_call_v1", False),
+            (b"module {}", False),
+        ):
+            node = NodeDef(name="n", op="XlaCallModule")
+            node.attr["module"].s = module
+            with self.subTest(module):
+                if accepted:
+                    saved_model._check_op(node, "f", "saved")
+                else:
+                    self.refuses(
+                        "unsafe-file",
+                        "XlaCallModule",
+                        call=lambda n=node: saved_model._check_op(n, "f", "saved"),
+                    )
 
     def test_links(self) -> None:
         network = keras.Sequential([keras.Input((4,)), layers.Dense(3)])
