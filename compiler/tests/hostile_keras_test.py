@@ -145,6 +145,35 @@ class SavedModelTest(support.FolderTest):
                         call=lambda n=node: saved_model._check_op(n, "f", "saved"),
                     )
 
+    def test_files_of_tensorflow_1(self) -> None:
+        """The restoring of variables is a part of their graph, which may read nothing else."""
+        v1 = tf.compat.v1
+
+        def save(name: str, change: Any = None) -> Path:
+            with v1.Graph().as_default(), v1.Session() as session:
+                x = v1.placeholder(tf.float32, [2], name="x")
+                w = v1.get_variable("w", initializer=[1.0, 2.0], use_resource=True)
+                y = tf.tanh(x * w)
+                session.run(v1.global_variables_initializer())
+                init = tf.io.write_file(str(self.marker), "x") if change == "init" else None
+                v1.saved_model.simple_save(
+                    session, str(self.folder / name), {"x": x}, {"y": y}, legacy_init_op=init
+                )
+            return self.folder / name
+
+        imported = self.load(save("honest"))
+        np.testing.assert_allclose(
+            imported.golden.outputs[0][0], np.tanh(imported.golden.inputs[0][0] * [1, 2]), rtol=1e-5
+        )
+        self.refuses("unsafe-file", "'WriteFile'", call=lambda: self.load(save("init", "init")))
+        elsewhere = save("elsewhere")
+        graph = loader_impl.parse_saved_model(str(elsewhere))
+        nodes = {node.name: node for node in graph.meta_graphs[0].graph_def.node}
+        nodes["save/RestoreV2"].input[0] = "save/RestoreV2/tensor_names"
+        (elsewhere / saved_model.FILE).write_bytes(graph.SerializeToString())
+        self.refuses("unsafe-file", "'RestoreV2'", call=lambda: self.load(elsewhere))
+        self.assertFalse(self.marker.exists())
+
     def test_links(self) -> None:
         network = keras.Sequential([keras.Input((4,)), layers.Dense(3)])
         network.export(self.folder / "saved", verbose=False)

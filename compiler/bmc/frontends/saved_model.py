@@ -34,7 +34,7 @@ _ALLOWED = frozenset((
     "TensorListFromTensor", "TensorListGather", "TensorListGetItem", "TensorListLength", "TensorListPopBack",
     "TensorListPushBack", "TensorListReserve", "TensorListResize", "TensorListScatterV2", "TensorListSetItem",
     "TensorListSplit", "TensorListStack", "TruncatedNormal", "VarHandleOp", "VarIsInitializedOp",
-    "VariableShape", "While",
+    "VariableShape", "VariableV2", "While",
 ))  # fmt: skip
 # Attributes that are text and choose a way to compute.
 _CHOICES = frozenset((
@@ -89,8 +89,8 @@ def _run_nodes(graph: Any) -> Iterator[tuple[str, Any]]:
             wanted += item.function.concrete_functions
             wanted.append(item.bare_concrete_function.concrete_function_name)
     else:
-        # Saved by TensorFlow 1, which runs parts of the graph itself.
-        yield from (("graph", node) for node in graph.graph_def.node)
+        for node in _of_version_1(graph):
+            yield "graph", node
         wanted += functions
     seen: set[str] = set()
     while wanted:
@@ -101,6 +101,38 @@ def _run_nodes(graph: Any) -> Iterator[tuple[str, Any]]:
         for node in functions[name].node_def:
             yield name, node
             wanted += _called(node)
+
+
+def _of_version_1(graph: Any) -> Iterator[Any]:
+    """Nodes of a graph that TensorFlow 1 saved: all but those that only the writing of a checkpoint needs.
+
+    The restoring is run as a part of the graph, so it may read the model's own variables and no other.
+    """
+    nodes = {node.name: node for node in graph.graph_def.node}
+    inputs = {name: [_node_name(i) for i in node.input] for name, node in nodes.items()}
+    writes = _node_name(graph.saver_def.save_tensor_name)
+    # Whatever else names nodes: outputs of signatures, initializers.
+    named = [s.SerializeToString() for s in graph.signature_def.values()]
+    named += [c.SerializeToString() for key, c in graph.collection_def.items() if key != "savers"]
+    text = b"".join(named)
+    used = {name for of in inputs.values() for name in of}
+    wanted = [_node_name(graph.saver_def.restore_op_name)]
+    wanted += [n for n in nodes if n != writes and (n not in used or n.encode() in text)]
+    wanted += [writes] if writes.encode() in text else []
+    seen: set[str] = set()
+    while wanted:
+        name = wanted.pop()
+        if name in seen or name not in nodes:
+            continue
+        seen.add(name)
+        wanted += inputs[name]
+        own = inputs[name][:1] == [_node_name(graph.saver_def.filename_tensor_name)]
+        if nodes[name].op != "RestoreV2" or not own:
+            yield nodes[name]
+
+
+def _node_name(tensor: str) -> str:
+    return tensor.removeprefix("^").partition(":")[0]
 
 
 def _called(node: Any) -> Iterable[str]:
