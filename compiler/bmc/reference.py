@@ -92,10 +92,16 @@ class HostModel:
         try:
             result = self._module[function](*case, *read, *storage)
         except (IndexError, RuntimeError, TypeError, ValueError) as error:
+            hint = "the model was imported with other inputs than it takes: check the framework's export"
+            if "ranges overlap" in str(error):
+                hint = (
+                    "a part of a tensor moves within it, which IREE gets wrong: make a new tensor of"
+                    " the parts, concatenate([x[:1], x[:-1]]) for x[1:] = x[:-1]"
+                )
             raise BmcError(
                 "host-runtime",
                 f"IREE's host runtime cannot run {function}: {factory.first_line(error)}",
-                hint="the model was imported with other inputs than it takes: check the framework's export",
+                hint=hint,
             ) from error
         results = result if isinstance(result, (list, tuple)) else (result,)
         # Copies: the runtime's arrays are views of memory that it frees with them.

@@ -176,6 +176,18 @@ class PatchTest(unittest.TestCase):
             schedule.verify(model)
 
 
+class OverlapTest(support.FolderTest):
+    def test_a_tensor_that_moves_within_itself_goes_by_way_of_another(self) -> None:
+        text = (_MODELS / "shift.mlir").read_text(encoding="utf-8")
+        plan = support.lower_text(text, self.folder).plan
+        away, back = plan.commands[:2]
+        self.assertEqual((away.kind, back.kind), (CommandKind.COPY, CommandKind.COPY))
+        self.assertEqual(away.bindings[1], back.bindings[0])
+        # Down by a row of 32 bytes.
+        moved = back.bindings[1].offset - away.bindings[0].offset
+        self.assertEqual((moved, away.bindings[0].length), (32, 160))
+
+
 class StateTest(support.FolderTest):
     def test_a_cache_is_updated_where_it_lies(self) -> None:
         plan = support.lower_text(_CACHE, self.folder).plan

@@ -207,6 +207,24 @@ class MlirTest(support.FolderTest):
             )
         self.load(text.replace("VALUE", "2.0"))
 
+    def test_a_tensor_that_moves_within_itself(self) -> None:
+        types = "(tensor<6x8xf32>, tensor<{}x8xf32>, tensor<i32>, tensor<i32>) -> tensor<6x8xf32>"
+        text = (
+            "func.func @main(%x: tensor<6x8xf32>, %r: tensor<1x8xf32>) -> tensor<6x8xf32> {\n"
+            "  %one = stablehlo.constant dense<1> : tensor<i32>\n"
+            "  %zero = stablehlo.constant dense<0> : tensor<i32>\n"
+            "  %rows = stablehlo.slice %x [0:5, 0:8] : (tensor<6x8xf32>) -> tensor<5x8xf32>\n"
+            f"  %y = stablehlo.dynamic_update_slice %x, %rows, %one, %zero : {types.format(5)}\n"
+            f"  %z = stablehlo.dynamic_update_slice %y, %r, %zero, %zero : {types.format(1)}\n"
+            "  return %z : tensor<6x8xf32>\n}\n"
+        )
+        self.refuses(
+            "host-runtime",
+            "ranges overlap",
+            "concatenate([x[:1], x[:-1]])",
+            call=lambda: self.load(text),
+        )
+
     def test_expected_outputs_that_are_wrong(self) -> None:
         x = "np.full((4, 8), 2, np.float32)"
         for wrong in (0, 1):

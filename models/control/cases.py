@@ -57,6 +57,11 @@ def update_slice() -> Cases:
     )
 
 
+def shift() -> Cases:
+    x = np.arange(48, dtype=np.float32).reshape(6, 8)
+    return Cases(cases=((x,),), expected=((np.concatenate([x[:1], x[:-1]]),),), tolerance=Exact())
+
+
 def counter() -> Cases:
     """Every call gives the sum of what came before it."""
     total = np.array([1, 2, 3, 4], np.float32)

@@ -52,6 +52,13 @@ class EntryRecorder:
         return target
 
     def add(self, command: Command) -> None:
+        if isinstance(command, Copy) and _overlap(command.source, command.target):
+            # A part of a tensor moves within it (x[1:] = x[:-1]); the runtime copies in no certain order.
+            aside = self.allocate(command.source.length)
+            self.add(Copy(command.source, aside, command.barrier))
+            self.add(Copy(aside, command.target, True))
+            self.free(aside.storage)
+            return
         self.commands.append(command)
         self.uses += ((span, self.block) for span in command.spans)
 
@@ -131,3 +138,9 @@ class EntryRecorder:
                 slab = Slab(slab.length, 0 if loops else slab.first, count)
             finished.append(slab)
         return tuple(finished)
+
+
+def _overlap(a: Span, b: Span) -> bool:
+    """Whether two spans are known to share a byte; of run-time places the driver makes sure."""
+    known = isinstance(a.offset, int) and isinstance(b.offset, int) and a.storage == b.storage
+    return known and a.start < b.start + b.length and b.start < a.start + a.length
