@@ -17,6 +17,8 @@ from third_party.debian.apt import AptError
 from tools.launcher.errors import LauncherError
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+# What the README's first command leaves behind, where nothing was before (third_party/README.md).
+FIRST_COMMAND_MEGABYTES = 3800
 
 
 def say(message: str) -> None:
@@ -86,8 +88,8 @@ def fill_once(final: Path, fill: Callable[[Path], None], megabytes: int = 1) -> 
         return
     for stale in final.parent.glob(f".{final.name}.*"):  # left by one that was killed
         shutil.rmtree(stale, ignore_errors=True)
-    if shutil.disk_usage(final.parent).free < megabytes * 1_000_000:
-        raise disk_full(final, megabytes)
+    if _free_megabytes(final.parent) < megabytes:
+        raise _disk_full(final, megabytes)
     work = Path(tempfile.mkdtemp(prefix=f".{final.name}.", dir=final.parent))
     try:
         fill(work)
@@ -95,7 +97,7 @@ def fill_once(final: Path, fill: Callable[[Path], None], megabytes: int = 1) -> 
         work.rename(final)
     except (OSError, AptError) as error:
         if _is_full(error):
-            raise disk_full(final, megabytes) from error
+            raise _disk_full(final, megabytes) from error
         if isinstance(error, AptError):
             raise
         raise LauncherError(f"{final} could not be written ({error}).") from error
@@ -103,12 +105,27 @@ def fill_once(final: Path, fill: Callable[[Path], None], megabytes: int = 1) -> 
         shutil.rmtree(work, ignore_errors=True)
 
 
-def disk_full(final: Path, megabytes: int) -> LauncherError:
+def warn_of_small_disk(cache: Path) -> None:
+    """Says, before Bazel is fetched, when there is less room than the README's first command takes.
+
+    Bazel keeps what it fetches and builds beside `cache`.
+    """
+    if (free := _free_megabytes(cache)) < FIRST_COMMAND_MEGABYTES:
+        say(
+            f"{free} MB are free on the disk of {cache}, and the README's first command takes "
+            f"{FIRST_COMMAND_MEGABYTES} MB; XDG_CACHE_HOME may name a folder on a larger disk"
+        )
+
+
+def _free_megabytes(folder: Path) -> int:
+    return shutil.disk_usage(folder).free // 1_000_000
+
+
+def _disk_full(final: Path, megabytes: int) -> LauncherError:
     """Says that there is no room for the folder `final`, which needs so much at its largest."""
-    free = shutil.disk_usage(final.parent).free // 1_000_000
     return LauncherError(
-        f"The disk of {final.parent} is full: {final.name} needs {megabytes} MB there and {free} MB "
-        "are free. Make room, or set XDG_CACHE_HOME to a folder on a larger disk."
+        f"The disk of {final.parent} is full: {final.name} needs {megabytes} MB there and "
+        f"{_free_megabytes(final.parent)} MB are free. Make room, or set XDG_CACHE_HOME to a folder on a larger disk."
     )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 from third_party.debian.apt import AptError
-from tools.launcher.cache import cache_dir, fill_once, locked
+from tools.launcher.cache import cache_dir, fill_once, locked, warn_of_small_disk
 from tools.launcher.errors import LauncherError
 
 # A caller in a process of its own: takes the lock, fills "thing" until told to go on, and counts that
@@ -126,6 +126,15 @@ class Cache(unittest.TestCase):
             self.assertRaisesRegex(LauncherError, "thing needs 6 MB there and 5 MB are free"),
         ):
             fill_once(self.cache / "thing", lambda _work: self.fail("begun"), megabytes=6)
+
+    def test_a_disk_too_small_for_the_first_command_is_said_beforehand(self) -> None:
+        for free, said in ((3_799_999_999, 1), (3_800_000_000, 0)):
+            with (
+                mock.patch("shutil.disk_usage", return_value=mock.Mock(free=free)),
+                mock.patch("tools.launcher.cache.say") as say,
+            ):
+                warn_of_small_disk(self.cache)
+            self.assertEqual(say.call_count, said)
 
     def test_without_a_home_it_says_what_to_set(self) -> None:
         with (

@@ -14,7 +14,7 @@ from pathlib import Path
 from third_party.debian.apt import AptError
 from tools.launcher import debian_bazel, github
 from tools.launcher.answers import forget, kept_answer, reachable
-from tools.launcher.cache import fill_once, locked
+from tools.launcher.cache import fill_once, locked, warn_of_small_disk
 from tools.launcher.errors import LauncherError
 from tools.launcher.table import read_table
 
@@ -152,6 +152,7 @@ def _from_github(root: Path, cache: Path, version: str) -> Path:
     final = cache / f"bazel-{version}-github"
     if not final.is_dir():
         table = read_table(root, "BAZEL_RELEASES")
+        warn_of_small_disk(cache)
         with locked(cache):
             try:
                 fill_once(
@@ -176,6 +177,7 @@ def _from_debian(root: Path, cache: Path, version: str, left: str) -> Path:
     final = _debian_folder(root, cache, version)
     if not final.is_dir():
         table = read_table(root, "BAZEL_FROM_DEBIAN")
+        warn_of_small_disk(cache)
         with locked(cache):
             try:
                 fill_once(
