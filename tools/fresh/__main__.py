@@ -1,0 +1,83 @@
+"""What README promises, on a machine that has just been installed.
+
+Makes a minimal Debian of its own, clones this checkout's HEAD into it, and runs commands there as
+an ordinary user with an empty home. Of this machine it has the network, the mirror and the
+certificates, and nothing else. Needs apt and perl; and root, or uidmap and user namespaces.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from third_party.debian.apt import AptError
+from tools.fresh.errors import FreshError
+from tools.fresh.job import Job, home_of, namespaces, run, table
+from tools.fresh.root import copy_checkout, make_root, private_certificates, user_environment
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+README = ("tools/bazel run //models:bert_rv64", "tools/bazel test //...")
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for on the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python3 -m tools.fresh",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--suite", default="bookworm", help="Debian's release (%(default)s)")
+    parser.add_argument("--python", type=Path, help="an interpreter of this machine to build with")
+    parser.add_argument("--wheels", type=Path, help="a folder of wheels that pip may take")
+    parser.add_argument(
+        "--dir", type=Path, default=Path("/var/tmp"), help="where to make it (%(default)s)"
+    )
+    parser.add_argument("--keep", action="store_true", help="leave it there afterwards")
+    parser.add_argument("command", nargs="*", help="after `--`; README's two if there is none")
+    return parser.parse_args()
+
+
+def job_of(asked: argparse.Namespace, work: Path, own_certificates: bool) -> Job:
+    """What is to be done in the root; raises FreshError."""
+    environment = user_environment(own_certificates)
+    shared = {}
+    if asked.wheels:
+        shared["/opt/wheels"] = str(asked.wheels.resolve(strict=True))
+        environment["PIP_FIND_LINKS"] = "/opt/wheels"
+    if asked.python:
+        shared["/opt/python"] = str(home_of(asked.python))
+        environment["IRONCAST_PYTHON"] = f"/opt/python/bin/{asked.python.name}"
+    commands = [shlex.join(asked.command)] if asked.command else list(README)
+    return Job(str(work / "root"), str(work / "checkout"), shared, environment, commands)
+
+
+def main() -> int:
+    """Entry point; returns the exit status. Raises AptError, FreshError."""
+    asked = arguments()
+    unshare = namespaces()
+    work = Path(tempfile.mkdtemp(prefix=f"fresh-{asked.suite}-", dir=asked.dir))
+    work.chmod(0o755)
+    try:
+        own = private_certificates()
+        job = job_of(asked, work, bool(own))
+        make_root(work, asked.suite, own, unshare)
+        copy_checkout(ROOT, work / "checkout")
+        results = run(job, unshare)
+    finally:
+        if not asked.keep:
+            subprocess.run([*unshare, "rm", "-rf", "--one-file-system", str(work)], check=False)
+    sys.stdout.write(table(f"Debian {asked.suite}", results))
+    return 0 if len(results) == len(job.commands) and not any(r.status for r in results) else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except (AptError, FreshError) as error:
+        sys.exit(f"tools.fresh: {error}")
+    except KeyboardInterrupt:
+        sys.exit("tools.fresh: interrupted.")

@@ -1,0 +1,99 @@
+"""Runs commands in a root, in namespaces of its own, and tells what each took."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tools.fresh.errors import FreshError
+
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Job:
+    """What inside.py is told.
+
+    root, checkout: folders. shared: folder in the root -> folder of this machine, read-only there.
+    environment: all of it. commands: for the shell, in the checkout, one after another.
+    """
+
+    root: str
+    checkout: str
+    shared: dict[str, str]
+    environment: dict[str, str]
+    commands: list[str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command took; megabytes: how much more the root holds after it."""
+
+    command: str
+    status: int
+    seconds: float
+    megabytes: int
+
+
+def namespaces() -> list[str]:
+    """The command before a command that gives it mounts and processes of its own, as root there.
+
+    Raises FreshError where this user may not have them.
+    """
+    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
+    if os.getuid() != 0:
+        command += ["--user", "--map-root-user", "--map-auto"]
+    try:
+        tried = subprocess.run([*command, "true"], capture_output=True, text=True, check=False)
+        reason = tried.stderr.strip() if tried.returncode else ""
+    except FileNotFoundError:
+        reason = "`unshare` is not on PATH"
+    if reason:
+        raise FreshError(
+            f"No namespaces can be had ({reason}): install uidmap, give this user a line in "
+            "/etc/subuid and /etc/subgid, and let users make namespaces; or be root."
+        )
+    return command
+
+
+def home_of(python: Path) -> Path:
+    """The folder that an interpreter and all it needs lie in; raises FreshError."""
+    asked = subprocess.run(
+        [python, "-I", "-c", "import sys; print(sys.base_prefix)"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    home = Path(asked.stdout.strip())
+    if asked.returncode != 0 or not (home / "bin" / python.name).is_file():
+        raise FreshError(f"{python} is not an interpreter with a folder of its own: name another.")
+    if home in (Path("/usr"), Path("/usr/local")):
+        raise FreshError(f"{python} is part of this machine's system: name one beside it.")
+    return home
+
+
+def run(job: Job, unshare: Sequence[str]) -> list[Result]:
+    """Results of the commands that were run."""
+    reading, writing = os.pipe()
+    inside = [*unshare, sys.executable, "-I", str(HERE / "inside.py"), str(writing)]
+    with os.fdopen(reading) as lines:
+        process = subprocess.Popen([*inside, json.dumps(asdict(job))], pass_fds=[writing])
+        os.close(writing)
+        results = [Result(**json.loads(line)) for line in lines]
+        process.wait()
+    return results
+
+
+def table(title: str, results: Sequence[Result]) -> str:
+    """What the commands took, for people."""
+    width = max([len(title), *(len(result.command) for result in results)])
+    lines = [f"{title:{width}}  {'seconds':>8}  {'MB':>7}  status"]
+    lines += [
+        f"{r.command:{width}}  {r.seconds:8.0f}  {r.megabytes:7}  {r.status}" for r in results
+    ]
+    return "\n".join([*lines, ""])

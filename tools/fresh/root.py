@@ -1,0 +1,123 @@
+"""Makes the root: Debian's essential packages, apt, and what README says is needed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from third_party.debian.apt import (
+    KEYRING,
+    AptError,
+    PrivateApt,
+    machine_mirrors,
+    require_apt,
+    unpack,
+)
+from tools.fresh.errors import FreshError
+
+# All that a machine needs before `tools/bazel`, besides apt.
+NEEDED = ("python3", "ca-certificates")
+
+# Where an administrator puts certificates of the place; `update-ca-certificates` adds them.
+OWN_CERTIFICATES = Path("/usr/local/share/ca-certificates")
+_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
+
+# How apt reaches its mirror from here.
+_APT_SETTING = re.compile(
+    r'^Acquire::(?:https?::Proxy(?:::\S+)?|Check-Valid-Until) "[^"]+";$', re.MULTILINE
+)
+_PROXIES = ("http_proxy", "https_proxy", "no_proxy")
+
+
+def sources(mirrors: Sequence[str], suite: str) -> list[str]:
+    """Lines of sources.list as Debian's installer writes them; FreshError without a mirror."""
+    archive = next((m for m in mirrors if m.endswith("/debian")), None)
+    if archive is None:
+        raise FreshError("None of this machine's apt sources is a mirror of Debian: add one.")
+    lines = [f"deb {archive} {suite} main", f"deb {archive} {suite}-updates main"]
+    security = next((m for m in mirrors if m.endswith("/debian-security")), None)
+    return [*lines, *([f"deb {security} {suite}-security main"] if security else [])]
+
+
+def apt_settings(dump: str) -> str:
+    """Those of `apt-config dump` without which the mirror may be out of reach."""
+    return "".join(f"{setting}\n" for setting in _APT_SETTING.findall(dump))
+
+
+def private_certificates(folder: Path = OWN_CERTIFICATES) -> list[Path]:
+    """Certificates that this machine's administrator added to Debian's."""
+    return sorted(folder.glob("**/*.crt"))
+
+
+def user_environment(own_certificates: bool, env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """All that the user's environment holds: what a login sets, and the way to the network."""
+    proxies = {n: env[n] for name in _PROXIES for n in (name, name.upper()) if n in env}
+    certificates = {"SSL_CERT_FILE": _BUNDLE} if own_certificates else {}
+    return {
+        "HOME": "/home/newcomer",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        **proxies,
+        **certificates,
+    }
+
+
+def make_root(work: Path, suite: str, own: Sequence[Path], unshare: Sequence[str]) -> None:
+    """Fills work/root. Raises AptError, FreshError."""
+    require_apt()
+    if shutil.which("perl") is None or not KEYRING.is_file():
+        raise FreshError(
+            f"`perl` or {KEYRING} is missing: install perl and debian-archive-keyring."
+        )
+    program = _mmdebstrap(work)
+    settings = work / "apt.conf"
+    dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
+    settings.write_text(apt_settings(dump))
+    hooks = ["chroot $1 useradd --create-home --skel /var/empty newcomer"]
+    if own:
+        hooks = [
+            f"copy-in {' '.join(map(str, own))} {OWN_CERTIFICATES}",
+            "chroot $1 update-ca-certificates",
+            *hooks,
+        ]
+    done = subprocess.run(
+        [
+            *unshare,
+            "perl",
+            str(program),
+            "--mode=root",
+            "--variant=minbase",
+            f"--include={','.join(NEEDED)}",
+            f"--aptopt={settings}",
+            *(f"--customize-hook={hook}" for hook in hooks),
+            suite,
+            str(work / "root"),
+            *sources(machine_mirrors(work / "mirrors"), suite),
+        ],
+        check=False,
+    )
+    if done.returncode != 0:
+        raise FreshError(f"Debian {suite} could not be unpacked: mend what mmdebstrap says above.")
+
+
+def _mmdebstrap(work: Path) -> Path:
+    """The program, unpacked and not installed."""
+    apt = PrivateApt(work / "apt")
+    apt.update()
+    packages = [p for p in apt.closure(["mmdebstrap"]) if p.name == "mmdebstrap"]
+    if not packages:
+        raise AptError("This machine's mirror has no package mmdebstrap: add one that has.")
+    unpack(apt.download(packages, work / "debs"), work / "tools")
+    return work / "tools/usr/bin/mmdebstrap"
+
+
+def copy_checkout(checkout: Path, into: Path) -> None:
+    """Clones HEAD; raises FreshError."""
+    done = subprocess.run(
+        ["git", "clone", "--quiet", "--no-hardlinks", str(checkout), str(into)], check=False
+    )
+    if done.returncode != 0:
+        raise FreshError(f"{checkout} could not be cloned: start this from a git checkout.")
