@@ -9,6 +9,7 @@ load("//third_party/debian:debian_tools_repo.bzl", "debian_tools_repo")
 load("//third_party/llvm:users_clang_repo.bzl", "users_clang_repo")
 load("//third_party/python:cpu_builds_repo.bzl", "cpu_builds_repo")
 load("//third_party/python:local_python_repo.bzl", "local_python_repo")
+load("//third_party/spike:spike_repo.bzl", "spike_repo")
 
 def ironcast_repositories():
     """Declares the repositories; none is fetched before something needs it."""
@@ -42,3 +43,4 @@ def ironcast_repositories():
         package = BUILDIFIER["package"],
         sha256s = BUILDIFIER["sha256s"],
     )
+    spike_repo(name = "spike")

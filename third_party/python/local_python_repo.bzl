@@ -6,12 +6,23 @@
 # needed any more; of all packages together that is 0.8 GB.
 _UNPACKER = """\
 #!/bin/sh
-'{python}' "$@" || exit
+PYTHONPATH='{for_old_pip}'"${{PYTHONPATH:+:$PYTHONPATH}}" '{python}' "$@" || {{
+  {advice}exit 1
+}}
 if [ -d site-packages ]; then
   [ ! -e site-packages/torch/lib/libtorch_cuda.so ] || '{python}' -B '{without_cuda}' || exit
   '{python}' -m compileall -q site-packages > /dev/null || true  # some files are for other Pythons
   rm -f ./*.whl
 fi
+"""
+
+# rules_python brings a pip and a setuptools that expect what Python 3.12 no longer has. They only
+# register the class, and never make one.
+_FOR_OLD_PIP = """\
+import pkgutil
+
+if not hasattr(pkgutil, "ImpImporter"):
+    pkgutil.ImpImporter = type("ImpImporter", (), dict())
 """
 
 _BUILD = """\
@@ -36,8 +47,16 @@ toolchain(
 )
 """
 
-# The version decides which wheels pip takes, and the lock's are for this one at least.
-_ASK = "import sys; print(sys.executable); sys.exit(0 if sys.version_info >= (3, 11) else 1)"
+# Every package of the lock was seen to have a wheel for these, or to need none.
+_KNOWN = ["3.11", "3.12", "3.13"]
+
+# $4 is a line of the lock, when rules_python is the caller.
+_ADVICE = """\
+[ "$3" != --requirement ] || echo "${{4%% *}} may not exist for Python {version}: set IRONCAST_PYTHON to one of {known}." >&2
+  """
+
+# The version decides which wheels pip takes, and the lock's are for 3.11 at least.
+_ASK = "import sys; print(sys.executable, '%d.%d' % sys.version_info[:2]); sys.exit(0 if sys.version_info >= (3, 11) else 1)"
 
 def _local_python_repo_impl(rctx):
     name = rctx.getenv("IRONCAST_PYTHON", "python3")
@@ -49,9 +68,15 @@ def _local_python_repo_impl(rctx):
     asked = rctx.execute([found, "-I", "-c", _ASK])
     if asked.return_code != 0:
         fail("%s is not Python 3.11 or newer: set IRONCAST_PYTHON to one." % found)
-    python = asked.stdout.strip()
+    python, _, version = asked.stdout.strip().rpartition(" ")
     rctx.symlink(python, "python3")
-    rctx.file("unpacker", _UNPACKER.format(python = python, without_cuda = rctx.path(rctx.attr._without_cuda)), executable = True)
+    rctx.file("for_old_pip/sitecustomize.py", _FOR_OLD_PIP)
+    rctx.file("unpacker", _UNPACKER.format(
+        advice = "" if version in _KNOWN else _ADVICE.format(known = ", ".join(_KNOWN), version = version),
+        for_old_pip = rctx.path("for_old_pip"),
+        python = python,
+        without_cuda = rctx.path(rctx.attr._without_cuda),
+    ), executable = True)
     rctx.file("BUILD.bazel", _BUILD.format(python = python))
 
     # Where Bazel keeps repositories.

