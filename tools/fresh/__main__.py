@@ -44,13 +44,13 @@ def arguments() -> argparse.Namespace:
 def job_of(asked: argparse.Namespace, work: Path, own_certificates: bool) -> Job:
     """What is to be done in the root; raises FreshError."""
     environment = user_environment(own_certificates)
-    shared = {}
+    shared = []
     if asked.wheels:
-        shared["/opt/wheels"] = str(asked.wheels.resolve(strict=True))
-        environment["PIP_FIND_LINKS"] = "/opt/wheels"
+        shared.append(str(asked.wheels.absolute()))
+        environment["PIP_FIND_LINKS"] = shared[-1]
     if asked.python:
-        shared["/opt/python"] = str(home_of(asked.python))
-        environment["IRONCAST_PYTHON"] = f"/opt/python/bin/{asked.python.name}"
+        shared.append(str(home_of(asked.python)))
+        environment["IRONCAST_PYTHON"] = str(asked.python.absolute())
     commands = [shlex.join(asked.command)] if asked.command else list(README)
     return Job(str(work / "root"), str(work / "checkout"), shared, environment, commands)
 

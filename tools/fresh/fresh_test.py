@@ -80,7 +80,7 @@ class Report(unittest.TestCase):
         line = '{"command": "a", "status": 3, "seconds": 1.5, "megabytes": 7}'
         stand_in = ["sh", "-c", f"echo '{line}' >&$4; exit 1", "stand-in"]
         # As inside.py is started: interpreter, -I, program, FD, job.
-        job = Job("/r", "/c", {}, {}, ["a", "b"])
+        job = Job("/r", "/c", [], {}, ["a", "b"])
         self.assertEqual(run(job, stand_in), [Result("a", 3, 1.5, 7)])
 
     def test_table_has_a_line_for_every_command(self) -> None:

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 _USER = "newcomer"
@@ -28,9 +29,11 @@ def enter(job: dict[str, Any]) -> None:
     _do("mount", "-t", "proc", "proc", f"{root}/proc")
     for folder in ("/dev", "/sys"):
         _do("mount", "--rbind", folder, root + folder)
-    for inner, outer in job["shared"].items():
-        os.makedirs(root + inner, exist_ok=True)
-        _do("mount", "--bind", "-o", "ro", outer, root + inner)
+    for folder in job["shared"]:
+        os.makedirs(root + folder, exist_ok=True)
+        for parent in Path(folder).parents:  # /root, say, may be closed
+            os.chmod(f"{root}{parent}", 0o755)
+        _do("mount", "--bind", "-o", "ro", folder, root + folder)
     _do("cp", "-r", job["checkout"], f"{root}/home/{_USER}/ironcast")
     # A user in a mere chroot may not make namespaces, which Bazel's sandbox consists of.
     os.chdir(root)

@@ -19,13 +19,13 @@ HERE = Path(__file__).resolve().parent
 class Job:
     """What inside.py is told.
 
-    root, checkout: folders. shared: folder in the root -> folder of this machine, read-only there.
+    root, checkout: folders. shared: folders of this machine, at the same place there and read-only.
     environment: all of it. commands: for the shell, in the checkout, one after another.
     """
 
     root: str
     checkout: str
-    shared: dict[str, str]
+    shared: list[str]
     environment: dict[str, str]
     commands: list[str]
 
