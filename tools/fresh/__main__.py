@@ -49,8 +49,9 @@ def job_of(asked: argparse.Namespace, work: Path, own_certificates: bool) -> Job
         shared.append(str(asked.wheels.absolute()))
         environment["PIP_FIND_LINKS"] = shared[-1]
     if asked.python:
-        shared.append(str(home_of(asked.python)))
-        environment["IRONCAST_PYTHON"] = str(asked.python.absolute())
+        home = home_of(asked.python)
+        shared.append(str(home))
+        environment["IRONCAST_PYTHON"] = str(home / "bin" / asked.python.name)
     commands = [shlex.join(asked.command)] if asked.command else list(README)
     return Job(str(work / "root"), str(work / "checkout"), shared, environment, commands)
 
