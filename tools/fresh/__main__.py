@@ -38,7 +38,11 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--keep", action="store_true", help="leave it there afterwards")
     parser.add_argument("command", nargs="*", help="after `--`; README's two if there is none")
-    return parser.parse_args()
+    asked = parser.parse_args()
+    for folder in (asked.dir, asked.wheels):
+        if folder is not None and not folder.is_dir():
+            parser.error(f"{folder} is not a folder: name another.")
+    return asked
 
 
 def job_of(asked: argparse.Namespace, work: Path, own_certificates: bool) -> Job:

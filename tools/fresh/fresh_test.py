@@ -65,6 +65,8 @@ class Python(unittest.TestCase):
                 fake.chmod(0o755)
                 with self.assertRaisesRegex(FreshError, reason):
                     home_of(fake)
+            with self.assertRaisesRegex(FreshError, "folder of its own"):
+                home_of(Path(folder, "missing"))
 
     def test_an_interpreters_folder_holds_its_program(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

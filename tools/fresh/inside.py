@@ -18,7 +18,9 @@ _USER = "newcomer"
 
 
 def _do(*command: str) -> None:
-    subprocess.run(command, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"tools.fresh: `{' '.join(command)}` failed: {done.stderr.strip()}")
 
 
 def enter(job: dict[str, Any]) -> None:

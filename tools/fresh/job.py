@@ -63,14 +63,13 @@ def namespaces() -> list[str]:
 
 def home_of(python: Path) -> Path:
     """The folder that an interpreter and all it needs lie in; raises FreshError."""
-    asked = subprocess.run(
-        [python, "-I", "-c", "import sys; print(sys.base_prefix)"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    home = Path(asked.stdout.strip())
-    if asked.returncode != 0 or not (home / "bin" / python.name).is_file():
+    command = [str(python), "-I", "-c", "import sys; print(sys.base_prefix)"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        answer = ""
+    home = Path(answer.strip())
+    if not (home / "bin" / python.name).is_file():
         raise FreshError(f"{python} is not an interpreter with a folder of its own: name another.")
     if home in (Path("/usr"), Path("/usr/local")):
         raise FreshError(f"{python} is part of this machine's system: name one beside it.")
@@ -80,13 +79,10 @@ def home_of(python: Path) -> Path:
 def run(job: Job, unshare: Sequence[str]) -> list[Result]:
     """Results of the commands that were run."""
     reading, writing = os.pipe()
-    inside = [*unshare, sys.executable, "-I", str(HERE / "inside.py"), str(writing)]
-    with os.fdopen(reading) as lines:
-        process = subprocess.Popen([*inside, json.dumps(asdict(job))], pass_fds=[writing])
+    inside = [sys.executable, "-I", str(HERE / "inside.py"), str(writing), json.dumps(asdict(job))]
+    with os.fdopen(reading) as lines, subprocess.Popen([*unshare, *inside], pass_fds=[writing]):
         os.close(writing)
-        results = [Result(**json.loads(line)) for line in lines]
-        process.wait()
-    return results
+        return [Result(**json.loads(line)) for line in lines]
 
 
 def table(title: str, results: Sequence[Result]) -> str:
