@@ -156,7 +156,7 @@ DEBIAN_TOOLS = {
         "packages": ["gcc-riscv64-unknown-elf"],
         "versions": {"gcc-riscv64-unknown-elf": "12.2.0-14+deb12u1+11+b2"},
         "leave_out": ["(?!gcc-riscv64-unknown-elf).*"],
-        # Of the compiler only the archives for the ISAs of third_party/libgcc/libgcc.bzl.
+        # Of the compiler only the archives for the ISAs of third_party/libgcc.
         "skip": [
             "./usr/bin",
             "./usr/share",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -95,6 +96,7 @@ def fetch(request: Request) -> list[str]:
             debs = apt.download(packages, state / "debs")
         unpack(debs, root, request.skip)
     relative_symlinks(root)
+    mend_linker_scripts(root)
     _mend_programs(root, request.programs)
     return drift(packages, request.versions)
 
@@ -105,6 +107,24 @@ def _wanted(apt: PrivateApt, request: Request) -> list[str]:
         names = package.split("|")
         wanted.append(next((name for name in names if apt.candidate(name)), names[0]))
     return [*wanted, *(["patchelf"] if request.programs else [])]
+
+
+def mend_linker_scripts(root: Path) -> None:
+    """Makes scripts that stand for libraries name files where they are.
+
+    From Debian 13 on files lie below /usr only: /lib is a link that no package brings.
+    """
+
+    def where_it_is(match: re.Match[str]) -> str:
+        moved = not Path(f"{root}{match[0]}").exists() and Path(f"{root}/usr{match[0]}").exists()
+        return f"/usr{match[0]}" if moved else match[0]
+
+    for script in root.glob("usr/lib/*/*.so"):
+        if script.is_file() and not script.is_symlink() and not is_elf(script):
+            text = script.read_text(errors="surrogateescape")
+            mended = re.sub(r"(?<=\s)/lib\w*/\S+", where_it_is, text)
+            if mended != text:
+                script.write_text(mended, errors="surrogateescape")
 
 
 def _mend_programs(root: Path, programs: list[str]) -> None:

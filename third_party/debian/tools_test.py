@@ -12,6 +12,7 @@ import unittest
 from pathlib import Path
 
 from third_party.debian.local_mirror import LocalMirror
+from third_party.debian.tools import mend_linker_scripts
 
 TOOLS = Path(__file__).absolute().with_name("tools.py")
 
@@ -99,6 +100,24 @@ class Tools(unittest.TestCase):
         done = self.tools("frobnicate")
         self.assertEqual(done.returncode, 2)
         self.assertIn("usage:", done.stderr)
+
+
+class LinkerScripts(unittest.TestCase):
+    def test_files_are_named_where_they_are(self) -> None:
+        script = (
+            "GROUP ( /lib/x/libm.so.6 AS_NEEDED ( /lib64/ld.so.2 /lib/x/old.so /lib/gone.so ) )"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for name in ("usr/lib/x/libm.so.6", "usr/lib64/ld.so.2", "lib/x/old.so"):
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).touch()
+            (root / "usr/lib/x/libm.so").write_text(script)
+            mend_linker_scripts(root)
+            self.assertEqual(
+                (root / "usr/lib/x/libm.so").read_text(),
+                script.replace("/lib/x/libm", "/usr/lib/x/libm").replace("/lib64", "/usr/lib64"),
+            )
 
 
 if __name__ == "__main__":

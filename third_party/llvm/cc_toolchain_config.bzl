@@ -99,7 +99,7 @@ def _impl(ctx):
         feature(name = "strip_debug_symbols"),
         _flags("dbg_flags", _COMPILE, ["-Og"], with_features = [with_feature_set(features = ["dbg"])]),
         _flags("sections", _COMPILE, ["-ffunction-sections", "-fdata-sections"]),
-        _flags("target_link_flags", _LINK, ctx.attr.link_flags),
+        _flags("target_link_flags", _LINK, ctx.attr.link_flags + [file.path for file in ctx.files.libgcc]),
     ]
     if ctx.attr.sanitizers:
         features += [
@@ -134,6 +134,7 @@ cc_toolchain_config = rule(
         "cxx_flags": attr.string_list(),
         "fastbuild_flags": attr.string_list(),
         "include_directories": attr.string_list(doc = "Where the compiler's own headers lie."),
+        "libgcc": attr.label(allow_single_file = True, doc = "An archive that every program is linked with."),
         "link_flags": attr.string_list(),
         "objcopy": attr.label(allow_single_file = True, mandatory = True),
         "opt_flags": attr.string_list(),

@@ -2,7 +2,6 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_toolchain")
 load("@users_clang//:defs.bzl", "USERS_INCLUDE_DIRECTORIES", "USERS_OWN")
-load("//third_party/libgcc:libgcc.bzl", "LIBGCC")
 load(":cc_toolchain_config.bzl", "cc_toolchain_config")
 
 _BIN = "@debian_llvm//:root/usr/lib/llvm-19/bin/"
@@ -88,7 +87,7 @@ def riscv_toolchain(*, name, cpu, march, mabi, libgcc = None):
       cpu: riscv32 or riscv64.
       march: ISA of C code.
       mabi: ABI of C code.
-      libgcc: key of LIBGCC: what the compiler calls where the ISA has no instruction, e.g. __muldf3.
+      libgcc: what the compiler calls where the ISA has no instruction, e.g. __muldf3.
     """
     _toolchain(
         name = name,
@@ -110,10 +109,10 @@ def riscv_toolchain(*, name, cpu, march, mabi, libgcc = None):
         exec_compatible_with = [] if USERS_OWN else ["@platforms//cpu:x86_64", "@platforms//os:linux"],
         # Unoptimized firmware is of no use to anybody, and most people never say `-c opt`.
         fastbuild_flags = ["-Os"],
-        files = ["@debian_llvm//:root"] + (["//third_party/libgcc:" + libgcc] if libgcc else []),
+        files = ["@debian_llvm//:root"] + ([libgcc] if libgcc else []),
         include_directories = USERS_INCLUDE_DIRECTORIES if USERS_OWN else [_CLANG_HEADERS],
-        link_flags = ["-nostdlib", "-static", "-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,--gc-sections"] +
-                     (["external/debian_libgcc/root/" + LIBGCC[libgcc]] if libgcc else []),
+        libgcc = libgcc,
+        link_flags = ["-nostdlib", "-static", "-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,--gc-sections"],
         opt_flags = ["-Os"],
         target_compatible_with = ["@platforms//cpu:" + cpu, "@platforms//os:none"],
         target_flags = [
