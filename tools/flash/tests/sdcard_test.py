@@ -38,10 +38,10 @@ class SdCardTest(Rig):
 
     def check(self, program: str, *args: str) -> str:
         """Runs one of the programs that only read."""
-        sbin = CHECKERS / "sbin"
+        path = next(CHECKERS.glob(f"**/sbin/{program}"))  # below /usr from Debian 13 on
         libraries = [CHECKERS / "usr/lib/x86_64-linux-gnu", CHECKERS / "lib/x86_64-linux-gnu"]
         done = subprocess.run(
-            [str(sbin / program), *args],
+            [str(path), *args],
             env={**os.environ, "LD_LIBRARY_PATH": ":".join(str(folder) for folder in libraries)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
