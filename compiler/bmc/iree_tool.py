@@ -44,6 +44,19 @@ _OP = re.compile(r"'([a-z_]+\.[\w.]+)'")
 # What an op of another framework is called inside 'torch.operator'.
 _FOREIGN_OP = re.compile(r'<\{name = "([\w.:]+)"')
 
+# torch-mlir names what an op is given, a constant as a rule, when it is the op that has no form.
+_TORCH_ARGUMENT = re.compile(r"torch\.(?:constant|prim|vtensor)\.")
+_TORCH_OP = re.compile(
+    r'= torch\.(?:operator "(?P<foreign>[\w.:]+)"|(?!constant|prim|vtensor)(?P<op>[\w.]+)).*'
+    r'loc\([^"]*"(?P<name>[^"]+)"(?P<line>:\d+)?'
+)
+_SHOW_REJECTED = (
+    "--mlir-print-ir-after-failure",
+    "--mlir-print-debuginfo",
+    "--mlir-elide-elementsattrs-if-larger=8",
+    "--mlir-elide-resource-strings-if-larger=8",
+)
+
 
 @dataclass(frozen=True)
 class IreeTool:
@@ -64,6 +77,10 @@ class IreeTool:
     def opt(self, source: str, output: str, *flags: str) -> None:
         """Runs iree-opt, see compile()."""
         self._run("iree-opt", source, output, flags)
+
+    def lower_torch(self, source: str, output: str, pipeline: str) -> None:
+        """Runs a pipeline of torch-mlir's passes, see compile()."""
+        self.opt(source, output, pipeline, "--emit-bytecode", *_SHOW_REJECTED)
 
     def link_with(self, archives: tuple[Path, ...]) -> str:
         """Returns the flag that links archives to kernels: their own linker is given no library."""
@@ -191,8 +208,15 @@ def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> Bm
             hint=f"reproducer: {reproducer}",
         )
     op = _FOREIGN_OP.search(error) or _OP.search(error)
-    what = f"cannot compile op '{op[1]}'" if op else "rejects the model"
-    if not op or not error.startswith("failed to legalize"):
+    name = op[1] if op else ""
+    reader = _TORCH_OP.search(messages) if _TORCH_ARGUMENT.match(name) else None
+    if reader:
+        name = reader["foreign"] or reader["op"]
+        where = reader["name"] + (reader["line"] or "")
+    if where.startswith(LIBRARY_PREFIX):
+        where = ""
+    what = f"cannot compile op '{name.removeprefix('torch.')}'" if name else "rejects the model"
+    if not name or not error.startswith("failed to legalize"):
         what += f": {_short(error)}"
     return BmcError("op-rejected", f"{tool} {what}", where=where, hint=hint)
 

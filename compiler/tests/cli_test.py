@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import tempfile
 import unittest
@@ -93,6 +94,17 @@ class CommandLineTest(support.FolderTest):
         source = self.write("add.mlir", support.ADD)
         message = self.refused("import", source, "--out", source)
         self.assertIn(f"error[file-failed]: '{source}': File exists", message)
+
+    def test_a_saved_model_may_be_called_anything(self) -> None:
+        for name in ("sm", "net.v1", "net.onnx", "net.py", "net.py:make", "a:b"):
+            (self.folder / name).mkdir()
+            (self.folder / name / "saved_model.pb").touch()
+            stop = BmcError("stop", "here")
+            with contextlib.chdir(self.folder), mock.patch.object(frontends, "_call") as called:
+                called.return_value.side_effect = stop
+                self.assertIn("error[stop]", self.refused("import", name, "--out", "out"))
+            called.assert_called_once_with("keras", "import_file")
+            self.assertEqual(called.return_value.call_args.args[0], self.folder / name)
 
     def test_paths_with_colons(self) -> None:
         (self.folder / "a:b").mkdir()

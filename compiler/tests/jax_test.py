@@ -120,6 +120,20 @@ def empty():
     return _spec(lambda x: x, np.zeros((0, 4), np.float32))
 
 
+def nothing():
+    return _spec(lambda x: ())
+
+
+def remembering():
+    seen = []
+
+    def function(x):
+        seen.append(x)
+        return x + 1
+
+    return _spec(function)
+
+
 def too_few():
     return _spec(lambda x, y: x + y)
 
@@ -207,11 +221,15 @@ class JaxTest(support.FolderTest):
             ("complex", "unsupported-dtype", "complex64"),
             ("wide", "unsupported-dtype", "x: 2x4xi64 would become int32", "jax_enable_x64"),
             ("empty", "empty-tensor", "x: 0x4xf32"),
+            ("nothing", "bad-signature", "the model has no outputs"),
             ("too_few", "bad-spec", "case 0 has 1 arrays but the function takes (x, y)"),
             ("ragged", "bad-spec", "case 1 is (x: 1x4xf32)"),
         ):
             with self.subTest(factory):
                 self.rejects(factory, kind, *parts)
+
+    def test_what_a_function_remembers_is_no_weight(self) -> None:
+        self.assertEqual(self.load("remembering").parameters, ())
 
     def test_int8_is_not_for_jax(self) -> None:
         self.rejects("network", "bad-option", "no quantisation of its own", quantize=INT8)

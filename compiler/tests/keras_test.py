@@ -128,6 +128,22 @@ def strings():
     return _spec(Function(function), tolerance=spec.Exact())
 
 
+def nothing():
+    return _spec(Function(lambda self, x: None))
+
+
+def number():
+    return _spec(Function(lambda self, x: (x, 3.0)))
+
+
+def ragged_tensor():
+    return _spec(Function(lambda self, x: tf.RaggedTensor.from_tensor(x)))
+
+
+def no_layers():
+    return _spec(keras.Sequential())
+
+
 def sized_by_values():
     return _spec(Function(lambda self, x: tf.boolean_mask(x, x > 0)))
 
@@ -364,6 +380,10 @@ class KerasTest(support.FolderTest):
             ("failing", "model-failed", "Matrix size-incompatible", line("mismatch")),
             ("strings", "op-rejected", "XLA cannot compile op 'AsString'", "other ops"),
             ("sized_by_values", "dynamic-shape", "must not depend on values"),
+            ("nothing", "bad-signature", "output 0 of the model is of type NoneType"),
+            ("number", "bad-signature", "output 1 of the model is of type float"),
+            ("ragged_tensor", "bad-signature", "of type RaggedTensor, not a dense tensor"),
+            ("no_layers", "bad-spec", "has no layers"),
             ("random", "random-model", "RandomStandardNormal"),
             ("bfloat16", "unsupported-dtype", "bfloat16"),
             ("empty", "empty-tensor", "input0: 0x4xf32"),

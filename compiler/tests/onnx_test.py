@@ -313,6 +313,12 @@ class OnnxTest(support.ModelFileTest):
         strange = _one("Gelu", domain="com.microsoft")
         part = "cannot compile op 'com.microsoft.Gelu' (at only)"
         self.rejects("op-rejected", part, "other ops", data=strange)
+        # What IREE names is a constant that the importer has made for it.
+        nodes = [_node("Relu", "x", "r"), _node("Col2Im", "r size block", "y", name="fold")]
+        inside = {"size": np.array([3, 3]), "block": np.array([2, 2])}
+        outputs = [("y", _FLOAT, (1, 1, 3, 3))]
+        fold = _model(nodes, [("x", _FLOAT, (1, 4, 4))], outputs, opset=18, **inside)
+        self.rejects("op-rejected", "cannot compile op 'Col2Im' (at fold)", data=fold)
         unknown = _one("Frobnicate", domain="org.example")
         self.rejects("model-failed", "Frobnicate", data=unknown)
         missing = _one("Frobnicate")

@@ -142,6 +142,13 @@ class TorchProgramTest(support.FolderTest):
         self.assertEqual(self.signature(model)[0], "x: f32")
         self.assertEqual(self.signature(model)[1].rpartition(" ")[2], "f32")
 
+    def test_what_stablehlo_has_no_form_of(self) -> None:
+        larger = torch.nn.Upsample(scale_factor=2)
+        path = self.save(Function(lambda module, x: larger(x).topk(2)[0]), torch.randn(1, 1, 2, 3))
+        model = self.load(path)
+        self.assertEqual(self.signature(model)[1].rpartition(" ")[2], "1x1x4x2xf32")
+        self.assertIn(_AGREES, model.second_reference)
+
     def test_damaged_files(self) -> None:
         data = self.network().read_bytes()
         middle = len(data) // 3

@@ -96,7 +96,6 @@ def _import(
     options: ImportOptions,
     out: Path,
 ) -> ImportedModel:
-    import tensorflow as tf
 
     if program.declared is not None:
         fixed = golden.fix(program.declared, model.cases[0] if model.cases else None)
@@ -113,8 +112,7 @@ def _import(
     inputs = golden.infos(cases[0], names, "input")
     golden.check_cases(cases, inputs)
     results = [_run(program.call, case, folder) for case in cases]
-    expected = tuple(tuple(leaf.numpy() for leaf in tf.nest.flatten(r)) for r in results)
-    expected = tuple(tuple(np.asarray(array) for array in arrays) for arrays in expected)
+    expected = tuple(map(_arrays, results))
     output_names = model.output_names or program.output_names or _keys(results[0])
     outputs = golden.infos(expected[0], output_names, "output")
     traced = tensorflow_export.trace(program.call, inputs, folder)
@@ -222,6 +220,8 @@ def _of_keras(model: Any) -> _Program:
 
     output_names = tuple(getattr(model, "output_names", ()))
     if isinstance(model, keras.Sequential):
+        if not model.layers:
+            raise BmcError("bad-spec", "the keras.Sequential has no layers", hint="add some")
         output_names = (model.layers[-1].name,)
 
     def call(*tensors: Any) -> Any:
@@ -284,7 +284,8 @@ def _of_saved_model(path: Path) -> _Program:
 def _declared(name: str, tensor: Any) -> Declared:
     import tensorflow as tf
 
-    element = dtype.from_numpy(np.zeros((), tf.as_dtype(tensor.dtype).as_numpy_dtype))
+    zero = np.zeros((), tf.as_dtype(tensor.dtype).as_numpy_dtype)
+    element = dtype.from_numpy(zero, f"input {name}")
     shape = tf.TensorShape(tensor.shape)
     if shape.rank is None:
         raise BmcError(
@@ -307,6 +308,21 @@ def _run(call: Callable[..., Any], case: spec.Case, folder: Path) -> Any:
             f"the model raised {type(error).__name__}: {factory.first_line(error)}",
             where=factory.model_line(error, folder),
         ) from error
+
+
+def _arrays(result: Any) -> spec.Case:
+    """Returns what a model gave, flattened; raises BmcError if something in it is no dense tensor."""
+    import tensorflow as tf
+
+    leaves = tf.nest.flatten(result)
+    for index, leaf in enumerate(leaves):
+        if not hasattr(leaf, "numpy") or isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor)):
+            raise BmcError(
+                "bad-signature",
+                f"output {index} of the model is of type {type(leaf).__name__}, not a dense tensor",
+                hint="return tensors, or tuples, lists and dicts of them",
+            )
+    return tuple(np.asarray(leaf.numpy()) for leaf in leaves)
 
 
 def _keys(result: Any) -> tuple[str, ...]:

@@ -136,7 +136,7 @@ def _convert(file: OnnxFile, static: Any, out: Path) -> None:
             ) from None
         tool = IreeTool(Path(work), out / "reproducer")
         try:
-            tool.opt("onnx.mlirbc", "model.mlirbc", _LOWERING, "--emit-bytecode")
+            tool.lower_torch("onnx.mlirbc", "model.mlirbc", _LOWERING)
         except BmcError as error:
             raise _in_terms_of_the_file(error, static.graph) from None
         (out / artifacts.MODEL_FILE).write_bytes((Path(work) / "model.mlirbc").read_bytes())

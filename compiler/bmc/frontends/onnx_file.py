@@ -17,8 +17,8 @@ from bmc.errors import BmcError
 from bmc.frontends import model_folder
 from bmc.golden import Declared
 
-# "[ONNXRuntimeError] : 1 : FAIL : /folder/file.cc:256 onnxruntime::Model::Model(...) "
-_RUNTIME_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : (?:.*?/\S+:\d+ .*\) )?")
+# "[ONNXRuntimeError] : 1 : FAIL : what it did /folder/file.cc:256 onnxruntime::Model::Model(...) why"
+_RUNTIME_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |/\S+\.\w+:\d+ .*\) ")
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _declared(value: Any, name: str) -> Declared:
     )
     # Some exporters write -1 for a dynamic dimension.
     dims = tuple(
-        d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None
+        d.dim_value if d.HasField("dim_value") and d.dim_value != -1 else None
         for d in tensor.shape.dim
     )
     return Declared(value.name, element, dims)

@@ -181,9 +181,7 @@ def lower(model: Path, reproducer: Path) -> None:
     ones, IREE's own; raises BmcError naming the op and the model line IREE rejects."""
     with tempfile.TemporaryDirectory() as work:
         shutil.copyfile(model, Path(work) / "torch.mlirbc")
-        IreeTool(Path(work), reproducer).opt(
-            "torch.mlirbc", "model.mlirbc", _LOWERING, "--emit-bytecode"
-        )
+        IreeTool(Path(work), reproducer).lower_torch("torch.mlirbc", "model.mlirbc", _LOWERING)
         shutil.copyfile(Path(work) / "model.mlirbc", model)
 
 
