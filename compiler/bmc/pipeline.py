@@ -23,6 +23,7 @@ from bmc.stages import (
     columns,
     configs,
     constants,
+    gathers,
     hal,
     layout,
     liveness,
@@ -168,7 +169,8 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
         work / "views.mlirbc", work / "tuned.mlirbc", options.target, options.tuning
     )
     scalar_operands.lower(tool, "tuned.mlirbc", "lowered.mlirbc")
-    ready, phase = "lowered.mlirbc", _CONFIGURED
+    gathers.apply(work / "lowered.mlirbc", work / "gathers.mlirbc")
+    ready, phase = "gathers.mlirbc", _CONFIGURED
     if options.target.soft_float:
         run(ready, "targets.mlirbc", phase, _TARGETS, _HOIST_NO_MORE)
         ready, phase = "soft.mlirbc", _TARGETS

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from iree.compiler import ir
 
+from bmc.iree_tool import LIBRARY_PREFIX
+
 # The Python bindings are untyped where it matters; Any is honest about that.
 Op = Any
 Value = Any
+
+# A location is a file with a line or only a name.
+_PLACE = re.compile(r'"([^"]+)"(?::(\d+):\d+)?')
 
 
 def walk(op: Op) -> Iterator[Op]:
@@ -46,6 +52,29 @@ def string(op: Op, name: str) -> str:
     if isinstance(attribute, ir.FlatSymbolRefAttr):
         return str(ir.FlatSymbolRefAttr(attribute).value)
     return str(ir.StringAttr(attribute).value)
+
+
+def constant(value: Value) -> int | None:
+    """Returns the number that `value` is, None if it is computed."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    return int(ir.IntegerAttr(owner.attributes["value"]).value)
+
+
+def place(ops: list[Op]) -> str:
+    """The first op's innermost place that is not the framework's own, "model.py:12"; files before
+    names; "" if unknown."""
+    found = [each for op in ops for each in _PLACE.findall(str(op.location))]
+    for candidates in (
+        [p for p in found if p[1] and not p[0].startswith(LIBRARY_PREFIX)],
+        [p for p in found if p[1]],
+        found,
+    ):
+        if candidates:
+            file, line = candidates[0]
+            return f"{file.removeprefix(LIBRARY_PREFIX)}:{line}" if line else file
+    return ""
 
 
 def tensor_bytes(tensor_type: Any) -> int:

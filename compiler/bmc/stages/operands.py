@@ -5,7 +5,6 @@ Debuggers show memory with it; nothing that is compiled depends on it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +14,6 @@ from bmc.stages import ir_util
 
 _SUBSPAN = "hal.interface.binding.subspan"
 _READ_ONLY = 1  # bit of its descriptor_flags
-# torch.export and jax write their own files as "<python>/torch/nn/modules/linear.py".
-_FRAMEWORK = "<python>/"
-_PLACE = re.compile(r'"([^"]+)"(?::(\d+):\d+)?')
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +62,7 @@ def _kernel(function: ir_util.Op) -> Kernel:
     ops = list(ir_util.walk(function))
     operands = {_operand(op): None for op in ops if op.name == _SUBSPAN}
     computations = [op for op in ops if op.name.startswith(("linalg.", "iree_linalg_ext."))]
-    return Kernel(tuple(operands), _source([*computations, function]))
+    return Kernel(tuple(operands), ir_util.place([*computations, function]))
 
 
 def _operand(op: ir_util.Op) -> Operand:
@@ -78,30 +74,9 @@ def _operand(op: ir_util.Op) -> Operand:
     shape = tuple(shaped.shape) if shaped.has_static_shape else None
     return Operand(
         binding=int(ir.IntegerAttr(op.attributes["binding"]).value),
-        offset=_constant(op.operands[0]) if len(op.operands) else 0,
+        offset=ir_util.constant(op.operands[0]) if len(op.operands) else 0,
         dtype=str(shaped.element_type),
         shape=shape,
         reads=reads,
         writes=writes,
     )
-
-
-def _constant(value: ir_util.Value) -> int | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
-        return None
-    return int(ir.IntegerAttr(owner.attributes["value"]).value)
-
-
-def _source(ops: list[ir_util.Op]) -> str:
-    """The first op's innermost place that is not the framework's own; files before names."""
-    found = [place for op in ops for place in _PLACE.findall(str(op.location))]
-    for candidates in (
-        [p for p in found if p[1] and not p[0].startswith(_FRAMEWORK)],
-        [p for p in found if p[1]],
-        found,
-    ):
-        if candidates:
-            file, line = candidates[0]
-            return f"{file.removeprefix(_FRAMEWORK)}:{line}" if line else file
-    return ""
