@@ -136,6 +136,35 @@ def gather() -> ModelSpec:
     return _spec(embedding, ids, tolerance=Exact())
 
 
+class _OfSlices(torch.nn.Module):
+    """What reads parts of larger tensors by computed indices: rows with gaps between them, flat
+    and not, two and three dimensions, integers, an input and a buffer in the arena."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.randn(20, 12))
+
+    def forward(self, x: torch.Tensor, which: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        part = x[:, 1:5, 2:7]
+        edge = torch.nn.functional.pad(part, (2, 1, 1, 2), mode="reflect")
+        return (
+            edge[:, 1:4, 2:7].flip(1, 2),
+            part[1].flip(1).reshape(-1),
+            part.flip(1, 2),
+            part.to(torch.int32).flip(2),
+            torch.index_select(part, 2, which),
+            part[which, which + 1, which + 2],
+            torch.nn.functional.embedding(which, self.table[5:15, 3:8]),
+            torch.nn.functional.embedding(which, x[:, 0]),
+            torch.gather(part[2], 1, which[None, :].expand(4, 3)),
+        )
+
+
+def gather_of_slices() -> ModelSpec:
+    which = np.array([2, 0, 1])
+    return _spec(_seeded(_OfSlices), _f32(3, 6, 8) * 9, which, tolerance=Exact())
+
+
 def transpose() -> ModelSpec:
     return _spec(lambda x: x.permute(2, 0, 1).contiguous(), _f32(5, 7, 19), tolerance=Exact())
 
