@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from bmc import guard
+from bmc import arithmetic, guard
 from bmc.errors import BmcError
 
 
@@ -23,6 +23,7 @@ def _is_code(argv: list[str]) -> bool:
 
 
 def _main() -> int:
+    arithmetic.enter()
     # `bazel run` starts in a folder of its own; paths are the user's.
     os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
     try:

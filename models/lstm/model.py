@@ -11,7 +11,6 @@ import sklearn.datasets
 from keras import layers
 
 from bmc.spec import ModelSpec, Tolerance
-from models.support import keras_training
 
 HELD_OUT = 90
 UNITS = 64
@@ -51,7 +50,7 @@ def _trained(implementation: int) -> ModelSpec:
     data = sklearn.datasets.load_digits()
     images = (data.images / 16).astype(np.float32)
     labels = data.target.astype(np.int64)
-    keras_training.make_reproducible(seed=0)
+    keras.utils.set_random_seed(0)
     model = architecture(implementation)
     model.compile(keras.optimizers.Adam(0.005), "sparse_categorical_crossentropy")
     model.fit(images[:-HELD_OUT], labels[:-HELD_OUT], BATCH, EPOCHS, verbose=0)

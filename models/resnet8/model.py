@@ -11,7 +11,6 @@ import sklearn.datasets
 from keras import layers
 
 from bmc.spec import ModelSpec, Tolerance
-from models.support import keras_training
 
 HELD_OUT = 5
 EPOCHS = 5
@@ -48,7 +47,7 @@ def digits() -> ModelSpec:
     enlarged = np.kron(data.images / 8 - 1, np.ones((1, 4, 4)))
     images = np.repeat(enlarged[..., np.newaxis], 3, axis=-1).astype(np.float32)
     labels = data.target.astype(np.int64)
-    keras_training.make_reproducible(seed=0)
+    keras.utils.set_random_seed(0)
     model = architecture()
     model.compile("adam", "sparse_categorical_crossentropy")
     model.fit(images[:-HELD_OUT], labels[:-HELD_OUT], BATCH, EPOCHS, verbose=0)

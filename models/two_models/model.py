@@ -37,7 +37,6 @@ class Denoiser(torch.nn.Module):
 
 def _train(clean: torch.Tensor) -> Denoiser:
     torch.manual_seed(0)
-    torch.set_num_threads(1)
     model = Denoiser()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(STEPS):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, factory, intake, spec, verify
+from bmc import arithmetic, artifacts, factory, intake, spec, verify
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import quantized, quiet
@@ -32,20 +32,6 @@ _OF_SUFFIX = {
 # import_spec(model, source, options, out).
 _OF_PACKAGE = {"keras": "keras", "tensorflow": "keras", "torch": "torch"}
 
-# The framework's sums, and with them the golden data, must not depend on the number of cores; and
-# frameworks must not talk over the one sentence that bmc says.
-_ENVIRONMENT = {
-    "JAX_PLATFORMS": "cpu",
-    "KERAS_BACKEND": "tensorflow",
-    "OMP_NUM_THREADS": "1",
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-    "TF_ENABLE_ONEDNN_OPTS": "0",
-    "TF_NUM_INTRAOP_THREADS": "1",
-    # transformers loads TensorFlow where there is one; its LLVM and torch-mlir's cannot be in one process.
-    "USE_TF": "0",
-    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
-}
-
 
 def import_model(source: str, options: ImportOptions, out: Path) -> ImportedModel:
     """Imports `source` into the folder `out`, which is created, and writes import.json there.
@@ -60,8 +46,7 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
         else of it.
     """
     out.mkdir(parents=True, exist_ok=True)
-    for name, value in _ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
+    arithmetic.pin()
     with quiet.native():
         model = _import(source, options, out)
     verify.require(model, verify.run(model, out / "reproducer"))

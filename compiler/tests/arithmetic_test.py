@@ -1,0 +1,208 @@
+"""The same bytes on every machine: one model of every framework, imported under two settings of the CPU."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import unittest
+
+import support
+
+from bmc import arithmetic
+
+_MODELS = """import numpy as np
+
+from bmc import spec
+
+RNG = np.random.default_rng(0)
+
+
+def arrays(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def cases(count, *shape):
+    return tuple((arrays(1, *shape),) for _ in range(count))
+
+
+def given(module, inputs, calibration=()):
+    close = spec.Tolerance(1e-3, 1e-3)
+    return spec.ModelSpec(module, inputs, close, calibration=calibration)
+
+
+def torch_model():
+    import torch
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 8, 3), torch.nn.GELU(), torch.nn.Flatten(), torch.nn.Linear(800, 10)
+    )
+    images = torch.from_numpy(arrays(16, 3, 12, 12))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(5):
+        optimizer.zero_grad()
+        model(images).softmax(-1).square().sum().backward()
+        optimizer.step()
+    return given(model, cases(4, 3, 12, 12), cases(8, 3, 12, 12))
+
+
+def keras_model():
+    import keras
+
+    keras.utils.set_random_seed(0)
+    layers = [keras.layers.Conv2D(8, 3, activation="relu"), keras.layers.Flatten(), keras.layers.Dense(10)]
+    model = keras.Sequential([keras.Input((12, 12, 3)), *layers])
+    model.compile("adam", "mse")
+    model.fit(arrays(16, 12, 12, 3), arrays(16, 10), 8, 2, verbose=0)
+    return given(model, cases(4, 12, 12, 3), cases(8, 12, 12, 3))
+
+
+def jax_model():
+    import jax.numpy as jnp
+
+    weight = np.linalg.qr(arrays(300, 100))[0]
+    return given(lambda x: jnp.tanh(x @ weight), cases(4, 300))
+
+
+def onnx_model():
+    from onnx import helper, numpy_helper
+
+    weight = np.linalg.qr(arrays(300, 100))[0]
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"]), helper.make_node("Erf", ["y"], ["z"])],
+        "g",
+        [helper.make_tensor_value_info("x", 1, [1, 300])],
+        [helper.make_tensor_value_info("z", 1, [1, 100])],
+        [numpy_helper.from_array(weight, "w")],
+    )
+    opset = helper.make_opsetid("", 17)
+    data = helper.make_model(graph, opset_imports=[opset], ir_version=8).SerializeToString()
+    return given(spec.ModelFile(".onnx", data), cases(4, 300), cases(8, 300))
+"""
+
+# What a user's shell may hold, and another machine choose: none of it may reach a framework.
+_OTHER_MACHINE = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-ERMS",
+    "MKL_CBWR": "AVX2",
+    "MKL_NUM_THREADS": "2",
+    "NPY_DISABLE_CPU_FEATURES": "",
+    "OMP_NUM_THREADS": "2",
+    "ONEDNN_DEFAULT_FPMATH_MODE": "ANY",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "PYTHONHASHSEED": "7",
+    "TF_ENABLE_ONEDNN_OPTS": "1",
+    "TF_NUM_INTRAOP_THREADS": "2",
+    "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
+}
+# bmc without what is tested here.
+_UNPINNED = (
+    "import sys; from bmc import arithmetic, cli;"
+    " arithmetic.pin = lambda: None; sys.exit(cli.main(sys.argv[1:]))"
+)
+
+
+class ArithmeticTest(support.FolderTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write("model.py", _MODELS)
+
+    def bytes_of(
+        self, factory: str, *options: str, machine: dict[str, str], program: tuple[str, ...]
+    ) -> dict[str, str]:
+        """Imports a model in a process of its own; returns the hashes of what was written."""
+        out = self.folder / f"out{len(list(self.folder.iterdir()))}"
+        plain = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(
+            [sys.executable, *program, "import", f"model.py:{factory}", "--out", out, *options],
+            cwd=self.folder,
+            env=plain | machine,
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(out.iterdir())}
+
+    def same_bytes(self, factory: str, *options: str) -> None:
+        program = ("-m", "bmc")
+        here = self.bytes_of(factory, *options, machine={}, program=program)
+        there = self.bytes_of(factory, *options, machine=_OTHER_MACHINE, program=program)
+        self.assertEqual(here, there)
+        self.assertEqual(list(here), ["cases.npz", "import.json", "model.mlirbc"])
+
+    def test_pytorch(self) -> None:
+        self.same_bytes("torch_model")
+
+    def test_pytorch_int8(self) -> None:
+        self.same_bytes("torch_model", "--quantize", "int8")
+
+    def test_keras(self) -> None:
+        self.same_bytes("keras_model")
+
+    def test_keras_int8_by_litert(self) -> None:
+        self.same_bytes("keras_model", "--quantize", "int8")
+
+    def test_jax(self) -> None:
+        self.same_bytes("jax_model")
+
+    def test_onnx(self) -> None:
+        self.same_bytes("onnx_model")
+
+    def test_onnx_int8(self) -> None:
+        self.same_bytes("onnx_model", "--quantize", "int8")
+
+    def test_without_pinning_bytes_differ(self) -> None:
+        default = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
+        program = ("-c", _UNPINNED)
+        here = self.bytes_of("torch_model", machine=default, program=program)
+        there = self.bytes_of("torch_model", machine=_OTHER_MACHINE, program=program)
+        self.assertNotEqual(here["model.mlirbc"], there["model.mlirbc"])
+        self.assertNotEqual(here["cases.npz"], there["cases.npz"])
+
+    def test_eigen_reads_the_caches_that_are_set(self) -> None:
+        """The two variables of TensorFlow's library are what they are taken for."""
+        script = (
+            "from bmc import arithmetic; arithmetic.pin(); import ctypes, os, tensorflow as tf;"
+            " tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)));"
+            " tf.cast(tf.ones((64, 64)), 'double') @ tf.ones((64, 64), 'double');"
+            " lib = ctypes.CDLL(os.path.dirname(tf.__file__) + '/libtensorflow_cc.so.2');"
+            " print(*(ctypes.c_long * 3).in_dll(lib, arithmetic._CACHE_SIZES))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.stdout.split(), [str(size) for size in arithmetic._CACHES])
+
+
+class EnvironmentTest(unittest.TestCase):
+    def test_the_users_variables(self) -> None:
+        kept = {"HOME": "/home/me", "TF_CPP_MIN_LOG_LEVEL": "0"}
+        lost = {"DNNL_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx512"}
+        got = arithmetic.pinned(kept | lost)
+        self.assertEqual(got, arithmetic.pinned({}) | kept)
+        self.assertEqual(arithmetic.pinned(got), got)
+
+    def test_a_program_is_started_anew_once(self) -> None:
+        code = (
+            "import os; from bmc import arithmetic; os.environ['OMP_NUM_THREADS'] = '3';"
+            " arithmetic.enter(); print(os.environ['OMP_NUM_THREADS'], os.environ['GLIBC_TUNABLES'][:5])"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        # The script changes what enter() has set: without the mark it would begin for ever.
+        self.assertEqual(done.stdout, "3 glibc\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
