@@ -121,6 +121,9 @@ class ImportedModel:
       second_reference: one sentence, whether IREE's host runtime agrees with the golden data; it
         tells where to look when the target does not.
       int8: it is quantised: what is compiled of it must compute in integers (stages/audit.py).
+      compared_only: more inputs and the framework's outputs, which IREE's host runtime is compared
+        with when the model is imported; they are not kept.
+      notes: sentences for the user on what the import did of its own accord; they are not kept.
     """
 
     mlir: Path
@@ -132,6 +135,8 @@ class ImportedModel:
     parameters: tuple[Parameter, ...]
     second_reference: str = ""
     int8: bool = False
+    compared_only: tuple[tuple[spec.Case, spec.Case], ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:

@@ -157,12 +157,20 @@ def _named_reason(text: str) -> tuple[str, str]:
 
 def _run_import(arguments: argparse.Namespace) -> None:
     model = _import(arguments, arguments.out)
-    print(f"imported {model.source}: {len(model.golden.inputs)} cases. {model.second_reference}.")
+    print(f"imported {model.source}: {_cases(model)}. {model.second_reference}.")
 
 
 def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
     options = ImportOptions(arguments.cases, arguments.output_type, arguments.quantize)
-    return frontends.import_model(arguments.source, options, out)
+    model = frontends.import_model(arguments.source, options, out)
+    for note in model.notes:
+        print(f"note: {note}")
+    return model
+
+
+def _cases(model: ImportedModel) -> str:
+    count = len(model.golden.inputs)
+    return f"{count} case{'s' if count > 1 else ''} for the target"
 
 
 def _run_compile(arguments: argparse.Namespace) -> None:

@@ -82,12 +82,6 @@ def _fits(got: TensorInfo, want: Declared) -> bool:
     )
 
 
-def default_policies(outputs: tuple[TensorInfo, ...]) -> tuple[spec.Policy, ...]:
-    """Policies for a model that comes without cases."""
-    close = spec.Tolerance(atol=1e-4, rtol=1e-4)
-    return tuple(close if info.dtype.is_float else spec.Exact() for info in outputs)
-
-
 def check_finite(name: str, array: Array) -> None:
     """Raises BmcError if a weight has NaN or Inf; 0 and -Inf together are an attention mask."""
     if array.dtype.kind != "f" or np.isfinite(array).all():
@@ -246,24 +240,6 @@ def _policies(
                 f"{policy} of output {info.describe()} has a number that is not from 0 to 2^32 - 1",
             )
     return policies
-
-
-def random_case(inputs: tuple[TensorInfo, ...], seed: int = 0) -> spec.Case:
-    """Returns seeded inputs: floats ~ N(0, 1), integers small enough to be indices of anything."""
-    rng = np.random.default_rng(seed)
-    arrays: list[Array] = []
-    for info in inputs:
-        if info.dtype is DType.BF16:
-            raise BmcError(
-                "unsupported-dtype",
-                f"cannot make random bf16 data for {info.describe()}",
-                hint=f"give cases ({intake.HOW})",
-            )
-        if info.dtype.is_float:
-            arrays.append(rng.standard_normal(info.shape).astype(info.dtype.numpy))
-        else:
-            arrays.append(rng.integers(0, 2, info.shape).astype(info.dtype.numpy))
-    return tuple(arrays)
 
 
 def _check_signature(what: str, case: spec.Case, want: tuple[TensorInfo, ...]) -> None:

@@ -32,19 +32,19 @@ class OutputCheck:
 
 
 def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
-    """Runs every case on this machine; raises BmcError if IREE rejects the model."""
+    """Runs every case, and those that are compared only, on this machine; raises BmcError if IREE
+    rejects the model."""
     host = reference.HostModel.compile(model.mlir, model.signatures, reproducer)
     golden = model.golden
-    calls = golden.calls or (GoldenCall(0, False),) * len(golden.inputs)
+    cases = (*zip(golden.inputs, golden.outputs, strict=True), *model.compared_only)
+    calls = golden.calls or (GoldenCall(0, False),) * len(cases)
     # Policies are those of all entry points, one after the other.
     first_policy = [0, *accumulate(len(signature.outputs) for signature in model.signatures)]
     checks = []
-    for case, (call, inputs, wanted) in enumerate(
-        zip(calls, golden.inputs, golden.outputs, strict=True)
-    ):
+    for case, (call, (given, wanted)) in enumerate(zip(calls, cases, strict=True)):
         if call.reset:
             host.reset()
-        got = host.run(inputs, call.entry)
+        got = host.run(given, call.entry)
         for index, info in enumerate(model.signatures[call.entry].outputs):
             policy = golden.policies[first_policy[call.entry] + index]
             difference = reference.compare(got[index], wanted[index], policy)
@@ -75,7 +75,9 @@ def verdict(model: ImportedModel) -> str:
             "The golden data itself is from IREE's host runtime, so this only shows that the host"
             " repeats itself"
         )
+    count = len(model.golden.inputs) + len(model.compared_only)
     return (
-        "IREE's host runtime agrees with the framework: the import is right, and a wrong answer"
-        " on the target comes from code generation or from bmc"
+        f"IREE's host runtime agrees with the framework on {count} input{'s' if count > 1 else ''}:"
+        " the import is right, and a wrong answer on the target comes from code generation or from"
+        " bmc"
     )

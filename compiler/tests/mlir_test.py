@@ -97,9 +97,10 @@ class MlirTest(support.FolderTest):
                 model = self.load(data, suffix)
                 self.assertEqual(model.golden.source, artifacts.GOLDEN_IREE_HOST)
                 # The host's answer is the golden data, so NumPy checks it here.
-                (inputs,), (outputs,) = model.golden.inputs, model.golden.outputs
-                np.testing.assert_allclose(outputs[0], want(*inputs), rtol=1e-5, atol=1e-6)
-                self.assertTrue(any(np.any(array != 0) for array in inputs))
+                self.assertGreater(len(model.golden.inputs), 1)
+                for inputs, outputs in zip(model.golden.inputs, model.golden.outputs, strict=True):
+                    np.testing.assert_allclose(outputs[0], want(*inputs), rtol=1e-5, atol=1e-5)
+                self.assertTrue(any(np.any(array != 0) for array in model.golden.inputs[0]))
                 out = self.folder / "compiled"
                 options = pipeline.CompileOptions("m", target.find(support.ISA), out)
                 self.assertTrue(pipeline.compile_model(model, options))

@@ -331,6 +331,21 @@ class OnnxTest(support.ModelFileTest):
             model = _model([node], [("x", _FLOAT, (2, 3))], outputs)
             self.rejects("dynamic-shape", "output y", "'NonZero'", "mask", data=model)
 
+    def test_ops_that_train(self) -> None:
+        batch_norm = _node("BatchNormalization", "x s b m v", "y rm rv", training_mode=1)
+        ones = {name: np.ones(3, np.float32) for name in "sbmv"}
+        x, y = ("x", _FLOAT, [2, 3]), ("y", _FLOAT, [2, 3])
+        data = _model([batch_norm], [x], [y], **ones)
+        self.rejects("train-mode", "op 'BatchNormalization'", "(at y in model.onnx)", data=data)
+        dropout = _node("Dropout", "x ratio mode", "y", name="drop")
+        for training in (True, False):
+            given = {"ratio": np.array(0.5, np.float32), "mode": np.array(training)}
+            data = _model([dropout], [x], [y], **given)
+            if training:
+                self.rejects("train-mode", "op 'Dropout'", "(at drop in", data=data)
+            else:
+                self.agrees(self.load(data))
+
     def test_weights_that_are_not_finite(self) -> None:
         for value in (np.nan, np.inf):
             bad = _DENSE.copy()

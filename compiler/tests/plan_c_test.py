@@ -13,7 +13,7 @@ import os
 import unittest
 from pathlib import Path
 
-from bmc import dtype, golden, kernels, plan, target
+from bmc import dtype, kernels, plan, samples, target
 from bmc.artifacts import TensorInfo
 from bmc.dtype import DType
 from bmc.emit import golden_c, plan_c
@@ -190,7 +190,7 @@ class AbiTest(unittest.TestCase):
             self.assertEqual(element.byte_count, element.numpy.itemsize, element)
         self.assertEqual(dtype.from_hal(0x21000020), DType.F32)
         self.assertEqual(dtype.from_hal(0x13000008), DType.BOOL)
-        case = golden.random_case((TensorInfo("x", DType.I8, (3,)),), 0)
+        case = samples.case((TensorInfo("x", DType.I8, (3,)),))
         self.assertEqual(dtype.from_numpy(case[0]), DType.I8)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import unittest
 
 import numpy as np
 import support
 
-from bmc import artifacts, golden, reference
+from bmc import artifacts, golden, reference, tolerances
 from bmc.dtype import Array
 from bmc.emit import golden_c
+from bmc.frontends import import_model
+from bmc.frontends.options import ImportOptions
 from bmc.spec import Exact, IntStep, Policy, Tolerance
 
 WANT = np.array([-128, 0, 127, 5], np.int8)
@@ -72,6 +75,98 @@ class SpecTest(support.FolderTest):
             golden_c._policy(IntStep(1, 7)),
             "{.policy = 2, .max_step = 1u, .max_differing = 7u}",
         )
+
+
+class MeaningTest(support.FolderTest):
+    """A tolerance that zeros would satisfy tests nothing."""
+
+    def require(self, policy: Policy, *outputs: Array) -> None:
+        infos = golden.infos(outputs[:1], ("logits",), "output")
+        cases = tuple((output,) for output in outputs)
+        data = golden.make(
+            inputs=cases,
+            outputs=cases,
+            input_infos=infos,
+            output_infos=infos,
+            tolerance=policy,
+            labels=None,
+            source=artifacts.GOLDEN_FRAMEWORK,
+        )
+        tolerances.require_meaning(data, artifacts.main_signature(infos, infos))
+
+    def test_zeros_must_not_pass(self) -> None:
+        tiny = np.array([6.8e-10, -1e-10], np.float32)
+        one = np.array([1.0, 0.0], np.float32)
+        large, zeros = Tolerance(1e-4, 1e-4), np.zeros(2, np.float32)
+        for policy, outputs, parts in (
+            (large, (tiny,), ("logits: its largest element is 6.8e-10", "atol=0.0001")),
+            (Tolerance(2.0, 0.0, 0.99), (one,), ("as output logits", "atol=2.0")),
+            (Tolerance(0.0, 1.0), (one,), ("rtol=1.0",)),
+            (large, (zeros, zeros), ("logits is zero in every case",)),
+            (IntStep(5, 2), (np.array([5, -5], np.int8),), ("max_step=5",)),
+            (Exact(), (np.zeros(2, np.int8),), ("logits is zero in every case",)),
+        ):
+            call = functools.partial(self.require, policy, *outputs)
+            self.refuses("weak-tolerance", *parts, call=call)
+        # One case that tells is enough, and so is one element of it.
+        self.require(large, zeros, tiny, one)
+        self.require(Tolerance(1e-10, 0.0), tiny)
+        self.require(IntStep(5, 1), np.array([5, -5], np.int8))
+        self.require(Exact(), np.array([0, 1], np.int8))
+
+    def test_every_entry_point_counts(self) -> None:
+        one, zero = np.ones(2, np.float32), np.zeros(2, np.float32)
+        info = golden.infos((one,), ("y",), "output")
+        signatures = tuple(artifacts.Signature(name, info, info) for name in ("first", "second"))
+        calls = tuple(artifacts.GoldenCall(entry, False) for entry in (0, 1, 1))
+        for outputs, good in (((one, zero, one), True), ((one, zero, zero), False)):
+            cases = tuple((output,) for output in outputs)
+            data = golden.make_calls(
+                calls=calls,
+                inputs=cases,
+                outputs=cases,
+                signatures=signatures,
+                tolerance=Tolerance(1e-4, 0.0),
+            )
+            call = functools.partial(tolerances.require_meaning, data, signatures)
+            if good:
+                call()
+            else:
+                self.refuses("weak-tolerance", "y is zero in every case", call=call)
+
+    def test_default_follows_the_outputs(self) -> None:
+        outputs = (
+            np.array([0.5, np.inf, -6.8e-10], np.float32),
+            np.array([-6.8e-10, 1e-11], np.float32),
+            np.array([3], np.int64),
+            np.array([100.0], np.float16),
+        )
+        policies = tolerances.default(golden.infos(outputs, (), "output"), (outputs, outputs))
+        self.assertEqual(
+            policies,
+            (
+                Tolerance(5e-6, 1e-4),
+                Tolerance(6.8e-15, 1e-4),
+                Exact(),
+                Tolerance(1.0, 1e-2),
+            ),
+        )
+
+    def test_an_import_is_refused(self) -> None:
+        text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
+        path = self.write("model.mlir", text)
+        cases = (
+            "import numpy as np\nfrom bmc.spec import Cases, Tolerance\n"
+            "def cases():\n    x = np.full(4, {}, np.float32)\n"
+            "    return Cases(((x,),), Tolerance(1e-4, 0.0), ((x,),))\n"
+        )
+        for value in ("1e-3", "1e-5"):
+            options = ImportOptions(cases=f"{self.write('cases.py', cases.format(value))}:cases")
+            call = functools.partial(import_model, str(path), options, self.folder / "out")
+            if value == "1e-3":
+                call()
+            else:
+                self.refuses("weak-tolerance", "output0", "1e-05", call=call)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import support
 import tensorflow as tf
 import tflite_kit
 
-from bmc.frontends import tflite
+from bmc.frontends import tflite, tflite_rounding
 
 
 def _dense(io: tf.DType = tf.int8) -> bytes:
@@ -34,10 +34,62 @@ class TfliteBitsTest(support.ModelFileTest):
 
     def test_dense_layers_are_exact(self) -> None:
         self.agrees(self.load(_dense()))
-        with mock.patch.object(tflite, "_SINGLE_ROUND", "#tosa.rounding_mode<DOUBLE_ROUND>"):
+        with mock.patch.object(
+            tflite_rounding, "_SINGLE_ROUND", "#tosa.rounding_mode<DOUBLE_ROUND>"
+        ):
             self.rejects(
                 "import-disagrees", "something else than LiteRT", "off by 1", data=_dense()
             )
+
+    def test_hundreds_of_inputs_are_compared(self) -> None:
+        # Few elements, of which double rounding would change one in 200: a few inputs would not tell.
+        weight = np.random.default_rng(5).standard_normal((8, 4)).astype(np.float32)
+        data = tflite_kit.convert(lambda x: x @ weight, tflite_kit.tensor(1, 8), io=tf.int8)
+        model = self.load(data)
+        self.assertEqual(len(model.golden.inputs), 4)
+        self.assertIn("on 256 inputs", model.second_reference)
+        cases = "return Cases(((np.zeros((1, 8), np.int8),),), Exact())"
+        self.assertIn("on 257 inputs", self.load(data, cases).second_reference)
+        with mock.patch.object(
+            tflite_rounding, "_SINGLE_ROUND", "#tosa.rounding_mode<DOUBLE_ROUND>"
+        ):
+            self.rejects("import-disagrees", "off by 1", data=data)
+            self.rejects("import-disagrees", "off by 1", data=data, cases=cases)
+            with mock.patch.object(tflite, "_MOST_SAMPLES", 0):
+                self.assertIn("on 1 input:", self.load(data, cases).second_reference)
+        # What costs much is compared on fewer.
+        with mock.patch.object(tflite, "_SAMPLES_WORK", 7 * (1 * 8 * 4 + 4)):
+            self.assertIn("on 7 inputs", self.load(data).second_reference)
+
+    def test_bilinear_resizing_is_exact(self) -> None:
+        image = tflite_kit.tensor(1, 4, 4, 2)
+        data = tflite_kit.convert(lambda x: tf.image.resize(x, (8, 8)), image, io=tf.int8)
+        self.agrees(self.load(data))
+        with mock.patch.object(tflite_rounding, "_round_away"):
+            self.rejects("import-disagrees", "off by 1", data=data)
+
+    def test_floats_are_quantised_as_litert_does(self) -> None:
+        # Far outside the range that was calibrated, and ties between two integers.
+        function = lambda x: tf.nn.relu(x) * 0.7  # noqa: E731
+        data = tflite_kit.convert(function, tflite_kit.tensor(1, 64), io=tf.float32)
+
+        def in_steps_of_a_64th(model: Any) -> None:
+            (graph,) = model.subgraphs
+            first = next(op for op in graph.operators if op.inputs[0] == graph.inputs[0])
+            quantization = graph.tensors[first.outputs[0]].quantization
+            quantization.scale, quantization.zeroPoint = [1 / 64], [3]
+
+        ties = "np.arange(-32, 32, dtype=np.float32)[None] / 128"
+        far = "np.linspace(-1e6, 1e6, 64, dtype=np.float32)[None]"
+        for x in (ties, f"4 * {ties}", far):
+            cases = f"return Cases((({x},),), Exact())"
+            self.agrees(self.load(tflite_kit.edit(data, in_steps_of_a_64th), cases))
+            self.agrees(self.load(data, cases))
+        with mock.patch.object(tflite_rounding, "_quantise"):
+            tied = f"return Cases((({ties},),), Tolerance(1e-6, 0))"
+            wrong = tflite_kit.edit(data, in_steps_of_a_64th)
+            self.rejects("import-disagrees", "elements differ", data=wrong, cases=tied)
+            self.rejects("import-disagrees", "something else", data=data, cases=cases)
 
     def test_operators_of_older_converters(self) -> None:
         data = _dense()

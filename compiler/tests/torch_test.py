@@ -43,6 +43,21 @@ def good():
     return _spec(forward, setup, output_names=("scores", "rest"))
 
 
+def in_train_mode():
+    def setup(module):
+        module.norm = torch.nn.BatchNorm1d(4)
+        module.norm.running_mean += 2
+
+    return _spec(lambda self, x: self.norm(x), setup)
+
+
+def always_drops():
+    def forward(self, x):
+        return torch.nn.functional.dropout(x, 0.5)  # drops
+
+    return _spec(forward)
+
+
 def rejected_op():
     def forward(self, x):
         y = x + 1
@@ -235,6 +250,27 @@ class TorchTest(support.FolderTest):
         data = model.mlir.read_bytes()
         self.assertIn(b"model.py", data)
         self.assertNotIn(str(self.folder).encode(), data)
+
+    def test_train_mode_is_said(self) -> None:
+        path = self.write("model.py", _MODEL)
+        result = support.bmc("import", f"{path}:in_train_mode", "--out", self.folder / "out")
+        self.assertEqual(result.status, 0, result.err)
+        note = "note: module 'Model' was in train mode"
+        self.assertIn(note, result.out)
+        self.assertIn("'norm' (BatchNorm1d)", result.out)
+        self.assertIn("2 cases for the target", result.out)
+        # Its answers are those of evaluation mode.
+        (y,) = artifacts.load(self.folder / "out").golden.outputs[0]
+        np.testing.assert_allclose(y, np.arange(16).reshape(4, 4) - 2, rtol=1e-4)
+        path.write_text(
+            _MODEL.replace("return spec.ModelSpec(Model()", "return spec.ModelSpec(Model().eval()")
+        )
+        result = support.bmc("import", f"{path}:in_train_mode", "--out", self.folder / "out")
+        self.assertNotIn("note:", result.out)
+
+    def test_op_that_trains(self) -> None:
+        parts = ("op 'aten.dropout.default' computes as in training", line("drops"))
+        self.rejects("always_drops", "train-mode", *parts)
 
     def test_linalg_instead_of_stablehlo(self) -> None:
         # The import itself compares IREE's answer with PyTorch's, so it has run what it wrote.

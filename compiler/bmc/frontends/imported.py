@@ -6,7 +6,7 @@ import importlib.metadata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bmc import artifacts, golden, spec
+from bmc import artifacts, golden, samples, spec, tolerances
 from bmc.artifacts import ImportedModel, Parameter, TensorInfo
 from bmc.dtype import Array
 
@@ -27,7 +27,7 @@ def build(
     """Returns the model whose MLIR is in the import directory `out`.
 
     Args:
-      model: for its tolerance, whose default is that of a file without cases, and its labels.
+      model: for its tolerance and its labels; without cases, for neither.
       out: import directory.
       source: file, and factory if there is one.
       frontend: name of the frontend.
@@ -36,7 +36,9 @@ def build(
       cases, expected: what the framework was given and has answered.
       weights: by the framework's names.
     """
-    return ImportedModel(
+    if not model.cases:
+        cases, expected = samples.sensible(cases, expected)
+    result = ImportedModel(
         mlir=out / artifacts.MODEL_FILE,
         source=source,
         frontend=frontend,
@@ -47,7 +49,7 @@ def build(
             outputs=expected,
             input_infos=inputs,
             output_infos=outputs,
-            tolerance=model.tolerance or golden.default_policies(outputs),
+            tolerance=model.tolerance or tolerances.default(outputs, expected),
             labels=model.labels,
             source=artifacts.GOLDEN_FRAMEWORK,
         ),
@@ -56,3 +58,4 @@ def build(
             for name, array in sorted(weights.items())
         ),
     )
+    return result if model.cases else samples.carry_few(result)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import artifacts, dtype, factory, golden, intake, spec
+from bmc import artifacts, dtype, factory, golden, intake, samples, spec
 from bmc.artifacts import ImportedModel
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -72,7 +72,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 
     Args:
       path: file or folder.
-      options: without `cases` there is one seeded random case.
+      options: without `cases` there are some of samples.py.
       out: import directory, which exists.
     """
     _require_tensorflow()
@@ -99,7 +99,7 @@ def _import(
 
     if program.declared is not None:
         fixed = golden.fix(program.declared, model.cases[0] if model.cases else None)
-        cases = model.cases or (golden.random_case(fixed),)
+        cases = model.cases or samples.cases(fixed)
         names = model.input_names or tuple(info.name for info in fixed)
     elif model.cases:
         cases, names = model.cases, model.input_names
@@ -123,7 +123,6 @@ def _import(
         quantized = replace(
             model,
             module=spec.ModelFile(".tflite", data),
-            cases=cases,
             # What floats may differ by says nothing of integers, which have to be equal.
             tolerance=(),
             input_names=tuple(info.name for info in inputs),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bmc import artifacts, dtype, golden, intake, iree_tool, reference
+from bmc import artifacts, dtype, golden, intake, iree_tool, reference, samples, tolerances
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import mlir_dialects
@@ -22,7 +22,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 
     Args:
       path: the .mlir or .mlirbc file.
-      options: without `cases` there is one seeded random case whose expected outputs come from
+      options: without `cases` there are some of samples.py whose expected outputs come from
         IREE's host runtime.
       out: import directory, which exists.
     """
@@ -64,23 +64,23 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         )
         inputs, outputs = input_infos, output_infos
     else:
-        case = golden.random_case(inputs)
+        cases = samples.cases(inputs)
         host = reference.HostModel.compile(
             out / artifacts.MODEL_FILE,
             artifacts.main_signature(inputs, outputs),
             out / "reproducer",
         )
-        expected = host.run(case)
+        cases, expected = samples.sensible(cases, tuple(map(host.run, cases)))
         data = golden.make(
-            inputs=(case,),
-            outputs=(expected,),
+            inputs=cases,
+            outputs=expected,
             input_infos=inputs,
             output_infos=outputs,
-            tolerance=golden.default_policies(outputs),
+            tolerance=tolerances.default(outputs, expected),
             labels=None,
             source=artifacts.GOLDEN_IREE_HOST,
         )
-    return ImportedModel(
+    model = ImportedModel(
         mlir=out / artifacts.MODEL_FILE,
         source=path.name,
         frontend="mlir",
@@ -89,6 +89,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         golden=data,
         parameters=(),
     )
+    return model if options.cases else samples.carry_few(model)
 
 
 def _parse(tool: IreeTool, name: str) -> None:

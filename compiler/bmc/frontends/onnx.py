@@ -8,11 +8,15 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, factory, golden, spec
+import numpy as np
+
+from bmc import artifacts, factory, golden, samples, spec
 from bmc.artifacts import ImportedModel, TensorInfo
+from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import imported, mlir, onnx_file, onnx_static
 from bmc.frontends.onnx_file import OnnxFile
@@ -32,7 +36,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 
     Args:
       path: the file.
-      options: without `cases` there is one seeded random case.
+      options: without `cases` there are some of samples.py.
       out: import directory, which exists.
 
     Raises:
@@ -66,8 +70,9 @@ def _import(
     weights = file.weights()
     for name, array in weights.items():
         golden.check_finite(name, array)
+    _refuse_training(file, weights)
     declared = golden.fix(file.inputs, model.cases[0] if model.cases else None)
-    cases = model.cases or (golden.random_case(declared),)
+    cases = model.cases or samples.cases(declared)
     golden.check_cases(cases, declared)
     if options.quantize:
         from bmc.frontends import onnx_quantize
@@ -109,6 +114,22 @@ def _write(
             _convert(file, onnx_static.make(file, inputs, outputs, fold=True), out)
             return
         raise rejected
+
+
+def _refuse_training(file: OnnxFile, constants: Mapping[str, Array]) -> None:
+    """Raises BmcError if an op computes as it does while a model is trained: at random, or with
+    statistics of the batch."""
+    for node in file.model.graph.node:
+        training = any(item.name == "training_mode" and item.i for item in node.attribute)
+        if node.op_type == "Dropout" and len(node.input) > 2:
+            training = bool(np.any(constants.get(node.input[2], False)))
+        if training:
+            raise BmcError(
+                "train-mode",
+                f"op '{node.op_type}' computes as in training",
+                where=f"{node.name or node.output[0]} in {file.name}",
+                hint="export the model for inference, e.g. after eval()",
+            )
 
 
 def _convert(file: OnnxFile, static: Any, out: Path) -> None:

@@ -8,27 +8,24 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from bmc import artifacts, factory, golden, intake, spec
-from bmc.artifacts import ImportedModel
+from bmc import artifacts, factory, golden, intake, samples, spec
+from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import imported, mlir, quiet, tflite_file, tflite_refused
+from bmc.frontends import imported, mlir, quiet, tflite_file, tflite_refused, tflite_rounding
 from bmc.frontends.options import ImportOptions
 from bmc.frontends.tflite_file import TfliteFile
 
 _PACKAGES = ("ai-edge-litert", "tosa-converter-for-tflite")
 # It gives the remainder of x / y in units of y.
 _MISCONVERTED = ("FLOOR_MOD",)
-# What an op is given in place of a tensor.
-_ARGUMENTS = ("tfl.no_value", "tfl.pseudo_const")
-_SINGLE_ROUND = "#tosa.rounding_mode<SINGLE_ROUND>"
+# Inputs that a quantised model is compared on, at most, and the multiply-accumulates that all of
+# them together may take: a few seconds of LiteRT's reference kernels on any machine.
+_MOST_SAMPLES = 256
+_SAMPLES_WORK = 2**31
 _ERROR = re.compile(r"error: (?P<text>.*)")
-# Of a location: loc("name"("model.tflite":0:0)), or several of these fused.
-_NAME = re.compile(r'loc\((?:fused\[)?"([^"]+)"')
-# MLIR's escapes in it, of bytes in UTF-8.
-_ESCAPE = re.compile(rb"\\(\\|[0-9A-F]{2})")
 
 
 def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
@@ -36,7 +33,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 
     Args:
       path: the file.
-      options: without `cases` there is one seeded random case.
+      options: without `cases` there are some of samples.py.
       out: import directory, which exists.
 
     Raises:
@@ -55,7 +52,7 @@ def import_spec(
 
     Args:
       model: floats in its cases that stand for a quantised input are quantised as the file says.
-        With no case at all there is one seeded random case.
+        A model whose inputs are all quantised is compared on many more, as many as cost little.
       source: the file, and its factory if it has one.
       options: what the user asks for.
       out: import directory, which exists.
@@ -85,14 +82,15 @@ def import_spec(
         )
     cases = tuple(file.quantize_case(case) for case in model.cases)
     inputs = golden.fix(file.inputs, cases[0] if cases else None)
-    cases = cases or (file.random_case(inputs),)
+    more = _samples(file, inputs, 0) if cases else ()
+    cases = cases or _samples(file, inputs, samples.COUNT)
     golden.check_cases(cases, inputs)
     runner = tflite_file.Runner(file, inputs)
     expected = tuple(runner.run(case) for case in cases)
     outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
     _convert(runner.static_data(), file, out)
     inputs = golden.infos(cases[0], model.input_names or [i.name for i in inputs], "input")
-    return imported.build(
+    result = imported.build(
         model,
         out=out,
         source=source,
@@ -104,6 +102,16 @@ def import_spec(
         expected=expected,
         weights=weights,
     )
+    compared = (*result.compared_only, *((case, runner.run(case)) for case in more))
+    return replace(result, compared_only=compared)
+
+
+def _samples(file: TfliteFile, inputs: tuple[TensorInfo, ...], least: int) -> tuple[spec.Case, ...]:
+    """Returns made-up inputs: `least` of them, and more where all are quantised and cost little."""
+    count = least
+    if None not in file.zero_points:
+        count = max(least, min(_MOST_SAMPLES, _SAMPLES_WORK // max(1, file.work())))
+    return tuple(samples.case(inputs, index, file.zero_points) for index in range(count))
 
 
 def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
@@ -120,10 +128,10 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
             )
     converted = _run_converter(data, file, "Bytecode")
     try:
-        _finish(converted, file, out / artifacts.MODEL_FILE)
+        tflite_rounding.finish(converted, file, out / artifacts.MODEL_FILE)
     except ir.MLIRError:
         # An op of TFLite's that is left makes the bytecode unreadable; the text names it.
-        _finish(_run_converter(data, file, "Text"), file, out / artifacts.MODEL_FILE)
+        tflite_rounding.finish(_run_converter(data, file, "Text"), file, out / artifacts.MODEL_FILE)
     mlir.signature(out / artifacts.MODEL_FILE, file.name)
 
 
@@ -164,82 +172,3 @@ def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:
                 hint=tflite_file.OTHER_OPS,
             )
         return Path(artifacts.MODEL_FILE).read_bytes()
-
-
-def _finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
-    """Copies the converter's output without TFLite's own attributes and with LiteRT's rounding.
-
-    LiteRT rounds the sums of a FULLY_CONNECTED op once, where the converter always writes TOSA's
-    double rounding: every few hundred elements it would be one off. And its CAST drops what is
-    behind the point, where TOSA's rounds.
-    """
-    from iree.compiler import ir
-
-    dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
-    left: list[Any] = []
-    rounding: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        if op.name.startswith(("tf.", "tfl.")) and op.name not in _ARGUMENTS:
-            left.append(op)
-        if op.name == "tosa.rescale" and _tensor(op) in dense:
-            sums = ir.ShapedType(op.operands[0].type).element_type
-            if str(sums) == "i32":
-                op.attributes["rounding_mode"] = ir.Attribute.parse(_SINGLE_ROUND)
-        if op.name == "tosa.cast" and _tensor(op) in casts:
-            rounding.append(op)
-        return ir.WalkResult.ADVANCE
-
-    with ir.Context() as context:
-        context.allow_unregistered_dialects = True
-        module = ir.Module.parse(converted)
-        module.operation.walk(visit)
-        if left:
-            raise BmcError(
-                "op-rejected",
-                f"the converter to TOSA has no form for op"
-                f" '{left[0].name.partition('.')[2].upper()}'",
-                where=f"{_tensor(left[0])} in {file.name}",
-                hint=tflite_file.OTHER_OPS,
-            )
-        for op in rounding:
-            _truncate(op)
-        attributes = module.operation.attributes
-        for name in list(attributes):
-            del attributes[name]
-        with destination.open("wb") as stream:
-            module.operation.write_bytecode(stream)
-
-
-def _truncate(cast: Any) -> None:
-    """Makes a cast of floats to integers round towards zero."""
-    from iree.compiler import ir
-
-    (x,) = cast.operands
-    source, target = (ir.ShapedType(value.type).element_type for value in (x, cast.results[0]))
-    if isinstance(source, ir.IntegerType) or not isinstance(target, ir.IntegerType):
-        return
-    if target.width == 1:  # Anything but zero is true.
-        return
-    flags = ir.RankedTensorType.get(x.type.shape, ir.IntegerType.get_signless(1), loc=cast.location)
-
-    def make(name: str, operands: list[Any], result: Any, **attributes: Any) -> Any:
-        return ir.Operation.create(name, [result], operands, attributes).result
-
-    with ir.InsertionPoint(cast), cast.location:
-        zeros = ir.DenseElementsAttr.get_splat(x.type, ir.FloatAttr.get(source, 0.0))
-        zero = make("tosa.const", [], x.type, values=zeros)
-        positive = make("tosa.greater_equal", [x, zero], flags)
-        below = make("tosa.floor", [x], x.type)
-        above = make("tosa.ceil", [x], x.type)
-        cast.operands[0] = make("tosa.select", [positive, below, above], x.type)
-
-
-def _tensor(op: Any) -> str:
-    """Returns the name of the tensor that the op made in the file."""
-    found = _NAME.search(str(op.location))
-    return _ESCAPE.sub(_unescaped, found[1].encode()).decode() if found else ""
-
-
-def _unescaped(match: re.Match[bytes]) -> bytes:
-    return b"\\" if match[1] == b"\\" else bytes.fromhex(match[1].decode())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bmc import dtype, factory, golden, spec
+from bmc import dtype, factory, spec
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
@@ -18,6 +19,10 @@ from bmc.golden import Declared
 OTHER_OPS = "use other ops there, or import the model that the file was converted from"
 
 _IDENTIFIER = b"TFL3"
+# Ops whose second input is a weight that has the outputs' last dimension among its own.
+_PRODUCTS = (
+    "BATCH_MATMUL", "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV",
+)  # fmt: skip
 # Element types of weights in TFLite's schema that numpy has; the others are kept as bytes.
 _WEIGHT_TYPES = (
     "bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64",
@@ -71,22 +76,26 @@ class TfliteFile:
             for array, info, quantization in zip(case, self.inputs, self.quantizations, strict=True)
         )
 
-    def random_case(self, inputs: tuple[TensorInfo, ...]) -> spec.Case:
-        """Returns a seeded case; quantised inputs have values of their whole range."""
-        rng = np.random.default_rng(0)
+    @property
+    def zero_points(self) -> tuple[int | None, ...]:
+        """Per input; None if it is not quantised."""
+        return tuple(q.zero_point if q else None for q in self.quantizations)
 
-        def whole_range(info: TensorInfo) -> Array:
-            limits = np.iinfo(info.dtype.numpy)
-            return rng.integers(
-                limits.min, limits.max, info.shape, dtype=info.dtype.numpy, endpoint=True
-            )
+    def work(self) -> int:
+        """Returns about how many multiply-accumulates and elements a run takes; a dynamic dimension
+        counts as 1."""
+        from ai_edge_litert.schema_py_generated import BuiltinOperator
 
-        return tuple(
-            whole_range(info) if quantization else array
-            for array, info, quantization in zip(
-                golden.random_case(inputs), inputs, self.quantizations, strict=True
-            )
-        )
+        products = {getattr(BuiltinOperator, kind) for kind in _PRODUCTS}
+        total = 0
+        for graph in self.model.subgraphs:
+            for op in graph.operators:
+                shapes = [_shape(graph.tensors[index]) for index in op.outputs]
+                total += sum(map(math.prod, shapes))
+                if _builtin(self.model.operatorCodes[op.opcodeIndex]) in products and shapes:
+                    weights = [_shape(graph.tensors[index]) for index in op.inputs[1:2]]
+                    total += math.prod(shapes[0][:-1]) * sum(map(math.prod, weights))
+        return total
 
     def weights(self) -> dict[str, Array]:
         """Returns constants by the name of their tensor, in the order of names."""
@@ -108,9 +117,10 @@ class TfliteFile:
 
         codes = [_builtin(code) for code in self.model.operatorCodes]
         return {
-            _text(graph.tensors[op.outputs[0]].name)
+            _text(graph.tensors[index].name)
             for graph in self.model.subgraphs
             for op in graph.operators
+            for index in op.outputs[:1]
             if codes[op.opcodeIndex] == getattr(BuiltinOperator, kind)
         }
 
@@ -215,6 +225,10 @@ def read(data: bytes, name: str) -> TfliteFile:
         quantizations=tuple(_quantization(detail) for detail in inputs),
         output_names=tuple(_name(detail, names) for detail in details.get_output_details()),
     )
+
+
+def _shape(tensor: Any) -> tuple[int, ...]:
+    return () if tensor.shape is None else tuple(int(size) for size in tensor.shape)
 
 
 def _builtin(code: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from bmc.artifacts import Golden, ImportedModel, Parameter, Signature
 from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_export
 from bmc.frontends.options import ImportOptions
+
+# Layers that compute something else while they are trained.
+_TRAINS_OTHERWISE = re.compile("Dropout|BatchNorm|RReLU")
 
 OUTPUT_TYPES = {"stablehlo": "stablehlo", "linalg": "linalg-on-tensors"}
 
@@ -43,6 +47,7 @@ def import_spec(
             f"importing a PyTorch model needs the package {error.name}",
             hint="pip install torch torch-mlir" + (" torchao" if options.quantize else ""),
         ) from None
+    notes = _train_mode(model.module)
     module = model.module.eval()
     _check_weights(module)
     output_type = OUTPUT_TYPES[options.output_type]
@@ -69,6 +74,7 @@ def import_spec(
         signatures=signatures,
         golden=data,
         parameters=_parameters(weights),
+        notes=notes,
     )
 
 
@@ -79,7 +85,7 @@ def _export_forward(
     import torch
 
     inputs = golden.infos(model.cases[0], model.input_names, "input")
-    expected = tuple(_run(module, case, folder) for case in model.cases)
+    expected = tuple(run(module, case, folder) for case in model.cases)
     outputs = golden.infos(expected[0], model.output_names, "output")
     data = golden.make(
         inputs=model.cases,
@@ -101,7 +107,25 @@ def _export_forward(
     return artifacts.main_signature(inputs, outputs), data
 
 
-def _run(module: Any, case: spec.Case, folder: Path) -> spec.Case:
+def _train_mode(module: Any) -> tuple[str, ...]:
+    """Returns what has to be said of a module that is not in evaluation mode yet."""
+    training = {name: part for name, part in module.named_modules() if part.training}
+    if not training:
+        return ()
+    other = [
+        f"'{name or type(part).__name__}' ({type(part).__name__})"
+        for name, part in training.items()
+        if _TRAINS_OTHERWISE.search(type(part).__name__)
+    ]
+    what = f" Its {', '.join(other[:3])} would train otherwise than they infer." if other else ""
+    return (
+        f"module '{type(module).__name__}' was in train mode: it is imported, and its answers are"
+        f" made, after eval().{what}",
+    )
+
+
+def run(module: Any, case: spec.Case, folder: Path) -> spec.Case:
+    """Returns PyTorch's outputs; raises BmcError naming the line in `folder` that failed."""
     import torch
 
     try:

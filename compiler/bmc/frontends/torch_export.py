@@ -15,6 +15,8 @@ from bmc.errors import BmcError
 from bmc.frontends import quiet
 from bmc.iree_tool import LIBRARY_PREFIX
 
+# Arguments that say how much is dropped.
+_CHANCES = ("p", "dropout", "dropout_p")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _LOCATION = re.compile(r'"([^"]+)":(\d+):\d+')
 _OP = re.compile(r"'torch\.operator'.*?name = \"([^\"]+)\"|'([a-z]+\.[\w.]+)'")
@@ -161,7 +163,10 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
     try:
         with quiet.python(), torch.no_grad():
             program = torch.export.export(module, example, strict=False)
+            _refuse_training(program, root)
             program = program.run_decompositions(get_decomposition_table())
+    except BmcError:
+        raise
     except Exception as error:
         raise BmcError(
             "export-rejected",
@@ -175,6 +180,26 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
             node.meta["stack_trace"] = _relative_frames(node.meta["stack_trace"], root)
     _refuse(program)
     return program
+
+
+def _refuse_training(program: Any, root: Path) -> None:
+    """Raises BmcError if an op computes as it does while a model is trained: at random, or with
+    statistics of the batch."""
+    for node in program.graph.nodes:
+        schema = getattr(node.target, "_schema", None)
+        if schema is None:
+            continue
+        given = dict(zip((a.name for a in schema.arguments), node.args, strict=False)) | node.kwargs
+        chance = next((given[name] for name in _CHANCES if name in given), None)
+        if chance == 0 or not (given.get("train") or given.get("training") or "dropout_p" in given):
+            continue
+        trace = _relative_frames(node.meta.get("stack_trace") or "", root)
+        raise BmcError(
+            "train-mode",
+            f"op '{node.target}' computes as in training",
+            where=_model_line(trace, _FRAME),
+            hint="export the model after eval(), and give functional dropout training=self.training",
+        )
 
 
 def _refuse(program: Any) -> None:

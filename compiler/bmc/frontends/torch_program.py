@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmc import dtype, factory, golden, spec
-from bmc.artifacts import ImportedModel, TensorInfo
+from bmc import dtype, factory, golden, samples, spec, tolerances
+from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_archive
 from bmc.frontends import torch as torch_frontend
@@ -21,7 +21,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 
     Args:
       path: the file.
-      options: without `cases` there is one seeded random case.
+      options: without `cases` there are some of samples.py.
       out: import directory, which exists.
 
     Raises:
@@ -36,19 +36,25 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     declared = tuple(_describe(node) for node in _inputs(program, path.name))
     inputs = golden.fix(declared, given.cases[0] if given.cases else None)
     golden.check_cases(given.cases, inputs)
-    outputs = tuple(_describe(node) for node in _outputs(program, path.name))
+    names = tuple(_describe(node).name for node in _outputs(program, path.name))
+    cases, tolerance = given.cases, given.tolerance
+    if not cases:
+        cases = samples.cases(inputs)
+        expected = tuple(torch_frontend.run(module, case, path.parent) for case in cases)
+        cases, expected = samples.sensible(cases, expected)
+        tolerance = tolerances.default(golden.infos(expected[0], names, "output"), expected)
     model = spec.ModelSpec(
         module=module,
-        cases=given.cases or (golden.random_case(inputs),),
-        tolerance=given.tolerance
-        or golden.default_policies(tuple(TensorInfo(o.name, o.dtype, ()) for o in outputs)),
+        cases=cases,
+        tolerance=tolerance,
         labels=given.labels,
         input_names=tuple(info.name for info in inputs),
-        output_names=tuple(info.name for info in outputs),
+        output_names=names,
         calibration=given.calibration,
     )
     imported = torch_frontend.import_spec(model, f"{path}:forward", options, out)
-    return replace(imported, source=path.name)
+    imported = replace(imported, source=path.name)
+    return imported if given.cases else samples.carry_few(imported)
 
 
 def _load(path: Path) -> Any:

@@ -1,0 +1,209 @@
+"""Makes what Arm's converter wrote of a TFLite file round and saturate as LiteRT does.
+
+- LiteRT rounds the sums of a FULLY_CONNECTED op once, where the converter always writes TOSA's double
+  rounding: every few hundred elements it would be one off.
+- It divides the weighted sums of a bilinear RESIZE with ties away from zero, where TOSA's double
+  rounding makes 1 of 7/16.
+- Its CAST drops what is behind the point, where TOSA's rounds.
+- It quantises floats by a division, rounds ties away from zero and stays in the range of the integer.
+  The converter multiplies, rounds ties to even, and of a float out of range keeps the lowest bits.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bmc.errors import BmcError
+from bmc.frontends import tflite_file
+from bmc.frontends.tflite_file import TfliteFile
+
+# What an op is given in place of a tensor.
+_ARGUMENTS = ("tfl.no_value", "tfl.pseudo_const")
+_SINGLE_ROUND = "#tosa.rounding_mode<SINGLE_ROUND>"
+# Of a location: loc("name"("model.tflite":0:0)), or several of these fused.
+_NAME = re.compile(r'loc\((?:fused\[)?"([^"]+)"')
+# MLIR's escapes in it, of bytes in UTF-8.
+_ESCAPE = re.compile(rb"\\(\\|[0-9A-F]{2})")
+# More than any integer that a float is quantised to, and so small that adding 1 is exact.
+_LARGE = 2.0**20
+
+
+def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
+    """Writes the converter's output without TFLite's own attributes and with LiteRT's arithmetic.
+
+    Args:
+      converted: MLIR bytecode of the converter.
+      file: what it was made of.
+      destination: file to write.
+
+    Raises:
+      BmcError: an op of TFLite's is left.
+    """
+    from iree.compiler import ir
+
+    dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
+    left: list[Any] = []
+    resizing: list[Any] = []
+    rounding: list[Any] = []
+    quantising: list[tuple[Any, Any]] = []
+
+    def visit(op: Any) -> Any:
+        if op.name.startswith(("tf.", "tfl.")) and op.name not in _ARGUMENTS:
+            left.append(op)
+        if op.name == "tosa.rescale" and _tensor(op) in dense:
+            sums = ir.ShapedType(op.operands[0].type).element_type
+            if str(sums) == "i32":
+                op.attributes["rounding_mode"] = ir.Attribute.parse(_SINGLE_ROUND)
+        if op.name == "tosa.rescale" and _is(op.operands[0], "tosa.resize"):
+            resizing.append(op)
+        if op.name == "tosa.cast" and _tensor(op) in casts:
+            rounding.append(op)
+        elif op.name == "tosa.cast" and (rounded := _quantised(op)) is not None:
+            quantising.append((op, rounded))
+        return ir.WalkResult.ADVANCE
+
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        module = ir.Module.parse(converted)
+        module.operation.walk(visit)
+        if left:
+            raise BmcError(
+                "op-rejected",
+                f"the converter to TOSA has no form for op"
+                f" '{left[0].name.partition('.')[2].upper()}'",
+                where=f"{_tensor(left[0])} in {file.name}",
+                hint=tflite_file.OTHER_OPS,
+            )
+        for op in resizing:
+            _round_away(op)
+        for op in rounding:
+            _truncate(op)
+        for narrowing, rounded in quantising:
+            _quantise(narrowing, rounded)
+        attributes = module.operation.attributes
+        for name in list(attributes):
+            del attributes[name]
+        with destination.open("wb") as stream:
+            module.operation.write_bytecode(stream)
+
+
+def _round_away(rescale: Any) -> None:
+    """Makes a division of i32 round to nearest, ties away from zero."""
+    from iree.compiler import ir
+
+    (sums,) = rescale.operands[0:1]
+    make = _Maker(rescale, sums)
+    # A single round takes ties up: one less than a negative sum is no tie, and nothing else changes.
+    sign = make("arithmetic_right_shift", sums, make.constant(31), round=ir.BoolAttr.get(False))
+    rescale.operands[0] = make("add", sums, sign)
+    rescale.attributes["rounding_mode"] = ir.Attribute.parse(_SINGLE_ROUND)
+
+
+def _is(value: Any, name: str) -> bool:
+    """Returns whether a value is the result of that op."""
+    return getattr(value.owner, "name", "") == name
+
+
+def _truncate(cast: Any) -> None:
+    """Makes a cast of floats to integers round towards zero."""
+    from iree.compiler import ir
+
+    (x,) = cast.operands
+    source, target = (ir.ShapedType(value.type).element_type for value in (x, cast.results[0]))
+    if isinstance(source, ir.IntegerType) or not isinstance(target, ir.IntegerType):
+        return
+    if target.width == 1:  # Anything but zero is true.
+        return
+    make = _Maker(cast, x)
+    cast.operands[0] = make.by_sign(make("floor", x), make("ceil", x))
+
+
+def _quantised(narrowing: Any) -> Any:
+    """Returns the cast of floats to i32 to whose result a zero point is added before this cast makes
+    a narrower integer of it, or None."""
+    from iree.compiler import ir
+
+    (total,) = narrowing.operands
+    element = ir.ShapedType(narrowing.results[0].type).element_type
+    if not isinstance(element, ir.IntegerType) or not _is(total, "tosa.add"):
+        return None
+    if not _is(total.owner.operands[0], "tosa.cast"):
+        return None
+    rounded = total.owner.operands[0].owner
+    is_float = str(ir.ShapedType(rounded.operands[0].type).element_type) == "f32"
+    return rounded if is_float and 1 < element.width < 32 else None
+
+
+def _quantise(narrowing: Any, rounded: Any) -> None:
+    """Makes floats round to nearest, ties away from zero, and integers stay in their range."""
+    from iree.compiler import ir
+
+    (x,) = rounded.operands
+    make = _Maker(rounded, x)
+    x = make("clamp", x, min_val=make.number(-_LARGE), max_val=make.number(_LARGE))
+    size = make("abs", x)
+    whole = make("floor", size)
+    up = make.compare("greater_equal", make("sub", size, whole), make.constant(0.5))
+    size = make("select", up, make("add", whole, make.constant(1.0)), whole)
+    make.x = x
+    rounded.operands[0] = make.by_sign(size, make("sub", make.constant(0.0), size))
+
+    (total,) = narrowing.operands
+    narrow = ir.ShapedType(narrowing.results[0].type).element_type
+    limits = np.iinfo(f"{'u' if narrow.is_unsigned else ''}int{narrow.width}")
+    make = _Maker(narrowing, total)
+    total = make("maximum", total, make.constant(int(limits.min)))
+    narrowing.operands[0] = make("minimum", total, make.constant(int(limits.max)))
+
+
+class _Maker:
+    """Makes TOSA ops on tensors like `x`, before an op."""
+
+    def __init__(self, before: Any, x: Any) -> None:
+        from iree.compiler import ir
+
+        self._ir = ir
+        self._before = before
+        self._flags = ir.RankedTensorType.get(
+            x.type.shape, ir.IntegerType.get_signless(1), loc=before.location
+        )
+        self.x = x
+
+    def __call__(self, name: str, *operands: Any, **attributes: Any) -> Any:
+        return self._make(f"tosa.{name}", self.x.type, operands, attributes)
+
+    def constant(self, value: float) -> Any:
+        splat = self._ir.DenseElementsAttr.get_splat(self.x.type, self.number(value))
+        return self("const", values=splat)
+
+    def number(self, value: float) -> Any:
+        element = self._ir.ShapedType(self.x.type).element_type
+        if isinstance(element, self._ir.IntegerType):
+            return self._ir.IntegerAttr.get(element, int(value))
+        return self._ir.FloatAttr.get(element, value, loc=self._before.location)
+
+    def compare(self, name: str, a: Any, b: Any) -> Any:
+        return self._make(f"tosa.{name}", self._flags, (a, b), {})
+
+    def by_sign(self, positive: Any, negative: Any) -> Any:
+        """Returns `positive` where x is 0 or more, else `negative`."""
+        flags = self.compare("greater_equal", self.x, self.constant(0.0))
+        return self("select", flags, positive, negative)
+
+    def _make(self, name: str, result: Any, operands: Any, attributes: dict[str, Any]) -> Any:
+        with self._ir.InsertionPoint(self._before), self._before.location:
+            return self._ir.Operation.create(name, [result], list(operands), attributes).result
+
+
+def _tensor(op: Any) -> str:
+    """Returns the name of the tensor that the op made in the file."""
+    found = _NAME.search(str(op.location))
+    return _ESCAPE.sub(_unescaped, found[1].encode()).decode() if found else ""
+
+
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    return b"\\" if match[1] == b"\\" else bytes.fromhex(match[1].decode())

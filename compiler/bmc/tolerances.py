@@ -1,0 +1,75 @@
+"""Tolerances of models that come without any, and those that say nothing."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import numpy as np
+
+from bmc import reference, spec
+from bmc.artifacts import Golden, GoldenCall, Signature, TensorInfo
+from bmc.errors import BmcError
+
+# Of an output's largest element. Sums in another order differ by some units in the last place of
+# their largest term: 1e-5 is 170 of f32. Of f16, which has 11 bits, one unit is 1e-3.
+_RELATIVE = 1e-5
+_RELATIVE_16_BITS = 1e-2
+
+
+def default(
+    outputs: tuple[TensorInfo, ...], expected: tuple[spec.Case, ...]
+) -> tuple[spec.Policy, ...]:
+    """Returns a policy per output for a model that comes without: integers are equal, and floats as
+    close as their own size lets them be.
+
+    Args:
+      outputs: the model's.
+      expected: the framework's answers, per case.
+    """
+    return tuple(
+        _close(info, _largest(expected, index)) if info.dtype.is_float else spec.Exact()
+        for index, info in enumerate(outputs)
+    )
+
+
+def _close(info: TensorInfo, largest: float) -> spec.Tolerance:
+    relative = _RELATIVE if info.dtype.byte_count > 2 else _RELATIVE_16_BITS
+    # Two digits: enough, and the same on every machine but for a tie.
+    return spec.Tolerance(atol=float(f"{relative * largest:.1e}"), rtol=max(relative, 1e-4))
+
+
+def _largest(expected: tuple[spec.Case, ...], index: int) -> float:
+    """Returns the largest finite |element| of an output."""
+    arrays = (np.abs(case[index].astype(np.float64)) for case in expected)
+    return max(float(array[np.isfinite(array)].max(initial=0.0)) for array in arrays)
+
+
+def require_meaning(golden: Golden, signatures: tuple[Signature, ...]) -> None:
+    """Raises BmcError if zeros would pass as an output in all cases: then nothing is tested."""
+    calls = golden.calls or (GoldenCall(0, False),) * len(golden.inputs)
+    first_policy = [0, *accumulate(len(signature.outputs) for signature in signatures)]
+    for entry, signature in enumerate(signatures):
+        made = [
+            want for call, want in zip(calls, golden.outputs, strict=True) if call.entry == entry
+        ]
+        for index, info in enumerate(signature.outputs if made else ()):
+            policy = golden.policies[first_policy[entry] + index]
+            wanted = [case[index] for case in made]
+            if all(reference.compare(np.zeros_like(w), w, policy).ok for w in wanted):
+                raise _says_nothing(info, _largest(tuple((w,) for w in wanted), 0), policy)
+
+
+def _says_nothing(info: TensorInfo, largest: float, policy: spec.Policy) -> BmcError:
+    if largest == 0.0:
+        return BmcError(
+            "weak-tolerance",
+            f"output {info.name} is zero in every case, so that nothing is tested",
+            hint="give cases in which it is something else, or leave that output out",
+        )
+    return BmcError(
+        "weak-tolerance",
+        f"zeros would pass as output {info.name}: its largest element is {largest:.3g}, and its"
+        f" tolerance {policy}",
+        hint="give a tolerance that is small beside the outputs, or weights and inputs of the size"
+        " that real ones have",
+    )
