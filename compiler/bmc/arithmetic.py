@@ -5,7 +5,7 @@ choose the order by the CPU's vector units, its caches and its number of cores; 
 it has fused multiply-add. So all of them are held to what every x86-64 with SSE4.2 does, in one thread.
 TensorFlow itself needs AVX, and computes alike on all that have it.
 
-What no variable reaches is in docs/decisions/0007-one-instruction-set-for-all-frameworks.md.
+What no variable reaches is in docs/decisions/0008-one-instruction-set-for-all-frameworks.md.
 """
 
 from __future__ import annotations
