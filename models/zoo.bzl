@@ -1,7 +1,7 @@
 """zoo_model: one of the field's models, in each of its element types; model_table: all of them."""
 
 load("@pypi//:requirements.bzl", "requirement")
-load("@rules_python//python:defs.bzl", "py_binary")
+load("@rules_python//python:defs.bzl", "py_binary", "py_test")
 load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test", "bm_model", "bm_model_suite", "bm_run_test")
 
 KERAS = [
@@ -89,14 +89,18 @@ def zoo_model(
             tags = [emulator],
         )
 
-def model_table(*, name, order, reports):
+def model_table(*, name, order, reports, tags):
     """A program that prints the README's rows of some models, and with --update writes them there.
+
+    `<name>_test` fails when the README has other rows.
 
     Args:
       name: name of the program.
       order: names of all the table's models, as they are to stand.
       reports: list of bm_report, each of an image with one model.
+      tags: tags of the test.
     """
+    rows = ["$(rootpaths :{}.reports)".format(name), "--order"] + order
     native.filegroup(
         name = name + ".reports",
         srcs = reports,
@@ -105,10 +109,22 @@ def model_table(*, name, order, reports):
     py_binary(
         name = name,
         srcs = [Label("//tools/size:model_table.py")],
-        args = ["$(rootpaths :{}.reports)".format(name), "--order"] + order,
+        args = rows,
         data = [name + ".reports"],
         main = Label("//tools/size:model_table.py"),
         tags = ["manual"],
+        deps = [Label("//tools/size:size_lib")],
+    )
+    py_test(
+        name = name + "_test",
+        srcs = [Label("//tools/size:model_table.py")],
+        args = rows + ["--check", "$(rootpath //:README.md)"],
+        data = [
+            "//:README.md",
+            name + ".reports",
+        ],
+        main = Label("//tools/size:model_table.py"),
+        tags = tags,
         deps = [Label("//tools/size:size_lib")],
     )
 

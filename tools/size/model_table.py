@@ -79,6 +79,18 @@ def update(document: str, rows: list[str], order: list[str]) -> str:
     return f"{before}{begin}\n{table(lines)}\n{end}{after}"
 
 
+def check(document: str, rows: list[str], order: list[str]) -> None:
+    """Raises TableError unless `document` has these rows, and its models are in this order."""
+    wanted = update(document, rows, order)
+    if document != wanted:
+        lines = document.splitlines()
+        changed = [line for line in wanted.splitlines() if line not in lines]
+        raise TableError(
+            "these rows are not what is measured now; `tools/bazel run //models:table -- --update`"
+            " writes them (large_table those of large models):\n" + "\n".join(changed)
+        )
+
+
 def _key(line: str) -> tuple[str, str]:
     model, _, element, *_ = line.removeprefix("| ").split(" | ")
     return model, element
@@ -88,17 +100,21 @@ def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="table", description=__doc__)
     parser.add_argument("reports", type=Path, nargs="+", help="reports with a profile run")
     parser.add_argument("--order", nargs="+", required=True, help="models, as they are to stand")
-    parser.add_argument("--update", action="store_true", help="write the rows into the README")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--update", action="store_true", help="write the rows into the README")
+    what.add_argument("--check", type=Path, metavar="README", help="fail unless it has these rows")
     options = parser.parse_args(args)
     rows = [row(json.loads(path.read_text())) for path in options.reports]
     print(table(rows))
-    if options.update:
-        readme = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"]) / "README.md"
-        try:
+    try:
+        if options.update:
+            readme = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"]) / "README.md"
             readme.write_text(update(readme.read_text(), rows, options.order))
-        except TableError as error:
-            print(f"table: {error}", file=sys.stderr)
-            return 1
+        elif options.check:
+            check(options.check.read_text(), rows, options.order)
+    except TableError as error:
+        print(f"table: {error}", file=sys.stderr)
+        return 1
     return 0
 
 
