@@ -1,8 +1,9 @@
-"""Holds the pages to their word: the commands they give exist, and the tutorial is a model that is
-built and tested."""
+"""Holds the pages to their word: the commands they give exist, the tutorial is a model that is
+built and tested, and what the first command prints is what it printed here."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import textwrap
@@ -54,6 +55,15 @@ class TutorialTest(unittest.TestCase):
         shown = [textwrap.dedent(block).strip("\n") + "\n" for block in blocks]
         files = [(ROOT / "models/first" / name).read_text() for name in ("model.py", "BUILD.bazel")]
         self.assertEqual([text.replace("mine", "first") for text in shown], files)
+
+
+class TranscriptTest(unittest.TestCase):
+    def test_the_first_command_prints_what_the_readme_shows(self) -> None:
+        block = re.search(r"and prints\n\n((?:    .*\n|\n)+)", README)
+        assert block is not None
+        shown = textwrap.dedent(block[1]).split("\n\n")[0].splitlines()
+        recorded = json.loads(Path(os.environ["BERT"]).read_text())["lines"]
+        self.assertEqual(shown, recorded)
 
 
 if __name__ == "__main__":
