@@ -53,6 +53,9 @@ _VM = "vm"
 # not hoist more of them: what they hoist runs on the target as initialization.
 _HOIST_EARLY = "--iree-opt-const-expr-max-size-increase-threshold=0"
 _HOIST_NO_MORE = "--iree-opt-const-expr-hoisting=false"
+# Evaluated by IREE's interpreter: its compiler would use what the builder's CPU has, fused
+# multiply-add among it, and weights would differ from builder to builder.
+_EVALUATE_ALIKE = "--iree-hal-local-host-device-backends=vmvx"
 
 
 @dataclass(frozen=True)
@@ -113,8 +116,9 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
       BmcError: the model or its compiled form cannot be brought to the target.
     """
     options.out.mkdir(parents=True, exist_ok=True)
+    first_phase = _first_phase_flags(model)
     with tempfile.TemporaryDirectory() as work:
-        lowered = _lower(model, options, Path(work))
+        lowered = _lower(model, options, first_phase, Path(work))
     program, packed = lowered.program, lowered.weights
     code = kernels.load(program.executable, options.target) if program.executable else None
     plan = schedule.build(options.name, options.target, model, program, code, packed)
@@ -132,7 +136,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         golden_bytes=len(files["golden.bin"]),
         liveness_bound_bytes=lowered.liveness_bound,
         macs=lowered.macs,
-        flags=(*options.target.iree_flags(), *_first_phase_flags(model)),
+        flags=(*options.target.iree_flags(), *first_phase),
         versions={"iree-base-compiler": iree_tool.version()},
         int8=lowered.int8,
         outputs={file: artifacts.sha256(data) for file, data in files.items()},
@@ -141,7 +145,9 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
     return result
 
 
-def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
+def _lower(
+    model: ImportedModel, options: CompileOptions, first_phase: tuple[str, ...], work: Path
+) -> Lowered:
     """Runs IREE phase by phase; every file name is fixed, since symbol names derive from some."""
     tool = IreeTool(work, options.out / "reproducer")
     flags = options.target.iree_flags()
@@ -155,7 +161,7 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
     remembered = states.make_explicit(model.mlir, work / "model.mlirbc")
     if model.int8:
         biases.detach(work / "model.mlirbc")
-    run("model.mlirbc", "optimized.mlirbc", "", _OPTIMIZED, *_first_phase_flags(model))
+    run("model.mlirbc", "optimized.mlirbc", "", _OPTIMIZED, *first_phase)
     constants.externalize(tool, "optimized.mlirbc", "parameters.mlirbc", "weights.irpa")
     windows.gather(work / "parameters.mlirbc", work / "windows.mlirbc")
     permuted = channels_last.apply(work / "windows.mlirbc", work / "channels.mlirbc")
@@ -190,7 +196,9 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered
 
 
 def _first_phase_flags(model: ImportedModel) -> tuple[str, ...]:
-    return (*iree_tool.f64_flags(model.signatures), _HOIST_EARLY)
+    flags = (*iree_tool.f64_flags(model.signatures), _HOIST_EARLY)
+    # The interpreter has no floats of 16 bits.
+    return flags if constants.has_half_floats(model.mlir) else (*flags, _EVALUATE_ALIKE)
 
 
 def _emit(

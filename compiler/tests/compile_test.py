@@ -48,6 +48,27 @@ class DeterminismTest(support.FolderTest):
                     self.assertNotIn(secret, data, name)
                 self.assertIsNone(re.search(rb"20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d", data), name)
 
+    def test_constants_do_not_depend_on_the_builders_cpu(self) -> None:
+        a, b = np.random.default_rng(3).standard_normal((2, 16, 16)).astype(np.float32)
+        text = f"""func.func @main(%x: tensor<16x16xf32>) -> tensor<16x16xf32> {{
+  %a = stablehlo.constant dense<"0x{a.tobytes().hex()}"> : tensor<16x16xf32>
+  %b = stablehlo.constant dense<"0x{b.tobytes().hex()}"> : tensor<16x16xf32>
+  %0 = stablehlo.dot_general %a, %b, contracting_dims = [0] x [0]
+    : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = stablehlo.add %x, %0 : tensor<16x16xf32>
+  return %1 : tensor<16x16xf32>
+}}
+"""
+        support.compile_text(text, self.folder)
+        weights = np.fromfile(self.folder / "out/weights.bin", np.float32).reshape(16, 16)
+        rounded, fused = np.zeros((2, 16, 16), np.float32)
+        for k in range(16):
+            rounded = rounded + np.outer(a[k], b[k])
+            # With fused multiply-add, which most CPUs have, products are not rounded.
+            fused = (fused + np.outer(a[k].astype(np.float64), b[k])).astype(np.float32)
+        np.testing.assert_array_equal(weights, rounded)
+        self.assertTrue((weights != fused).any())
+
     def test_other_model_gives_other_bytes(self) -> None:
         support.compile_text(_MATMUL, self.folder / "a")
         support.compile_text(_MATMUL.replace("<4x", "<5x"), self.folder / "b")

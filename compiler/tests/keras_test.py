@@ -63,13 +63,13 @@ def two_inputs():
     left, right = keras.Input((4,), name="right"), keras.Input((4,), name="left", dtype="int32")
     scores = layers.Dense(3, name="scores")(left)
     model = keras.Model([left, right], [scores, layers.Identity(name="copy")(right)])
-    return _spec(model, _X, _X.astype(np.int32), tolerance=(_CLOSE, spec.Exact()))
+    return _spec(model, _X, (8 * _X).astype(np.int32), tolerance=(_CLOSE, spec.Exact()))
 
 
 def dictionary():
     model = two_inputs().module
     model = keras.Model(dict(right=model.inputs[0], left=model.inputs[1]), model.outputs)
-    return _spec(model, _X.astype(np.int32), _X, tolerance=(_CLOSE, spec.Exact()))
+    return _spec(model, (8 * _X).astype(np.int32), _X, tolerance=(_CLOSE, spec.Exact()))
 
 
 class Subclass(keras.Model):

@@ -22,6 +22,19 @@ _SMALLEST_WEIGHT_BYTES = 256
 _SCOPE = "model"
 
 
+def has_half_floats(source: Path) -> bool:
+    """Returns whether anything in a model is an f16 or bf16."""
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        ops = ir_util.walk(ir_util.read(source).operation)
+        types = {value.type for op in ops for value in (*op.operands, *op.results)}
+        return any(_element(each) in ("f16", "bf16") for each in types)
+
+
+def _element(each: Any) -> str:
+    return str(each.element_type) if isinstance(each, ir.ShapedType) else str(each)
+
+
 def externalize(tool: IreeTool, source: str, output: str, archive: str) -> None:
     """Rewrites `source` (after global optimization) to `output` with all weights in `archive`."""
     named = "named.mlirbc"
