@@ -116,9 +116,8 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
       BmcError: the model or its compiled form cannot be brought to the target.
     """
     options.out.mkdir(parents=True, exist_ok=True)
-    first_phase = _first_phase_flags(model)
     with tempfile.TemporaryDirectory() as work:
-        lowered = _lower(model, options, first_phase, Path(work))
+        lowered = _lower(model, options, Path(work))
     program, packed = lowered.program, lowered.weights
     code = kernels.load(program.executable, options.target) if program.executable else None
     plan = schedule.build(options.name, options.target, model, program, code, packed)
@@ -136,7 +135,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         golden_bytes=len(files["golden.bin"]),
         liveness_bound_bytes=lowered.liveness_bound,
         macs=lowered.macs,
-        flags=(*options.target.iree_flags(), *first_phase),
+        flags=(*options.target.iree_flags(), *_first_phase_flags(model)),
         versions={"iree-base-compiler": iree_tool.version()},
         int8=lowered.int8,
         outputs={file: artifacts.sha256(data) for file, data in files.items()},
@@ -145,9 +144,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
     return result
 
 
-def _lower(
-    model: ImportedModel, options: CompileOptions, first_phase: tuple[str, ...], work: Path
-) -> Lowered:
+def _lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     """Runs IREE phase by phase; every file name is fixed, since symbol names derive from some."""
     tool = IreeTool(work, options.out / "reproducer")
     flags = options.target.iree_flags()
@@ -161,7 +158,7 @@ def _lower(
     remembered = states.make_explicit(model.mlir, work / "model.mlirbc")
     if model.int8:
         biases.detach(work / "model.mlirbc")
-    run("model.mlirbc", "optimized.mlirbc", "", _OPTIMIZED, *first_phase)
+    run("model.mlirbc", "optimized.mlirbc", "", _OPTIMIZED, *_first_phase_flags(model))
     constants.externalize(tool, "optimized.mlirbc", "parameters.mlirbc", "weights.irpa")
     windows.gather(work / "parameters.mlirbc", work / "windows.mlirbc")
     permuted = channels_last.apply(work / "windows.mlirbc", work / "channels.mlirbc")
