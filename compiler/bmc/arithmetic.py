@@ -10,15 +10,11 @@ What no variable reaches is in docs/decisions/0008-one-instruction-set-for-all-f
 
 from __future__ import annotations
 
-import ctypes
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Mapping
+
+from bmc import eigen_caches
 
 # Variable -> value. The user's own values do not count: bytes would depend on them.
 _VARIABLES = {
@@ -49,8 +45,9 @@ _VARIABLES = {
     "TF_NUM_INTRAOP_THREADS": "1",
     # transformers loads TensorFlow where there is one; its LLVM and torch-mlir's cannot be in one process.
     "USE_TF": "0",
-    # JAX, and TensorFlow's jit_compile: its own code, and no kernels of YNNPACK, XNNPACK and Eigen.
-    "XLA_FLAGS": "--xla_cpu_enable_platform_dependent_math=false --xla_cpu_max_isa=SSE4_2"
+    # JAX, and TensorFlow's jit_compile: its own code, and no kernels of YNNPACK, XNNPACK and Eigen. AVX, for
+    # without it XLA has no f16.
+    "XLA_FLAGS": "--xla_cpu_enable_platform_dependent_math=false --xla_cpu_max_isa=AVX"
     " --xla_cpu_multi_thread_eigen=false",
 }
 # Whatever else these libraries read.
@@ -61,12 +58,6 @@ _PREFIXES = (
 _DEFAULTS = {"TF_CPP_MIN_LOG_LEVEL": "3"}
 # Says that the process has been started anew, in case something at Python's start changes variables.
 _MARK = "BMC_ARITHMETIC"
-
-# Bytes of the caches of level 1, 2 and 3 for which Eigen divides matrix products.
-_CACHES = (32 << 10, 256 << 10, 2 << 20)
-# Eigen keeps them, and whether it has asked the CPU for them, in two variables of TensorFlow's library.
-_CACHE_SIZES = "_ZZN5Eigen8internal20manage_caching_sizesENS_6ActionEPlS2_S2_E12m_cacheSizes"
-_CACHES_KNOWN = "_ZGVZN5Eigen8internal20manage_caching_sizesENS_6ActionEPlS2_S2_E12m_cacheSizes"
 
 
 def pinned(environment: Mapping[str, str]) -> dict[str, str]:
@@ -88,33 +79,4 @@ def pin() -> None:
     for name in os.environ.keys() - wanted.keys():
         del os.environ[name]
     os.environ.update(wanted)
-    if not any(isinstance(finder, _AfterTensorFlow) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _AfterTensorFlow())
-
-
-class _AfterTensorFlow(importlib.abc.MetaPathFinder):
-    """Fixes Eigen's cache sizes, for which there is no variable, when TensorFlow has been loaded."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name != "tensorflow":
-            return None
-        sys.meta_path.remove(self)
-        found = importlib.util.find_spec(name)
-        if found is not None and found.loader is not None and found.origin is not None:
-            library = Path(found.origin).parent / "libtensorflow_cc.so.2"
-            load = found.loader.exec_module
-
-            def exec_module(module: ModuleType) -> None:
-                load(module)
-                _fix_caches(library)
-
-            found.loader.exec_module = exec_module  # type: ignore[method-assign]
-        return found
-
-
-def _fix_caches(library: Path) -> None:
-    eigen = ctypes.CDLL(str(library))
-    (ctypes.c_long * 3).in_dll(eigen, _CACHE_SIZES)[:] = list(_CACHES)
-    ctypes.c_byte.in_dll(eigen, _CACHES_KNOWN).value = 1
+    eigen_caches.install()

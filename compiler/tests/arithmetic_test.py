@@ -162,22 +162,37 @@ class ArithmeticTest(support.FolderTest):
         self.assertNotEqual(here["model.mlirbc"], there["model.mlirbc"])
         self.assertNotEqual(here["cases.npz"], there["cases.npz"])
 
-    def test_eigen_reads_the_caches_that_are_set(self) -> None:
-        """The two variables of TensorFlow's library are what they are taken for."""
+    def test_eigen_divides_by_the_sizes_that_are_set(self) -> None:
+        """A sum of 2,048 products, which Eigen divides, follows the sizes: there is one Eigen in it."""
         script = (
-            "from bmc import arithmetic; arithmetic.pin(); import ctypes, os, tensorflow as tf;"
-            " tf.matmul(tf.ones((64, 64)), tf.ones((64, 64)));"
-            " tf.cast(tf.ones((64, 64)), 'double') @ tf.ones((64, 64), 'double');"
-            " lib = ctypes.CDLL(os.path.dirname(tf.__file__) + '/libtensorflow_cc.so.2');"
-            " print(*(ctypes.c_long * 3).in_dll(lib, arithmetic._CACHE_SIZES))"
+            "import sys; from pathlib import Path; from bmc import arithmetic, eigen_caches;"
+            " arithmetic.pin(); import numpy as np, tensorflow as tf;"
+            " folder = Path(tf.__file__).parent; libraries = eigen_caches.LIBRARIES['tensorflow'];"
+            " found = [v for lib in libraries for v in eigen_caches.variables(folder / lib)];"
+            " assert all(tuple(sizes) == eigen_caches.SIZES and known.value for sizes, known in found);"
+            " assert len(found) == 4, len(found);"
+            " x = tf.constant(np.random.default_rng(0).standard_normal((8, 16, 16, 16)), 'float32');"
+            " eigen_caches.SIZES = tuple(map(int, sys.argv[1:])) or eigen_caches.SIZES;"
+            " [eigen_caches.write(folder / library) for library in libraries];"
+            " w = tf.raw_ops.Conv2DBackpropFilter(input=x, filter_sizes=[3, 3, 16, 16], out_backprop=x,"
+            " strides=[1] * 4, padding='SAME'); print(hash(w.numpy().tobytes()))"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", script],
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-        )
-        self.assertEqual(done.stdout.split(), [str(size) for size in arithmetic._CACHES])
+        results = []
+        for sizes in ((), (), (48 << 10, 2 << 20, 256 << 20)):
+            done = subprocess.run(
+                [sys.executable, "-c", script, *map(str, sizes)],
+                env={
+                    "PATH": os.environ["PATH"],
+                    "PYTHONPATH": os.pathsep.join(sys.path),
+                    "PYTHONHASHSEED": "0",
+                },
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            results.append(done.stdout)
+        self.assertEqual(results[0], results[1])
+        self.assertNotEqual(results[0], results[2])
 
 
 class EnvironmentTest(unittest.TestCase):

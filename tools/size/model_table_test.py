@@ -85,9 +85,7 @@ class DocumentTest(unittest.TestCase):
 
     def test_a_row_that_is_not_what_is_measured_is_named(self) -> None:
         model_table.check(self.document(self.NEW, self.OTHER), [self.NEW], ["net"])
-        with self.assertRaisesRegex(
-            model_table.TableError, r":\n\| `net` \| a \| f32 \| 2 \|$"
-        ):
+        with self.assertRaisesRegex(model_table.TableError, r":\n\| `net` \| a \| f32 \| 2 \|$"):
             model_table.check(self.document(self.OLD, self.OTHER), [self.NEW], ["net"])
 
     def test_no_place(self) -> None:
