@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 import support
 
@@ -98,6 +99,9 @@ _OTHER_MACHINE = {
     "TF_NUM_INTRAOP_THREADS": "2",
     "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
 }
+# And another CPU below the environment, where this machine's can pretend to be one.
+_OTHER_CPU = {"LD_PRELOAD": str(Path(os.environ["OTHER_CPU"]).absolute())}
+_CPU_INFO = Path("/proc/cpuinfo").read_text(encoding="utf-8")
 # bmc without what is tested here.
 _UNPINNED = (
     "import sys; from bmc import arithmetic, cli;"
@@ -128,8 +132,9 @@ class ArithmeticTest(support.FolderTest):
 
     def same_bytes(self, factory: str, *options: str) -> None:
         program = ("-m", "bmc")
+        other = _OTHER_MACHINE | _OTHER_CPU
         here = self.bytes_of(factory, *options, machine={}, program=program)
-        there = self.bytes_of(factory, *options, machine=_OTHER_MACHINE, program=program)
+        there = self.bytes_of(factory, *options, machine=other, program=program)
         self.assertEqual(here, there)
         self.assertEqual(list(here), ["cases.npz", "import.json", "model.mlirbc"])
 
@@ -161,6 +166,16 @@ class ArithmeticTest(support.FolderTest):
         there = self.bytes_of("torch_model", machine=_OTHER_MACHINE, program=program)
         self.assertNotEqual(here["model.mlirbc"], there["model.mlirbc"])
         self.assertNotEqual(here["cases.npz"], there["cases.npz"])
+
+    def test_the_other_cpu_is_seen(self) -> None:
+        script = "import torch; print(torch.backends.cpu.get_cpu_capability())"
+        plain = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
+        here, there = (
+            subprocess.check_output([sys.executable, "-c", script], env=plain | more, text=True)
+            for more in ({}, _OTHER_CPU)
+        )
+        has_more = {"cpuid_fault", "avx512f"} <= set(_CPU_INFO.split())
+        self.assertEqual(there, "AVX2\n" if has_more else here)
 
     def test_eigen_divides_by_the_sizes_that_are_set(self) -> None:
         """A sum of 2,048 products, which Eigen divides, follows the sizes: there is one Eigen in it."""
