@@ -12,7 +12,7 @@ import support
 import tensorflow as tf
 import tflite_kit
 
-from bmc.frontends import tflite, tflite_rounding
+from bmc.frontends import tflite, tflite_rounding, tflite_tables
 
 
 def _dense(io: tf.DType = tf.int8) -> bytes:
@@ -67,6 +67,19 @@ class TfliteBitsTest(support.ModelFileTest):
         self.agrees(self.load(data))
         with mock.patch.object(tflite_rounding, "_round_away"):
             self.rejects("import-disagrees", "off by 1", data=data)
+
+    def test_tables_are_litert_s_own(self) -> None:
+        data = tflite_kit.convert(tf.sigmoid, tflite_kit.tensor(1, 256), io=tf.int8)
+
+        def of_a_trained_model(model: Any) -> None:
+            quantization = model.subgraphs[0].tensors[model.subgraphs[0].inputs[0]].quantization
+            quantization.scale, quantization.zeroPoint = [0.01603472], [34]
+
+        data = tflite_kit.edit(data, of_a_trained_model)
+        cases = "return Cases(((np.arange(-128, 128).astype(np.int8)[None],),), Exact())"
+        self.agrees(self.load(data, cases))
+        with mock.patch.object(tflite_tables, "tables", return_value={}):
+            self.rejects("import-disagrees", "off by 1, 1 elements", data=data, cases=cases)
 
     def test_floats_are_quantised_as_litert_does(self) -> None:
         # Far outside the range that was calibrated, and ties between two integers.

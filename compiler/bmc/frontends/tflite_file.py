@@ -108,7 +108,7 @@ class TfliteFile:
                 data = self.model.buffers[tensor.buffer].data
                 if data is not None and tensor.type in types:
                     array = np.asarray(data, np.uint8).view(types[tensor.type])
-                    found[_text(tensor.name)] = array.reshape(tensor.shape)
+                    found[text(tensor.name)] = array.reshape(tensor.shape)
         return dict(sorted(found.items()))
 
     def outputs_of(self, kind: str) -> set[str]:
@@ -117,7 +117,7 @@ class TfliteFile:
 
         codes = [_builtin(code) for code in self.model.operatorCodes]
         return {
-            _text(graph.tensors[index].name)
+            text(graph.tensors[index].name)
             for graph in self.model.subgraphs
             for op in graph.operators
             for index in op.outputs[:1]
@@ -134,7 +134,7 @@ class TfliteFile:
                 if inputs and inputs[0].type == TensorType.FLOAT32:
                     for tensor in inputs[1:]:
                         if tensor.type == TensorType.INT8:
-                            return _text(tensor.name)
+                            return text(tensor.name)
         return ""
 
 
@@ -143,7 +143,7 @@ class Runner:
 
     def __init__(self, file: TfliteFile, inputs: tuple[TensorInfo, ...]) -> None:
         self._file = file
-        self._interpreter = _interpreter(file.data, file.name)
+        self._interpreter = interpreter(file.data, file.name)
         self._indices = [detail["index"] for detail in self._interpreter.get_input_details()]
         for index, info in zip(self._indices, inputs, strict=True):
             self._interpreter.resize_tensor_input(index, info.shape)
@@ -176,7 +176,7 @@ class Runner:
                 if detail["index"] < len(graph.tensors):
                     graph.tensors[detail["index"]].shape = detail["shape"]
                     graph.tensors[detail["index"]].shapeSignature = None
-        return _pack(model, len(self._file.data))
+        return pack(model, len(self._file.data))
 
     def _failed(self, error: Exception) -> BmcError:
         return BmcError(
@@ -191,7 +191,7 @@ def read(data: bytes, name: str) -> TfliteFile:
       BmcError: LiteRT is not installed or rejects the file, it has several signatures, or an op
         that is not TFLite's own.
     """
-    details = _interpreter(data, name)
+    details = interpreter(data, name)
     from ai_edge_litert.schema_py_generated import ModelT
 
     model = ModelT.InitFromPackedBuf(data, 0)
@@ -200,22 +200,22 @@ def read(data: bytes, name: str) -> TfliteFile:
         if code.customCode:
             raise BmcError(
                 "op-rejected",
-                f"op '{_text(code.customCode)}' in '{name}' is not one of TFLite's own",
+                f"op '{text(code.customCode)}' in '{name}' is not one of TFLite's own",
                 hint=OTHER_OPS,
             )
     if _name_tensors(model):
-        data = _pack(model, len(data))
-        details = _interpreter(data, name)
+        data = pack(model, len(data))
+        details = interpreter(data, name)
     signatures = model.signatureDefs or []
     if len(signatures) > 1:
-        keys = ", ".join(_text(signature.signatureKey) for signature in signatures)
+        keys = ", ".join(text(signature.signatureKey) for signature in signatures)
         raise BmcError(
             "bad-signature",
             f"'{name}' has several signatures: {keys}",
             hint="convert each of them into a file of its own",
         )
     mappings = [(*signature.inputs, *signature.outputs) for signature in signatures]
-    names = {m.tensorIndex: _text(m.name) for mapping in mappings for m in mapping}
+    names = {m.tensorIndex: text(m.name) for mapping in mappings for m in mapping}
     inputs = details.get_input_details()
     return TfliteFile(
         name=name,
@@ -248,7 +248,7 @@ def _name_tensors(model: Any) -> bool:
     renamed = False
     taken: set[str] = set()
     for tensor in (tensor for graph in model.subgraphs for tensor in graph.tensors):
-        wanted = _text(tensor.name) or "tensor"
+        wanted = text(tensor.name) or "tensor"
         others = (f"{wanted}_{number}" for number in itertools.count(len(taken)))
         name = next(name for name in itertools.chain([wanted], others) if name not in taken)
         renamed = renamed or name.encode() != tensor.name
@@ -257,11 +257,12 @@ def _name_tensors(model: Any) -> bool:
     return renamed
 
 
-def _text(name: bytes | None) -> str:
+def text(name: bytes | None) -> str:
+    """Returns a name of the file; bytes that are no UTF-8 are replaced."""
     return (name or b"").decode(errors="replace")
 
 
-def _pack(model: Any, size: int) -> bytes:
+def pack(model: Any, size: int) -> bytes:
     """Returns a ModelT as a file of about `size` bytes."""
     import flatbuffers
 
@@ -270,7 +271,8 @@ def _pack(model: Any, size: int) -> bytes:
     return bytes(builder.Output())
 
 
-def _interpreter(data: bytes, name: str) -> Any:
+def interpreter(data: bytes, name: str) -> Any:
+    """Returns LiteRT's interpreter with reference kernels; raises BmcError if it rejects the file."""
     try:
         from ai_edge_litert.interpreter import Interpreter, OpResolverType
     except ImportError:

@@ -5,6 +5,7 @@
 - It divides the weighted sums of a bilinear RESIZE with ties away from zero, where TOSA's double
   rounding makes 1 of 7/16.
 - Its CAST drops what is behind the point, where TOSA's rounds.
+- Its reference kernels compute LOGISTIC and its like in integers, see tflite_tables.
 - It quantises floats by a division, rounds ties away from zero and stays in the range of the integer.
   The converter multiplies, rounds ties to even, and of a float out of range keeps the lowest bits.
 """
@@ -17,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import tflite_file
+from bmc.frontends import tflite_file, tflite_tables
 from bmc.frontends.tflite_file import TfliteFile
 
 # What an op is given in place of a tensor.
@@ -46,7 +48,9 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
     from iree.compiler import ir
 
     dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
+    tables = tflite_tables.tables(file)
     left: list[Any] = []
+    looking_up: list[Any] = []
     resizing: list[Any] = []
     rounding: list[Any] = []
     quantising: list[tuple[Any, Any]] = []
@@ -60,6 +64,8 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
                 op.attributes["rounding_mode"] = ir.Attribute.parse(_SINGLE_ROUND)
         if op.name == "tosa.rescale" and _is(op.operands[0], "tosa.resize"):
             resizing.append(op)
+        if op.name == "tosa.table" and _tensor(op) in tables:
+            looking_up.append(op)
         if op.name == "tosa.cast" and _tensor(op) in casts:
             rounding.append(op)
         elif op.name == "tosa.cast" and (rounded := _quantised(op)) is not None:
@@ -78,6 +84,8 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
                 where=f"{_tensor(left[0])} in {file.name}",
                 hint=tflite_file.OTHER_OPS,
             )
+        for op in looking_up:
+            _Maker(op, op.operands[1]).replace(1, tables[_tensor(op)])
         for op in resizing:
             _round_away(op)
         for op in rounding:
@@ -179,6 +187,11 @@ class _Maker:
     def constant(self, value: float) -> Any:
         splat = self._ir.DenseElementsAttr.get_splat(self.x.type, self.number(value))
         return self("const", values=splat)
+
+    def replace(self, operand: int, values: Array) -> None:
+        """Gives the op a constant of the type of x as an operand."""
+        dense = self._ir.DenseElementsAttr.get(values, type=self.x.type)
+        self._before.operands[operand] = self("const", values=dense)
 
     def number(self, value: float) -> Any:
         element = self._ir.ShapedType(self.x.type).element_type

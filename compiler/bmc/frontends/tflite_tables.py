@@ -1,0 +1,62 @@
+"""Functions of one int8: LiteRT's own answer for each of the 256 values.
+
+The converter to TOSA makes a table of such an op from floats. LiteRT's reference kernels compute in
+integers, and for some values of some scales round to the other side.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from bmc.dtype import Array
+from bmc.frontends import tflite_file
+from bmc.frontends.tflite_file import TfliteFile
+
+# Ops that the converter makes a table of.
+_KINDS = ("ELU", "EXP", "GELU", "HARD_SWISH", "LOG", "LOGISTIC", "RSQRT", "TANH")
+_VALUES = np.arange(-128, 128, dtype=np.int8)
+
+
+def tables(file: TfliteFile) -> dict[str, Array]:
+    """Returns what each of these ops gives for -128 to 127, int8 [256], by the name of its output."""
+    from ai_edge_litert.schema_py_generated import BufferT, ModelT, SubGraphT, TensorType
+
+    named = set().union(*(file.outputs_of(kind) for kind in _KINDS))
+    model = ModelT.InitFromPackedBuf(file.data, 0)
+    # A graph of these ops alone, each with an input of its own.
+    alone = SubGraphT()
+    alone.tensors, alone.operators, names = [], [], []
+    for graph in model.subgraphs:
+        for op in graph.operators:
+            ends = [graph.tensors[index] for index in (*op.inputs, *op.outputs)]
+            name = tflite_file.text(ends[-1].name) if ends else ""
+            if name in named and [end.type for end in ends] == [TensorType.INT8] * 2:
+                op.inputs, op.outputs = [len(alone.tensors)], [len(alone.tensors) + 1]
+                alone.tensors += [_of_every_value(end) for end in ends]
+                alone.operators.append(op)
+                names.append(name)
+    if not names:
+        return {}
+    alone.inputs = [op.inputs[0] for op in alone.operators]
+    alone.outputs = [op.outputs[0] for op in alone.operators]
+    model.subgraphs, model.buffers = [alone], [BufferT()]
+    model.signatureDefs = model.metadata = None
+    return dict(zip(names, _run(tflite_file.pack(model, 4096), file.name), strict=True))
+
+
+def _of_every_value(tensor: Any) -> Any:
+    tensor = copy.copy(tensor)
+    tensor.shape, tensor.shapeSignature, tensor.buffer = [_VALUES.size], None, 0
+    return tensor
+
+
+def _run(data: bytes, name: str) -> list[Array]:
+    litert = tflite_file.interpreter(data, name)
+    litert.allocate_tensors()
+    for detail in litert.get_input_details():
+        litert.set_tensor(detail["index"], _VALUES)
+    litert.invoke()
+    return [litert.get_tensor(detail["index"]) for detail in litert.get_output_details()]
