@@ -61,9 +61,11 @@ class TranscriptTest(unittest.TestCase):
     def test_the_first_command_prints_what_the_readme_shows(self) -> None:
         block = re.search(r"and prints\n\n((?:    .*\n|\n)+)", README)
         assert block is not None
-        shown = textwrap.dedent(block[1]).split("\n\n")[0].splitlines()
-        recorded = json.loads(Path(os.environ["BERT"]).read_text())["lines"]
-        self.assertEqual(shown, recorded)
+        shown = textwrap.dedent(block[1]).split("\n\n")[0]
+        recorded = "\n".join(json.loads(Path(os.environ["BERT"]).read_text())["lines"])
+        # Last bits of what PyTorch answered are another C library's to choose.
+        last_bits = re.compile(r"max_abs=1\.\d+e-07 differing=\d+")
+        self.assertEqual(last_bits.sub("", shown), last_bits.sub("", recorded))
 
 
 if __name__ == "__main__":
