@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import termios
 import time
 
 import serial
@@ -12,6 +13,8 @@ VANISHED = (
     "{port} vanished: plug it in again and run the same command again; what is already in the "
     "board's memory is kept while it has power"
 )
+# What pyserial raises when a port goes away: termios' own error is no OSError.
+_GONE = (serial.SerialException, OSError, termios.error)
 
 
 class SerialLine:
@@ -25,7 +28,7 @@ class SerialLine:
             self._serial = serial.serial_for_url(
                 port, baudrate=baud, timeout=0.02, write_timeout=10, exclusive=True
             )
-        except (serial.SerialException, OSError, ValueError) as error:
+        except (*_GONE, ValueError) as error:
             text = str(error)
             if "lock" in text or "busy" in text.lower():
                 raise FlashError(
@@ -40,7 +43,7 @@ class SerialLine:
         try:
             data: bytes = self._serial.read(max(1, self._serial.in_waiting))
             return data
-        except (serial.SerialException, OSError) as error:
+        except _GONE as error:
             raise FlashError(self._recovery.format(port=self.port)) from error
 
     def write(self, data: bytes) -> None:
@@ -48,7 +51,7 @@ class SerialLine:
         try:
             self._serial.write(data)
             self._serial.flush()
-        except (serial.SerialException, OSError) as error:
+        except _GONE as error:
             raise FlashError(self._recovery.format(port=self.port)) from error
 
     def read_byte(self, seconds: float) -> int | None:
@@ -57,7 +60,7 @@ class SerialLine:
         while True:
             try:
                 data = self._serial.read(1)
-            except (serial.SerialException, OSError) as error:
+            except _GONE as error:
                 raise FlashError(self._recovery.format(port=self.port)) from error
             if data:
                 return int(data[0])
