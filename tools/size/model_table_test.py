@@ -87,6 +87,12 @@ class DocumentTest(unittest.TestCase):
         model_table.check(self.document(self.NEW, self.OTHER), [self.NEW], ["net"])
         with self.assertRaisesRegex(model_table.TableError, r":\n\| `net` \| a \| f32 \| 2 \|$"):
             model_table.check(self.document(self.OLD, self.OTHER), [self.NEW], ["net"])
+        trained = "| `net` | a | f32 | 1,000 | 0.11 | error 1.2e-07 |"
+        again = "| `net` | a | f32 | 1,009 | 0.12 | error 1.8e-07 |"
+        model_table.check(self.document(trained), [again], ["net"])
+        for other in (again.replace("1,009", "1,011"), again.replace("error 1.8e-07", "every bit")):
+            with self.assertRaises(model_table.TableError):
+                model_table.check(self.document(trained), [other], ["net"])
 
     def test_no_place(self) -> None:
         with self.assertRaisesRegex(model_table.TableError, "no line"):
