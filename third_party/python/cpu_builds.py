@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
-CPU_INDEX = "https://download.pytorch.org/whl/cpu/"
+# How the address of an index of PyTorch's CPU builds ends, PyTorch's own and its mirrors'.
+_CPU_INDEX_PATH = "/whl/cpu"
 
 # What decides where pip looks, as its configuration spells it. In the environment: PIP_INDEX_URL.
 CHOICES = ("index-url", "extra-index-url", "find-links", "no-index")
@@ -25,8 +26,9 @@ CHOICES = ("index-url", "extra-index-url", "find-links", "no-index")
 NO_CPU_BUILD = (
     "No folder or index that pip is set up for is known to have PyTorch's CPU build for this Python "
     "(190 MB). Where none has it, the first model of PyTorch fetches the CUDA build: 530 MB, 1.1 GB "
-    "unpacked, without NVIDIA's libraries, which would be 2.2 GB more. For the CPU build, set "
-    f"PIP_EXTRA_INDEX_URL={CPU_INDEX} or PIP_FIND_LINKS=FOLDER_WITH_THE_WHEEL, now or later."
+    "unpacked, without NVIDIA's libraries, which would be 2.2 GB more. For the CPU build, now or "
+    "later: PIP_EXTRA_INDEX_URL=PAGE, the index that PyTorch's installation page gives for pip and "
+    "CPU, or PIP_FIND_LINKS=FOLDER_WITH_THE_WHEEL."
 )
 
 
@@ -74,6 +76,12 @@ def link_folders(said: Mapping[str, list[str]]) -> list[Path]:
     return list(dict.fromkeys(folder for folder in folders if folder.is_dir()))
 
 
+def names_cpu_index(said: Mapping[str, list[str]]) -> bool:
+    """Whether pip has been given an index of PyTorch's CPU builds."""
+    indexes = said.get("index-url", []) + said.get("extra-index-url", [])
+    return any(urlsplit(index).path.rstrip("/").endswith(_CPU_INDEX_PATH) for index in indexes)
+
+
 def page(wheels: list[Path], hashes: Mapping[str, str]) -> str:
     """Links to those of the files that are there."""
     links = [
@@ -95,7 +103,7 @@ def answer(env: Mapping[str, str], hashes: Mapping[str, str], python: str) -> di
     wheels = [folder / name for folder in link_folders(said) for name in hashes]
     ours = [name for name in hashes if f"-{python}-" in name]
     local = any(wheel.is_file() and wheel.name in ours for wheel in wheels)
-    from_index = bool(ours) and CPU_INDEX in said.get("extra-index-url", [])
+    from_index = bool(ours) and names_cpu_index(said)
     return {
         "page": page(wheels, hashes),
         "choices": json.dumps([said, [str(wheel) for wheel in wheels if wheel.is_file()]]),

@@ -9,7 +9,6 @@ from pathlib import Path
 from unittest import mock
 
 from third_party.python.cpu_builds import (
-    CPU_INDEX,
     NO_CPU_BUILD,
     answer,
     choices,
@@ -81,8 +80,10 @@ class CpuBuilds(unittest.TestCase):
     def test_without_a_known_cpu_build_for_this_python_it_is_said_beforehand(self) -> None:
         self.file.write_text("[global]\ncert = /ca.pem\n")
         self.assertEqual(answer({}, HASHES, "cp311")["note"], NO_CPU_BUILD)
-        env = {"PIP_EXTRA_INDEX_URL": CPU_INDEX}
+        env = {"PIP_EXTRA_INDEX_URL": "https://other.invalid https://index.invalid/whl/cpu/"}
         self.assertEqual(answer(env, HASHES, "cp311")["note"], "")
+        cuda = {"PIP_EXTRA_INDEX_URL": "https://index.invalid/whl/cu130"}
+        self.assertEqual(answer(cuda, HASHES, "cp311")["note"], NO_CPU_BUILD)
         self.assertEqual(
             answer(env, HASHES, "cp312")["note"], NO_CPU_BUILD, "its hash is not known"
         )

@@ -96,7 +96,7 @@ def decide_github(cache: Path, env: Mapping[str, str], version: str, debian: Pat
     if said:
         return said == "yes"
     url = github.url(version, f"bazel-{version}-linux-x86_64.sha256")
-    return kept_answer(cache, "github", lambda: not debian.is_dir() and reachable(url), no_lasts=0)
+    return kept_answer(cache, "github", lambda: not debian.is_dir() and reachable(url))
 
 
 def installed(version: str, cache: Path, env: Mapping[str, str]) -> Path | None:

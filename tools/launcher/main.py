@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from third_party.debian.apt import AptError
-from tools.launcher import latin1, patterns, pip, truststore
+from tools.launcher import latin1, patterns, truststore
 from tools.launcher.cache import cache_dir
 from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose
 from tools.launcher.debian_bazel import java_home
@@ -110,7 +110,6 @@ def run(root: Path, args: Sequence[str]) -> int:
     env = environment(os.environ)
     cache = cache_dir()
     bazel = choose(root, cache, env)
-    env |= pip.cpu_index(env, cache)
     env |= latin1.environment((root, Path.cwd(), cache, Path(env.get("HOME", "/"))), cache)
     startup, command, rest = split_command(args)
     # Debian's Bazel carries no label and fails when asked for one.

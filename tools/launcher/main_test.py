@@ -33,7 +33,6 @@ class ToolsBazel(unittest.TestCase):
             "tools/bazel",
             "tools/launcher",
             "third_party/debian",
-            "third_party/python/cpu_builds.py",
             "third_party/versions.bzl",
         ):
             target = self.root / "work" / name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import random
 import socket
@@ -28,9 +30,10 @@ class Relay:
         self._sent = 0
         self.lost = self.flipped = 0
         self._socket = _connect(board)
-        self._master, self._slave = os.openpty()
+        # Files, not their numbers: a number that was closed soon names another file.
+        self._master, self._slave = (io.FileIO(end, "r+") for end in os.openpty())
         tty.setraw(self._slave)
-        self.path = os.ttyname(self._slave)
+        self.path = os.ttyname(self._slave.fileno())
         self._alive = True
         for work in (self._to_board, self._to_tool):
             threading.Thread(target=work, daemon=True).start()
@@ -38,8 +41,8 @@ class Relay:
     def _to_board(self) -> None:
         while self._alive:
             try:
-                data = os.read(self._master, 256)
-            except OSError:
+                data = self._master.read(256)
+            except (OSError, ValueError):
                 return
             self._sent += len(data)
             if self._cut_after is not None and self._sent > self._cut_after:
@@ -70,17 +73,20 @@ class Relay:
                     return
                 if self._garbage:
                     data = bytes(b ^ 0xA5 for b in data)
-                os.write(self._master, data)
-            except OSError:
+                self._master.write(data)
+            except (OSError, ValueError):
                 return
 
     def close(self) -> None:
         """Pulls the plug: the tool's port vanishes."""
         if self._alive:
             self._alive = False
-            self._socket.close()
-            os.close(self._slave)
-            os.close(self._master)
+            # To close it is not enough: it stays connected while a thread waits for its bytes, and
+            # QEMU lets nobody else in.
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            for end in (self._socket, self._slave, self._master):
+                end.close()
 
 
 def _connect(path: Path) -> socket.socket:
