@@ -1,4 +1,4 @@
-"""Makes a new board from an existing one: a start that builds, to be changed file by file."""
+"""Makes a new board from an existing one: a starting point that builds, to change file by file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Made from `{source}`. What the board is: processor, ISA, VLEN, memory.
 
 **Facts from** the manuals and sources by title.
 
-**Uncertain**, until someone has run it: what is only believed.
+**Uncertain** until someone runs it: assumptions that nothing confirms yet.
 """
 
 
@@ -40,13 +40,15 @@ def make(boards: Path, source: str, name: str, into: Path) -> list[Path]:
     if not _NAME.fullmatch(name):
         raise NewBoardError(
             f"{name!r} cannot be a board's name: use lower-case letters, digits and underscores, "
-            "a letter first"
+            "starting with a letter"
         )
     old, new = boards / source, into / name
     if not (old / "board.json").is_file():
-        raise NewBoardError(f"there is no board {source} in {boards}: name one of its folders")
+        raise NewBoardError(
+            f"there is no board {source} in {boards}: name one of the folders there"
+        )
     if new.exists():
-        raise NewBoardError(f"{new} is there already: choose another name or remove it")
+        raise NewBoardError(f"{new} already exists: choose another name or remove it")
     texts = {
         path.name: path.read_text().replace(f'"{source}"', f'"{name}"')
         for path in sorted(old.iterdir())
@@ -78,9 +80,9 @@ def _readme(board: dict[str, object], source: str, name: str) -> str:
 
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="new", description=__doc__)
-    parser.add_argument("name", help="of the board and of its folder")
-    parser.add_argument("--from", dest="source", default="template", help="board to copy")
-    parser.add_argument("--boards", type=Path, help="folder of all boards")
+    parser.add_argument("name", help="name of the board and its folder")
+    parser.add_argument("--from", dest="source", default="template", help="the board to copy")
+    parser.add_argument("--boards", type=Path, help="folder that holds all boards")
     parser.add_argument("--into", type=Path, help="folder that gets the new board's folder")
     options = parser.parse_args(args)
     boards = options.boards or Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", ".")) / "boards"
@@ -92,7 +94,7 @@ def main(args: list[str]) -> int:
         return 1
     for path in written:
         print(path.relative_to(into.parent) if path.is_relative_to(into.parent) else path)
-    print("boards/README.md, Add a board, says what to change in each.")
+    print('See "Add a board" in boards/README.md for what to change in each.')
     return 0
 
 

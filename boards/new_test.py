@@ -55,7 +55,7 @@ class NewTest(unittest.TestCase):
     def test_refusals(self) -> None:
         self.run_main("mine")
         for args, sentence in {
-            ("mine",): "is there already",
+            ("mine",): "already exists",
             ("Mine",): "cannot be a board's name",
             ("../mine",): "cannot be a board's name",
             ("other", "--from", "none"): "there is no board none",

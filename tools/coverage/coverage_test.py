@@ -71,7 +71,7 @@ class PageTest(unittest.TestCase):
         self.assertLess(both.index("## ONNX"), both.index("## TensorFlow Lite"))
         self.assertIn("| Add | 1 of 2 | wrong: a \\| b |", both)
         self.assertIn(
-            "0 of 1 ops work in every case tried; of 2 cases 1 work, 0 are refused and 1", both
+            "0 of 1 ops work in every case. Of 2 cases, 1 work, 0 are refused and 1", both
         )
         again = page.replace_section(both, "onnx", text("onnx", Status.WORKS))
         self.assertIn("| Add | 2 of 2 | |", again)

@@ -1,4 +1,4 @@
-"""Makes an image of what bmc wrote, and boots it, with the commands that bm_link_kit wrote down."""
+"""Links what bmc wrote into an image and boots it, with the commands that bm_link_kit recorded."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ASSEMBLY = ("golden.S", "kernels.S", "weights.S")
 
 @dataclass(frozen=True)
 class Kit:
-    """The commands, and a folder in which their paths are right.
+    """The commands, and a folder in which their paths resolve.
 
     Attributes:
       data: the kit's JSON.
-      root: folder with links to the files of the commands.
-      runfiles: where the emulator and its tools are.
+      root: folder with links to the files that the commands use.
+      runfiles: folder with the emulator and its tools.
     """
 
     data: dict[str, Any]
@@ -30,7 +30,7 @@ class Kit:
 
     @staticmethod
     def load(path: Path, root: Path) -> Kit:
-        """Reads `path`, which lies in the runfiles of this process, its working folder."""
+        """Reads `path`, which is in the runfiles of this process, its working folder."""
         data = json.loads(path.read_text(encoding="utf-8"))
         runfiles = Path.cwd()
         for command_path, short_path in data["files"].items():

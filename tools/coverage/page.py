@@ -15,21 +15,21 @@ TITLES = {
     "jax": "JAX",
 }
 _VECTORS = {
-    "jax": "Each op is called on an f32 image, from a table in the tool; JAX gives the outputs.",
-    "keras": "Each layer is a model of its own in f32, from a table in the tool; TensorFlow gives the"
+    "jax": "The tool's table of ops calls each one on an f32 image; JAX gives the outputs.",
+    "keras": "Each layer in the tool's table is a model of its own in f32; TensorFlow gives the"
     " outputs.",
-    "onnx": "The cases are the node tests of the `onnx` package, with the outputs that come with them.",
-    "torch": "Each op is called on an f32 image, from a table in the tool; PyTorch gives the outputs.",
-    "tflite": "Each op is converted from TensorFlow, once in float and once in int8 (held to every bit);"
-    " LiteRT's reference kernels give the outputs.",
+    "onnx": "The cases are the node tests of the `onnx` package, with their own outputs.",
+    "torch": "The tool's table of ops calls each one on an f32 image; PyTorch gives the outputs.",
+    "tflite": "Each op is converted from TensorFlow, once in float and once in int8 (which must match bit"
+    " for bit); LiteRT's reference kernels give the outputs.",
 }
 _HEAD = """# Which ops work
 
-Generated: every row is the outcome of compiling models of that one op for `rv64gcv_zvl256b` and
-running each on Spike against the framework's own outputs. *Works* counts the cases that gave them;
-the text is what the user is told of the first case that was refused, or what was wrong with it.
-`tools/bazel run //tools/coverage -- --frontend FRONTEND` makes a section again; FRONTEND is one of
-`torch`, `keras`, `onnx`, `tflite` and `jax`.
+This page is generated. For each row, models of that one op were compiled for `rv64gcv_zvl256b` and run on Spike against
+the framework's own outputs. *Works* counts the cases that matched. Otherwise the row gives the error for the first case
+that was refused, or says how its answer was wrong.
+`tools/bazel run //tools/coverage -- --frontend FRONTEND` regenerates a section; FRONTEND is one of `torch`,
+`keras`, `onnx`, `tflite` and `jax`.
 """
 _SECTION = re.compile(r"^## ", re.MULTILINE)
 
@@ -44,7 +44,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """One case of one op; `sentence` is empty if it works."""
+    """The outcome of one case of one op; `sentence` is empty if it works."""
 
     op: str
     status: Status
@@ -66,8 +66,8 @@ def section(frontend: str, outcomes: Sequence[Outcome], versions: str) -> str:
             "",
             f"{_VECTORS[frontend]} {versions}.",
             "",
-            f"{whole} of {len(ops)} ops work in every case tried; of {len(outcomes)} cases {works}"
-            f" work, {len(outcomes) - works - wrong} are refused and {wrong} give a wrong answer.",
+            f"{whole} of {len(ops)} ops work in every case. Of {len(outcomes)} cases, {works} work,"
+            f" {len(outcomes) - works - wrong} are refused and {wrong} give a wrong answer.",
             "",
             "| Op | Works | Otherwise |",
             "| --- | --- | --- |",
@@ -94,7 +94,7 @@ def _row(op: str, outcomes: Sequence[Outcome]) -> str:
 
 
 def replace_section(page: str, frontend: str, text: str) -> str:
-    """Returns the page with the section of a frontend replaced, or put in its place."""
+    """Returns the page with the section of a frontend replaced or added."""
     sections = {part.split("\n", 1)[0]: f"## {part}" for part in _SECTION.split(page)[1:]}
     sections[TITLES[frontend]] = text
     order = [title for title in TITLES.values() if title in sections]
