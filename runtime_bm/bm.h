@@ -11,16 +11,18 @@
 //   bm_tensor_t result;
 //   bm_model_output(&model, 0, &result);
 //
-// A model with several entry points, or one that remembers:
+// A model with several entry points, or with state:
 //
 //   bm_model_t decode;
-//   bm_model_entry(&model, "decode", &decode);  // same memory, another
-//   function bm_model_run(&decode); bm_model_reset(&model); // forget
+//   bm_model_entry(&model, "decode", &decode);  // same arena and state
+//   bm_model_run(&decode);
+//   bm_model_reset(&model);  // back to the initial state
 //
-// No heap, no libc, no global state: a model lives in the memory its caller
-// hands over, and several models can exist at once; only what a model remembers
-// between runs is in its plan, so that such a plan serves one model at a time.
-// Nothing here may be called for one model from two threads at the same time.
+// No heap, no libc, no global state: a model uses the memory its caller
+// provides, and several models can exist at once. The one exception is the
+// state a model keeps between runs. It is in the plan, so a plan with state
+// serves only one model at a time. Do not call these functions for one model
+// from two threads at the same time.
 #ifndef RUNTIME_BM_BM_H_
 #define RUNTIME_BM_BM_H_
 
@@ -42,8 +44,8 @@ BM_EXTERN_C_BEGIN
 // Called after every command of a run; `index` counts the plan's commands.
 typedef void (*bm_observer_t)(void *context, uint32_t index);
 
-// One entry point of a model. Caller-allocated; the fields belong to the
-// runtime.
+// One entry point of a model. The caller allocates it; the fields are private
+// to the runtime.
 typedef struct bm_model_t {
   bm_plan_runner_t runner;
   const bm_plan_entry_t *entry;
@@ -59,39 +61,40 @@ typedef struct bm_tensor_t {
   size_t bytes;
 } bm_tensor_t;
 
-// What a caller must provide before bm_model_init.
+// The memory a caller must provide to bm_model_init.
 typedef struct bm_model_info_t {
   size_t arena_bytes;  // 64-byte aligned
   size_t code_bytes;   // 4096-byte aligned; 0 when the kernels are prelinked
 } bm_model_info_t;
 
-// Tells what `plan` needs. Errors: DATA_LOSS or UNIMPLEMENTED when its kernels
-// are to be loaded at run time and are not an ELF this runtime can load.
+// Returns the memory that `plan` needs. Errors: DATA_LOSS or UNIMPLEMENTED when
+// its kernels must be loaded at run time but are not an ELF that this runtime
+// can load.
 BM_MUST_USE bm_status_t bm_model_info(const bm_plan_t *plan,
                                       bm_model_info_t *out_info);
 
-// Checks everything about `plan` and prepares `out_model`. `plan` and both
-// spans must outlive the model. `code` is used only for kernels that are
-// loaded at run time; pass {NULL, 0} otherwise.
+// Checks everything in `plan` and prepares `out_model`. `plan` and both spans
+// must outlive the model. `code` is used only for kernels that are loaded at
+// run time; pass {NULL, 0} otherwise.
 // Errors: FAILED_PRECONDITION when this hart cannot run the kernels,
 // RESOURCE_EXHAUSTED when a span is too small, INVALID_ARGUMENT when one is
-// misaligned, and DATA_LOSS, OUT_OF_RANGE, NOT_FOUND or UNIMPLEMENTED for a
-// plan or kernels that are malformed. On an error no kernel has run.
-// The model is its plan's first entry point, its state the initial one.
+// misaligned, and DATA_LOSS, OUT_OF_RANGE, NOT_FOUND or UNIMPLEMENTED when the
+// plan or the kernels are malformed. On an error no kernel has run.
+// The model is the plan's first entry point, in its initial state.
 BM_MUST_USE bm_status_t bm_model_init(bm_model_t *out_model,
                                       const bm_plan_t *plan, bm_span_t arena,
                                       bm_span_t code);
 
-// Another entry point of an initialised model, which shares arena and state
-// with it. Error: NOT_FOUND.
+// Finds another entry point of an initialized model. Both share arena and
+// state. Error: NOT_FOUND.
 BM_MUST_USE bm_status_t bm_model_entry(const bm_model_t *model,
                                        const char *name, bm_model_t *out_model);
 
-// Gives the state its initial value; does nothing for a model without state.
+// Restores the initial state; does nothing for a model without state.
 BM_MUST_USE bm_status_t bm_model_reset(const bm_model_t *model);
 
-// Views an input or output. Error: INVALID_ARGUMENT when there is no such
-// index. An input's bytes may be overwritten by a run: set it before each.
+// Returns a view of an input or output. Error: INVALID_ARGUMENT when there is
+// no such index. A run may overwrite its inputs: set them before each run.
 BM_MUST_USE bm_status_t bm_model_input(const bm_model_t *model, uint32_t index,
                                        bm_tensor_t *out_tensor);
 BM_MUST_USE bm_status_t bm_model_output(const bm_model_t *model, uint32_t index,
@@ -104,8 +107,8 @@ BM_MUST_USE bm_status_t bm_model_set_input(bm_model_t *model, uint32_t index,
                                            const uint32_t *shape, uint32_t rank,
                                            const void *data, size_t bytes);
 
-// Runs the model once: inputs to outputs. Error: INTERNAL when a kernel
-// reports one; the outputs are then unspecified.
+// Runs the model once: computes outputs from inputs. Error: INTERNAL when a
+// kernel reports an error; the outputs are then unspecified.
 BM_MUST_USE bm_status_t bm_model_run(bm_model_t *model);
 
 // Calls `observer` after every command of later runs; NULL turns it off.

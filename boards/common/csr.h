@@ -1,4 +1,4 @@
-// Control and status registers of RISC-V, one function each, for any XLEN.
+// RISC-V control and status registers, one function each, for any XLEN.
 #ifndef BOARDS_COMMON_CSR_H_
 #define BOARDS_COMMON_CSR_H_
 
@@ -11,8 +11,8 @@
     return value;                                    \
   }
 
-// A counter of 64 bits, which are two registers where XLEN is 32: read until
-// no carry came in between.
+// A 64-bit counter. If XLEN is 32 it is two registers, which are read again
+// until no carry happened in between.
 #if __riscv_xlen == 64
 #define BM_CSR_COUNTER(function, csr) BM_CSR_READER(function, csr)
 #else
@@ -33,8 +33,8 @@ BM_CSR_READER(bm_csr_misa, "misa")
 BM_CSR_READER(bm_csr_mstatus, "mstatus")
 BM_CSR_COUNTER(bm_csr_mcycle, "mcycle")
 BM_CSR_COUNTER(bm_csr_minstret, "minstret")
-// vlenb by number: the runtime is compiled without the vector extension. Traps
-// on a hart without vectors.
+// vlenb by number, since the runtime is compiled without the vector extension.
+// Traps on a hart without vectors.
 BM_CSR_READER(bm_csr_vlenb, "0xC22")
 
 #undef BM_CSR_COUNTER

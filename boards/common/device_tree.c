@@ -17,7 +17,7 @@ enum {
 
 static const char kTimebase[] = "timebase-frequency";
 
-// Big-endian, as everything in a device tree.
+// Big-endian, like everything in a device tree.
 static uint32_t word(const uint8_t *bytes) {
   return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 |
          (uint32_t)bytes[2] << 8 | bytes[3];

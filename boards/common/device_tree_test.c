@@ -1,10 +1,10 @@
-// A device tree as QEMU hands it over, and what may be wrong with one.
+// A device tree as QEMU passes it, and damaged versions of it.
 #include "boards/common/device_tree.c"
 
 #include "runtime_bm/base/memory.h"
 #include "runtime_bm/testing/bm_test.h"
 
-// Root with a property of another name, /cpus with the timebase 10000000.
+// The root has another property; /cpus has the timebase 10000000.
 static const uint8_t kTree[] = {
     0xd0, 0x0d, 0xfe, 0xed, 0,   0,   0,   136, 0,   0,   0,   40,  0,    0,
     0,    108,  //
@@ -33,7 +33,7 @@ static void finds_the_timebase(void) { BM_EXPECT_EQ(with(0, 0xd0), 10000000); }
 static void says_nothing_of_what_is_damaged(void) {
   BM_EXPECT(bm_device_tree_timebase(NULL) == 0);
   BM_EXPECT(with(0, 0xd1) == 0);   // magic
-  BM_EXPECT(with(5, 0xff) == 0);   // larger than any
+  BM_EXPECT(with(5, 0xff) == 0);   // impossibly large
   BM_EXPECT(with(10, 0xff) == 0);  // structure outside
   BM_EXPECT(with(14, 0xff) == 0);  // strings outside
   BM_EXPECT(with(35, 1) == 0);     // strings cut short
@@ -44,7 +44,7 @@ static void says_nothing_of_what_is_damaged(void) {
   BM_EXPECT(with(108, 'T') == 0);  // another name
 }
 
-// No byte of it, whatever its value, leads outside.
+// Whatever value a byte has, nothing outside is read.
 static void survives_every_changed_byte(void) {
   for (uint32_t i = 0; i < sizeof(kTree); ++i) {
     for (uint32_t value = 0; value < 256; value += 5) {

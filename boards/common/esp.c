@@ -14,12 +14,12 @@ enum {
 
 enum {
   UART_FIFO_BYTES = 128,
-  UART_SENDING_SHIFT = 16,  // of UART_STATUS: how many bytes wait
+  UART_SENDING_SHIFT = 16,  // in UART_STATUS: how many bytes wait
   UART_SENDING_MASK = 0xFF,
 };
 
 #define WDT_KEY \
-  0x50D83AA1u  // written to a PROTECT register, lets others be written
+  0x50D83AA1u  // written to a PROTECT register, unlocks the others
 #define SUPER_DISABLE (1u << 30)
 
 static volatile uint32_t *at(uintptr_t base, uint32_t offset) {

@@ -15,8 +15,8 @@ extern volatile uint64_t fromhost;
 
 enum { SYS_WRITE = 64, STDOUT = 1 };
 
-// That message would take two stores, and the host may look between them. The
-// address of a system call has one word alone, the other one is zero for ever.
+// That message would need two stores, and the host may look between them. The
+// address of a system call fits in one word; the other word is always zero.
 static void put(const char *byte) {
   static volatile uint64_t call[8] __attribute__((aligned(64)));
   call[0] = SYS_WRITE;
@@ -31,7 +31,7 @@ static void put(const char *byte) {
 
 #endif
 
-// One character a message: QEMU knows no message for whole strings.
+// One character per message: QEMU has no message for whole strings.
 void bm_htif_write(const char *bytes, size_t size) {
   for (size_t i = 0; i < size; ++i) {
     while (tohost != 0) {

@@ -1,6 +1,6 @@
-// The two words the host looks for by name in the ELF's symbol table. QEMU
-// wants them to be 8 bytes each and puts a device over both, so they have a
-// page of their own.
+// The two words that the host finds by name in the ELF's symbol table. QEMU
+// requires 8 bytes for each and puts a device over both, so they have their own
+// page.
 
   .section .bss.bm_htif, "aw", @nobits
   .balign 4096

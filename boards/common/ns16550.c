@@ -1,6 +1,6 @@
 #include "boards/common/ns16550.h"
 
-// Register numbers; how far apart they are is the board's.
+// Register numbers; the board gives the distance between registers.
 enum {
   TRANSMIT = 0,
   INTERRUPT_ENABLE = 1,

@@ -5,11 +5,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// `stride` is how far apart its registers are: 1, or 4 where each is a word of
-// 32 bits.
+// `stride` is the distance between its registers: 1, or 4 if each is a 32-bit
+// word.
 
-// Sets 8 data bits, no parity, one stop bit and turns interrupts off. The baud
-// rate is left as it is.
+// Sets 8 data bits, no parity and one stop bit, and turns interrupts off. Keeps
+// the baud rate.
 void bm_ns16550_init(uintptr_t base, uint32_t stride);
 
 // Writes `size` bytes, waiting for room before each.

@@ -7,7 +7,7 @@
 #include "runtime_bm/crt/stack.h"
 #include "runtime_bm/hal/hal.h"
 
-// misa has a bit per extension letter; this is their order in an ISA string.
+// misa has one bit per extension letter; this is their order in an ISA string.
 static const char kLetters[] = "imafdqcbvh";
 
 #if __riscv_xlen == 64
@@ -18,7 +18,7 @@ static const char kLetters[] = "imafdqcbvh";
 #define XLEN_BIT BM_ISA_RV32
 #endif
 
-// mstatus.VS, which startup set: it stays zero on a hart without vectors.
+// mstatus.VS: startup set it, but it stays zero on a hart without vectors.
 #define MSTATUS_VS 0x600
 
 static bool has(uintptr_t misa, char letter) {
@@ -43,7 +43,7 @@ bm_hal_cpu_t bm_hal_cpu(void) {
     cpu.timebase_hz = bm_device_tree_timebase(bm_boot_argument);
   }
   if (has(misa, 'v')) cpu.isa_bits |= BM_ISA_V;
-  // misa has no bit for vectors that are less than V.
+  // misa has no bit for vectors smaller than V.
   if ((bm_csr_mstatus() & MSTATUS_VS) != 0) {
     if (has(misa, 'f')) cpu.isa_bits |= BM_ISA_ZVE32F;
     cpu.vlen_bits = (uint32_t)bm_csr_vlenb() * 8;

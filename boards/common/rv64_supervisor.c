@@ -4,10 +4,10 @@
 #include "runtime_bm/crt/stack.h"
 #include "runtime_bm/hal/hal.h"
 
-// sstatus.VS, which startup set: it stays zero on a hart without vectors.
+// sstatus.VS: startup set it, but it stays zero on a hart without vectors.
 #define SSTATUS_VS 0x600
 
-// Reads a register that machine mode may keep to itself: 0 if it traps.
+// Reads a register that machine mode may withhold; 0 if it traps.
 #define PROBED_READER(function, csr) \
   static uint64_t function(void) {   \
     uint64_t value;                  \
@@ -25,11 +25,11 @@
 
 PROBED_READER(cycle, "cycle")
 PROBED_READER(instret, "instret")
-// vlenb by number: the runtime is compiled without the vector extension.
+// vlenb by number, since the runtime is compiled without the vector extension.
 PROBED_READER(vlenb, "0xC22")
 
 bm_hal_cpu_t bm_hal_cpu(void) {
-  // This code is compiled for rv64gc and is running.
+  // This code is compiled for rv64gc, and it is running.
   bm_hal_cpu_t cpu = {
       .isa = "rv64imafdc", .isa_bits = BM_ISA_RV64, .vlen_bits = 0};
   uint64_t sstatus;

@@ -9,8 +9,8 @@ enum {
 static void call(uintptr_t operation, const uintptr_t *block) {
   register uintptr_t a0 __asm__("a0") = operation;
   register const uintptr_t *a1 __asm__("a1") = block;
-  // The three instructions, uncompressed and in one page, are what a host looks
-  // for around the breakpoint.
+  // A host recognizes the breakpoint by these three instructions, uncompressed
+  // and in one page.
   __asm__ volatile(
       ".option push\n"
       ".option norvc\n"
@@ -25,7 +25,7 @@ static void call(uintptr_t operation, const uintptr_t *block) {
 }
 
 void bm_semihosting_exit(uint32_t status) {
-  // Without a host the breakpoint traps: wait there instead of reporting it.
+  // Without a host the breakpoint traps: wait there and do not report a trap.
   __asm__ volatile(
       "la t0, 1f\n"
       "csrw mtvec, t0\n"

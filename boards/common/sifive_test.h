@@ -1,4 +1,4 @@
-// The "sifive,test" device of QEMU's machines: ends the emulator.
+// The "sifive,test" device of QEMU's machines, which ends the emulator.
 #ifndef BOARDS_COMMON_SIFIVE_TEST_H_
 #define BOARDS_COMMON_SIFIVE_TEST_H_
 

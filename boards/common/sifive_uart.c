@@ -23,7 +23,7 @@ void bm_sifive_uart_write(uintptr_t base, const char *bytes, size_t size) {
     }
     registers[TRANSMIT_DATA] = (uint8_t)bytes[i];
   }
-  // QEMU sends a while after it took a byte, loses what it has not sent when it
-  // ends, and has no register that tells: so time is given to it.
+  // QEMU sends a byte some time after accepting it, loses unsent bytes when it
+  // ends, and has no register that shows this. So give it time.
   for (uint32_t i = 0; i < DRAIN_READS; ++i) (void)registers[TRANSMIT_DATA];
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Turns the transmitter on. The baud rate is left as it is.
+// Turns the transmitter on. Keeps the baud rate.
 void bm_sifive_uart_init(uintptr_t base);
 
 // Writes `size` bytes, waiting for room before each.

@@ -8,7 +8,7 @@ enum {
   LOW_POWER_WDT_BASE = 0x600b1c00,
 };
 
-// Cycles are in registers of its own; there are none for instructions.
+// The chip counts cycles in its own registers and does not count instructions.
 #define START_COUNTING() __asm__ volatile("csrwi 0x7E0, 1\n csrwi 0x7E1, 1")
 
 uint64_t bm_hal_cycles(void) {
@@ -28,7 +28,7 @@ void bm_hal_console_write(const char *bytes, size_t size) {
   bm_esp_uart_write(UART0_BASE, bytes, size);
 }
 
-// The status is in the last record on the console.
+// The last console record has the status.
 void bm_hal_exit(uint32_t status) {
   (void)status;
   bm_esp_stop(UART0_BASE);

@@ -16,7 +16,7 @@ void bm_hal_console_write(const char *bytes, size_t size) {
   bm_esp_uart_write(UART0_BASE, bytes, size);
 }
 
-// The status is in the last record on the console.
+// The last console record has the status.
 void bm_hal_exit(uint32_t status) {
   (void)status;
   bm_esp_stop(UART0_BASE);

@@ -8,7 +8,7 @@ enum {
   UART0_BASE = 0x10013000,
 };
 
-// GPIO registers that give pins to peripherals, and the pins of UART 0.
+// GPIO registers that route pins to peripherals, and the pins of UART 0.
 enum {
   IOF_ENABLE = 0x38,
   IOF_SELECT = 0x3C,
@@ -25,6 +25,6 @@ void bm_hal_console_write(const char *bytes, size_t size) {
   bm_sifive_uart_write(UART0_BASE, bytes, size);
 }
 
-// Nothing on the board ends it: a debugger or QEMU takes the status, and
-// without one the hart waits.
+// The board cannot end a run: a debugger or QEMU takes the status. Without one
+// the hart waits.
 void bm_hal_exit(uint32_t status) { bm_semihosting_exit(status); }

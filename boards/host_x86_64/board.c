@@ -1,4 +1,4 @@
-// A process on an x86-64 host: the one place where libc may be used.
+// A process on an x86-64 host: the only place that may use libc.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "runtime_bm/crt/trap.h"
 #include "runtime_bm/hal/hal.h"
 
-// The signals a broken kernel raises: what a trap is to a process.
+// The signals that a broken kernel raises; they are the traps of a process.
 static const int kTraps[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
 
 static void on_signal(int number, siginfo_t *info, void *context) {
@@ -27,8 +27,8 @@ static void on_signal(int number, siginfo_t *info, void *context) {
   _exit(BM_EXIT_TRAP);
 }
 
-// Signals become TRAP records. They are handled on a stack of their own, so
-// that a stack overflow is reported too.
+// Signals become TRAP records. Their handler has its own stack so that a stack
+// overflow is reported too.
 void bm_hal_init(void) {
   static uint8_t stack[64 * 1024];
   const stack_t alternative = {.ss_sp = stack, .ss_size = sizeof(stack)};
@@ -49,7 +49,7 @@ bm_hal_cpu_t bm_hal_cpu(void) {
 void bm_hal_console_write(const char *bytes, size_t size) {
   while (size > 0) {
     const ssize_t written = write(STDOUT_FILENO, bytes, size);
-    if (written <= 0) return;  // nobody listens: there is nobody to tell
+    if (written <= 0) return;  // nobody listens
     bytes += written;
     size -= (size_t)written;
   }

@@ -1,4 +1,4 @@
-// QEMU's RISC-V virt machine of 32 bits.
+// QEMU's 32-bit RISC-V virt machine.
 #include "boards/common/ns16550.h"
 #include "boards/common/sifive_test.h"
 #include "runtime_bm/hal/hal.h"

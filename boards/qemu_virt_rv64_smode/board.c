@@ -16,8 +16,7 @@ void bm_hal_console_write(const char *bytes, size_t size) {
   bm_ns16550_write(UART_BASE, UART_STRIDE, bytes, size);
 }
 
-// The firmware restarts the machine, as it does on hardware, but passes no
-// status on.
+// OpenSBI restarts the machine, as on hardware, but does not pass a status on.
 void bm_hal_exit(uint32_t status) {
   if (status == 0) bm_sbi_reboot();
   bm_sifive_test_exit(TEST_BASE, status);

@@ -1,4 +1,4 @@
-// Spike, and QEMU's spike machine, of 32 bits: everything goes through the
+// 32-bit Spike and QEMU's 32-bit spike machine: everything goes through the
 // host-target interface.
 #include "boards/common/htif.h"
 #include "runtime_bm/hal/hal.h"

@@ -1,4 +1,4 @@
-// Spike, and QEMU's spike machine: everything goes through the host-target
+// Spike and QEMU's spike machine: everything goes through the host-target
 // interface.
 #include "boards/common/htif.h"
 #include "runtime_bm/hal/hal.h"

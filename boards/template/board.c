@@ -1,6 +1,6 @@
-// A board to copy: replace the addresses and drivers by your own. The other
-// functions of runtime_bm/hal/hal.h are the same on every RV64 hart and come
-// from boards/common/rv64.c.
+// A board to copy: replace the addresses and drivers with your own. The other
+// functions of runtime_bm/hal/hal.h are the same on every RISC-V hart and come
+// from boards/common/riscv.c.
 #include "boards/common/ns16550.h"
 #include "boards/common/sifive_test.h"
 #include "runtime_bm/hal/hal.h"
@@ -18,6 +18,6 @@ void bm_hal_console_write(const char *bytes, size_t size) {
   bm_ns16550_write(UART_BASE, UART_STRIDE, bytes, size);
 }
 
-// A board that cannot end a program stops in an endless loop: whoever reads the
-// console knows from the last record how it went.
+// A board that cannot end a run stops in an endless loop: the last console
+// record has the result.
 void bm_hal_exit(uint32_t status) { bm_sifive_test_exit(TEST_BASE, status); }

@@ -3,7 +3,7 @@
 load("//tools/rules:defs.bzl", "bm_firmware_test", "bm_image")
 
 # Firmware of //runtime_bm/testing/firmwares -> how it ends, and what its record says.
-# `dispatch=-` is initialised data: it is there only if startup put it there.
+# `dispatch=-` is initialized data: it is there only if startup put it there.
 _ENDS = {
     "fail": ("FAIL", "cases=2 bad=2 models=fake"),
     "pass": ("PASS", ""),

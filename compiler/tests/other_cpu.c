@@ -1,7 +1,8 @@
-// Preloaded, it shows a program another CPU than the machine's: AMD's, with
-// AVX2 and without AVX-512, with caches of other sizes. Linux lets CPUID trap
-// where the CPU can (cpuid_fault in /proc/cpuinfo), and the answer is changed
-// here; elsewhere nothing is. The C library has asked before.
+// When preloaded, makes a program see a different CPU from the machine's: an
+// AMD CPU with AVX2, without AVX-512, and with other cache sizes. If the CPU
+// supports it (cpuid_fault in /proc/cpuinfo), Linux makes CPUID trap and this
+// code changes the answer; otherwise it has no effect. The C library has asked
+// before then.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>
@@ -42,11 +43,11 @@ static cpuid_t answer(uint32_t leaf, uint32_t subleaf) {
     case 1:  // Family 25, model 33.
       r.a = 0x00A20F10;
       break;
-    case 2:  // Intel's ways to tell of caches.
+    case 2:  // Intel's ways to describe caches.
     case 4:
     case 0x14:
     case 0x19:
-    case 0x1D:  // And of AMX.
+    case 0x1D:  // And AMX.
     case 0x1E:
       r = (cpuid_t){0};
       break;

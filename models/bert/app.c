@@ -1,5 +1,5 @@
-// Prints which sentence is nearest to the first one: the dot products of the
-// vectors that the model has computed, largest first.
+// Prints how similar each sentence is to the first one: the dot products of the
+// vectors that the model computed, largest first.
 #include <stdint.h>
 
 #include "runtime_bm/app/hooks.h"

@@ -1,4 +1,4 @@
-// Prints what the model goes on to say: one token per call of `decode`.
+// Prints the text the model generates: one token per call of `decode`.
 #include <stdint.h>
 
 #include "runtime_bm/app/hooks.h"
@@ -7,7 +7,7 @@
 #include "runtime_bm/bm.h"
 #include "runtime_bm/hal/hal.h"
 
-// A line holds as many tokens as it is safe to print on one.
+// The number of tokens that safely fit on one printed line.
 enum { TOKENS_PER_LINE = 64 };
 
 static char said[TOKENS_PER_LINE + 1];

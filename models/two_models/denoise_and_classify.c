@@ -1,10 +1,10 @@
-// Two models in one application: pictures with noise are cleaned by one model
-// and classified by the other.
+// Two models in one application: one model denoises pictures, the other
+// classifies them.
 //
-// Both have the same arena: what one leaves there is copied out before the
-// other runs. That neither notices the other is checked on the way: the
-// classifier sees a picture before the denoiser had its turn and after it, and
-// must give the same bits.
+// Both use the same arena, so the output of one is copied out before the other
+// runs. The application also checks that they do not affect each other: the
+// classifier sees a picture before and after the denoiser runs, and must give
+// the same bits.
 #include <stdbool.h>
 
 #include "runtime_bm/app/console.h"
@@ -15,7 +15,7 @@ enum { PIXELS = 64, CLASSES = 10 };
 
 typedef struct totals_t {
   uint32_t pictures;
-  uint32_t disturbed;  // whose answer depended on what ran before
+  uint32_t disturbed;  // whose answer depended on the earlier run
   uint32_t right_noisy;
   uint32_t right_denoised;
 } totals_t;
@@ -30,7 +30,7 @@ static const void *picture(const bm_golden_t *golden, uint32_t index) {
          (size_t)index * (golden->data_bytes / golden->case_count);
 }
 
-// Runs a model on a picture and copies its output out of the arena.
+// Runs a model on a picture and copies its output from the arena.
 static bm_status_t run(bm_model_t *model, const void *pixels, float *out) {
   static const uint32_t kShape[] = {1, PIXELS};
   bm_tensor_t output;

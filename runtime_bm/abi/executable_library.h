@@ -1,8 +1,9 @@
 // The part of IREE's executable library ABI, version 6, that the runtime uses:
 // how a compiled executable describes its kernels and how they are called.
 //
-// Declared here from the layout observed in the output of iree-compile 3.13.0;
-// the assertions below are that layout. Only runtime_bm/exec may include this.
+// These declarations follow the layout observed in the output of iree-compile
+// 3.13.0, which the assertions below check. Only runtime_bm/exec may include
+// this file.
 #ifndef RUNTIME_BM_ABI_EXECUTABLE_LIBRARY_H_
 #define RUNTIME_BM_ABI_EXECUTABLE_LIBRARY_H_
 
@@ -19,8 +20,8 @@ enum {
   BM_ABI_DISPATCH_WORKGROUP_SIZE_DYNAMIC = 2,
 };
 
-// What a kernel may ask of the processor and of imported functions. Compiled
-// kernels have their features folded in, and no imports: all zero works.
+// Processor features and imported functions for a kernel. Compiled kernels have
+// their features folded in and no imports, so all zeros work.
 typedef struct bm_abi_environment_t {
   const uint32_t *constants;
   void *import_thunk;
@@ -106,9 +107,9 @@ typedef struct bm_abi_library_t {
 } bm_abi_library_t;
 
 // An executable's query function returns NULL when the library is newer than
-// the version it is asked for, else its bm_abi_library_t.
+// the requested version, else its bm_abi_library_t.
 
-// Offsets and sizes where a pointer has 8 bytes and where it has 4.
+// Offsets and sizes with 8-byte and with 4-byte pointers.
 #define BM_ABI_ASSERT(value, of_8, of_4)                           \
   BM_STATIC_ASSERT((sizeof(void *) == 8 && (value) == (of_8)) ||   \
                        (sizeof(void *) == 4 && (value) == (of_4)), \

@@ -2,7 +2,7 @@
 
 #include "runtime_bm/base/memory.h"
 
-// A fused multiply-add would make the printed cosine depend on the machine.
+// With fused multiply-add, the printed cosine would depend on the machine.
 #pragma STDC FP_CONTRACT OFF
 
 // An IEEE binary16 number.
@@ -69,7 +69,7 @@ static bool is_finite(double x) { return x - x == 0; }
 
 static double magnitude(double x) { return x < 0 ? -x : x; }
 
-// |got - want|, 0 where both are the same infinity or both are NaN.
+// |got - want|; 0 if both are the same infinity or both are NaN.
 static double difference(double got, double want) {
   if (got == want || (is_nan(got) && is_nan(want))) return 0;
   return magnitude(got - want);
@@ -80,7 +80,7 @@ static bool element_ok(const bm_golden_output_t *policy, double got,
   const double d = difference(got, want);
   if (d == 0) return true;
   if (policy->policy == BM_GOLDEN_INT_STEP) return d <= policy->max_step;
-  // An infinity is wanted exactly: any bound relative to it is infinite.
+  // An infinity must match exactly: any bound relative to it is infinite.
   if (policy->policy != BM_GOLDEN_FLOAT || !is_finite(want)) return false;
   return d <= (double)policy->atol + (double)policy->rtol * magnitude(want);
 }
@@ -97,7 +97,7 @@ static double row_cosine(const bm_tensor_t *got, const void *want, size_t first,
     got_norm += g * g;
     want_norm += w * w;
   }
-  // Two zero rows point the same way; a zero row and another do not.
+  // Two zero rows have the same direction; a zero row and another do not.
   if (got_norm == 0 || want_norm == 0) return got_norm == want_norm ? 1 : 0;
   return dot / (__builtin_sqrt(got_norm) * __builtin_sqrt(want_norm));
 }
@@ -146,8 +146,8 @@ void bm_compare_output(bm_compare_t *compare, const bm_golden_output_t *policy,
       differing > policy->max_differing) {
     compare->ok = false;
   }
-  // Bytes, not values: 64-bit integers do not all fit a double, and -0 is not
-  // 0 here.
+  // Compare bytes, not values: not all 64-bit integers fit a double, and -0 is
+  // not 0 here.
   if (policy->policy == BM_GOLDEN_EXACT &&
       memcmp(got->data, want, got->bytes) != 0) {
     compare->ok = false;

@@ -1,4 +1,4 @@
-// Compares an output with the golden one under its policy.
+// Compares an output with the golden output under its policy.
 #ifndef RUNTIME_BM_APP_COMPARE_H_
 #define RUNTIME_BM_APP_COMPARE_H_
 
@@ -10,13 +10,13 @@
 
 BM_EXTERN_C_BEGIN
 
-// What is known about a case so far, over all its outputs.
+// The result for a case so far, over all its outputs.
 typedef struct bm_compare_t {
   bool ok;
-  double max_abs;      // NaN once there is one
+  double max_abs;      // NaN after the first NaN
   uint64_t differing;  // elements whose values are not equal
-  bool has_cosine;     // some output asked for it
-  double min_cosine;   // NaN once there is one
+  bool has_cosine;     // an output asked for it
+  double min_cosine;   // NaN after the first NaN
 } bm_compare_t;
 
 void bm_compare_begin(bm_compare_t *compare);

@@ -6,8 +6,8 @@
 #define INF __builtin_inff()
 #define NAN __builtin_nanf("")
 
-// Compares `count` elements as one row (or rows of `row`) and returns what is
-// known afterwards.
+// Compares `count` elements as one row (or rows of `row`) and returns the
+// result.
 static bm_compare_t compare(const bm_golden_output_t *policy, uint32_t dtype,
                             const void *got, const void *want, uint32_t count,
                             uint32_t row) {
@@ -62,7 +62,7 @@ static void maximum_is_kept(void) {
 }
 
 static void cosine_is_checked_per_row(void) {
-  // The first row is right; the second points elsewhere within atol.
+  // The first row is right; the second has another direction within atol.
   const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, 1, 0, 0.9f, 0, 0};
   const float want[] = {3, 4, 1, 0};
   const float got[] = {3, 4, 1, 1};
@@ -120,7 +120,7 @@ static void step_policy_limits_how_many_differ(void) {
   BM_EXPECT(!result.ok && result.differing == 2 && result.max_abs == 1);
 }
 
-// The limit is each output's own; what a case reports is the sum.
+// Each output has its own limit; a case reports the sum.
 static void differing_elements_add_up(void) {
   const bm_golden_output_t policy = {BM_GOLDEN_INT_STEP, 0, 0, -1, 1, 1};
   int8_t got[] = {1, 2};
@@ -135,7 +135,7 @@ static void differing_elements_add_up(void) {
   BM_EXPECT(result.ok && result.differing == 2);
 }
 
-// The difference between the number `bits` stand for and `want`.
+// The difference between the number that `bits` encode and `want`.
 static double error_of(uint32_t dtype, uint64_t bits, double want) {
   const bm_golden_output_t policy = {BM_GOLDEN_FLOAT, 0, 0, -1, 0, 0};
   // max_abs against zero is the magnitude; the sign shows in argmax below.

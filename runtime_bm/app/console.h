@@ -30,7 +30,7 @@ static inline void bm_console_field(bm_text_t *line, const char *key,
   bm_text_u64(line, value);
 }
 
-// Writes the line and a line end.
+// Writes the line and a newline.
 static inline void bm_console_write(const bm_text_t *line) {
   bm_hal_console_write(line->bytes, line->size);
   bm_hal_console_write("\n", 1);

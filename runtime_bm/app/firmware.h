@@ -1,5 +1,5 @@
-// What the build says about a firmware image that checks itself, beside the
-// models in it (models.h). The same generated .c file defines both.
+// What the build records about a self-checking firmware image, besides its
+// models (models.h). The same generated .c file defines both.
 #ifndef RUNTIME_BM_APP_FIRMWARE_H_
 #define RUNTIME_BM_APP_FIRMWARE_H_
 
@@ -8,17 +8,17 @@
 
 BM_EXTERN_C_BEGIN
 
-// Puts a static object where startup does not clear it and where it takes no
-// room in the image. The name begins with ".bss" because that is what makes a
-// C compiler emit a section without contents.
+// Places a static object where startup does not clear it and where it takes no
+// space in the image. The name must begin with ".bss", or the compiler emits a
+// section with contents.
 #define BM_FIRMWARE_ARENA __attribute__((section(".bss.bm_arena"), aligned(64)))
 #define BM_FIRMWARE_CODE __attribute__((section(".bss.bm_code"), aligned(4096)))
 
-// Of bm_firmware_models, in the same order. Apart from it, so that an
-// application that never asks carries no golden data.
+// The golden data of bm_firmware_models, in the same order. It is a separate
+// table so that an application that does not use it carries no golden data.
 extern const bm_golden_t *const bm_firmware_goldens[];
 extern const char bm_firmware_board[];  // "qemu_virt_rv64"
-extern const char bm_firmware_isa[];    // of the image: "rv64gcv_zvl256b"
+extern const char bm_firmware_isa[];    // the image's, "rv64gcv_zvl256b"
 
 BM_EXTERN_C_END
 

@@ -1,5 +1,5 @@
-// Self-check data: inputs, the outputs the model's own framework computed for
-// them, and how closely the target must agree. Emitted by the compiler.
+// Self-check data: inputs, the outputs that the model's own framework computed
+// for them, and how closely the target must agree. The compiler emits it.
 #ifndef RUNTIME_BM_APP_GOLDEN_H_
 #define RUNTIME_BM_APP_GOLDEN_H_
 
@@ -15,14 +15,14 @@ enum {
   BM_GOLDEN_EXACT = 0,
   // Floating point: |got - want| <= atol + rtol * |want| for every element
   // and, when min_cosine > -1, the cosine of every row (last dimension) is at
-  // least min_cosine. A NaN passes only where a NaN is wanted.
+  // least min_cosine. A NaN passes only where a NaN is expected.
   BM_GOLDEN_FLOAT = 1,
-  // Integers: |got - want| <= max_step for every element, and no more than
+  // Integers: |got - want| <= max_step for every element, and at most
   // max_differing elements of the output differ at all in one case.
   BM_GOLDEN_INT_STEP = 2,
 };
 
-// Every case's inputs and outputs start at a multiple of this.
+// The inputs and outputs of each case start at a multiple of this.
 enum { BM_GOLDEN_ALIGNMENT = 64 };
 
 typedef struct bm_golden_output_t {
@@ -34,8 +34,8 @@ typedef struct bm_golden_output_t {
   uint32_t max_differing;
 } bm_golden_output_t;
 
-// What a case calls: entry point number `entry` of the plan, after the model's
-// state was reset if `reset` is not zero.
+// A case calls entry point number `entry` of the plan. If `reset` is not zero,
+// the model's state is reset first.
 typedef struct bm_golden_call_t {
   uint16_t entry;
   uint16_t reset;
@@ -50,7 +50,7 @@ typedef struct bm_golden_t {
   const bm_golden_output_t *outputs;  // one per output of the plan
   // The class of each case, as little-endian u32[case_count]; NULL if none.
   const uint8_t *labels;
-  // How many cases the framework classifies right (argmax of output 0).
+  // How many cases the framework classifies correctly (argmax of output 0).
   uint32_t framework_correct;
   const bm_golden_call_t
       *calls;  // one per case; NULL: all call the first entry

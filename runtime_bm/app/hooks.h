@@ -1,7 +1,7 @@
-// What a model's own firmware may print between the records of the console
-// protocol: a ranking, a decoded sentence. A firmware links exactly one
-// implementation; //runtime_bm/app:hooks_default does nothing. `name` is the
-// model's in bm_firmware_models.
+// Hooks for what a model's own firmware prints between the records of the
+// console protocol, such as a ranking or a decoded sentence. Firmware links
+// exactly one implementation; //runtime_bm/app:hooks_default does nothing.
+// `name` is the model's name in bm_firmware_models.
 #ifndef RUNTIME_BM_APP_HOOKS_H_
 #define RUNTIME_BM_APP_HOOKS_H_
 
@@ -11,7 +11,7 @@
 
 BM_EXTERN_C_BEGIN
 
-// Before the model's first case; it is initialised.
+// Before the model's first case; the model is initialized.
 void bm_app_begin(const char *name, const bm_model_t *model);
 
 // After a case ran and was checked; the outputs are still in the arena.

@@ -26,13 +26,13 @@ static BM_NOINLINE int fail_cpu(bm_status_t status, const bm_plan_t *plan,
   return BM_EXIT_ERROR;
 }
 
-// Whether a hart with the extensions of `isa` (letters after the width; none:
-// it does not say) has all those of `wanted`, "rv64gcv_zvl256b".
+// True if a hart with the extensions of `isa` (letters after the width; none if
+// it does not state them) has all those of `wanted`, such as "rv64gcv_zvl256b".
 static bool has_extensions(const char *isa, const char *wanted) {
   enum { WIDTH = 4 };  // "rv64"
   if (wanted[0] != 'r' || isa[0] != 'r' || isa[WIDTH] == '\0') return true;
   for (const char *c = wanted + WIDTH; *c != '\0' && *c != '_'; ++c) {
-    // G stands for these, which lack nothing that misa has a letter for.
+    // G stands for these; misa has no letter for its other extensions.
     for (const char *l = *c == 'g' ? "imafd" : (const char[]){*c, '\0'};
          *l != '\0'; ++l) {
       const char *have = isa + WIDTH;

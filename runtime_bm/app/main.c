@@ -1,5 +1,5 @@
-// Firmware: checks the processor, runs the golden cases of every model,
-// compares on the device and reports with the console protocol (result.h).
+// Self-checking firmware: checks the processor, runs and compares the golden
+// cases of every model, and reports in the console protocol (result.h).
 #include <stdbool.h>
 
 #include "runtime_bm/app/console.h"
@@ -8,7 +8,7 @@
 #include "runtime_bm/app/self_check.h"
 #include "runtime_bm/crt/trap.h"
 
-// What the models add up to.
+// The totals over all models.
 typedef struct totals_t {
   uint32_t cases;
   uint32_t bad;
@@ -51,7 +51,7 @@ static void count(totals_t *totals, const char *name, uint32_t cases,
   bm_text_string(&totals->failed, name);
 }
 
-// Returns the exit status of a model that cannot be run, else 0.
+// Returns the exit status for a model that cannot be run, else 0.
 static int run_model(uint32_t index, totals_t *totals) {
   const bm_firmware_model_t *entry = &bm_firmware_models[index];
   const bm_golden_t *golden = bm_firmware_goldens[index];
@@ -99,7 +99,7 @@ int main(void) {
   report_boot(&cpu);
   const int unfit = bm_machine_check(&cpu);
   if (unfit != 0) return unfit;
-  // What main keeps on the stack lies below every kernel's.
+  // main's own stack use is below every kernel's.
   static totals_t totals;
   for (uint32_t i = 0; i < bm_firmware_model_count; ++i) {
     const int status = run_model(i, &totals);

@@ -5,10 +5,10 @@
 //   const bm_firmware_model_t *entry = bm_firmware_find("digits");
 //   bm_firmware_init(entry, &model);
 //
-// All models have one arena, as large as the largest of them needs. Setting
-// an input or running a model destroys what another one left there: take an
-// output out before another model gets its turn. Every model stays
-// initialised.
+// All models share one arena, as large as the largest of them needs. Setting
+// an input or running a model destroys the inputs and outputs of the others, so
+// copy an output out before you use another model. Every model stays
+// initialized.
 #ifndef RUNTIME_BM_APP_MODELS_H_
 #define RUNTIME_BM_APP_MODELS_H_
 
@@ -28,10 +28,10 @@ extern const bm_firmware_model_t bm_firmware_models[];
 extern const uint32_t bm_firmware_model_count;  // at least 1
 extern const bm_span_t bm_firmware_arena;
 
-// Returns the model of that name, or NULL.
+// Returns the model with that name, or NULL.
 const bm_firmware_model_t *bm_firmware_find(const char *name);
 
-// bm_model_init in the image's memory.
+// Calls bm_model_init with the image's memory.
 BM_MUST_USE bm_status_t bm_firmware_init(const bm_firmware_model_t *entry,
                                          bm_model_t *out_model);
 

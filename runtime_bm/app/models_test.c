@@ -2,7 +2,7 @@
 #include "runtime_bm/testing/bm_test.h"
 #include "runtime_bm/testing/fake_model.h"
 
-// What the build would generate.
+// The table that the build would generate.
 const bm_firmware_model_t bm_firmware_models[] = {
     {"fake", &fake_plan, {NULL, 0}},
     {"fake_2", &fake_plan, {NULL, 0}},

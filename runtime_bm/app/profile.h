@@ -1,4 +1,4 @@
-// Where the instructions of a run go. A firmware links profile_on.c or
+// Measures where the instructions of a run go. Firmware links profile_on.c or
 // profile_off.c.
 #ifndef RUNTIME_BM_APP_PROFILE_H_
 #define RUNTIME_BM_APP_PROFILE_H_
@@ -11,13 +11,13 @@ BM_EXTERN_C_BEGIN
 
 #define BM_PROFILE_UNKNOWN UINT64_MAX
 
-// What the runtime itself takes, in instructions, kernels not counted.
+// Instructions of the runtime itself, not counting kernels.
 typedef struct bm_profile_t {
   uint64_t walker;     // per dispatch of one workgroup, or BM_PROFILE_UNKNOWN
-  uint64_t workgroup;  // for each workgroup more, or BM_PROFILE_UNKNOWN
+  uint64_t workgroup;  // per additional workgroup, or BM_PROFILE_UNKNOWN
 } bm_profile_t;
 
-// Runs the model, whose inputs are set, and prints a DISPATCH record per
+// Runs the model with the inputs already set, and prints a DISPATCH record per
 // command. The arena is unspecified afterwards.
 bm_profile_t bm_profile(const bm_model_t *model);
 

@@ -4,14 +4,14 @@
 #include "runtime_bm/app/profile.h"
 #include "runtime_bm/crt/trap.h"
 
-// Exports of the largest model that the walker can be measured for.
+// The most exports a model may have for the walker to be measured.
 enum { MAX_EXPORTS = 1024 };
 
-// Instructions of empty_kernel.
+// The number of instructions in empty_kernel.
 enum { EMPTY_KERNEL_INSTRUCTIONS = 2 };
 
-// Prints what the command before cost. The next one starts when the line is
-// out, so that printing counts for none.
+// Prints the cost of the previous command. The next one starts after the line
+// is printed, so printing counts for neither.
 static void observe(void *context, uint32_t index) {
   uint64_t *start = context;
   const uint64_t instret = bm_hal_instret() - *start;
@@ -24,7 +24,7 @@ static void observe(void *context, uint32_t index) {
   *start = bm_hal_instret();
 }
 
-// A kernel that does nothing and succeeds, in EMPTY_KERNEL_INSTRUCTIONS.
+// A kernel that does nothing and succeeds in EMPTY_KERNEL_INSTRUCTIONS.
 static int empty_kernel(const void *environment, const void *dispatch,
                         const void *workgroup) {
   (void)environment;
@@ -38,7 +38,7 @@ static uint64_t workgroups(const bm_plan_command_t *command) {
          command->workgroup_count[2];
 }
 
-// Instructions of commands [first, first + count), empty kernels taken off.
+// Instructions of commands [first, first + count), minus the empty kernels.
 // Returns false when they fail.
 static bool count_walk(const bm_plan_runner_t *empty, uint32_t first,
                        uint32_t count, uint64_t *out) {
@@ -50,12 +50,12 @@ static bool count_walk(const bm_plan_runner_t *empty, uint32_t first,
   const uint64_t start = bm_hal_instret();
   const bm_status_t status = bm_plan_run(empty, first, count);
   const uint64_t end = bm_hal_instret();
-  // The second reading costs what the first did.
+  // The second reading costs as much as the first.
   *out = end - start - (start - read) - calls * EMPTY_KERNEL_INSTRUCTIONS;
   return status.bits == 0;
 }
 
-// What a workgroup more costs: `dispatch` with one workgroup and with two.
+// The cost of another workgroup: `dispatch` with one workgroup and with two.
 static bool count_workgroup(const bm_plan_runner_t *empty,
                             const bm_plan_command_t *dispatch, uint64_t *out) {
   bm_plan_command_t command = *dispatch;
@@ -75,7 +75,7 @@ static bool count_workgroup(const bm_plan_runner_t *empty,
   return true;
 }
 
-// Walks all dispatches with empty kernels: what is left is the walker.
+// Walks all dispatches with empty kernels: only the walker's cost is left.
 static bm_profile_t measure_walker(const bm_plan_runner_t *runner) {
   static const void *functions[MAX_EXPORTS];
   bm_profile_t profile = {BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};

@@ -10,7 +10,7 @@
 
 #define BM_FILE BM_FILE_SELF_CHECK
 
-// What the cases add up to.
+// The totals over all cases.
 typedef struct totals_t {
   uint32_t bad;
   uint32_t correct;
@@ -20,17 +20,17 @@ typedef struct totals_t {
   bm_profile_t profile;
 } totals_t;
 
-// Keeps the trap report up to date: the next command is the one that runs.
+// Keeps the trap report current: the next command is the one that runs.
 static void on_command(void *context, uint32_t index) {
   (void)context;
   bm_trap_dispatch = index + 1;
 }
 
-// The model that is being checked, for a trap to look its kernels up in.
+// The model being checked, in which a trap looks up its kernel.
 static const bm_model_t *checked;
 
-// The export that begins last at or before `pc`: kernels follow each other.
-// NULL when what runs is a fill or a copy.
+// The export with the last start at or before `pc`: kernels are consecutive.
+// NULL when a fill or a copy is running.
 static const char *kernel_at(uintptr_t pc) {
   const bm_plan_runner_t *runner = &checked->runner;
   const uint32_t index = bm_trap_dispatch;
@@ -82,8 +82,8 @@ bm_status_t bm_self_check_verify(const bm_plan_t *plan,
   return bm_ok();
 }
 
-// Copies the case's inputs into the arena; *out_want is where its expected
-// outputs begin.
+// Copies the case's inputs into the arena; sets *out_want to the start of its
+// expected outputs.
 static bm_status_t set_inputs(bm_model_t *model, const uint8_t *data,
                               const uint8_t **out_want) {
   for (uint32_t i = 0; i < model->entry->input_count; ++i) {

@@ -15,8 +15,8 @@
 #define BM_NORETURN _Noreturn
 #endif
 
-// Holds `type` to its sizes where a pointer has 64 bits and where it has 32;
-// the second is also a constant, for whoever wants it elsewhere.
+// Asserts the size of `type` with 64-bit and with 32-bit pointers. The 32-bit
+// size is also a constant, so that 64-bit code can use it.
 #define BM_ABI_SIZE(type, bytes_64, bytes_32)                               \
   enum { type##_bytes_32 = (bytes_32) };                                    \
   BM_STATIC_ASSERT((sizeof(void *) == 8 && sizeof(type) == (bytes_64)) ||   \
@@ -28,7 +28,7 @@
 
 #define BM_NOINLINE __attribute__((noinline))
 
-// A place where debuggers stop, as the symbol `name`. Takes no instruction.
+// Defines the symbol `name` where debuggers can stop. Adds no instruction.
 #define BM_DEBUG_PLACE(name) __asm__ volatile(#name ":")
 
 #endif  // RUNTIME_BM_BASE_ATTRIBUTES_H_

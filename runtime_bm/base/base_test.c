@@ -60,7 +60,7 @@ static void dtypes_have_sizes(void) {
   BM_EXPECT_EQ(bm_dtype_bytes(UINT32_MAX), 0);
 }
 
-// Values published with the algorithm.
+// Test values published with the algorithm.
 static void hash_is_fnv1a(void) {
   BM_EXPECT_EQ(bm_hash(BM_HASH_SEED, "", 0), 0xcbf29ce484222325);
   BM_EXPECT_EQ(bm_hash(BM_HASH_SEED, "a", 1), 0xaf63dc4c8601ec8c);

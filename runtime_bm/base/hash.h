@@ -7,7 +7,7 @@
 
 #define BM_HASH_SEED 0xcbf29ce484222325ull
 
-// Continues `hash` (BM_HASH_SEED at first) over `size` bytes.
+// Extends `hash` by `size` bytes; start with BM_HASH_SEED.
 static inline uint64_t bm_hash(uint64_t hash, const void *data, size_t size) {
   const uint8_t *bytes = (const uint8_t *)data;
   for (size_t i = 0; i < size; ++i) {

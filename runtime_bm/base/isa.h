@@ -1,5 +1,5 @@
-// What a hart must offer to run a model's kernels, as bits. The numbers are
-// part of the plan ABI (runtime_bm/plan/plan_abi.json).
+// The extensions a hart needs to run a model's kernels, as bits. The numbers
+// are part of the plan ABI (runtime_bm/plan/plan_abi.json).
 #ifndef RUNTIME_BM_BASE_ISA_H_
 #define RUNTIME_BM_BASE_ISA_H_
 
@@ -8,7 +8,7 @@ enum {
   BM_ISA_V = 2,
   BM_ISA_X86_64 = 4,
   BM_ISA_RV32 = 8,
-  // Vectors of integers and floats of up to 32 bits, which V has too.
+  // Vectors of integers and floats of up to 32 bits; V includes them.
   BM_ISA_ZVE32F = 16,
 };
 

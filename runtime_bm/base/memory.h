@@ -1,4 +1,4 @@
-// The four memory functions a freestanding C compiler may call by itself.
+// The four memory functions that a freestanding C compiler may call on its own.
 // runtime_bm/crt/memory.c defines them on targets without a libc.
 #ifndef RUNTIME_BM_BASE_MEMORY_H_
 #define RUNTIME_BM_BASE_MEMORY_H_

@@ -1,13 +1,12 @@
-// Arithmetic on sizes that are not trusted yet. Range checks subtract, never
-// add, so that nothing can wrap around. No other arithmetic is done on
-// untrusted sizes.
+// Arithmetic on sizes that are not trusted yet. Range checks subtract and never
+// add, so nothing can wrap around. Do no other arithmetic on untrusted sizes.
 #ifndef RUNTIME_BM_BASE_RANGE_H_
 #define RUNTIME_BM_BASE_RANGE_H_
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// True when [offset, offset + length) lies within [0, size).
+// True when [offset, offset + length) is within [0, size).
 static inline bool bm_range_fits(uint64_t offset, uint64_t length,
                                  uint64_t size) {
   return offset <= size && length <= size - offset;

@@ -1,4 +1,4 @@
-// Console protocol, version 1: how a firmware tells a machine what happened.
+// Console protocol, version 1: how firmware reports what happened to a program.
 // The parser is tools/emulate/result.py.
 //
 // A record is one ASCII line that begins with "BM1 ", at most 255 characters
@@ -20,40 +20,41 @@
 //   BM1 PASS cases=<n>
 //   BM1 FAIL cases=<n> bad=<n> models=<name,...>
 //
-// BOOT      first record. isa is the image's; vlen is this hart's, read from
-//           its own register.
-// MODEL     the next model of the image begins; the records that follow, down
+// BOOT      the first record. isa is the image's; vlen is this hart's, read
+//           from its own register.
+// MODEL     the next model of the image begins; the records that follow, up
 //           to HASH, are about it.
 // CASE      one golden case. max_abs: largest |got - want| over all outputs;
-//           differing: how many elements of all outputs are not equal;
-//           cosine: smallest over the rows of outputs that ask for it; hash:
-//           FNV-1a 64 of all output bytes in order.
+//           differing: number of unequal elements over all outputs; cosine:
+//           smallest over the rows of outputs that ask for it; hash: FNV-1a 64
+//           of all output bytes in order.
 // DISPATCH  profile firmware only: instructions of command `index` of the plan
 //           in the first case's run.
 // STATS     instret and cycles of the first case's run (0: this machine cannot
 //           count); arena of the plan; stack high-water mark since boot (0:
-//           not known). Profile firmware only: the runtime's own
-//           instructions per dispatch of one workgroup (walker) and for each
-//           workgroup more (workgroup), kernels not counted.
+//           unknown). Profile firmware only: the runtime's own instructions
+//           per dispatch of one workgroup (walker) and per additional
+//           workgroup (workgroup), not counting kernels.
 // ACCURACY  only when the cases have labels: argmax of output 0 against them.
-//           The target must classify as many right as the framework, or FAIL.
+//           The result is FAIL unless the target classifies as many cases
+//           correctly as the framework.
 // HASH      FNV-1a 64 of the cases' hashes as little-endian 64-bit words.
-// TRAP      an exception (on a host, a signal); `dispatch` is the index of the
-//           command that was running in the plan of `model` (of a model with
-//           loops, the one after the last that ended), `kernel` the dispatch
-//           function that epc lies in.
+// TRAP      an exception (on a host, a signal). `dispatch` is the index of the
+//           command that was running in the plan of `model`; in a model with
+//           loops, the one after the last that ended. `kernel` is the dispatch
+//           function that contains epc.
 // ERROR     the model did not run. tools/status/decode.py explains the word.
-// PASS/FAIL the last record, about all models: FAIL lists those to blame. Exit
-//           status 0 follows PASS and nothing else.
+// PASS/FAIL the last record, about all models. FAIL lists the models at fault.
+//           Exit status 0 follows PASS and nothing else.
 //
-// A test passes when there is a PASS record and exit status 0 and neither TRAP
-// nor ERROR.
+// A test passes if there is a PASS record, the exit status is 0, and there is
+// no TRAP or ERROR record.
 #ifndef RUNTIME_BM_BASE_RESULT_H_
 #define RUNTIME_BM_BASE_RESULT_H_
 
 #define BM_RESULT_PREFIX "BM1 "
 
-// Exit statuses of a firmware besides 0.
+// Exit statuses of firmware besides 0.
 enum {
   BM_EXIT_FAIL = 1,   // a case did not match
   BM_EXIT_ERROR = 2,  // an ERROR record says why nothing ran

@@ -1,4 +1,4 @@
-// A run of bytes owned by somebody else.
+// A range of bytes that somebody else owns.
 #ifndef RUNTIME_BM_BASE_SPAN_H_
 #define RUNTIME_BM_BASE_SPAN_H_
 

@@ -4,9 +4,9 @@
 //   bits 23..12  line in that file
 //   bits 11..0   code (bm_code_t)
 //
-// 0 is success. In this order the instructions that make a constant of it are
-// smallest, and there are a hundred such constants. `tools/status/decode.py
-// 0304700b` turns a word back into file, line and source text; it reads the two
+// 0 is success. This field order needs the smallest instructions to build the
+// constants, and there are a hundred of them. To turn a word back into file,
+// line and source text, run `tools/status/decode.py 0304700b`. It reads the two
 // enums below, so keep one constant per line.
 #ifndef RUNTIME_BM_BASE_STATUS_H_
 #define RUNTIME_BM_BASE_STATUS_H_
@@ -32,7 +32,7 @@ typedef enum bm_code_t {
   BM_CODE_DATA_LOSS = 15,           // an image is malformed
 } bm_code_t;
 
-// Who says so: one constant per .c file that raises a status.
+// Where it was raised: one constant per .c file that raises a status.
 typedef enum bm_file_t {
   BM_FILE_ELF_LOADER = 1,   // runtime_bm/elf/elf_loader.c
   BM_FILE_EXECUTABLE = 2,   // runtime_bm/exec/executable.c
@@ -65,7 +65,7 @@ static inline bm_code_t bm_status_code(bm_status_t status) {
 #define BM_ERROR(code) bm_status_make(BM_CODE_##code, BM_FILE, __LINE__)
 
 // Returns from the calling function with the status of `expression` unless it
-// is success. The only propagation macro.
+// is success. This is the only way to propagate a status.
 #define BM_TRY(expression)                    \
   do {                                        \
     const bm_status_t bm_try_ = (expression); \

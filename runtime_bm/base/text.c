@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-// A fused multiply-add would print other digits on machines that have one.
+// With fused multiply-add, the printed digits would depend on the machine.
 #pragma STDC FP_CONTRACT OFF
 
 static void append(bm_text_t *text, char c) {
@@ -45,7 +45,7 @@ void bm_text_hex(bm_text_t *text, uint64_t value, uint32_t digits) {
   }
 }
 
-// Writes what has no digits, and the sign of what has. Returns true when
+// Writes a value without digits, or else just the sign. Returns true when
 // nothing is left to write.
 static bool append_special(bm_text_t *text, double value) {
   if (value != value) {

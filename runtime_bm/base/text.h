@@ -1,5 +1,5 @@
-// One line of text in a fixed buffer: what a console needs of printf, without
-// a libc. Text that does not fit is cut off, never written past the end.
+// Formats one line of text in a fixed buffer: the part of printf that a console
+// needs, without libc. Text that does not fit is cut off.
 #ifndef RUNTIME_BM_BASE_TEXT_H_
 #define RUNTIME_BM_BASE_TEXT_H_
 
@@ -28,13 +28,13 @@ void bm_text_i64(bm_text_t *text, int64_t value);
 // Appends a hexadecimal number with at least `digits` lower-case digits.
 void bm_text_hex(bm_text_t *text, uint64_t value, uint32_t digits);
 
-// Appends `value` with 7 significant digits as d.dddddde[-]dd ("0", "nan",
-// "inf", "-inf" for the rest). The same bits give the same text everywhere;
-// the last digit is not promised to be correctly rounded.
+// Appends `value` with 7 significant digits as d.dddddde[-]dd, or "0", "nan",
+// "inf" or "-inf". The same bits give the same text everywhere, but the last
+// digit may not be correctly rounded.
 void bm_text_f64(bm_text_t *text, double value);
 
-// Appends `value` with `decimals` (0..9) digits after the point. For |value|
-// that does not fit 10^9 the scientific form is used.
+// Appends `value` with `decimals` (0..9) digits after the point. Uses the
+// scientific form when |value| does not fit 10^9.
 void bm_text_fixed(bm_text_t *text, double value, uint32_t decimals);
 
 #endif  // RUNTIME_BM_BASE_TEXT_H_

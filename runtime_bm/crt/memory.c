@@ -1,5 +1,6 @@
-// The functions a freestanding compiler may call by itself. Whole words where
-// both sides are aligned: FILL, COPY and setting inputs go through here.
+// The functions that a freestanding compiler may call on its own. They use
+// whole words if both sides are aligned: FILL, COPY and setting inputs go
+// through here.
 #include "runtime_bm/base/memory.h"
 
 #include <stdbool.h>
@@ -29,7 +30,7 @@ void *memcpy(void *restrict target, const void *restrict source, size_t size) {
 void *memmove(void *target, const void *source, size_t size) {
   uint8_t *t = target;
   const uint8_t *s = source;
-  // Forwards is safe unless the target starts inside the source.
+  // Copying forward is safe unless the target starts inside the source.
   if ((uintptr_t)t - (uintptr_t)s >= size) return memcpy(target, source, size);
   while (size > 0) {
     --size;

@@ -1,5 +1,5 @@
-// The functions of memory.c under names of their own, so that a host's libc
-// and sanitizers do not take their place.
+// The functions of memory.c under other names, so that a host's libc and
+// sanitizers do not replace them.
 #define memcpy tested_memcpy
 #define memmove tested_memmove
 #define memset tested_memset
@@ -17,8 +17,8 @@ enum { ROOM = 48, MARGIN = 8 };
 static _Alignas(8) uint8_t a[ROOM];
 static _Alignas(8) uint8_t b[ROOM];
 
-// Every alignment of both sides and every length up to a few words: the bytes
-// that should change do, and no others.
+// Every alignment of both sides and every length up to a few words: exactly the
+// right bytes change.
 static void copies_at_every_alignment(void) {
   for (size_t to = 0; to < MARGIN; ++to) {
     for (size_t from = 0; from < MARGIN; ++from) {

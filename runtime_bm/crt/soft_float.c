@@ -1,5 +1,5 @@
-// What kernels call on a hart without F besides the arithmetic of libgcc. Works
-// on the bits alone: no compiler makes a call of itself out of that.
+// The functions besides libgcc's arithmetic that kernels call on a hart without
+// F. They work on bits only, so no compiler turns one into a call to itself.
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,14 +42,14 @@ static float from_bits(uint32_t bits) {
 
 static bool is_nan(uint32_t bits) { return (bits & ~SIGN) > INFINITY_BITS; }
 
-// Orders numbers as integers, -0 below +0.
+// Maps numbers to integers in the same order, -0 below +0.
 static bool less(uint32_t a, uint32_t b) {
   const uint32_t key_a = (a & SIGN) != 0 ? ~a : a | SIGN;
   const uint32_t key_b = (b & SIGN) != 0 ? ~b : b | SIGN;
   return key_a < key_b;
 }
 
-// A double has more than twice a float's digits: rounding twice does no harm.
+// A double has over twice a float's digits: rounding twice does no harm.
 float sqrtf(float x) { return (float)sqrt((double)x); }
 
 static float pick(float x, float y, bool smaller, bool nan_wins) {
@@ -71,7 +71,7 @@ float fminf(float x, float y) { return pick(x, y, true, false); }
 
 typedef enum rounding_t { DOWN, UP, TO_ZERO, AWAY, TO_EVEN } rounding_t;
 
-// Rounds to an integer; the last two say what becomes of halves.
+// Rounds to an integer; the last two choose how halves round.
 static float rounded(float x, rounding_t how) {
   const uint32_t bits = bits_of(x);
   const uint32_t sign = bits & SIGN;
@@ -84,7 +84,7 @@ static float rounded(float x, rounding_t how) {
                      (how == TO_EVEN && magnitude > HALF);
     return from_bits(sign | (one ? ONE : 0));
   }
-  // A carry goes on into the exponent, as it should.
+  // A carry continues into the exponent, as it should.
   const uint32_t fraction = (1u << (MANTISSA_BITS - exponent)) - 1;
   const uint32_t half = (fraction >> 1) + 1;
   const uint32_t odd = exponent == 0 || (magnitude & (fraction + 1)) != 0;
@@ -121,7 +121,7 @@ static number_t number_of(uint32_t bits) {
   return number;
 }
 
-// Shifts to the left until the first digit is at bit `place`.
+// Shifts left until the first digit is at bit `place`.
 static number_t normalized(number_t number, int32_t place) {
   const int32_t shift = __builtin_clzll(number.mantissa) - 63 + place;
   number.mantissa <<= shift;
@@ -129,14 +129,14 @@ static number_t normalized(number_t number, int32_t place) {
   return number;
 }
 
-// Shifts to the right; the last digit is 1 if any that left was.
+// Shifts right; the last digit becomes 1 if any digit shifted out was 1.
 static uint64_t shifted(uint64_t mantissa, int32_t count) {
   if (count == 0) return mantissa;
   if (count > 63) return mantissa != 0;
   return mantissa >> count | ((mantissa << (64 - count)) != 0);
 }
 
-// The nearest float, ties to even, of a number that is not zero.
+// The nearest float to a nonzero number, ties to even.
 static float nearest(number_t number) {
   enum { DROPPED = 63 - MANTISSA_BITS };
   const uint64_t half = 1ull << (DROPPED - 1);
@@ -150,12 +150,12 @@ static float nearest(number_t number) {
   uint32_t kept = (uint32_t)(number.mantissa >> DROPPED);
   const uint64_t rest = number.mantissa & (2 * half - 1);
   if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
-  // The first digit, and a carry, go on into the exponent.
+  // The first digit, and a carry, continue into the exponent.
   return from_bits(number.sign |
                    (((uint32_t)(field - 1) << MANTISSA_BITS) + kept));
 }
 
-// x * y + z where one of them is infinite, not a number, or zero times z.
+// x * y + z if an operand is infinite or NaN, or the product is zero.
 static float fma_of_special(uint32_t x, uint32_t y, uint32_t z) {
   const uint32_t sign = (x ^ y) & SIGN;
   const uint32_t a = x & ~SIGN;
@@ -172,7 +172,7 @@ static float fma_of_special(uint32_t x, uint32_t y, uint32_t z) {
   return c == 0 ? from_bits(sign & z) : from_bits(z);
 }
 
-// x * y + z, rounded once. The fmaf that IREE brings for 32 bits is empty.
+// x * y + z, rounded once. IREE's own fmaf for 32 bits is empty.
 float bm_fmaf(float x, float y, float z) {
   const uint32_t a = bits_of(x);
   const uint32_t b = bits_of(y);
@@ -185,7 +185,7 @@ float bm_fmaf(float x, float y, float z) {
   }
   const number_t left = number_of(a);
   const number_t right = number_of(b);
-  // Of at most 48 digits: the product is exact.
+  // At most 48 digits: the product is exact.
   number_t sum = {.mantissa = left.mantissa * right.mantissa,
                   .exponent = left.exponent + right.exponent,
                   .sign = left.sign ^ right.sign};

@@ -1,4 +1,4 @@
-// soft_float.c under names of its own, against what C says of each function.
+// soft_float.c under other names, against C's definition of each function.
 #define sqrtf tested_sqrtf
 #define fmaximumf tested_fmaximumf
 #define fminimumf tested_fminimumf
@@ -61,7 +61,7 @@ static void maxima_and_minima(void) {
   BM_EXPECT(is_nan(bits_of(tested_fmaxf(NAN_, NAN_))));
 }
 
-// Operand, and what floor, ceil, trunc, round and roundeven make of it.
+// An operand, and its floor, ceil, trunc, round and roundeven.
 static void rounds_to_integers(void) {
   static const float kCases[][6] = {
       {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f},
@@ -102,16 +102,17 @@ static void takes_roots(void) {
   EXPECT_SAME(tested_sqrtf(0x1p-149f), 0x1.6a09e6p-75f);
 }
 
-// Operands that meet at every edge: zeros, subnormals, ones and their
-// neighbours, powers that overflow and underflow, infinities.
+// Operands at every edge: zeros, subnormals, ones and their neighbors, powers
+// that overflow and underflow, infinities.
 static const uint32_t kEdges[] = {
     0,          1,          0x007FFFFF, 0x00800000, 0x00800001, 0x1F800000,
     0x20000000, 0x33800000, 0x34000000, 0x3F7FFFFF, ONE,        0x3F800001,
     0x4B800000, 0x7F000000, 0x7F7FFFFF, 0x7F800000,
 };
 
-// In doubles the product is exact and so is the error of the sum; a last digit
-// made odd by that error rounds as all its digits would.
+// In doubles the product is exact, and so is the error of the sum. If that
+// error makes the last digit odd, rounding it is the same as rounding all
+// digits.
 static float expected_fma(float x, float y, float z) {
   const double product = (double)x * (double)y;
   double sum = product + (double)z;
@@ -119,7 +120,7 @@ static float expected_fma(float x, float y, float z) {
   const double error = (product - (sum - part)) + ((double)z - part);
   uint64_t bits;
   __builtin_memcpy(&bits, &sum, sizeof(bits));
-  // An error of infinities is none.
+  // Infinities have no rounding error.
   if (error - error == 0 && error != 0 && (bits & 1) == 0) {
     bits += (error > 0) == (sum > 0) ? 1u : ~0ull;
   }

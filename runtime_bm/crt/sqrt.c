@@ -1,5 +1,5 @@
-// What a freestanding compiler calls for a square root where the processor has
-// no instruction for it. Correctly rounded, so that every hart gives the same.
+// What a freestanding compiler calls for a square root if the processor has no
+// instruction for it. Correctly rounded, so every hart gives the same result.
 #include <stdint.h>
 
 enum { MANTISSA_BITS = 52, EXPONENT_MASK = 0x7FF, BIAS = 1075 };
@@ -9,7 +9,7 @@ enum { MANTISSA_BITS = 52, EXPONENT_MASK = 0x7FF, BIAS = 1075 };
 double sqrt(double x);
 
 // The square root of value * 2^54, rounded down: 54 binary digits, each from
-// two of the operand's, as one does it on paper.
+// two digits of the operand, as on paper.
 static uint64_t root_of(uint64_t value) {
   uint64_t root = 0;
   uint64_t rest = 0;

@@ -1,5 +1,5 @@
-// sqrt.c under a name of its own, against the processor's instruction where
-// there is one.
+// sqrt.c under another name, against the processor's instruction if there is
+// one.
 #define sqrt tested_sqrt
 #include "runtime_bm/crt/sqrt.c"  // NOLINT(bugprone-suspicious-include)
 #undef sqrt
@@ -37,13 +37,13 @@ static void knows_the_special_values(void) {
   BM_EXPECT(tested_sqrt(__builtin_nan("")) != tested_sqrt(1.0));
   BM_EXPECT_EQ(bits_of(tested_sqrt(2.0)), 0x3FF6A09E667F3BCD);
   BM_EXPECT_EQ(bits_of(tested_sqrt(3.0)), 0x3FFBB67AE8584CAA);
-  // The smallest number there is, 2^-1074, and the largest.
+  // The smallest number, 2^-1074, and the largest.
   BM_EXPECT_EQ(bits_of(tested_sqrt(from_bits(1))), bits_of(0x1p-537));
   BM_EXPECT_EQ(bits_of(tested_sqrt(from_bits(0x7FEFFFFFFFFFFFFF))),
                0x5FEFFFFFFFFFFFFF);
 }
 
-// Any bits, by a generator that reaches all exponents.
+// Random bits from a generator that reaches all exponents.
 static void agrees_with_the_processor(void) {
   uint64_t bits = 1;
   for (uint32_t i = 0; i < 2000; ++i) {

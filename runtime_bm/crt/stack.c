@@ -7,7 +7,7 @@
 
 #define BM_FILE BM_FILE_STACK
 
-// Defined by the linker script, from the lowest address up.
+// Defined by the linker script, in ascending order.
 extern const uintptr_t bm_stack_guard[];
 extern const uintptr_t bm_stack_bottom[];
 extern const uintptr_t bm_stack_top[];
@@ -38,8 +38,8 @@ bool bm_crt_is_stack_guard(uintptr_t address) {
          address < (uintptr_t)bm_stack_bottom;
 }
 
-// Where startup goes when main returns: an overrun that nothing enforced must
-// not end as success, whatever main believes.
+// Startup goes here when main returns. An overrun that nothing prevented must
+// not end as success, whatever main returned.
 void bm_crt_exit(uint32_t status) {
   const size_t size = (uintptr_t)bm_stack_top - (uintptr_t)bm_stack_bottom;
   if (bm_crt_stack_used() > size) {

@@ -10,22 +10,22 @@
 
 BM_EXTERN_C_BEGIN
 
-// Most bytes of stack in use at any time since reset. More than the stack has
-// when the guard was overrun on a hart that cannot enforce it.
+// The most bytes of stack in use at any time since reset. More than the size
+// of the stack if the guard was overrun on a hart that cannot enforce it.
 size_t bm_crt_stack_used(void);
 
-// True when `address` lies in the guard.
+// True when `address` is in the guard.
 bool bm_crt_is_stack_guard(uintptr_t address);
 
-// True when `address` lies in the memory that startup fills and clears.
+// True when `address` is in the memory that startup fills and clears.
 bool bm_crt_is_memory(uintptr_t address);
 
-// Register a1 as the boot path left it: a device tree, where there is one.
+// Register a1 as the boot path left it: a device tree, if there is one.
 extern const void *bm_boot_argument;
 
-// What the board's memory.ldh says of its machine (link/sections.ld.S).
+// What the board's memory.ldh says about the machine (link/sections.ld.S).
 typedef struct bm_board_facts_t {
-  uint32_t timebase_hz;             // BM_TIMEBASE_HZ, 0: not said
+  uint32_t timebase_hz;             // BM_TIMEBASE_HZ; 0: not stated
   uint32_t boots_with_device_tree;  // BM_BOOT_DEVICE_TREE
 } bm_board_facts_t;
 extern const bm_board_facts_t bm_board_facts;

@@ -1,18 +1,18 @@
-// Reset to main(): one hart of 32 or 64 bits, in machine mode, or in supervisor
-// mode when it is built with BM_CRT_SUPERVISOR for boards whose own firmware
-// keeps machine mode to itself.
+// Reset to main(): one hart of 32 or 64 bits, in machine mode. When built with
+// BM_CRT_SUPERVISOR it starts in supervisor mode, for boards whose own firmware
+// occupies machine mode.
 //
 // The linker script (link/sections.ld.S) defines every bm_* symbol that is not
 // a function here.
 
-// The same registers have other names in each mode.
+// The same registers have a different name in each mode.
 #ifdef BM_CRT_SUPERVISOR
 #define CSR(name) s##name
 #else
 #define CSR(name) m##name
 #endif
 
-// A word, as memory is copied and painted by.
+// Memory is copied and painted in words.
 #if __riscv_xlen == 64
 #define WORD 8
 #define LOAD ld
@@ -27,7 +27,7 @@
   .globl _start
   .type _start, @function
 _start:
-  mv s1, a1             // what the boot path hands over, kept over clearing
+  mv s1, a1             // from the boot path, kept while memory is cleared
   la t0, trap_vector
   csrw CSR(tvec), t0
   // Some harts have no such register.
@@ -58,7 +58,7 @@ no_interrupts:
   // FS = VS = initial. VS stays zero on a hart without vectors.
   li t0, 0x2200
   csrs CSR(status), t0
-  // fcsr, by number: the runtime may be built without F. Traps where there is
+  // fcsr by number, since the runtime may be built without F. Traps if there is
   // none.
   la t0, no_floats
   csrw CSR(scratch), t0
@@ -68,7 +68,7 @@ no_floats:
   la t0, bm_trap_entry
   csrw CSR(scratch), t0
 
-  // Initialised data, when it is stored elsewhere than it lives.
+  // Copy initialized data if it is stored elsewhere than it runs.
   la a0, bm_data_start
   la a1, bm_data_load
   la a2, bm_data_end
@@ -110,13 +110,13 @@ paint:
 1:
   ret
 
-// Makes the processor fault on any access to the guard below the stack. One
-// locked PMP entry without permissions does that: locked entries bind machine
+// Makes the processor fault on any access to the guard below the stack. It
+// takes one locked PMP entry without permissions: locked entries bind machine
 // mode too. Returns 1 in a0, or 0 on a hart without PMP, where these registers
 // trap or read as zero.
 guard_stack:
 #ifdef BM_CRT_SUPERVISOR
-  li a0, 0              // memory protection is machine mode's
+  li a0, 0              // only machine mode can protect memory
   ret
 #else
   la t0, no_pmp
@@ -152,9 +152,9 @@ park:
   .size _start, . - _start
 
   .section .text.bm_trap_entry, "ax", @progbits
-// Where every trap goes first, and from there to the address in the scratch
-// register. Aligned for harts whose vectors are in a table, which begins with
-// that of exceptions.
+// Every trap comes here first and continues at the address in the scratch
+// register. Aligned for harts that keep their vectors in a table, which begins
+// with the exception vector.
   .balign 256
 trap_vector:
   csrr t0, CSR(scratch)
@@ -163,8 +163,8 @@ trap_vector:
   .balign 4
   .globl bm_trap_entry
   .type bm_trap_entry, @function
-// Every exception ends the program, so nothing is saved: the handler gets a
-// stack of its own, because the usual one may be what is broken.
+// Every exception ends the program, so nothing is saved. The handler has its
+// own stack, because the usual one may be what is broken.
 bm_trap_entry:
   la t0, trap_in_trap
   csrw CSR(scratch), t0
@@ -188,7 +188,7 @@ trap_in_trap:
   call bm_hal_exit
 
   .balign 4
-// Leaving trapped too: nothing works any more.
+// Leaving trapped too: nothing works anymore.
 dead:
   wfi
   j dead

@@ -1,4 +1,4 @@
-// Reports an exception with the console protocol and ends the program.
+// Reports an exception in the console protocol and ends the program.
 #include "runtime_bm/crt/trap.h"
 
 #include "runtime_bm/base/result.h"

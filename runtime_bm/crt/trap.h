@@ -1,4 +1,4 @@
-// What a trap report needs to know from the program.
+// What the program tells a trap report.
 #ifndef RUNTIME_BM_CRT_TRAP_H_
 #define RUNTIME_BM_CRT_TRAP_H_
 
@@ -11,16 +11,16 @@ BM_EXTERN_C_BEGIN
 
 #define BM_TRAP_NO_DISPATCH UINT32_MAX
 
-// What is running, for the TRAP record: the name of a model, NULL if none, and
-// the index of its plan's command.
+// What is running, for the TRAP record: the name of a model (NULL if none) and
+// the index of the command in its plan.
 extern const char *volatile bm_trap_model;
 extern volatile uint32_t bm_trap_dispatch;
 
-// Asked for the kernel that the instruction at `pc` belongs to, while a
-// dispatch is running. NULL where nobody knows.
+// Returns the name of the kernel that contains the instruction at `pc` while a
+// dispatch is running. NULL if there is no such function.
 extern const char *(*volatile bm_trap_kernel_at)(uintptr_t pc);
 
-// Appends a TRAP record with its line end.
+// Appends a TRAP record with its newline.
 void bm_trap_record(bm_text_t *text, uint64_t cause, uint64_t epc,
                     uint64_t tval);
 

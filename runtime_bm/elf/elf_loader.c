@@ -11,25 +11,25 @@
 // The compiler's files have a dozen dynamic entries.
 enum { MAX_DYNAMICS = 64 };
 
-// Far beyond any kernel library; keeps sums of two addresses from wrapping, in
-// files of 32 bits too.
+// Far beyond any kernel library. Keeps sums of two addresses from wrapping,
+// also in 32-bit files.
 #define MAX_IMAGE_BYTES (1u << 30)
 
-// The values of the dynamic section by tag, 0 where there is none. All still
+// The values of the dynamic section by tag, 0 if absent. All are still
 // untrusted.
 typedef struct dynamic_t {
   uint64_t values[BM_ELF_DYNAMIC_COUNT];
 } dynamic_t;
 
-// Tags this loader would have to act on and does not support. What is not in
-// either set (flags, counts) is a hint.
+// Tags that this loader would have to act on but does not support. Tags in
+// neither set (flags, counts) are hints.
 #define TAG(name) (1ull << BM_ELF_DYNAMIC_##name)
 #define UNSUPPORTED_TAGS                                             \
   (TAG(NEEDED) | TAG(PLT_BYTES) | TAG(INIT) | TAG(FINI) | TAG(REL) | \
    TAG(JMPREL) | TAG(INIT_ARRAY) | TAG(FINI_ARRAY) | TAG(RELR))
 
-// Copies `size` bytes at `offset` of `from`: structures in a file need not be
-// aligned for the processor.
+// Copies `size` bytes at `offset` of `from`, since structures in a file need
+// not be aligned for the processor.
 static bm_status_t read_at(bm_cspan_t from, uint64_t offset, void *out,
                            size_t size) {
   BM_CHECK(bm_range_fits(offset, size, from.size), DATA_LOSS);
@@ -51,16 +51,16 @@ static bm_status_t read_header(bm_cspan_t file, const bm_elf_machine_t *machine,
   return bm_ok();
 }
 
-// Reads program header `index`. Whoever calls this starts at 0, which fails if
-// the table is not in the file at all: no later sum can wrap.
+// Reads program header `index`. Callers start at 0, which fails if the table is
+// not in the file at all, so no later sum can wrap.
 static bm_status_t read_program(bm_cspan_t file, const bm_elf_header_t *header,
                                 uint32_t index, bm_elf_program_t *out) {
   return read_at(file, header->program_offset + index * sizeof(*out), out,
                  sizeof(*out));
 }
 
-// Checks every program header: afterwards each LOAD segment has its bytes in
-// the file, they ascend in memory without overlap, and the last ends at
+// Checks every program header. Afterwards each LOAD segment's bytes are in the
+// file, the segments ascend in memory without overlap, and the last ends at
 // *out_bytes.
 static bm_status_t verify_programs(bm_cspan_t file,
                                    const bm_elf_header_t *header,
@@ -93,9 +93,9 @@ bm_status_t bm_elf_measure(bm_cspan_t file, const bm_elf_machine_t *machine,
   return verify_programs(file, &header, out_bytes);
 }
 
-// Copies the segments; gaps and the parts without file contents become zero.
-// The headers must have been verified. *out_dynamic is left as it is when there
-// is no dynamic section.
+// Copies the segments and clears gaps and parts without file contents. The
+// headers must have been verified. *out_dynamic is unchanged when there is no
+// dynamic section.
 static bm_status_t place(bm_cspan_t file, const bm_elf_header_t *header,
                          bm_span_t image, bm_elf_program_t *out_dynamic) {
   memset(image.data, 0, image.size);
@@ -112,8 +112,8 @@ static bm_status_t place(bm_cspan_t file, const bm_elf_header_t *header,
   return bm_ok();
 }
 
-// Collects the entries of the dynamic section `segment`. The first is read at
-// its very address: if that is out of the image, no later sum gets to wrap.
+// Collects the entries of the dynamic section `segment`. The first read is at
+// its start: if that is outside the image, no later sum can wrap.
 static bm_status_t read_dynamic(bm_cspan_t image,
                                 const bm_elf_program_t *segment,
                                 dynamic_t *out) {
@@ -132,8 +132,8 @@ static bm_status_t read_dynamic(bm_cspan_t image,
   return BM_ERROR(UNIMPLEMENTED);
 }
 
-// Applies the relocations. They may overwrite any byte of the image, even the
-// tables this loader still reads: those are checked again where they are used.
+// Applies the relocations. They may overwrite any byte of the image, even
+// tables that this loader still reads; those are checked again at each use.
 static bm_status_t relocate(bm_span_t image, const bm_elf_machine_t *machine,
                             const dynamic_t *dynamic) {
   const bm_cspan_t bytes = {image.data, image.size};

@@ -1,9 +1,9 @@
-// Loads one embedded ELF executable of the compiler: a position-independent
+// Loads an embedded ELF executable from the compiler: a position-independent
 // file without imports, placed into memory that the caller provides.
 //
-// The file is not trusted. Every offset, size and address in it is checked
-// before it is used; a malformed file is a status, never a wild access.
-// What cannot be checked here is what its code does once it is called.
+// The file is not trusted. The loader checks every offset, size and address
+// before using it; a malformed file gives a status, never a wild access. It
+// cannot check what the code does once it is called.
 #ifndef RUNTIME_BM_ELF_ELF_LOADER_H_
 #define RUNTIME_BM_ELF_ELF_LOADER_H_
 
@@ -15,12 +15,14 @@
 
 BM_EXTERN_C_BEGIN
 
-// Of the memory an image is loaded into, and the most a segment may ask for.
+// Alignment of the memory an image is loaded into, and the largest alignment a
+// segment may ask for.
 enum { BM_ELF_PAGE_BYTES = 4096 };
 
-// Checks the headers of `file` and tells how many bytes it takes in memory.
+// Checks the headers of `file` and returns how many bytes it takes in memory.
 // Errors: DATA_LOSS for a malformed file, UNIMPLEMENTED for a well-formed one
-// this loader does not support (another machine or ABI, an interpreter, TLS).
+// that this loader does not support (another machine or ABI, an interpreter,
+// TLS).
 BM_MUST_USE bm_status_t bm_elf_measure(bm_cspan_t file,
                                        const bm_elf_machine_t *machine,
                                        uint64_t *out_bytes);

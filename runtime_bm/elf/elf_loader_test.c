@@ -1,5 +1,5 @@
-// Loads files of this machine's class, 32 or 64 bits, whatever machine they are
-// for; only the test of the model runs what was loaded.
+// Loads files of this machine's class (32 or 64 bits) for any machine; only the
+// model test runs what was loaded.
 #include "runtime_bm/elf/elf_loader.h"
 
 #include "runtime_bm/base/memory.h"
@@ -31,14 +31,14 @@ static bm_status_t load(const bm_elf_machine_t *machine, size_t file_bytes,
   return bm_elf_load(from, machine, to, FAKE_ELF_SYMBOL, &image, &function);
 }
 
-// Loads what is in `file` now, all of it, as a RISC-V file.
+// Loads all of `file` as it is now, as a RISC-V file.
 static bm_status_t load_spoiled(void) {
   return load(kRiscv, sizeof(file), sizeof(memory));
 }
 
 static void build(void) { fake_elf_build(file, kRiscv); }
 
-// Overwrites a field of the file. Of UINT64_MAX 32 bits are UINT32_MAX.
+// Overwrites a field of the file. In 32 bits, UINT64_MAX becomes UINT32_MAX.
 static void poke(size_t offset, uint64_t value, size_t bytes) {
   memcpy(file + offset, &value, bytes);
 }
@@ -88,7 +88,7 @@ static void loads_and_relocates(void) {
            sizeof(slot));
     BM_EXPECT_EQ(slot,
                  (uintptr_t)memory + FAKE_ELF_KERNEL + FAKE_ELF_CODE_SHIFT);
-    // The gap between segments and the end without contents are cleared.
+    // The gap between segments and the end without file contents are cleared.
     BM_EXPECT_EQ(memory[FAKE_ELF_CODE], 0);
     BM_EXPECT_EQ(memory[sizeof(memory) - 1], 0);
   }
@@ -113,7 +113,7 @@ static void refuses_other_machines(void) {
                  UNIMPLEMENTED);
   EXPECT_SPOILED(HEADER_FIELD(machine), 62, 2, UNIMPLEMENTED);
   EXPECT_SPOILED(HEADER_FIELD(flags), 0xC, 4, UNIMPLEMENTED);  // RVE
-  // Single floats in registers: of 32 bits either ABI will do.
+  // Single floats in registers: on 32 bits either ABI is fine.
   build();
   poke(HEADER_FIELD(flags), 0x2, 4);
   BM_EXPECT((load_spoiled().bits == 0) == !IS_64);
@@ -140,7 +140,7 @@ static void refuses_bad_segments(void) {
   EXPECT_SPOILED(PROGRAM_FIELD(0, offset), UINT64_MAX, WORD, DATA_LOSS);
   EXPECT_SPOILED(PROGRAM_FIELD(2, offset), FAKE_ELF_DATA + 1, WORD, DATA_LOSS);
   EXPECT_SPOILED(PROGRAM_FIELD(2, file_bytes), 1 << 16, WORD, DATA_LOSS);
-  // More in the file than in memory.
+  // Larger in the file than in memory.
   EXPECT_SPOILED(PROGRAM_FIELD(1, memory_bytes),
                  FAKE_ELF_DATA - FAKE_ELF_CODE - 1, WORD, DATA_LOSS);
   EXPECT_SPOILED(PROGRAM_FIELD(2, memory_bytes), 0, WORD, DATA_LOSS);
@@ -160,7 +160,7 @@ static void refuses_bad_segments(void) {
 }
 
 static void refuses_bad_dynamic_entries(void) {
-  // What would need more of a loader than this one does.
+  // Features that this loader does not support.
   static const uint64_t kUnsupported[] = {
       BM_ELF_DYNAMIC_NEEDED,     BM_ELF_DYNAMIC_PLT_BYTES,
       BM_ELF_DYNAMIC_INIT,       BM_ELF_DYNAMIC_FINI,
@@ -227,8 +227,8 @@ static void refuses_every_truncation(void) {
   }
 }
 
-// No single flipped bit makes the loader touch what it should not: it reports
-// or loads. The sanitizers of the host build see to the rest.
+// No single flipped bit makes the loader touch memory it should not: it returns
+// a status or loads. The sanitizers of the host build check the rest.
 static void survives_every_bit_flip(void) {
   uint32_t refused = 0;
   for (size_t bit = 0; bit < sizeof(file) * 8; ++bit) {
@@ -236,8 +236,8 @@ static void survives_every_bit_flip(void) {
     file[bit / 8] ^= (uint8_t)(1 << bit % 8);
     if (load_spoiled().bits != 0) ++refused;
   }
-  // Most of the file is code, attributes and padding, where a flip is not the
-  // loader's to see; tables of 32 bits are smaller.
+  // Most of the file is code, attributes and padding, where the loader cannot
+  // notice a flip; 32-bit tables are smaller.
   BM_EXPECT(refused > sizeof(file) * 8 / 5);
 }
 

@@ -1,5 +1,5 @@
 // Everything the ELF loader knows about instruction sets: one constant per
-// machine, each in a file of its own.
+// machine, each in its own file.
 #ifndef RUNTIME_BM_ELF_ELF_MACHINE_H_
 #define RUNTIME_BM_ELF_ELF_MACHINE_H_
 
@@ -13,8 +13,8 @@ typedef struct bm_elf_machine_t {
   uint16_t machine;     // e_machine
   uint32_t flags_mask;  // bits of e_flags that must be `flags`
   uint32_t flags;
-  // The relocation that stores load address + addend in a word: the only kind
-  // in the executables of the compiler.
+  // The relocation that stores load address + addend in a word. The compiler's
+  // executables have no other kind.
   uint32_t relative_relocation;
 } bm_elf_machine_t;
 

@@ -1,6 +1,6 @@
 #include "runtime_bm/elf/elf_machine.h"
 
-// e_flags: not RVE (0x8). Either float ABI will do: no kernel takes or returns
+// e_flags: not RVE (0x8). Either float ABI is fine: no kernel takes or returns
 // a float.
 const bm_elf_machine_t bm_elf_machine_riscv32 = {
     .machine = 243,  // EM_RISCV

@@ -1,5 +1,5 @@
-// The parts of ELF that the loader reads: files of this machine's class, 32 or
-// 64 bits.
+// The parts of ELF that the loader reads, for files of this machine's class (32
+// or 64 bits).
 #ifndef RUNTIME_BM_ELF_ELF_TYPES_H_
 #define RUNTIME_BM_ELF_ELF_TYPES_H_
 
@@ -107,7 +107,7 @@ enum {
   BM_ELF_DYNAMIC_INIT_ARRAY = 25,
   BM_ELF_DYNAMIC_FINI_ARRAY = 26,
   BM_ELF_DYNAMIC_RELR = 36,
-  // One more than the largest entry the loader looks at.
+  // One more than the largest tag the loader uses.
   BM_ELF_DYNAMIC_COUNT = 37,
 
   BM_ELF_SYMBOL_BIND_LOCAL = 0,

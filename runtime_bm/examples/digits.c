@@ -1,6 +1,5 @@
 // A model in an ordinary C program: classifies the held-out digits that come
-// with the model. The same lines work in firmware; only printf does not exist
-// there.
+// with the model. The same code works in firmware, which only lacks printf.
 #include <stdio.h>
 
 #include "models/mlp/mlp/plan.h"
@@ -9,7 +8,7 @@
 
 extern const bm_golden_t mlp_golden;
 
-// Inputs, outputs and everything in between; the size comes with the model.
+// Inputs, outputs and intermediates; the model's header gives the size.
 static BM_ALIGNED uint8_t arena[MLP_ARENA_BYTES];
 
 static int fail(const char *what, bm_status_t status) {

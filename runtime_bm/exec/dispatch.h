@@ -1,6 +1,6 @@
-// Runs one kernel over its workgroups. Inline, because this is the one place
-// where instructions are spent per dispatch: saving registers for a call would
-// cost as much as the work.
+// Runs one kernel over its workgroups. Inline, because this is the only place
+// that spends instructions on every dispatch: saving registers for a call would
+// cost as much as the work itself.
 #ifndef RUNTIME_BM_EXEC_DISPATCH_H_
 #define RUNTIME_BM_EXEC_DISPATCH_H_
 
@@ -11,14 +11,14 @@
 #include "runtime_bm/base/attributes.h"
 #include "runtime_bm/exec/environment.h"
 
-// What stays the same from one dispatch to the next, so that it is written
+// The state that stays the same between dispatches, so that it is written only
 // once. Lives on the caller's stack.
 typedef struct bm_dispatcher_t {
   bm_abi_dispatch_state_t state;
   bm_abi_workgroup_state_t workgroup;
 } bm_dispatcher_t;
 
-// Every dispatch will find its bindings in these two arrays.
+// Every dispatch reads its bindings from these two arrays.
 static inline void bm_dispatcher_init(bm_dispatcher_t *dispatcher,
                                       void *const *bindings,
                                       const size_t *binding_lengths) {
@@ -33,9 +33,9 @@ static inline void bm_dispatcher_init(bm_dispatcher_t *dispatcher,
   *dispatcher = initial;
 }
 
-// Calls `function` for every workgroup, x innermost. Nothing is checked here:
-// the plan was, once, and no count is zero. Returns 0, or what the first
-// workgroup that failed returned.
+// Calls `function` for every workgroup, x innermost. Checks nothing: the plan
+// has been verified, and no count is zero. Returns 0, or the result of the
+// first workgroup that failed.
 BM_MUST_USE static inline int bm_dispatcher_run(bm_dispatcher_t *dispatcher,
                                                 const void *function,
                                                 const uint32_t *workgroup_count,
@@ -56,7 +56,7 @@ BM_MUST_USE static inline int bm_dispatcher_run(bm_dispatcher_t *dispatcher,
   state->constant_count = (uint16_t)constant_count;
   workgroup->id_y = 0;
   workgroup->id_z = 0;
-  // y and z as one loop: nearly always it ends after the first row.
+  // y and z share one loop, which nearly always ends after the first row.
   uint64_t rows = (uint64_t)count_y * count_z;
   for (;;) {
     uint32_t x = 0;

@@ -1,5 +1,5 @@
-// The environment every kernel is given: nothing. Compiled kernels import no
-// functions, and processor features are folded in at compile time.
+// The environment that every kernel gets: an empty one. Compiled kernels import
+// no functions, and processor features are folded in at compile time.
 #ifndef RUNTIME_BM_EXEC_ENVIRONMENT_H_
 #define RUNTIME_BM_EXEC_ENVIRONMENT_H_
 

@@ -10,8 +10,8 @@
 
 const bm_abi_environment_t bm_exec_environment = {0};
 
-// True when `count` objects of `bytes` bytes at `pointer` lie in the image and
-// are aligned to 2^k bytes as C demands.
+// True when `count` objects of `bytes` bytes at `pointer` are in the image and
+// aligned to 2^k bytes, as C requires.
 static bool inside(bm_cspan_t image, const void *pointer, uint64_t count,
                    uint64_t bytes, uint64_t alignment) {
   const uint64_t offset = (uint64_t)(uintptr_t)pointer - (uintptr_t)image.data;
@@ -52,7 +52,7 @@ bm_status_t bm_executable_open(bm_executable_query_t query, bm_cspan_t image,
   return bm_ok();
 }
 
-// True when the C string `name` lies in the image and equals `expected`.
+// True when the C string `name` is in the image and equals `expected`.
 static bool name_is(bm_cspan_t image, const char *name, const char *expected) {
   for (; inside(image, name, 1, 1, 1) && *name == *expected; ++name) {
     if (*expected++ == '\0') return true;
@@ -67,7 +67,7 @@ bm_status_t bm_executable_check(const bm_executable_t *executable,
   const bm_abi_library_t *library = executable->library;
   const bm_abi_export_table_t *exports = &library->exports;
   const bm_abi_dispatch_attrs_t *attrs = &exports->attrs[ordinal];
-  // A function pointer is compared as the address it is on these machines.
+  // On these machines a function pointer can be compared as an address.
   BM_CHECK(
       inside(executable->image,
              (const void *)(uintptr_t)exports->functions[ordinal], 1, 1, 1),

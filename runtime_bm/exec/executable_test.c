@@ -4,8 +4,8 @@
 #include "runtime_bm/testing/bm_test.h"
 #include "runtime_bm/testing/fake_library.h"
 
-// A copy of the fake library that a test may spoil, all in one piece so that
-// it has an image to lie in.
+// A copy of the fake library that a test may corrupt, in one piece so that it
+// is an image.
 static struct {
   bm_abi_library_t library;
   bm_abi_library_header_t header;
@@ -34,7 +34,7 @@ static void reset(void) {
   copy.library.exports.attrs = copy.attrs;
   copy.library.exports.names = copy.names;
   for (uint32_t i = 0; i < FAKE_EXPORT_COUNT; ++i) {
-    // In the image, and never called.
+    // In the image, but never called.
     copy.functions[i] = (bm_abi_dispatch_fn_t)(uintptr_t)&copy;
     copy.attrs[i] = library->exports.attrs[i];
     copy.names[i] = copy.name_texts[i];
@@ -138,7 +138,7 @@ static void refuses_an_image_that_is_too_small(void) {
   BM_EXPECT_CODE(
       bm_executable_open(copy_query, image, FAKE_EXPORT_COUNT, &executable),
       DATA_LOSS);
-  // The library itself lies before the image.
+  // The library itself is before the image.
   image.data += sizeof(copy.library);
   image.size -= sizeof(copy.library) - 1;
   BM_EXPECT_CODE(
@@ -162,7 +162,7 @@ static void refuses_pointers_out_of_the_image(void) {
   reset();
   copy.functions[FAKE_MULTIPLY] = NULL;
   BM_EXPECT_CODE(check_copy(), DATA_LOSS);
-  // A name that runs out of the image is no name.
+  // A name that extends past the image is invalid.
   reset();
   copy.names[FAKE_MULTIPLY] = (const char *)end - 1;
   BM_EXPECT_CODE(check_copy(), NOT_FOUND);

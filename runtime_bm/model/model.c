@@ -27,7 +27,7 @@ bm_status_t bm_model_info(const bm_plan_t *plan, bm_model_info_t *out_info) {
   return bm_ok();
 }
 
-// Loads the kernels if need be, opens them and compares them with the plan.
+// Loads the kernels if necessary, opens them and checks them against the plan.
 static bm_status_t open_kernels(const bm_plan_t *plan, bm_span_t code,
                                 const void *const **out_functions) {
   if (plan->export_count == 0) {

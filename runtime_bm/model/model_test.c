@@ -30,7 +30,7 @@ static void runs_the_fake_model(void) {
   BM_EXPECT_EQ(y.dtype, BM_DTYPE_F32);
   BM_EXPECT_EQ(y.rank, 2);
   BM_EXPECT_EQ(y.shape[1], 32);
-  // Twice, with other inputs: a run leaves nothing behind.
+  // Twice, with different inputs: a run leaves nothing behind.
   for (uint32_t i = 0; i < FAKE_CASE_COUNT; ++i) {
     const float *golden = fake_golden_data + i * 128;
     BM_EXPECT_OK(set_x(&model, golden));
@@ -81,7 +81,7 @@ static void refuses_memory_that_does_not_do(void) {
 static void refuses_plans_for_other_harts(void) {
   static const bm_plan_t kOtherMachine = FAKE_PLAN(
       fake_weights, FAKE_ISA == BM_ISA_X86_64 ? BM_ISA_RV64 : BM_ISA_X86_64, 0);
-  // Longer vectors than any hart has.
+  // Vectors longer than any hart's.
   static const bm_plan_t kLongVectors =
       FAKE_PLAN(fake_weights, FAKE_ISA | BM_ISA_V, 1 << 20);
   bm_model_t model;
@@ -150,8 +150,8 @@ static const bm_plan_t kElfPlan = {
     .entry_count = 1,
 };
 
-// Remembers a word: "bump" doubles the low byte of the state by way of its
-// driver, "peek" copies the state out, reset makes it 3.
+// A model whose state is one word: "bump" doubles its low byte through a
+// driver, "peek" copies the state out, and a reset sets it to 3.
 static _Alignas(BM_PLAN_ALIGNMENT) uint8_t state_bytes[64];
 static const uint32_t kStateConstants[] = {3, 4};
 static bm_plan_binding_t state_bindings[] = {
@@ -271,27 +271,27 @@ static void checks_where_drivers_copy(void) {
   BM_EXPECT_OK(bm_driver_bind_copy(copy, 64, 64, 32, 64, 64, 16));
   BM_EXPECT_EQ(copy[0].offset, 96);
   BM_EXPECT_EQ(copy[1].offset, 80);
-  // One byte of overlap on either side, and the same place.
+  // One byte of overlap on either side, and full overlap.
   BM_EXPECT_CODE(bm_driver_bind_copy(copy, 64, 64, 32, 64, 64, 17),
                  OUT_OF_RANGE);
   BM_EXPECT_CODE(bm_driver_bind_copy(copy, 64, 64, 16, 64, 64, 31),
                  OUT_OF_RANGE);
   BM_EXPECT_CODE(bm_driver_bind_copy(copy, 64, 64, 16, 64, 64, 16),
                  OUT_OF_RANGE);
-  // Out of its storage on either side.
+  // Outside its storage on either side.
   BM_EXPECT_CODE(bm_driver_bind_copy(copy, 64, 64, 49, 64, 64, 0),
                  OUT_OF_RANGE);
   BM_EXPECT_CODE(bm_driver_bind_copy(copy, 64, 64, 0, 64, 64, UINT64_MAX),
                  OUT_OF_RANGE);
-  // What was refused has moved neither.
+  // A refused move changes neither binding.
   BM_EXPECT_EQ(copy[0].offset, 96);
   BM_EXPECT_EQ(copy[1].offset, 80);
-  // Another region is another memory.
+  // Different regions never overlap.
   copy[0].region = BM_PLAN_REGION_WEIGHTS;
   BM_EXPECT_OK(bm_driver_bind_copy(copy, 64, 64, 16, 64, 64, 16));
 }
 
-// Whole pages, as a host needs to make code of them.
+// Whole pages, since a host makes whole pages executable.
 static _Alignas(4096) uint8_t code_bytes[4 * 4096];
 static const bm_span_t kCode = {code_bytes, sizeof(code_bytes)};
 

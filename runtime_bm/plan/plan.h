@@ -1,13 +1,14 @@
 // The plan: a model's host program as constant tables.
 //
-// Commands are always tables. A straight-line entry point is a range of them;
-// one with control flow or values known only at run time also has a driver, C
-// that the compiler generates, which runs ranges of the same tables.
+// Commands are always tables. A straight-line entry point is a range of them.
+// An entry point with control flow, or with values known only at run time, also
+// has a driver: generated C that runs ranges of the same tables.
 //
-// The compiler emits these tables (compiler/bmc), the walker in plan_run.c
-// reads them. Field order is the ABI; plan_abi.json states the same layout as
-// data and is checked against this header by plan_abi_test.c and by a test of
-// the compiler. Change any of it only together with BM_PLAN_ABI_VERSION.
+// The compiler (compiler/bmc) emits these tables, and the walker in plan_run.c
+// reads them. Field order is the ABI. plan_abi.json states the same layout as
+// data; plan_abi_test.c checks it against this header, and a compiler test
+// checks it against the emitter. If you change any of it, also change
+// BM_PLAN_ABI_VERSION.
 #ifndef RUNTIME_BM_PLAN_PLAN_H_
 #define RUNTIME_BM_PLAN_PLAN_H_
 
@@ -27,7 +28,7 @@ enum { BM_PLAN_ABI_VERSION = 2 };
 enum {
   BM_PLAN_REGION_ARENA = 0,
   BM_PLAN_REGION_WEIGHTS = 1,
-  // What the model remembers from one run to the next.
+  // What the model keeps from one run to the next.
   BM_PLAN_REGION_STATE = 2,
   BM_PLAN_REGION_COUNT = 3,
 };
@@ -41,17 +42,16 @@ enum {
 
 // bm_plan_command_t.flags.
 enum {
-  // Everything before this command has finished. Nothing to do on one hart,
-  // where commands run in order; kept for schedulers.
+  // All earlier commands must have finished. On one hart commands run in
+  // order, so there is nothing to do; kept for schedulers.
   BM_COMMAND_BARRIER = 1,
 };
 
 enum {
-  // Of the arena, the weights and the state, and of every tensor and dispatch
-  // binding in
-  // them: what the kernels were compiled to rely on.
+  // Alignment of the arena, the weights and the state, and of every tensor and
+  // dispatch binding in them. The compiled kernels rely on it.
   BM_PLAN_ALIGNMENT = 64,
-  // Most bindings of one dispatch; the walker keeps them on the stack.
+  // Most bindings a dispatch may have; the walker keeps them on the stack.
   BM_PLAN_MAX_BINDINGS = 32,
   BM_PLAN_MAX_RANK = 8,
 };
@@ -68,8 +68,8 @@ typedef struct bm_plan_binding_t {
 // bytes (1, 2 or 4; little endian).
 // COPY copies bindings[0] to bindings[1]; same length, no overlap.
 // FILL and COPY leave ordinal and workgroup_count zero.
-// All this holds too of a binding that a driver moves before the command runs:
-// as it stands in the table, and wherever bm_driver_bind* puts it.
+// The same rules apply to a binding that a driver moves before the command
+// runs, both as it is in the table and wherever bm_driver_bind* puts it.
 typedef struct bm_plan_command_t {
   uint8_t kind;
   uint8_t flags;
@@ -81,7 +81,7 @@ typedef struct bm_plan_command_t {
   uint32_t first_constant;
 } bm_plan_command_t;
 
-// An input or output: dense, row-major, at `offset` of the arena.
+// An input or output: dense, row-major, at `offset` in the arena.
 typedef struct bm_plan_tensor_t {
   const char *name;
   const uint32_t *shape;  // `rank` extents; NULL when rank is 0
@@ -91,7 +91,7 @@ typedef struct bm_plan_tensor_t {
   uint32_t length;  // bytes
 } bm_plan_tensor_t;
 
-// What the executable must offer, in ordinal order.
+// A kernel that the executable must export, in ordinal order.
 typedef struct bm_plan_export_t {
   const char *name;
   uint16_t binding_count;
@@ -100,7 +100,8 @@ typedef struct bm_plan_export_t {
 
 struct bm_plan_runner_t;
 
-// A function of the model. Its inputs and outputs are ranges of the plan's.
+// A function of the model. Its inputs and outputs are ranges of the plan's
+// tables.
 typedef struct bm_plan_entry_t {
   const char *name;
   // NULL: commands [first_command, first_command + command_count) in order.
@@ -115,9 +116,9 @@ typedef struct bm_plan_entry_t {
 
 typedef struct bm_plan_t {
   uint32_t abi_version;        // BM_PLAN_ABI_VERSION
-  uint32_t isa;                // BM_ISA_* bits, all of them needed
-  uint32_t vlen_bits;          // smallest VLEN the kernels may run on, 0: none
-  uint32_t arena_bytes;        // inputs, outputs and transients together
+  uint32_t isa;                // BM_ISA_* bits, all required
+  uint32_t vlen_bits;          // smallest VLEN the kernels may run on; 0: none
+  uint32_t arena_bytes;        // inputs, outputs and intermediates together
   uint32_t weights_bytes;      // read in place
   uint32_t kernels_elf_bytes;  // 0: prelinked
   const char *name;
@@ -141,9 +142,9 @@ typedef struct bm_plan_t {
   uint32_t state_bytes;
   // Written by the model; NULL when it has no state.
   uint8_t *state;
-  const bm_plan_entry_t *entries;  // the first is what bm_model_init gives
+  const bm_plan_entry_t *entries;  // bm_model_init returns the first
   uint32_t entry_count;
-  // Commands [0, reset_count) give the state its initial value.
+  // Commands [0, reset_count) write the state's initial value.
   uint32_t reset_count;
 } bm_plan_t;
 

@@ -1,5 +1,5 @@
-// What generated drivers use: values that a model reads back from its own
-// results, and places that depend on them.
+// Functions for generated drivers: they read values back from a model's results
+// and move bindings to places that depend on those values.
 #ifndef RUNTIME_BM_PLAN_PLAN_DRIVER_H_
 #define RUNTIME_BM_PLAN_PLAN_DRIVER_H_
 
@@ -19,15 +19,15 @@ BM_MUST_USE bm_status_t bm_driver_load(const bm_plan_runner_t *runner,
                                        uint32_t bytes, uint64_t *out_value);
 
 // Moves a binding to `offset` of the storage [start, start + size) of its
-// region; `alignment` is BM_PLAN_ALIGNMENT for a dispatch, that of its pattern
-// for a fill, 1 for a copy.
-// Error: OUT_OF_RANGE when it would not lie within the storage, or misaligned.
+// region. `alignment` is BM_PLAN_ALIGNMENT for a dispatch, the pattern size for
+// a fill, and 1 for a copy.
+// Error: OUT_OF_RANGE when it would be outside the storage or misaligned.
 BM_MUST_USE bm_status_t bm_driver_bind(bm_plan_binding_t *binding,
                                        uint32_t start, uint32_t size,
                                        uint64_t offset, uint32_t alignment);
 
 // Moves both bindings of a COPY, source and target, each as bm_driver_bind
-// does. Error: OUT_OF_RANGE, also when they would overlap; neither has moved.
+// does. Error: OUT_OF_RANGE, also when they would overlap; then neither moves.
 BM_MUST_USE bm_status_t bm_driver_bind_copy(
     bm_plan_binding_t *bindings, uint32_t source_start, uint32_t source_size,
     uint64_t source_offset, uint32_t target_start, uint32_t target_size,

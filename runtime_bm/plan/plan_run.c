@@ -26,7 +26,7 @@ static void fill(void *target, size_t length, uint32_t pattern,
 bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
                         uint32_t count) {
   const bm_plan_t *plan = runner->plan;
-  // Side by side, so that one index register serves both.
+  // Adjacent, so that one index register serves both.
   struct {
     void *pointers[BM_PLAN_MAX_BINDINGS];
     size_t lengths[BM_PLAN_MAX_BINDINGS];
@@ -38,7 +38,7 @@ bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
   for (uint32_t index = first; index != end; ++index, ++command) {
     BM_DEBUG_PLACE(bm_plan_before_command);
     const bm_plan_binding_t *binding = plan->bindings + command->first_binding;
-    // A table without rows may be NULL, which nothing may be added to.
+    // A table without rows may be NULL, and C allows no arithmetic on NULL.
     const uint32_t *constants = command->constant_count == 0
                                     ? NULL
                                     : plan->constants + command->first_constant;
@@ -46,7 +46,7 @@ bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
       bound.pointers[i] = runner->regions[binding->region] + binding->offset;
       bound.lengths[i] = binding->length;
     }
-    // How many bindings and constants a FILL and a COPY have was verified.
+    // The binding and constant counts of FILL and COPY have been verified.
     // NOLINTBEGIN(clang-analyzer-core.*)
     if (command->kind == BM_COMMAND_DISPATCH) {
       BM_CHECK(

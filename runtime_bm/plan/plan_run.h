@@ -11,8 +11,8 @@ BM_EXTERN_C_BEGIN
 
 typedef struct bm_plan_runner_t {
   const bm_plan_t *plan;
-  // Where each region begins. Weights are only ever bound for reading, but
-  // kernels take one kind of pointer.
+  // The start of each region. Weights are only bound for reading, but kernels
+  // take just one kind of pointer.
   uint8_t *regions[BM_PLAN_REGION_COUNT];
   const void *const *functions;  // bm_executable_functions
   // Called after every command with its index; may be NULL.
@@ -20,8 +20,8 @@ typedef struct bm_plan_runner_t {
   void *observer_context;
 } bm_plan_runner_t;
 
-// Runs commands [first, first + count) in order. Nothing is checked but what a
-// kernel returns. Error: INTERNAL when a kernel fails; nothing after it runs.
+// Runs commands [first, first + count) in order. Checks only what kernels
+// return. Error: INTERNAL when a kernel fails; nothing after it runs.
 BM_MUST_USE bm_status_t bm_plan_run(const bm_plan_runner_t *runner,
                                     uint32_t first, uint32_t count);
 

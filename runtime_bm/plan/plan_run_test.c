@@ -128,7 +128,7 @@ static void copies_from_weights_and_within_the_arena(void) {
   BM_EXPECT(memcmp(arena + 14, (const uint8_t *)fake_weights + 3, 5) == 0);
 }
 
-// Every workgroup of 5 x 3 x 2 runs once and knows which it is.
+// Every workgroup of 5 x 3 x 2 runs once and knows its own index.
 static void runs_every_workgroup(void) {
   const bm_plan_command_t command = {.kind = BM_COMMAND_DISPATCH,
                                      .ordinal = FAKE_IDS,

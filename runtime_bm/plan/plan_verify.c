@@ -6,7 +6,7 @@
 
 #define BM_FILE BM_FILE_PLAN_VERIFY
 
-// Largest values the executable ABI can carry.
+// The largest values that the executable ABI can hold.
 enum {
   MAX_WORKGROUP_COUNT_Z = 65535,
   MAX_EXPORT_CONSTANTS = 255,
@@ -34,7 +34,7 @@ static bool region_fits(const bm_plan_t *plan,
                        sizes[binding->region]);
 }
 
-// True when a table of `count` rows is there.
+// True when a table of `count` rows exists.
 static bool table_ok(const void *table, uint32_t count) {
   return table != NULL || count == 0;
 }
@@ -48,7 +48,7 @@ static bm_status_t verify_header(const bm_plan_t *plan) {
   const bool prelinked = plan->library_query != NULL;
   const bool loaded = plan->kernels_elf != NULL;
   BM_CHECK(plan->abi_version == BM_PLAN_ABI_VERSION, UNIMPLEMENTED);
-  // One of them.
+  // Exactly one of them.
   BM_CHECK(machine != 0 && (machine & (machine - 1)) == 0, DATA_LOSS);
   BM_CHECK((plan->isa & ~(machines | vectors)) == 0, UNIMPLEMENTED);
   BM_CHECK(vector == (plan->vlen_bits != 0), DATA_LOSS);
@@ -123,8 +123,8 @@ static bm_status_t verify_copy(const bm_plan_command_t *command,
   return bm_ok();
 }
 
-// Not inlined into the loop over commands: the compiler would then compute
-// every status before the loop and spill it, a sixth more code.
+// Not inlined into the loop over commands: the compiler would compute every
+// status before the loop and spill it, which takes a sixth more code.
 BM_NOINLINE static bm_status_t verify_command(
     const bm_plan_t *plan, const bm_plan_command_t *command) {
   BM_CHECK((command->flags & ~BM_COMMAND_BARRIER) == 0, UNIMPLEMENTED);
@@ -135,7 +135,7 @@ BM_NOINLINE static bm_status_t verify_command(
                          plan->constant_count),
            OUT_OF_RANGE);
   const bm_plan_binding_t *bindings = plan->bindings + command->first_binding;
-  // A table without rows may be NULL, which nothing may be added to.
+  // A table without rows may be NULL, and C allows no arithmetic on NULL.
   const uint32_t *constants = command->constant_count == 0
                                   ? NULL
                                   : plan->constants + command->first_constant;

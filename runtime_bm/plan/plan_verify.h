@@ -1,4 +1,4 @@
-// Checks a plan once, so that running it needs no checks.
+// Checks a plan once so that running it needs no checks.
 #ifndef RUNTIME_BM_PLAN_PLAN_VERIFY_H_
 #define RUNTIME_BM_PLAN_PLAN_VERIFY_H_
 
@@ -10,18 +10,18 @@
 
 BM_EXTERN_C_BEGIN
 
-// Checks that a processor offering `isa_bits` and vectors of `vlen_bits` can
-// run the plan's kernels. Kernels built for longer vectors than the processor
-// has do not trap there: they give wrong answers. Error: FAILED_PRECONDITION.
+// Checks that a processor with `isa_bits` and vectors of `vlen_bits` can run
+// the plan's kernels. Kernels built for longer vectors than the processor has
+// do not trap; they give wrong answers. Error: FAILED_PRECONDITION.
 BM_MUST_USE bm_status_t bm_plan_check_cpu(const bm_plan_t *plan,
                                           uint32_t isa_bits,
                                           uint32_t vlen_bits);
 
 // Checks every table of the plan: versions, indices, ranges, alignment, counts.
 // The tables themselves must be readable memory of the stated counts.
-// Errors: UNIMPLEMENTED for another ABI version or more than this runtime
-// offers, OUT_OF_RANGE for what points outside its table or region, DATA_LOSS
-// for everything else that is malformed.
+// Errors: UNIMPLEMENTED for another ABI version or an unsupported feature,
+// OUT_OF_RANGE for an index or range outside its table or region, DATA_LOSS for
+// anything else that is malformed.
 BM_MUST_USE bm_status_t bm_plan_verify(const bm_plan_t *plan);
 
 // True when the bindings share a byte. Both must fit their regions.

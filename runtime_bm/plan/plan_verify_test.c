@@ -1,11 +1,11 @@
-// Every check of the verifier, one spoiled field at a time.
+// Every check of the verifier, one corrupted field at a time.
 #include "runtime_bm/plan/plan_verify.h"
 
 #include "runtime_bm/base/memory.h"
 #include "runtime_bm/testing/bm_test.h"
 #include "runtime_bm/testing/fake_model.h"
 
-// A copy of the fake plan with tables that a test may spoil.
+// A copy of the fake plan with tables that a test may corrupt.
 static bm_plan_t plan;
 static bm_plan_export_t exports[FAKE_EXPORT_COUNT];
 static bm_plan_command_t commands[FAKE_COMMAND_COUNT];
@@ -176,12 +176,12 @@ static void checks_copies(void) {
   EXPECT_SPOILED(commands[COPY].binding_count, 1, DATA_LOSS);
   EXPECT_SPOILED(commands[COPY].constant_count, 1, DATA_LOSS);
   EXPECT_SPOILED(bindings[2].length, 127, DATA_LOSS);
-  // Weights are not written, overlap or not.
+  // Weights must not be written, overlap or not.
   reset();
   bindings[2].region = BM_PLAN_REGION_WEIGHTS;
   bindings[2].offset = 0;
   BM_EXPECT_CODE(bm_plan_verify(&plan), DATA_LOSS);
-  // Within the arena: side by side is fine, one byte of overlap is not.
+  // In the arena, adjacent ranges are fine and one byte of overlap is not.
   reset();
   bindings[1].region = BM_PLAN_REGION_ARENA;
   bindings[1].offset = 128;
@@ -212,7 +212,7 @@ static void checks_tensors(void) {
   EXPECT_SPOILED(outputs[0].length, 260, OUT_OF_RANGE);
   EXPECT_SPOILED(outputs[0].shape, kHuge, DATA_LOSS);
   EXPECT_SPOILED(outputs[0].shape, kEmpty, DATA_LOSS);
-  // Products that wrap to the length that is claimed.
+  // Products that wrap to the claimed length.
   static const uint32_t kWrapping[] = {1u << 31, 1u << 31};
   reset();
   outputs[0].shape = kWrapping;

@@ -1,5 +1,5 @@
-// Tests that run on a host and, unchanged, on a board: no libc, output through
-// the board's console, verdict by the console protocol.
+// Tests that run on a host and, unchanged, on a board: no libc, output on the
+// board's console, verdict in the console protocol.
 //
 //   static void adds(void) { BM_EXPECT_EQ(1 + 1, 2); }
 //   int main(void) {
@@ -21,7 +21,7 @@
     name();               \
   } while (0)
 
-// Goes on after a failure, so that a run shows all of them.
+// Continues after a failure so that a run shows all of them.
 #define BM_EXPECT(condition) \
   bm_test_expect((condition), __FILE__, __LINE__, #condition)
 #define BM_EXPECT_EQ(got, want)                                            \
@@ -43,7 +43,7 @@ bool bm_test_expect_eq(uint64_t got, uint64_t want, const char *file,
 bool bm_test_expect_code(bm_status_t status, bm_code_t want, const char *file,
                          uint32_t line, const char *text);
 
-// Prints the verdict; what main returns.
+// Prints the verdict and returns the exit status for main.
 int bm_test_end(void);
 
 #endif  // RUNTIME_BM_TESTING_BM_TEST_H_

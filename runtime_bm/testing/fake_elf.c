@@ -118,7 +118,7 @@ static void put_library(uint8_t *file) {
   put(file, FAKE_ELF_LIBRARY, &library, sizeof(library));
 }
 
-// The query: returns the address of the library, as its distance from the code.
+// The query returns the library's address, computed relative to the code.
 // The kernel: bindings[0][0] = FAKE_ELF_ANSWER; return 0.
 static void put_riscv_code(uint8_t *file, const bm_elf_machine_t *machine,
                            int32_t distance) {
@@ -129,7 +129,7 @@ static void put_riscv_code(uint8_t *file, const bm_elf_machine_t *machine,
       0x00050513 | lower << 20,  // addi a0, a0, lower
       0x00008067,                // ret
   };
-  // The width of a load is that of a pointer.
+  // A load is as wide as a pointer.
   const uint32_t load = machine == &bm_elf_machine_riscv64 ? 1 << 12 : 0;
   const uint32_t pointers = offsetof(bm_abi_dispatch_state_t, binding_pointers);
   const uint32_t kernel[] = {

@@ -1,6 +1,6 @@
-// Builds a kernel library as an ELF file, byte by byte, in the shape the
-// compiler's have: three LOAD segments, RELATIVE relocations, one symbol. No
-// binary is kept in the repository, and a test can spoil any byte it likes.
+// Builds a kernel library as an ELF file, byte by byte, in the compiler's form:
+// three LOAD segments, RELATIVE relocations, one symbol. This keeps binaries
+// out of the repository and lets a test change any byte.
 #ifndef RUNTIME_BM_TESTING_FAKE_ELF_H_
 #define RUNTIME_BM_TESTING_FAKE_ELF_H_
 
@@ -10,14 +10,14 @@
 
 BM_EXTERN_C_BEGIN
 
-// The file's parts, as offsets in the file. The segments lie whole pages
-// further in memory.
+// The file's parts, as offsets in the file. In memory the segments are whole
+// pages further apart.
 enum {
   FAKE_ELF_HEADER = 0,
   FAKE_ELF_PROGRAMS = 64,
   FAKE_ELF_PROGRAM_COUNT = 4,  // three LOAD, one DYNAMIC
   FAKE_ELF_SYMBOLS = 0x140,
-  FAKE_ELF_SYMBOL_COUNT = 2,  // none, the query
+  FAKE_ELF_SYMBOL_COUNT = 2,  // the null symbol, the query
   FAKE_ELF_HASH = 0x170,
   FAKE_ELF_STRINGS = 0x188,
   FAKE_ELF_RELA = 0x1B0,
@@ -36,10 +36,10 @@ enum {
   FAKE_ELF_DYNAMIC_COUNT = 8,
   FAKE_ELF_BYTES = 0x408,
 
-  // Added to an offset for its address in the loaded image.
+  // Added to an offset to get its address in the loaded image.
   FAKE_ELF_CODE_SHIFT = 0x1000,
   FAKE_ELF_DATA_SHIFT = 0x2000,
-  // The third segment has this many bytes without contents.
+  // The third segment has this many bytes without file contents.
   FAKE_ELF_ZERO_BYTES = 0x40,
   FAKE_ELF_IMAGE_BYTES =
       FAKE_ELF_BYTES + FAKE_ELF_DATA_SHIFT + FAKE_ELF_ZERO_BYTES,
@@ -47,7 +47,7 @@ enum {
 
 #define FAKE_ELF_SYMBOL "iree_hal_executable_library_query"
 
-// What its one kernel, "fake_answer", stores in its one binding (u32).
+// Its only kernel, "fake_answer", stores this in its only binding (u32).
 enum { FAKE_ELF_ANSWER = 42 };
 
 // Writes FAKE_ELF_BYTES bytes to `out`: code for the machine it names.

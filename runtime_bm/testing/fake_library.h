@@ -1,5 +1,5 @@
-// A kernel library written by hand, in the form the compiler emits: tests of
-// the runtime need no compiler, and this file shows the ABI in use.
+// A handwritten kernel library in the form the compiler emits, so that runtime
+// tests need no compiler. It also shows how the ABI is used.
 #ifndef RUNTIME_BM_TESTING_FAKE_LIBRARY_H_
 #define RUNTIME_BM_TESTING_FAKE_LIBRARY_H_
 
@@ -14,7 +14,7 @@ enum {
   // out[i] = a[i] * b[i]. Bindings a, b, out (f32); constants: elements per
   // workgroup.
   FAKE_MULTIPLY = 0,
-  // out[i] = a[i] + b[i]. As above.
+  // out[i] = a[i] + b[i]. The rest as above.
   FAKE_ADD = 1,
   // out[(z * count_y + y) * count_x + x] = x | y << 8 | z << 16. Binding out
   // (u32).

@@ -18,7 +18,7 @@
 #define Y1_COPIED(i) (X1(i) * 2.0f + HALF(i))
 #define Y1_FILLED(i) (X1(i) * 2.0f + 1.0f)
 
-// w, then k and 32 elements that nothing reads.
+// w, then k, then 32 elements that nothing reads.
 _Alignas(BM_PLAN_ALIGNMENT) const float fake_weights[] = {
     ROW32(TWO, 0), ROW32(TWO, 32), ROW32(HALF, 0), ROW32(HALF, 32)};
 

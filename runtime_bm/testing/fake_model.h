@@ -44,11 +44,11 @@ extern const bm_plan_tensor_t fake_outputs[1];
 extern const bm_plan_entry_t fake_entries[FAKE_ENTRY_COUNT];
 extern const float fake_golden_data[FAKE_CASE_COUNT * FAKE_CASE_BYTES / 4];
 
-// Initialises a bm_plan_t of the fake model with other weights or another ISA.
+// Initializes a bm_plan_t of the fake model with other weights or another ISA.
 #define FAKE_PLAN(plan_weights, plan_isa, plan_vlen_bits) \
   FAKE_PLAN_OF(fake_library_query, plan_weights, plan_isa, plan_vlen_bits)
 
-// And with other kernels.
+// The same, also with other kernels.
 #define FAKE_PLAN_OF(query, plan_weights, plan_isa, plan_vlen_bits) \
   {                                                                 \
       .abi_version = BM_PLAN_ABI_VERSION,                           \

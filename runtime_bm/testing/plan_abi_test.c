@@ -1,10 +1,10 @@
-// Holds plan.h and golden.h to plan_abi.json, which the compiler's tests hold
-// the emitter to. Runs on a host only.
+// Checks plan.h and golden.h against plan_abi.json; the compiler's tests check
+// the emitter against the same file. Runs only on a host.
 //
 //   plan_abi_test FILE   compares; exit status 1 and the first differing line
-//   plan_abi_test        prints what the file should be
+//   plan_abi_test        prints the contents the file should have
 //
-// Offsets are those of 64-bit targets; of 32-bit ones the sizes are there.
+// Offsets are for 64-bit targets; for 32-bit targets there are only sizes.
 #include <stdio.h>
 #include <string.h>
 
@@ -214,7 +214,7 @@ static void golden_structs(void) {
   end_struct();
 }
 
-// Returns 0 when the file is `text`.
+// Returns 0 when the file's contents are `text`.
 static int compare(const char *path) {
   static char found[sizeof(text) + 1];
   FILE *file = fopen(path, "rb");

@@ -1,11 +1,11 @@
-// Says whether bm_model_init would accept a model, on the machine that builds
-// it: the runtime's own checks over the very tables that the target gets.
+// Checks on the build machine whether bm_model_init would accept a model: it
+// runs the runtime's own checks on the same tables that the target gets.
 //
 //   fit                  checks the plan
-//   fit KERNELS LIBRARY  and the kernels, an ELF of 64 bits whose executable
-//                        library lies at that address of its image
+//   fit KERNELS LIBRARY  also checks the kernels, a 64-bit ELF whose executable
+//                        library is at that address of its image
 //
-// Prints a status and the number of the command it is about, -1 for none.
+// Prints a status and the number of the command it concerns, -1 for none.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,14 +18,14 @@
 
 static const void *library;
 
-// In place of the kernels' own, which is code of another machine.
+// Replaces the kernels' own, which is code for another machine.
 static const void *query(uint32_t max_version, const void *environment) {
   (void)max_version;
   (void)environment;
   return library;
 }
 
-// Which hart runs an image is for the image's rules to check.
+// The image's rules check which hart runs it.
 bm_hal_cpu_t bm_hal_cpu(void) {
   const bm_hal_cpu_t cpu = {.isa_bits = fit_plan->isa,
                             .vlen_bits = fit_plan->vlen_bits};
@@ -58,8 +58,8 @@ static bm_cspan_t read_file(const char *path) {
   return contents;
 }
 
-// Commands that lie before the first bad one; -1 when the plan is refused for
-// something else.
+// The number of commands before the first bad one; -1 when the plan is refused
+// for another reason.
 static int first_bad_command(void) {
   static const bm_plan_entry_t kNothing = {.name = ""};
   bm_plan_t plan = *fit_plan;
@@ -75,8 +75,8 @@ static int first_bad_command(void) {
   return -1;
 }
 
-// Opens the kernels as bm_model_init does. Nothing is run, not even what gives
-// the state its first value.
+// Opens the kernels as bm_model_init does. Runs nothing, not even the commands
+// that initialize the state.
 static bm_status_t check_kernels(bm_cspan_t file, size_t address) {
   const bm_elf_machine_t *machine = (fit_plan->isa & BM_ISA_X86_64) != 0
                                         ? &bm_elf_machine_x86_64

@@ -1,4 +1,4 @@
-// What a model hands to fit.c: tools/rules/private/fit.bzl generates it.
+// What a model provides to fit.c; tools/rules/private/fit.bzl generates it.
 #ifndef TOOLS_FIT_FIT_H_
 #define TOOLS_FIT_FIT_H_
 

@@ -1,4 +1,4 @@
-// Plans for fit_test.py. What is wrong with one, its target defines.
+// Plans for fit_test.py. Each target defines what is wrong with its plan.
 #include "tools/fit/fit.h"
 
 // The second copy's target; the first 64 bytes are its source.
@@ -25,7 +25,7 @@ static const bm_plan_entry_t kEntry = {
 #ifdef KERNELS
 static const bm_plan_export_t kExport = {.name = "other", .binding_count = 3};
 
-// Never called: the check opens kernels from their ELF.
+// Never called: the check opens the kernels from their ELF.
 static const void *query(uint32_t max_version, const void *environment) {
   (void)max_version;
   (void)environment;

@@ -1,16 +1,16 @@
-/* Section layout of every bare-metal image. Run through the C preprocessor
- * with the board's folder on the include path; memory.ldh brings:
+/* Section layout of every bare-metal image. It goes through the C preprocessor
+ * with the board's folder on the include path. memory.ldh provides:
  *
  *   MEMORY { ... }                     the board's memory
  *   REGION_ALIAS("BM_ROM", ...)        code, constants, weights, data's image
  *   REGION_ALIAS("BM_RAM", ...)        everything that is written
  *   #define BM_STACK_BYTES             stack, for the largest VLEN of the board
  *   #define BM_STACK_GUARD_BYTES       guard below it, a power of two >= 64
- *   #define BM_BOOT_HART               hart that runs, 0 if left out; the others wait
- *   #define BM_TIMEBASE_HZ             ticks of mtime in a second; may be left out
- *   #define BM_BOOT_DEVICE_TREE 1      a1 points to a device tree; may be left out
+ *   #define BM_BOOT_HART               hart that runs, default 0; the others wait
+ *   #define BM_TIMEBASE_HZ             ticks of mtime per second; optional
+ *   #define BM_BOOT_DEVICE_TREE 1      a1 points to a device tree; optional
  *
- * Each part has bm_<part>_start and bm_<part>_end for size reports.
+ * Each part defines bm_<part>_start and bm_<part>_end for size reports.
  */
 #include "memory.ldh"
 
@@ -76,7 +76,7 @@ SECTIONS {
   } > BM_RAM AT > BM_ROM
   bm_data_load = LOADADDR(.data);
 
-  /* Not cleared at startup: a model writes what it reads. */
+  /* Not cleared at startup: a model writes before it reads. */
   .bm.arena (NOLOAD) : ALIGN(64) {
     bm_arena_start = .;
     *(.bss.bm_arena .bss.bm_code)

@@ -1,4 +1,4 @@
-// The negative control of pass.c: every weight is changed, so the cases must
+// The negative control for pass.c: every weight is changed, so the cases must
 // not match. Ends with FAIL and exit status 1.
 #include "runtime_bm/testing/firmwares/fake_firmware.h"
 

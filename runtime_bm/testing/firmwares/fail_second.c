@@ -1,6 +1,6 @@
 // Three models in one arena; the weights of the second are changed. The first
-// and the last match although another ran between them. Ends with FAIL, which
-// names the second, and exit status 1.
+// and the last match although another model ran in between. Ends with FAIL,
+// which names the second, and exit status 1.
 #include "runtime_bm/testing/firmwares/fake_firmware.h"
 
 _Alignas(BM_PLAN_ALIGNMENT) static const

@@ -12,7 +12,7 @@
   const bm_golden_t *const bm_firmware_goldens[] = {(golden_pointer)}; \
   FAKE_IMAGE(1, isa_name)
 
-// What does not depend on the models, once per firmware with `count` of them.
+// The model-independent part: once per firmware, which has `count` models.
 #define FAKE_IMAGE(count, isa_name)                              \
   const uint32_t bm_firmware_model_count = (count);              \
   const char bm_firmware_board[] = "test";                       \

@@ -1,4 +1,4 @@
-// Never ends: only the runner's deadline does.
+// Never ends; only the runner's deadline stops it.
 #include "runtime_bm/testing/firmwares/plain.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// What the firmwares without a model have in common.
+// Shared by the firmware images without a model.
 #ifndef RUNTIME_BM_TESTING_FIRMWARES_PLAIN_H_
 #define RUNTIME_BM_TESTING_FIRMWARES_PLAIN_H_
 

@@ -1,7 +1,7 @@
-// Uses more stack than there is, then returns as if nothing was. Where the
-// guard is enforced it ends with TRAP (exit status 3), elsewhere with ERROR
-// (exit status 2) when main returns. For boards with a linker script of ours
-// only.
+// Uses more stack than there is, then returns as if nothing had happened. If
+// the guard is enforced it ends with TRAP (exit status 3), otherwise with ERROR
+// (exit status 2) when main returns. Only for boards with one of our linker
+// scripts.
 #include "runtime_bm/testing/firmwares/plain.h"
 
 extern const uintptr_t bm_stack_bottom[];
@@ -9,7 +9,7 @@ extern const uintptr_t bm_stack_bottom[];
 // How far into the guard to go.
 enum { OVERRUN_BYTES = 4096 };
 
-// The frame is handed down so that no compiler makes a loop of this.
+// Passing the frame down keeps compilers from turning this into a loop.
 static int descend(volatile char *above) {
   volatile char frame[128];
   frame[0] = (char)(above[0] + 1);

@@ -1,4 +1,4 @@
-// A kernel runs into an illegal instruction. Ends with TRAP, which names the
+// A kernel executes an illegal instruction. Ends with TRAP, which names the
 // kernel, and exit status 3.
 #include "runtime_bm/abi/executable_library.h"
 #include "runtime_bm/testing/firmwares/fake_firmware.h"

@@ -1,5 +1,5 @@
-// Two models; the second reads weights where there is no memory. Ends with
-// TRAP, which names that model and its command, and exit status 3.
+// Two models; the second reads its weights from an address without memory. Ends
+// with TRAP, which names that model and its command, and exit status 3.
 #include "runtime_bm/testing/firmwares/fake_firmware.h"
 
 static const bm_plan_t kPlan = FAKE_PLAN(UINTPTR_MAX - 0xFFFFFF, FAKE_ISA, 0);

@@ -1,7 +1,7 @@
-// Measures what the runtime itself costs, in instructions retired: per dispatch
-// (three bindings, one push constant, one workgroup) and per further workgroup.
+// Measures the runtime's own cost in retired instructions: per dispatch (three
+// bindings, one push constant, one workgroup) and per additional workgroup.
 // Passes when a dispatch costs at most 100 and a workgroup at most 10. Only
-// meaningful where the emulator counts instructions.
+// meaningful if the emulator counts instructions.
 #include <stdbool.h>
 
 #include "runtime_bm/app/console.h"

@@ -1,5 +1,5 @@
 // Every case matches within its tolerance, but the target classifies fewer
-// right than the framework did. Ends with FAIL and exit status 1.
+// cases correctly than the framework did. Ends with FAIL and exit status 1.
 #include "runtime_bm/testing/firmwares/fake_firmware.h"
 
 static const uint32_t kLabels[FAKE_CASE_COUNT] = {0};

@@ -1,4 +1,4 @@
-// An image whose code needs an extension, N, that no hart of the tests has.
+// An image whose code needs an extension, N, that no hart in the tests has.
 // It must end with ERROR and exit status 2.
 #include "runtime_bm/testing/firmwares/fake_firmware.h"
 

@@ -1,5 +1,5 @@
-// Feeds the ELF loader. The first byte chooses the machine and whether the rest
-// is a file, or edits to a good file: the second gets past the headers at once.
+// Fuzzes the ELF loader. The first byte chooses the machine and whether the
+// rest is a file or edits to a good file. Edits get past the headers at once.
 #include <string.h>
 
 #include "runtime_bm/elf/elf_loader.h"
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   void *function;
   const bm_status_t loaded =
       bm_elf_load(file, machine, memory, FAKE_ELF_SYMBOL, &image, &function);
-  // Loading never accepts what measuring refused.
+  // Loading never accepts a file that measuring refused.
   FUZZ_ASSERT(loaded.bits != 0 || measured.bits == 0);
   if (loaded.bits == 0) {
     const size_t offset = (size_t)((uint8_t *)function - memory.data);

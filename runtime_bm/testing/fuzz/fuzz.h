@@ -1,5 +1,5 @@
-// Input of a fuzz target, consumed from the front. Reads past its end give 0,
-// so that every input means something.
+// The input of a fuzz target, consumed from the front. Reads past its end give
+// 0, so every input is valid.
 #ifndef RUNTIME_BM_TESTING_FUZZ_FUZZ_H_
 #define RUNTIME_BM_TESTING_FUZZ_FUZZ_H_
 
@@ -23,13 +23,13 @@ static inline uint32_t fuzz_half(fuzz_input_t *input) {
   return low | fuzz_byte(input) << 8;
 }
 
-// Stops the fuzzer: this must never happen.
+// Stops the fuzzer if something happens that never should.
 #define FUZZ_ASSERT(condition) \
   do {                         \
     if (!(condition)) abort(); \
   } while (0)
 
-// Exactly `size` bytes, so that one byte too far is seen.
+// Allocates exactly `size` bytes so that reading one byte too many is noticed.
 static inline void *fuzz_memory(size_t alignment, size_t size) {
   void *memory = NULL;
   FUZZ_ASSERT(posix_memalign(&memory, alignment, size) == 0);

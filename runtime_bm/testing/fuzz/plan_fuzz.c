@@ -1,9 +1,9 @@
-// Feeds plans to bm_model_init and runs those it accepts. The input is a list
+// Passes plans to bm_model_init and runs those it accepts. The input is a list
 // of edits to the fake plan: which table, which byte of it, the new value.
 //
-// The kernels read every byte of every binding, and write those in the arena:
-// a range that init let through and that is not there is found by the address
-// sanitizer.
+// The kernels read every byte of every binding, and write those in the arena.
+// If init accepts a range that does not exist, the address sanitizer finds the
+// access.
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,14 +13,14 @@
 #include "runtime_bm/testing/fuzz/fuzz.h"
 
 enum {
-  // Rows a table may be grown to.
+  // The number of rows a table may grow to.
   MAX_ROWS = 16,
   MAX_REGION_BYTES = 0xFFFF,
   MAX_WORKGROUPS = 1000,
 };
 
-// Everything an edit may change, without the pointers: where tables are is not
-// for a plan to say.
+// Everything an edit may change. Pointers are left out: a plan does not choose
+// where its tables are.
 static struct {
   uint32_t scalars[5];  // abi_version, isa, vlen_bits, arena, weights
   uint8_t counts[6];    // exports, commands, bindings, constants, in, out
@@ -76,7 +76,7 @@ static const void *query(uint32_t max_version, const void *environment) {
   return &library;
 }
 
-// Starts from the fake plan, its rows repeated.
+// Starts from the fake plan with its rows repeated.
 static void reset(void) {
   const uint32_t scalars[] = {BM_PLAN_ABI_VERSION, FAKE_ISA, 0,
                               FAKE_ARENA_BYTES, FAKE_WEIGHTS_BYTES};
@@ -106,7 +106,7 @@ static void reset(void) {
   }
 }
 
-// A copy of exactly `count` rows, or NULL of none.
+// A copy of exactly `count` rows, or NULL if there are none.
 static void *rows(const void *table, uint32_t count, size_t row_bytes) {
   if (count == 0) return NULL;
   void *copy = fuzz_memory(64, count * row_bytes);
