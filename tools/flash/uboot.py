@@ -10,10 +10,13 @@ from tools.flash.errors import FlashError
 from tools.flash.serial_line import SerialLine
 
 _BREAK = b"\x03"
-# Ends a YMODEM transfer that was cut. U-Boot then throws away what comes until nothing has come for
-# two seconds.
+# Ends a YMODEM transfer that was cut.
 _CANCEL = b"\x18" * 8
-_CANCEL_QUIET_SECONDS = 2.5
+# How a receiver asks for a block.
+_REQUESTS = (b"C", b"\x15")
+# U-Boot asks again when nothing has come for two seconds, then discards what comes until the line has
+# been quiet for two more.
+_REQUEST_SECONDS = 6.0
 _ECHO_TRIES = 6
 _CRC = re.compile(r"==>\s*([0-9a-f]{8})\b")
 
@@ -43,14 +46,30 @@ class UBoot:
                 return
             tries += 1
             if tries % 5 == 0:
-                self.line.write(_CANCEL)
-                seen += self.line.drain(_CANCEL_QUIET_SECONDS)
+                seen += self._cancel_transfer()
         said = "nothing was received" if not seen else f"last received: {seen[-40:]!r}"
         raise FlashError(
             f"no U-Boot prompt {self._prompt.decode().strip()!r} on {self.line.port} at "
             f"{self.line.baud} baud within {seconds:g} s ({said}): check the baud rate and the "
             "wiring, and reset the board while this waits"
         )
+
+    def _cancel_transfer(self) -> bytes:
+        """Ends a transfer that was cut, if there is one; returns what has come.
+
+        U-Boot discards a cancellation that comes while it waits for a quiet line. It listens when it
+        has just asked for a block.
+        """
+        self.line.write(_CANCEL)
+        end = time.monotonic() + _REQUEST_SECONDS
+        while time.monotonic() < end:
+            data = self.line.read()
+            if data.endswith(_REQUESTS):
+                self.line.write(_CANCEL)
+                return data + self.line.drain(1.0)
+            if data:
+                return data
+        return b""
 
     def type(self, command: str) -> None:
         """Types a command until it is echoed without a fault, not yet sending the end of line."""
