@@ -32,7 +32,7 @@ def _one_of(*choices: str) -> Callable[[object], bool]:
 
 
 # The last is Kendryte's, which starts the K230's other core.
-_START = _one_of("go", "bootm", "boot_baremetal 1")
+_START = _one_of("go", "boot_baremetal 1")
 
 # Method -> setting -> (must be there, check).
 METHODS: dict[str, dict[str, tuple[bool, Callable[[object], bool]]]] = {

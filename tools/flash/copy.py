@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.flash import pack, safety
+from tools.flash import pack
 from tools.flash.errors import FlashError
-from tools.flash.job import Console, Job
+from tools.flash.job import Console, Job, Step
 
 _MOUNTS = Path("/proc/self/mounts")
 
@@ -19,6 +19,19 @@ class Copy:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._label = str(job.settings["label"])
+        self._name = f"ironcast-{job.board.name}.bin"
+        self._data = job.image.flat()
+
+    def steps(self) -> list[Step]:
+        where = self._job.port or f"the disk {self._label}"
+        return [Step(f"write {len(self._data)} bytes to {where}/{self._name}", self._write)]
+
+    def _write(self) -> None:
+        folder = self._folder()
+        if not folder.is_dir():
+            raise FlashError(f"{folder} is not a folder: name where the board's disk is mounted")
+        pack.write(folder / self._name, self._data)
+        self._job.progress(len(self._data), len(self._data))
 
     def _folder(self) -> Path:
         if self._job.port:
@@ -31,23 +44,6 @@ class Copy:
             f"no disk {self._label} is mounted: bring the board into its boot loader (usually by "
             "holding a button while plugging it in), or name the folder with --port"
         )
-
-    def _name(self) -> str:
-        return f"ironcast-{self._job.board.name}.bin"
-
-    def commands(self) -> list[str]:
-        where = self._job.port or f"the disk {self._label}"
-        return [f"write {len(self._job.image.flat())} bytes to {where}/{self._name()}"]
-
-    def run(self) -> None:
-        job = self._job
-        safety.check_image(job.image, job.board)
-        folder = self._folder()
-        if not folder.is_dir():
-            raise FlashError(f"{folder} is not a folder: name where the board's disk is mounted")
-        data = job.image.flat()
-        pack.write(folder / self._name(), data)
-        job.progress(len(data), len(data))
 
     def console(self) -> Console | None:
         return None

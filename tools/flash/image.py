@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import struct
-import zlib
 from pathlib import Path
 
 from tools.flash.errors import FlashError
@@ -51,10 +50,6 @@ class Image:
             start = segment.address - self.address
             flat[start : start + len(segment.data)] = segment.data
         return bytes(flat)
-
-    def crc32(self) -> int:
-        """CRC-32 of `flat`, as U-Boot's `crc32` prints it."""
-        return zlib.crc32(self.flat())
 
 
 def read(path: Path) -> Image:

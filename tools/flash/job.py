@@ -65,27 +65,46 @@ class Job:
         return self.folder / self.need_port(what)
 
 
-class Runner(Protocol):
-    """A method. `commands` says exactly what `run` does."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that is done: the line that a dry run prints, and what a run calls in its place.
 
-    # Whether `console` has something after `run`.
+    `do` raises FlashError when it fails.
+    """
+
+    text: str
+    do: Callable[[], object]
+
+
+class Runner(Protocol):
+    """A method: the steps that write, verify and start an image."""
+
+    # Whether `console` has something after the last step.
     has_console: bool
 
     def __init__(self, job: Job) -> None: ...
 
-    def commands(self) -> list[str]:
-        """One line for each thing that `run` does."""
-
-    def run(self) -> None:
-        """Writes, verifies and starts the image; FlashError when that fails."""
+    def steps(self) -> list[Step]:
+        """Everything that is done, in order. Until a step is done nothing is written or started."""
 
     def console(self) -> Console | None:
-        """The board's console after `run`, when this method has it."""
+        """The board's console after the last step, when this method has it."""
 
 
-def shell(argv: Sequence[str]) -> str:
-    """A command as one could type it."""
-    return shlex.join(argv)
+def command(
+    argv: Sequence[str],
+    recovery: str,
+    env: Mapping[str, str] | None = None,
+    after: Callable[[], object] = lambda: None,
+) -> Step:
+    """A step that runs an external program, printed as one could type it; `after` follows success."""
+
+    def run() -> None:
+        start(argv, recovery, env)
+        after()
+
+    variables = [f"{name}={shlex.quote(value)}" for name, value in (env or {}).items()]
+    return Step(" ".join([*variables, shlex.join(argv)]), run)
 
 
 def start(argv: Sequence[str], recovery: str, env: Mapping[str, str] | None = None) -> str:

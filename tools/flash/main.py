@@ -77,6 +77,8 @@ def main(args: list[str]) -> int:
     if options.elf is None or options.board is None:
         parser.error("name a firmware and its --board")
     try:
+        if options.dry_run:
+            return _flash(options, Path("WORK"))
         with tempfile.TemporaryDirectory(prefix="ironcast-flash-") as work:
             return _flash(options, Path(work))
     except FlashError as error:
@@ -113,8 +115,9 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
                 tftp_server=options.tftp_server,
             )
         )
+        steps = runner.steps()
         if options.dry_run:
-            print(*runner.commands(), sep="\n")
+            print(*(step.text for step in steps), sep="\n")
             return 0
         if options.monitor and not options.monitor_port and not runner.has_console:
             raise FlashError(f"{method} has no console: name its serial port with --monitor-port")
@@ -122,7 +125,8 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
         if options.monitor and options.monitor_port:
             # Open before the firmware starts: its first lines count too.
             console = SerialLine(options.monitor_port, options.baud)
-        runner.run()
+        for step in steps:
+            step.do()
     if not options.monitor:
         return 0
     console = console or runner.console()

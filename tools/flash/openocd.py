@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tools.flash import safety
+from tools.flash import pack
 from tools.flash.board import Board, Settings, number
 from tools.flash.image import Image
-from tools.flash.job import Console, Job, shell, start
+from tools.flash.job import Console, Job, Step, command
 
 _RECOVERY = (
     "check probe, wiring and power, then run the same command again: what was on the board before "
@@ -47,17 +47,13 @@ class OpenOcd:
 
     def __init__(self, job: Job) -> None:
         self._job = job
+        self._raw = job.work / "image.bin"
 
-    def _script(self) -> str:
-        job = self._job
-        elf = f"{{{job.image.path}}}"
-        if "address" in job.settings:
-            safety.check_image(job.image, job.board)
-            raw = job.work / "image.bin"
-            raw.write_bytes(job.image.flat())
-            elf = f"{{{raw}}} {number(job.settings, 'address'):#x} bin"
-        steps = load(job.image, elf, job.settings["kind"] == "ram", job.verify)
-        return f"init; {steps}; resume; shutdown"
+    def steps(self) -> list[Step]:
+        load = command(self._argv(), _RECOVERY, after=self._say)
+        if "address" in self._job.settings:
+            return [pack.write_step(self._raw, self._job.image.flat()), load]
+        return [load]
 
     def _argv(self) -> list[str]:
         job = self._job
@@ -66,11 +62,15 @@ class OpenOcd:
             argv += ["-c", f"{server}_port disabled"]
         return [*argv, "-c", self._script()]
 
-    def commands(self) -> list[str]:
-        return [shell(self._argv())]
+    def _script(self) -> str:
+        job = self._job
+        what = f"{{{job.image.path}}}"
+        if "address" in job.settings:
+            what = f"{{{self._raw}}} {number(job.settings, 'address'):#x} bin"
+        steps = load(job.image, what, job.settings["kind"] == "ram", job.verify)
+        return f"init; {steps}; resume; shutdown"
 
-    def run(self) -> None:
-        start(self._argv(), _RECOVERY)
+    def _say(self) -> None:
         if self._job.verify:
             self._job.say("verified by OpenOCD: what the board holds is the image")
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from tools.flash import safety
 from tools.flash.errors import FlashError
 from tools.flash.image import Image
-from tools.flash.job import Job, start
+from tools.flash.job import Job, Step, command
 
 # Files that tools stamp with the time are the same for the same image.
 _TIMELESS = {"SOURCE_DATE_EPOCH": "0"}
+_UNTOUCHED = "nothing was written yet"
 
 
 def crc(data: bytes) -> str:
@@ -29,57 +30,23 @@ def padded(image: Image, size: int, where: str) -> bytes:
     return data.ljust(size, b"\xff")
 
 
-def uimage_argv(mkimage: str, image: Image, raw: Path, out: Path) -> list[str]:
-    """mkimage's command line: U-Boot's bootm checks both of its CRCs before it starts anything."""
-    argv = [mkimage, "-A", "riscv", "-O", "u-boot", "-T", "standalone", "-C", "none"]
+def uimage(job: Job, raw: Path, out: Path) -> Step:
+    """Packs `raw` for U-Boot's bootm, which checks both of its CRCs before it starts anything."""
+    image = job.image
+    argv = [job.tool("mkimage"), "-A", "riscv", "-O", "u-boot", "-T", "standalone", "-C", "none"]
     argv += ["-a", f"{image.address:#x}", "-e", f"{image.entry:#x}", "-n", "ironcast"]
-    return [*argv, "-d", str(raw), str(out)]
+    return command([*argv, "-d", str(raw), str(out)], _UNTOUCHED, _TIMELESS)
 
 
-def uimage(job: Job) -> bytes:
-    """U-Boot's legacy image format."""
-    raw, out = job.work / "image.bin", job.work / "image.uimg"
-    write(raw, job.image.flat())
-    argv = uimage_argv(job.tool("mkimage"), job.image, raw, out)
-    start(argv, "nothing was written yet", _TIMELESS)
-    return out.read_bytes()
+def uboot_script(job: Job, text: Path, out: Path) -> Step:
+    """Packs a script that U-Boot runs by itself."""
+    argv = [job.tool("mkimage"), "-A", "riscv", "-O", "linux", "-T", "script", "-C", "none"]
+    return command([*argv, "-n", "ironcast", "-d", str(text), str(out)], _UNTOUCHED, _TIMELESS)
 
 
-def script_argv(mkimage: str, text: Path, out: Path) -> list[str]:
-    """mkimage's command line for a script that U-Boot runs by itself."""
-    argv = [mkimage, "-A", "riscv", "-O", "linux", "-T", "script", "-C", "none"]
-    return [*argv, "-n", "ironcast", "-d", str(text), str(out)]
-
-
-def uboot_script(job: Job, text: str) -> bytes:
-    """boot.scr."""
-    source, out = job.work / "boot.txt", job.work / "boot.scr"
-    write(source, text.encode())
-    argv = script_argv(job.tool("mkimage"), source, out)
-    start(argv, "nothing was written yet", _TIMELESS)
-    return out.read_bytes()
-
-
-def for_uboot(job: Job, load: int) -> bytes:
-    """What is sent to `load`: the bytes themselves for `go`, a uImage for `bootm`."""
-    if job.settings["start"] == "bootm":
-        return uimage(job)
-    if job.image.address != load:
-        raise FlashError(
-            f"{job.image.path.name} is linked for {job.image.address:#x} and {job.board.name} loads "
-            f"at {load:#x}: memory.ldh and board.json of the board differ"
-        )
-    return job.image.flat()
-
-
-def start_command(job: Job, load: int) -> str:
-    """What U-Boot is told in the end."""
-    if job.settings["start"] == "bootm":
-        return f"setenv autostart yes; bootm {load:#x}"
-    if job.settings["start"] == "go":
-        return f"go {job.image.entry:#x}"
-    # It wants the size too: the other core does not see what is in this one's caches.
-    return f"{job.settings['start']} {job.image.entry:#x} {len(job.image.flat()):#x}"
+def write_step(path: Path, data: bytes) -> Step:
+    """A step that is `write`."""
+    return Step(f"write {len(data)} bytes to {path}", lambda: write(path, data))
 
 
 def write(path: Path, data: bytes) -> None:

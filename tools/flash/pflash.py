@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
-from tools.flash import pack, safety
+from tools.flash import pack
 from tools.flash.board import number
 from tools.flash.errors import FlashError
-from tools.flash.job import Console, Job
+from tools.flash.job import Console, Job, Step
 
 
 class Pflash:
@@ -17,37 +17,39 @@ class Pflash:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._size = number(job.settings, "size")
+        self._data = pack.padded(
+            job.image, number(job.settings, "size"), f"the flash of {job.board.name}"
+        )
         self._target = job.target("the file with the contents of the chip")
-
-    def commands(self) -> list[str]:
-        said = [
-            f"write {len(self._job.image.flat())} bytes, filled up with 0xff to {self._size}, "
-            f"to {self._target}.new"
-        ]
-        if self._job.verify:
-            said.append(f"read {self._target}.new and compare sha256")
-        return [*said, f"rename {self._target}.new to {self._target}"]
-
-    def run(self) -> None:
-        job = self._job
-        safety.check_image(job.image, job.board)
-        data = pack.padded(job.image, self._size, f"the flash of {job.board.name}")
-        new = self._target.with_name(self._target.name + ".new")
         if self._target.exists() and not self._target.is_file():
             raise FlashError(f"{self._target} is not a file: name the chip's image with --port")
-        pack.write(new, data)
-        job.progress(len(data), len(data))
-        if job.verify:
-            want = hashlib.sha256(data).hexdigest()
-            if hashlib.sha256(new.read_bytes()).hexdigest() != want:
-                new.unlink()
-                raise FlashError(
-                    f"{new} does not hold what was written: {self._target} is unchanged; check the "
-                    "disk, then run the same command again"
-                )
-            job.say(f"verified: sha256 {want}")
-        new.replace(self._target)
+        self._new = self._target.with_name(self._target.name + ".new")
+
+    def steps(self) -> list[Step]:
+        write = Step(
+            f"write {len(self._job.image.flat())} bytes, filled up with 0xff to {len(self._data)}, "
+            f"to {self._new}",
+            self._write,
+        )
+        verify = Step(f"read {self._new} and compare sha256", self._verify)
+        rename = Step(
+            f"rename {self._new} to {self._target}", lambda: self._new.replace(self._target)
+        )
+        return [write, *([verify] if self._job.verify else []), rename]
+
+    def _write(self) -> None:
+        pack.write(self._new, self._data)
+        self._job.progress(len(self._data), len(self._data))
+
+    def _verify(self) -> None:
+        want = hashlib.sha256(self._data).hexdigest()
+        if hashlib.sha256(self._new.read_bytes()).hexdigest() != want:
+            self._new.unlink()
+            raise FlashError(
+                f"{self._new} does not hold what was written: {self._target} is unchanged; check "
+                "the disk, then run the same command again"
+            )
+        self._job.say(f"verified: sha256 {want}")
 
     def console(self) -> Console | None:
         return None

@@ -13,12 +13,13 @@ from pathlib import Path
 from tools.flash import disks, pack, safety
 from tools.flash.board import number
 from tools.flash.errors import FlashError
-from tools.flash.job import Console, Job, Progress, shell, start
+from tools.flash.job import Console, Job, Progress, Step, command
 
 _SECTOR = 512
 _FIRST = 2048  # sectors: where partitions are aligned to
 _OFFSET = _FIRST * _SECTOR
 _DISTRO = "${devtype} ${devnum}:${distro_bootpart}"
+_STILL_BOOTS = "the card still boots the previous image: run the same command again"
 
 _SCRIPT = """\
 # Ironcast boot script, version 1
@@ -38,9 +39,22 @@ class SdCard:
         self._job = job
         self._size = number(job.settings, "size")
         self._target = job.target("the card's disk, or a file,")
+        self._image = job.work / "ironcast.img"
+        self._card = job.work / "card.img"
 
-    def _partition(self, file: Path) -> str:
-        return f"{file}@@{_OFFSET}"
+    def steps(self) -> list[Step]:
+        job = self._job
+        raw = job.work / "image.bin"
+        return [
+            Step(
+                f"look whether {self._target} is a file, or a removable disk that nothing uses",
+                lambda: disks.check(self._target),
+            ),
+            pack.write_step(raw, job.image.flat()),
+            pack.uimage(job, raw, self._image),
+            Step(f"look whether {self._image} fits into the card twice", self._check_room),
+            *(self._replace() if self._ours() else self._create()),
+        ]
 
     def _ours(self) -> bool:
         """Whether the target was written by this method before."""
@@ -53,109 +67,91 @@ class SdCard:
             raise FlashError(f"{self._target} cannot be read: {error.strerror}") from error
         return first == master_boot_record(self._size)
 
-    def _update(self, image: Path) -> list[list[str]]:
-        """Command lines, each of which leaves a card that boots the new or the previous image."""
-        part = self._partition(self._target)
-        mtools = [self._job.tool("mtools"), "-c"]
+    def _check_room(self) -> None:
+        twice = 2 * self._image.stat().st_size
+        safety.check_room(self._job.image, twice, self._size - _OFFSET, "the card's partition")
+
+    def _replace(self) -> list[Step]:
+        """Steps, each of which leaves a card that boots the new or the previous image."""
+        read = self._image.with_suffix(".read")
+
+        def mtools(*args: str) -> Step:
+            return self._mtools(self._target, _STILL_BOOTS, *args)
+
         return [
-            [*mtools, "mcopy", "-o", "-i", part, str(image), "::ironcast.new"],
-            [*mtools, "mcopy", "-n", "-o", "-i", part, "::ironcast.new", f"{image}.read"],
-            [*mtools, "mren", "-o", "-i", part, "::ironcast.img", "::ironcast.old"],
-            [*mtools, "mren", "-o", "-i", part, "::ironcast.new", "::ironcast.img"],
+            mtools("mcopy", "-o", str(self._image), "::ironcast.new"),
+            mtools("mcopy", "-n", "-o", "::ironcast.new", str(read)),
+            Step(f"compare {read} and {self._image}", lambda: self._compare(read)),
+            mtools("mren", "-o", "::ironcast.img", "::ironcast.old"),
+            mtools("mren", "-o", "::ironcast.new", "::ironcast.img"),
         ]
 
-    def commands(self) -> list[str]:
-        job = self._job
-        image = job.work / "ironcast.img"
-        raw = job.work / "image.bin"
-        said = [shell(pack.uimage_argv(job.tool("mkimage"), job.image, raw, image))]
-        if self._ours():
-            return said + [shell(argv) for argv in self._update(image)]
-        return [
-            *said,
-            *(shell(argv) for argv in self._format(job.work / "card.img", image)),
-            f"write {self._size} bytes to {self._target}, its partition table last",
-            *([f"read {self._target} and compare"] if job.verify else []),
-        ]
-
-    def _format(self, card: Path, image: Path) -> list[list[str]]:
-        part = self._partition(card)
-        mtools = [self._job.tool("mtools"), "-c"]
-        sectors = str(self._size // _SECTOR - _FIRST)
-        return [
-            [
-                *mtools,
-                "mformat",
-                "-i",
-                part,
-                "-T",
-                sectors,
-                "-h",
-                "255",
-                "-s",
-                "63",
-                "-H",
-                str(_FIRST),
-            ]
-            + ["-N", "49524f4e", "-v", "IRONCAST", "::"],
-            [*mtools, "mcopy", "-i", part, str(image), "::ironcast.img"],
-            [*mtools, "mcopy", "-i", part, str(image.with_name("boot.scr")), "::boot.scr"],
-        ]
-
-    def run(self) -> None:
-        job = self._job
-        safety.check_image(job.image, job.board)
-        disks.check(self._target)
-        uimage = pack.uimage(job)
-        safety.check_room(job.image, len(uimage) * 2, self._size - _OFFSET, "the card's partition")
-        image = job.work / "ironcast.img"
-        pack.write(image, uimage)
-        if self._ours():
-            self._replace(image, uimage)
-        else:
-            self._create(image)
-
-    def _replace(self, image: Path, uimage: bytes) -> None:
-        recovery = "the card still boots the previous image: run the same command again"
-        copy, read, *rename = self._update(image)
-        start(copy, recovery)
-        self._job.progress(len(uimage), len(uimage))
-        start(read, recovery)
-        if image.with_name(image.name + ".read").read_bytes() != uimage:
-            raise FlashError(f"{self._target} does not hold what was written: {recovery}")
-        for argv in rename:
-            start(argv, recovery)
+    def _compare(self, read: Path) -> None:
+        image = self._image.read_bytes()
+        self._job.progress(len(image), len(image))
+        if read.read_bytes() != image:
+            raise FlashError(f"{self._target} does not hold what was written: {_STILL_BOOTS}")
         self._job.say("verified; the previous image is kept as ironcast.old")
 
-    def _create(self, image: Path) -> None:
+    def _create(self) -> list[Step]:
+        """Steps that make a card in a file, then write it whole."""
         job = self._job
-        settings = job.settings
-        script = _SCRIPT.format(
-            interface=settings.get("interface", _DISTRO), stage=number(settings, "stage")
+        text, script = job.work / "boot.txt", job.work / "boot.scr"
+        content = _SCRIPT.format(
+            interface=job.settings.get("interface", _DISTRO), stage=number(job.settings, "stage")
         )
-        pack.write(image.with_name("boot.scr"), pack.uboot_script(job, script))
-        card = job.work / "card.img"
+
+        def mtools(*args: str) -> Step:
+            return self._mtools(self._card, "the card is unchanged", *args)
+
+        sectors = str(self._size // _SECTOR - _FIRST)
+        geometry = ["-T", sectors, "-h", "255", "-s", "63", "-H", str(_FIRST)]
+        verify = Step(f"read {self._target} and compare", self._verify)
+        return [
+            pack.write_step(text, content.encode()),
+            pack.uboot_script(job, text, script),
+            Step(f"make {self._card}: {self._size} bytes, a partition table", self._partition),
+            mtools("mformat", *geometry, "-N", "49524f4e", "-v", "IRONCAST", "::"),
+            mtools("mcopy", str(self._image), "::ironcast.img"),
+            mtools("mcopy", str(script), "::boot.scr"),
+            Step(
+                f"write {self._size} bytes to {self._target}, its partition table last",
+                self._write,
+            ),
+            *([verify] if job.verify else []),
+        ]
+
+    def _mtools(self, card: Path, recovery: str, program: str, *args: str) -> Step:
+        """A program of mtools on the card's partition."""
+        partition = ["-i", f"{card}@@{_OFFSET}"]
+        return command([self._job.tool("mtools"), "-c", program, *partition, *args], recovery)
+
+    def _partition(self) -> None:
         try:
-            with card.open("wb") as file:
+            with self._card.open("wb") as file:
                 file.write(master_boot_record(self._size))
                 file.truncate(self._size)
         except OSError as error:
-            raise FlashError(f"no room for the card's image in {job.work}: free some") from error
-        for argv in self._format(card, image):
-            start(argv, "the card is unchanged")
-        data = card.read_bytes()
+            raise FlashError(
+                f"no room for the card's image in {self._card.parent}: free some"
+            ) from error
+
+    def _write(self) -> None:
+        data = self._card.read_bytes()
         if self._target.exists() and not self._target.is_file():
-            write_disk(self._target, data, job.progress)
+            write_disk(self._target, data, self._job.progress)
         else:
             pack.write(self._target, data)
-            job.progress(len(data), len(data))
-        if job.verify:
-            if read_back(self._target, len(data)) != data:
-                raise FlashError(
-                    f"{self._target} does not hold what was written: it is worn out or smaller than "
-                    "it says; use another one"
-                )
-            job.say(f"verified: {len(data)} bytes read back from {self._target}")
+            self._job.progress(len(data), len(data))
+
+    def _verify(self) -> None:
+        data = self._card.read_bytes()
+        if read_back(self._target, len(data)) != data:
+            raise FlashError(
+                f"{self._target} does not hold what was written: it is worn out or smaller than "
+                "it says; use another one"
+            )
+        self._job.say(f"verified: {len(data)} bytes read back from {self._target}")
 
     def console(self) -> Console | None:
         return None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-from tools.flash import pack, safety
+from tools.flash import pack
 from tools.flash.board import number
-from tools.flash.job import Console, Job, shell, start
+from tools.flash.job import Console, Job, Step, command
 
 _ESPTOOL = [sys.executable, "-m", "esptool"]
 _RECOVERY = (
@@ -16,7 +15,7 @@ _RECOVERY = (
 )
 
 
-class _Program:
+class _Programs:
     """Packs the image, then runs one or more programs."""
 
     has_console = False
@@ -28,26 +27,26 @@ class _Program:
     def _argvs(self) -> list[list[str]]:
         raise NotImplementedError
 
-    def _pack(self) -> None:
-        pack.write(self._file, self._job.image.flat())
+    def _pack(self) -> Step:
+        return pack.write_step(self._file, self._job.image.flat())
 
-    def commands(self) -> list[str]:
-        return [shell(argv) for argv in self._argvs()]
+    def steps(self) -> list[Step]:
+        *before, last = self._argvs()
+        return [
+            self._pack(),
+            *(command(argv, _RECOVERY) for argv in before),
+            command(last, _RECOVERY, after=self._report),
+        ]
 
-    def run(self) -> None:
-        job = self._job
-        safety.check_image(job.image, job.board)
-        self._pack()
-        for argv in self._argvs():
-            start(argv, _RECOVERY)
+    def _report(self) -> None:
         size = self._file.stat().st_size
-        job.progress(size, size)
+        self._job.progress(size, size)
 
     def console(self) -> Console | None:
         return None
 
 
-class Fastboot(_Program):
+class Fastboot(_Programs):
     """fastboot writes a partition; its protocol cannot read one back."""
 
     def _argvs(self) -> list[list[str]]:
@@ -58,7 +57,7 @@ class Fastboot(_Program):
         return [[*fastboot, "flash", partition, str(self._file)], [*fastboot, "reboot"]]
 
 
-class Dfu(_Program):
+class Dfu(_Programs):
     """dfu-util downloads to an alternate setting, and uploads from it to compare."""
 
     def _argvs(self) -> list[list[str]]:
@@ -71,17 +70,14 @@ class Dfu(_Program):
         dfu += ["-a", str(job.settings["alt"])]
         argvs = [[*dfu, "-D", str(self._file)]]
         if job.verify:
-            read = self._read()
+            read = self._file.with_suffix(".read")
             size = str(len(job.image.flat()))
             argvs += [[*dfu, "-U", str(read), "-Z", size]]
             argvs += [["cmp", "-n", size, str(self._file), str(read)]]
         return argvs
 
-    def _read(self) -> Path:
-        return self._file.with_suffix(".read")
 
-
-class EspTool(_Program):
+class EspTool(_Programs):
     """esptool makes the ROM's image format from the ELF, writes it and compares hashes."""
 
     def _argvs(self) -> list[list[str]]:
@@ -92,14 +88,10 @@ class EspTool(_Program):
         argvs = [[*esptool, *port, "write-flash", offset, str(self._file)]]
         if job.verify:
             argvs.append([*esptool, *port, "verify-flash", offset, str(self._file)])
-        return [self.pack_argv(), *argvs]
+        return argvs
 
-    def pack_argv(self) -> list[str]:
-        """The command that makes the image."""
-        job = self._job
-        chip = str(job.settings["chip"])
-        esptool = [*_ESPTOOL, "--chip", chip, "elf2image"]
-        return [*esptool, "--output", str(self._file), str(job.image.path)]
-
-    def _pack(self) -> None:
-        pass  # the first command does
+    def _pack(self) -> Step:
+        esptool = [*_ESPTOOL, "--chip", str(self._job.settings["chip"]), "elf2image"]
+        return command(
+            [*esptool, "--output", str(self._file), str(self._job.image.path)], _RECOVERY
+        )

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import struct
+import tempfile
+import unittest
 from pathlib import Path
 from typing import Any
+
+from tools.flash import main
 
 
 def elf(path: Path, board: str, address: int, data: bytes, entry: int | None = None) -> Path:
@@ -54,3 +60,33 @@ def board(path: Path, methods: dict[str, Any], **changes: object) -> Path:
     }
     path.write_text(json.dumps(description | changes))
     return path
+
+
+class FolderTest(unittest.TestCase):
+    """A folder with an image of 200 bytes for the board `b`."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.elf = elf(self.folder / "m.elf", "b", 0x1000, bytes(range(200)))
+
+    def flash(self, methods: dict[str, Any], *args: str, **changes: object) -> tuple[int, str]:
+        """Runs the tool for a board with `methods`; returns its status and what it printed."""
+        board(self.folder / "board.json", methods, **changes)
+        return self.tool(*args)
+
+    def tool(self, *args: str) -> tuple[int, str]:
+        """Runs the tool for the board of before."""
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            status = main.main([str(self.elf), "--board", str(self.folder / "board.json"), *args])
+        return status, said.getvalue()
+
+    def refused(
+        self, sentence: str, methods: dict[str, Any], *args: str, **changes: object
+    ) -> None:
+        status, said = self.flash(methods, *args, **changes)
+        self.assertEqual(status, 2, said)
+        self.assertRegex(said, sentence)
+        self.assertEqual(said.count("\n"), 1, said)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import io
 import json
 import os
-import tempfile
 import unittest
 from pathlib import Path
-from typing import Any
 
 from tools.flash import board, disks, image, main, monitor, pack, ports, sdcard, uboot
 from tools.flash.errors import FlashError
@@ -19,31 +15,7 @@ from tools.flash.tests import fake
 UBOOT = {"baud": 115200, "load": "0x1000", "start": "go", "protocol": "ymodem"}
 
 
-class FolderTest(unittest.TestCase):
-    def setUp(self) -> None:
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.elf = fake.elf(self.folder / "m.elf", "b", 0x1000, bytes(range(200)))
-
-    def flash(self, methods: dict[str, Any], *args: str, **changes: object) -> tuple[int, str]:
-        """Runs the tool; returns its status and what it printed."""
-        description = fake.board(self.folder / "board.json", methods, **changes)
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            status = main.main([str(self.elf), "--board", str(description), *args])
-        return status, said.getvalue()
-
-    def refused(
-        self, sentence: str, methods: dict[str, Any], *args: str, **changes: object
-    ) -> None:
-        status, said = self.flash(methods, *args, **changes)
-        self.assertEqual(status, 2, said)
-        self.assertRegex(said, sentence)
-        self.assertEqual(said.count("\n"), 1, said)
-
-
-class ImageTest(FolderTest):
+class ImageTest(fake.FolderTest):
     def test_what_is_inside(self) -> None:
         read = image.read(self.elf)
         self.assertEqual((read.board, read.isa, read.models), ("b", "rv64gc", ("m",)))
@@ -72,7 +44,7 @@ class ImageTest(FolderTest):
             image.read(self.folder / "none.elf")
 
 
-class BoardTest(FolderTest):
+class BoardTest(fake.FolderTest):
     def test_every_board_of_the_project(self) -> None:
         found = 0
         for path in sorted(Path("boards").glob("*/board.json")):
@@ -98,7 +70,7 @@ class BoardTest(FolderTest):
         )
 
 
-class RefusalTest(FolderTest):
+class RefusalTest(fake.FolderTest):
     def test_wrong_board(self) -> None:
         self.elf = fake.elf(self.folder / "m.elf", "other", 0x1000, b"x")
         self.refused("m.elf is built for other, not for b: .*--board=b", {"uboot-serial": UBOOT})
@@ -152,91 +124,7 @@ class RefusalTest(FolderTest):
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["chip", "m.elf"])
 
 
-class DryRunTest(FolderTest):
-    def commands(self, methods: dict[str, Any], *args: str) -> list[str]:
-        status, said = self.flash(methods, "--dry-run", *args)
-        self.assertEqual(status, 0, said)
-        return said.splitlines()
-
-    def test_uboot_serial(self) -> None:
-        crc = pack.crc(bytes(range(200)))
-        self.assertEqual(
-            self.commands({"uboot-serial": UBOOT}, "--port", "/dev/ttyUSB0"),
-            [
-                "open /dev/ttyUSB0 at 115200 baud, wait for U-Boot's prompt",
-                "crc32 0x1000 0xc8",
-                "loady 0x1000",
-                "send 200 bytes by YMODEM",
-                f"crc32 0x1000 0xc8 must be {crc}",
-                "go 0x1000",
-            ],
-        )
-
-    def test_uboot_tftp(self) -> None:
-        settings = {"load": "0x1000", "start": "go"}
-        args = ["--port", "/dev/ttyUSB0", "--tftp-root", "/srv", "--tftp-server", "10.0.0.1"]
-        self.assertEqual(
-            self.commands({"uboot-tftp": settings}, *args, "--no-verify"),
-            [
-                "write 200 bytes to /srv/ironcast-b.img",
-                "open /dev/ttyUSB0 at 115200 baud, wait for U-Boot's prompt",
-                "setenv autoload no",
-                "dhcp",
-                "setenv serverip 10.0.0.1",
-                "tftpboot 0x1000 ironcast-b.img",
-                "go 0x1000",
-            ],
-        )
-
-    def test_openocd(self) -> None:
-        settings = {"config": ["openocd.cfg"], "kind": "flash"}
-        (line,) = self.commands({"openocd": settings}, "--tool", "openocd=openocd")
-        servers = " ".join(f"-c '{s}_port disabled'" for s in ("gdb", "tcl", "telnet"))
-        self.assertEqual(
-            line,
-            f"openocd -s {self.folder} -f openocd.cfg {servers} -c 'init; reset halt; "
-            f"flash write_image erase {{{self.elf}}}; verify_image {{{self.elf}}}; reset halt; resume; shutdown'",
-        )
-
-    def test_fastboot(self) -> None:
-        lines = self.commands(
-            {"fastboot": {"partition": "boot"}}, "--tool", "fastboot=fastboot", "--port", "S1"
-        )
-        self.assertRegex(lines[0], "^fastboot -s S1 flash boot /.*/image.bin$")
-        self.assertEqual(lines[1:], ["fastboot -s S1 reboot"])
-
-    def test_dfu(self) -> None:
-        settings = {"alt": "0", "device": "28e9:0189"}
-        lines = self.commands({"dfu": settings}, "--tool", "dfu-util=dfu-util")
-        self.assertRegex(lines[0], "^dfu-util -d 28e9:0189 -a 0 -D /.*/image.bin$")
-        self.assertRegex(lines[1], "^dfu-util -d 28e9:0189 -a 0 -U /.*/image.read -Z 200$")
-        self.assertRegex(lines[2], "^cmp -n 200 /.*/image.bin /.*/image.read$")
-
-    def test_esptool(self) -> None:
-        settings = {"chip": "esp32c3", "offset": "0x0"}
-        lines = self.commands({"esptool": settings}, "--port", "/dev/ttyACM0")
-        chip = "-m esptool --chip esp32c3"
-        self.assertRegex(lines[0], f"{chip} elf2image --output /.*/image.bin {self.elf}$")
-        self.assertRegex(lines[1], f"{chip} --port /dev/ttyACM0 write-flash 0x0 /.*/image.bin$")
-        self.assertRegex(lines[2], f"{chip} --port /dev/ttyACM0 verify-flash 0x0 /.*/image.bin$")
-
-    def test_copy(self) -> None:
-        lines = self.commands({"copy": {"label": "BOOT"}})
-        self.assertEqual(lines, ["write 200 bytes to the disk BOOT/ironcast-b.bin"])
-
-    def test_pflash(self) -> None:
-        lines = self.commands({"pflash": {"size": 4096}}, "--port", "chip")
-        self.assertEqual(
-            lines,
-            [
-                "write 200 bytes, filled up with 0xff to 4096, to chip.new",
-                "read chip.new and compare sha256",
-                "rename chip.new to chip",
-            ],
-        )
-
-
-class CopyTest(FolderTest):
+class CopyTest(fake.FolderTest):
     def test_copies(self) -> None:
         disk = self.folder / "disk"
         disk.mkdir()
@@ -248,7 +136,7 @@ class CopyTest(FolderTest):
         self.refused("no disk BOOT is mounted", {"copy": {"label": "BOOT"}})
 
 
-class DiskTest(FolderTest):
+class DiskTest(fake.FolderTest):
     """A tree that looks like Linux's: sda is the system's, sdb a card, sdc a mounted card."""
 
     def setUp(self) -> None:
@@ -289,7 +177,7 @@ class DiskTest(FolderTest):
         self.assertEqual(main.main(["--list"]), 0)
 
 
-class WriteDiskTest(FolderTest):
+class WriteDiskTest(fake.FolderTest):
     """An ordinary file in the place of a disk."""
 
     def setUp(self) -> None:
