@@ -5,7 +5,7 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo", "BmFirmwareInfo")
 load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
-load("//tools/rules/private:transitions.bzl", "isa_transition", "vlen_of_isa")
+load("//tools/rules/private:transitions.bzl", "check_isa", "isa_transition", "vlen_of_isa")
 
 # What a rule that links an image adds to its own attributes.
 IMAGE_ATTRS = {
@@ -102,6 +102,7 @@ def link_image(ctx, libraries, source = None, stamps = [], models = []):
     Returns:
       struct of Files: elf, map, bin, disasm.
     """
+    check_isa(ctx.label, ctx.attr.isa)
     board = ctx.attr.board[BmBoardInfo]
     toolchain = find_cpp_toolchain(ctx)
     features = cc_common.configure_features(

@@ -25,15 +25,21 @@ def vlen_of_isa(isa):
         return 0
     return int(isa.split("_zvl")[1].removesuffix("b"))
 
-def _isa_transition_impl(_settings, attr):
-    if attr.isa not in PLATFORM_OF_ISA:
-        fail("isa = \"{}\" is unknown: use one of {}".format(
-            attr.isa,
+def check_isa(label, isa):
+    """Fails when `isa` is not one that there is a platform for."""
+    if isa not in PLATFORM_OF_ISA:
+        fail("{}: isa = \"{}\" is unknown: use one of {}".format(
+            label,
+            isa,
             ", ".join(sorted(PLATFORM_OF_ISA)),
         ))
+
+def _isa_transition_impl(_settings, attr):
+    # The rule refuses an unknown ISA (check_isa), under its own name: a transition does not know whose it is.
+    isa = attr.isa if attr.isa in PLATFORM_OF_ISA else "rv64gc"
     return {
-        "//command_line_option:platforms": PLATFORM_OF_ISA[attr.isa],
-        ISA_FLAG: attr.isa,
+        "//command_line_option:platforms": PLATFORM_OF_ISA[isa],
+        ISA_FLAG: isa,
         _BOARD_FLAG: "",
     }
 

@@ -118,6 +118,7 @@ def error_tests(*, name, model):
         run_env = "//boards/qemu_virt_rv64:vlen256",
         tags = ["manual"],
     )
+    _expect("unknown_isa", ":unknown_isa: isa = \"rv64gcv_zvl333b\" is unknown: use one of rv32imac, ")
 
     # The mutated model has the C symbols of the model it was made from.
     bm_firmware(
@@ -145,6 +146,7 @@ def error_tests(*, name, model):
             "env_without_board_message_test",
             "run_vlen_too_small_message_test",
             "same_c_name_message_test",
+            "unknown_isa_message_test",
             "vlen_too_small_message_test",
             "wrong_env_board_message_test",
         ],
