@@ -1,4 +1,4 @@
-"""Compiles models of one op each, runs them on Spike and writes which of them work.
+"""Compiles one model per op, runs each on Spike and records which of them work.
 
 tools/bazel run //tools/coverage -- --frontend onnx
 """
@@ -25,7 +25,7 @@ from bmc.errors import BmcError
 
 _KIT = Path("tools/coverage/spike.json")
 _PAGE = Path("docs/coverage.md")
-# Of each op, where a frontend has dozens.
+# The most cases per op, for frontends with dozens.
 _MOST_CASES = {"onnx": 1}
 _PACKAGES = {
     "jax": ("jax", "jaxlib"),
@@ -39,7 +39,9 @@ _PACKAGES = {
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="coverage", description=__doc__)
     parser.add_argument("--frontend", choices=sorted(page.TITLES), required=True)
-    parser.add_argument("--op", action="append", default=[], help="only these ops; writes no page")
+    parser.add_argument(
+        "--op", action="append", default=[], help="only these ops; does not write the page"
+    )
     options = parser.parse_args(argv)
     found = importlib.import_module(f"{options.frontend}_ops").cases()
     chosen = [case for case in found if not options.op or case.op in options.op]
@@ -87,14 +89,14 @@ def _outcome(case: OpCase, kit: Kit, work: Path) -> Outcome:
         pipeline.compile_model(model, options)
     except BmcError as error:
         return Outcome(case.op, Status.REFUSED, " ".join(error.message.split()))
-    except Exception as error:  # A traceback where a sentence should be.
+    except Exception as error:  # A traceback instead of a sentence.
         name = type(error).__name__
         return Outcome(
             case.op, Status.WRONG, f"bmc fails with {name}: {' '.join(str(error).split())[:200]}"
         )
     sentence = kit.boot(compiled)
     if sentence:
-        # `bmc import` does not let a model through that IREE gets wrong on this machine.
+        # `bmc import` refuses a model that IREE gets wrong on this machine.
         try:
             verify.require(model, verify.run(model, compiled / "reproducer"))
         except BmcError as error:

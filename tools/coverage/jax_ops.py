@@ -1,4 +1,4 @@
-"""JAX's ops, each as a function of one f32 array."""
+"""JAX ops, each as a function of one f32 array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keras' layers, each as a model of that one layer, in f32."""
+"""Keras layers, each as a model of just that layer, in f32."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ _OF_VOLUMES: dict[str, _Layer] = {
     "Conv3D": lambda: layers.Conv3D(4, 3),
     "MaxPooling3D": lambda: layers.MaxPooling3D(2),
 }
-# Layers of the same tensor several times.
+# Layers that take the same tensor several times.
 _OF_SEVERAL: dict[str, tuple[_Layer, int]] = {
     "Add": (layers.Add, 2),
     "AdditiveAttention": (layers.AdditiveAttention, 2),

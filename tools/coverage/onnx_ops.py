@@ -1,4 +1,4 @@
-"""ONNX's own node tests: one model per case, with inputs and the outputs that the standard wants."""
+"""ONNX's own node tests: one model per case, with inputs and the outputs that the standard requires."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from bmc.errors import BmcError
 from bmc.frontends import onnx
 from bmc.frontends.options import ImportOptions
 
-# Inputs that say what is computed, not on what. In an exported model they are constants.
+# Inputs that are parameters, not data. In an exported model they are constants.
 _PARAMETERS = {
     "K", "axes", "axis", "depth", "ends", "k", "output_shape", "pads", "repeats", "roi", "scales",
     "shape", "sizes", "split", "starts", "steps",
 }  # fmt: skip
-# The node tests ask for 1e-7, which no two libraries' exponentials agree to.
+# The node tests ask for 1e-7, but no two libraries' exponentials agree that closely.
 _SMALLEST_ATOL = 1e-5
 _IR_VERSION = 10
 _OPSET = 26
@@ -63,7 +63,7 @@ def _load(case: Any, out: Path) -> ImportedModel:
         tolerance=tuple(close if a.dtype.kind == "f" else spec.Exact() for a in wanted),
     )
     imported = onnx.import_spec(model, case.name, ImportOptions(), out)
-    # What is wanted is what the standard says, not onnxruntime.
+    # The expected outputs are the standard's, not onnxruntime's.
     data = golden.make(
         inputs=(arrays,),
         outputs=(wanted,),
@@ -77,7 +77,7 @@ def _load(case: Any, out: Path) -> ImportedModel:
 
 
 def _make_older(model: Any) -> None:
-    """Gives the model versions that onnxruntime knows; few ops have changed since."""
+    """Sets the model to versions that onnxruntime knows; few ops have changed since."""
     model.ir_version = min(model.ir_version, _IR_VERSION)
     for opset in model.opset_import:
         if not opset.domain:

@@ -1,4 +1,4 @@
-"""One op as a model, with inputs: what the frontends' lists of ops consist of."""
+"""One op as a model with inputs: an entry in the frontends' lists of ops."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class OpCase:
     """A model of one op.
 
     Attributes:
-      op: what the framework calls the op.
-      name: of the case among those of the op.
-      load: imports it into a folder with the framework's own answers.
+      op: the framework's name for the op.
+      name: distinguishes the cases of an op.
+      load: imports it into a folder, with the framework's own answers.
     """
 
     op: str

@@ -24,7 +24,7 @@ def _weight(*shape: int) -> Any:
     return (rng.standard_normal(shape) / np.sqrt(np.prod(shape[:-1]))).astype(np.float32)
 
 
-# Op as TFLite's schema calls it -> the TensorFlow that it is converted from, of one image.
+# Op name in TFLite's schema -> the TensorFlow function it is converted from, of one image.
 _OPS: dict[str, Callable[[Any], Any]] = {
     "ABS": tf.abs,
     "ADD": lambda x: x + tf.reverse(x, [1]) * 0.5,

@@ -1,7 +1,7 @@
 """Finds the first dispatch whose outputs differ between a program and a reference of the same model.
 
-Both run under gdb, which writes what every dispatch left in memory; each side is read by its own
-plan, because memory may be laid out differently.
+Both run under gdb, which saves the outputs of every dispatch. Each side is read by its own plan,
+because their memory layouts may differ.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from tools.emulate import process
 
 Array = npt.NDArray[Any]
 
-# How much larger errors may be inside a model than at its outputs, where norms and the like have made
-# them small again. In BERT, whose answers are right to 2e-7, they are five times its tolerance.
+# How much larger errors may be inside a model than at its outputs, where normalization and similar ops
+# have made them small again. BERT's answers are right to 2e-7, but inside errors reach five times its
+# tolerance.
 _INSIDE = 10
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How close floating point must be: |a - b| <= atol * max(1, largest |b|) + rtol * |b|.
+    """How close floats must be: |a - b| <= atol * max(1, largest |b|) + rtol * |b|.
 
-    A model's own tolerance is about its outputs; what lies between may be much larger than they are.
+    A model's own tolerance applies to its outputs; values inside the model may be much larger.
     """
 
     atol: float
@@ -45,7 +46,7 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """What a command left behind: `outputs` by name, each as (memory before, memory after)."""
+    """The effect of a command: `outputs` by name, each as (memory before, memory after)."""
 
     call: int
     command: int
@@ -62,7 +63,7 @@ def run(gdb: str, program: Program, reference: Program, model: str, call: int | 
     model, call, wrong = _choose(program, model, call)
     report = program.report(model)
     model = report["name"]
-    # What a model remembers may have gone wrong earlier.
+    # The model's state may have gone wrong in an earlier call.
     first = 0 if report["state_bytes"] else call
     with tempfile.TemporaryDirectory() as folder:
         traces = []
@@ -78,13 +79,13 @@ def run(gdb: str, program: Program, reference: Program, model: str, call: int | 
     count = len(traces[0])
     sentence = f"{calls}: the outputs of all {count} dispatches agree between {' and '.join(sides)}"
     if wrong:
-        sentence += "; what differs from the framework does so on both: look at the import"
+        sentence += "; any difference from the framework is on both sides: look at the import"
     return Result(True, sentence + ".")
 
 
 def _choose(program: Program, model: str, call: int | None) -> tuple[str, int, bool]:
     """Returns model, call and whether its answer was wrong, from a run of the program."""
-    # What a board prints is not seen here.
+    # A board's console is not visible here.
     if call is not None or not program.run:
         return model, call or 0, False
     outcome = process.run(program.run, program.deadline, env=process.with_tools(program.path_tools))
@@ -96,7 +97,7 @@ def _choose(program: Program, model: str, call: int | None) -> tuple[str, int, b
 
 
 def tolerance_of(report: dict[str, Any]) -> Tolerance:
-    """The widest that the model states for one of its outputs, and more: see _INSIDE."""
+    """The widest tolerance of the model's outputs, enlarged: see _INSIDE."""
     policies = [p for p in report["golden"]["policies"] if p["kind"] == "Tolerance"]
     return Tolerance(
         _INSIDE * max((float(p["atol"]) for p in policies), default=1e-5),
@@ -129,10 +130,10 @@ def compare(
     sides: tuple[str, str],
     dispatches: list[dict[str, Any]],
 ) -> str:
-    """Returns a sentence about the first dispatch that differs, "" if none does.
+    """Returns a sentence about the first dispatch that differs, or "" if none does.
 
     Raises:
-      DebugError: the two are not of the same model.
+      DebugError: the two are different models.
     """
     about = {dispatch["name"]: dispatch for dispatch in dispatches}
     for step, reference in zip(steps, references, strict=False):
@@ -146,7 +147,7 @@ def compare(
             other = reference.outputs.get(name)
             if other is None or other[1].shape != after.shape or other[1].dtype != after.dtype:
                 raise DebugError(f"{who} is another kernel in {sides[1]}: {name} is not the same")
-            # Memory that neither side wrote holds what was there before.
+            # Memory that neither side wrote keeps its previous contents.
             written = (_bits(before) != _bits(after)) | (_bits(other[0]) != _bits(other[1]))
             sentence = _differ(after, other[1], written, tolerance)
             if sentence:
@@ -167,7 +168,7 @@ def _bits(array: Array) -> Array:
 
 
 def _differ(got: Array, want: Array, written: Array, tolerance: Tolerance) -> str:
-    """Returns how `got` differs from `want` where `written` is true, "" if it does not."""
+    """Returns how `got` differs from `want` where `written` is true, or "" if it does not."""
     if want.dtype.kind != "f":
         differing = (got != want) & written
         gap = np.abs(got.astype(np.float64) - want.astype(np.float64))

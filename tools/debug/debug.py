@@ -1,4 +1,4 @@
-"""Debugs a firmware: what `bazel run //models:X.debug` and `//models:X.bisect` start."""
+"""Debugs firmware: the program behind `bazel run //models:X.debug` and `//models:X.bisect`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from tools.emulate import process
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="debug", description=__doc__)
     parser.add_argument("--session", type=Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--model", default="", help="name of the model, default: the first one")
-    parser.add_argument("--call", type=int, metavar="K", help="call of the model, from 0")
-    parser.add_argument("--port", default="", help="the probe, where the board's openocd.cfg asks")
+    parser.add_argument("--model", default="", help="name of the model; default: the first one")
+    parser.add_argument("--call", type=int, metavar="K", help="call of the model, counted from 0")
+    parser.add_argument(
+        "--port", default="", help="selects the probe, if the board's openocd.cfg needs it"
+    )
     stop = parser.add_argument_group("stopping (not for .bisect)")
     stop.add_argument(
         "--dispatch",
@@ -27,8 +29,10 @@ def main(args: list[str]) -> int:
         help="stop before command N of the plan, as counted by TRAP records and report.json;"
         " default: the first dispatch",
     )
-    stop.add_argument("--dump", type=Path, metavar="DIR", help="run it, write its tensors as .npy")
-    stop.add_argument("--batch", action="store_true", help="print where it stopped and end")
+    stop.add_argument(
+        "--dump", type=Path, metavar="DIR", help="run it and save its tensors as .npy"
+    )
+    stop.add_argument("--batch", action="store_true", help="print where it stopped and exit")
     options = parser.parse_args(args)
     data = json.loads(options.session.read_text())
     program = Program.of(data["program"], options.port)
@@ -49,7 +53,7 @@ def main(args: list[str]) -> int:
 
 
 def _commands(options: argparse.Namespace) -> list[str]:
-    """Returns gdb's commands for what the user asked for."""
+    """Returns the gdb commands for the user's options."""
     where = ["-" if options.dispatch is None else str(options.dispatch), str(options.call or 0)]
     commands = [" ".join(["ironcast stop", *where, options.model])]
     if options.batch:

@@ -1,4 +1,4 @@
-"""Writes .npy files without numpy, which the Python inside gdb does not have."""
+"""Writes .npy files without numpy, which gdb's Python does not have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-# Element type as MLIR names it -> numpy's. bfloat16, which numpy lacks, is stored as uint16.
+# MLIR element type -> numpy's. bfloat16, which numpy lacks, is stored as uint16.
 _DESCRIPTIONS = {
     "bf16": "<u2", "f16": "<f2", "f32": "<f4", "f64": "<f8", "i1": "|u1", "i8": "|i1", "i16": "<i2",
     "i32": "<i4", "i64": "<i8", "u8": "|u1", "u16": "<u2", "u32": "<u4", "u64": "<u8", "bool": "|b1",
@@ -17,7 +17,7 @@ _ALIGNMENT = 64
 
 
 def item_bytes(dtype: str) -> int:
-    """Returns the size of an element, 0 if the type is not known here."""
+    """Returns the size of an element, or 0 for an unknown type."""
     return int(_DESCRIPTIONS.get(dtype, "0")[-1])
 
 

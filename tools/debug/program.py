@@ -1,4 +1,4 @@
-"""What is debugged, and the error that ends debugging."""
+"""The program being debugged, and the error that ends debugging."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class DebugError(Exception):
-    """The session could not be held; the message is one sentence for the user."""
+    """Debugging failed; the message is one sentence for the user."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,17 +17,17 @@ class Program:
     """An image to debug.
 
     Attributes:
-      board: what it was linked for.
-      description: board.json of that board.
-      elf: the image with symbols.
+      board: the board it was linked for.
+      description: that board's board.json.
+      elf: the image, with symbols.
       reports: report.json of every model in it.
-      run: command that runs it without a debugger; () for what only its board runs.
-      wait: the same, waiting for gdb at the socket `{socket}`, or for OpenOCD at the port `{port}`;
-        () for a program of this machine, or of a board.
-      openocd: the program.
+      run: command that runs it without a debugger; () if only its board can run it.
+      wait: the same, waiting for gdb at the socket `{socket}` or for OpenOCD at the port `{port}`;
+        () for a program on this machine or on a board.
+      openocd: the OpenOCD program.
       path_tools: programs that the emulator looks for on PATH.
-      deadline: seconds that a run without a person may take.
-      port: what tells the board's probe from others, where its openocd.cfg asks for that.
+      deadline: seconds that an unattended run may take.
+      port: selects the board's probe, if its openocd.cfg needs it.
     """
 
     board: str
@@ -47,7 +47,7 @@ class Program:
         return Program(**values, port=port)
 
     def report(self, model: str) -> dict[str, Any]:
-        """Returns the report of a model, of the first one for ""; raises DebugError."""
+        """Returns the report of a model, or of the first one for ""; raises DebugError."""
         for path in self.reports:
             report: dict[str, Any] = json.loads(Path(path).read_text())
             if model in ("", report["name"]):

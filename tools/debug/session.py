@@ -1,4 +1,4 @@
-"""gdb and what it debugs, started and ended together."""
+"""Starts and ends gdb together with the program it debugs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pathlib import Path
 from tools.debug import target
 from tools.debug.program import DebugError, Program
 
-# Where the modules that run inside gdb are found: the root of the runfiles.
+# The root of the runfiles, from which gdb imports the modules that run inside it.
 ROOT = Path(__file__).resolve().parents[2]
 STATUS_H = ROOT / "runtime_bm/base/status.h"
 
 
 def interactive(gdb: str, program: Program, commands: Sequence[str]) -> int:
-    """Gives the terminal to gdb after it has run `commands`; returns its exit status."""
+    """Runs `commands` in gdb, then gives it the terminal; returns its exit status."""
     with _waiting(program, None) as start, _script([*start, *commands]) as script:
-        # Ctrl-C is for gdb. A handler, because what is ignored stays ignored in a child.
+        # Ctrl-C is for gdb. This needs a handler: a child would inherit an ignored signal.
         previous = signal.signal(signal.SIGINT, lambda *_: None)
         try:
             return subprocess.call(
@@ -51,7 +51,7 @@ def batch(gdb: str, program: Program, commands: Sequence[str]) -> str:
         except subprocess.TimeoutExpired:
             raise DebugError(f"gdb did not end within {program.deadline:g} s") from None
     if done.returncode != 0:
-        # What the failed command said, if it was one; then the program ends.
+        # The failed command's message, if there is one; then the program ends.
         _, script_failed, said = done.stdout.partition("Error in sourced command file:\n")
         lines = [line for line in (said or done.stdout).splitlines() if line.strip()]
         raise DebugError(lines[0] if script_failed else "\n".join(["gdb failed:", *lines]))
@@ -64,12 +64,12 @@ def _environment() -> dict[str, str]:
 
 @contextlib.contextmanager
 def _waiting(program: Program, console: int | None) -> Iterator[list[str]]:
-    """Starts the program so that it waits for gdb; yields gdb's commands that get it there."""
+    """Starts the program so that it waits for gdb; yields the gdb commands that connect to it."""
     setup = [
         "set pagination off",
         "set confirm off",
         "set max-value-size unlimited",
-        # Leaving gdb ends the program too, instead of letting it run on.
+        # Leaving gdb also ends the program.
         "define hook-quit",
         "python commands.leave()",
         "end",
@@ -88,7 +88,7 @@ def _waiting(program: Program, console: int | None) -> Iterator[list[str]]:
 
 @contextlib.contextmanager
 def _script(commands: Sequence[str]) -> Iterator[str]:
-    """A file of gdb commands: unlike -ex, the first that fails ends it."""
+    """A file of gdb commands. Unlike with -ex, the first failure ends it."""
     with tempfile.NamedTemporaryFile("w", suffix=".gdb", encoding="utf-8") as file:
         file.write("\n".join(commands) + "\n")
         file.flush()

@@ -1,4 +1,4 @@
-"""What gdb connects to: an emulator, or OpenOCD and behind it an emulator or a board."""
+"""What gdb connects to: an emulator, or OpenOCD in front of an emulator or a board."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tools.flash import openocd
 from tools.flash.errors import FlashError
 
 _CONNECT_SECONDS = 20.0
-# What OpenOCD says when everything before it has succeeded.
+# OpenOCD prints this once everything before it has succeeded.
 _READY = "ironcast: ready"
 
 
 @contextlib.contextmanager
 def started(program: Program, console: int | None) -> Iterator[str]:
-    """Starts what the program waits in for gdb; yields gdb's command that connects it.
+    """Starts the emulator or OpenOCD; yields the gdb command that connects to it.
 
     Raises:
       DebugError, EmulatorError: it did not start.
@@ -45,13 +45,13 @@ def started(program: Program, console: int | None) -> Iterator[str]:
             _await(emulator, socket.exists)
             yield f"target remote {socket}"
             return
-        # Not by connecting: Spike ends when the first connection does.
+        # Do not test this by connecting: Spike ends with its first connection.
         _await(emulator, lambda: listens(port))
         yield _through_probe(program, str(port), folder, ends)
 
 
 def _through_probe(program: Program, port: str, folder: Path, ends: contextlib.ExitStack) -> str:
-    """Starts OpenOCD as the board's openocd.cfg sets it up; an image that is not there yet is loaded."""
+    """Starts OpenOCD with the board's openocd.cfg; loads the image if it is not there yet."""
     try:
         board = boards.read(Path(program.description))
         settings = board.settings("openocd")
@@ -73,7 +73,7 @@ def _through_probe(program: Program, port: str, folder: Path, ends: contextlib.E
     with log.open("wb") as file:
         server = process.start(argv, stdout=file.fileno())
     ends.callback(process.end, server)
-    # Without a limit: a large image takes as long as it takes, and OpenOCD gives up by itself.
+    # No time limit: a large image may take long, and OpenOCD gives up by itself.
     while _READY not in (said := log.read_text(errors="replace")):
         if server.poll() is not None:
             errors = [line for line in said.splitlines() if line.startswith("Error: ")]

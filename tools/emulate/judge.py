@@ -1,4 +1,4 @@
-"""Judges recorded runs: one run against its announced end, or several runs for agreement."""
+"""Judges recorded runs: one run against its expected end, or several runs for agreement."""
 
 from __future__ import annotations
 
@@ -43,28 +43,28 @@ def agree(outcomes: dict[str, result.Outcome]) -> result.Verdict:
 
 
 def second_reference(report: dict[str, Any]) -> str:
-    """Returns what IREE's own host runtime made of a model: where to look for the fault."""
+    """Returns the result of IREE's own host runtime for a model, which shows where to look for the fault."""
     return f"{report['name']}: {report['golden']['second_reference']}"
 
 
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="judge", description=__doc__)
     parser.add_argument("--expect", default="PASS", choices=("PASS", "FAIL", "ERROR", "TRAP"))
-    parser.add_argument("--text", default="", help="words the announced record must hold")
+    parser.add_argument("--text", default="", help="words that the expected record must contain")
     parser.add_argument("--agree", action="store_true", help="all runs must compute the same bits")
     parser.add_argument(
         "--model-report",
         type=Path,
         action="append",
         default=[],
-        help="report.json of the compiler, one for each model",
+        help="the compiler's report.json, one for each model",
     )
     parser.add_argument("records", nargs="+", type=Path)
     options = parser.parse_args(args)
     outcomes = {path.stem: load(path) for path in options.records}
     if options.agree:
         if len(outcomes) < 2:
-            parser.error("--agree compares two runs or more")
+            parser.error("--agree compares two or more runs")
         verdict = agree(outcomes)
     else:
         if len(outcomes) != 1:

@@ -1,4 +1,4 @@
-"""Runs one emulator to its end or its deadline, and never leaves it behind."""
+"""Runs one emulator to its end or deadline, and never leaves it running."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _PR_SET_PDEATHSIG = 1
 
 
 class EmulatorError(Exception):
-    """The run itself could not be done; the message is one sentence for the user."""
+    """The run could not be started or finished; the message is one sentence for the user."""
 
 
 def _die_with_parent() -> None:
-    # If this process is killed outright, its handlers do not run: the kernel then ends the
-    # emulator. Only Linux has this; elsewhere the deadline inside the emulator's caller remains.
+    # If this process is killed outright, its handlers do not run, so the kernel ends the
+    # emulator. Only Linux can do this; elsewhere the deadline in the emulator's caller remains.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -34,14 +34,14 @@ def _die_with_parent() -> None:
 def start(
     argv: Sequence[str], env: Mapping[str, str] | None = None, stdout: int | None = subprocess.PIPE
 ) -> subprocess.Popen[bytes]:
-    """Starts `argv` with no input in a process group of its own; `end` must follow.
+    """Starts `argv` with no input in its own process group; `end` must follow.
 
     Raises EmulatorError when the program cannot be started.
     """
     program = Path(argv[0])
     if not program.exists():
         raise EmulatorError(
-            f"emulator {argv[0]} is not there: build its target, or name your own with the "
+            f"emulator {argv[0]} does not exist: build its target, or name your own with the "
             "variables listed in third_party/README.md"
         )
     try:
@@ -72,7 +72,7 @@ def run(
 ) -> result.Outcome:
     """Runs `argv` with no input and returns its console lines and exit status.
 
-    `on_line` sees each line as it comes. Raises EmulatorError when the program cannot be started.
+    `on_line` gets each line as it arrives. Raises EmulatorError when the program cannot be started.
     """
     process = start(argv, env)
 
@@ -134,7 +134,7 @@ def _read_lines(
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process that `start` returned, and all it started."""
+    """Ends a process that `start` returned, and everything it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -62,7 +62,7 @@ class RunTest(unittest.TestCase):
             process.run([SHELL, "-c", "while :; do echo x; done"], 60)
 
     def test_missing_program(self) -> None:
-        with self.assertRaisesRegex(process.EmulatorError, "is not there"):
+        with self.assertRaisesRegex(process.EmulatorError, "does not exist"):
             process.run(["/no/such/emulator"], 1)
 
     def test_program_that_cannot_be_started(self) -> None:

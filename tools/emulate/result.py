@@ -22,7 +22,7 @@ class Record:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one emulator run left behind.
+    """The result of one emulator run.
 
     `exit_status` is the emulator's; it is None when the deadline ended the run.
     """
@@ -31,12 +31,12 @@ class Outcome:
     exit_status: int | None
 
     def records(self, kind: str | None = None) -> list[Record]:
-        """Returns the protocol records in order, all or those of one kind."""
+        """Returns the protocol records in order: all, or those of one kind."""
         found = parse(self.lines)
         return [r for r in found if kind is None or r.kind == kind]
 
     def models(self) -> dict[str, list[Record]]:
-        """Returns what was reported about each model of the image, by its name, in order."""
+        """Returns the records of each model in the image, by name, in order."""
         sections: dict[str, list[Record]] = {}
         current: list[Record] | None = None
         for record in self.records():
@@ -51,7 +51,7 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Verdict:
-    """`ok` and the one sentence that says why."""
+    """`ok`, and one sentence that says why."""
 
     ok: bool
     sentence: str
@@ -72,8 +72,8 @@ def parse(lines: Iterable[str]) -> list[Record]:
 def judge(outcome: Outcome) -> Verdict:
     """Decides whether a run passed.
 
-    A run passes on an explicit PASS record that is the last one, exit status 0, and no trap or
-    error record. Exit status 0 alone proves nothing, and neither does PASS alone.
+    A run passes if its last record is PASS, its exit status is 0, and there is no trap or error
+    record. Neither exit status 0 nor PASS proves anything alone.
     """
     records = outcome.records()
     kinds = [r.kind for r in records]
@@ -98,7 +98,7 @@ def judge(outcome: Outcome) -> Verdict:
 def judge_expected(outcome: Outcome, expect: str, text: str = "") -> Verdict:
     """Decides a run that is meant to end as `expect` ("PASS", "FAIL", "ERROR" or "TRAP").
 
-    Used by negative controls: anything but the announced end (with the words `text` in that record)
+    Negative controls use this: anything but the expected end (with the words `text` in that record)
     is a failure, and so is exit status 0.
     """
     if expect == "PASS":

@@ -1,8 +1,8 @@
-"""Boots a firmware in its execution environment.
+"""Boots firmware in its execution environment.
 
-`live` streams the console and ends with the verdict's exit status (what `bazel run` starts).
-`record` writes the whole run to a JSON file for tests and reports to judge; it fails only when the
-run could not be done or did not end, so that a verdict is never mistaken for a broken harness.
+`live` streams the console and ends with the verdict's exit status; `bazel run` starts it. `record`
+writes the whole run to a JSON file for tests and reports to judge. It fails only when the run could
+not start or did not end, so a verdict is never confused with a broken harness.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="runner", description=__doc__)
     parser.add_argument("mode", choices=("live", "record"))
     parser.add_argument("--deadline", type=float, required=True, help="seconds")
-    parser.add_argument("--tool-path", action="append", default=[], help="program put on PATH")
+    parser.add_argument("--tool-path", action="append", default=[], help="program to put on PATH")
     parser.add_argument("--out", type=Path, help="JSON file written by `record`")
     own, separator, argv = _split(args)
     options = parser.parse_args(own)
@@ -83,7 +83,9 @@ def _model_summary(records: list[result.Record]) -> list[str]:
         fields = record.fields
         if record.kind == "ACCURACY":
             correct, total, framework = (fields[k] for k in ("correct", "total", "framework"))
-            sentences.append(f"{correct} of {total} classified right; the framework: {framework}")
+            sentences.append(
+                f"{correct} of {total} classified correctly; the framework: {framework}"
+            )
         elif record.kind == "STATS":
             sentences.append(
                 f"{int(fields['instret']):,} instructions, arena {int(fields['arena']):,} bytes, "
@@ -98,7 +100,7 @@ def _record(argv: list[str], deadline: float, env: dict[str, str], out: Path) ->
         print(*outcome.lines[-TAIL_LINES:], sep="\n", file=sys.stderr)
         print(
             f"runner: {Path(argv[0]).name} did not end within {deadline:g} s (last lines above); "
-            "a slow machine can be given more with the deadline of its bm_exec_env",
+            "on a slow machine, raise the deadline of its bm_exec_env",
             file=sys.stderr,
         )
         return 1

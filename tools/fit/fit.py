@@ -1,4 +1,4 @@
-"""Holds a compiled model to what the runtime's own checks, run on this machine, say of it."""
+"""Runs the runtime's own checks on a compiled model, on this machine."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ class FitError(Exception):
 
 
 def ask(program: Path, kernels: Path, report: dict[str, Any]) -> tuple[int, int]:
-    """Runs the check of a model.
+    """Checks a model.
 
     Args:
       program: tools/fit/fit.c, linked with the model's plan.
       kernels: the kernels' ELF.
-      report: the compiler's, of the model.
+      report: the compiler's report of the model.
 
     Returns:
-      status word, 0 for a model that fits, and number of the command it is about, -1 for none.
+      The status word, 0 for a model that fits, and the number of the command it concerns, -1 for none.
 
     Raises:
       FitError: the program died.
     """
     command = [str(program.absolute())]
-    # How an executable describes itself depends on the length of a pointer: of 32 bits, that is bmc's to check.
+    # How an executable describes itself depends on the pointer size: for 32 bits, bmc checks it.
     if report["flash"]["kernels_elf_bytes"] and not report["isa"].startswith("rv32"):
         command += [str(kernels), str(report["kernels_library"])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -45,10 +45,10 @@ def refusal(status: int, index: int, report: dict[str, Any], root: Path) -> str:
     """Returns why the target would refuse the model, in a sentence.
 
     Args:
-      status: word that is not 0.
-      index: of the command it is about, -1 for none.
-      report: the compiler's, of the model.
-      root: where the runtime's sources are.
+      status: a nonzero status word.
+      index: of the command it concerns, -1 for none.
+      report: the compiler's report of the model.
+      root: folder with the runtime's sources.
     """
     what = "its plan or kernels"
     if index >= 0:
@@ -66,7 +66,7 @@ def main(args: list[str]) -> int:
     parser.add_argument("--program", type=Path, required=True)
     parser.add_argument("--kernels", type=Path, required=True)
     parser.add_argument("--report", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True, help="stamp to write when all is well")
+    parser.add_argument("--out", type=Path, required=True, help="stamp file to write on success")
     options = parser.parse_args(args)
     report = json.loads(options.report.read_text())
     root = Path(__file__).absolute().parent.parent.parent
@@ -76,7 +76,7 @@ def main(args: list[str]) -> int:
             raise FitError(refusal(status, index, report, root))
     except FitError as error:
         print(
-            f"{options.model}: {error}\n  hint: this is a mistake of bmc: report it with {options.plan}",
+            f"{options.model}: {error}\n  hint: this is a bug in bmc: report it with {options.plan}",
             file=sys.stderr,
         )
         return 1

@@ -1,8 +1,8 @@
-"""What README promises, on a machine that has just been installed.
+"""Runs the README's commands on a freshly installed machine.
 
-Makes a minimal Debian of its own, clones this checkout's HEAD into it, and runs commands there as
-an ordinary user with an empty home. Of this machine it has the network, the mirror and the
-certificates, and nothing else. Needs apt and perl; and root, or uidmap and user namespaces.
+Makes a minimal Debian, clones this checkout's HEAD into it, and runs commands there as an ordinary
+user with an empty home. From this machine it has the network, the package mirror and the
+certificates, and nothing else. Needs apt and perl, and either root or uidmap and user namespaces.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ README = ("tools/bazel run //models:bert_rv64", "tools/bazel test //...")
 
 
 def arguments() -> argparse.Namespace:
-    """What was asked for on the command line."""
+    """The command line's options."""
     parser = argparse.ArgumentParser(
         prog="python3 -m tools.fresh",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--suite", default="bookworm", help="Debian's release (%(default)s)")
-    parser.add_argument("--python", type=Path, help="an interpreter of this machine to build with")
-    parser.add_argument("--wheels", type=Path, help="a folder of wheels that pip may take")
+    parser.add_argument("--python", type=Path, help="an interpreter on this machine to build with")
+    parser.add_argument("--wheels", type=Path, help="a folder of wheels that pip may use")
     parser.add_argument(
         "--dir", type=Path, default=Path("/var/tmp"), help="where to make it (%(default)s)"
     )
-    parser.add_argument("--keep", action="store_true", help="leave it there afterwards")
-    parser.add_argument("command", nargs="*", help="after `--`; README's two if there is none")
+    parser.add_argument("--keep", action="store_true", help="do not delete it afterwards")
+    parser.add_argument("command", nargs="*", help="after `--`; default: the README's two")
     asked = parser.parse_args()
     for folder in (asked.dir, asked.wheels):
         if folder is not None and not folder.is_dir():
@@ -46,7 +46,7 @@ def arguments() -> argparse.Namespace:
 
 
 def job_of(asked: argparse.Namespace, work: Path, own_certificates: bool) -> Job:
-    """What is to be done in the root; raises FreshError."""
+    """The job to run in the root; raises FreshError."""
     environment = user_environment(own_certificates)
     shared = []
     if asked.wheels:

@@ -59,13 +59,13 @@ class Machine(unittest.TestCase):
 class Python(unittest.TestCase):
     def test_what_is_no_interpreter_or_the_systems_own_is_refused(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            for prefix, reason in [("/usr", "system"), (folder, "folder of its own")]:
+            for prefix, reason in [("/usr", "system"), (folder, "in its own folder")]:
                 fake = Path(folder, "python3")
                 fake.write_text(f"#!/bin/sh\necho {prefix}\n")
                 fake.chmod(0o755)
                 with self.assertRaisesRegex(FreshError, reason):
                     home_of(fake)
-            with self.assertRaisesRegex(FreshError, "folder of its own"):
+            with self.assertRaisesRegex(FreshError, "in its own folder"):
                 home_of(Path(folder, "missing"))
 
     def test_an_interpreters_folder_holds_its_program(self) -> None:

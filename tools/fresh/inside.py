@@ -1,7 +1,7 @@
-"""inside.py FD JOB: the half of job.py that runs in the namespaces, as their root.
+"""inside.py FD JOB: the half of job.py that runs as root in the namespaces.
 
-Makes the root the only file system there is, and tells on FD what each command took. Everything
-is imported at the start: afterwards this Python's own library is out of reach.
+Makes the new root the only file system, and reports on FD what each command took. It imports
+everything at the start, because this Python's own library is out of reach afterwards.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _do(*command: str) -> None:
 
 
 def enter(job: dict[str, Any]) -> None:
-    """Replaces the file system by the job's root, and the environment by its own."""
+    """Replaces the file system with the job's root, and the environment with the job's."""
     root = job["root"]
     _do("mount", "--make-rprivate", "/")
     _do("mount", "--bind", root, root)
@@ -33,11 +33,11 @@ def enter(job: dict[str, Any]) -> None:
         _do("mount", "--rbind", folder, root + folder)
     for folder in job["shared"]:
         os.makedirs(root + folder, exist_ok=True)
-        for parent in Path(folder).parents:  # /root, say, may be closed
+        for parent in Path(folder).parents:  # a folder such as /root may be inaccessible
             os.chmod(f"{root}{parent}", 0o755)
         _do("mount", "--bind", "-o", "ro", folder, root + folder)
     _do("cp", "-r", job["checkout"], f"{root}/home/{_USER}/ironcast")
-    # A user in a mere chroot may not make namespaces, which Bazel's sandbox consists of.
+    # A user in a plain chroot may not make namespaces, which Bazel's sandbox needs.
     os.chdir(root)
     _do("pivot_root", ".", "mnt")
     os.chdir("/")
@@ -46,13 +46,13 @@ def enter(job: dict[str, Any]) -> None:
 
 
 def megabytes() -> int:
-    """How much the root holds."""
+    """The amount of data in the root."""
     done = subprocess.run(["du", "-sxm", "/"], capture_output=True, text=True, check=False)
     return int(done.stdout.split()[0])
 
 
 def as_user(command: str, environment: dict[str, str]) -> int:
-    """Runs a command for the shell as an ordinary user in the checkout; returns its status."""
+    """Runs a shell command as an ordinary user in the checkout; returns its status."""
     become = ["setpriv", f"--reuid={_USER}", f"--regid={_USER}", "--init-groups"]
     become += ["--bounding-set=-all", "--inh-caps=-all"]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Runs commands in a root, in namespaces of its own, and tells what each took."""
+"""Runs commands in a root, in their own namespaces, and reports what each took."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass(frozen=True)
 class Job:
-    """What inside.py is told.
+    """The input of inside.py.
 
-    root, checkout: folders. shared: folders of this machine, at the same place there and read-only.
-    environment: all of it. commands: for the shell, in the checkout, one after another.
+    root, checkout: folders. shared: folders of this machine, mounted read-only at the same place.
+    environment: all of it. commands: for the shell, run one after another in the checkout.
     """
 
     root: str
@@ -32,7 +32,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command took; megabytes: how much more the root holds after it."""
+    """What a command took; megabytes: how much the root has grown."""
 
     command: str
     status: int
@@ -41,9 +41,9 @@ class Result:
 
 
 def namespaces() -> list[str]:
-    """The command before a command that gives it mounts and processes of its own, as root there.
+    """The command prefix that gives a command its own mounts and processes, as root there.
 
-    Raises FreshError where this user may not have them.
+    Raises FreshError if this user may not have them.
     """
     command = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
     if os.getuid() != 0:
@@ -55,14 +55,14 @@ def namespaces() -> list[str]:
         reason = "`unshare` is not on PATH"
     if reason:
         raise FreshError(
-            f"No namespaces can be had ({reason}): install uidmap, give this user a line in "
+            f"Cannot create namespaces ({reason}): install uidmap, give this user a line in "
             "/etc/subuid and /etc/subgid, and let users make namespaces; or be root."
         )
     return command
 
 
 def home_of(python: Path) -> Path:
-    """The folder that an interpreter and all it needs lie in; raises FreshError."""
+    """The folder that contains an interpreter and all it needs; raises FreshError."""
     command = [str(python), "-I", "-c", "import sys; print(sys.base_prefix)"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -70,14 +70,14 @@ def home_of(python: Path) -> Path:
         answer = ""
     home = Path(answer.strip())
     if not (home / "bin" / python.name).is_file():
-        raise FreshError(f"{python} is not an interpreter with a folder of its own: name another.")
+        raise FreshError(f"{python} is not an interpreter in its own folder: name another.")
     if home in (Path("/usr"), Path("/usr/local")):
-        raise FreshError(f"{python} is part of this machine's system: name one beside it.")
+        raise FreshError(f"{python} belongs to this machine's system: name another.")
     return home
 
 
 def run(job: Job, unshare: Sequence[str]) -> list[Result]:
-    """Results of the commands that were run."""
+    """The results of the commands that were run."""
     reading, writing = os.pipe()
     inside = [sys.executable, "-I", str(HERE / "inside.py"), str(writing), json.dumps(asdict(job))]
     with os.fdopen(reading) as lines, subprocess.Popen([*unshare, *inside], pass_fds=[writing]):
@@ -86,7 +86,7 @@ def run(job: Job, unshare: Sequence[str]) -> list[Result]:
 
 
 def table(title: str, results: Sequence[Result]) -> str:
-    """What the commands took, for people."""
+    """A table of what the commands took."""
     width = max([len(title), *(len(result.command) for result in results)])
     lines = [f"{title:{width}}  {'seconds':>8}  {'MB':>7}  status"]
     lines += [

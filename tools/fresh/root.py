@@ -1,4 +1,4 @@
-"""Makes the root: Debian's essential packages, apt, and what README says is needed."""
+"""Makes the root: Debian's essential packages, apt, and what the README says is needed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from third_party.debian.apt import (
 )
 from tools.fresh.errors import FreshError
 
-# All that a machine needs before `tools/bazel`, besides apt.
+# What a machine needs for `tools/bazel`, besides apt.
 NEEDED = ("python3", "ca-certificates")
 
-# Where an administrator puts certificates of the place; `update-ca-certificates` adds them.
+# Where an administrator puts local certificates; `update-ca-certificates` adds them.
 OWN_CERTIFICATES = Path("/usr/local/share/ca-certificates")
 _BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 
-# How apt reaches its mirror from here.
+# The settings with which apt reaches its mirror.
 _APT_SETTING = re.compile(
     r'^Acquire::(?:https?::Proxy(?:::\S+)?|Check-Valid-Until) "[^"]+";$', re.MULTILINE
 )
@@ -44,17 +44,17 @@ def sources(mirrors: Sequence[str], suite: str) -> list[str]:
 
 
 def apt_settings(dump: str) -> str:
-    """Those of `apt-config dump` without which the mirror may be out of reach."""
+    """The lines of `apt-config dump` that apt may need to reach the mirror."""
     return "".join(f"{setting}\n" for setting in _APT_SETTING.findall(dump))
 
 
 def private_certificates(folder: Path = OWN_CERTIFICATES) -> list[Path]:
-    """Certificates that this machine's administrator added to Debian's."""
+    """The certificates that this machine's administrator added to Debian's."""
     return sorted(folder.glob("**/*.crt"))
 
 
 def user_environment(own_certificates: bool, env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """All that the user's environment holds: what a login sets, and the way to the network."""
+    """The user's whole environment: what a login sets, and the network settings."""
     proxies = {n: env[n] for name in _PROXIES for n in (name, name.upper()) if n in env}
     certificates = {"SSL_CERT_FILE": _BUNDLE} if own_certificates else {}
     return {
@@ -100,16 +100,16 @@ def make_root(work: Path, suite: str, own: Sequence[Path], unshare: Sequence[str
         check=False,
     )
     if done.returncode != 0:
-        raise FreshError(f"Debian {suite} could not be unpacked: mend what mmdebstrap says above.")
+        raise FreshError(f"Debian {suite} could not be unpacked: fix what mmdebstrap says above.")
 
 
 def _mmdebstrap(work: Path) -> Path:
-    """The program, unpacked and not installed."""
+    """The program, unpacked but not installed."""
     apt = PrivateApt(work / "apt")
     apt.update()
     packages = [p for p in apt.closure(["mmdebstrap"]) if p.name == "mmdebstrap"]
     if not packages:
-        raise AptError("This machine's mirror has no package mmdebstrap: add one that has.")
+        raise AptError("This machine's mirror has no package mmdebstrap: add one that does.")
     unpack(apt.download(packages, work / "debs"), work / "tools")
     return work / "tools/usr/bin/mmdebstrap"
 

@@ -1,4 +1,4 @@
-"""What the network answers, and which answers are remembered."""
+"""Asks the network, and remembers some of its answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEADLINE_SECONDS = 4.0
 def reachable(url: str) -> bool:
     """Whether `url` answers within a few seconds.
 
-    In a thread: the resolver's own time-outs can be far longer than the one given here.
+    Runs in a thread, because the resolver's own timeouts can be far longer than this one.
     """
     answer: list[bool] = []
 
@@ -33,10 +33,10 @@ def reachable(url: str) -> bool:
 
 
 def kept_answer(cache: Path, name: str, ask: Callable[[], bool]) -> bool:
-    """The answer that is kept under `name`, asked for when there is none.
+    """The answer stored under `name`; asks if there is none.
 
-    A yes lasts: another answer would have everything fetched again that came from there. A no is
-    not kept: the network may be back the next time.
+    A yes is kept, because after another answer everything from there would be fetched again. A no is
+    not kept, because the network may be back the next time.
     """
     kept = cache / name
     if kept.is_file() and kept.read_text(errors="replace").split() == ["yes"]:
@@ -49,5 +49,5 @@ def kept_answer(cache: Path, name: str, ask: Callable[[], bool]) -> bool:
 
 
 def forget(cache: Path, name: str) -> None:
-    """Asks anew next time."""
+    """Makes the next call ask again."""
     (cache / name).unlink(missing_ok=True)

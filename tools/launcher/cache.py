@@ -1,4 +1,4 @@
-"""The per-user cache: where it is, how it is locked, how folders appear in it at once."""
+"""The per-user cache: where it is, how it is locked, how folders appear in it atomically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from third_party.debian.apt import AptError
 from tools.launcher.errors import LauncherError
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
-# What the README's first command leaves behind, where nothing was before (third_party/README.md).
+# What the README's first command leaves behind on an empty disk (third_party/README.md).
 FIRST_COMMAND_MEGABYTES = 3800
 
 
@@ -27,7 +27,7 @@ def say(message: str) -> None:
 
 
 def progress(what: str, unit: int = 1) -> Callable[[int, int], None]:
-    """Tells every few seconds how much is done; `what` is a format for two numbers."""
+    """Reports progress every few seconds; `what` is a format for two numbers."""
     last = time.monotonic()
 
     def tell(done: int, total: int) -> None:
@@ -40,7 +40,7 @@ def progress(what: str, unit: int = 1) -> Callable[[int, int], None]:
 
 
 def cache_dir() -> Path:
-    """This user's cache folder, created if need be; raises LauncherError when it cannot be."""
+    """This user's cache folder, created if necessary; raises LauncherError if that fails."""
     base = os.environ.get("XDG_CACHE_HOME") or (
         os.environ.get("HOME", "") and os.path.join(os.environ["HOME"], ".cache")
     )
@@ -61,7 +61,7 @@ def cache_dir() -> Path:
 
 @contextmanager
 def locked(cache: Path) -> Iterator[None]:
-    """Holds the cache's lock; a second caller says that it waits. The kernel frees it if we die."""
+    """Holds the cache's lock. A second caller prints that it waits. The kernel frees the lock if we die."""
     try:
         file = (cache / "lock").open("w")
     except OSError as error:
@@ -79,14 +79,14 @@ def locked(cache: Path) -> Iterator[None]:
 
 
 def fill_once(final: Path, fill: Callable[[Path], None], megabytes: int = 1) -> None:
-    """Makes the folder `final` by calling fill(temporary folder), unless it is there already.
+    """Creates the folder `final` by calling fill(temporary folder), unless it exists.
 
-    `final` appears by one rename, so it is either absent or whole. Call it with the lock held.
-    megabytes: what fill needs at its largest. Raises LauncherError, a full disk's included.
+    `final` appears by one rename, so it is either absent or complete. Call this with the lock held.
+    megabytes: the most space that fill needs. Raises LauncherError, also for a full disk.
     """
     if final.is_dir():
         return
-    for stale in final.parent.glob(f".{final.name}.*"):  # left by one that was killed
+    for stale in final.parent.glob(f".{final.name}.*"):  # left by a process that was killed
         shutil.rmtree(stale, ignore_errors=True)
     if _free_megabytes(final.parent) < megabytes:
         raise _disk_full(final, megabytes)
@@ -106,9 +106,9 @@ def fill_once(final: Path, fill: Callable[[Path], None], megabytes: int = 1) -> 
 
 
 def warn_of_small_disk(cache: Path) -> None:
-    """Says, before Bazel is fetched, when there is less room than the README's first command takes.
+    """Warns, before Bazel is fetched, if there is less space than the README's first command takes.
 
-    Bazel keeps what it fetches and builds beside `cache`.
+    Bazel keeps what it fetches and builds next to `cache`.
     """
     if (free := _free_megabytes(cache)) < FIRST_COMMAND_MEGABYTES:
         say(
@@ -122,7 +122,7 @@ def _free_megabytes(folder: Path) -> int:
 
 
 def _disk_full(final: Path, megabytes: int) -> LauncherError:
-    """Says that there is no room for the folder `final`, which needs so much at its largest."""
+    """The error for too little space for the folder `final`, which needs up to `megabytes`."""
     return LauncherError(
         f"The disk of {final.parent} is full: {final.name} needs {megabytes} MB there and "
         f"{_free_megabytes(final.parent)} MB are free. Make room, or set XDG_CACHE_HOME to a folder on a larger disk."
@@ -130,7 +130,7 @@ def _disk_full(final: Path, megabytes: int) -> LauncherError:
 
 
 def _is_full(error: OSError | AptError) -> bool:
-    """Whether a full disk is behind an error; of apt, tar and dpkg only the words tell."""
+    """Whether a full disk caused an error; for apt, tar and dpkg only the message tells."""
     if isinstance(error, OSError):
         return error.errno in DISK_FULL
     words = ("No space left", "enough free space", "quota exceeded", "Wrote only")

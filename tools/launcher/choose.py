@@ -18,7 +18,7 @@ from tools.launcher.cache import fill_once, locked, warn_of_small_disk
 from tools.launcher.errors import LauncherError
 from tools.launcher.table import read_table
 
-# Rulesets that Bazel's WORKSPACE mode or this project wants from GitHub, and where Debian's
+# The rulesets that Bazel's WORKSPACE mode or this project needs from GitHub, and where Debian's
 # packages keep the same versions.
 DEBIAN_RULESETS = {
     "bazel_features": "tools/features",
@@ -36,8 +36,8 @@ DEBIAN_RULESETS = {
 class Bazel:
     """A Bazel that can be started.
 
-    debian_prefix: where Debian's packages of it lie ("/" when installed), if it is Debian's.
-    rulesets: folder of Debian's rulesets to use in place of GitHub's, if GitHub is not to be used.
+    debian_prefix: the prefix of its Debian packages ("/" if installed), if it is Debian's.
+    rulesets: folder of Debian's rulesets to use instead of GitHub's, if GitHub is not used.
     """
 
     program: Path
@@ -47,7 +47,7 @@ class Bazel:
 
 
 def wanted_version(root: Path) -> str:
-    """What .bazelversion says; raises LauncherError when it is missing."""
+    """The version in .bazelversion; raises LauncherError if it is missing."""
     try:
         return (root / ".bazelversion").read_text(encoding="ascii").strip()
     except OSError as error:
@@ -57,7 +57,7 @@ def wanted_version(root: Path) -> str:
 
 
 def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
-    """The Bazel to start, downloaded first if need be; raises LauncherError."""
+    """The Bazel to start, downloaded first if necessary; raises LauncherError."""
     version = wanted_version(root)
     real = env.get("BAZEL_REAL")
     if real and not os.access(real, os.X_OK):
@@ -84,11 +84,11 @@ def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
 
 
 def decide_github(cache: Path, env: Mapping[str, str], version: str, debian: Path) -> bool:
-    """Whether GitHub is to be used: as IRONCAST_GITHUB says, else as it answers.
+    """Whether to use GitHub: as IRONCAST_GITHUB says, else if GitHub answers.
 
-    debian: where Debian's Bazel lies once it is unpacked. From then on it is stayed with, for
+    debian: where Debian's Bazel is once it is unpacked. From then on it stays in use, because
     GitHub's would fetch and build everything again. Until then a no is not kept: the network may
-    have been away.
+    have been down.
     """
     said = env.get("IRONCAST_GITHUB", "")
     if said not in ("", "yes", "no"):
@@ -122,7 +122,7 @@ def _version_of(program: Path, version: str, env: Mapping[str, str]) -> str | No
     prefix = _debian_prefix(program)
     if prefix is not None:  # Debian's Bazel cannot tell its own version
         return _label(prefix)
-    # Should this be Bazelisk, it must not come back to us, and must give us the version we want.
+    # If this is Bazelisk, it must not call us again, and must give us the version we want.
     asked = {**env, "BAZELISK_SKIP_WRAPPER": "1", "USE_BAZEL_VERSION": version}
     with tempfile.TemporaryDirectory() as outside:
         try:
@@ -167,13 +167,13 @@ def _from_github(root: Path, cache: Path, version: str) -> Path:
 
 
 def _debian_folder(root: Path, cache: Path, version: str) -> Path:
-    # The recipe's number is in the name so that a mended recipe does not meet an older one's
+    # The recipe's number is in the name so that a fixed recipe does not find an older one's
     # result.
     return cache / f"bazel-{version}-debian-{read_table(root, 'BAZEL_FROM_DEBIAN')['recipe']}"
 
 
 def _from_debian(root: Path, cache: Path, version: str, left: str) -> Path:
-    """Debian's Bazel, unpacked if need be; `left` says what else there is when it cannot be had."""
+    """Debian's Bazel, unpacked if necessary; `left` names the alternatives if it is unavailable."""
     final = _debian_folder(root, cache, version)
     if not final.is_dir():
         table = read_table(root, "BAZEL_FROM_DEBIAN")

@@ -1,9 +1,9 @@
 """Bazel from a newer Debian suite, unpacked into the cache.
 
-For machines that reach a Debian mirror and not GitHub. Debian builds Bazel as a
+For machines that reach a Debian mirror but not GitHub. Debian builds Bazel as a
 set of ordinary packages: a client, a server jar whose dependencies are other
 packages' jars, and a Java runtime. They expect to be installed under /, so a few
-things are mended after unpacking; each is explained where it is done.
+things are changed after unpacking; each is explained where it is done.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOADER = f"{LIBRARIES}/ld-linux-x86-64.so.2"
 SERVER = "usr/share/bazel"
 
 # In Bazel's closure but never run or read by its client and server: compilers, the
-# JDK, perl and python, and what only installing would use. Whole names.
+# JDK, perl and python, and packages that only installation uses. Whole names.
 UNUSED = (
     r"openjdk-.*-jdk.*|default-jdk.*|default-jre.*",
     r"(gcc|g\+\+|cpp|libgcc|libstdc\+\+)-\d+.*(?<!-base)|gcc|g\+\+|cpp|(gcc|g\+\+|cpp)-x86-64-linux-gnu",
@@ -49,9 +49,9 @@ UNUSED = (
 def choose_version(candidates: dict[str, str], wanted: str) -> tuple[str, str | None]:
     """Picks a suite.
 
-    candidates: suite -> version of its Bazel package, most wanted suite first.
-    Returns the suite and, when its Bazel is not `wanted`, a sentence that says so.
-    Raises AptError when no suite has a Bazel of the same major version.
+    candidates: suite -> version of its Bazel package, preferred suite first.
+    Returns the suite and, if its Bazel is not `wanted`, a sentence that says so.
+    Raises AptError if no suite has a Bazel of the same major version.
     """
     for suite, version in candidates.items():
         if version.partition("+")[0] == wanted:
@@ -62,7 +62,7 @@ def choose_version(candidates: dict[str, str], wanted: str) -> tuple[str, str | 
             return (
                 suite,
                 f"Debian {suite} has Bazel {version} and this project was made with "
-                f"{wanted}; going on with it.",
+                f"{wanted}; continuing with it.",
             )
     seen = ", ".join(f"{suite} has {version}" for suite, version in candidates.items())
     raise AptError(
@@ -72,7 +72,7 @@ def choose_version(candidates: dict[str, str], wanted: str) -> tuple[str, str | 
 
 
 def fill(work: Path, final: Path, wanted: str, table: dict[str, Any]) -> None:
-    """Unpacks Bazel into `work` so that it will run once `work` is renamed to `final`.
+    """Unpacks Bazel into `work` so that it runs once `work` is renamed to `final`.
 
     table: BAZEL_FROM_DEBIAN of versions.bzl. Raises AptError.
     """
@@ -94,7 +94,7 @@ def fill(work: Path, final: Path, wanted: str, table: dict[str, Any]) -> None:
 
 
 def _resolve(state: Path, wanted: str, table: dict[str, Any]) -> tuple[PrivateApt, list[Package]]:
-    """Finds the mirror and suite that have Bazel, and what it needs."""
+    """Finds the mirror and suite that have Bazel, and the packages it needs."""
     say("GitHub is not used; asking this machine's Debian mirror for Bazel")
     failure = AptError(f"None of this machine's apt sources has Bazel {wanted}: set BAZEL_REAL.")
     for number, mirror in enumerate(machine_mirrors(state / "machine")):
@@ -108,7 +108,7 @@ def _resolve(state: Path, wanted: str, table: dict[str, Any]) -> tuple[PrivateAp
             except AptError as error:
                 failure = (
                     error if number == 0 else failure
-                )  # the likeliest mirror's reason tells most
+                )  # the likeliest mirror's reason is the most useful
                 continue
             if version := apt.candidate(table["package"]):
                 suites[suite], candidates[suite] = apt, version
@@ -125,7 +125,7 @@ def _resolve(state: Path, wanted: str, table: dict[str, Any]) -> tuple[PrivateAp
 
 
 def java_home(prefix: Path) -> Path:
-    """The Java runtime inside an unpacked prefix; raises AptError when there is none."""
+    """The Java runtime inside an unpacked prefix; raises AptError if there is none."""
     for home in sorted((prefix / "usr/lib/jvm").glob("java-*-openjdk-*")):
         if home.is_dir() and not home.is_symlink():
             return home
@@ -163,7 +163,7 @@ def _mend(work: Path, final: Path) -> None:
         str(final / LOADER),
         *elfs,
     )
-    # Neither is used again, and both are large.
+    # Both are large and not used again.
     for leftover in ("usr/bin/patchelf", "usr/share/nodejs"):
         path = work / leftover
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

@@ -15,12 +15,12 @@ RELEASES = "https://github.com/bazelbuild/bazel/releases/download"
 
 
 def url(version: str, name: str, releases: str = RELEASES) -> str:
-    """Where the release has the file `name`."""
+    """The address of the file `name` in the release."""
     return f"{releases}/{version}/{name}"
 
 
 def asset(version: str) -> str:
-    """The release file for this machine; raises LauncherError for a machine without one."""
+    """The release file for this machine; raises LauncherError if there is none."""
     systems = {"Linux": "linux", "Darwin": "darwin"}
     machines = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
     system, machine = systems.get(platform.system()), machines.get(platform.machine())

@@ -1,7 +1,7 @@
 """The locale that Bazel's server needs for paths with letters outside ASCII.
 
-Bazel takes paths as bytes and has Java read them as Latin-1, which Java does in such a locale only;
-Bazel's client starts the server in en_US.ISO-8859-1 where it finds it. Few machines have it.
+Bazel treats paths as bytes and makes Java read them as Latin-1, which Java does only in such a locale.
+Bazel's client starts the server in en_US.ISO-8859-1 if it finds that locale. Few machines have it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SOURCES = Path("/usr/share/i18n")
 
 
 def environment(paths: Iterable[Path], cache: Path) -> dict[str, str]:
-    """What to add to Bazel's environment so that it can work in `paths`; raises LauncherError."""
+    """Variables that let Bazel work in `paths`; raises LauncherError."""
     outside = [path for path in paths if not str(path).isascii()]
     if not outside or known():
         return {}
@@ -36,7 +36,7 @@ def environment(paths: Iterable[Path], cache: Path) -> dict[str, str]:
                 raise LauncherError(
                     f"{outside[0]} has letters outside ASCII, for which Bazel needs the locale {NAME}, "
                     f"and it could not be made ({error}): install Debian's package `locales`, or "
-                    "move to a path of ASCII letters."
+                    "move to a path with only ASCII letters."
                 ) from error
     return {"LOCPATH": str(final)}
 
@@ -53,7 +53,7 @@ def known() -> bool:
 
 
 def _fill(work: Path, sources: Path) -> None:
-    """Makes the locale in `work`, from this machine's sources of locales or Debian's."""
+    """Makes the locale in `work`, from this machine's locale sources or Debian's."""
     tool = shutil.which("localedef", path=f"{os.environ.get('PATH', '')}:/usr/bin")
     if tool is None:
         raise LauncherError("`localedef` is not on PATH")
@@ -71,7 +71,7 @@ def _fill(work: Path, sources: Path) -> None:
 
 
 def _from_debian(scratch: Path) -> Path:
-    """The package of all locales' sources, unpacked."""
+    """The package with the sources of all locales, unpacked."""
     say("a path with letters outside ASCII: fetching Debian's package `locales` (4 MB) for Bazel")
     require_apt()
     apt = PrivateApt(scratch / "apt")

@@ -57,7 +57,7 @@ class Latin1(unittest.TestCase):
         with self.assertRaisesRegex(
             LauncherError,
             "/work/ä has letters outside ASCII, .* en_US.ISO-8859-1, .*no charmap.*: install "
-            "Debian's package `locales`, or move to a path of ASCII letters",
+            "Debian's package `locales`, or move to a path with only ASCII letters",
         ):
             self.ask("/home/a", "/work/ä")
         self.assertFalse((self.cache / "locale").exists())

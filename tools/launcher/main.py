@@ -1,4 +1,4 @@
-"""tools/bazel: finds or fetches the right Bazel and becomes it."""
+"""tools/bazel: finds or fetches the right Bazel and replaces itself with it."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _COMMANDS = frozenset(
 
 
 def startup_options(bazel: Bazel, cache: Path, env: Mapping[str, str]) -> list[str]:
-    """Start-up options that this Bazel needs here.
+    """The startup options that this Bazel needs here.
 
-    Constant from call to call, or its server would restart.
+    They are the same for every call, or its server would restart.
     """
     options: list[str] = []
     if bazel.debian_prefix is not None:
@@ -86,7 +86,7 @@ def _overrides_rc(cache: Path, rulesets: Path) -> Path:
 
 
 def split_command(args: Sequence[str]) -> tuple[list[str], str, list[str]]:
-    """Bazel's start-up options, its command ("" when there is none) and the rest."""
+    """Bazel's startup options, its command ("" if there is none) and the rest."""
     for index, arg in enumerate(args):
         if arg in _COMMANDS:
             return list(args[:index]), arg, list(args[index + 1 :])
@@ -96,7 +96,7 @@ def split_command(args: Sequence[str]) -> tuple[list[str], str, list[str]]:
 def environment(env: Mapping[str, str]) -> dict[str, str]:
     """The environment for Bazel.
 
-    A user without a name, as in some containers, gets one: Bazel insists on it. pip and npm
+    A user without a name, as in some containers, gets one, because Bazel requires it. pip and npm
     trust the same private certificates as everything else.
     """
     result = {"USER": f"uid{os.getuid()}", **env, "BAZELISK_SKIP_WRAPPER": "1"}
@@ -106,7 +106,7 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def run(root: Path, args: Sequence[str]) -> int:
-    """Replaces this process by Bazel; returns only when it was not needed. Raises LauncherError."""
+    """Replaces this process with Bazel; returns only if Bazel is not needed. Raises LauncherError."""
     env = environment(os.environ)
     cache = cache_dir()
     bazel = choose(root, cache, env)

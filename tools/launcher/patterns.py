@@ -26,8 +26,7 @@ _TAKES_PATTERNS = frozenset(
         "mobile-install",
     }
 )
-# What the user says about where things come from must hold for the query as well, or Bazel
-# fetches twice.
+# The user's options about sources must apply to the query as well, or Bazel fetches twice.
 _FORWARDED = (
     "--config",
     "--repo_env",
@@ -48,10 +47,10 @@ def needs_expansion(command: str, args: Sequence[str]) -> bool:
 
 
 def expand(command: str, args: Sequence[str], query: Query) -> list[str]:
-    """The arguments with each such pattern replaced by the labels it means.
+    """The arguments with each such pattern replaced by its labels.
 
     query: (flags, expression) -> labels.
-    Raises LauncherError for a pattern that nothing matches.
+    Raises LauncherError for a pattern without matches.
     """
     own = _bazels_own(command, args)
     flags = [a for a in own if a.partition("=")[0] in _FORWARDED and "=" in a]
@@ -66,7 +65,7 @@ def expand(command: str, args: Sequence[str], query: Query) -> list[str]:
         labels = query(flags, f'filter(":{re.escape(name)}$", {scope})')
         if not labels:
             raise LauncherError(
-                f"No target named {name!r} lies below "
+                f"No target named {name!r} exists below "
                 f"{scope.removesuffix('...') or '//'}: correct the pattern {arg}."
             )
         result += [match["minus"] + label for label in sorted(labels)]
@@ -74,7 +73,7 @@ def expand(command: str, args: Sequence[str], query: Query) -> list[str]:
 
 
 def bazel_query(bazel: Sequence[str], env: Mapping[str, str]) -> Query:
-    """A Query that asks Bazel; `bazel` is its program and start-up options."""
+    """A Query that asks Bazel; `bazel` is its program and startup options."""
 
     def query(flags: list[str], expression: str) -> list[str]:
         command = [*bazel, "query", *flags, "--noshow_progress", "--output=label", expression]
@@ -82,7 +81,7 @@ def bazel_query(bazel: Sequence[str], env: Mapping[str, str]) -> Query:
         if done.returncode != 0:
             raise LauncherError(
                 f"`bazel query '{expression}'` failed with status "
-                f"{done.returncode}: mend what it says above."
+                f"{done.returncode}: fix what it says above."
             )
         return done.stdout.split()
 

@@ -77,7 +77,7 @@ class Patterns(unittest.TestCase):
     def test_nothing_of_that_name_is_an_error_that_says_so(self) -> None:
         self.labels = []
         with self.assertRaisesRegex(
-            LauncherError, "No target named 'qemu_test' lies below //models/: correct the pattern"
+            LauncherError, "No target named 'qemu_test' exists below //models/: correct the pattern"
         ):
             expand("test", ["//models/...:qemu_test"], self.query)
 

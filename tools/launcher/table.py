@@ -8,7 +8,7 @@ from typing import Any
 
 
 def read_table(root: Path, name: str) -> Any:
-    """The value that versions.bzl assigns to `name`; KeyError when it assigns none."""
+    """The value that versions.bzl assigns to `name`; KeyError if there is none."""
     module = ast.parse((root / "third_party" / "versions.bzl").read_text(encoding="utf-8"))
     for statement in module.body:
         if isinstance(statement, ast.Assign) and any(

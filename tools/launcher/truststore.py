@@ -1,8 +1,8 @@
 """A Java trust store made from the machine's PEM certificates.
 
-An unpacked Java runtime has none: on an installed one a package's script makes it.
-The format is JKS, which every Java still reads; it is a list of certificates and a
-SHA-1 over it.
+An unpacked Java runtime has none, because a package's script makes it on installation.
+The format is JKS, which every Java still reads: a list of certificates and a SHA-1
+over it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PASSWORD = "changeit"  # what Java assumes; the store holds nothing secret
 
 
 def certificates(env: Mapping[str, str], unpacked: Path) -> list[bytes]:
-    """DER certificates that the machine trusts, private ones named by the environment among them.
+    """DER certificates that the machine trusts, including private ones named by the environment.
 
     unpacked: folder with the .crt files of the ca-certificates package, for machines without
     a bundle.
@@ -60,7 +60,7 @@ def encode(ders: list[bytes]) -> bytes:
 
 
 def ensure(cache: Path, env: Mapping[str, str], unpacked: Path) -> Path | None:
-    """The trust store for this machine's certificates, written if need be; None without any."""
+    """The trust store for this machine's certificates, written if necessary; None if there are none."""
     ders = certificates(env, unpacked)
     if not ders:
         return None

@@ -1,7 +1,6 @@
 """Runs one checker over the source tree: `lint CHECK --tree WORKSPACE_FILE [--tool PROGRAM]`.
 
-A checker sees the tree itself, not copies of it: `--tree` names a file of the tree through which
-its folder is found.
+A checker sees the tree itself, not a copy: `--tree` names a file in the tree, which gives its folder.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ TARGET_C = re.compile(r"runtime_bm/(?!testing/|examples/)|boards/(?!host_|tests/
 
 
 def tracked(tree: Path, suffixes: Iterable[str]) -> list[str]:
-    """Returns the tree's files with one of `suffixes`, as paths relative to it."""
+    """Returns the tree's files with one of `suffixes`, as relative paths."""
     ends = tuple(suffixes)
     found = []
     for path in sorted(tree.rglob("*")):
@@ -35,7 +34,7 @@ def tracked(tree: Path, suffixes: Iterable[str]) -> list[str]:
 
 
 def run(tree: Path, argv: list[str], advice: str) -> int:
-    """Runs a checker in the tree; adds how to mend what it found."""
+    """Runs a checker in the tree; adds how to fix what it found."""
     status = subprocess.run(argv, cwd=tree, check=False).returncode
     if status:
         print(f"lint: {advice}")
@@ -43,19 +42,19 @@ def run(tree: Path, argv: list[str], advice: str) -> int:
 
 
 def ruff(tree: Path, tool: str) -> int:
-    return run(tree, [tool, "check", "--no-cache", "."], "mend with `ruff check --fix`") or run(
-        tree, [tool, "format", "--no-cache", "--check", "."], "mend with `ruff format`"
+    return run(tree, [tool, "check", "--no-cache", "."], "fix with `ruff check --fix`") or run(
+        tree, [tool, "format", "--no-cache", "--check", "."], "fix with `ruff format`"
     )
 
 
 def mypy(tree: Path, _tool: str) -> int:
     argv = [sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", "compiler/bmc"]
-    return run(tree, argv, "types of compiler/ must satisfy mypy --strict")
+    return run(tree, argv, "compiler/ must pass mypy --strict")
 
 
 def clang_format(tree: Path, tool: str) -> int:
     files = tracked(tree, C_SUFFIXES)
-    return run(tree, [tool, "--dry-run", "-Werror", *files], "mend with `clang-format -i`")
+    return run(tree, [tool, "--dry-run", "-Werror", *files], "fix with `clang-format -i`")
 
 
 def clang_tidy(tree: Path, tool: str) -> int:
@@ -66,9 +65,7 @@ def clang_tidy(tree: Path, tool: str) -> int:
 
 def buildifier(tree: Path, tool: str) -> int:
     files = [*tracked(tree, STARLARK), "WORKSPACE"]
-    return run(
-        tree, [tool, "-mode=check", "-lint=warn", *files], "mend with `buildifier -lint=fix`"
-    )
+    return run(tree, [tool, "-mode=check", "-lint=warn", *files], "fix with `buildifier -lint=fix`")
 
 
 def text(tree: Path, _tool: str) -> int:

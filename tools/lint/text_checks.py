@@ -1,4 +1,4 @@
-"""House rules that are plain text: what freestanding code may not name, how long a file may be."""
+"""House rules on plain text: what freestanding code must not name, how long a file may be."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 MAX_LINES = 450
 
-# Folder -> pattern -> why. The target has no libc and no heap; a host board is the one exception.
+# Folder -> pattern -> reason. The target has no libc and no heap; a host board is the only exception.
 _BANNED: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
     (
         re.compile(r"^(runtime_bm/(?!testing/|examples/).*|boards/(?!host_).*)\.[ch]$"),

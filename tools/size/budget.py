@@ -1,4 +1,4 @@
-"""Budgets that fail in both directions: over the limit, or so far under it that it is stale."""
+"""Budgets that fail in both directions: over the limit, or so far under it that the limit is stale."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ SLACK_PERCENT = 5.0
 
 
 class BudgetError(Exception):
-    """The budget file itself is wrong; one sentence for the user."""
+    """The budget file itself is wrong; the message is one sentence for the user."""
 
 
 def measured(report: dict[str, Any]) -> dict[str, int]:
-    """Returns the numbers of a report that can be held to a budget, by their budget names."""
+    """Returns the numbers of a report that a budget can limit, by their budget names."""
     numbers = {
         "arena_bytes": report["ram_bytes"]["arena"],
         "flash_bytes": report["flash_bytes"]["total"] - report["flash_bytes"]["golden"],
@@ -29,7 +29,7 @@ def measured(report: dict[str, Any]) -> dict[str, int]:
 def check(budget: dict[str, Any], report: dict[str, Any]) -> list[str]:
     """Returns one sentence for every number that breaks its budget.
 
-    Raises BudgetError when the budget names something that is not measured.
+    Raises BudgetError if the budget names something that is not measured.
     """
     numbers = measured(report)
     slack = float(budget.get("slack_percent", SLACK_PERCENT))

@@ -1,4 +1,4 @@
-"""What an image takes on its board: flash by part, RAM by use, room left in every memory."""
+"""What an image takes on its board: flash by part, RAM by use, and the space left in every memory."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def build(
         if piece.section == ".text":
             text[piece.part] += piece.bytes
         if piece.section in _RAM_SECTIONS:
-            # A plan has no other variable than what its model remembers.
+            # A plan's only variable is its model's state.
             is_state = piece.section == ".bss" and piece.part == "plan"
             ram["state" if is_state else _RAM_SECTIONS[piece.section]] += piece.bytes
     return {
@@ -70,11 +70,11 @@ def _use(region: dict[str, Any], pieces: list[link_map.Piece]) -> dict[str, Any]
 
 
 def check_room(board: dict[str, Any], models: list[dict[str, Any]]) -> None:
-    """Raises SizeError when the models' own parts already exceed a memory of the board.
+    """Raises SizeError if the models' own parts already exceed a memory of the board.
 
-    Run before linking, because the linker can only name the section that came last. The first
-    memory of board.json holds the image, the last one what is written; they may be the same. The
-    models share an arena; each remembers for itself.
+    Run before linking, because the linker can only name the last section. The first memory in
+    board.json holds the image, and the last one holds data that is written; they may be the same.
+    The models share an arena; each has its own state.
     """
     image = {
         "weights": sum(model["flash"]["weights_bytes"] for model in models),

@@ -1,4 +1,4 @@
-"""Reads lld's link map: what every part of an image takes."""
+"""Reads lld's link map: the size of every part of an image."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from collections.abc import Iterable
 _LINE = re.compile(r"^ *([0-9a-f]+) +([0-9a-f]+) +([0-9a-f]+) +(\d+) (.*)$")
 _INPUT = re.compile(r"^ {8}(\S.*):\((.+)\)$")
 
-# Where an input section comes from -> the part of the image it counts as; the first match wins.
+# Origin of an input section -> the part of the image it counts toward; the first match wins.
 _PARTS = (
     (re.compile(r"\(\.bm\.kernels"), "kernels"),
     (re.compile(r"\(\.bm\.weights"), "weights"),
     (re.compile(r"/golden(\.|_)|\(\.bm\.golden"), "golden"),
     (re.compile(r"/plan\."), "plan"),
-    # The number formatting in base serves the console only.
+    # Only the console uses the number formatting in base.
     (re.compile(r"runtime_bm/(app|crt)/|runtime_bm/base/.*/text\."), "application"),
     (re.compile(r"runtime_bm/"), "runtime"),
     (re.compile(r"boards/"), "board"),
     (re.compile(r"models/"), "application"),
 )
 
-# Output sections that take memory when the image runs but no room in it (runtime_bm/crt/link).
+# Output sections that take memory at run time but no space in the image (runtime_bm/crt/link).
 _NOBITS = frozenset({".bm.arena", ".bss", ".bm.stack", ".tbss"})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Piece:
-    """An input section: `part` names what it counts as, `bytes` what it takes."""
+    """An input section: `part` is the part it counts toward, `bytes` its size."""
 
     section: str
     part: str
@@ -74,6 +74,6 @@ def _in_image(section: str) -> bool:
 
 
 def _close(pieces: list[Piece], section: str, address: int, left: int) -> None:
-    # What no input section accounts for: alignment, the stack, room the script sets aside.
+    # Space that no input section accounts for: alignment, the stack, and what the script reserves.
     if address and left > 0:
         pieces.append(Piece(section, "padding", address, left, _in_image(section)))

@@ -15,7 +15,7 @@ from tools.size import budget
 
 BEGIN = "<!-- begin: tools/bazel run //models:table -- --update -->"
 END = "<!-- end -->"
-# How far the target is from the framework.
+# The difference between the target and the framework.
 _ERROR = re.compile(r"error \S+")
 
 _HEADER = (
@@ -67,8 +67,8 @@ def table(rows: list[str]) -> str:
 def update(document: str, rows: list[str], order: list[str]) -> str:
     """Returns `document` with `rows` in the table between BEGIN and END.
 
-    A row replaces the one of the same model and type. Models come in the `order` given, and one that
-    it does not name goes.
+    A row replaces the one with the same model and type. Models come in the given `order`; rows of other
+    models are removed.
 
     Raises:
       TableError: there is no place for a table.
@@ -86,16 +86,16 @@ def update(document: str, rows: list[str], order: list[str]) -> str:
 def check(document: str, rows: list[str], order: list[str]) -> None:
     """Raises TableError unless `document` has these rows, and its models are in this order.
 
-    Numbers may differ by a hundredth, and errors by what they are: weights that are trained while a
-    model is imported depend on the framework's build.
+    Numbers may differ by a hundredth, and errors by their own size: weights that are trained during an
+    import depend on the framework's build.
     """
     shown = document.splitlines()
     wanted = update(document, rows, order).splitlines()
     stale = [new for old, new in zip(shown, wanted, strict=False) if not _alike(old, new)]
     if stale or len(shown) != len(wanted):
         raise TableError(
-            "these rows are not what is measured now; `tools/bazel run //models:table -- --update`"
-            " writes them (large_table those of large models):\n" + "\n".join(stale)
+            "these rows do not match the measurements; `tools/bazel run //models:table -- --update`"
+            " writes them (large_table for large models):\n" + "\n".join(stale)
         )
 
 
@@ -120,7 +120,9 @@ def _key(line: str) -> tuple[str, str]:
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="table", description=__doc__)
     parser.add_argument("reports", type=Path, nargs="+", help="reports with a profile run")
-    parser.add_argument("--order", nargs="+", required=True, help="models, as they are to stand")
+    parser.add_argument(
+        "--order", nargs="+", required=True, help="models, in the order of the rows"
+    )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--update", action="store_true", help="write the rows into the README")
     what.add_argument("--check", type=Path, metavar="README", help="fail unless it has these rows")

@@ -23,7 +23,7 @@ def save(path: Path, data: dict[str, Any]) -> None:
 
 
 def run_summary(outcome: result.Outcome) -> dict[str, Any]:
-    """Returns what a profile run measured; raises SizeError when the run did not pass."""
+    """Returns what a profile run measured; raises SizeError if the run did not pass."""
     verdict = result.judge(outcome)
     if not verdict.ok:
         raise image_report.SizeError(f"the profile run failed: {verdict.sentence}")
@@ -37,10 +37,10 @@ def run_summary(outcome: result.Outcome) -> dict[str, Any]:
 
 
 def model_summary(name: str, records: list[result.Record]) -> dict[str, Any]:
-    """Returns what one inference of a model took, all of it and each command of its plan.
+    """Returns what one inference of a model took, in total and for each command of its plan.
 
-    A command that runs in a loop is there once, with the number of times it ran. With it goes how
-    close all cases came to the framework's answers.
+    A command that runs in a loop is listed once, with the number of times it ran. The result also says
+    how close all cases came to the framework's answers.
     """
     (stats,) = (record.fields for record in records if record.kind == "STATS")
     commands: dict[int, dict[str, int]] = {}
@@ -69,23 +69,23 @@ def model_summary(name: str, records: list[result.Record]) -> dict[str, Any]:
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="size", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    room = commands.add_parser("room", help="fail when the models cannot fit on the board")
+    room = commands.add_parser("room", help="fail if the models cannot fit on the board")
     report = commands.add_parser("report", help="write the report of a linked image")
     merge = commands.add_parser("merge", help="add a profile run to a report")
     show = commands.add_parser("show", help="print a report for people")
-    check = commands.add_parser("check", help="hold a report to a budget")
+    check = commands.add_parser("check", help="check a report against a budget")
     for command in (room, report):
         command.add_argument("--board", type=Path, required=True)
         command.add_argument("--model-report", type=Path, action="append", required=True)
     room.add_argument(
-        "--expect", metavar="TEXT", help="fail unless they cannot, and the reason holds TEXT"
+        "--expect", metavar="TEXT", help="fail unless they cannot fit and the reason contains TEXT"
     )
     report.add_argument("--map", type=Path, required=True)
     merge.add_argument("--run", type=Path, required=True)
     check.add_argument("--budget", type=Path, required=True)
     for command in (merge, show, check):
         command.add_argument("--report", type=Path, required=True)
-    room.add_argument("--out", type=Path, help="written when they can")
+    room.add_argument("--out", type=Path, help="file to write if they fit")
     for command in (report, merge):
         command.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(args)

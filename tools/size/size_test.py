@@ -149,7 +149,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("m, n (i) on spike_rv64", text)
         self.assertIn("Arena of n 512; liveness bound 256; ratio 2.00", text)
         self.assertIn("n: one inference on Spike, VLEN 256", text)
-        self.assertEqual(text.count("outside kernels, a dispatch"), 1)
+        self.assertEqual(text.count("outside kernels, per dispatch"), 1)
         self.assertRegex(text, r"30 +60.0 % +x2 +matmul\n +20 +40.0 % +x1 +fill")
 
     def test_a_run_that_failed_is_no_measurement(self) -> None:

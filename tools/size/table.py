@@ -61,7 +61,7 @@ def render(report: dict[str, Any]) -> str:
             rows = [("instructions", measured["instructions"])]
             walker = measured["walker_instructions_per_dispatch"]
             if walker is not None:
-                rows.append(("outside kernels, a dispatch", walker))
+                rows.append(("outside kernels, per dispatch", walker))
             title = f"{model['name']}: one inference on Spike, VLEN {run['boot']['vlen']}"
             lines += _rows(title, rows)
             lines += _dispatch_lines(model, measured)

@@ -16,7 +16,7 @@ _WORD = re.compile(r"(?:status=|0x)?([0-9a-fA-F]{8})\b")
 
 
 class DecodeError(Exception):
-    """The word or the sources cannot be made sense of; the text is for the user."""
+    """The word or the sources are not understood; the text is for the user."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,28 +53,28 @@ def find_word(text: str) -> int:
     """Returns the status word in `text`: eight hex digits, alone or in a console record.
 
     Raises:
-      DecodeError: there is none.
+      DecodeError: `text` has none.
     """
     match = _WORD.search(text)
     if not match:
         raise DecodeError(
-            f"{text!r} holds no status word: give eight hex digits or a BM1 ERROR record"
+            f"{text!r} has no status word: give eight hex digits or a BM1 ERROR record"
         )
     return int(match[1], 16)
 
 
 def decode(word: int, tables: Tables) -> Status:
-    """Takes a word apart: bits 31..24 file, 23..12 line, 11..0 code."""
+    """Splits a word: bits 31..24 file, 23..12 line, 11..0 code."""
     number, line, code = word >> 24, word >> 12 & 0xFFF, word & 0xFFF
     name, meaning = tables.codes.get(code, (f"code {code}", "not in status.h"))
     return Status(name, meaning, tables.files.get(number, ""), line)
 
 
 def describe(word: int, root: Path) -> str:
-    """Returns what a person wants to know of `word`; sources are looked up under `root`.
+    """Explains `word` for the user; looks up sources under `root`.
 
     Raises:
-      DecodeError: status.h is not there.
+      DecodeError: status.h does not exist.
     """
     header = root / STATUS_H
     if not header.is_file():

@@ -20,7 +20,7 @@ class DecodeTest(unittest.TestCase):
 
     def test_text_without_a_word_is_an_error(self) -> None:
         for text in ("", "123", "BM1 ERROR status= nothing"):
-            with self.assertRaisesRegex(decode.DecodeError, "holds no status word"):
+            with self.assertRaisesRegex(decode.DecodeError, "has no status word"):
                 decode.find_word(text)
 
     def test_a_word_names_code_file_and_line(self) -> None:

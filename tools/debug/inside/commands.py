@@ -2,8 +2,8 @@
 
 ironcast plan [MODEL]                    lists the commands of a model's plan
 ironcast stop [N] [CALL] [MODEL]         runs to command N (default: the first dispatch) of call CALL
-ironcast dump DIR                        writes inputs and outputs of the command here as .npy
-ironcast trace DIR FIRST LAST [MODEL]    writes the outputs of every dispatch of these calls
+ironcast dump DIR                        saves the current command's inputs and outputs as .npy
+ironcast trace DIR FIRST LAST [MODEL]    saves the outputs of every dispatch of these calls
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def setup(reports: list[str], status_h: str) -> None:
     """Defines the commands and the pretty-printers.
 
     Args:
-      reports: report.json of every model of the image.
+      reports: report.json of every model in the image.
       status_h: runtime_bm/base/status.h.
     """
     read = [json.loads(Path(path).read_text()) for path in reports]
@@ -37,7 +37,7 @@ def setup(reports: list[str], status_h: str) -> None:
 
 def leave() -> None:
     """Ends the program."""
-    # An emulator hangs up instead of answering.
+    # An emulator closes the connection instead of answering.
     with contextlib.suppress(gdb.error):
         if gdb.selected_inferior().threads():
             gdb.execute("kill")
@@ -63,8 +63,8 @@ def plan(program: Program, arguments: list[str]) -> None:
 def stop(program: Program, arguments: list[str]) -> None:
     """ironcast stop [N] [CALL] [MODEL]: runs to just before command N of the plan in call CALL.
 
-    Without N, to the first dispatch. Calls of the model count from 0. Sets $plan, and for every
-    tensor of the command a pointer: `print *$in0`.
+    Without N, runs to the first dispatch. Calls of the model count from 0. Sets $plan and a pointer
+    to every tensor of the command: `print *$in0`.
     """
     if not program.plans():
         program.go(running.address("main"))
@@ -98,7 +98,7 @@ def stop(program: Program, arguments: list[str]) -> None:
 
 
 def dump(program: Program, arguments: list[str]) -> None:
-    """ironcast dump DIR: writes the inputs of the command here, runs it, writes its outputs."""
+    """ironcast dump DIR: saves the current command's inputs, runs it, and saves its outputs."""
     folder = _folder(arguments)
     here = program.position()
     tensors = here.tensors
@@ -115,7 +115,7 @@ def dump(program: Program, arguments: list[str]) -> None:
 
 
 def trace(program: Program, arguments: list[str]) -> None:
-    """ironcast trace DIR FIRST LAST [MODEL]: writes the outputs of every dispatch of these calls."""
+    """ironcast trace DIR FIRST LAST [MODEL]: saves the outputs of every dispatch of these calls."""
     folder = _folder(arguments)
     first, last = _number(arguments, 1, "FIRST") or 0, _number(arguments, 2, "LAST") or 0
     shown = program.plan(_word(arguments, 3))

@@ -1,7 +1,7 @@
-"""Kernels that the runtime has loaded, in a backtrace: their names, and who called them.
+"""Names and callers of run-time-loaded kernels in a backtrace.
 
-Runs inside gdb, which knows nothing of them: their ELF has no names, and where they lie the image has
-an array.
+Runs inside gdb, which knows nothing about these kernels: their ELF has no names, and the image has only
+an array at their place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import gdb
 from gdb.FrameDecorator import FrameDecorator
 from gdb.unwinder import Unwinder, register_unwinder
 
-# By then a kernel has set up its frame pointer.
+# A kernel has set up its frame pointer by then.
 _PROLOGUE_BYTES = 16
 _SAVED = [f"s{number}" for number in range(1, 12)]
 
@@ -27,12 +27,12 @@ class Kernels:
         self._end = 0
 
     def add(self, functions: list[tuple[int, str]], code_bytes: int) -> None:
-        """Adds kernels by address and name; the last of them takes up to `code_bytes`."""
+        """Adds kernels by address and name; the last one extends up to `code_bytes`."""
         self._starts = sorted([*self._starts, *functions])
         self._end = max(self._end, max(functions)[0] + code_bytes)
 
     def at(self, pc: int) -> tuple[int, str] | None:
-        """Returns start and name of the kernel that has an instruction at `pc`."""
+        """Returns the start and name of the kernel that contains `pc`."""
         index = bisect.bisect_right(self._starts, pc, key=lambda kernel: kernel[0])
         return self._starts[index - 1] if index and pc < self._end else None
 
@@ -44,7 +44,7 @@ class _FrameId:
 
 
 class _Callers(Unwinder):
-    """Callers on RISC-V: at a kernel's start in the return address, later below its frame pointer."""
+    """Callers on RISC-V: in the return address at a kernel's start, later below its frame pointer."""
 
     def __init__(self, kernels: Kernels) -> None:
         super().__init__("ironcast")
@@ -63,7 +63,7 @@ class _Callers(Unwinder):
             caller = {"pc": saved[-1], "sp": fp, "fp": saved[-2]}
         else:
             return None
-        # What else a caller may count on. Where the kernel has put it is not known; mostly it is in place.
+        # The other registers that a caller relies on. Where the kernel saved them is unknown; most are unchanged.
         for name in _SAVED:
             caller[name] = frame.read_register(name)
         info = frame.create_unwind_info(_FrameId(caller["sp"], gdb.Value(kernel[0]).cast(pc.type)))
@@ -96,6 +96,6 @@ class _Names:
 
 
 def register(kernels: Kernels) -> None:
-    """Makes gdb ask here about kernels that will have been added."""
+    """Makes gdb look up kernels here once they have been added."""
     register_unwinder(None, _Callers(kernels), replace=True)
     gdb.frame_filters["ironcast"] = _Names(kernels)

@@ -1,7 +1,7 @@
-"""The plans of an image as the debugger sees them: commands, and the tensors in memory they work on.
+"""The plans of an image as the debugger sees them: commands and the tensors in memory they use.
 
-Runs inside gdb. What plan.h does not say, shapes and element types, comes from the report.json of
-each model.
+Runs inside gdb. Shapes and element types, which plan.h does not have, come from each model's
+report.json.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Tensor:
     """Memory that a command reads or writes.
 
     Attributes:
-      name: "in0" or "out3", by the number of its binding.
-      is_placed: whether it is known where in its binding it lies; if not, this is all of the binding.
+      name: such as "in0" or "out3", with the number of its binding.
+      is_placed: whether its place in the binding is known; if not, this is the whole binding.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Tensor:
         return f"{self.name}: {self.dtype}[{'x'.join(map(str, self.shape))}] at {self.address:#x}"
 
     def save(self, path: Path) -> None:
-        """Writes what the memory holds now as .npy; raises gdb.MemoryError."""
+        """Saves the memory's current contents as .npy; raises gdb.MemoryError."""
         data = bytes(gdb.selected_inferior().read_memory(self.address, self.bytes))
         npy.write(path, self.dtype, self.shape, data)
 
@@ -95,7 +95,7 @@ class Plan:
         return Command(index, kind, function, self._dispatch(ordinal, function)["source"], groups)
 
     def kernels(self, runner: gdb.Value) -> list[tuple[int, str]]:
-        """Returns the address of every kernel, and the name that it has where it is linked."""
+        """Returns the address of every kernel, and its name if it is linked."""
         exports, functions = self.value["exports"], runner["functions"]
         return [
             (int(functions[i]), f"{self.name}_k_{exports[i]['name'].string()}")
@@ -106,7 +106,7 @@ class Plan:
         """Returns the operands of a command, with the addresses they have in this run.
 
         Args:
-          runner: bm_plan_runner_t that runs it.
+          runner: the bm_plan_runner_t that runs it.
         """
         raw = self.value["commands"][index]
         kind = KINDS[int(raw["kind"])]
@@ -129,7 +129,7 @@ class Plan:
         if dispatch["name"] != function:
             raise gdb.GdbError(
                 f"the report of {self.name} calls kernel {ordinal} {dispatch['name']}, the image"
-                f" {function}: they are not of one build"
+                f" {function}: they are from different builds"
             )
         return dispatch
 
@@ -161,7 +161,7 @@ def _operands(operands: list[Report], spans: list[tuple[int, int]]) -> Iterator[
 
 
 def of_image(reports: dict[str, Report]) -> list[Plan]:
-    """Returns the plans of the image's table of models, none if it has no such table."""
+    """Returns the plans in the image's table of models; none if it has no such table."""
     try:
         count = int(gdb.parse_and_eval("bm_firmware_model_count"))
     except gdb.error:

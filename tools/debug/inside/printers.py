@@ -1,4 +1,4 @@
-"""How gdb shows the runtime's types: statuses as words, plans, commands, bindings and tensors."""
+"""gdb pretty-printers for the runtime's types: statuses, plans, commands, bindings and tensors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ELEMENTS = 64
 
 
 class Shown:
-    """A pretty-printer that is one text and, if there are any, elements."""
+    """A pretty-printer of one text and optional elements."""
 
     def __init__(self, text: str, elements: Iterator[tuple[str, Any]] | None = None) -> None:
         self._text = text

@@ -1,4 +1,4 @@
-"""Running the image from one known place to the next: calls of a model, commands of its plan."""
+"""Runs the image from one known place to the next: calls of a model, commands of its plan."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Position:
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A call of bm_model_run that has just begun; `model` is its bm_model_t, `end` where it returns to."""
+    """A call of bm_model_run that has just begun; `model` is its bm_model_t, `end` is where it returns to."""
 
     number: int
     model: gdb.Value
@@ -59,7 +59,7 @@ class Program:
         return plans.of_image(self._reports)
 
     def plan(self, name: str) -> Plan:
-        """Returns a model's plan, the first one for ""; raises gdb.GdbError."""
+        """Returns a model's plan, or the first one for ""; raises gdb.GdbError."""
         known = self.plans()
         for plan in known:
             if name in ("", plan.name):
@@ -68,7 +68,7 @@ class Program:
         raise gdb.GdbError(f"the image has no model {name}; its models: {names}")
 
     def position(self) -> Position:
-        """Returns where the selected thread is; raises gdb.GdbError when no plan is running."""
+        """Returns the selected thread's place; raises gdb.GdbError when no plan is running."""
         frame: gdb.Frame | None = gdb.newest_frame()
         while frame is not None and frame.name() != "bm_plan_run":
             frame = frame.older()
@@ -80,7 +80,7 @@ class Program:
         return Position(plan, runner, int(frame.read_var("index")))
 
     def go(self, *places: int) -> int:
-        """Runs to the first of these addresses and returns it; raises gdb.GdbError if it gets elsewhere."""
+        """Runs to the first of these addresses and returns it; raises gdb.GdbError if it stops elsewhere."""
         stops = [
             gdb.Breakpoint(f"*{place:#x}", gdb.BP_BREAKPOINT, internal=True) for place in places
         ]
@@ -89,7 +89,7 @@ class Program:
         try:
             gdb.execute("continue", to_string=True)
         except gdb.error:
-            # An emulator that has ended hangs up.
+            # An emulator that has ended closes the connection.
             if gdb.selected_inferior().threads():
                 raise
         finally:
@@ -117,9 +117,9 @@ class Program:
         return Call(self._calls - 1, model, gdb.newest_frame().older().pc())
 
     def clear_arena(self, call: Call) -> None:
-        """Zeroes the arena but for the inputs of a call, so that nothing of earlier calls is left.
+        """Clears the arena except for the inputs of a call, so that nothing is left of earlier calls.
 
-        What a call does not write it may not read, so this changes no result.
+        A call may read only what it wrote, so this changes no result.
         """
         plan, entry = call.model["runner"]["plan"], call.model["entry"]
         inputs = [
@@ -133,22 +133,22 @@ class Program:
             start = max(start, end)
 
     def commands(self, call: Call) -> Iterator[Position]:
-        """Yields every command of a call when it is about to run."""
+        """Yields every command of a call just before it runs."""
         while self.go(address(_BEFORE), call.end) != call.end:
             yield self.position()
 
     def to_kernel(self, position: Position) -> None:
-        """From before a dispatch to the first instruction of its kernel."""
+        """Runs from just before a dispatch to the first instruction of its kernel."""
         ordinal = int(position.plan.value["commands"][position.index]["ordinal"])
         self.go(int(position.runner["functions"][ordinal]))
 
     def finish_command(self) -> None:
-        """Runs the command that is about to run, or running, to its end."""
+        """Runs the next or current command to its end."""
         self.go(address(_AFTER))
 
 
 def address(symbol: str) -> int:
-    """Returns the address of a symbol; raises gdb.GdbError when the image has none of this name."""
+    """Returns the address of a symbol; raises gdb.GdbError when the image does not have it."""
     try:
         return int(gdb.parse_and_eval(f"(unsigned long)&{symbol}"))
     except gdb.error:
