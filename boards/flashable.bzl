@@ -1,4 +1,4 @@
-"""Boards that `X.flash`, `X.debug` and `X.bisect` can be built for by `--board=NAME`."""
+"""Boards that `--board=NAME` can choose for `X.flash`, `X.debug` and `X.bisect`."""
 
 # Board -> ISA of the kernels there.
 FLASHABLE = {
@@ -13,7 +13,7 @@ FLASHABLE = {
     "visionfive2": "rv64gc",
 }
 
-# Those that are an emulator: where `X.debug` runs there. The others are reached through their probe.
+# Boards that are emulators, and where `X.debug` runs them. The others are reached through their probe.
 EMULATED = {
     "qemu_virt_rv64_flash": "//boards/qemu_virt_rv64_flash:vlen256",
     "qemu_virt_rv64_smode": "//boards/qemu_virt_rv64_smode:vlen256",

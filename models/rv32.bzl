@@ -16,7 +16,7 @@ _IMAGES = {
 def rv32_tests(*, name, models, budgets = {}, tags = []):
     """Makes `<name>_rv32` (Zve32f) and `<name>_rv32imac` (soft float), each also `.spike`, and their tests.
 
-    The runs of one ISA's kernels must agree to the bit.
+    All runs of one ISA's kernels must agree bit for bit.
 
     Args:
       name: prefix of the targets.

@@ -1,4 +1,4 @@
-"""zoo_model: one of the field's models, in each of its element types; model_table: all of them."""
+"""zoo_model: a well-known model, in each of its element types; model_table: all of them."""
 
 load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_binary", "py_test")
@@ -16,7 +16,7 @@ TORCH = [
     requirement("torchao"),
 ]
 
-# Where kernels for the smallest vectors run; kernels for VLEN 256 run at VLEN 256.
+# VLENs at which kernels for the smallest vectors run; kernels for VLEN 256 run at VLEN 256.
 _VLENS = {
     "large": [128],
     "medium": [128],
@@ -39,16 +39,16 @@ def zoo_model(
     """Makes `<name>_<dtype>` (bm_model) and `<name>_<dtype>_rv64` (bm_model_suite) for each type.
 
     The suite's kernels are built for VLEN 256; `<name>_<dtype>_rv64_zvl128b` has kernels for VLEN 128
-    and runs at every VLEN that `size` asks for. `<dtype>.budget.json`, if it exists, holds the numbers.
+    and runs at every VLEN that `size` selects. `<dtype>.budget.json`, if it exists, holds the numbers.
 
     Args:
       name: name of the model and of its folder.
-      factories: dict from element type, `f32` or `int8` (quantised when it is imported), to the
+      factories: dict from element type, `f32` or `int8` (quantized when it is imported), to the
         function in model.py.
-      size: `small` runs at VLEN 128, 256, 512 and 1024, `medium` and `large` at 128 and 256; nothing
-        of a `large` model is built or tested by a wildcard: its tests are `large_test`.
-      deps: Python libraries that model.py imports, KERAS or TORCH among them.
-      float_parts: of the int8 model, as for bm_model.
+      size: `small` runs at VLEN 128, 256, 512 and 1024, `medium` and `large` at 128 and 256. Wildcards
+        do not build or test a `large` model: its tests are in `large_test`.
+      deps: Python libraries that model.py imports, including KERAS or TORCH.
+      float_parts: for the int8 model, as in bm_model.
       hooks: cc_library with the model's own console output.
     """
     tags = ["large", "manual"] if size == "large" else []
@@ -76,7 +76,7 @@ def zoo_model(
         native.test_suite(
             name = "large_test",
             tags = ["manual"],
-            # Those that run without a board.
+            # Tests that run without a board.
             tests = [
                 rule
                 for rule, attrs in native.existing_rules().items()
@@ -90,13 +90,13 @@ def zoo_model(
         )
 
 def model_table(*, name, order, reports, tags):
-    """A program that prints the README's rows of some models, and with --update writes them there.
+    """A program that prints the README rows of some models; with --update it writes them there.
 
-    `<name>_test` fails when the README has other rows.
+    `<name>_test` fails if the README has different rows.
 
     Args:
       name: name of the program.
-      order: names of all the table's models, as they are to stand.
+      order: names of all the table's models, in order.
       reports: list of bm_report, each of an image with one model.
       tags: tags of the test.
     """

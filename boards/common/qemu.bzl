@@ -1,8 +1,8 @@
-"""What every QEMU environment passes to the emulator, whichever machine it is."""
+"""Arguments that every QEMU environment passes to the emulator, for any machine."""
 
 load("//tools/rules:defs.bzl", "bm_exec_env")
 
-# No firmware of QEMU's own, console on standard output, and -icount: `minstret` counts
+# No QEMU firmware, console on standard output, and -icount, so that `minstret` counts
 # instructions instead of host time.
 QEMU_ARGS = [
     "-bios",
@@ -22,9 +22,9 @@ QEMU_DEBUG_ARGS = [
 ]
 
 def qemu_cpu32(vlen):
-    """Returns the arguments for a hart of 32 bits: rv32imafdcv, or rv32imac.
+    """Returns the arguments for a 32-bit hart: rv32imafdcv, or rv32imac.
 
-    All of V, because QEMU 10.0 lets nobody turn on (mstatus.VS) the vectors of a hart that has Zve32f alone.
+    Uses all of V, because QEMU 10.0 cannot turn on (mstatus.VS) the vectors of a hart with Zve32f alone.
 
     Args:
       vlen: VLEN in bits, 0 for no vectors and no floats.
@@ -46,7 +46,7 @@ def qemu_vlen_envs(*, name, base):
 
     Args:
       name: prefix of the environments.
-      base: environment that says everything but the hart.
+      base: environment that defines everything but the hart.
     """
     for vlen in [128, 256, 512, 1024]:
         bm_exec_env(

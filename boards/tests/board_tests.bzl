@@ -1,9 +1,9 @@
-"""board_tests: a board ends in every way a firmware can end."""
+"""board_tests: a board handles every way firmware can end."""
 
 load("//tools/rules:defs.bzl", "bm_firmware_test", "bm_image")
 
-# Firmware of //runtime_bm/testing/firmwares -> how it ends, and what its record says.
-# `dispatch=-` is initialized data: it is there only if startup put it there.
+# Firmware in //runtime_bm/testing/firmwares -> how it ends, and what its record says.
+# `dispatch=-` is initialized data: it is right only if startup copied it.
 _ENDS = {
     "fail": ("FAIL", "cases=2 bad=2 models=fake"),
     "pass": ("PASS", ""),
@@ -12,13 +12,13 @@ _ENDS = {
 }
 
 def board_tests(*, name, isa = "rv64gc", envs = ["qemu"], ends = {}):
-    """Boots small firmwares on a board and judges how they end.
+    """Boots small firmware images on a board and judges how they end.
 
     Args:
       name: name of the board.
       isa: its ISA without vectors.
       envs: names of its execution environments, emulators.
-      ends: what is different on this board: name of a firmware -> (record, text).
+      ends: differences on this board: name of a firmware -> (record, text).
     """
     labels = ["//boards/{}:{}".format(name, env) for env in envs]
     for firmware, (expect, text) in (_ENDS | ends).items():

@@ -1,4 +1,4 @@
-"""fault_tests: firmwares that end in every way, on every emulated board."""
+"""fault_tests: firmware that ends in every possible way, on every emulated board."""
 
 load("//tools/rules:defs.bzl", "bm_firmware_test", "bm_image")
 
@@ -34,12 +34,12 @@ def fault_test(*, name, firmware = "", expect, text = "", vlen = 256, isa = "", 
 
     Args:
       name: prefix of the tests.
-      firmware: the firmware's name; `name` if left out.
+      firmware: the firmware's name; default: `name`.
       expect: how it must end: PASS, FAIL, ERROR or TRAP.
-      text: text that the record must hold.
+      text: text that the record must contain.
       vlen: VLEN of the harts.
-      isa: ISA that the image claims to need; left out, the board's without vectors. Boards of
-        another width are left out.
+      isa: ISA that the image claims to need; default: the board's without vectors. Boards of
+        another width are skipped.
       **kwargs: attributes of every target.
     """
     for board, about in _BOARDS.items():

@@ -7,7 +7,7 @@ def hardware_tests(*, name, board, isa, models, hooks = {}, deps = []):
     """Makes `<model>_on_<board>`, its `.flash` and `.debug` for every model, and a test of the image's addresses and format.
 
     Args:
-      name: name of nothing; the targets are named after models and board.
+      name: unused; the targets are named after models and board.
       board: name of the board.
       isa: ISA of the kernels.
       models: bm_model labels.
@@ -24,7 +24,7 @@ def hardware_tests(*, name, board, isa, models, hooks = {}, deps = []):
             models = [model],
         )
 
-        # Every file of the image: of an executable target, $(rootpaths) names the executable alone.
+        # Every file of the image: for an executable target, $(rootpaths) names only the executable.
         files = firmware + "._files"
         native.filegroup(name = files, srcs = [firmware], tags = ["manual"])
         description = "//boards/{}:board.json".format(board)

@@ -1,4 +1,4 @@
-"""model_tests: models on a board that their own suites do not build them for."""
+"""model_tests: models on a board that their own suites do not cover."""
 
 load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test")
 
@@ -6,7 +6,7 @@ def model_tests(*, name, board, env, isa, models):
     """Makes `<model>_on_<board>` for every model, and the test that boots it.
 
     Args:
-      name: name of nothing; the targets are named after models and board.
+      name: unused; the targets are named after models and board.
       board: name of the board.
       env: name of its execution environment, an emulator.
       isa: ISA of the kernels.

@@ -8,14 +8,14 @@ def new_board_test(*, name, env):
 
     Args:
       name: name of the new board.
-      env: execution environment that has what the template describes.
+      env: execution environment for the machine that the template describes.
     """
     files = [name + "/" + file for file in ["board.c", "board.json", "memory.ldh"]]
     native.genrule(
         name = name + "._files",
         srcs = ["//boards/template:files"],
         outs = files + [name + "/README.md"],
-        # Without its BUILD file, which would make a package of them.
+        # Without the BUILD file, which would make it a package.
         cmd = "$(execpath //boards:new) {0} --boards boards --into made_boards > /dev/null && ".format(name) +
               "rm made_boards/{0}/BUILD.bazel && cp made_boards/{0}/* $(RULEDIR)/{0}".format(name),
         tools = ["//boards:new"],

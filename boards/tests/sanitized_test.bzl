@@ -1,4 +1,4 @@
-"""sanitized_test: a host program with everything it is made of built with sanitizers."""
+"""sanitized_test: a host program built with sanitizers, including all its libraries."""
 
 _FEATURES = "//command_line_option:features"
 
@@ -25,8 +25,8 @@ sanitized_test = rule(
     implementation = _sanitized_test_impl,
     doc = """Runs a program whose closure is built with toolchain features such as `asan`.
 
-    A `features` attribute reaches one target only; this reaches the libraries too, so that an
-    ordinary `test //...` runs the sanitizers and no second configuration is needed.""",
+    A `features` attribute applies to one target only. This also applies to the libraries, so an
+    ordinary `test //...` runs the sanitizers without a second configuration.""",
     attrs = {
         "program": attr.label(
             doc = "cc_binary or cc_test.",

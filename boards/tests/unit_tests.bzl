@@ -16,7 +16,7 @@ def unit_tests(*, name, libs, **kwargs):
     """Runs every library with a main on the host, with sanitizers, and on emulated boards.
 
     Args:
-      name: prefix of nothing; the tests are named after the libraries.
+      name: unused; the tests are named after the libraries.
       libs: list of labels `//package:<test>_lib`.
       **kwargs: attributes of every target.
     """
@@ -25,7 +25,7 @@ def unit_tests(*, name, libs, **kwargs):
         cc_binary(
             name = test + "._host",
             testonly = True,
-            # Only ever run with sanitizers.
+            # Only run with sanitizers.
             tags = ["manual"],
             deps = [lib, "//boards/host_x86_64:hal"],
             **kwargs

@@ -1,4 +1,4 @@
-"""documented: targets that pages name; one that does not exist fails the build."""
+"""documented: targets that the pages name; a target that does not exist fails the build."""
 
 def _documented_impl(ctx):
     out = ctx.actions.declare_file(ctx.label.name + ".txt")
@@ -9,7 +9,7 @@ _documented = rule(
     implementation = _documented_impl,
     doc = "Writes the names of targets into a file; the targets are looked up, not built.",
     attrs = {
-        "names": attr.string_list(doc = "The targets as pages name them."),
+        "names": attr.string_list(doc = "The targets as the pages name them."),
         "targets": attr.label_list(doc = "The same, to be looked up."),
     },
 )

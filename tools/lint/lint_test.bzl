@@ -1,4 +1,4 @@
-"""lint_test: a checker over the whole source tree, as a test."""
+"""lint_test: runs a checker over the whole source tree, as a test."""
 
 load("@rules_python//python:defs.bzl", "py_test")
 
@@ -19,7 +19,7 @@ def lint_test(*, name, check, tool = None, deps = [], **kwargs):
                (["--tool", "$(rootpath {})".format(tool)] if tool else []),
         data = ["//:WORKSPACE"] + ([tool] if tool else []),
         main = "lint.py",
-        # It reads the tree itself, which Bazel does not track: never cached, never sandboxed.
+        # It reads the tree itself, which Bazel does not track, so it is never cached or sandboxed.
         tags = ["external", "lint", "no-sandbox"],
         deps = [":text_checks"] + deps,
         **kwargs

@@ -1,4 +1,4 @@
-"""What Ironcast's rules tell each other. Every field is documented here and nowhere else."""
+"""The providers of Ironcast's rules. Every field is documented here and nowhere else."""
 
 BmModelInfo = provider(
     doc = "A model compiled for one ISA.",
@@ -6,8 +6,8 @@ BmModelInfo = provider(
         "isa": "string: ISA the kernels were compiled for, e.g. `rv64gcv_zvl256b`.",
         "c_name": "string: prefix of every C symbol the model defines.",
         "kernels": "string: `prelinked`, or `loaded` at run time.",
-        "plan_h": "string: what C code includes to use the model.",
-        "report": "File: report.json of the compiler (dispatch table, sizes, flags, hashes).",
+        "plan_h": "string: header that C code includes to use the model.",
+        "report": "File: the compiler's report.json (dispatch table, sizes, flags, hashes).",
         "files": "dict from file name to File: everything bmc wrote.",
         "fits": "File: stamp that exists only if the target would accept the model.",
         "cc_info": "CcInfo: plan, kernels, weights and golden data, ready to link.",
@@ -28,8 +28,8 @@ BmBoardInfo = provider(
         "name": "string: the board's folder name.",
         "platform": "Label: platform the firmware is compiled for.",
         "description": "File: board.json.",
-        "flash_files": "list of File: what flashing reads beside board.json.",
-        "flash_image": "bool: whether images come as the contents of the whole flash chip too.",
+        "flash_files": "list of File: files that flashing reads besides board.json.",
+        "flash_image": "bool: whether images are also made as the contents of the whole flash chip.",
         "memory": "File: memory.ldh, the board's part of the linker script. None on a hosted board.",
         "hal": "CcInfo: implementation of runtime_bm/hal/hal.h.",
     },
@@ -39,16 +39,16 @@ BmExecEnvInfo = provider(
     doc = "An execution environment: one way to run a board's firmware.",
     fields = {
         "board": "string: name of the board whose firmware it runs.",
-        "bios": "File: what the machine runs before the firmware; None when it is nothing.",
-        "vlen": "int: VLEN in bits of the hart it offers; 0 when it has no vector unit.",
-        "emulator": "FilesToRunProvider: program that runs the firmware; None runs it as it is.",
-        "args": "list of string: arguments, `{elf}` stands for the firmware, `{flash}` for its flash image.",
+        "bios": "File: what the machine runs before the firmware; None if nothing.",
+        "vlen": "int: VLEN in bits of its hart; 0 without a vector unit.",
+        "emulator": "FilesToRunProvider: program that runs the firmware; None runs the firmware itself.",
+        "args": "list of string: arguments; `{elf}` stands for the firmware, `{flash}` for its flash image.",
         "debug_args": "list of string: more arguments, to wait for gdb at `{socket}` or for OpenOCD at " +
-                      "`{port}`; none: it cannot.",
+                      "`{port}`; empty if it cannot wait.",
         "path_tools": "list of FilesToRunProvider: programs the emulator looks for on PATH.",
-        "runfiles": "runfiles: what emulator and path_tools need to run.",
-        "deadline_seconds": "int: a run that takes longer has failed.",
-        "tags": "list of string: put on every test that runs here.",
+        "runfiles": "runfiles: files that emulator and path_tools need.",
+        "deadline_seconds": "int: seconds after which a run has failed.",
+        "tags": "list of string: tags of every test that runs here.",
         "command": "function(env, elf, flash) -> list: the command line; `elf` and `flash` are the " +
                    "paths of the firmware and of its flash image, the latter empty if there is none.",
     },
@@ -59,10 +59,10 @@ BmFirmwareInfo = provider(
     fields = {
         "elf": "File: the image with symbols.",
         "flash": "File: contents of the board's whole flash chip; None where `flash_image` is not set.",
-        "board": "BmBoardInfo: what it was linked for.",
+        "board": "BmBoardInfo: the board it was linked for.",
         "isa": "string: ISA of its kernels.",
-        "vlen": "int: smallest VLEN in bits it may run on; 0 when it uses no vector unit.",
-        "model_reports": "list of File: the compiler's report of every model inside.",
+        "vlen": "int: smallest VLEN in bits it may run on; 0 without vectors.",
+        "model_reports": "list of File: the compiler's report of every model in it.",
         "report": "File: report.json of the whole image; None without a model.",
     },
 )

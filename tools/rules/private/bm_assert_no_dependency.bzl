@@ -36,11 +36,11 @@ _bm_no_dependency_test = rule(
 )
 
 def bm_assert_no_dependency(*, name, target, forbidden, why, **kwargs):
-    """Fails when the closure of `target` holds a label that matches `forbidden`.
+    """Fails if the closure of `target` contains a label that matches `forbidden`.
 
     Args:
       name: name of the test.
-      target: label whose closure is looked at.
+      target: label whose closure is checked.
       forbidden: regular expression on labels, e.g. `^//boards[/:]`.
       why: the reason, printed on failure.
       **kwargs: attributes of the test.

@@ -27,12 +27,12 @@ bm_board = rule(
             mandatory = True,
         ),
         "flash_files": attr.label_list(
-            doc = "What flashing reads beside board.json, e.g. openocd.cfg.",
+            doc = "Files that flashing reads besides board.json, e.g. openocd.cfg.",
             allow_files = True,
         ),
         "flash_image": attr.bool(
-            doc = """Images come as the contents of the whole flash chip too, as large as
-            flash.methods.pflash.size of board.json says: `{flash}` of an execution environment.""",
+            doc = """Also make images as the contents of the whole flash chip, with the size
+            flash.methods.pflash.size from board.json: `{flash}` in an execution environment.""",
         ),
         "hal": attr.label(
             doc = "cc_library that implements runtime_bm/hal/hal.h.",
@@ -40,7 +40,7 @@ bm_board = rule(
             mandatory = True,
         ),
         "memory": attr.label(
-            doc = "memory.ldh: the board's part of the linker script. Left out on a hosted board.",
+            doc = "memory.ldh: the board's part of the linker script. Omitted for a hosted board.",
             allow_single_file = [".ldh"],
         ),
         "platform": attr.label(

@@ -1,4 +1,4 @@
-"""bm_budget_test: holds an image to its written budget, in both directions."""
+"""bm_budget_test: checks an image against its budget, in both directions."""
 
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 
@@ -9,7 +9,7 @@ def _bm_budget_test_impl(ctx):
 
 bm_budget_test = rule(
     implementation = _bm_budget_test_impl,
-    doc = "Fails when a number is over its budget, or so far under that the budget is stale.",
+    doc = "Fails if a number is over its budget, or so far under it that the budget is stale.",
     attrs = {
         "budget": attr.label(doc = "budget.json", allow_single_file = [".json"], mandatory = True),
         "report": attr.label(doc = "A bm_report.", allow_single_file = [".json"], mandatory = True),

@@ -1,14 +1,14 @@
-"""bm_debug: a firmware under gdb, by hand or compared with the same model elsewhere."""
+"""bm_debug: firmware under gdb, by hand or compared with the same model elsewhere."""
 
 load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo")
 load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 
-# On a board a person waits, not a test.
+# On a board a person is waiting, not a test.
 _BOARD_DEADLINE_SECONDS = 3600
 
 def _program(ctx, firmware, env):
-    """Returns what tools/debug calls a Program; without `env` it is on its board."""
+    """Returns a Program, as in tools/debug; without `env` it is on its board."""
     run = []
     if env:
         check_env(ctx.label, firmware, env)
@@ -64,18 +64,18 @@ def _bm_debug_impl(ctx):
 
 bm_debug = rule(
     implementation = _bm_debug_impl,
-    doc = """`bazel run` starts a firmware and gdb beside it, stopped at the first dispatch.
+    doc = """`bazel run` starts firmware under gdb, stopped at the first dispatch.
 
     With a `reference`, finds the first dispatch whose outputs differ between the two instead.""",
     attrs = {
         "exec_env": attr.label(
-            doc = """Where the firmware runs. Left out, on its board: OpenOCD loads it there through the
-            probe that `flash.methods.openocd` of board.json describes.""",
+            doc = """Where the firmware runs. Default: on its board, where OpenOCD loads it through the
+            probe that `flash.methods.openocd` in board.json describes.""",
             providers = [BmExecEnvInfo],
         ),
         "firmware": attr.label(mandatory = True, providers = [BmFirmwareInfo]),
         "reference": attr.label(
-            doc = "The same models built for something else, usually for this machine.",
+            doc = "The same models built for another target, usually this machine.",
             providers = [BmFirmwareInfo],
         ),
         "reference_env": attr.label(

@@ -1,7 +1,7 @@
 """bm_exec_env: one way to run a board's firmware, as a target.
 
-Generic rules never ask which emulator this is: they append what `command` returns. A new simulator
-is a new target, and one that differs in a flag names a `base`.
+Generic rules never ask which emulator this is; they append what `command` returns. A new simulator
+is a new target, and one that differs by a flag names a `base`.
 """
 
 load("//tools/rules:providers.bzl", "BmExecEnvInfo")
@@ -46,26 +46,26 @@ def _bm_exec_env_impl(ctx):
 
 bm_exec_env = rule(
     implementation = _bm_exec_env_impl,
-    doc = "One way to run a board's firmware. Fields that are left out come from `base`; lists add up.",
+    doc = "One way to run a board's firmware. Omitted fields come from `base`; lists are joined.",
     attrs = {
         "args": attr.string_list(
             doc = """Arguments of the emulator, after those of `base`; `{elf}` stands for the firmware,
-            `{flash}` for the contents of the whole flash chip, `{bios}` alone for `bios`.""",
+            `{flash}` for the contents of the whole flash chip, and `{bios}` as a whole argument for `bios`.""",
         ),
         "bios": attr.label(
-            doc = "What the emulated machine runs before the firmware.",
+            doc = "File that the emulated machine runs before the firmware.",
             allow_single_file = True,
         ),
         "base": attr.label(doc = "Environment to inherit from.", providers = [BmExecEnvInfo]),
         "board": attr.string(doc = "Name of the board whose firmware runs here."),
         "debug_args": attr.string_list(
-            doc = """Further arguments, put before the others, that make the emulator wait before the first
-            instruction: for gdb at a socket, `{socket}`, or for OpenOCD, as the board's openocd.cfg sets
-            it up, at a port, `{port}`. Left out where there is no such way.""",
+            doc = """More arguments, placed before the others, that make the emulator wait before the first
+            instruction: for gdb at the socket `{socket}`, or for OpenOCD, configured by the board's
+            openocd.cfg, at the port `{port}`. Omitted if the emulator cannot wait.""",
         ),
-        "deadline_seconds": attr.int(doc = "A run that takes longer has failed. Default 60."),
+        "deadline_seconds": attr.int(doc = "Seconds after which a run has failed. Default 60."),
         "emulator": attr.label(
-            doc = "Program that runs the firmware. None at all runs it as an ordinary program.",
+            doc = "Program that runs the firmware. Without one it runs as an ordinary program.",
             executable = True,
             cfg = "exec",
         ),

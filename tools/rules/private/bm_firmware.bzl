@@ -29,14 +29,14 @@ const char bm_firmware_board[] = "{board}";
 const char bm_firmware_isa[] = "{isa}";
 """
 
-# How a model's kernels lie in memory.
+# How a model's kernels are placed in memory.
 _CODE_SPAN = {
     "loaded": "{{{name}_code, sizeof({name}_code)}}",
     "prelinked": "{{NULL, 0}}",
 }
 
 def _check_names(label, models):
-    """Fails when two models have the same C symbols: a sentence before the linker's."""
+    """Fails if two models have the same C symbols, with a clearer message than the linker's."""
     seen = {}
     for target in models:
         name = target[BmModelInfo].c_name
@@ -50,7 +50,7 @@ def _check_names(label, models):
         seen[name] = target.label
 
 def firmware_c(board, isa, models):
-    """Returns the C of an image: its models, their arena and their golden data.
+    """Returns the C source of an image: its models, their arena and their golden data.
 
     Args:
       board: string, name of the board.
@@ -90,7 +90,7 @@ def _write_source(ctx, board, models):
     return source
 
 def _check_room(ctx, board, reports):
-    """Returns a stamp that exists only if the models can fit: a sentence before the linker's."""
+    """Returns a stamp that exists only if the models can fit; its message is clearer than the linker's."""
     stamp = ctx.actions.declare_file(ctx.label.name + ".room")
     args = ctx.actions.args()
     args.add("room")
@@ -149,8 +149,8 @@ bm_firmware = rule(
 
     The models share one arena, as large as the largest of them needs; they run one after the other.
 
-    Output groups: elf, bin, map, disasm, report; flash, the contents of the whole flash chip, where the
-    board's `flash_image` is set. `bazel run` boots it in `run_env`.""",
+    Output groups: elf, bin, map, disasm, report; and, if the board sets `flash_image`, flash, the
+    contents of the whole flash chip. `bazel run` boots it in `run_env`.""",
     attrs = IMAGE_ATTRS | {
         "hooks": attr.label(
             doc = "cc_library with the model's own runtime_bm/app/hooks.h functions.",
@@ -164,7 +164,7 @@ bm_firmware = rule(
             providers = [CcInfo],
         ),
         "models": attr.label_list(
-            doc = "bm_model targets, in the order they are checked.",
+            doc = "bm_model targets, in the order in which they are checked.",
             allow_empty = False,
             mandatory = True,
             providers = [BmModelInfo],

@@ -20,9 +20,9 @@ def bm_firmware_test(
       firmware: bm_firmware that boots.
       exec_envs: dict from bm_exec_env label to the tags its tests carry.
       expect: how the run must end: PASS, FAIL, ERROR or TRAP.
-      text: text the announced record must hold.
+      text: text that the expected record must contain.
       tags: tags of every test.
-      allow_smaller_vlen: boot where the hart's VLEN is too small.
+      allow_smaller_vlen: also boot if the hart's VLEN is too small.
       **kwargs: attributes of every target.
 
     Returns:

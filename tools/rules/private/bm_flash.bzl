@@ -1,4 +1,4 @@
-"""bm_flash and bm_flash_test: a firmware put on its board, by hand or as a test."""
+"""bm_flash and bm_flash_test: write firmware to its board, by hand or as a test."""
 
 load("//tools/rules:providers.bzl", "BmFirmwareInfo")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
@@ -14,7 +14,7 @@ def _launcher(ctx, more):
     return [DefaultInfo(**write_launcher(ctx, ctx.attr._flash, args, files, runfiles))]
 
 _ATTRS = {
-    "firmware": attr.label(doc = "What is written.", mandatory = True, providers = [BmFirmwareInfo]),
+    "firmware": attr.label(doc = "The firmware to write.", mandatory = True, providers = [BmFirmwareInfo]),
     "_flash": attr.label(default = "//tools/flash", executable = True, cfg = "exec"),
     "_tools": attr.label_keyed_string_dict(
         default = {
@@ -29,7 +29,7 @@ _ATTRS = {
 
 bm_flash = rule(
     implementation = lambda ctx: _launcher(ctx, []),
-    doc = """`bazel run` writes a firmware to its board, by the methods of board.json.
+    doc = """`bazel run` writes firmware to its board, by the methods in board.json.
 
     Arguments after `--` are those of tools/flash, e.g. `-- --port /dev/ttyUSB0 --monitor`.""",
     attrs = _ATTRS,
@@ -38,10 +38,10 @@ bm_flash = rule(
 
 bm_flash_test = rule(
     implementation = lambda ctx: _launcher(ctx, ["--monitor"]),
-    doc = """Passes when the firmware, written to its board, prints PASS there.
+    doc = """Passes if the firmware, written to its board, prints PASS there.
 
-    Needs the board: tag it `manual`, `exclusive`, `external` and `local`, and say where the board is
-    by `--test_arg=--port=...`.""",
+    Needs the board: tag it `manual`, `exclusive`, `external` and `local`, and name the board's port
+    with `--test_arg=--port=...`.""",
     attrs = _ATTRS,
     test = True,
 )

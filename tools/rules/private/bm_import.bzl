@@ -1,4 +1,4 @@
-"""bm_import: runs a frontend; its output is the same for every ISA, so it is done once."""
+"""bm_import: runs a frontend. Its output is the same for every ISA, so it runs once."""
 
 load("//tools/rules:providers.bzl", "BmImportInfo")
 load("//tools/rules/private:frontends.bzl", "FRONTENDS", "suffix_of")
@@ -6,7 +6,7 @@ load("//tools/rules/private:frontends.bzl", "FRONTENDS", "suffix_of")
 _SAVED_MODEL = "saved_model.pb"
 
 def _source(ctx):
-    """Returns what `bmc import` is given: a path, with `:factory` for a Python file."""
+    """Returns the source argument of `bmc import`: a path, with `:factory` for a Python file."""
     files = ctx.files.src
     if len(files) > 1:
         roots = [file.dirname for file in files if file.basename == _SAVED_MODEL]
@@ -50,9 +50,9 @@ def _bm_import_impl(ctx):
         arguments = [args],
         inputs = inputs,
         outputs = [directory],
-        # Frameworks look for a home and for model hubs; nothing may depend on either.
+        # Frameworks look for a home folder and model hubs; nothing may depend on either.
         env = {"HF_HUB_OFFLINE": "1", "HOME": "/nonexistent", "PYTHONHASHSEED": "0"},
-        # Where Bazel has a sandbox.
+        # Takes effect where Bazel has a sandbox.
         execution_requirements = {"block-network": "1"},
     )
     return [
@@ -66,7 +66,7 @@ bm_import = rule(
     attrs = {
         "cases": attr.label(doc = "Python file with inputs and expected outputs.", allow_single_file = [".py"]),
         "cases_function": attr.string(doc = "Function in `cases`."),
-        "data": attr.label_list(doc = "What the source reads.", allow_files = True),
+        "data": attr.label_list(doc = "Files that the source reads.", allow_files = True),
         "factory": attr.string(doc = "Function in `src` that returns the ModelSpec."),
         "importer": attr.label(
             doc = "bmc with the frontend's framework.",
@@ -74,7 +74,7 @@ bm_import = rule(
             cfg = "exec",
             mandatory = True,
         ),
-        "quantize": attr.string(doc = "`int8` or nothing.", values = ["", "int8"]),
+        "quantize": attr.string(doc = "`int8` or empty.", values = ["", "int8"]),
         "src": attr.label(
             doc = "A model file, or all files of a SavedModel folder.",
             allow_files = True,

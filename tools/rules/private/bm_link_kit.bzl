@@ -1,4 +1,4 @@
-"""bm_link_kit: how a model that bmc compiled becomes an image, for tools that compile many of them."""
+"""bm_link_kit: the commands that turn bmc's output into an image, for tools that compile many models."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
@@ -7,7 +7,7 @@ load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo")
 load("//tools/rules/private:bm_firmware.bzl", "firmware_c")
 load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "linker_script")
 
-# What the tool calls the model it compiles.
+# The tool's name for the model it compiles.
 _C_NAME = "model"
 
 def _archives(contexts):
@@ -81,10 +81,10 @@ def _bm_link_kit_impl(ctx):
 
 bm_link_kit = rule(
     implementation = _bm_link_kit_impl,
-    doc = """Writes down the commands that compile bmc's output, link it with `deps` and boot it.
+    doc = """Records the commands that compile bmc's output, link it with `deps` and boot it.
 
-    The result is JSON; its runfiles are all that the commands need. `files` maps the paths in the
-    commands to those of the runfiles.""",
+    The result is JSON; its runfiles contain everything the commands need. `files` maps the paths in
+    the commands to paths in the runfiles.""",
     attrs = IMAGE_ATTRS | {
         "deps": attr.label_list(doc = "cc_library targets.", mandatory = True, providers = [CcInfo]),
     },

@@ -16,16 +16,16 @@ def bm_measured(
         budget = None,
         tags = [],
         **kwargs):
-    """Makes `<name>.report`, `<name>.profile`, the image whose run it tells of, and the budget's test.
+    """Makes `<name>.report`, the image `<name>.profile` that it measures, and the budget's test.
 
     Args:
       name: the image whose sizes are reported.
       models: its models.
       isa: ISA of its kernels.
-      board: label of a board that is Spike.
+      board: label of a Spike board.
       env: label of that board's environment, where instructions are counted.
       hooks: cc_library with the models' own console output.
-      budget: budget.json; left out, nothing is held to a budget.
+      budget: budget.json; without it there is no budget test.
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.
     """

@@ -1,4 +1,4 @@
-"""bm_model: a model, compiled for the ISA of whoever links it."""
+"""bm_model: a model, compiled for the ISA of the target that links it."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_python//python:defs.bzl", "py_binary")
@@ -11,7 +11,7 @@ load("//tools/rules/private:frontends.bzl", "FRONTENDS", "QUANTIZERS", "suffix_o
 load("//tools/rules/private:model_c.bzl", "BMC_ENV", "MODEL_ATTRS", "MODEL_FILES", "MODEL_RULE", "model_providers")
 load("//tools/rules/private:transitions.bzl", "import_transition")
 
-# What kernels call where an ISA has no instruction for it.
+# Functions that kernels call if their ISA has no such instruction.
 _LIBCALLS = {
     "rv32imac": [
         "//runtime_bm/crt:soft_float",
@@ -62,11 +62,11 @@ _bm_model = rule(
     implementation = _bm_model_impl,
     doc = """Compiles an imported model and packs it for linking.
 
-    Deps of an ordinary cc_binary may name it: the header of target `name` is `<package>/<name>/plan.h`.""",
+    An ordinary cc_binary may name it in deps: the header of target `name` is `<package>/<name>/plan.h`.""",
     attrs = MODEL_ATTRS | FIT_ATTRS | {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
         "float_parts": attr.string_dict(
-            doc = "Of an int8 model, dispatches and weights in floating point, and why.",
+            doc = "Dispatches and weights of an int8 model that stay in floating point, and why.",
         ),
         "imported": attr.label(
             doc = "The imported model.",
@@ -102,20 +102,19 @@ def bm_model(
     """A model from its framework, ready to be linked into firmware or an ordinary program.
 
     Args:
-      name: target name, of lower-case letters, digits, - . and _; the last for the others is the C
+      name: target name: lower-case letters, digits, - . and _. With _ for the other marks it is the C
         prefix.
       src: the model: a Python file with `factory`; a .keras, .mlir, .mlirbc, .onnx, .pt2 or .tflite
-        file; or a filegroup of the files of a SavedModel folder. The framework that imports a file
-        is added by its suffix.
+        file; or a filegroup of the files of a SavedModel folder. The suffix of a file determines the
+        framework that is added to import it.
       factory: function in `src` that returns a bmc.spec.ModelSpec.
       cases: Python file with inputs for a model that is a file.
       cases_function: function in `cases` that returns bmc.spec.Cases.
-      quantize: `int8` quantises the model with its own framework, on the calibration data it
-        comes with.
-      tuning: tuning.json beside the model.
+      quantize: `int8` quantizes the model with its own framework, on its calibration data.
+      tuning: tuning.json next to the model.
       kernels: `prelinked` kernels run in place; `loaded` ones are copied to RAM by the runtime.
-      float_parts: of an int8 model, op signatures of dispatches and names of weights that stay in
-        floating point, each with the reason; anything else in floating point fails the build.
+      float_parts: for an int8 model, op signatures of dispatches and names of weights that stay in
+        floating point, each with the reason. Anything else in floating point fails the build.
       data: files that `src` reads, e.g. the external data of an .onnx file.
       deps: Python libraries that `src` and `cases` import.
       **kwargs: attributes of every rule, e.g. visibility, tags.
@@ -126,7 +125,7 @@ def bm_model(
     packages = FRONTENDS.get(suffix, []) + (QUANTIZERS.get(suffix, []) if quantize else [])
     frameworks = [package for package in packages if package not in deps]
 
-    # Built when something links the model, for the ISA it asks for, not by a wildcard for the host.
+    # Built only when something links the model, for that target's ISA, and not by a wildcard for the host.
     tags = kwargs.pop("tags", []) + ["manual"]
     private = dict(kwargs, tags = tags, visibility = ["//visibility:private"])
     py_binary(

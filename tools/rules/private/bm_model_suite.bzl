@@ -28,7 +28,7 @@ def bm_model_suite(
         hooks = "//runtime_bm/app:hooks_default",
         tags = [],
         **kwargs):
-    """Firmware for QEMU and Spike, and the tests that hold it to its word.
+    """Firmware for QEMU and Spike, and the tests that check it.
 
     Makes `<name>` (QEMU virt), `<name>.spike`, `<name>.host` (the same as an x86-64 program),
     `<name>.report`, `<name>.spike.debug` (under gdb), and tests: a run in every environment, agreement
@@ -39,10 +39,10 @@ def bm_model_suite(
     Args:
       name: name of the QEMU firmware.
       models: list of bm_model, usually one.
-      vlens: VLENs in bits to run at, none smaller than that of `isa`; the first is where
-        `bazel run` boots and where instructions are counted.
+      vlens: VLENs in bits to run at, none smaller than that of `isa`. `bazel run` boots at the first
+        one, and instructions are counted there.
       isa: ISA of the kernels.
-      budget: budget.json; left out, nothing is held to a budget.
+      budget: budget.json; without it there is no budget test.
       hooks: cc_library with the models' own console output.
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.
@@ -62,7 +62,7 @@ def bm_model_suite(
         )
         envs = {_env(board, vlen): _BOARDS[board] for vlen in vlens}
         if board == "spike_rv64":
-            # The very same ELF in a second emulator: a difference is a bug in one of them, or ours.
+            # The same ELF in a second emulator: a difference is a bug in one of them, or ours.
             envs["//boards/spike_rv64:qemu_vlen{}".format(vlens[0])] = ["qemu"]
         runs += bm_firmware_test(
             name = name,
@@ -96,7 +96,7 @@ def bm_model_suite(
         **kwargs
     )
     for i, model in enumerate(models):
-        # Whoever is to blame must be named, and nobody else.
+        # The report must name the model at fault and no other.
         label = native.package_relative_label(model)
         c_name = c_name_of(label.name)
         suffix = "_" + c_name if len(models) > 1 else ""

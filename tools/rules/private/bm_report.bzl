@@ -24,7 +24,7 @@ def _bm_report_impl(ctx):
 
 bm_report = rule(
     implementation = _bm_report_impl,
-    doc = "report.json of an image with measured instructions; `bazel run` prints it readably.",
+    doc = "report.json of an image with measured instructions; `bazel run` prints it in readable form.",
     attrs = {
         "firmware": attr.label(
             doc = "The image whose sizes are reported.",

@@ -1,4 +1,4 @@
-"""bm_room_test: what a user is told whose model does not fit on a board."""
+"""bm_room_test: the error for a model that does not fit on a board."""
 
 load("//tools/rules:providers.bzl", "BmFirmwareInfo")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
@@ -13,13 +13,13 @@ def _bm_room_test_impl(ctx):
 
 bm_room_test = rule(
     implementation = _bm_room_test_impl,
-    doc = """Passes when the models of a firmware are refused for `board`, in the sentence `text`.
+    doc = """Passes if the models of the firmware are refused for `board` with the sentence `text`.
 
-    The firmware itself is for a board with more room.""",
+    The firmware itself is for a board with more memory.""",
     attrs = {
-        "board": attr.label(doc = "board.json of one that is too small.", allow_single_file = [".json"], mandatory = True),
+        "board": attr.label(doc = "board.json of a board that is too small.", allow_single_file = [".json"], mandatory = True),
         "firmware": attr.label(doc = "bm_firmware.", mandatory = True, providers = [BmFirmwareInfo]),
-        "text": attr.string(doc = "What the sentence must hold.", mandatory = True),
+        "text": attr.string(doc = "Text that the sentence must contain.", mandatory = True),
         "_size": attr.label(default = "//tools/size", executable = True, cfg = "target"),
     },
     test = True,

@@ -1,9 +1,9 @@
-"""bm_run: boots a firmware once and records the run, for tests and reports to judge."""
+"""bm_run: boots firmware once and records the run, for tests and reports to judge."""
 
 load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo", "BmRunInfo")
 
 def check_env(label, firmware, env, allow_smaller_vlen = False):
-    """Fails when `firmware` cannot run in `env`, with a sentence that says why.
+    """Fails if `firmware` cannot run in `env`, with a sentence that says why.
 
     Args:
       label: the target to name.
@@ -54,10 +54,10 @@ def _bm_run_impl(ctx):
 
 bm_run = rule(
     implementation = _bm_run_impl,
-    doc = "Boots a firmware once and records its console and exit status.",
+    doc = "Boots firmware once and records its console and exit status.",
     attrs = {
         "allow_smaller_vlen": attr.bool(
-            doc = "Boot on a hart whose VLEN is too small, to see it refused.",
+            doc = "Boot on a hart whose VLEN is too small, to test that it is refused.",
         ),
         "exec_env": attr.label(mandatory = True, providers = [BmExecEnvInfo]),
         "firmware": attr.label(mandatory = True, providers = [BmFirmwareInfo]),

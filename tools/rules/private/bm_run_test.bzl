@@ -9,7 +9,7 @@ def _bm_run_test_impl(ctx):
     if ctx.attr.agree:
         args.append("--agree")
 
-    # Runs that are judged together are of the same models.
+    # Runs that are judged together have the same models.
     reports = ctx.attr.runs[0][BmRunInfo].model_reports
     for report in reports:
         args += ["--model-report", report]
@@ -18,15 +18,14 @@ def _bm_run_test_impl(ctx):
 
 bm_run_test = rule(
     implementation = _bm_run_test_impl,
-    doc = """Passes when a run ended as announced, or when several runs computed the same bits.
+    doc = """Passes if a run ended as expected, or if several runs computed the same bits.
 
-    The emulator has run before, in the bm_run targets: a run is never repeated to be looked at
-    twice.""",
+    The emulator has already run, in the bm_run targets: no run is repeated just to look at it again.""",
     attrs = {
         "agree": attr.bool(doc = "All runs must pass and print the same HASH."),
         "expect": attr.string(default = "PASS", values = ["PASS", "FAIL", "ERROR", "TRAP"]),
         "runs": attr.label_list(mandatory = True, providers = [BmRunInfo]),
-        "text": attr.string(doc = "Text that the announced record must hold."),
+        "text": attr.string(doc = "Text that the expected record must contain."),
         "_judge": attr.label(
             default = "//tools/emulate:judge",
             executable = True,

@@ -1,4 +1,4 @@
-"""What a model's C symbols begin with."""
+"""The prefix of a model's C symbols."""
 
 _FIRST = "abcdefghijklmnopqrstuvwxyz"
 _OTHERS = _FIRST + "0123456789_"
@@ -8,7 +8,7 @@ def c_name_of(target_name):
     return target_name.replace("-", "_").replace(".", "_")
 
 def check_c_name(name):
-    """Fails unless `name` can begin C symbols; said before the model is imported."""
+    """Fails unless `name` can begin C symbols; checked before the model is imported."""
     if name[0] not in _FIRST.elems() or [c for c in name.elems() if c not in _OTHERS.elems()]:
         fail("the model's C name would be '{}': begin the target's name with a lower-case letter, ".format(name) +
              "and use lower-case letters, digits, -, _ and . in it")

@@ -9,8 +9,8 @@ FIT_ATTRS = {
     "_host_cc": attr.label(default = "//tools/fit:host_cc", cfg = "exec"),
 }
 
-# Weights are not read, and kernels are opened from their ELF.
-_FIT_C = """// Generated: the plan of a model, to be checked on the machine that builds it.
+# The check does not read weights, and it opens the kernels from their ELF.
+_FIT_C = """// Generated: the plan of a model, to be checked on the build machine.
 #include "{plan_c}"
 
 #include "tools/fit/fit.h"
@@ -25,7 +25,7 @@ const bm_plan_t *const fit_plan = &{name}_plan;
 """
 
 def _link(ctx, c_name, plan_c, plan_h):
-    """Returns tools/fit/fit.c with the plan of a model, as a program of the host."""
+    """Returns tools/fit/fit.c with the plan of a model, as a host program."""
     toolchain = ctx.attr._host_cc[cc_common.CcToolchainInfo]
     features = cc_common.configure_features(
         ctx = ctx,
@@ -54,7 +54,7 @@ def _link(ctx, c_name, plan_c, plan_h):
     ).executable
 
 def check_fit(ctx, c_name, files):
-    """Has the runtime's own checks look at a model, compiled for the machine that builds it.
+    """Runs the runtime's own checks on a model, compiled for the build machine.
 
     Args:
       ctx: context of a rule with FIT_ATTRS.
@@ -62,8 +62,8 @@ def check_fit(ctx, c_name, files):
       files: dict from each of MODEL_FILES to its File.
 
     Returns:
-      File, a stamp that exists only if the target would accept the model, or if the machine that
-      builds has no host toolchain.
+      File, a stamp that exists only if the target would accept the model, or if the build machine has no
+      host toolchain.
     """
     stamp = ctx.actions.declare_file(ctx.label.name + ".fits")
     if CcInfo not in ctx.attr._fit_c:

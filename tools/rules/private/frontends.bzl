@@ -1,4 +1,4 @@
-"""What importing each kind of model needs; nobody downloads the framework of somebody else's."""
+"""Packages that importing each kind of model needs; other models' frameworks are not downloaded."""
 
 load("@pypi//:requirements.bzl", "requirement")
 
@@ -8,7 +8,7 @@ _TFLITE = [requirement("ai-edge-litert"), requirement("tosa-converter-for-tflite
 _TORCH = [requirement("torch"), requirement("torch-mlir")]
 
 # Suffix of a model file -> packages to import it. A model.py names its own in `deps`; a target
-# without suffix is the files of a SavedModel folder.
+# without a suffix is the files of a SavedModel folder.
 FRONTENDS = {
     "": _TENSORFLOW,
     ".keras": _TENSORFLOW,
@@ -20,7 +20,7 @@ FRONTENDS = {
     ".tflite": _TFLITE,
 }
 
-# The same -> what `quantize = "int8"` needs besides.
+# The same -> packages that `quantize = "int8"` also needs.
 QUANTIZERS = {
     "": _TFLITE,
     ".keras": _TFLITE,
@@ -28,7 +28,7 @@ QUANTIZERS = {
 }
 
 def suffix_of(src):
-    """Returns the suffix of the file that a label names, "" if it has none.
+    """Returns the suffix of the file that a label names, or "" if it has none.
 
     Args:
       src: label, as a string or Label.

@@ -1,4 +1,4 @@
-"""Linking a bare-metal image: what bm_image and bm_firmware have in common."""
+"""Linking a bare-metal image: the part that bm_image and bm_firmware share."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
@@ -7,12 +7,12 @@ load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 load("//tools/rules/private:transitions.bzl", "check_isa", "isa_transition", "vlen_of_isa")
 
-# What a rule that links an image adds to its own attributes.
+# The attributes that a rule adds to its own in order to link an image.
 IMAGE_ATTRS = {
     "board": attr.label(mandatory = True, providers = [BmBoardInfo]),
     "isa": attr.string(doc = "ISA of the kernels, e.g. rv64gcv_zvl256b.", mandatory = True),
     "run_env": attr.label(
-        doc = "Where `bazel run` boots it. Left out for a board that no emulator has.",
+        doc = "Where `bazel run` boots it. Omitted for a board without an emulator.",
         providers = [BmExecEnvInfo],
     ),
     "_flash": attr.label(default = "//tools/flash", executable = True, cfg = "exec"),
@@ -25,7 +25,7 @@ IMAGE_ATTRS = {
     ),
 }
 
-# And to its call of rule().
+# Its additions to the call of rule().
 IMAGE_RULE = {
     "cfg": isa_transition,
     "executable": True,
@@ -68,8 +68,8 @@ def linker_script(ctx, toolchain, features, board):
     )
     return script
 
-# A note is a name and a text, each padded to four bytes. It takes no memory on the target; lld keeps
-# notes when it drops what nothing refers to.
+# A note is a name and a text, each padded to four bytes. It takes no memory on the target. lld keeps
+# notes when it drops unreferenced sections.
 _NOTE = """// Generated: what this image was built for. Read by tools/flash.
   .section .note.ironcast, "", @note
   .balign 4
@@ -95,7 +95,7 @@ def link_image(ctx, libraries, source = None, stamps = [], models = []):
     Args:
       ctx: context of a rule with IMAGE_ATTRS.
       libraries: list of CcInfo.
-      source: File, C that only this image has.
+      source: File, C source of this image only.
       stamps: list of File that must exist before anything is linked.
       models: list of string, the names of the models inside.
 
@@ -191,16 +191,16 @@ def _boot(ctx, firmware):
     return write_launcher(ctx, ctx.attr._runner, args, [firmware.elf] + flash, env.runfiles)
 
 def _no_emulator(ctx, firmware):
-    """Returns an executable that says that nothing here can run the image."""
+    """Returns an executable that reports that nothing here can run the image."""
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(script, """#!/bin/sh
-echo "{}: no emulator has the board {}: boards/{}/README.md says how to load the image there" >&2
+echo "{}: no emulator runs the board {}: boards/{}/README.md says how to load the image there" >&2
 exit 1
 """.format(ctx.label, firmware.board.name, firmware.board.name), is_executable = True)
     return {"executable": script}
 
 def image_providers(ctx, image, model_reports = [], report = None):
-    """Returns the providers of a linked image, `bazel run` included.
+    """Returns the providers of a linked image, including `bazel run`.
 
     Args:
       ctx: context of a rule with IMAGE_ATTRS.

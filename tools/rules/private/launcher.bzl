@@ -21,7 +21,7 @@ def write_launcher(ctx, tool, args, files, extra_runfiles = None):
       tool: Target, an executable.
       args: list of string or File; a File becomes its runfiles path.
       files: list of File that the arguments name.
-      extra_runfiles: runfiles, of programs that the arguments name.
+      extra_runfiles: runfiles of programs that the arguments name.
 
     Returns:
       dict of DefaultInfo's fields `executable` and `runfiles`.

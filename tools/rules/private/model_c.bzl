@@ -1,11 +1,11 @@
-"""What bm_model and bm_mutated_model have in common: bmc's output as a C library."""
+"""The part that bm_model and bm_mutated_model share: bmc's output as a C library."""
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmModelInfo")
 
-# What bmc writes.
+# The files that bmc writes.
 MODEL_FILES = [
     "golden.S",
     "golden.bin",
@@ -37,11 +37,11 @@ MODEL_RULE = {
     "toolchains": use_cpp_toolchain(),
 }
 
-# Frameworks and compilers look for a home; nothing may depend on one.
+# Frameworks and compilers look for a home folder; nothing may depend on one.
 BMC_ENV = {"HOME": "/nonexistent", "PYTHONHASHSEED": "0"}
 
 def _compile_c(ctx, isa, files, stamp):
-    """Compiles what bmc emitted and returns its CcInfo; nothing links it without the stamp."""
+    """Compiles bmc's output and returns its CcInfo; nothing links it without the stamp."""
     toolchain = find_cpp_toolchain(ctx)
     features = cc_common.configure_features(
         ctx = ctx,
@@ -72,20 +72,20 @@ def _compile_c(ctx, isa, files, stamp):
         compilation_outputs = outputs,
         additional_inputs = [stamp],
         disallow_dynamic_library = True,
-        # Prelinked kernels hold absolute addresses in read-only code: the program that carries
+        # Prelinked kernels have absolute addresses in read-only code, so the program that carries
         # them is linked at a fixed address.
         user_link_flags = ["-no-pie"] if isa == "x86_64" else [],
     )
     return CcInfo(compilation_context = context, linking_context = linking)
 
 def model_providers(ctx, isa, c_name, plan_h, files, stamp):
-    """Compiles what bmc emitted.
+    """Compiles bmc's output.
 
     Args:
       ctx: context of a rule with MODEL_ATTRS.
-      isa: what the kernels are compiled for.
+      isa: ISA that the kernels are compiled for.
       c_name: prefix of the C symbols.
-      plan_h: what C code includes to use the model.
+      plan_h: header that C code includes to use the model.
       files: dict from each of MODEL_FILES to its File.
       stamp: File that exists only if the target would accept the model.
 

@@ -1,8 +1,8 @@
-"""Which platform an ISA is compiled for, and the transition that goes there."""
+"""The platform for each ISA, and the transition to it."""
 
 ISA_FLAG = "//tools/rules:isa"
 
-# Which board `X.flash` chooses; what is compiled does not depend on it, so that nothing is compiled twice.
+# The board that `X.flash` chooses. Compilation does not depend on it, so nothing is compiled twice.
 _BOARD_FLAG = "//boards:board"
 
 # ISA -> platform. The vector extension is not part of the platform: firmware C code never uses it,
@@ -20,7 +20,7 @@ PLATFORM_OF_ISA = {
 }
 
 def vlen_of_isa(isa):
-    """Returns the smallest VLEN in bits that `isa` may run on, 0 without a vector unit."""
+    """Returns the smallest VLEN in bits that `isa` may run on; 0 without a vector unit."""
     if "_zvl" not in isa:
         return 0
     return int(isa.split("_zvl")[1].removesuffix("b"))
@@ -50,7 +50,7 @@ isa_transition = transition(
 )
 
 def _import_transition_impl(_settings, _attr):
-    # Any fixed configuration will do: an import is the same for every ISA, and is done once. (The
+    # Any fixed configuration works: an import is the same for every ISA and runs once. (The
     # exec configuration is not fixed: it keeps the value of ISA_FLAG.)
     return {
         "//command_line_option:platforms": "//boards:x86_64_linux",

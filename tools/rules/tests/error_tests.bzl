@@ -1,4 +1,4 @@
-"""What users are told when a BUILD file is wrong: the messages are an interface."""
+"""The error messages for wrong BUILD files: they are an interface."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//tools/rules:defs.bzl", "bm_exec_env", "bm_firmware", "bm_model", "bm_run")
@@ -29,7 +29,7 @@ def _expect_of_model(name, message, **attributes):
         target_under_test = name + "._imported",
     )
 
-# What bm_model says about its attributes; the files need not exist.
+# bm_model's messages about its attributes; the files need not exist.
 _BAD_MODELS = {
     "cases_alone": (
         "set `cases` and `cases_function` together",
@@ -120,7 +120,7 @@ def error_tests(*, name, model):
     )
     _expect("unknown_isa", ":unknown_isa: isa = \"rv64gcv_zvl333b\" is unknown: use one of rv32imac, ")
 
-    # The mutated model has the C symbols of the model it was made from.
+    # The mutated model has the same C symbols as its original.
     bm_firmware(
         name = "same_c_name",
         board = "//boards/qemu_virt_rv64",

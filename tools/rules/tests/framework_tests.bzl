@@ -1,10 +1,10 @@
-"""Who imports a model with one framework must not download another."""
+"""Importing a model with one framework must not download another."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("@rules_python//python:defs.bzl", "PyInfo")
 load("//tools/rules:defs.bzl", "bm_model")
 
-# Packages that decide how much is downloaded.
+# The packages that make up most of the download.
 _FRAMEWORKS = ["ai_edge_litert", "jax", "keras", "onnx", "onnxruntime", "tensorflow", "torch", "torchao"]
 
 def _brings_impl(ctx):
@@ -30,7 +30,7 @@ _MODELS = {
 }
 
 def framework_tests(*, name):
-    """Analysis tests of what bm_model adds to a model's importer.
+    """Analysis tests of the packages that bm_model adds to a model's importer.
 
     Args:
       name: name of the suite.
