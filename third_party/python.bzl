@@ -1,12 +1,12 @@
-"""Python packages: @pypi, from the hash-pinned lock, each fetched when something needs it."""
+"""Python packages: @pypi, from the hash-pinned lock; each is fetched when something needs it."""
 
 load("@cpu_builds//:defs.bzl", "PIP_ARGS", "TORCH")
 load("@rules_python//python:pip.bzl", "package_annotation", "pip_parse")
 load("@rules_python//python/pip_install:repositories.bzl", "pip_install_dependencies")
 load("//third_party:versions.bzl", "PYTHON_PACKAGES")
 
-# A package is handed on as one link to its `site-packages`, see site_packages.bzl.
-# `:files` is the package without what its metadata says it needs.
+# A package is passed on as one link to its `site-packages`, see site_packages.bzl.
+# `:files` is the package without the dependencies in its metadata.
 _ADDITIONS = """
 load("@ironcast//third_party/python:site_packages.bzl", "site_packages")
 

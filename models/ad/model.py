@@ -24,7 +24,7 @@ def architecture() -> keras.Model:
 
 
 def _windows(count: int, seed: int) -> npt.NDArray[np.float32]:
-    """Spectra of nothing in particular: neighbouring bands are alike, and frames nearly the same."""
+    """Made-up spectra: neighboring bands are similar, and frames nearly the same."""
     rng = np.random.default_rng(seed)
     noise = rng.standard_normal((count, 1, BANDS + 15))
     smooth = np.stack([noise[..., i : i + BANDS] for i in range(16)]).mean(axis=0) * 4

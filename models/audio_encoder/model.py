@@ -1,4 +1,4 @@
-"""The encoder of Whisper in the configuration of whisper-tiny (width 384, 4 layers, 6 heads); random weights.
+"""Whisper's encoder in the configuration of whisper-tiny (width 384, 4 layers, 6 heads); random weights.
 
 It hears 2 s instead of 30: 200 mel frames become 100 positions.
 """
@@ -19,7 +19,7 @@ MELS = 80
 
 
 class Encoder(torch.nn.Module):
-    """The last hidden state alone, of all that the encoder returns."""
+    """Only the last hidden state of the encoder's outputs."""
 
     def __init__(self, encoder: torch.nn.Module) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Encoder(torch.nn.Module):
 
 
 def _sounds(count: int, seed: int) -> tuple[tuple[np.ndarray], ...]:
-    """Log-mel spectra of nothing in particular, slow in time; f32 [1, 80, 200] each."""
+    """Made-up log-mel spectra that change slowly in time; f32 [1, 80, 200] each."""
     noise = np.random.default_rng(seed).standard_normal((count, MELS, 2 * POSITIONS + 8))
     slow = np.stack([noise[..., i : i + 2 * POSITIONS] for i in range(9)]).mean(axis=0) * 2
     return tuple((sound[np.newaxis],) for sound in slow.astype(np.float32))
@@ -47,7 +47,7 @@ def speech() -> ModelSpec:
         encoder_ffn_dim=1536,
         num_mel_bins=MELS,
         max_source_positions=POSITIONS,
-        # Of what training ends at; the default leaves attention blind.
+        # The spread that training ends with; the default leaves attention blind.
         init_std=0.1,
         attn_implementation="eager",
     )
@@ -62,6 +62,6 @@ def speech() -> ModelSpec:
 
 
 def speech_int8() -> ModelSpec:
-    """The same, for int8: a value that PyTorch and integers round to different steps in one layer is a
-    few steps off after the last, where a step is some 0.03."""
+    """The same for int8. A value that PyTorch and integers round to different steps in one layer is a few
+    steps off after the last layer, where a step is about 0.03."""
     return dataclasses.replace(speech(), tolerance=Tolerance(atol=0.15, rtol=0.0, min_cosine=0.999))

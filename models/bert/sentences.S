@@ -1,4 +1,4 @@
-// The text that was tokenised, for the console.
+// The text that was tokenized, for the console.
     .section .rodata.bert_sentences, "a"
     .globl bert_sentences
 bert_sentences:

@@ -1,7 +1,7 @@
 """BertForMaskedLM in bert-tiny's configuration: 2 layers, hidden 128, 2 heads, 30,522 words.
 
-Put a checkpoint (config.json and weights) into checkpoint/ beside this file and it is used;
-otherwise the weights are a seeded initialisation.
+If there is a checkpoint (config.json and weights) in checkpoint/ next to this file, it is used;
+otherwise the weights are a seeded initialization.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _spec(batch: int) -> ModelSpec:
 
 
 def batch1() -> ModelSpec:
-    """One row of 128 tokens: what the instruction budget is stated for."""
+    """One row of 128 tokens: the instruction budget applies to it."""
     return _spec(1)
 
 

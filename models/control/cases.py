@@ -1,4 +1,4 @@
-"""Inputs for the MLIR files beside this one, and the answers, computed step by step by numpy."""
+"""Inputs for the MLIR files next to this one, and the answers, computed step by step in NumPy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def branch() -> Cases:
 
 
 def update_slice() -> Cases:
-    """Also a place before the first and one behind the last row, which are clamped."""
+    """Includes places before the first and after the last row, which are clamped."""
     x = np.linspace(-1, 1, 128, dtype=np.float32).reshape(8, 16)
     row = np.arange(16, dtype=np.float32).reshape(1, 16)
     places = (0, 5, 7, -3, 100)
@@ -63,7 +63,7 @@ def shift() -> Cases:
 
 
 def counter() -> Cases:
-    """Every call gives the sum of what came before it."""
+    """Every call returns the sum of the earlier ones."""
     total = np.array([1, 2, 3, 4], np.float32)
     cases, expected = [], []
     for step in range(4):

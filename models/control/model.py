@@ -1,4 +1,4 @@
-"""State in PyTorch: entry points that share buffers, one of them updated at a place given by another."""
+"""State in PyTorch: entry points that share buffers, one of which is updated at a place that another gives."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A small decoder-only transformer over bytes, with a KV cache, trained here and now on English text.
+"""A small decoder-only transformer over bytes, with a KV cache, trained during the import on English text.
 
-The text is the descriptions of the data sets that scikit-learn carries.
+The text is the dataset descriptions that come with scikit-learn.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BATCH = 12
 
 
 class Block(torch.nn.Module):
-    """Attention over what was seen, then two fully connected layers; normalised before each."""
+    """Attention over earlier tokens, then two fully connected layers; normalized before each."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Block(torch.nn.Module):
         return self._feed(x + self.attend(q, k, v, mask))
 
     def cached(self, x: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        """x f32[new, WIDTH] at `places` i64[new]; keys and values of them join the cache."""
+        """x f32[new, WIDTH] at `places` i64[new]; their keys and values join the cache."""
         q, k, v = self.qkv(self.norm1(x)).chunk(3, -1)
         self.keys.index_copy_(0, places, k)
         self.values.index_copy_(0, places, v)
@@ -120,8 +120,8 @@ def text() -> ModelSpec:
     return _spoken(model, calls, Tolerance(atol=1e-3, rtol=1e-3))
 
 
-def text_to_quantise() -> ModelSpec:
-    """The same for int8, where one activation on the border between two steps moves all logits."""
+def text_to_quantize() -> ModelSpec:
+    """The same for int8, where one activation on the border between two steps changes all logits."""
     spec = text()
     return _spoken(spec.module, spec.calls, Tolerance(atol=0.3, rtol=0.0))
 

@@ -14,24 +14,24 @@ FRAMES, COEFFICIENTS, WORDS = 49, 10, 12
 FILTERS = 64
 
 
-def _normalised(x: keras.KerasTensor) -> keras.KerasTensor:
+def _normalized(x: keras.KerasTensor) -> keras.KerasTensor:
     return layers.ReLU()(layers.BatchNormalization()(x))
 
 
 def architecture() -> keras.Model:
     """DS-CNN: f32 [batch, 49, 10, 1] to twelve probabilities."""
     mfcc = keras.Input((FRAMES, COEFFICIENTS, 1), name="mfcc")
-    x = _normalised(layers.Conv2D(FILTERS, (10, 4), 2, padding="same")(mfcc))
+    x = _normalized(layers.Conv2D(FILTERS, (10, 4), 2, padding="same")(mfcc))
     for _ in range(4):
-        x = _normalised(layers.DepthwiseConv2D(3, padding="same")(x))
-        x = _normalised(layers.Conv2D(FILTERS, 1)(x))
+        x = _normalized(layers.DepthwiseConv2D(3, padding="same")(x))
+        x = _normalized(layers.Conv2D(FILTERS, 1)(x))
     x = layers.Flatten()(layers.AveragePooling2D((25, 5))(x))
     logits = layers.Dense(WORDS, name="logits")(x)
     return keras.Model(mfcc, layers.Softmax(name="probabilities")(logits))
 
 
 def _sounds(count: int, seed: int) -> npt.NDArray[np.float32]:
-    """MFCCs of nothing in particular: slow in time, weaker with the number of the coefficient."""
+    """Made-up MFCCs: they change slowly in time, and higher coefficients are weaker."""
     noise = np.random.default_rng(seed).standard_normal((count, FRAMES + 8, COEFFICIENTS))
     slow = np.stack([noise[:, i : i + FRAMES] for i in range(9)]).mean(axis=0) * 3
     return (slow / np.sqrt(1 + np.arange(COEFFICIENTS)))[..., np.newaxis].astype(np.float32)

@@ -13,7 +13,7 @@ Tensor = keras.KerasTensor
 
 
 def _conv(x: Tensor, filters: int, *kernel: int, stride: int = 1, padding: str = "same") -> Tensor:
-    """Convolution, batch normalisation, ReLU; one number is a square kernel."""
+    """Convolution, batch normalization, ReLU; one number is a square kernel."""
     size = kernel * 2 if len(kernel) == 1 else kernel
     x = layers.Conv2D(filters, size, stride, padding=padding, use_bias=False)(x)
     return layers.ReLU()(layers.BatchNormalization(scale=False)(x))
@@ -105,6 +105,6 @@ def pictures() -> ModelSpec:
         size=SIZE,
         logits="logits",
         examples=4,
-        # Round-off grows through some 80 layers of random weights: Keras's own f32 is 2.6e-3 from f64.
+        # Rounding errors grow through about 80 layers of random weights: Keras's own f32 is 2.6e-3 from f64.
         tolerance=Tolerance(atol=1e-2, rtol=1e-3, min_cosine=0.99999),
     )

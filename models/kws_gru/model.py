@@ -1,7 +1,7 @@
-"""A streaming classifier: a GRU that is fed one window at a time and remembers the ones before.
+"""A streaming classifier: a GRU that reads one window at a time and remembers earlier ones.
 
-No speech can be had without a download, so the windows are the rows of scikit-learn's digits: eight
-features each, eight to an utterance, as a small keyword spotter gets its spectrum slice by slice.
+Speech recordings would need a download, so the windows are the rows of scikit-learn's digits: eight
+features each, eight per utterance, as a small keyword spotter gets its spectrum slice by slice.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class KeywordSpotter(torch.nn.Module):
 
 
 def digits() -> ModelSpec:
-    """Trained when it is imported; the calls stream held-out digits, with a reset before each."""
+    """The import trains it; the calls stream held-out digits, with a reset before each."""
     data = sklearn.datasets.load_digits()
     windows = torch.from_numpy((data.images / 16).astype(np.float32))
     labels = torch.from_numpy(data.target.astype(np.int64))

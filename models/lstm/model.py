@@ -1,4 +1,4 @@
-"""Two LSTM layers that read a digit row by row, trained here and now on scikit-learn's digits.
+"""Two LSTM layers that read a digit row by row, trained during the import on scikit-learn's digits.
 
 The last 90 of the 1,797 images are never trained on; they are the cases that the target classifies.
 """
@@ -23,10 +23,10 @@ def architecture(implementation: int) -> keras.Model:
     """Two layers of 64 units: f32 [batch, 8, 8], eight rows in time, to ten probabilities.
 
     Args:
-      implementation: of Keras: 2 computes the four gates with one product and splits it, 1 with four.
+      implementation: Keras's: 2 computes the four gates with one product and splits it, 1 uses four.
     """
     rows = keras.Input((8, 8), name="rows")
-    # Unrolled, an LSTM is fully connected layers and elementwise ones, which int8 knows as well.
+    # Unrolled, an LSTM is fully connected and elementwise layers, which all have int8 forms.
     how = {"unroll": True, "implementation": implementation}
     x = layers.LSTM(UNITS, return_sequences=True, **how)(rows)
     x = layers.LSTM(UNITS, **how)(x)
@@ -38,10 +38,10 @@ def digits() -> ModelSpec:
     return _trained(implementation=2)
 
 
-def digits_to_quantise() -> ModelSpec:
+def digits_to_quantize() -> ModelSpec:
     """The same with a product for each gate.
 
-    Around a split TFLite's quantisation differs from run to run, and some of it stays in floats.
+    Around a split, TFLite's quantization varies from run to run, and some of it stays in floats.
     """
     return _trained(implementation=1)
 

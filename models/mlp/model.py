@@ -1,4 +1,4 @@
-"""A digit classifier, trained here and now on scikit-learn's 8x8 digits (real scans).
+"""A digit classifier, trained during the import on scikit-learn's 8x8 digits (real scans).
 
 The last 360 of the 1,797 images are never trained on; they are the cases that the target
 classifies, and its accuracy must be PyTorch's.
@@ -14,13 +14,13 @@ import torch
 from bmc.spec import Case, ModelSpec, Tolerance
 
 HELD_OUT = 360
-# Of these, the cases of an image for little flash.
+# How many of them are the cases of an image for little flash.
 FEW = 64
 STEPS = 400
 CALIBRATION = 256
 CLOSE = Tolerance(atol=1e-4, rtol=1e-5)
-# PyTorch computes the quantised model in floats, where a tie may be rounded to the other side: one step
-# of what a layer reads, which moves all logits.
+# PyTorch computes the quantized model in floats, where a tie may round to the other side. One step in a
+# layer's input changes all logits.
 ONE_STEP = Tolerance(atol=0.1, rtol=0.0)
 
 
@@ -50,8 +50,8 @@ def few_digits() -> ModelSpec:
     return _digits(FEW, CLOSE)
 
 
-def few_digits_to_quantise() -> ModelSpec:
-    """As digits_to_quantise(), with the first few cases."""
+def few_digits_to_quantize() -> ModelSpec:
+    """As digits_to_quantize(), with the first few cases."""
     return _digits(FEW, ONE_STEP)
 
 
@@ -60,8 +60,8 @@ def digits() -> ModelSpec:
     return _digits(HELD_OUT, CLOSE)
 
 
-def digits_to_quantise() -> ModelSpec:
-    """The same, which may be off by a step."""
+def digits_to_quantize() -> ModelSpec:
+    """The same, but outputs may be off by a step."""
     return _digits(HELD_OUT, ONE_STEP)
 
 

@@ -17,7 +17,7 @@ def matmul_i8() -> Cases:
 
 
 def remainder() -> Cases:
-    """f32 [8, 33] by f32 [8, 33], with the sign of what is divided."""
+    """f32 [8, 33] by f32 [8, 33], with the sign of the dividend."""
     random = np.random.default_rng(0)
     x = (random.standard_normal((8, 33)) * 10).astype(np.float32)
     y = random.standard_normal((8, 33)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Operators as ONNX's own tests have them; the expected outputs are onnxruntime's."""
+"""Operators as in ONNX's own tests; the expected outputs are onnxruntime's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bmc.spec import Exact, ModelFile, ModelSpec
 
 
 def pad_reflect() -> ModelSpec:
-    """test_operator_pad: f32 [1, 1, 2, 4], reflected at three sides."""
+    """test_operator_pad: f32 [1, 1, 2, 4], reflected on three sides."""
     graph = helper.make_graph(
         [helper.make_node("Pad", ["x"], ["y"], mode="reflect", pads=[0, 0, 0, 2, 0, 0, 1, 3])],
         "pad",

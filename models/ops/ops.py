@@ -137,8 +137,8 @@ def gather() -> ModelSpec:
 
 
 class _OfSlices(torch.nn.Module):
-    """What reads parts of larger tensors by computed indices: rows with gaps between them, flat
-    and not, two and three dimensions, integers, an input and a buffer in the arena."""
+    """Reads parts of larger tensors by computed indices: rows with gaps between them, flat or not, two
+    and three dimensions, integers, an input and a buffer in the arena."""
 
     def __init__(self) -> None:
         super().__init__()

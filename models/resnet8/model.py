@@ -1,4 +1,4 @@
-"""ResNet8 of MLPerf Tiny, trained here and now on scikit-learn's digits, enlarged to 32x32x3.
+"""ResNet8 of MLPerf Tiny, trained during the import on scikit-learn's digits, enlarged to 32x32x3.
 
 The last 5 of the 1,797 images are never trained on; they are the cases that the target classifies.
 """
@@ -15,7 +15,7 @@ from bmc.spec import ModelSpec, Tolerance
 HELD_OUT = 5
 EPOCHS = 5
 BATCH = 32
-# Of batch normalisation: its averages must catch up within the 280 steps there are.
+# The momentum of batch normalization: its averages must catch up within just 280 steps.
 MOMENTUM = 0.9
 CALIBRATION = 64
 

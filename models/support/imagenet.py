@@ -25,8 +25,8 @@ def classifier(
       architecture: makes the model, with Keras's random weights.
       size: height and width of the picture.
       logits: name of the layer that makes the logits.
-      examples: how many pictures batch normalisation and int8 take their ranges from.
-      tolerance: of the f32 model.
+      examples: how many pictures give batch normalization and int8 their ranges.
+      tolerance: the f32 model's.
     """
     keras.utils.set_random_seed(0)
     pictures = photos.crops(examples, size, seed=0)

@@ -1,8 +1,8 @@
 """Makes a Keras model with random weights behave like a trained one, numerically.
 
-Left alone, such a network gives almost the same answer to every input: activations vanish or grow
-from layer to layer and their means drown the differences. A kernel that is wrong in one place would
-go unnoticed, and int8 would spend its steps on the wrong range.
+Otherwise such a network gives almost the same answer to every input: activations vanish or grow from
+layer to layer, and their means hide the differences. A kernel with one wrong element would go
+unnoticed, and int8 would spend its steps on the wrong range.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-# Standard deviation of the logits: softmax then is neither flat nor one-hot.
+# Standard deviation of the logits, with which softmax is neither flat nor one-hot.
 LOGIT_DEVIATION = 1.0
 
 
 def settle(model: keras.Model, examples: npt.NDArray[np.float32]) -> None:
-    """Sets the statistics of every batch normalisation, in place, to those of `examples`.
+    """Sets the statistics of every batch normalization, in place, to those of `examples`.
 
     Args:
-      model: the model; its batch normalisations are as Keras makes them.
+      model: the model; its batch normalizations are as Keras makes them.
       examples: one batch of inputs.
     """
     norms = [layer for layer in model.layers if isinstance(layer, keras.layers.BatchNormalization)]
@@ -34,10 +34,10 @@ def settle(model: keras.Model, examples: npt.NDArray[np.float32]) -> None:
 def settle_logits(
     model: keras.Model, layer: keras.layers.Layer, examples: npt.NDArray[np.float32]
 ) -> None:
-    """Scales and shifts a classifier's last layer, in place, so that logits differ among `examples`.
+    """Scales and shifts a classifier's last layer, in place, so that logits differ between `examples`.
 
     Args:
-      model: the model; its batch normalisations have been settled.
+      model: the model; its batch normalizations have been settled.
       layer: the layer that makes the logits, with a kernel and a bias; without activation.
       examples: one batch of inputs.
     """

@@ -1,4 +1,4 @@
-"""Pictures for models that take pictures: crops of the two photographs that scikit-learn carries."""
+"""Pictures for vision models: crops of the two photographs that come with scikit-learn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _photographs() -> tuple[npt.NDArray[np.uint8], ...]:
 
 
 def crops(count: int, size: int, seed: int) -> npt.NDArray[np.float32]:
-    """Returns `count` square crops of random place, scale and handedness, turns taken by photograph.
+    """Returns `count` square crops with random place, scale and mirroring, alternating the photographs.
 
     f32 [count, size, size, 3] in -1..1.
     """

@@ -1,6 +1,6 @@
-"""A denoiser for the pictures that models/mlp classifies, trained here and now on the same digits.
+"""A denoiser for the pictures that models/mlp classifies, trained during the import on the same digits.
 
-Its cases are held-out images with seeded noise; neither the images nor their noise were trained on.
+Its cases are held-out images with seeded noise; neither these images nor their noise are in the training data.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ CLASSES = 1000
 
 
 class Classifier(torch.nn.Module):
-    """Logits alone, of all that the model returns."""
+    """Only the logits of the model's outputs."""
 
     def __init__(self, vit: torch.nn.Module) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class Classifier(torch.nn.Module):
 
 
 def _pictures(count: int, seed: int) -> tuple[tuple[np.ndarray], ...]:
-    """Pictures of nothing in particular: coloured spots, f32 [1, 3, 224, 224] each."""
+    """Made-up pictures of colored spots, f32 [1, 3, 224, 224] each."""
     rng = np.random.default_rng(seed)
     spots = torch.from_numpy(rng.standard_normal((count, 3, SIZE // 16, SIZE // 16)))
     smooth = torch.nn.functional.interpolate(spots, size=(SIZE, SIZE), mode="bicubic")
@@ -44,8 +44,8 @@ def pictures() -> ModelSpec:
         intermediate_size=768,
         num_labels=CLASSES,
         image_size=SIZE,
-        # Five times the default: attention then tells patches apart, and logits are of the order of 1.
-        # Much more makes it choose a single one, and the least difference a different picture.
+        # Five times the default: attention then distinguishes patches, and logits are of the order of 1.
+        # Much more makes it select a single one, and the smallest change selects another.
         initializer_range=0.1,
         attn_implementation="eager",
     )
@@ -61,8 +61,8 @@ def pictures() -> ModelSpec:
 
 
 def pictures_int8() -> ModelSpec:
-    """The same, for int8: where PyTorch and integers round to different steps in one layer, all that
-    come after it differ; PyTorch's own logits move by 0.2 when its input does by 1e-6."""
+    """The same for int8. If PyTorch and integers round to different steps in one layer, all later layers
+    differ: PyTorch's own logits change by 0.2 when its input changes by 1e-6."""
     return dataclasses.replace(
         pictures(), tolerance=Tolerance(atol=0.3, rtol=0.0, min_cosine=0.999)
     )

@@ -17,17 +17,17 @@ BLOCKS = (
 )  # fmt: skip
 
 
-def _normalised(x: keras.KerasTensor) -> keras.KerasTensor:
+def _normalized(x: keras.KerasTensor) -> keras.KerasTensor:
     return layers.ReLU()(layers.BatchNormalization()(x))
 
 
 def architecture() -> keras.Model:
     """MobileNetV1 0.25: f32 [batch, 96, 96, 3] to two probabilities."""
     image = keras.Input((SIZE, SIZE, 3), name="image")
-    x = _normalised(layers.Conv2D(8, 3, 2, padding="same")(image))
+    x = _normalized(layers.Conv2D(8, 3, 2, padding="same")(image))
     for filters, stride in BLOCKS:
-        x = _normalised(layers.DepthwiseConv2D(3, stride, padding="same")(x))
-        x = _normalised(layers.Conv2D(filters, 1)(x))
+        x = _normalized(layers.DepthwiseConv2D(3, stride, padding="same")(x))
+        x = _normalized(layers.Conv2D(filters, 1)(x))
     x = layers.Flatten()(layers.AveragePooling2D(3)(x))
     return keras.Model(
         image, layers.Softmax(name="probabilities")(layers.Dense(2, name="logits")(x))

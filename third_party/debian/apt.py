@@ -1,13 +1,13 @@
 """Debian packages without root and without installing: resolve, download, unpack.
 
 Everything apt keeps (package lists, caches, its idea of what is installed)
-lives in a private directory, so the machine's own state is neither needed nor
-touched. The machine's apt *configuration* is used as it is: mirrors, proxies,
+is in a private directory, so the machine's own state is neither needed nor
+touched. The machine's apt *configuration* is used unchanged: mirrors, proxies,
 keyrings. apt checks the signatures of the lists and the hashes of what it
 downloads.
 
-Standard library only: the launcher and a repository rule run this on machines
-that have nothing but python3 and apt.
+Uses only the standard library: the launcher and a repository rule run this on
+machines that have nothing but python3 and apt.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-# Hooks that a machine's configuration may carry; they act on the machine's own
-# apt and have no business with a private one.
+# Hooks that a machine's configuration may have. They are for the machine's own
+# apt, not for a private one.
 _HOOKS = (
     "APT::Update::Pre-Invoke",
     "APT::Update::Post-Invoke",
@@ -35,7 +35,7 @@ _HOOKS = (
 # Debian's archive keys.
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
-# Never needed by a program that is only run, and a large part of the bytes.
+# Never needed to run a program, and a large part of the bytes.
 _PRUNED = (
     "./usr/share/doc",
     "./usr/share/man",
@@ -72,7 +72,7 @@ def require_apt() -> None:
 
 
 class PrivateApt:
-    """apt with all its state under `state`."""
+    """An apt with all its state under `state`."""
 
     def __init__(
         self,
@@ -82,10 +82,10 @@ class PrivateApt:
         lists: Path | None = None,
         also: str | None = None,
     ) -> None:
-        """source: one line of sources.list in place of the machine's own sources.
-        also: one line of sources.list in addition to them.
-        pins: package -> version to prefer where the mirror still has it.
-        lists: package lists that another PrivateApt downloaded, to be read only.
+        """source: a line of sources.list that replaces the machine's own sources.
+        also: a line of sources.list in addition to them.
+        pins: package -> version to prefer if the mirror still has it.
+        lists: package lists that another PrivateApt downloaded, used read-only.
         """
         self.state = state
         self.lists = lists or state / "lists"
@@ -101,7 +101,7 @@ class PrivateApt:
             f'Dir::Etc::Preferences "{state}/preferences";',
             f'Dir::Etc::PreferencesParts "{state}/parts";',
             'APT::Install-Recommends "false";',
-            'APT::Sandbox::User "";',  # as ourselves: there may be no _apt user to become
+            'APT::Sandbox::User "";',  # as the current user: there may be no _apt user
             'Acquire::Languages "none";',
             'Acquire::Retries "2";',
             'quiet "1";',
@@ -159,7 +159,7 @@ class PrivateApt:
         return out
 
     def update(self) -> None:
-        """Downloads the package lists; raises AptError when not one could be had."""
+        """Downloads the package lists; raises AptError if it gets none."""
         self._run("apt-get", "update")
         if not any(p.is_file() and "_Packages" in p.name for p in self.lists.iterdir()):
             raise AptError(
@@ -181,7 +181,7 @@ class PrivateApt:
         )
 
     def closure(self, names: Iterable[str], leave_out: Iterable[str] = ()) -> list[Package]:
-        """Everything `names` need, sorted, less what wholly matches a pattern of `leave_out`."""
+        """Everything `names` need, sorted, except full matches of a pattern in `leave_out`."""
         listing = self._run("apt-get", "install", "-s", *names)
         found = [
             Package(n, v) for n, v in re.findall(r"^Inst (\S+) \((\S+)", listing, re.MULTILINE)
@@ -197,7 +197,7 @@ class PrivateApt:
     ) -> list[Path]:
         """Downloads exactly these packages, hashes checked by apt; returns the .deb files.
 
-        progress: told now and then how many bytes there are, of how many.
+        progress: called now and then with the bytes done and the total.
         """
         wanted = [f"{p.name}={p.version}" for p in packages]
         into.mkdir(parents=True, exist_ok=True)
@@ -219,7 +219,7 @@ class PrivateApt:
 
 
 def _machine_sources() -> str:
-    """The machine's sources.list, which there need not be beside sources.list.d."""
+    """The machine's sources.list, which may be absent if there is a sources.list.d."""
     setting = subprocess.run(
         ["apt-config", "shell", "FILE", "Dir::Etc::SourceList/f"], capture_output=True, text=True
     ).stdout
@@ -228,18 +228,18 @@ def _machine_sources() -> str:
 
 
 def machine_mirrors(state: Path) -> list[str]:
-    """Addresses of the mirrors this machine is set up for, likeliest Debian archive first."""
+    """Addresses of this machine's configured mirrors, likeliest Debian archive first."""
     # Needs no package lists, which a clean machine may not have.
     listing = PrivateApt(state)._run("apt-get", "update", "--print-uris")
     uris = list(dict.fromkeys(re.findall(r"^'(\S+?)/dists/", listing, re.MULTILINE)))
-    # The archive itself comes before its security companion and other parties' sources.
+    # The archive itself comes before its security archive and third-party sources.
     return sorted(uris, key=lambda uri: (not uri.endswith("/debian"), uris.index(uri)))
 
 
 def backports(state: Path, os_release: Path = Path("/etc/os-release")) -> str | None:
     """A line of sources.list for the backports of this machine's Debian release, or None.
 
-    apt takes nothing from there but what is pinned. `state` is a scratch folder.
+    apt takes only pinned packages from there. `state` is a scratch folder.
     """
     text = os_release.read_text() if os_release.is_file() else ""
     codename = re.search(r'^VERSION_CODENAME="?(\w+)"?$', text, re.MULTILINE)
@@ -260,7 +260,7 @@ def unpack(
     """Unpacks the payload of every package into one tree.
 
     skip: further patterns (as tar's --exclude, starting with "./") not to write.
-    progress: told how many packages are done, of how many.
+    progress: called with the number of packages done and the total.
     """
     into.mkdir(parents=True, exist_ok=True)
     excludes = [f"--exclude={pattern}" for pattern in (*_PRUNED, *skip)]
@@ -307,8 +307,8 @@ def is_elf(path: Path) -> bool:
 def patch_elf(*command: str) -> str:
     """Runs patchelf and returns what it printed; raises AptError.
 
-    Search paths are set as DT_RPATH and not RUNPATH: only the former also holds for libraries
-    of libraries.
+    Search paths are set as DT_RPATH, not RUNPATH: only the former also applies to libraries of
+    libraries.
     """
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:

@@ -5,9 +5,9 @@ def _debian_lists_repo_impl(rctx):
     rctx.file("BUILD.bazel", "")
     python = rctx.which("python3")
     if not python:
-        fail("`python3` is not on PATH: install it, it is all that this project needs besides apt.")
+        fail("`python3` is not on PATH: install it. This project needs only python3 and apt.")
     if not rctx.which("apt-get"):
-        # Not a Debian: every tool must then be named by the user, and nothing asks for the lists.
+        # Not a Debian: the user must then name every tool, and nothing needs the lists.
         return
     rctx.report_progress("downloading Debian's package lists")
     done = rctx.execute([python, rctx.path(rctx.attr._tools), "lists", rctx.path("state")], timeout = 600)

@@ -1,6 +1,6 @@
-"""Tools from Debian packages, unpacked and not installed, or the user's own in their place.
+"""Tools from Debian packages, unpacked but not installed, or the user's own instead.
 
-The repository holds one folder `root`, laid out as the packages are; @NAME//:root is all of it.
+The repository has one folder `root` with the layout of the packages; @NAME//:root is all of it.
 Programs find their libraries relative to themselves.
 """
 
@@ -19,7 +19,7 @@ filegroup(
 )
 """
 
-# Stands where Debian's program would: whoever runs it need not know whose it is.
+# Replaces Debian's program, so callers need not know whose it is.
 _USERS_OWN = """\
 #!/bin/sh
 exec '{path}' "$@"
@@ -31,12 +31,12 @@ def _users_program(rctx, path):
     return rctx.path(path) if rctx.path(path).exists else None
 
 def _users_own(rctx):
-    """Writes a stand-in for every program; the first is named by the environment, others lie beside it."""
+    """Writes a wrapper for every program. The environment names the first; the others are next to it."""
     variable = rctx.attr.environment_variable
     named = rctx.getenv(variable)
     first = _users_program(rctx, named)
     if not first:
-        fail("%s is %s, which is not there: correct or unset it." % (variable, named))
+        fail("%s is %s, which does not exist: correct or unset it." % (variable, named))
     for index, program in enumerate(rctx.attr.programs):
         path = first
         if index > 0:
@@ -44,7 +44,7 @@ def _users_own(rctx):
             beside = first.dirname.get_child(base)
             path = beside if beside.exists else rctx.which(base)
         if not path:
-            # Whoever needs it learns of it when running it.
+            # The error appears when the program runs.
             path = program.rpartition("/")[2]
         rctx.file("root/" + program, _USERS_OWN.format(path = path), executable = True)
 
@@ -82,15 +82,15 @@ def _debian_tools_repo_impl(rctx):
 
 debian_tools_repo = repository_rule(
     implementation = _debian_tools_repo_impl,
-    doc = "Unpacks Debian packages and what they need into `root`, without root and without installing.",
+    doc = "Unpacks Debian packages and their dependencies into `root`, without root rights and without installing.",
     attrs = {
-        "environment_variable": attr.string(doc = "Names the user's own first program in place of the packages; its companions are looked for beside it."),
+        "environment_variable": attr.string(doc = "Names the user's own first program instead of the packages; the others must be next to it."),
         "leave_out": attr.string_list(doc = "Packages not to unpack: regular expressions for whole names."),
-        "lists": attr.label(default = "@debian_lists//:BUILD.bazel", doc = "A file beside the package lists' `state` folder."),
+        "lists": attr.label(default = "@debian_lists//:BUILD.bazel", doc = "A file next to the package lists' `state` folder."),
         "packages": attr.string_list(mandatory = True, doc = "Package names."),
-        "programs": attr.string_list(doc = "Files below root that are run; each is exported."),
+        "programs": attr.string_list(doc = "Files below root that will run; each is exported."),
         "skip": attr.string_list(doc = "Parts of packages not to write: tar patterns that start with ./"),
-        "versions": attr.string_dict(doc = "Package -> version that this project was made with; another is reported, not refused."),
+        "versions": attr.string_dict(doc = "Package -> version that this project was made with; others are reported, not refused."),
         "_apt": attr.label(default = "//third_party/debian:apt.py"),
         "_tools": attr.label(default = "//third_party/debian:tools.py"),
     },

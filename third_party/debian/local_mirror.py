@@ -1,4 +1,4 @@
-"""For tests: a mirror in a folder, with packages made on the spot, served to the real apt."""
+"""For tests: a mirror in a folder, with freshly made packages, served to the real apt."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ def _prefix_tool_impl(ctx):
 
 prefix_tool = rule(
     implementation = _prefix_tool_impl,
-    doc = "Runs `program`, which finds its libraries relative to its real place.",
+    doc = "Runs `program`, which finds its libraries relative to its real path.",
     attrs = {
-        "data": attr.label_list(allow_files = True, doc = "The rest of the unpacked tree, libraries foremost."),
+        "data": attr.label_list(allow_files = True, doc = "The rest of the unpacked tree, mainly libraries."),
         "program": attr.label(allow_single_file = True, mandatory = True, doc = "A file of the unpacked tree."),
     },
     executable = True,

@@ -1,6 +1,6 @@
-"""What the debian_* repository rules run: `lists DIR`, or `unpack` with a request on stdin.
+"""The program of the debian_* repository rules: `lists DIR`, or `unpack` with a request on stdin.
 
-Prints nothing but, for `unpack`, one line for each package whose version is not the recorded one.
+`unpack` prints one line for each package whose version is not the recorded one, and nothing else.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.dont_write_bytecode = True  # the work tree stays clean
+sys.dont_write_bytecode = True  # keeps the work tree clean
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from third_party.debian.apt import (  # noqa: E402
@@ -30,7 +30,7 @@ from third_party.debian.apt import (  # noqa: E402
     unpack,
 )
 
-# Where Debian's libraries lie in a prefix.
+# Where Debian's libraries are in a prefix.
 _LIBRARIES = (
     "usr/lib/x86_64-linux-gnu",
     "lib/x86_64-linux-gnu",
@@ -43,9 +43,9 @@ class Request:
     """What to unpack.
 
     lists: folder of package lists. root: folder to unpack into.
-    packages: names, "a|b" for the first of these that there is.
+    packages: names; "a|b" is the first of these that exists.
     versions: package -> recorded version. leave_out, skip: as in apt.py.
-    programs: files below root that will be run and so must find their libraries below root.
+    programs: files below root that will run and must find their libraries below root.
     """
 
     lists: str
@@ -88,7 +88,7 @@ def fetch(request: Request) -> list[str]:
             packages = apt.closure(_wanted(apt, request), request.leave_out)
             debs = apt.download(packages, state / "debs")
         except AptError:
-            # The lists may be older than what the mirror has now: once more with new ones.
+            # The lists may be older than the mirror: try again with new ones.
             shutil.rmtree(state / "debs", ignore_errors=True)
             download_lists(state)
             apt = PrivateApt(state, pins=request.versions, also=also)
@@ -110,9 +110,9 @@ def _wanted(apt: PrivateApt, request: Request) -> list[str]:
 
 
 def mend_linker_scripts(root: Path) -> None:
-    """Makes scripts that stand for libraries name files where they are.
+    """Corrects the paths in linker scripts that stand for libraries.
 
-    From Debian 13 on files lie below /usr only: /lib is a link that no package brings.
+    Since Debian 13 files are only below /usr: /lib is a link that no package contains.
     """
 
     def where_it_is(match: re.Match[str]) -> str:
@@ -128,7 +128,7 @@ def mend_linker_scripts(root: Path) -> None:
 
 
 def _mend_programs(root: Path, programs: list[str]) -> None:
-    """Makes each program find the prefix's libraries relative to itself: a prefix can be moved."""
+    """Makes each program find the prefix's libraries relative to itself, so that a prefix can move."""
     if not programs:
         return
     os.environ["LD_LIBRARY_PATH"] = ":".join(
@@ -144,7 +144,7 @@ def _mend_programs(root: Path, programs: list[str]) -> None:
     for path in sorted({(root / program).resolve() for program in programs}):
         rpath = [f"$ORIGIN/{os.path.relpath(root / folder, path.parent)}" for folder in _LIBRARIES]
         patch_elf(patchelf, "--force-rpath", "--set-rpath", ":".join(rpath), str(path))
-    # A library with a search path of its own is not looked up in the program's.
+    # A library with its own search path does not use the program's.
     for library in sorted(path for path in root.glob("usr/lib/**/*.so*") if is_elf(path)):
         if patch_elf(patchelf, "--print-rpath", str(library)):
             patch_elf(patchelf, "--remove-rpath", str(library))

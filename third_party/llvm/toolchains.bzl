@@ -1,4 +1,4 @@
-"""The C/C++ toolchains: programs for this x86-64 Linux host, and bare-metal RISC-V of 64 and 32 bits."""
+"""The C/C++ toolchains: for this x86-64 Linux host, and for 64-bit and 32-bit bare-metal RISC-V."""
 
 load("@rules_cc//cc:defs.bzl", "cc_toolchain")
 load("@users_clang//:defs.bzl", "USERS_INCLUDE_DIRECTORIES", "USERS_OWN")
@@ -12,8 +12,8 @@ def _toolchain(name, files, exec_compatible_with, target_compatible_with, **conf
     """A cc_toolchain and its registration.
 
     Args:
-      name: of the registration; its parts are name.cc, name.config, name.files.
-      files: what every action gets.
+      name: name of the registration; its parts are name.cc, name.config, name.files.
+      files: inputs of every action.
       exec_compatible_with: constraint values.
       target_compatible_with: constraint values.
       **config: attributes of cc_toolchain_config.
@@ -50,7 +50,7 @@ def _toolchain(name, files, exec_compatible_with, target_compatible_with, **conf
     )
 
 def host_toolchain(*, name):
-    """Programs that run on this machine: its own C library at run time, Debian's headers at build time.
+    """Programs for this machine, with its own C library at run time and Debian's headers at build time.
 
     Args:
       name: of the toolchain.
@@ -65,13 +65,13 @@ def host_toolchain(*, name):
             _CLANG_HEADERS,
             "%workspace%/" + _SYSROOT + "/usr",
         ],
-        # Position independent by clang's default, which a target may opt out of (-no-pie).
+        # Position independent by clang's default; a target may opt out (-no-pie).
         link_flags = ["-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,-z,relro,-z,now"],
         opt_flags = ["-O2"],
         sanitizers = True,
         supports_pic = True,
         target_compatible_with = ["@platforms//cpu:x86_64", "@platforms//os:linux"],
-        # A user's own clang knows its own system's headers.
+        # A user's own clang knows its system's headers.
         target_flags = ["--target=x86_64-linux-gnu"] + ([] if USERS_OWN else ["--sysroot=" + _SYSROOT]),
         triple = "x86_64-linux-gnu",
     )
@@ -79,15 +79,15 @@ def host_toolchain(*, name):
 def riscv_toolchain(*, name, cpu, march, mabi, libgcc = None):
     """Firmware for RISC-V without an operating system.
 
-    No vector extension: the compiler may not emit a vector instruction by itself before the boot code has
-    seen that there are vector registers of the right length. Kernels come from IREE with flags of their own.
+    No vector extension: the compiler must not emit vector instructions on its own before the boot code has
+    checked that the vector registers have the right length. IREE compiles kernels with its own flags.
 
     Args:
       name: of the toolchain.
       cpu: riscv32 or riscv64.
       march: ISA of C code.
       mabi: ABI of C code.
-      libgcc: what the compiler calls where the ISA has no instruction, e.g. __muldf3.
+      libgcc: functions that the compiler calls if the ISA has no instruction, e.g. __muldf3.
     """
     _toolchain(
         name = name,
@@ -105,9 +105,9 @@ def riscv_toolchain(*, name, cpu, march, mabi, libgcc = None):
         ],
         cpu = cpu,
         cxx_flags = ["-fno-rtti", "-fno-threadsafe-statics"],
-        # A user's own clang runs on whatever machine the user has.
+        # A user's own clang runs on the user's machine, whatever it is.
         exec_compatible_with = [] if USERS_OWN else ["@platforms//cpu:x86_64", "@platforms//os:linux"],
-        # Unoptimized firmware is of no use to anybody, and most people never say `-c opt`.
+        # Unoptimized firmware is useless, and most people never pass `-c opt`.
         fastbuild_flags = ["-Os"],
         files = ["@debian_llvm//:root"] + ([libgcc] if libgcc else []),
         include_directories = USERS_INCLUDE_DIRECTORIES if USERS_OWN else [_CLANG_HEADERS],

@@ -1,10 +1,10 @@
-"""Says, as JSON, what this machine's pip is set up for and which of PyTorch's builds follows from it.
+"""Prints, as JSON, this machine's pip configuration and which PyTorch build follows from it.
 
 usage: cpu_builds.py FILE=SHA256...
 
-pip prefers a file whose hash it knows before it has it. A file in a plain folder
-(`find-links`) has none, so of PyTorch's two builds pip would take the CUDA build from
-its index. On a page of links each file can have its hash.
+pip prefers a file whose hash it knows in advance. A file in a plain folder (`find-links`)
+has none, so of PyTorch's two builds pip would take the CUDA build from its index. On a
+page of links each file can have a hash.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
-# How the address of an index of PyTorch's CPU builds ends, PyTorch's own and its mirrors'.
+# How the address of an index of PyTorch's CPU builds ends, for PyTorch's own and its mirrors.
 _CPU_INDEX_PATH = "/whl/cpu"
 
-# What decides where pip looks, as its configuration spells it. In the environment: PIP_INDEX_URL.
+# The settings that decide where pip looks, as in its configuration. In the environment: PIP_INDEX_URL.
 CHOICES = ("index-url", "extra-index-url", "find-links", "no-index")
 
 NO_CPU_BUILD = (
@@ -33,7 +33,7 @@ NO_CPU_BUILD = (
 
 
 def config_files(env: Mapping[str, str]) -> list[Path]:
-    """Where pip's configuration may lie, in the order pip reads it."""
+    """The possible places of pip's configuration, in the order pip reads them."""
     named = env.get("PIP_CONFIG_FILE")
     if named == os.devnull:
         return []
@@ -48,7 +48,7 @@ def config_files(env: Mapping[str, str]) -> list[Path]:
 
 
 def choices(env: Mapping[str, str]) -> dict[str, list[str]]:
-    """Where pip has been told to look: setting -> values of the environment and of the files."""
+    """Where pip is told to look: setting -> values from the environment and the files."""
     found: dict[str, list[str]] = {}
     for name in CHOICES:
         if value := env.get("PIP_" + name.upper().replace("-", "_")):
@@ -58,7 +58,7 @@ def choices(env: Mapping[str, str]) -> dict[str, list[str]]:
         try:
             parser.read(file)
         except (OSError, ValueError, configparser.Error):
-            continue  # pip itself says what is wrong with it
+            continue  # pip itself reports what is wrong with it
         for section in parser.sections():
             for name, value in parser.items(section):
                 if name.replace("_", "-") in CHOICES:
@@ -83,7 +83,7 @@ def names_cpu_index(said: Mapping[str, list[str]]) -> bool:
 
 
 def page(wheels: list[Path], hashes: Mapping[str, str]) -> str:
-    """Links to those of the files that are there."""
+    """Links to those of the files that exist."""
     links = [
         f'<a href="file://{quote(str(wheel))}#sha256={hashes[wheel.name]}">{wheel.name}</a><br>'
         for wheel in wheels
@@ -93,11 +93,11 @@ def page(wheels: list[Path], hashes: Mapping[str, str]) -> str:
 
 
 def answer(env: Mapping[str, str], hashes: Mapping[str, str], python: str) -> dict[str, object]:
-    """What cpu_builds_repo wants to know.
+    """The information for cpu_builds_repo.
 
     hashes: wheel -> sha256. python: this Python as wheels name it, cp311.
-    page: links to wheels. choices: differs when pip might choose another build. watch: files that
-    all this has been seen in. note: what to tell the user, or "".
+    page: links to wheels. choices: differs if pip might choose another build. watch: files that
+    this information came from. note: a message for the user, or "".
     """
     said = choices(env)
     wheels = [folder / name for folder in link_folders(said) for name in hashes]

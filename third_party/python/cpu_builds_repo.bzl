@@ -1,6 +1,6 @@
 """Makes pip take CPU builds from the machine's local folders; see cpu_builds.py."""
 
-# All that cpu_builds.py reads of the environment.
+# All variables that cpu_builds.py reads.
 _ENVIRONMENT = [
     "HOME",
     "PIP_CONFIG_FILE",
@@ -27,13 +27,13 @@ def _cpu_builds_repo_impl(rctx):
     rctx.file("links.html", answer["page"])
     rctx.file("BUILD.bazel", "")
 
-    # A change of these fetches torch anew, and nothing else.
+    # When these change, only torch is fetched again.
     torch = hash(answer["choices"] + "".join([rctx.read(file) for file in rctx.attr._without_cuda]))
     rctx.file("defs.bzl", "PIP_ARGS = %r\nTORCH = %r\n" % (["--find-links=%s" % rctx.path("links.html")], torch))
 
 cpu_builds_repo = repository_rule(
     implementation = _cpu_builds_repo_impl,
-    doc = "@NAME//:defs.bzl has PIP_ARGS, and TORCH: a number that differs when pip may choose another build of torch.",
+    doc = "@NAME//:defs.bzl has PIP_ARGS, and TORCH: a number that changes when pip may choose another build of torch.",
     attrs = {
         "builds": attr.string_dict(mandatory = True, doc = "Wheel file name -> sha256."),
         "_python": attr.label(default = "@local_python//:python3"),

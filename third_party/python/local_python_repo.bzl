@@ -1,9 +1,9 @@
 """The machine's Python as a toolchain: the `python3` on PATH, or IRONCAST_PYTHON."""
 
-# pip_parse unpacks wheels with this. What it unpacked is compiled once, here: importing torch and
-# transformers takes 7 s without compiled files and 3 s with them, in every action that does it, and
-# an action cannot leave them behind. PyTorch's CUDA build is made to do without CUDA. The wheel is not
-# needed any more; of all packages together that is 0.8 GB.
+# pip_parse unpacks wheels with this. It compiles the unpacked files once, here: importing torch and
+# transformers takes 7 s without compiled files and 3 s with them, in every action that imports them,
+# and an action cannot keep them. It makes PyTorch's CUDA build work without CUDA, and deletes the wheel,
+# which is no longer needed; all wheels together are 0.8 GB.
 _UNPACKER = """\
 #!/bin/sh
 PYTHONPATH='{for_old_pip}'"${{PYTHONPATH:+:$PYTHONPATH}}" '{python}' "$@" || {{
@@ -16,8 +16,8 @@ if [ -d site-packages ]; then
 fi
 """
 
-# rules_python brings a pip and a setuptools that expect what Python 3.12 no longer has. They only
-# register the class, and never make one.
+# rules_python includes a pip and a setuptools that expect a class Python 3.12 no longer has. They only
+# register the class and never instantiate it.
 _FOR_OLD_PIP = """\
 import pkgutil
 
@@ -47,15 +47,15 @@ toolchain(
 )
 """
 
-# Every package of the lock was seen to have a wheel for these, or to need none.
+# For these, every package in the lock has a wheel or needs none.
 _KNOWN = ["3.11", "3.12", "3.13"]
 
-# $4 is a line of the lock, when rules_python is the caller.
+# If rules_python is the caller, $4 is a line of the lock.
 _ADVICE = """\
 [ "$3" != --requirement ] || echo "${{4%% *}} may not exist for Python {version}: set IRONCAST_PYTHON to one of {known}." >&2
   """
 
-# The version decides which wheels pip takes, and the lock's are for 3.11 at least.
+# The version decides which wheels pip takes; the lock's need at least 3.11.
 _ASK = "import sys; print(sys.executable, '%d.%d' % sys.version_info[:2]); sys.exit(0 if sys.version_info >= (3, 11) else 1)"
 
 def _local_python_repo_impl(rctx):
@@ -64,7 +64,7 @@ def _local_python_repo_impl(rctx):
     if not found:
         fail("`%s` is not on PATH: install Python 3.11 or newer, or set IRONCAST_PYTHON to it." % name)
 
-    # Not `found` itself: that may be a wrapper of a version manager, slow and dependent on its environment.
+    # Not `found` itself: it may be a version manager's wrapper, slow and dependent on its environment.
     asked = rctx.execute([found, "-I", "-c", _ASK])
     if asked.return_code != 0:
         fail("%s is not Python 3.11 or newer: set IRONCAST_PYTHON to one." % found)

@@ -1,8 +1,8 @@
 """Writes requirements_lock.txt from requirements.in: the whole closure, every file's hash.
 
-Run by hand when requirements.in changes; needs `uv` on PATH. Resolves for Python 3.11 on
-Linux x86-64 against the index that uv is set up for, local wheel folders left out: the lock
-must hold what everybody sees.
+Run it by hand when requirements.in changes; it needs `uv` on PATH. Resolves for Python 3.11 on
+Linux x86-64 against the index that uv is configured for, without local wheel folders: the lock
+must contain what everybody can get.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent.parent))
 from tools.launcher.table import read_table  # noqa: E402
 
 NO_DEPS = "# no-deps"
-# What only torch's CUDA build asks for; that build is made to do without (without_cuda.py).
+# Packages that only torch's CUDA build requires; without_cuda.py lets it work without them.
 LEFT_OUT = re.compile(r"(cuda|nvidia)-|triton==")
 HEADER = "# Written by third_party/python/lock.py from requirements.in; not to be edited.\n"
 
@@ -51,7 +51,7 @@ def leave_out(lock: str) -> str:
 
 
 def add_cpu_builds(lock: str, builds: Mapping[str, str]) -> str:
-    """The lock with the hashes of PYTHON_CPU_BUILDS; ValueError when it lacks the package."""
+    """The lock with the hashes of PYTHON_CPU_BUILDS; ValueError if it lacks the package."""
     for wheel, sha256 in builds.items():
         name, version = wheel.split("+")[0].rsplit("-", 1)
         first = f"{name}=={version} \\\n"

@@ -18,13 +18,13 @@ class Lock(unittest.TestCase):
     def setUp(self) -> None:
         self.locked = dict(re.findall(r"^(\S+)==(\S+)", LOCK, re.MULTILINE))
 
-    def test_every_package_is_in_the_table_with_licence_and_reason(self) -> None:
+    def test_every_package_is_in_the_table_with_license_and_reason(self) -> None:
         table = read_table(ROOT, "PYTHON_PACKAGES")
         self.assertEqual(
             sorted(table), sorted(self.locked), "adjust PYTHON_PACKAGES in third_party/versions.bzl"
         )
         for name, package in table.items():
-            self.assertTrue(package["licence"] and package["why"], name)
+            self.assertTrue(package["license"] and package["why"], name)
 
     def test_what_is_wanted_is_locked_at_that_version(self) -> None:
         for name, version in re.findall(r"^([^#\s=]+)==(\S+)", WANTED, re.MULTILINE):

