@@ -35,8 +35,11 @@ def check_isa(label, isa):
         ))
 
 def _isa_transition_impl(_settings, attr):
-    # The rule refuses an unknown ISA (check_isa), under its own name: a transition does not know whose it is.
-    isa = attr.isa if attr.isa in PLATFORM_OF_ISA else "rv64gc"
+    isa = attr.isa
+    if isa not in PLATFORM_OF_ISA:
+        # The rule refuses it (check_isa), under its own name. It gets there with an ISA of the same width:
+        # Bazel would refuse a board that does not suit the platform before.
+        isa = {"rv32": "rv32imac", "x86_": "x86_64"}.get(isa[:4], "rv64gc")
     return {
         "//command_line_option:platforms": PLATFORM_OF_ISA[isa],
         ISA_FLAG: isa,
