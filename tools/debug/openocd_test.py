@@ -19,7 +19,7 @@ from tools.flash import image
 
 def debug(name: str, *options: str) -> subprocess.CompletedProcess[str]:
     argv = [os.environ[name], "--batch", *options]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=240)
+    return subprocess.run(argv, capture_output=True, text=True)
 
 
 class OpenOcdTest(unittest.TestCase):

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import unittest
+from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 from tools.emulate import process, result
+from tools.emulate.fake_clock import FakeClock
 
 CPU = "rv64,v=true,vext_spec=v1.0,vlen=128,elen=64"
 PROGRAMS = {Path(p).stem: p for p in os.environ["FIRMWARES"].split()}
 
 
-def boot(name: str, deadline: float = 60) -> result.Outcome:
+def boot(name: str, on_line: Callable[[str], None] = lambda line: None) -> result.Outcome:
     """Boots a firmware of runtime_bm/testing/firmwares in QEMU."""
     qemu = str(Path(os.environ["QEMU"]).absolute())
     argv = [qemu, "-machine", "virt", "-m", "512M", "-bios", "none", "-nographic"]
-    return process.run(
-        [*argv, "-monitor", "none", "-cpu", CPU, "-kernel", PROGRAMS[name]], deadline
-    )
+    argv += ["-monitor", "none", "-cpu", CPU, "-kernel", PROGRAMS[name]]
+    return process.run(argv, 1e6, on_line)
 
 
 class FirmwareTest(unittest.TestCase):
@@ -32,7 +34,9 @@ class FirmwareTest(unittest.TestCase):
         self.assertTrue(verdict.ok, verdict.sentence)
 
     def test_hang(self) -> None:
-        outcome = boot("hang", deadline=3)
+        clock = FakeClock()
+        with mock.patch.object(process, "time", clock):
+            outcome = boot("hang", clock.pass_deadlines)
         self.check_fails(outcome, "the deadline passed")
         self.assertTrue(outcome.lines, "what was printed before must be kept")
 

@@ -10,10 +10,13 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
-from tools.emulate import process
+from tools.emulate import process, result
+from tools.emulate.fake_clock import FakeClock
 
 SHELL = "/bin/sh"
+NEVER = 1e6  # a deadline that does not pass
 
 
 def alive(pid: int) -> bool:
@@ -24,76 +27,80 @@ def alive(pid: int) -> bool:
         return False
 
 
-def wait_gone(pid: int) -> bool:
-    for _ in range(100):
-        if not alive(pid):
-            return True
-        time.sleep(0.05)
-    return False
+def wait_gone(pid: int) -> None:
+    while alive(pid):
+        time.sleep(0.01)
 
 
 class RunTest(unittest.TestCase):
     def test_lines_and_status(self) -> None:
         seen: list[str] = []
-        outcome = process.run([SHELL, "-c", "echo one; printf two; exit 3"], 10, seen.append)
+        outcome = process.run([SHELL, "-c", "echo one; printf two; exit 3"], NEVER, seen.append)
         self.assertEqual(outcome.lines, ("one", "two"))
         self.assertEqual(outcome.exit_status, 3)
         self.assertEqual(seen, ["one", "two"])
 
     def test_no_input(self) -> None:
-        outcome = process.run([SHELL, "-c", "read x; echo got:$x"], 10)
+        outcome = process.run([SHELL, "-c", "read x; echo got:$x"], NEVER)
         self.assertEqual(outcome.lines, ("got:",))
 
+    def run_until_a_line(self, script: str) -> result.Outcome:
+        """The deadline passes when the first line has come."""
+        clock = FakeClock()
+        with mock.patch.object(process, "time", clock):
+            return process.run([SHELL, "-c", script], NEVER, clock.pass_deadlines)
+
     def test_deadline_ends_children_too(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            pid_file = Path(folder) / "pid"
-            script = f"sleep 1000 & echo $! > {pid_file}; echo started; wait"
-            outcome = process.run([SHELL, "-c", script], 1)
-            self.assertIsNone(outcome.exit_status)
-            self.assertEqual(outcome.lines, ("started",))
-            self.assertTrue(wait_gone(int(pid_file.read_text())))
+        outcome = self.run_until_a_line("sleep 1000000 & echo $!; wait")
+        self.assertIsNone(outcome.exit_status)
+        (child,) = outcome.lines
+        wait_gone(int(child))
+
+    def test_half_a_line_is_kept_at_the_deadline(self) -> None:
+        outcome = self.run_until_a_line("printf 'one\\ntwo'; sleep 1000000")
+        self.assertIsNone(outcome.exit_status)
+        self.assertEqual("\n".join(outcome.lines), "one\ntwo")
 
     def test_closed_console_does_not_end_the_wait(self) -> None:
-        outcome = process.run([SHELL, "-c", "exec >&- 2>&-; sleep 1000"], 1)
+        # The clock stands still: the deadline can only pass in the wait for the program's end.
+        with mock.patch.object(process, "time", FakeClock()):
+            outcome = process.run([SHELL, "-c", "exec >&- 2>&-; sleep 1000000"], 0.1)
         self.assertIsNone(outcome.exit_status)
 
     def test_endless_printing(self) -> None:
         with self.assertRaisesRegex(process.EmulatorError, "more than"):
-            process.run([SHELL, "-c", "while :; do echo x; done"], 60)
+            process.run([SHELL, "-c", "while :; do echo x; done"], NEVER)
 
     def test_missing_program(self) -> None:
         with self.assertRaisesRegex(process.EmulatorError, "does not exist"):
-            process.run(["/no/such/emulator"], 1)
+            process.run(["/no/such/emulator"], NEVER)
 
     def test_program_that_cannot_be_started(self) -> None:
         with (
             tempfile.NamedTemporaryFile() as file,
             self.assertRaisesRegex(process.EmulatorError, "cannot start"),
         ):
-            process.run([file.name], 1)
+            process.run([file.name], NEVER)
 
 
 class LeftoverTest(unittest.TestCase):
     """The runner is ended from outside; the emulator must go with it."""
 
     def check(self, signum: int) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            pid_file = Path(folder) / "pid"
-            code = (
-                "from tools.emulate import process\n"
-                f"process.run(['{SHELL}', '-c', 'echo $$ > {pid_file}; exec sleep 1000'], 1000)\n"
-            )
-            env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-            runner = subprocess.Popen([sys.executable, "-c", code], env=env)
-            for _ in range(200):
-                if pid_file.exists() and pid_file.read_text():
-                    break
-                time.sleep(0.05)
-            pid = int(pid_file.read_text())
+        code = (
+            "from tools.emulate import process\n"
+            f"process.run(['{SHELL}', '-c', 'echo $$; exec sleep 1000000'], {NEVER},\n"
+            "            lambda line: print(line, flush=True))\n"
+        )
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        with subprocess.Popen(
+            [sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True
+        ) as runner:
+            assert runner.stdout is not None
+            pid = int(runner.stdout.readline())
             self.assertTrue(alive(pid))
             runner.send_signal(signum)
-            runner.wait(10)
-            self.assertTrue(wait_gone(pid))
+        wait_gone(pid)
 
     def test_terminated(self) -> None:
         self.check(signal.SIGTERM)

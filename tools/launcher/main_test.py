@@ -54,9 +54,7 @@ class ToolsBazel(unittest.TestCase):
             "PIP_INDEX_URL": "file:///none",
         }
         command = [sys.executable, str(self.root / "work/tools/bazel"), *args]
-        return subprocess.run(
-            command, env={**base, **env}, capture_output=True, text=True, timeout=60
-        )
+        return subprocess.run(command, env={**base, **env}, capture_output=True, text=True)
 
     def test_arguments_status_and_environment_pass_through(self) -> None:
         done = self.start(

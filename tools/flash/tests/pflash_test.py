@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 
 from tools.emulate import process, result
-from tools.flash.tests.rig import Rig, path_of
+from tools.flash.tests.rig import DEADLINE, Rig, path_of
 
 BOARD = "qemu_virt_rv64_flash"
 
@@ -18,7 +18,7 @@ class PflashTest(Rig):
         self.assertIn("verified: sha256", done.text)
         drive = f"if=pflash,unit=0,format=raw,readonly=on,file={chip}"
         argv = self.qemu("-bios", "none", "-serial", "stdio", "-net", "none", "-drive", drive)
-        outcome = process.run(argv, 120)
+        outcome = process.run(argv, DEADLINE)
         verdict = result.judge(outcome)
         self.assertTrue(verdict.ok, verdict.sentence)
 

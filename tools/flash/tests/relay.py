@@ -90,12 +90,11 @@ class Relay:
 
 
 def _connect(path: Path) -> socket.socket:
-    for _ in range(100):
+    while True:
+        line = socket.socket(socket.AF_UNIX)
         try:
-            line = socket.socket(socket.AF_UNIX)
             line.connect(str(path))
             return line
-        except OSError:
+        except ConnectionRefusedError:  # the socket is there, and is not listened to yet
             line.close()
-            time.sleep(0.1)
-    raise TimeoutError(f"nothing listens on {path}")
+            time.sleep(0.01)

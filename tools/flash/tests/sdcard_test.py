@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 from tools.emulate import process, result
-from tools.flash.tests.rig import Done, Rig, path_of
+from tools.flash.tests.rig import DEADLINE, Done, Rig, path_of
 
 BOARD = "qemu_virt_rv64_uboot"
 FIRST = 1 << 20
@@ -28,7 +28,7 @@ class SdCardTest(Rig):
         drive = f"file={self.card},format=raw,if=none,id=card"
         card = ["-drive", drive, "-device", "virtio-blk-device,drive=card", "-net", "none"]
         argv = self.qemu("-bios", str(path_of("U_BOOT")), "-serial", "stdio", *card)
-        return process.run(argv, 60)
+        return process.run(argv, DEADLINE)
 
     def assert_boots(self, models: list[str]) -> None:
         outcome = self.boot()

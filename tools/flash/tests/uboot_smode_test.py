@@ -15,7 +15,8 @@ class UBootSupervisorTest(Rig):
         line = self.folder / "serial"
         boot = ["-bios", str(path_of("OPENSBI")), "-kernel", str(path_of("U_BOOT_SMODE"))]
         boot += ["-smp", "2", "-no-reboot", "-net", "none"]
-        self.start(self.qemu(*boot, "-serial", f"unix:{line},server=on,wait=off", *args))
+        boot += ["-serial", f"unix:{line},server=on,wait=off", *args]
+        self.start_listening(line, self.qemu(*boot))
         return line
 
     def test_model_by_ymodem_to_pass(self) -> None:

@@ -1,4 +1,4 @@
-"""Reading images and boards, what is refused, and exactly what would be done."""
+"""Reading images and boards, and what is refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import json
 import os
 import unittest
 from pathlib import Path
+from unittest import mock
 
+from tools.emulate.fake_clock import FakeClock
 from tools.flash import board, disks, image, main, monitor, pack, ports, sdcard, uboot
 from tools.flash.errors import FlashError
 from tools.flash.tests import fake
@@ -220,10 +222,14 @@ class UBootTest(unittest.TestCase):
             b"crc32 0x10 0x4", b"crc32 for 00000010 ... 00000013 ==> ", b"0123abcd\r\n=> "
         )
         target = uboot.UBoot(script, {}, 1.0)  # type: ignore[arg-type]
-        self.assertEqual(target.crc32(0x10, 4), 0x0123ABCD)
+        with mock.patch.object(uboot, "time", FakeClock(tick=0.1)):
+            self.assertEqual(target.crc32(0x10, 4), 0x0123ABCD)
 
 
 class MonitorTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.enterContext(mock.patch.object(monitor, "time", FakeClock(tick=0.1)))
+
     def test_ends_after_the_last_record(self) -> None:
         seen: list[str] = []
         outcome = monitor.follow(Script(b"boot\r\nBM1 PA", b"SS cases=1\r\n"), 60, seen.append)
@@ -236,8 +242,9 @@ class MonitorTest(unittest.TestCase):
         self.assertEqual([r.kind for r in outcome.records()], ["PASS", "TRAP"])
 
     def test_silence_is_the_deadline(self) -> None:
-        outcome = monitor.follow(Script(b"hello\n"), 0.2, lambda line: None)
+        outcome = monitor.follow(Script(b"hello\n"), 60, lambda line: None)
         self.assertIsNone(outcome.exit_status)
+        self.assertEqual(outcome.lines, ("hello",))
 
 
 if __name__ == "__main__":
