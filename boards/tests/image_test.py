@@ -1,4 +1,4 @@
-"""Checks images of boards that cannot be run here: addresses, format, and the mode they start in."""
+"""Checks images for boards that cannot run here: addresses, format, and the mode they start in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-# A register of machine mode, read or written.
+# A machine-mode register, read or written.
 _MACHINE = re.compile(
     r"\bcsr\w*\s.*\b(m(status|tvec|ie|isa|hartid|cause|epc|tval|cycle|instret)|pmp\w+)\b"
 )
@@ -27,7 +27,7 @@ class Image:
         elf = self.path.read_bytes()
         self.raw = by_suffix[".bin"].read_bytes()
         self.disassembly = by_suffix[".disasm"].read_text()
-        wide = elf[4] == 2  # a file of 64 bits
+        wide = elf[4] == 2  # a 64-bit file
         self.entry, table = struct.unpack_from("<QQ" if wide else "<II", elf, 24)
         size, count = struct.unpack_from("<HH", elf, 54 if wide else 42)
         # Kind, offset in the file, physical address, bytes of the file, size in memory.
@@ -36,7 +36,7 @@ class Image:
             [struct.unpack_from(fields[0], elf, table + i * size)[k] for k in fields[1]]
             for i in range(count)
         ]
-        # Those that are loaded: (address, bytes of the file, size in memory).
+        # The loaded segments: (address, bytes of the file, size in memory).
         self.segments = [
             (physical, elf[offset : offset + in_file], in_memory)
             for kind, offset, physical, in_file, in_memory in headers
@@ -45,7 +45,7 @@ class Image:
 
 
 def problems(image: Image, board: dict[str, Any]) -> list[str]:
-    """Returns what would go wrong on `board` (board.json), a sentence each."""
+    """Returns what would go wrong on `board` (board.json), one sentence per problem."""
     found = []
     origin = int(board["memory"][0]["origin"], 0)
     end = origin + int(board["memory"][0]["length"], 0)
@@ -124,7 +124,7 @@ class ImageTest(unittest.TestCase):
         )
         self.assertIn(f"Entry point: {self.image.entry:#x}", done.stdout)
         self.assertRegex(done.stdout, r"Checksum: \w+ \(valid\)")
-        # Each is loaded to RAM: nothing is left to a second stage boot loader.
+        # Each is loaded to RAM: nothing is left for a second-stage boot loader.
         loaded = re.findall(r"^ +\d+  0x\w+  0x\w+  0x\w+  (.*)$", done.stdout, re.MULTILINE)
         self.assertTrue(loaded)
         self.assertTrue(all("DRAM" in kinds for kinds in loaded), done.stdout)

@@ -1,5 +1,5 @@
-"""Holds boards/README.md to its word: what it tells the owner of a BPI-F3, as far as that goes without
-one, and the table of boards."""
+"""Checks boards/README.md: the instructions for the owner of a BPI-F3, as far as possible without one,
+and the table of boards."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import sys
 import unittest
 from pathlib import Path
 
-# `X.flash` as `--board=bpi_f3` builds it, made by Bazel: label on the page -> program.
+# `X.flash` as Bazel builds it with `--board=bpi_f3`: label on the page -> program.
 PROGRAMS = dict(pair.split("=") for pair in os.environ["PROGRAMS"].split())
-# Labels on the page that are built or tested as they are, by other tests.
+# Labels on the page that other tests build or run unchanged.
 BUILT = set(os.environ["BUILT"].split())
 BERT = "//models:bert_rv64.flash"
 FLASH = [sys.executable, "-m", "tools.flash.main"]
 
 
 def commands() -> list[list[str]]:
-    """Returns the words of every tools/bazel line of the walk-through."""
+    """Returns the words of every tools/bazel line of the walkthrough."""
     page = Path("boards/README.md").read_text()
     section = page.split("## From an unpacked BPI-F3")[1].split("\n## ")[0]
     return [shlex.split(line) for line in re.findall(r"^    (tools/bazel .*)$", section, re.M)]
@@ -35,7 +35,7 @@ def run(argv: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def label(words: list[str]) -> str:
-    """Returns what a command builds."""
+    """Returns the label that a command builds."""
     return next(word for word in words if word.startswith("//"))
 
 

@@ -1,5 +1,5 @@
-"""Holds the pages to their word: the commands they give exist, the tutorial is a model that is
-built and tested, and what the first command prints is what it printed here."""
+"""Checks the pages: the commands on them exist, the tutorial is a model that is built and tested, and
+the README shows what the first command prints here."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OWN = re.compile(r"//(models|boards)/mine\b")
 
 
 def labels(text: str) -> set[str]:
-    """Labels of the tools/bazel commands on a page; patterns (`//...`) are none."""
+    """Labels in the tools/bazel commands on a page; patterns (`//...`) do not count."""
     found = {
         label
         for label in LABEL.findall(text)
@@ -40,7 +40,7 @@ class CommandsTest(unittest.TestCase):
         unknown = {
             (page, label) for page, text in pages().items() for label in labels(text) - targets
         }
-        # One that is new on a page goes into docs/tests/BUILD.bazel, where Bazel looks it up.
+        # Add a new label to docs/tests/BUILD.bazel, where Bazel looks it up.
         self.assertEqual(unknown, set())
 
     def test_a_page_is_read_as_its_reader_does(self) -> None:
@@ -63,7 +63,7 @@ class TranscriptTest(unittest.TestCase):
         assert block is not None
         shown = textwrap.dedent(block[1]).split("\n\n")[0]
         recorded = "\n".join(json.loads(Path(os.environ["BERT"]).read_text())["lines"])
-        # Last bits of what PyTorch answered are another C library's to choose.
+        # The last bits of PyTorch's answer depend on the C library.
         last_bits = re.compile(r"max_abs=1\.\d+e-07 differing=\d+")
         self.assertEqual(last_bits.sub("", shown), last_bits.sub("", recorded))
 

@@ -56,7 +56,7 @@ class SampleTest(unittest.TestCase):
             found,
         )
         self.assertIn("'NonZero'", found["test_nonzero_example"].sentence)
-        # The target's answer is not the changed one, and neither is that of IREE on this machine.
+        # Neither the target nor IREE on this machine computes the changed answer.
         self.assertIn("output y of case 0 is off by 1, 1 elements differ", found["wrong"].sentence)
 
 

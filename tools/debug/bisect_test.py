@@ -1,4 +1,4 @@
-"""bisect.py: what counts as a difference between two traces."""
+"""bisect.py: which differences between two traces count."""
 
 from __future__ import annotations
 

@@ -54,12 +54,12 @@ class StopTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         name = REPORT["dispatches"][1]["name"]
         self.assertRegex(done.stdout, rf"#0 .*mlp_loaded_k_{name} \(\)")
-        # A variable that a register keeps is still the callers'.
+        # A variable in a register still has the callers' value.
         self.assertRegex(done.stdout, r"#\d+ .*\bbm_plan_run \(runner=0x")
         self.assertRegex(done.stdout, r"#\d+ .*\bmain \(")
 
     def test_vector_code_is_shown_as_such(self) -> None:
-        # Newer gdbs name the room that a kernel was loaded into.
+        # Newer versions of gdb name the array that a kernel was loaded into.
         for program, kernel in (("DEBUG", "mlp_k_"), ("LOADED", "mlp_loaded_(k_|code)")):
             with self.subTest(program):
                 done = subprocess.run(
@@ -87,7 +87,7 @@ class StopTest(unittest.TestCase):
             got = np.load(outputs[0])
         self.assertEqual((got.dtype, got.shape), (np.dtype(np.float32), (10,)))
         np.testing.assert_allclose(got, case(2)[1], 1e-5, 1e-4)
-        # It is this case's output and not just any.
+        # It is this case's output and not another one.
         self.assertGreater(np.abs(got - case(0)[1]).max(), 0.1)
 
     def test_dump_of_the_first_dispatch_has_the_models_input(self) -> None:
@@ -145,7 +145,7 @@ class FlowTest(unittest.TestCase):
 
 
 def session_of(program: str, commands: list[str]) -> str:
-    """What gdb prints of these commands."""
+    """The output of gdb for these commands."""
     data = json.loads(Path(os.environ[program].removesuffix(".sh") + ".json").read_text())
     return session.batch(data["gdb"], Program.of(data["program"]), commands)
 

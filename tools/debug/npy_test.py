@@ -29,7 +29,7 @@ class NpyTest(unittest.TestCase):
             got = np.load(self.path)
             self.assertEqual((got.dtype, got.shape), (want.dtype, want.shape))
             np.testing.assert_array_equal(got, want)
-            # The format wants data to begin at a multiple of 64.
+            # In this format data must begin at a multiple of 64.
             self.assertEqual((self.path.stat().st_size - want.nbytes) % 64, 0)
 
     def test_data_of_another_size_is_a_bug(self) -> None:

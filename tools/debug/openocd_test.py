@@ -1,4 +1,4 @@
-"""gdb and, between it and the hart, OpenOCD: on Spike, and on boards, for one of which Spike stands."""
+"""gdb with OpenOCD between it and the hart: on Spike, and on a board that Spike stands in for."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class OpenOcdTest(unittest.TestCase):
                 self.check_first_dispatch(debug(name))
 
     def test_a_board_is_loaded_and_stops_at_the_dispatch(self) -> None:
-        # Spike, as if a board: it holds nothing of the image, and only its JTAG port is known.
+        # Spike as a board: it does not have the image, and only its JTAG port is known.
         data = json.loads(Path(os.environ["SPIKE_RV64"].removesuffix(".sh") + ".json").read_text())
         spike, port = data["program"], target.free_port()
         options = [word.replace("{port}", str(port)) for word in spike["wait"][:-1]]

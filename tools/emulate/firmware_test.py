@@ -1,4 +1,4 @@
-"""Firmware that ends badly in the real emulator: what the runner makes of it."""
+"""The runner's verdict on firmware that ends badly in the real emulator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROGRAMS = {Path(p).stem: p for p in os.environ["FIRMWARES"].split()}
 
 
 def boot(name: str, on_line: Callable[[str], None] = lambda line: None) -> result.Outcome:
-    """Boots a firmware of runtime_bm/testing/firmwares in QEMU."""
+    """Boots firmware from runtime_bm/testing/firmwares in QEMU."""
     qemu = str(Path(os.environ["QEMU"]).absolute())
     argv = [qemu, "-machine", "virt", "-m", "512M", "-bios", "none", "-nographic"]
     argv += ["-monitor", "none", "-cpu", CPU, "-kernel", PROGRAMS[name]]

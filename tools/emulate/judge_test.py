@@ -1,4 +1,4 @@
-"""What counts as a pass, and everything that must not."""
+"""What counts as a pass, and what must not."""
 
 from __future__ import annotations
 

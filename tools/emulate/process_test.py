@@ -1,4 +1,4 @@
-"""The harness itself: deadlines, leftovers, programs that are not there."""
+"""The harness itself: deadlines, leftover processes, missing programs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class RunTest(unittest.TestCase):
 
 
 class LeftoverTest(unittest.TestCase):
-    """The runner is ended from outside; the emulator must go with it."""
+    """When the runner is killed from outside, the emulator must end too."""
 
     def check(self, signum: int) -> None:
         code = (

@@ -1,4 +1,4 @@
-"""What is said of a model that the target would refuse; that good ones pass, every model's build shows."""
+"""The errors for models that the target would refuse. Every model's build shows that good ones pass."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FitTest(unittest.TestCase):
         }
 
     def judge(self, program: str, kernels: Path = Path("none")) -> tuple[int, str]:
-        """Runs the check; returns its exit status and what it says."""
+        """Runs the check; returns its exit status and its message."""
         stamp, report = self.folder / "stamp", self.folder / "report.json"
         report.write_text(json.dumps(self.report))
         args = ["--model", "//a:model", "--plan", "out/plan.c", "--program", str(HERE / program)]
@@ -39,7 +39,7 @@ class FitTest(unittest.TestCase):
         return status, said.getvalue()
 
     def with_kernels(self, **changes: object) -> None:
-        """Takes the report to be that of a real model of one kernel."""
+        """Uses the report of a real model with one kernel."""
         self.report = json.loads((ADD / "report.json").read_text()) | changes
 
     def test_a_good_plan_gets_its_stamp(self) -> None:

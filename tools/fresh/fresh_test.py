@@ -1,4 +1,4 @@
-"""What of this machine reaches the root, and what the report says."""
+"""What reaches the root from this machine, and what the report says."""
 
 from __future__ import annotations
 

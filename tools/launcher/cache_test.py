@@ -1,4 +1,4 @@
-"""The cache: whole or absent, one at a time, whatever is killed when."""
+"""The cache: complete or absent, one caller at a time, even if a process is killed."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from third_party.debian.apt import AptError
 from tools.launcher.cache import cache_dir, fill_once, locked, warn_of_small_disk
 from tools.launcher.errors import LauncherError
 
-# A caller in a process of its own: takes the lock, fills "thing" until told to go on, and counts that
-# it did.
+# A caller in its own process: takes the lock, fills "thing" until told to continue, and counts that it
+# did.
 _CALLER = """
 import sys, time
 from pathlib import Path

@@ -103,7 +103,7 @@ class Choose(unittest.TestCase):
         )
 
     def decide(self, answer: bool, **env: str) -> bool:
-        """What is decided when GitHub answers so or not; self.asked counts the questions."""
+        """The decision for each answer of GitHub; self.asked counts the questions."""
         with mock.patch.object(choose, "reachable", return_value=answer) as asked:
             decided = choose.decide_github(self.cache, env, "7.7.1", self.root / "debian")
         self.asked = asked.call_count

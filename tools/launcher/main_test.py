@@ -1,4 +1,4 @@
-"""tools/bazel as a process, with a program in Bazel's place that prints how it was started."""
+"""tools/bazel as a process, with a program instead of Bazel that prints how it was started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Java trust store: what goes in, and that it reads back."""
+"""The Java trust store: its contents, and that it can be read back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pem(der: bytes) -> str:
 
 
 def decode(data: bytes) -> list[bytes]:
-    """The certificates of a JKS; ValueError when its digest is wrong."""
+    """The certificates of a JKS; ValueError if its digest is wrong."""
     body, digest = data[:-20], data[-20:]
     if hashlib.sha1("changeit".encode("utf-16-be") + b"Mighty Aphrodite" + body).digest() != digest:
         raise ValueError("digest")

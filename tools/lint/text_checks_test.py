@@ -1,4 +1,4 @@
-"""Every rule fires on a text that breaks it, and stays quiet on one that does not."""
+"""Every rule reports a text that breaks it, and no other."""
 
 from __future__ import annotations
 

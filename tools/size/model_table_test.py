@@ -1,4 +1,4 @@
-"""The README's table from a report, and where it is put."""
+"""The README's table: made from a report and put in its place."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class ReportTest(unittest.TestCase):
             image_report.check_room(board, [kernels])
 
     def test_room_of_several(self) -> None:
-        # One arena, of the larger: 0xF000 and 0x8000 would not fit beside each other.
+        # One arena, the larger one: 0xF000 and 0x8000 would not both fit.
         light = {**MODEL, "flash": dict.fromkeys(MODEL["flash"], 0), "arena": {"bytes": 0xF000}}
         image_report.check_room(BOARD, [light, {**light, "arena": {"bytes": 0x8000}}])
         # But two states, and two sets of kernels.

@@ -1,4 +1,4 @@
-"""The .disasm of an image shows what its kernels do, vector instructions among them."""
+"""The .disasm of an image shows its kernels' code, including vector instructions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unittest
 from pathlib import Path
 
-# Image -> an instruction that its product's loop is made of.
+# Image -> an instruction in the loop of its matrix product.
 PRODUCTS = {
     "mlp_rv64": r"\tvfmacc\.vf\t",
     "ds_cnn_int8_rv64": r"\tvwmacc(su|u)?\.v[vx]\t",
@@ -24,7 +24,7 @@ def kernels(disassembly: str) -> dict[str, str]:
 
 
 def undecoded(disassembly: str) -> list[str]:
-    """Names of the kernels of which an instruction could not be decoded."""
+    """Names of the kernels with an instruction that could not be decoded."""
     return [name for name, code in kernels(disassembly).items() if "<unknown>" in code]
 
 
@@ -38,7 +38,7 @@ class DisassemblyTest(unittest.TestCase):
             with self.subTest(image):
                 self.assertTrue(kernels(text))
                 self.assertEqual(undecoded(text), [])
-                # What is in front of and behind the code of the kernels is shown as data.
+                # What surrounds the kernels' code is shown as data.
                 self.assertNotIn("<unknown>", text)
 
     def test_products_are_vector_code(self) -> None:
