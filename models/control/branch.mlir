@@ -1,4 +1,4 @@
-// One of two matrices, by the sign of the sum of x.
+// Selects one of two matrices by the sign of the sum of x.
 func.func @main(%x: tensor<1x8xf32>) -> tensor<1x8xf32> {
   %init = stablehlo.constant dense<0.0> : tensor<f32>
   %left = stablehlo.constant dense<0.5> : tensor<8x8xf32>

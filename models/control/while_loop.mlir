@@ -1,4 +1,4 @@
-// Doubles and squashes x until its sum reaches 100 or n steps are done; also says how many it took.
+// Doubles and squashes x until its sum reaches 100 or n steps are done; also returns the number of steps.
 func.func @main(%x: tensor<4xf32>, %n: tensor<i32>) -> (tensor<4xf32>, tensor<i32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>

@@ -52,7 +52,7 @@ def row(report: dict[str, Any]) -> str:
 
 
 def _agreement(measured: dict[str, Any]) -> str:
-    difference = "every bit" if not measured["differing"] else f"error {measured['max_abs']:.1e}"
+    difference = "bit-exact" if not measured["differing"] else f"error {measured['max_abs']:.1e}"
     if measured["accuracy"] is None:
         return difference
     accuracy = measured["accuracy"]

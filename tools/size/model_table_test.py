@@ -48,7 +48,7 @@ class RowTest(unittest.TestCase):
     def test_exact_and_accurate(self) -> None:
         exact = (*LINES[:2], *LINES[3:5], ACCURACY, LINES[5])
         self.assertTrue(
-            model_table.row(report(exact)).endswith("| 9 of 10 right on both; every bit |")
+            model_table.row(report(exact)).endswith("| 9 of 10 right on both; bit-exact |")
         )
 
     def test_a_model_without_products(self) -> None:
@@ -90,7 +90,7 @@ class DocumentTest(unittest.TestCase):
         trained = "| `net` | a | f32 | 1,000 | 0.11 | error 1.2e-07 |"
         again = "| `net` | a | f32 | 1,009 | 0.12 | error 1.8e-07 |"
         model_table.check(self.document(trained), [again], ["net"])
-        for other in (again.replace("1,009", "1,011"), again.replace("error 1.8e-07", "every bit")):
+        for other in (again.replace("1,009", "1,011"), again.replace("error 1.8e-07", "bit-exact")):
             with self.assertRaises(model_table.TableError):
                 model_table.check(self.document(trained), [other], ["net"])
 
