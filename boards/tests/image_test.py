@@ -56,7 +56,7 @@ def problems(image: Image, board: dict[str, Any]) -> list[str]:
             found.append(f"{method} loads to {settings['load']}, the entry is {image.entry:#x}")
     for address, stored, in_memory in image.segments:
         if not origin <= address <= end - in_memory:
-            found.append(f"a segment at {address:#x} lies outside of memory")
+            found.append(f"a segment at {address:#x} is outside of memory")
         at = address - origin
         if image.raw[at : at + len(stored)] != stored:
             found.append(f"the raw image differs from the segment at {address:#x}")

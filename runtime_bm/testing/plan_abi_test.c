@@ -230,7 +230,7 @@ static int compare(const char *path) {
   for (; found[i] == text[i]; ++i) line += text[i] == '\n';
   printf(
       "%s:%zu: is not what plan.h and golden.h say; raise BM_PLAN_ABI_VERSION "
-      "and write the file anew: run this test without arguments\n",
+      "and rewrite the file: run this test without arguments\n",
       path, line);
   return 1;
 }

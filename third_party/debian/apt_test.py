@@ -1,4 +1,4 @@
-"""The real apt and dpkg on a mirror made on the spot: no network, no root."""
+"""The real apt and dpkg on a local mirror made by the test: no network, no root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the repository rules run, on a mirror made on the spot."""
+"""The program of the repository rules, on a local mirror made by the test."""
 
 from __future__ import annotations
 

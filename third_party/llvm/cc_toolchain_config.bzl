@@ -1,4 +1,4 @@
-"""Features and actions that both toolchains have in common; each adds its flags."""
+"""Features and actions that both toolchains share; each adds its own flags."""
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "ACTION_NAMES")
 load(
@@ -25,7 +25,7 @@ _LINK = [
     ACTION_NAMES.cpp_link_nodeps_dynamic_library,
 ]
 
-# Features that Bazel itself defines.
+# Features defined by Bazel.
 _COMPILE_IMPLIES = ["user_compile_flags", "compiler_input_flags", "compiler_output_flags"]
 _LINK_IMPLIES = [
     "linkstamps",
@@ -37,7 +37,7 @@ _LINK_IMPLIES = [
     "linker_param_file",
 ]
 
-# No path of the machine and no date gets into an output.
+# Keeps this machine's paths and dates out of outputs.
 _REPRODUCIBLE = [
     "-no-canonical-prefixes",
     "-ffile-compilation-dir=.",
@@ -93,9 +93,9 @@ def _impl(ctx):
         _flags("cxx_standard", _CXX, ["-std=c++17"] + ctx.attr.cxx_flags),
         _flags("opt_flags", _COMPILE, ctx.attr.opt_flags, with_features = [with_feature_set(features = ["opt"])]),
         _flags("fastbuild_flags", _COMPILE, ctx.attr.fastbuild_flags, with_features = [with_feature_set(features = ["fastbuild"])]),
-        # Not for assembly: kernels are raw encodings, and their lines say nothing.
+        # Not for assembly: kernels are raw encodings, so their lines mean nothing.
         _flags("debug_info", _CXX + [ACTION_NAMES.c_compile], ["-g", "-fdebug-prefix-map=external/="]),
-        # Bazel would strip it from everything but -c dbg; on a target it takes no room.
+        # Bazel would strip it unless -c dbg; on a target it takes no space.
         feature(name = "strip_debug_symbols"),
         _flags("dbg_flags", _COMPILE, ["-Og"], with_features = [with_feature_set(features = ["dbg"])]),
         _flags("sections", _COMPILE, ["-ffunction-sections", "-fdata-sections"]),
@@ -105,7 +105,7 @@ def _impl(ctx):
         features += [
             _sanitizer("asan", ["-fsanitize=address", "-fno-omit-frame-pointer"], ["-fsanitize=address"]),
             _sanitizer("ubsan", ["-fsanitize=undefined", "-fno-sanitize-recover=all"], ["-fsanitize=undefined"]),
-            # Instrumented everywhere; libFuzzer's main comes in only where a target links it (linkopt -fsanitize=fuzzer).
+            # Instruments everything. A target gets libFuzzer's main only by linking it itself (linkopt -fsanitize=fuzzer).
             _sanitizer("fuzzer", ["-fsanitize=fuzzer-no-link"], ["-fsanitize=fuzzer-no-link"]),
         ]
     return cc_common.create_cc_toolchain_config_info(
@@ -133,12 +133,12 @@ cc_toolchain_config = rule(
         "cpu": attr.string(mandatory = True),
         "cxx_flags": attr.string_list(),
         "fastbuild_flags": attr.string_list(),
-        "include_directories": attr.string_list(doc = "Where the compiler's own headers lie."),
-        "libgcc": attr.label(allow_single_file = True, doc = "An archive that every program is linked with."),
+        "include_directories": attr.string_list(doc = "Folders of the compiler's own headers."),
+        "libgcc": attr.label(allow_single_file = True, doc = "An archive linked into every program."),
         "link_flags": attr.string_list(),
         "objcopy": attr.label(allow_single_file = True, mandatory = True),
         "opt_flags": attr.string_list(),
-        "sanitizers": attr.bool(doc = "Whether the features asan, ubsan and fuzzer exist; elsewhere asking for them has no effect."),
+        "sanitizers": attr.bool(doc = "Whether the features asan, ubsan and fuzzer exist; otherwise requesting them has no effect."),
         "strip": attr.label(allow_single_file = True, mandatory = True),
         "supports_pic": attr.bool(),
         "target_flags": attr.string_list(doc = "For compiling and linking."),

@@ -1,4 +1,4 @@
-"""What pip is set up for, and the page of links that makes it prefer a CPU build in a folder."""
+"""pip's configuration, and the page of links that makes pip prefer a CPU build in a folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CpuBuilds(unittest.TestCase):
         self.wheel = self.folder / "a" / WHEEL
         self.file = self.folder / "pip.conf"
         only = mock.patch("third_party.python.cpu_builds.config_files", return_value=[self.file])
-        only.start()  # this machine's own are left out
+        only.start()  # ignores this machine's own settings
         self.addCleanup(only.stop)
 
     def test_folders_of_the_environment_and_of_the_configuration(self) -> None:

@@ -1,4 +1,4 @@
-"""The lock, what it is made from, and the table say the same."""
+"""The lock, its source and the table agree."""
 
 from __future__ import annotations
 

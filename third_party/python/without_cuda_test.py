@@ -1,4 +1,4 @@
-"""A library built against CUDA's names loads without them, and is told that there is no device."""
+"""A library built against CUDA loads without it and gets the answer that there is no device."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from third_party.python.without_cuda import fill_in, prune
 
 CLANG = os.environ["CLANG"]
 
-# Stand in for NVIDIA's libraries while the other is linked: one with a version node, one without.
+# Replacements for NVIDIA's libraries at link time: one with a version node, one without.
 _CUDART = (
     'int cudaGetDeviceCount(int *n) { return 0; } char *cudaGetErrorString(int e) { return ""; }'
 )
 _NCCL = "int ncclGetVersion(void) { return 2; }"
-# Asks before anybody calls it, as PyTorch does when it registers its kernels.
+# Calls CUDA while it is loaded, as PyTorch does when it registers its kernels.
 _TORCH = """
 int cudaGetDeviceCount(int *), ncclGetVersion(void);
 char *cudaGetErrorString(int);

@@ -1,4 +1,4 @@
-"""A clock for tests, so that what they see does not depend on how fast the machine is."""
+"""A clock for tests, so that their results do not depend on the machine's speed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 class FakeClock:
-    """Stands for the module `time`: goes on by `tick` seconds whenever it is read, and by nothing else."""
+    """Replaces the module `time`. It advances by `tick` seconds at each reading, and only then."""
 
     def __init__(self, tick: float = 0.0) -> None:
         self._tick = tick
@@ -18,5 +18,5 @@ class FakeClock:
         return self._now
 
     def pass_deadlines(self, _line: str = "") -> None:
-        """Whatever the deadline is, it is over. Takes a line, so that one can be what is waited for."""
+        """Makes any deadline pass. Takes a line, so that it can be an `on_line` callback."""
         self._now = math.inf

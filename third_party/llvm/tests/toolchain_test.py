@@ -1,4 +1,4 @@
-"""What the two toolchains make: host programs that catch their bugs, plain RV64GC firmware."""
+"""The output of the two toolchains: host programs that catch their bugs, plain RV64GC firmware."""
 
 from __future__ import annotations
 

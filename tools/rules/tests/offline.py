@@ -25,7 +25,7 @@ def doubled() -> ModelSpec:
 def _require_no_route() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect(("192.0.2.1", 9))  # Of the documentation; nothing is sent.
+            probe.connect(("192.0.2.1", 9))  # An address for documentation; nothing is sent.
         except OSError:
             return
     raise RuntimeError("an import reaches the network")
