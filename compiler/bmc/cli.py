@@ -9,20 +9,15 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from bmc import (
-    artifacts,
-    errors,
-    frontends,
-    inspection,
-    mutate,
-    pipeline,
-    target,
-    verify,
-)
+from bmc import artifacts, errors, frontends, inspection, mutate, target, verify
 from bmc.artifacts import ImportedModel
+from bmc.compile import CompileOptions, compile_model, rewrite_until
 from bmc.errors import BmcError
 from bmc.frontends.options import ImportOptions
+from bmc.rewrites.pipeline import PIPELINE
+from bmc.rewrites.runner import describe
 
 
 def main(argv: Sequence[str]) -> int:
@@ -105,6 +100,24 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         help="archive to link to the kernels, e.g. libgcc.a for floats on an ISA without F",
     )
+    compiler.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="folder for the IR after every phase and rewrite, numbered, large constants left out",
+    )
+    compiler.add_argument(
+        "--stop-after",
+        default="",
+        choices=[rewrite.name for rewrite in PIPELINE],
+        metavar="REWRITE",
+        help="write the IR after this rewrite to OUT/REWRITE.mlir, and nothing else",
+    )
+    compiler.add_argument(
+        "--print-pipeline",
+        action=_PrintPipeline,
+        help="show the phases and rewrites with the reason for their order, and exit",
+    )
     compiler.set_defaults(run=_run_compile)
 
     inspector = commands.add_parser("inspect", help="show what a compiled model consists of")
@@ -173,21 +186,40 @@ def _cases(model: ImportedModel) -> str:
     return f"{count} case{'s' if count > 1 else ''} for the target"
 
 
+class _PrintPipeline(argparse.Action):
+    """Like --version: prints and exits."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(describe(PIPELINE), end="")
+        parser.exit()
+
+
 def _run_compile(arguments: argparse.Namespace) -> None:
-    options = pipeline.CompileOptions(
+    options = CompileOptions(
         arguments.name,
         target.find(arguments.isa),
         arguments.out,
         arguments.tuning,
         dict(arguments.float_parts),
         tuple(arguments.libcalls),
+        arguments.keep,
+        arguments.stop_after,
     )
     if arguments.imported:
-        report = pipeline.compile_model(artifacts.load(arguments.imported), options)
+        _compile(artifacts.load(arguments.imported), options)
     else:
         with tempfile.TemporaryDirectory() as imported:
-            report = pipeline.compile_model(_import(arguments, Path(imported)), options)
-    print("\n".join(inspection.summary(report)))
+            _compile(_import(arguments, Path(imported)), options)
+
+
+def _compile(model: ImportedModel, options: CompileOptions) -> None:
+    if options.stop_after:
+        print(f"wrote {rewrite_until(model, options)}")
+    else:
+        print("\n".join(inspection.summary(compile_model(model, options))))
 
 
 def _run_inspect(arguments: argparse.Namespace) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# Frontends write locations outside the model's own folder as "<python>/..."; they are not the user's lines.
+LIBRARY_PREFIX = "<python>/"
+
 
 def printable(text: str) -> str:
     """Returns the text with "?" for what would not be one character of one line on a terminal.

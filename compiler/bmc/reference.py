@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bmc import artifacts, factory, iree_tool, spec
+from bmc import artifacts, factory, spec
 from bmc.artifacts import Signature
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.iree_tool import IreeTool
+from bmc.iree import phases
+from bmc.iree.tool import IreeTool
 
 if TYPE_CHECKING:
-    from bmc.stages.states import States
+    from bmc.rewrites.context import States
 
 _HOST_FLAGS = (
     "--iree-hal-target-device=local",
@@ -32,7 +33,7 @@ _HOST_FLAGS = (
 class HostModel:
     """A model in IREE's host runtime, with its state.
 
-    States are arguments and results here too (stages/states.py): with globals IREE 3.13 gives wrong
+    States are arguments and results here too (rewrites/states.py): with globals IREE 3.13 gives wrong
     results for two KV caches in one function.
     """
 
@@ -47,7 +48,7 @@ class HostModel:
 
     def reset(self) -> None:
         """Gives the state its initial value."""
-        from bmc.stages.states import RESET
+        from bmc.rewrites.context import RESET
 
         if self._values:
             self._call(RESET, ())
@@ -67,14 +68,17 @@ class HostModel:
                 "the iree-base-runtime package is not installed",
                 hint="pip install iree-base-runtime==3.13.0",
             ) from None
-        from bmc.stages import states
+        from bmc.rewrites import runner, states
+        from bmc.rewrites.context import Context
+        from bmc.target import find
 
+        context = Context(find("x86_64"))
         with tempfile.TemporaryDirectory() as work:
-            remembered = states.make_explicit(mlir, Path(work) / artifacts.MODEL_FILE)
-            flags = (*_HOST_FLAGS, *iree_tool.f64_flags(signatures))
+            runner.apply(states.apply, mlir, Path(work) / artifacts.MODEL_FILE, context)
+            flags = (*_HOST_FLAGS, *phases.f64_flags(signatures))
             IreeTool(Path(work), reproducer).compile(artifacts.MODEL_FILE, "model.vmfb", *flags)
             vmfb = (Path(work) / "model.vmfb").read_bytes()
-        return HostModel(vmfb, signatures, remembered)
+        return HostModel(vmfb, signatures, context.states)
 
     def run(self, case: spec.Case, entry: int = 0) -> spec.Case:
         """Calls an entry point; returns one array per output."""

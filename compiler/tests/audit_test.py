@@ -9,12 +9,15 @@ from typing import Any
 from unittest import mock
 
 import support
+from iree.compiler import ir
 
-from bmc import pipeline, target
+from bmc import target
+from bmc.compile import CompileOptions, compile_model
+from bmc.facts import products
+from bmc.facts.products import Product
 from bmc.frontends import quantized
-from bmc.pipeline import CompileOptions
-from bmc.stages import audit
-from bmc.stages.audit import Product
+from bmc.iree import phases
+from bmc.plan import audit
 
 # Quantised by hand: x and w become f32 and are multiplied, and the result becomes int8 again.
 _QDQ = """
@@ -87,10 +90,11 @@ func.func @f({", ".join(f"{n}: {t}" for n, t in zip(names, types, strict=True))}
 """
 
 
-class ProductsTest(support.FolderTest):
+class ProductsTest(unittest.TestCase):
     def accumulators(self, text: str) -> list[str]:
-        path = self.write("kernels.mlir", text)
-        return [product.accumulator for product in audit.products(path)]
+        with ir.Context():
+            module = ir.Module.parse(text)
+            return [product.accumulator for product in products.read(module)]
 
     def test_sums_of_products_of_two_inputs(self) -> None:
         product = """^bb0(%a: f32, %b: f32, %o: f32):
@@ -172,10 +176,10 @@ class BuildTest(support.FolderTest):
         options = CompileOptions(
             "m", target.find(support.ISA), self.folder / "out", None, float_parts or {}
         )
-        return pipeline.compile_model(model, options)
+        return compile_model(model, options)
 
     def with_stock_flags(self) -> Any:
-        return mock.patch.object(pipeline, "_first_phase_flags", return_value=(_STOCK,))
+        return mock.patch.object(phases, "import_flags", return_value=(_STOCK,))
 
     def test_quantised_product_is_in_integers(self) -> None:
         report = self.compile(_QDQ)["int8"]

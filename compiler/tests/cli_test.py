@@ -11,7 +11,7 @@ from unittest import mock
 
 import support
 
-from bmc import artifacts, frontends, pipeline
+from bmc import artifacts, cli, frontends
 from bmc.errors import BmcError
 
 _FUNCTION = "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {"
@@ -207,7 +207,7 @@ class CommandLineTest(support.FolderTest):
     def test_errors_of_bmc_exit_with_70(self) -> None:
         artifacts.save(support.import_text(support.ADD, self.folder), self.folder)
         arguments = ("compile", "--import", self.folder, "--isa", support.ISA)
-        with mock.patch.object(pipeline, "compile_model", side_effect=RuntimeError("broken")):
+        with mock.patch.object(cli, "compile_model", side_effect=RuntimeError("broken")):
             result = support.bmc(*arguments, "--name", "m", "--out", self.folder / "o")
         self.assertEqual(result.status, 70)
         self.assertIn("internal error", result.err)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import support
 
-from bmc import plan
+from bmc import target
 from bmc.emit import driver_c
 from bmc.errors import InternalError
-from bmc.host_program import (
+from bmc.host.program import (
     Branch,
     Copy,
     Integer,
@@ -21,8 +21,10 @@ from bmc.host_program import (
     StorageKind,
     Variable,
 )
-from bmc.plan import BindingPatch, CommandKind, Region
-from bmc.stages import schedule, states
+from bmc.plan import schedule, tables
+from bmc.plan.tables import BindingPatch, CommandKind, Region
+from bmc.rewrites import states
+from bmc.rewrites.context import Context
 
 _MODELS = Path(__file__).resolve().parents[2] / "models/control"
 _CACHE = """util.global private mutable @cache = dense<0.0> : tensor<8x16xf32>
@@ -132,21 +134,21 @@ class ControlTest(support.FolderTest):
 class PatchTest(unittest.TestCase):
     """What a driver does before commands whose places only the target knows."""
 
-    def driver(self, command: plan.Command) -> str:
-        entry = plan.Entry("main", 0, 1, (), (), driver=(Run(0, 1),), variable_bits=(64,))
-        model = plan.Plan("m", 0, 0, 256, 0, (), (command,), (entry,))
+    def driver(self, command: tables.Command) -> str:
+        entry = tables.Entry("main", 0, 1, (), (), driver=(Run(0, 1),), variable_bits=(64,))
+        model = tables.Plan("m", 0, 0, 256, 0, (), (command,), (entry,))
         return driver_c.source(model, 0)
 
     def test_a_fill_keeps_the_alignment_of_its_pattern(self) -> None:
         patch = BindingPatch(0, variable=0, start=64, size=32)
-        binding = plan.Binding(Region.ARENA, 64, 4)
-        command = plan.Command(CommandKind.FILL, True, 0, (0, 0, 0), (7, 2), (binding,), (patch,))
+        binding = tables.Binding(Region.ARENA, 64, 4)
+        command = tables.Command(CommandKind.FILL, True, 0, (0, 0, 0), (7, 2), (binding,), (patch,))
         self.assertIn("bm_driver_bind(&k_bindings[0], 64u, 32u, v0, 2)", self.driver(command))
 
     def test_both_ends_of_a_copy_move_together(self) -> None:
-        source, target = (plan.Binding(Region.ARENA, offset, 4) for offset in (8, 64))
+        source, target = (tables.Binding(Region.ARENA, offset, 4) for offset in (8, 64))
         to = BindingPatch(1, variable=0, start=64, size=32)
-        command = plan.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), (source, target), (to,))
+        command = tables.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), (source, target), (to,))
         self.assertIn(
             "bm_driver_bind_copy(&k_bindings[0], 8u, 4u, 0u, 64u, 32u, v0)", self.driver(command)
         )
@@ -169,9 +171,9 @@ class PatchTest(unittest.TestCase):
         self.assertEqual(offsets(0, 8), [0, 8])
 
     def test_a_true_overlap_is_refused(self) -> None:
-        bindings = tuple(plan.Binding(Region.STATE, offset, 16) for offset in (0, 15))
-        command = plan.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), bindings)
-        model = plan.Plan("m", 0, 0, 0, 0, (), (command,), (), state_bytes=64)
+        bindings = tuple(tables.Binding(Region.STATE, offset, 16) for offset in (0, 15))
+        command = tables.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), bindings)
+        model = tables.Plan("m", 0, 0, 0, 0, (), (command,), (), state_bytes=64)
         with self.assertRaisesRegex(InternalError, "command 0 copies within what it reads"):
             schedule.verify(model)
 
@@ -227,8 +229,12 @@ class StateTest(support.FolderTest):
         )
 
     def test_a_model_without_state_is_left_as_it_is(self) -> None:
-        model = support.import_text(support.ADD, self.folder)
-        self.assertEqual(states.make_explicit(model.mlir, self.folder / "out.mlirbc").infos, ())
+        context = Context(target.find(support.ISA))
+        text = support.ADD.replace("stablehlo.add", "arith.addf")
+        self.assertEqual(
+            support.rewritten(text, states.apply, context=context).count("func.func"), 1
+        )
+        self.assertEqual(context.states.infos, ())
 
 
 class ExpressionTest(unittest.TestCase):

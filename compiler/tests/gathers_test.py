@@ -11,8 +11,9 @@ import numpy as np
 import support
 
 from bmc import target
-from bmc.iree_tool import IreeTool
-from bmc.stages import gathers, scalar_operands
+from bmc.iree import phases
+from bmc.iree.tool import IreeTool
+from bmc.rewrites import gathers
 
 _REPORT = Path(__file__).parents[2] / "docs/upstream/iree-strided-gather.md"
 _KERNEL = """
@@ -64,8 +65,8 @@ class GathersTest(support.FolderTest):
         return (self.folder / "text.mlir").read_text(encoding="utf-8")
 
     def rewritten(self, kernel: str, *flags: str) -> str:
-        gathers.apply(self.write("source.mlir", kernel), self.folder / "output.mlirbc")
-        return self.text("output.mlirbc", *flags)
+        self.write("output.mlir", support.rewritten(kernel, gathers.apply))
+        return self.text("output.mlir", *flags)
 
     def test_numbers_are_distances_in_memory(self) -> None:
         for shape, strides in (
@@ -115,15 +116,16 @@ class GathersTest(support.FolderTest):
         phase = ("--compile-to=executable-configurations", "--emit-mlir-bytecode")
         flags = target.find("rv64gcv_zvl128b").iree_flags()
         self.tool.compile("slice.mlir", "configured.mlirbc", *flags, *phase)
-        scalar_operands.lower(self.tool, "configured.mlirbc", "lowered.mlirbc")
+        passes = f"--pass-pipeline={phases.VECTORIZED.passes}"
+        self.tool.opt("configured.mlirbc", "lowered.mlir", passes)
         wrong = r"vector\.gather .* memref<2x2xf32, strided<\[4, 1\]"
         self.assertRegex(
-            self.text("lowered.mlirbc"), wrong, "IREE is mended: drop stages/gathers.py"
+            self.text("lowered.mlir"), wrong, "IREE is mended: drop rewrites/gathers.py"
         )
-        gathers.apply(self.folder / "lowered.mlirbc", self.folder / "gathers.mlirbc")
-        self.assertNotRegex(self.text("gathers.mlirbc"), wrong)
+        mended = self.rewritten((self.folder / "lowered.mlir").read_text(encoding="utf-8"))
+        self.assertNotRegex(mended, wrong)
         self.assertRegex(
-            self.text("gathers.mlirbc"),
+            mended,
             r"vector\.gather .* memref<2xf32, strided<\[1\], offset: 1>",
         )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import support
 
 from bmc import guard
-from bmc.iree_tool import rejection
+from bmc.iree.diagnostics import rejection
 
 _PACKAGE = """import ctypes
 import os

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import support
 
-from bmc import elf_reader, kernels, target
+from bmc import target
+from bmc.elf import kernels, reader
 from bmc.errors import BmcError
 
 _EI_DATA, _E_TYPE, _E_MACHINE, _E_FLAGS = 5, 16, 18, 48
@@ -36,23 +37,23 @@ class KernelsTest(support.FolderTest):
     def check(self, kind: str, data: bytes, *parts: str) -> None:
         self.refuses(kind, *parts, call=lambda: kernels.load(data, _RV))
 
-    def headers(self) -> Iterator[tuple[int, elf_reader.Segment]]:
+    def headers(self) -> Iterator[tuple[int, reader.Segment]]:
         """Program headers with their offsets in the file."""
         offset = struct.unpack_from("<Q", self.elf, 32)[0]
-        for index, segment in enumerate(elf_reader.read(self.elf).segments):
+        for index, segment in enumerate(reader.read(self.elf).segments):
             yield offset + 56 * index, segment
 
     def file_offset(self, vaddr: int) -> int:
         for _, segment in self.headers():
             inside = segment.vaddr <= vaddr < segment.vaddr + segment.file_size
-            if segment.kind == elf_reader.PT_LOAD and inside:
+            if segment.kind == reader.PT_LOAD and inside:
                 return vaddr - segment.vaddr + segment.offset
         raise AssertionError(f"{vaddr:#x} is not in the file")
 
     def dynamic(self, tag: int) -> tuple[int, int]:
         """File offset and value of a dynamic entry."""
         for _, segment in self.headers():
-            if segment.kind == elf_reader.PT_DYNAMIC:
+            if segment.kind == reader.PT_DYNAMIC:
                 for offset in range(segment.offset, segment.offset + segment.file_size, 16):
                     found, value = struct.unpack_from("<QQ", self.elf, offset)
                     if found == tag:
@@ -79,7 +80,7 @@ class KernelsTest(support.FolderTest):
         kernels.load(self.elf[:needed], _RV)
 
     def test_any_flipped_bit_is_refused_or_harmless(self) -> None:
-        header_end = 64 + 56 * len(elf_reader.read(self.elf).segments)
+        header_end = 64 + 56 * len(reader.read(self.elf).segments)
         places = [*range(header_end), *self.metadata()]
         refused = 0
         for offset in places:
@@ -96,7 +97,7 @@ class KernelsTest(support.FolderTest):
     def metadata(self) -> Iterator[int]:
         """File offsets of the dynamic section, hash table, symbols and relocations."""
         for _, segment in self.headers():
-            if segment.kind == elf_reader.PT_DYNAMIC:
+            if segment.kind == reader.PT_DYNAMIC:
                 yield from range(segment.offset, segment.offset + segment.file_size)
         for tag in (_DT_HASH, _DT_SYMTAB, _DT_RELA):
             start = self.file_offset(self.dynamic(tag)[1])
@@ -121,7 +122,7 @@ class KernelsTest(support.FolderTest):
 
     def test_every_relocation_must_be_relative(self) -> None:
         start = self.file_offset(self.dynamic(_DT_RELA)[1])
-        for index in range(len(elf_reader.read(self.elf).relocations)):
+        for index in range(len(reader.read(self.elf).relocations)):
             at = start + 24 * index + 8
             self.check("unsupported-relocation", self.changed(at, "<I", 2), "relocation kind 2")
             self.check("unsupported-relocation", self.changed(at + 4, "<I", 1))
@@ -166,16 +167,16 @@ class KernelsTest(support.FolderTest):
 
     def test_writable_code_and_data(self) -> None:
         for offset, segment in self.headers():
-            if segment.kind == elf_reader.PT_LOAD and segment.flags & elf_reader.PF_X:
+            if segment.kind == reader.PT_LOAD and segment.flags & reader.PF_X:
                 self.check("bad-elf", self.changed(offset + 4, "<I", 7), "writable and executable")
-            if segment.kind == elf_reader.PT_LOAD and segment.flags == 4:
+            if segment.kind == reader.PT_LOAD and segment.flags == 4:
                 self.check("writable-data", self.changed(offset + 4, "<I", 6))
-            if segment.kind == elf_reader.PT_GNU_RELRO:
+            if segment.kind == reader.PT_GNU_RELRO:
                 self.check("writable-data", self.changed(offset, "<I", 0x6FFF0000))
 
     def test_huge_memory_size_is_not_allocated(self) -> None:
         for offset, segment in self.headers():
-            if segment.kind == elf_reader.PT_LOAD:
+            if segment.kind == reader.PT_LOAD:
                 self.check("bad-elf", self.changed(offset + 40, "<Q", 1 << 40))
 
     def test_arch_string_must_fit_the_target(self) -> None:
@@ -243,7 +244,7 @@ class Kernels32Test(support.FolderTest):
 
 def elf_reader_end(data: bytes) -> int:
     """Where the last segment of a file ends."""
-    return max(s.offset + s.file_size for s in elf_reader.read(data).segments)
+    return max(s.offset + s.file_size for s in reader.read(data).segments)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 import unittest
-from pathlib import Path
 
-from bmc.stages import liveness
-from bmc.stages.states import States
+from iree.compiler import ir
+
+from bmc.facts import liveness
+from bmc.rewrites.context import States
 
 _INPUT = 1024
 _OUTPUT = 1024
@@ -23,10 +23,9 @@ def _bound(body: str) -> int:
         "  util.return %view : !hal.buffer_view\n"
         "}\n"
     )
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "flow.mlir"
-        path.write_text(text, encoding="utf-8")
-        return liveness.bound(path, States())
+    with ir.Context():
+        module = ir.Module.parse(text)
+        return liveness.bound(module, States())
 
 
 class LivenessTest(unittest.TestCase):

@@ -8,11 +8,13 @@ from unittest import mock
 
 import support
 
-from bmc import artifacts, pipeline, plan
+from bmc import artifacts
 from bmc.errors import InternalError
-from bmc.plan import Binding, Region
-from bmc.stages import hal, schedule
-from bmc.stages.states import States
+from bmc.host import hal
+from bmc.iree import phases
+from bmc.plan import schedule, tables
+from bmc.plan.tables import Binding, Region
+from bmc.rewrites.context import States
 
 _IDENTITY = """func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %x : tensor<16xf32>
@@ -70,7 +72,7 @@ _CONSTANT_WORK = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 
 class PlanTest(support.FolderTest):
-    def plan(self, text: str, isa: str = support.ISA) -> plan.Plan:
+    def plan(self, text: str, isa: str = support.ISA) -> tables.Plan:
         return support.lower_text(text, self.folder, isa).plan
 
     def test_elementwise(self) -> None:
@@ -98,10 +100,10 @@ class PlanTest(support.FolderTest):
 
     def test_padding_is_a_fill_and_a_copy(self) -> None:
         fill, copy = self.plan(_PAD).commands
-        self.assertEqual(fill.kind, plan.CommandKind.FILL)
+        self.assertEqual(fill.kind, tables.CommandKind.FILL)
         self.assertEqual(fill.constants, (0x40000000, 4))
         self.assertEqual(fill.bindings, (Binding(Region.ARENA, 64, 256),))
-        self.assertEqual(copy.kind, plan.CommandKind.COPY)
+        self.assertEqual(copy.kind, tables.CommandKind.COPY)
         # 16 elements behind 16 elements of padding.
         self.assertEqual(
             copy.bindings, (Binding(Region.ARENA, 0, 64), Binding(Region.ARENA, 128, 64))
@@ -119,7 +121,7 @@ class PlanTest(support.FolderTest):
     def test_identity_is_one_copy(self) -> None:
         model = self.plan(_IDENTITY)
         (command,) = model.commands
-        self.assertEqual(command.kind, plan.CommandKind.COPY)
+        self.assertEqual(command.kind, tables.CommandKind.COPY)
         self.assertNotEqual(model.inputs[0].offset, model.outputs[0].offset)
 
     def test_outputs_never_share_memory(self) -> None:
@@ -157,7 +159,7 @@ class PlanTest(support.FolderTest):
         with self.assertRaises(InternalError):
             schedule.verify(dataclasses.replace(good, arena_bytes=64))
 
-    def verify(self, good: plan.Plan, command: plan.Command) -> None:
+    def verify(self, good: tables.Plan, command: tables.Command) -> None:
         schedule.verify(dataclasses.replace(good, commands=(command,)))
 
 
@@ -165,8 +167,8 @@ class InitializationTest(support.FolderTest):
     def test_kernels_do_not_run_at_initialization(self) -> None:
         # Without bmc's flags IREE leaves this work on constants to the target.
         with (
-            mock.patch.object(pipeline, "_HOIST_EARLY", "--iree-opt-const-eval=false"),
-            mock.patch.object(pipeline, "_HOIST_NO_MORE", "--iree-opt-const-eval=false"),
+            mock.patch.object(phases, "_HOIST_EARLY", "--iree-opt-const-eval=false"),
+            mock.patch.object(phases, "HOIST_NO_MORE", "--iree-opt-const-eval=false"),
         ):
             self.refuses(
                 "init-work",
@@ -223,7 +225,7 @@ class HostProgramTest(support.FolderTest):
         loop = "vm.br ^again\n  ^again:\n    vm.br ^again\n  ^dead:"
         self.refuses("host-program", "never ends", call=lambda: self.run_vm(loop))
         initializer = f"vm.func private @__init() {{\n{loop}\n    vm.return\n  }}"
-        with mock.patch("bmc.stages.vm._STEP_LIMIT", 1000):
+        with mock.patch("bmc.host.vm._STEP_LIMIT", 1000):
             self.refuses(
                 "host-program", "more than 1000 steps", call=lambda: self.run_vm("", initializer)
             )

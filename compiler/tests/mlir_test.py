@@ -7,13 +7,14 @@ import unittest
 import numpy as np
 import support
 
-from bmc import artifacts, pipeline, target
+from bmc import artifacts, target
 from bmc.artifacts import ImportedModel
+from bmc.compile import CompileOptions, compile_model
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import import_model
 from bmc.frontends.options import ImportOptions
-from bmc.iree_tool import IreeTool
+from bmc.iree.tool import IreeTool
 
 _STABLEHLO = """func.func @main(%a: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = stablehlo.multiply %a, %a : tensor<4x8xf32>
@@ -102,8 +103,8 @@ class MlirTest(support.FolderTest):
                     np.testing.assert_allclose(outputs[0], want(*inputs), rtol=1e-5, atol=1e-5)
                 self.assertTrue(any(np.any(array != 0) for array in model.golden.inputs[0]))
                 out = self.folder / "compiled"
-                options = pipeline.CompileOptions("m", target.find(support.ISA), out)
-                self.assertTrue(pipeline.compile_model(model, options))
+                options = CompileOptions("m", target.find(support.ISA), out)
+                self.assertTrue(compile_model(model, options))
 
     def test_text_of_another_version(self) -> None:
         self.refuses(

@@ -1,4 +1,4 @@
-"""stages/operands.py: what report.json says about the bindings of kernels."""
+"""facts/operands.py: what report.json says about the bindings of kernels."""
 
 from __future__ import annotations
 

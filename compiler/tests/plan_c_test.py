@@ -13,11 +13,13 @@ import os
 import unittest
 from pathlib import Path
 
-from bmc import dtype, kernels, plan, samples, target
+from bmc import dtype, samples, target
 from bmc.artifacts import TensorInfo
 from bmc.dtype import DType
+from bmc.elf import kernels
 from bmc.emit import golden_c, plan_c
-from bmc.plan import Binding, Command, CommandKind, Plan, Region, Tensor
+from bmc.plan import tables
+from bmc.plan.tables import Binding, Command, CommandKind, Plan, Region, Tensor
 
 _HERE = Path(__file__).parent
 _ABI = _HERE.parents[1] / "runtime_bm/plan/plan_abi.json"
@@ -28,7 +30,7 @@ _PLAN = Plan(
     vlen_bits=256,
     arena_bytes=320,
     weights_bytes=256,
-    exports=(plan.Export('odd"name\\', 2, 3), plan.Export("second", 0, 1)),
+    exports=(tables.Export('odd"name\\', 2, 3), tables.Export("second", 0, 1)),
     commands=(
         Command(CommandKind.FILL, True, 0, (0, 0, 0), (7, 4), (Binding(Region.ARENA, 64, 64),)),
         Command(
@@ -46,7 +48,7 @@ _PLAN = Plan(
         Command(CommandKind.DISPATCH, True, 1, (1, 2, 3), (), (Binding(Region.ARENA, 128, 4),)),
     ),
     entries=(
-        plan.Entry(
+        tables.Entry(
             name="main",
             first_command=0,
             command_count=3,
@@ -63,7 +65,7 @@ _EMPTY = dataclasses.replace(
     weights_bytes=0,
     exports=(),
     commands=(),
-    entries=(plan.Entry("main", 0, 0, (), ()),),
+    entries=(tables.Entry("main", 0, 0, (), ()),),
 )
 _KERNELS = kernels.Kernels(
     elf=b"\x7fELF",
@@ -136,15 +138,15 @@ class AbiTest(unittest.TestCase):
             },
             self.abi["enums"]["isa"],
         )
-        self.assertEqual(plan.FLAG_BARRIER, self.abi["enums"]["command_flags"]["BARRIER"])
+        self.assertEqual(tables.FLAG_BARRIER, self.abi["enums"]["command_flags"]["BARRIER"])
 
     def test_limits(self) -> None:
         limits = self.abi["enums"]["limits"]
         ours = {
-            "ALIGNMENT": plan.ALIGNMENT,
-            "GOLDEN_ALIGNMENT": plan.ALIGNMENT,
-            "MAX_BINDINGS": plan.MAX_BINDINGS,
-            "MAX_RANK": plan.MAX_RANK,
+            "ALIGNMENT": tables.ALIGNMENT,
+            "GOLDEN_ALIGNMENT": tables.ALIGNMENT,
+            "MAX_BINDINGS": tables.MAX_BINDINGS,
+            "MAX_RANK": tables.MAX_RANK,
         }
         self.assertEqual(ours, limits)
 
@@ -167,7 +169,7 @@ class AbiTest(unittest.TestCase):
         }
         for xlen, key in ((32, "bytes_32"), (64, "bytes")):
             theirs = {ours: self.abi["structs"][name][key] for ours, name in names.items()}
-            self.assertEqual(dataclasses.asdict(plan.STRUCT_BYTES[xlen]), theirs)
+            self.assertEqual(dataclasses.asdict(tables.STRUCT_BYTES[xlen]), theirs)
 
     def test_emitted_fields_exist(self) -> None:
         fields = {field for struct in self.abi["structs"].values() for field in struct["fields"]}

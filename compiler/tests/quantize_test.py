@@ -12,11 +12,11 @@ import numpy as np
 import support
 import torch
 
-from bmc import artifacts, pipeline, target, verify
+from bmc import artifacts, target, verify
 from bmc.artifacts import ImportedModel
+from bmc.compile import CompileOptions, compile_model
 from bmc.frontends import import_model, torch_quantize
 from bmc.frontends.options import INT8, ImportOptions
-from bmc.pipeline import CompileOptions
 
 _MODELS = """
 import numpy as np
@@ -193,7 +193,7 @@ def _imported(factory: str) -> ImportedModel:
 class Int8Test(support.FolderTest):
     def compile(self, factory: str, **float_parts: str) -> dict[str, Any]:
         options = CompileOptions("m", target.find(support.ISA), self.folder, None, float_parts)
-        return pipeline.compile_model(_imported(factory), options)
+        return compile_model(_imported(factory), options)
 
     def agrees(self, factory: str) -> None:
         """Asserts that IREE computes what PyTorch's quantised model does, but for f32 rounding."""

@@ -7,9 +7,10 @@ import unittest
 import numpy as np
 import support
 
-from bmc import iree_tool, reference
+from bmc import reference
 from bmc.dtype import Array
-from bmc.stages import rounding
+from bmc.iree.tool import IreeTool
+from bmc.rewrites import rounding
 
 _SCALE = 0.1
 _SIZE = 4096
@@ -42,20 +43,22 @@ def _inputs() -> Array:
 class RoundingTest(support.FolderTest):
     def kernels(self, text: str) -> str:
         """Compiles to phase flow and rewrites; returns the result as text in rewritten.mlir."""
-        tool = iree_tool.IreeTool(self.folder, self.folder / "reproducer")
+        tool = IreeTool(self.folder, self.folder / "reproducer")
         self.write("source.mlir", text)
         flags = (*reference._HOST_FLAGS, "--compile-to=flow", "--emit-mlir-bytecode")
         tool.compile("source.mlir", "flow.mlirbc", *flags)
-        rounding.apply(self.folder / "flow.mlirbc", self.folder / "rewritten.mlirbc")
-        tool.opt("rewritten.mlirbc", "rewritten.mlir")
-        return (self.folder / "rewritten.mlir").read_text(encoding="utf-8")
+        tool.opt("flow.mlirbc", "flow.mlir")
+        flow = (self.folder / "flow.mlir").read_text(encoding="utf-8")
+        rewritten = support.rewritten(flow, rounding.apply)
+        self.write("rewritten.mlir", rewritten)
+        return rewritten
 
     def run_rewritten(self, x: Array) -> Array:
         from iree import runtime
 
-        tool = iree_tool.IreeTool(self.folder, self.folder / "reproducer")
+        tool = IreeTool(self.folder, self.folder / "reproducer")
         flags = (*reference._HOST_FLAGS, "--compile-from=flow")
-        tool.compile("rewritten.mlirbc", "model.vmfb", *flags)
+        tool.compile("rewritten.mlir", "model.vmfb", *flags)
         data = (self.folder / "model.vmfb").read_bytes()
         module = runtime.load_vm_flatbuffer(data, driver="local-sync")
         return np.array(np.asarray(module["main"](x)))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import unittest
-from pathlib import Path
 
 import support
 
-from bmc.iree_tool import IreeTool
-from bmc.stages import soft_fma
+from bmc.iree import linking
+from bmc.rewrites import soft_fma
 
 _KERNEL = """builtin.module {
   llvm.func @kernel(%v: vector<3xf32>, %x: f32) -> f32 {
@@ -29,11 +28,7 @@ _FLOOR = """func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {
 
 class SoftFmaTest(support.FolderTest):
     def rewritten(self, kernel: str) -> str:
-        output = self.folder / "output.mlirbc"
-        soft_fma.apply(self.write("source.mlir", f"module {{\n{kernel}}}\n"), output)
-        tool = IreeTool(self.folder, self.folder / "reproducer")
-        tool.opt(output.name, "output.mlir")
-        return (self.folder / "output.mlir").read_text(encoding="utf-8")
+        return support.rewritten(f"module {{\n{kernel}}}\n", soft_fma.apply)
 
     def test_elements_are_computed_by_calls(self) -> None:
         text = self.rewritten(_KERNEL)
@@ -62,7 +57,7 @@ class BrokenFunctionTest(support.FolderTest):
         (self.folder / "link.map").write_text(
             f"  8c0 8c0 0 2         /tmp/main-1.o:({line})\n", encoding="utf-8"
         )
-        IreeTool(self.folder, Path()).check_linked()
+        linking.check(self.folder)
 
     def test_map_of_the_linker(self) -> None:
         self.refuses("broken-function", "call fmaf, which", call=lambda: self.check(".text.fmaf"))

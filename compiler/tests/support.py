@@ -7,21 +7,25 @@ import io
 import shutil
 import tempfile
 import unittest
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from iree.compiler import ir
 
-from bmc import artifacts, cli, kernels, pipeline, spec, target, verify
+from bmc import artifacts, cli, spec, target, verify
 from bmc.artifacts import ImportedModel
+from bmc.compile import CompileOptions, Lowered, compile_model, lower
+from bmc.elf import kernels
 from bmc.errors import BmcError
 from bmc.frontends import import_model, mlir
 from bmc.frontends.options import ImportOptions
-from bmc.iree_tool import IreeTool
-from bmc.pipeline import CompileOptions, Lowered
-from bmc.plan import Plan
-from bmc.stages import schedule
+from bmc.iree.tool import IreeTool
+from bmc.plan import schedule
+from bmc.plan.tables import Plan
+from bmc.rewrites.context import Context
 
 ISA = "rv64gcv_zvl256b"
 AGREES = "IREE's host runtime agrees with the framework"
@@ -143,7 +147,20 @@ def compile_text(
     """Compiles MLIR text into folder/out; returns the report."""
     model = import_text(text, folder)
     options = CompileOptions("m", target.find(isa), folder / "out", tuning)
-    return pipeline.compile_model(model, options)
+    return compile_model(model, options)
+
+
+def rewritten(
+    text: str, *rewrites: Callable[[Any, Context], None], context: Context | None = None
+) -> str:
+    """Applies rewrites to a module given as text; nothing of IREE runs but its parser and verifier."""
+    context = context or Context(target.find(ISA))
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        for rewrite in rewrites:
+            rewrite(module, context)
+            module.operation.verify()
+        return str(module)
 
 
 @dataclass(frozen=True)
@@ -161,7 +178,7 @@ def lower_text(text: str, folder: Path, isa: str = ISA) -> Compiled:
     model = import_text(text, folder)
     options = CompileOptions("m", target.find(isa), folder / "out")
     with tempfile.TemporaryDirectory() as work:
-        lowered = pipeline._lower(model, options, Path(work))
+        lowered = lower(model, options, Path(work))
     elf = lowered.program.executable
     code = kernels.load(elf, options.target) if elf else None
     plan = schedule.build("m", options.target, model, lowered.program, code, lowered.weights)

@@ -9,9 +9,10 @@ import support
 from iree.compiler import ir
 
 from bmc import target
-from bmc.kernels import load
-from bmc.stages import channels_last, ir_util, views
-from bmc.stages.configs import Config
+from bmc.elf.kernels import load
+from bmc.ir import ir_util
+from bmc.rewrites import channels_last, views
+from bmc.rewrites.context import Config, Context
 
 _CONVOLUTION = """func.func @main(%x: tensor<1x{size}x{size}x16x{t}>) -> tensor<1x{out}x{out}x{n}x{sum}> {{
   %w = stablehlo.constant {weight} : tensor<3x3x16x{n}x{t}>
@@ -107,10 +108,7 @@ _STORE = """func.func @f(%value: tensor<1x8x4x16xi8>,
 
 class ViewsTest(support.FolderTest):
     def rewritten(self, row: str, column: str) -> str:
-        source = self.write("in.mlir", _STORE.replace("ROW", row).replace("COLUMN", column))
-        views.apply(source, self.folder / "out.mlirbc")
-        with ir.Context():
-            return str(ir_util.read(self.folder / "out.mlirbc"))
+        return support.rewritten(_STORE.replace("ROW", row).replace("COLUMN", column), views.apply)
 
     def test_result_is_stored_through_a_view_with_the_lost_dimension(self) -> None:
         text = self.rewritten("%y", "%x")
@@ -175,16 +173,13 @@ util.func @f(%image: tensor<8x6x7xf32>) -> tensor<16x4x5xf32> {
 
 class ChannelsLastTest(support.FolderTest):
     def test_convolutions_and_what_is_between_them_have_channels_last(self) -> None:
-        source = self.write("in.mlir", _CHANNELS_FIRST)
-        permuted = channels_last.apply(source, self.folder / "out.mlirbc")
-        self.assertEqual(permuted, {"w0": (1, 2, 0), "w1": (1, 0)})
+        context = Context(target.find(support.ISA))
+        text = support.rewritten(_CHANNELS_FIRST, channels_last.apply, context=context)
+        self.assertEqual(context.permutations, {"w0": (1, 2, 0), "w1": (1, 0)})
         with ir.Context():
-            module = ir_util.read(self.folder / "out.mlirbc")
-            results = [
-                str(op.results[0].type)
-                for op in ir_util.walk(module.operation)
-                if op.name == "linalg.generic"
-            ]
+            module = ir.Module.parse(text)
+            generics = ir_util.all_of(module, "linalg.generic")
+            results = [str(op.results[0].type) for op in generics]
         # The image and the result are transposed, nothing in between.
         self.assertEqual(
             results,
@@ -201,8 +196,9 @@ class ChannelsLastTest(support.FolderTest):
         load = "util.global.load immutable @w1 : tensor<16x8xf32>"
         self.assertIn(load, _CHANNELS_FIRST)
         text = _CHANNELS_FIRST.replace(load, "tensor.empty() : tensor<16x8xf32>")
-        permuted = channels_last.apply(self.write("in.mlir", text), self.folder / "out.mlirbc")
-        self.assertEqual(permuted, {"w0": (1, 2, 0)})
+        context = Context(target.find(support.ISA))
+        support.rewritten(text, channels_last.apply, context=context)
+        self.assertEqual(context.permutations, {"w0": (1, 2, 0)})
 
 
 class KernelTest(support.FolderTest):
@@ -237,7 +233,7 @@ class KernelTest(support.FolderTest):
 
     def test_without_the_stage_factors_are_gathered(self) -> None:
         with mock.patch(
-            "bmc.stages.scalar_operands._only_single_elements_are_read", return_value=False
+            "bmc.rewrites.scalar_operands._only_single_elements_are_read", return_value=False
         ):
             words = self.words(convolution("i8", 32))
         self.assertGreater(self.count(words, self.VRGATHER), 0)
@@ -254,12 +250,12 @@ class KernelTest(support.FolderTest):
         self.assertGreater(self.count(self.words(self.COLUMN), self.VFMACC_VF), 0)
 
     def test_without_the_exchange_one_number_is_computed_at_a_time(self) -> None:
-        with mock.patch("bmc.stages.columns._column", return_value=None):
+        with mock.patch("bmc.rewrites.row_windows._column", return_value=None):
             words = self.words(self.COLUMN)
         self.assertEqual(self.count(words, self.VFMACC_VF), 0)
 
     def test_without_the_stage_one_number_is_computed_at_a_time(self) -> None:
-        with mock.patch("bmc.stages.channels_last._turns_around", return_value=False):
+        with mock.patch("bmc.rewrites.channels_last._turns_around", return_value=False):
             words = self.words(self.CHANNELS_FIRST)
         self.assertEqual(self.count(words, self.VFMACC_VF), 0)
 

@@ -7,9 +7,14 @@ import unittest
 import numpy as np
 import numpy.typing as npt
 import support
+from iree.compiler import ir
 
-from bmc.stages import channels_last, layout
-from bmc.stages.weights import PackedWeights, Weight
+from bmc import target
+from bmc.facts import stored_weights
+from bmc.facts.stored_weights import WeightType
+from bmc.plan.weights import PackedWeights, Weight
+from bmc.rewrites import channels_last, matmul_layout
+from bmc.rewrites.context import Context
 
 Floats = npt.NDArray[np.float32]
 
@@ -153,8 +158,8 @@ class WeightsTest(support.FolderTest):
         maps = ", ".join(
             f"affine_map<(y, x, n, k) -> ({loops})>" for loops in ("y, x, k", "n, k", "y, x, n")
         )
-        source = self.write(
-            "in.mlir",
+        context = Context(target.find(support.ISA))
+        text = support.rewritten(
             f"""util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<64x32x1x1xf32>
 util.func @f(%x: tensor<4x5x32xf32>, %init: tensor<4x5x64xf32>) -> tensor<4x5x64xf32> {{
   %weight = util.global.load immutable @w : tensor<64x32x1x1xf32>
@@ -171,11 +176,14 @@ util.func @f(%x: tensor<4x5x32xf32>, %init: tensor<4x5x64xf32>) -> tensor<4x5x64
   util.return %0 : tensor<4x5x64xf32>
 }}
 """,
+            channels_last.apply,
+            matmul_layout.apply,
+            context=context,
         )
-        last = self.folder / "last.mlirbc"
-        permuted = channels_last.apply(source, last)
-        types = layout.transpose_operands(last, self.folder / "out.mlirbc", permuted)
-        self.assertEqual(types["w"], layout.WeightType("f32", (64, 32), (1, 0)))
+        with ir.Context():
+            module = ir.Module.parse(text)
+            types = stored_weights.read(module, context.permutations)
+        self.assertEqual(types["w"], WeightType("f32", (64, 32), (1, 0)))
 
     def test_tied_embedding_is_gathered_from_the_transposed_table(self) -> None:
         table = random(64, 32)

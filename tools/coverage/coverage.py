@@ -20,7 +20,8 @@ from kit import Kit
 from op_case import OpCase
 from page import Outcome, Status
 
-from bmc import pipeline, target, verify
+from bmc import target, verify
+from bmc.compile import CompileOptions, compile_model
 from bmc.errors import BmcError
 
 _KIT = Path("tools/coverage/spike.json")
@@ -83,10 +84,8 @@ def _outcome(case: OpCase, kit: Kit, work: Path) -> Outcome:
     imported.mkdir()
     try:
         model = case.load(imported)
-        options = pipeline.CompileOptions(
-            kit.data["c_name"], target.find(kit.data["isa"]), compiled
-        )
-        pipeline.compile_model(model, options)
+        options = CompileOptions(kit.data["c_name"], target.find(kit.data["isa"]), compiled)
+        compile_model(model, options)
     except BmcError as error:
         return Outcome(case.op, Status.REFUSED, " ".join(error.message.split()))
     except Exception as error:  # A traceback instead of a sentence.

@@ -13,8 +13,8 @@ class TextChecksTest(unittest.TestCase):
             "runtime_bm/plan/x.c": "p = malloc(3);",
             "boards/spike_rv64/x.c": "#include <stdio.h>",
             "runtime_bm/plan/y.c": '#include "runtime_bm/abi/executable_library.h"',
-            "compiler/bmc/stages/x.py": "import subprocess",
-            "compiler/bmc/stages/y.py": "print(1)",
+            "compiler/bmc/rewrites/x.py": "import subprocess",
+            "compiler/bmc/rewrites/y.py": "print(1)",
             "tools/long.py": "x\n" * 1000,
         }
         for path, text in broken.items():
@@ -25,7 +25,7 @@ class TextChecksTest(unittest.TestCase):
             "runtime_bm/testing/x.c": "p = malloc(3);",
             "boards/host_x86_64/x.c": "#include <stdio.h>",
             "runtime_bm/exec/y.c": '#include "runtime_bm/abi/executable_library.h"',
-            "compiler/bmc/iree_tool.py": "import subprocess",
+            "compiler/bmc/iree/tool.py": "import subprocess",
             "compiler/bmc/cli.py": "print(1)",
             "runtime_bm/base/x.h": "#include <stdint.h>\n#include <limits.h>",
             "README.md": "x\n" * 1000,

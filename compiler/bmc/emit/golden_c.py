@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bmc import plan, spec
+from bmc import spec
 from bmc.artifacts import Golden
 from bmc.emit import c_text
-from bmc.plan import Plan
+from bmc.plan import tables
+from bmc.plan.tables import Plan
 
 _EXACT, _FLOAT, _INT_STEP = 0, 1, 2
 # Below every possible cosine: "not checked".
@@ -18,7 +19,7 @@ def data(golden: Golden) -> bytes:
     for inputs, outputs in zip(golden.inputs, golden.outputs, strict=True):
         for array in (*inputs, *outputs):
             blob += array.tobytes()
-            blob += b"\0" * (plan.align(len(blob)) - len(blob))
+            blob += b"\0" * (tables.align(len(blob)) - len(blob))
     return bytes(blob)
 
 

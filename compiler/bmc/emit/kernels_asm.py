@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 import re
 
+from bmc.elf.kernels import Kernels
 from bmc.emit import c_text
-from bmc.kernels import Kernels
 from bmc.target import Target
 
 BLOB = "kernels.bin"

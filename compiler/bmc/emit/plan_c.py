@@ -6,10 +6,10 @@ RAM when it starts; otherwise they are prelinked and run in place (see kernels_a
 
 from __future__ import annotations
 
-from bmc import plan
+from bmc.elf.kernels import Kernels
 from bmc.emit import c_text, driver_c
-from bmc.kernels import Kernels
-from bmc.plan import BindingPatch, ConstantPatch, Entry, Plan, Tensor
+from bmc.plan import tables
+from bmc.plan.tables import BindingPatch, ConstantPatch, Entry, Plan, Tensor
 
 
 def header(model: Plan, kernels: Kernels | None) -> str:
@@ -46,7 +46,7 @@ def source(model: Plan, kernels: Kernels | None) -> str:
     for command in model.commands:
         fields = [
             f".kind = {int(command.kind)}",
-            f".flags = {plan.FLAG_BARRIER if command.barrier else 0}",
+            f".flags = {tables.FLAG_BARRIER if command.barrier else 0}",
             f".ordinal = {command.ordinal}",
             f".binding_count = {len(command.bindings)}",
             f".constant_count = {len(command.constants)}",

@@ -7,15 +7,16 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from bmc import artifacts, plan
+from bmc import artifacts
 from bmc.artifacts import ImportedModel
+from bmc.elf.kernels import Kernels
 from bmc.emit import c_text
-from bmc.kernels import Kernels
+from bmc.facts.operands import Kernel
 from bmc.names import op_signature
-from bmc.plan import CommandKind, Plan
-from bmc.stages.configs import Config
-from bmc.stages.operands import Kernel
-from bmc.stages.weights import PackedWeights
+from bmc.plan import tables
+from bmc.plan.tables import CommandKind, Plan
+from bmc.plan.weights import PackedWeights
+from bmc.rewrites.context import Config
 from bmc.target import Target
 
 FORMAT_VERSION = 2
@@ -97,7 +98,7 @@ def report(
     }
 
 
-def _entry(entry: plan.Entry) -> dict[str, Any]:
+def _entry(entry: tables.Entry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "first_command": entry.first_command,
@@ -108,13 +109,13 @@ def _entry(entry: plan.Entry) -> dict[str, Any]:
     }
 
 
-def _bytes(tensors: tuple[plan.Tensor, ...]) -> int:
+def _bytes(tensors: tuple[tables.Tensor, ...]) -> int:
     return sum(tensor.info.byte_count for tensor in tensors)
 
 
 def _plan_bytes(result: Plan, xlen: int) -> int:
     """Size of the tables in plan.c (names included), see plan_abi.json."""
-    of = plan.STRUCT_BYTES[xlen]
+    of = tables.STRUCT_BYTES[xlen]
     names = [export.name for export in result.exports] + [
         t.info.name for t in (*result.inputs, *result.outputs)
     ]
@@ -137,7 +138,7 @@ def _plan_bytes(result: Plan, xlen: int) -> int:
     )
 
 
-def _tensor(tensor: plan.Tensor) -> dict[str, Any]:
+def _tensor(tensor: tables.Tensor) -> dict[str, Any]:
     info = tensor.info
     return {
         "name": info.name,

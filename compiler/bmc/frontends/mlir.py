@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from bmc import artifacts, dtype, golden, intake, iree_tool, reference, samples, tolerances
+from bmc import artifacts, dtype, golden, intake, reference, samples, tolerances
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import mlir_dialects
 from bmc.frontends.options import ImportOptions
-from bmc.iree_tool import IreeTool
-from bmc.stages import ir_util
+from bmc.ir import ir_util
+from bmc.iree.tool import IreeTool, installed_version
 
 
 def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
@@ -84,7 +84,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         mlir=out / artifacts.MODEL_FILE,
         source=path.name,
         frontend="mlir",
-        versions={"iree-base-compiler": iree_tool.version()},
+        versions={"iree-base-compiler": installed_version()},
         signatures=artifacts.main_signature(inputs, outputs),
         golden=data,
         parameters=(),
@@ -98,7 +98,7 @@ def _parse(tool: IreeTool, name: str) -> None:
         tool.opt(name, f"imported_{name}", "--emit-bytecode")
     except BmcError as error:
         # Nothing is compiled yet: the file itself is wrong.
-        hint = "correct the file there; it is read by the MLIR of IREE " + iree_tool.version()
+        hint = "correct the file there; it is read by the MLIR of IREE " + installed_version()
         if "custom op" in error.message:
             hint = (
                 "text is read as IREE's own version of MLIR writes it: use .mlirbc, or print the"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bmc.errors import BmcError
-from bmc.stages import ir_util
+from bmc.ir import ir_util
 
 _DIALECTS = frozenset((
     "affine", "arith", "builtin", "cf", "chlo", "complex", "func", "iree_linalg_ext", "iree_tensor_ext",

@@ -21,7 +21,7 @@ from bmc.errors import BmcError
 from bmc.frontends import imported, mlir, onnx_file, onnx_static
 from bmc.frontends.onnx_file import OnnxFile
 from bmc.frontends.options import ImportOptions
-from bmc.iree_tool import IreeTool
+from bmc.iree.tool import IreeTool
 
 _PACKAGES = ("onnx", "onnxruntime")
 _OP = re.compile(r"op '[^']+'")

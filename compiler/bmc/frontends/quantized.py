@@ -6,7 +6,7 @@ from pathlib import Path
 
 from iree.compiler import ir
 
-from bmc.stages import ir_util
+from bmc.ir import ir_util
 
 _DEQUANTIZE = ("iree_linalg_ext.dequantize_affine", "onnx.DequantizeLinear")
 _TOSA_PRODUCTS = (

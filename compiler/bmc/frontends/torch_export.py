@@ -13,7 +13,7 @@ import numpy as np
 from bmc import factory, spec
 from bmc.errors import BmcError
 from bmc.frontends import quiet
-from bmc.iree_tool import LIBRARY_PREFIX
+from bmc.names import LIBRARY_PREFIX
 
 # Arguments that say how much is dropped.
 _CHANCES = ("p", "dropout", "dropout_p")

@@ -33,7 +33,7 @@ from torchao.quantization.pt2e.quantizer import (
 from bmc import factory, golden, spec
 from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_export
-from bmc.iree_tool import IreeTool
+from bmc.iree.tool import IreeTool
 
 # What torch-mlir calls its import without any lowering: IREE knows the quantised ops, torch-mlir's
 # own lowering does not.

@@ -130,8 +130,8 @@ def bm_model(
     private = dict(kwargs, tags = tags, visibility = ["//visibility:private"])
     py_binary(
         name = name + "._importer",
-        srcs = [Label("//compiler:bmc/__main__.py")],
-        main = Label("//compiler:bmc/__main__.py"),
+        srcs = [Label("//compiler/bmc:__main__.py")],
+        main = Label("//compiler/bmc:__main__.py"),
         deps = [Label("//compiler:bmc_lib")] + frameworks + deps,
         **private
     )

@@ -1,0 +1,240 @@
+"""`bmc compile`: imported model -> plan, kernels, weights, golden data and report in one folder."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bmc import artifacts
+from bmc.artifacts import ImportedModel
+from bmc.elf import kernels
+from bmc.elf.kernels import Kernels
+from bmc.emit import c_text, golden_c, kernels_asm, plan_c, report
+from bmc.errors import BmcError
+from bmc.facts import half_floats, liveness, macs, operands, products, stored_weights
+from bmc.facts.operands import Kernel
+from bmc.facts.products import Product
+from bmc.facts.stored_weights import WeightType
+from bmc.host import hal
+from bmc.host.program import HostProgram
+from bmc.iree import linking, phases
+from bmc.iree.phases import Phase
+from bmc.iree.tool import IreeTool, installed_version
+from bmc.plan import audit, schedule, weights
+from bmc.plan.tables import Plan
+from bmc.plan.weights import PackedWeights
+from bmc.rewrites.context import Config, Context
+from bmc.rewrites.pipeline import PIPELINE
+from bmc.rewrites.runner import Runner, Stopped
+from bmc.target import Target
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """What `bmc compile` is asked to do.
+
+    Attributes:
+      name: C name of the model, prefix of every symbol.
+      target: instruction set.
+      out: folder for the results; it is created.
+      tuning: tuning.json, or None for the defaults.
+      float_parts: of an int8 model, what is in floating point and why, see plan/audit.py.
+      libcalls: archives with what kernels call where the ISA has no instruction, e.g. __mulsf3.
+      keep: folder for every intermediate of the pipeline as text, None to keep none.
+      stop_after: name of the rewrite to stop after, "" to compile to the end.
+    """
+
+    name: str
+    target: Target
+    out: Path
+    tuning: Path | None = None
+    float_parts: Mapping[str, str] = field(default_factory=dict)
+    libcalls: tuple[Path, ...] = ()
+    keep: Path | None = None
+    stop_after: str = ""
+
+    def __post_init__(self) -> None:
+        """Raises BmcError for a name that no C symbol can have, and for a file that is missing."""
+        c_text.check_name(self.name)
+        for file in (*((self.tuning,) if self.tuning else ()), *self.libcalls):
+            if not file.is_file():
+                raise BmcError("file-missing", f"file '{file}' does not exist")
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """What IREE made of the model.
+
+    Attributes:
+      program: the host program with the kernels' ELF.
+      weights: its constants, packed.
+      configs: tile sizes of the kernels.
+      operands: what their bindings hold.
+      liveness_bound: least arena in bytes.
+      macs: multiply-accumulates of every entry point.
+      int8: what plan/audit.py found, None for a model that is not int8.
+      flags: of the first run of iree-compile.
+    """
+
+    program: HostProgram
+    weights: PackedWeights
+    configs: tuple[Config, ...]
+    operands: dict[str, Kernel]
+    liveness_bound: int
+    macs: dict[str, int]
+    int8: dict[str, Any] | None
+    flags: tuple[str, ...]
+
+
+def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, Any]:
+    """Compiles a model and writes all output files; returns the report.
+
+    Raises:
+      BmcError: the model or its compiled form cannot be brought to the target.
+    """
+    options.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as work:
+        lowered = lower(model, options, Path(work))
+    program, packed = lowered.program, lowered.weights
+    code = kernels.load(program.executable, options.target) if program.executable else None
+    plan = schedule.build(options.name, options.target, model, program, code, packed)
+    files = _emit(plan, model, code, packed, options.target)
+    for file, data in files.items():
+        (options.out / file).write_bytes(data)
+    result = report.report(
+        model=model,
+        target=options.target,
+        result=plan,
+        kernels=code,
+        weights=packed,
+        configs=lowered.configs,
+        operands=lowered.operands,
+        golden_bytes=len(files["golden.bin"]),
+        liveness_bound_bytes=lowered.liveness_bound,
+        macs=lowered.macs,
+        flags=lowered.flags,
+        versions={"iree-base-compiler": installed_version()},
+        int8=lowered.int8,
+        outputs={file: artifacts.sha256(data) for file, data in files.items()},
+    )
+    artifacts.write_json(options.out / "report.json", result)
+    return result
+
+
+def rewrite_until(model: ImportedModel, options: CompileOptions) -> Path:
+    """Runs the pipeline up to the rewrite options.stop_after; returns the file with its result as text.
+
+    Raises:
+      BmcError: the model cannot be brought to the target, or has no need of that rewrite.
+    """
+    options.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            lower(model, options, Path(work))
+        except Stopped as stopped:
+            path = options.out / f"{options.stop_after}.mlir"
+            path.write_text(stopped.text, encoding="utf-8")
+            return path
+    raise BmcError(
+        "not-rewritten",
+        f"the rewrite '{options.stop_after}' is not for this model on {options.target.isa}",
+        hint="`bmc compile --print-pipeline` shows all of them",
+    )
+
+
+class _Facts:
+    """Notes what is to be known of the IR when it is at the right phase."""
+
+    def __init__(self, context: Context) -> None:
+        self.has_half_floats = False
+        self.macs: dict[str, int] = {}
+        self.stored: dict[str, WeightType] = {}
+        self.liveness_bound = 0
+        self.operands: dict[str, Kernel] = {}
+        self.products: tuple[Product, ...] = ()
+        self._context = context
+
+    def of_input(self, module: Any) -> None:
+        self.has_half_floats = half_floats.found(module)
+
+    def of_parameters(self, module: Any) -> None:
+        self.stored = stored_weights.read(module, self._context.permutations)
+        self.macs = macs.count(module)
+
+    def of_flow(self, module: Any) -> None:
+        self.liveness_bound = liveness.bound(module, self._context.states)
+
+    def of_configured(self, module: Any) -> None:
+        self.operands = operands.read(module)
+        self.products = products.read(module)
+
+
+def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
+    """Runs IREE, the rewrites and the host program; writes intermediate files into `work` only.
+
+    Raises:
+      BmcError: the model cannot be brought to the target.
+      Stopped: options.stop_after has run.
+    """
+    tool = IreeTool(work, options.out / "reproducer")
+    context = Context(options.target, model.int8, options.tuning)
+    facts = _Facts(context)
+    linker = linking.link_with(work, options.libcalls)
+
+    def flags(phase: Phase) -> tuple[str, ...]:
+        if phase is phases.OPTIMIZED:
+            more = phases.import_flags(model.signatures, facts.has_half_floats)
+        else:
+            more = (phases.HOIST_NO_MORE, *((linker,) if phase is phases.VM else ()))
+        return (*options.target.iree_flags(), *more)
+
+    observers = {
+        phases.INPUT: facts.of_input,
+        phases.PARAMETERS: facts.of_parameters,
+        phases.FLOW: facts.of_flow,
+        phases.CONFIGURED: facts.of_configured,
+    }
+    runner = Runner(tool, PIPELINE, context, flags, observers, options.keep, options.stop_after)
+    vm = runner.run(model.mlir)
+    if options.target.xlen == 32:
+        linking.check(work)
+    program = hal.run(vm, model.signatures, context.states)
+    packed = weights.pack(program, work / phases.ARCHIVE, facts.stored, model.parameters)
+    int8 = None
+    if model.int8:
+        int8 = audit.check(facts.products, packed.table.values(), options.float_parts)
+    return Lowered(
+        program=program,
+        weights=packed,
+        configs=context.configs,
+        operands=facts.operands,
+        liveness_bound=facts.liveness_bound,
+        macs=facts.macs,
+        int8=int8,
+        flags=flags(phases.OPTIMIZED),
+    )
+
+
+def _emit(
+    plan: Plan, model: ImportedModel, code: Kernels | None, packed: PackedWeights, target: Target
+) -> dict[str, bytes]:
+    """Returns the contents of every output file but report.json, by name."""
+    weights_s = c_text.include_blob(
+        f".bm.weights.{plan.name}", f"{plan.name}_weights", "weights.bin"
+    )
+    kernels_s = kernels_asm.source(plan.name, code, target) if code else kernels_asm.EMPTY
+    return {
+        "plan.h": plan_c.header(plan, code).encode(),
+        "plan.c": plan_c.source(plan, code).encode(),
+        "kernels.S": kernels_s.encode(),
+        "kernels.bin": code.image if code else b"",
+        "kernels.elf": code.elf if code else b"",
+        "weights.S": weights_s.encode(),
+        "weights.bin": packed.data,
+        "golden.S": golden_c.assembly(plan).encode(),
+        "golden.c": golden_c.source(plan, model.golden).encode(),
+        "golden.bin": golden_c.data(model.golden),
+    }

@@ -1,0 +1,1 @@
+"""The kernels' ELF: read, checked, described."""

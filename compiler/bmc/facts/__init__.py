@@ -1,0 +1,1 @@
+"""Facts measured on IR; nothing here changes it."""

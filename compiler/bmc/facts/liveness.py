@@ -1,0 +1,101 @@
+"""Stage: the least arena the model could do with, computed independently of how memory is planned.
+
+Looks at the tensors between kernels (flow dialect) before IREE packs them. Inputs and outputs count
+for the whole run, every other tensor from the kernel that writes it to the last one that reads it;
+a kernel's operands and results are alive together unless the flow IR says a result reuses an operand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+from bmc.rewrites.context import States, Uses
+
+
+def bound(module: Any, states: States) -> int:
+    """Returns bytes, the most that any function needs; kernels run in the order of the IR.
+
+    What a loop carries counts for the whole run of its function. States are not in the arena.
+    """
+    return max(
+        (
+            _bound(list(op.regions[0]), states.of(ir_util.string(op, "sym_name")))
+            for op in ir_util.all_of(module, "util.func")
+            if op.regions[0].blocks
+        ),
+        default=0,
+    )
+
+
+def _bound(blocks: list[Any], uses: Uses) -> int:
+    # States come after the inputs, and storage for new ones after those.
+    arguments = list(blocks[0].arguments)
+    outside = set(arguments[len(arguments) - len(uses.read) - len(uses.written) :])
+    operations = [child.operation for block in blocks for child in block]
+    # SSA value -> number of the buffer it is stored in; values that take no arena have none.
+    buffer_of: dict[Any, int] = {}
+    sizes: list[int] = []
+    born: list[int] = []
+    last_use: list[int] = []
+    at_border: set[int] = set()
+
+    def new_buffer(value: Any, position: int) -> None:
+        buffer_of[value] = len(sizes)
+        sizes.append(ir_util.tensor_bytes(value.type))
+        born.append(position)
+        last_use.append(position)
+
+    for block in blocks[1:]:
+        for argument in block.arguments:
+            if isinstance(argument.type, ir.RankedTensorType):
+                new_buffer(argument, 0)
+                last_use[buffer_of[argument]] = len(operations)
+    for position, op in enumerate(operations):
+        buffers = [buffer_of[operand] for operand in op.operands if operand in buffer_of]
+        for buffer in buffers:
+            last_use[buffer] = position
+        if op.name in ("util.global.load", "arith.constant", "flow.tensor.constant"):
+            continue
+        if op.name == "hal.tensor.alias":
+            for buffer in buffers:  # it may be computed where the state lies
+                sizes[buffer] = 0
+            continue
+        if op.name == "hal.tensor.import" and op.operands[0] in outside:
+            continue
+        if op.name == "hal.tensor.import":
+            new_buffer(op.results[0], position)
+            at_border.add(buffer_of[op.results[0]])
+            continue
+        if op.name == "hal.tensor.export":
+            at_border.update(buffers)
+            continue
+        tied = _tied_operands(op)
+        for index, result in enumerate(op.results):
+            if not isinstance(result.type, ir.RankedTensorType):
+                continue
+            source = op.operands[tied[index]] if tied[index] >= 0 else None
+            if source is None:
+                new_buffer(result, position)
+            elif source in buffer_of:
+                buffer_of[result] = buffer_of[source]
+    inner = [buffer for buffer in range(len(sizes)) if buffer not in at_border]
+    peak = max(
+        (
+            sum(sizes[buffer] for buffer in inner if born[buffer] <= position <= last_use[buffer])
+            for position in range(len(operations))
+        ),
+        default=0,
+    )
+    return peak + sum(sizes[buffer] for buffer in at_border)
+
+
+def _tied_operands(op: ir_util.Op) -> list[int]:
+    """Returns, per result, the number of the operand whose memory it is in, or -1."""
+    if op.name in ("flow.tensor.reshape", "flow.tensor.bitcast", "hal.tensor.barrier"):
+        return list(range(len(op.results)))
+    if "tied_operands" in op.attributes:
+        return [ir.IntegerAttr(index).value for index in op.attributes["tied_operands"]]
+    return [-1] * len(op.results)

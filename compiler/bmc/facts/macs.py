@@ -1,0 +1,64 @@
+"""Stage: multiply-accumulates of one run, counted from the operations before they become kernels.
+
+An operation that sums products of two operands (matmul, convolution, however it is written) costs
+one for every iteration of its loops, padding included: the way the field counts. Additions alone
+(pooling, means, the corrections for an int8 zero point) cost nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg
+
+from bmc.ir import ir_util
+
+_MULTIPLICATIONS = {"arith.mulf", "arith.muli"}
+_ADDITIONS = {"arith.addf", "arith.addi"}
+
+
+def count(module: Any) -> dict[str, int]:
+    """Returns the multiply-accumulates of every entry point; the body of a loop counts once."""
+    return {
+        ir_util.string(function, "sym_name"): sum(map(_of, ir_util.walk(function)))
+        for function in ir_util.all_of(module, "util.func")
+        if _is_public(function)
+    }
+
+
+def _is_public(function: ir_util.Op) -> bool:
+    return (
+        "sym_visibility" not in function.attributes
+        or ir_util.string(function, "sym_visibility") == "public"
+    )
+
+
+def _of(op: ir_util.Op) -> int:
+    if (
+        not op.name.startswith("linalg.")
+        or len(op.operands) < 3
+        or op.operands[0] == op.operands[1]
+    ):
+        return 0
+    body = {child.name for child in ir_util.walk(op)}
+    if not body & _MULTIPLICATIONS or not body & _ADDITIONS:
+        return 0
+    maps = [attribute.value for attribute in linalg.get_indexing_maps(op)]
+    if maps[-1].n_dims == len(maps[-1].results):
+        return 0
+    return math.prod(_extents(op, maps).values())
+
+
+def _extents(op: ir_util.Op, maps: list[ir.AffineMap]) -> dict[str, int]:
+    """Iterations of every loop: each one alone indexes a dimension of some operand."""
+    return {
+        str(index): extent
+        for operand, indexing_map in zip(op.operands, maps, strict=True)
+        # A zero point may be a number of its own, which no loop indexes.
+        if isinstance(operand.type, ir.ShapedType)
+        for index, extent in zip(indexing_map.results, operand.type.shape, strict=True)
+        if re.fullmatch(r"d\d+", str(index))
+    }

@@ -1,0 +1,78 @@
+"""Stage: what the bindings of each kernel hold, and the line of the model it was made of.
+
+Debuggers show memory with it; nothing that is compiled depends on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+
+_SUBSPAN = "hal.interface.binding.subspan"
+_READ_ONLY = 1  # bit of its descriptor_flags
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor that a kernel reads or writes.
+
+    Attributes:
+      binding: number of the binding it lies in.
+      offset: bytes from where the binding begins; None if only the target knows it.
+      dtype: element type as MLIR names it, "f32".
+      shape: extents; None if only the target knows them.
+      reads: whether the kernel reads it.
+      writes: whether the kernel writes it.
+    """
+
+    binding: int
+    offset: int | None
+    dtype: str
+    shape: tuple[int, ...] | None
+    reads: bool
+    writes: bool
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Operands of a dispatch function, and the place in the model, "model.py:12", or "" if unknown."""
+
+    operands: tuple[Operand, ...]
+    source: str
+
+
+def read(module: Any) -> dict[str, Kernel]:
+    """Returns the kernels of a module (phase executable-configurations) by dispatch function."""
+    return {
+        ir_util.string(function, "sym_name"): _kernel(function)
+        for executable in ir_util.all_of(module, "hal.executable")
+        for function in ir_util.all_of(executable, "func.func")
+    }
+
+
+def _kernel(function: ir_util.Op) -> Kernel:
+    ops = list(ir_util.walk(function))
+    operands = {_operand(op): None for op in ops if op.name == _SUBSPAN}
+    computations = [op for op in ops if op.name.startswith(("linalg.", "iree_linalg_ext."))]
+    return Kernel(tuple(operands), ir_util.place([*computations, function]))
+
+
+def _operand(op: ir_util.Op) -> Operand:
+    buffer = op.results[0]
+    flags = ir.IntegerAttr(op.attributes["descriptor_flags"]).value
+    writes = not flags & _READ_ONLY
+    reads = not writes or any("load" in use.name for use, _ in ir_util.uses(buffer))
+    shaped = buffer.type
+    shape = tuple(shaped.shape) if shaped.has_static_shape else None
+    return Operand(
+        binding=int(ir.IntegerAttr(op.attributes["binding"]).value),
+        offset=ir_util.constant(op.operands[0]) if len(op.operands) else 0,
+        dtype=str(shaped.element_type),
+        shape=shape,
+        reads=reads,
+        writes=writes,
+    )

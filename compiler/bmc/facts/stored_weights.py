@@ -1,0 +1,41 @@
+"""How each weight lies in the parameter archive, and how the rewritten IR expects it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+
+
+@dataclass(frozen=True, slots=True)
+class WeightType:
+    """The type of a weight.
+
+    Attributes:
+      dtype: MLIR element type.
+      shape: as stored in the archive.
+      permutation: axes for numpy.transpose from the stored to the expected layout; () to keep it.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    permutation: tuple[int, ...]
+
+
+def read(module: Any, permutations: Mapping[str, tuple[int, ...]]) -> dict[str, WeightType]:
+    """Returns the type of every weight by name; `permutations` has the axes of rewritten ones."""
+    types = {}
+    for op in ir_util.all_of(module, "util.global"):
+        kind = ir.TypeAttr(op.attributes["type"]).value
+        if isinstance(kind, ir.RankedTensorType):
+            name = ir_util.string(op, "sym_name")
+            axes = permutations.get(name, ())
+            shape = tuple(
+                kind.shape[axes.index(i)] if axes else n for i, n in enumerate(kind.shape)
+            )
+            types[name] = WeightType(str(kind.element_type), shape, axes)
+    return types

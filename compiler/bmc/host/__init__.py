@@ -1,0 +1,1 @@
+"""IREE's host program, evaluated at build time."""

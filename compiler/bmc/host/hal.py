@@ -1,0 +1,451 @@
+"""Stage: the host program becomes commands, and drivers where it has control flow.
+
+Plays the HAL to IREE's host program (see stages/vm.py) and writes down what it asks for. One queue
+executes everything in submission order, so fences carry no information and are all one token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc import dtype
+from bmc.artifacts import Signature, TensorInfo
+from bmc.dtype import DType
+from bmc.errors import BmcError
+from bmc.host import control
+from bmc.host.initialization import Initialization
+from bmc.host.program import (
+    Command,
+    Copy,
+    Dispatch,
+    Entry,
+    Fill,
+    HostProgram,
+    Integer,
+    Span,
+    State,
+    Storage,
+    StorageKind,
+    Variable,
+    View,
+)
+from bmc.host.recorder import EntryRecorder
+from bmc.host.vm import FENCE, Choice, Import, VirtualMachine
+from bmc.ir import ir_util
+from bmc.plan import inplace
+from bmc.rewrites.context import RESET, States
+
+_DENSE_ROW_MAJOR = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A buffer that execute binds later: the command buffer only knows its place in the table."""
+
+    index: int
+    offset: Integer
+    length: int
+
+
+_Place = Span | _Slot
+# A recorded command whose places may still be slots: finishes the command, given a resolver.
+_Recorded = Callable[[Callable[[_Place], Span], bool], Command]
+
+
+@dataclass
+class _CommandBuffer:
+    commands: list[tuple[_Recorded, bool]] = field(default_factory=list)
+    barrier: bool = False
+
+    def record(self, command: _Recorded) -> None:
+        self.commands.append((command, self.barrier))
+        self.barrier = False
+
+
+@dataclass
+class _InputView:
+    """A buffer view passed to main, of the declared type until the program asserts another."""
+
+    view: View
+
+
+def run(vm_module: Path, signatures: tuple[Signature, ...], states: States) -> HostProgram:
+    """Executes `__init` and every entry point of a VM module.
+
+    Args:
+      vm_module: bytecode of a module in the VM dialect.
+      signatures: of the entry points.
+      states: what they take and give besides.
+
+    Raises:
+      BmcError: naming what the program does that tables and C cannot express.
+    """
+    with ir.Context():
+        hal = _Hal()
+        machine = VirtualMachine(ir_util.read(vm_module), hal.imports())
+        if machine.defines("__init"):  # a model that launches and loads nothing has none
+            machine.call("__init", ())
+        entries = tuple(_entry(signature, hal, machine, states) for signature in signatures)
+        reset: tuple[Command, ...] = ()
+        if states.infos:
+            reset = _entry(Signature(RESET, (), ()), hal, machine, states).commands
+        return HostProgram(
+            executable=hal.executable(),
+            constants=tuple(hal.initial.constants),
+            states=tuple(State(info.name, info.length) for info in states.infos),
+            reset=reset,
+            entries=entries,
+        )
+
+
+def _entry(signature: Signature, hal: _Hal, machine: VirtualMachine, states: States) -> Entry:
+    uses = states.of(signature.name)
+    places = [_state(number, states).span for number in uses.written]
+    views: list[_InputView] = []
+    storage: list[Span] = []
+
+    def begin(recorder: EntryRecorder) -> list[_InputView]:
+        hal.begin(recorder)
+        views[:] = [
+            _InputView(_input_tensor(i, info.dtype, info.shape))
+            for i, info in enumerate(signature.inputs)
+        ]
+        storage[:] = [recorder.allocate_for_ever(place.length) for place in places]
+        read = [_InputView(_state(number, states)) for number in uses.read]
+        written = [
+            _InputView(replace(_state(number, states), span=span))
+            for number, span in zip(uses.written, storage, strict=True)
+        ]
+        return [*views, *read, *written]
+
+    def outputs(results: Sequence[Any]) -> tuple[View, ...]:
+        return tuple(item.view if isinstance(item, _InputView) else item for item in results)
+
+    def inputs() -> tuple[View, ...]:
+        return tuple(item.view for item in views)
+
+    entry = control.trace(signature.name, machine, begin, outputs, inputs, places)
+    new_states = [
+        inplace.NewState(written, place) for written, place in zip(storage, places, strict=True)
+    ]
+    return inplace.merge(entry, new_states)
+
+
+def _state(number: int, states: States) -> View:
+    info = states.infos[number]
+    storage = Storage(StorageKind.STATE, number, info.length)
+    return View(Span(storage, 0, info.length), info.dtype, info.shape)
+
+
+class _Hal:
+    """The HAL and parameter imports, and everything they were asked to do."""
+
+    def __init__(self) -> None:
+        self.initial = Initialization()
+        self._executables: list[bytes] = []
+        self._functions: list[str] = []
+        # None while the module initializes.
+        self._recorder: EntryRecorder | None = None
+
+    def begin(self, recorder: EntryRecorder) -> None:
+        """From here on an entry point runs."""
+        self._recorder = recorder
+
+    def executable(self) -> bytes:
+        """The embedded ELF, or b"" if the program has no kernels."""
+        if len(self._executables) > 1:
+            raise BmcError(
+                "host-program",
+                f"the model was compiled to {len(self._executables)} executables, not one",
+            )
+        return self._executables[0] if self._executables else b""
+
+    def imports(self) -> dict[str, Import]:
+        return {
+            "hal.devices.count": lambda: (1,),
+            "hal.devices.get": lambda index: ("device",),
+            # The one device runs whatever format was compiled.
+            "hal.device.query.i64": lambda device, category, key: (1, 1),
+            "hal.device.allocator": lambda device: ("allocator",),
+            "hal.executable.create": self._executable_create,
+            "hal.executable.lookup.function": self._lookup_function,
+            "hal.fence.create": lambda device, flags: (FENCE,),
+            "hal.fence.join": lambda flags, fences: (FENCE,),
+            "hal.fence.await": lambda timeout, flags, fences: (0,),
+            "hal.allocator.import": self.initial.allocator_import,
+            "io_parameters.load": self.initial.parameters_load,
+            "hal.buffer.assert": lambda *arguments: (),
+            "hal.buffer.subspan": lambda buffer, offset, length: (
+                self._subspan(buffer, offset, length),
+            ),
+            "hal.buffer_view.assert": self._view_assert,
+            "hal.buffer_view.buffer": self._view_buffer,
+            "hal.buffer_view.create": self._view_create,
+            "hal.command_buffer.create": lambda *arguments: (_CommandBuffer(),),
+            "hal.command_buffer.finalize": lambda commands: (),
+            "hal.command_buffer.execution_barrier": self._barrier,
+            "hal.command_buffer.dispatch": self._dispatch,
+            "hal.command_buffer.fill_buffer": self._fill,
+            "hal.command_buffer.copy_buffer": self._copy,
+            "hal.buffer.load": self._buffer_load,
+            # Between device, affinity, two fences, and flags.
+            "hal.device.queue.copy": lambda *arguments: self._queue_copy(*arguments[4:-1]),
+            "hal.device.queue.fill": lambda *arguments: self._queue_fill(*arguments[4:-1]),
+            "hal.device.queue.alloca": self._queue_alloca,
+            "hal.device.queue.dealloca": self._queue_dealloca,
+            "hal.device.queue.execute": self._execute,
+            "hal.device.queue.execute.indirect": self._execute,
+        }
+
+    # Executables.
+
+    def _executable_create(
+        self,
+        device: str,
+        affinity: int,
+        executable_format: bytes,
+        data: bytes,
+        constants: bytes | None,
+    ) -> tuple[int]:
+        if constants:
+            raise BmcError(
+                "unsupported-host-op",
+                "the kernels take executable constants, which the plan has no place for",
+            )
+        self._executables.append(data)
+        return (len(self._executables) - 1,)
+
+    def _lookup_function(self, executable: int, name: bytes) -> tuple[int]:
+        self._functions.append(name.decode())
+        return (len(self._functions) - 1,)
+
+    # Tensors at the border.
+
+    def _view_assert(
+        self, view: _InputView, message: bytes, element_type: int, encoding: int, shape: list[int]
+    ) -> tuple[()]:
+        if encoding != _DENSE_ROW_MAJOR:
+            raise BmcError(
+                "unsupported-host-op", f"an input has encoding {encoding}, not dense row-major"
+            )
+        view.view = View(view.view.span, dtype.from_hal(element_type), tuple(shape))
+        return ()
+
+    def _view_buffer(self, view: _InputView) -> tuple[Span]:
+        return (view.view.span,)
+
+    def _view_create(
+        self,
+        buffer: Span,
+        offset: int,
+        length: int,
+        element_type: int,
+        encoding: int,
+        shape: list[int],
+    ) -> tuple[View]:
+        return (
+            View(self._subspan(buffer, offset, length), dtype.from_hal(element_type), tuple(shape)),
+        )
+
+    # Command buffers.
+
+    def _barrier(self, commands: _CommandBuffer, source: int, target: int, flags: int) -> tuple[()]:
+        commands.barrier = True
+        return ()
+
+    def _dispatch(
+        self,
+        commands: _CommandBuffer,
+        executable: int,
+        function: int,
+        x: int,
+        y: int,
+        z: int,
+        flags: int,
+        constants: list[Integer],
+        bindings: list[tuple[int, int, Span | None, int, int]],
+    ) -> tuple[()]:
+        places = [
+            self._place(buffer, slot, offset, length)
+            for _, slot, buffer, offset, length in bindings
+        ]
+        name = self._functions[function]
+        if any(isinstance(count, Variable) for count in (x, y, z)):
+            raise _dynamic(f"how often kernel {name} runs")
+        words = tuple(w & 0xFFFFFFFF if isinstance(w, int) else w for w in constants)
+        commands.record(
+            lambda resolve, barrier: Dispatch(
+                name, (x, y, z), words, tuple(map(resolve, places)), barrier
+            )
+        )
+        return ()
+
+    def _fill(
+        self,
+        commands: _CommandBuffer,
+        target: Span | None,
+        offset: int,
+        length: int,
+        slot: int,
+        pattern: Integer,
+        pattern_bytes: int,
+        flags: int,
+    ) -> tuple[()]:
+        place = self._place(target, slot, offset, length)
+        bits = _low(pattern, pattern_bytes)
+        commands.record(lambda resolve, barrier: Fill(resolve(place), bits, pattern_bytes, barrier))
+        return ()
+
+    def _copy(
+        self,
+        commands: _CommandBuffer,
+        source_slot: int,
+        target_slot: int,
+        source: Span | None,
+        source_offset: int,
+        target: Span | None,
+        target_offset: int,
+        length: int,
+        flags: int,
+    ) -> tuple[()]:
+        origin = self._place(source, source_slot, source_offset, length)
+        goal = self._place(target, target_slot, target_offset, length)
+        commands.record(lambda resolve, barrier: Copy(resolve(origin), resolve(goal), barrier))
+        return ()
+
+    # The queue.
+
+    def _queue_alloca(
+        self,
+        device: str,
+        affinity: int,
+        wait: str,
+        signal: str,
+        pool: int,
+        types: int,
+        usage: int,
+        size: int,
+        flags: int,
+    ) -> tuple[Span]:
+        if isinstance(size, Variable):
+            raise _dynamic("the model has a tensor whose size")
+        if self._recorder is None:
+            return (self.initial.allocate(size),)
+        return (self._recorder.allocate(size),)
+
+    def _queue_dealloca(
+        self, device: str, affinity: int, wait: str, signal: str, buffer: Span, flags: int
+    ) -> tuple[()]:
+        if self._recorder and buffer.storage.kind is StorageKind.SLAB:
+            self._recorder.free(buffer.storage)
+        return ()
+
+    def _queue_copy(
+        self, source: Span, start: Integer, target: Span, offset: Integer, length: int
+    ) -> tuple[()]:
+        origin = self._subspan(source, start, length)
+        self._submit(Copy(origin, self._subspan(target, offset, length), True))
+        return ()
+
+    def _queue_fill(
+        self, target: Span, offset: Integer, length: int, pattern: Integer, pattern_bytes: int
+    ) -> tuple[()]:
+        place = self._subspan(target, offset, length)
+        self._submit(Fill(place, _low(pattern, pattern_bytes), pattern_bytes, True))
+        return ()
+
+    def _buffer_load(self, buffer: Span, offset: Integer, length: int) -> tuple[Variable]:
+        """The one way by which the program learns what a kernel computed."""
+        if self._recorder is None:
+            raise BmcError("init-work", "the compiled model reads memory while it initializes")
+        return (self._recorder.load(self._subspan(buffer, offset, length)),)
+
+    def _execute(
+        self,
+        device: str,
+        affinity: int,
+        wait: str,
+        signal: str,
+        commands: _CommandBuffer | Choice,
+        flags: int,
+        table: Sequence[tuple[Span, int, int]] = (),
+    ) -> tuple[()]:
+        if isinstance(commands, Choice) and self._recorder:
+            rest = (flags, table)
+            self._recorder.branch(
+                commands.condition,
+                lambda: self._execute(device, affinity, wait, signal, commands.first, *rest),
+                lambda: self._execute(device, affinity, wait, signal, commands.second, *rest),
+            )
+            return ()
+
+        def resolve(place: _Place) -> Span:
+            if isinstance(place, Span):
+                return place
+            buffer, offset, length = table[place.index]
+            part = self._subspan(buffer, offset, length)
+            return self._subspan(part, place.offset, place.length)
+
+        # Submissions are in order: the first command of each waits for everything before.
+        assert isinstance(commands, _CommandBuffer)
+        for index, (recorded, barrier) in enumerate(commands.commands):
+            self._submit(recorded(resolve, barrier or index == 0))
+        return ()
+
+    def _submit(self, command: Command) -> None:
+        if self._recorder:
+            self._recorder.add(command)
+        else:
+            self.initial.write(command)
+
+    def _place(self, buffer: Span | None, slot: int, offset: Integer, length: int) -> _Place:
+        if buffer is None:
+            return _Slot(slot, offset, length)
+        return self._subspan(buffer, offset, length)
+
+    def _subspan(self, buffer: Span, offset: Integer, length: int) -> Span:
+        """Part of a buffer; where it is may be known at run time only, how long it is may not."""
+        if isinstance(length, Variable):
+            raise _dynamic("the model has a tensor whose size")
+        if isinstance(offset, int) and isinstance(buffer.offset, int):
+            return _subspan(buffer, offset, length)
+        if self._recorder is None:
+            raise BmcError("init-work", "the compiled model computes while it initializes")
+        start = buffer.offset
+        if start != 0:
+            offset = self._recorder.let("vm.add.i64", (start, offset), 64)
+        # Checked by the driver, against the whole storage.
+        return Span(buffer.storage, offset, length)
+
+
+def _dynamic(what: str) -> BmcError:
+    return BmcError(
+        "dynamic-shape",
+        f"{what} is only known at run time",
+        hint="give every tensor a fixed shape",
+    )
+
+
+def _low(pattern: Integer, count: int) -> Integer:
+    """The low `count` bytes, if they are known; the runtime uses no others."""
+    return pattern & ((1 << (8 * count)) - 1) if isinstance(pattern, int) else pattern
+
+
+def _subspan(buffer: Span, offset: int, length: int) -> Span:
+    assert isinstance(buffer.offset, int)
+    if offset < 0 or length < 0 or offset + length > buffer.length:
+        raise BmcError(
+            "host-program",
+            f"the host program uses bytes {offset}+{length} of a buffer of {buffer.length} bytes",
+        )
+    return Span(buffer.storage, buffer.offset + offset, length)
+
+
+def _input_tensor(index: int, element: DType, shape: tuple[int, ...]) -> View:
+    length = TensorInfo("", element, shape).byte_count
+    return View(Span(Storage(StorageKind.INPUT, index, length), 0, length), element, shape)

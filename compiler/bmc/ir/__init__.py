@@ -1,0 +1,1 @@
+"""Helpers over iree.compiler.ir: reading, changing and recognizing operations."""

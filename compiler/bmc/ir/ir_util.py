@@ -1,0 +1,109 @@
+"""Small helpers over iree.compiler.ir shared by the stages."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.names import LIBRARY_PREFIX
+
+# The Python bindings are untyped where it matters; Any is honest about that.
+Op = Any
+Value = Any
+
+# A location is a file with a line or only a name.
+_PLACE = re.compile(r'"([^"]+)"(?::(\d+):\d+)?')
+
+
+def walk(op: Op) -> Iterator[Op]:
+    """Yields every operation nested in `op`, outermost first, in program order."""
+    for region in op.regions:
+        for block in region:
+            for child in block:
+                yield child.operation
+                yield from walk(child.operation)
+
+
+def all_of(module: Any, name: str) -> list[Op]:
+    """Returns every operation called `name` in a module or operation, in program order."""
+    return [op for op in walk(module.operation) if op.name == name]
+
+
+def read(path: Path) -> Any:
+    """Parses text or bytecode; the caller has entered an ir.Context."""
+    return ir.Module.parse(path.read_bytes())
+
+
+def write(module: Any, path: Path) -> None:
+    """Verifies the module and writes it as bytecode."""
+    module.operation.verify()
+    with path.open("wb") as file:
+        module.operation.write_bytecode(file)
+
+
+def uses(value: Value) -> list[tuple[Op, int]]:
+    """Returns (operation, operand number) of every use."""
+    return [(use.owner.operation, use.operand_number) for use in value.uses]
+
+
+def string(op: Op, name: str) -> str:
+    """Returns a string or symbol attribute without quotes and @."""
+    attribute = op.attributes[name]
+    if isinstance(attribute, ir.FlatSymbolRefAttr):
+        return str(ir.FlatSymbolRefAttr(attribute).value)
+    return str(ir.StringAttr(attribute).value)
+
+
+def constant(value: Value) -> int | None:
+    """Returns the number that `value` is, None if it is computed."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+        return None
+    return int(ir.IntegerAttr(owner.attributes["value"]).value)
+
+
+def place(ops: list[Op]) -> str:
+    """The first op's innermost place that is not the framework's own, "model.py:12"; files before
+    names; "" if unknown."""
+    found = [each for op in ops for each in _PLACE.findall(str(op.location))]
+    for candidates in (
+        [p for p in found if p[1] and not p[0].startswith(LIBRARY_PREFIX)],
+        [p for p in found if p[1]],
+        found,
+    ):
+        if candidates:
+            file, line = candidates[0]
+            return f"{file.removeprefix(LIBRARY_PREFIX)}:{line}" if line else file
+    return ""
+
+
+def tensor_bytes(tensor_type: Any) -> int:
+    """Size of a static ranked tensor, counting sub-byte elements as one byte each."""
+    count: int = math.prod(tensor_type.shape)
+    width: int = tensor_type.element_type.width
+    return count * max(1, width // 8)
+
+
+def retype_global(global_op: Op, new_type: Any) -> None:
+    """Sets the type of a util.global whose initial value is a parameter, which repeats the type."""
+    old_type = ir.TypeAttr(global_op.attributes["type"]).value
+    global_op.attributes["type"] = ir.TypeAttr.get(new_type)
+    initial_value = str(global_op.attributes["initial_value"])
+    global_op.attributes["initial_value"] = ir.Attribute.parse(
+        initial_value.replace(str(old_type), str(new_type))
+    )
+
+
+def load_again(load: Op, new_type: Any) -> Op:
+    """Returns another util.global.load of the same, changed global."""
+    with ir.InsertionPoint(load):
+        return ir.Operation.create(
+            "util.global.load",
+            results=[new_type],
+            attributes={"global": load.attributes["global"], "is_immutable": ir.UnitAttr.get()},
+        )

@@ -1,0 +1,117 @@
+"""Tensors with their axes in another order, for the stages that change the layout of images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg, tensor
+
+from bmc.ir import ir_util
+
+_PARALLEL = "#linalg.iterator_type<parallel>"
+
+
+def maps(op: ir_util.Op) -> list[Any]:
+    """Returns the indexing maps of a linalg op."""
+    return [ir.AffineMapAttr(m).value for m in op.attributes["indexing_maps"]]
+
+
+def map_attributes(indexing: list[Any]) -> Any:
+    """Returns indexing maps as the attribute that holds them."""
+    return ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in indexing])
+
+
+def replace(op: ir_util.Op, value: Any, axes: tuple[int, ...]) -> None:
+    """Makes the readers of `op` read `value`, which is its result with axes permuted."""
+    others = []
+    for reader, operand in ir_util.uses(op.results[0]):
+        is_input = reader.name == "linalg.generic" and operand < len(reader.operands) - 1
+        if not is_input or len(reader.results) != 1:
+            others.append((reader, operand))
+            continue
+        indexing = maps(reader)
+        old = indexing[operand]
+        indexing[operand] = ir.AffineMap.get(old.n_dims, 0, [old.results[axis] for axis in axes])
+        reader.operands[operand] = value
+        reader.attributes["indexing_maps"] = map_attributes(indexing)
+    if others:
+        with ir.InsertionPoint(op), op.location:
+            back = transposed(value, tuple(axes.index(i) for i in range(len(axes))))
+        for reader, operand in others:
+            reader.operands[operand] = back
+    op.erase()
+
+
+def transposed(value: Any, axes: tuple[int, ...]) -> Any:
+    """`value` with its axes permuted, by a copy that fuses with what makes `value`."""
+    if axes == tuple(range(len(axes))):
+        return value
+    maker = value.owner
+    if not isinstance(maker, ir.Block) and maker.name == "linalg.fill":
+        empty = tensor.empty(permuted(value.type, axes).shape, value.type.element_type)
+        return linalg.fill(maker.operands[0], outs=[empty])
+    if not isinstance(maker, ir.Block) and maker.name == "tensor.pad" and len(maker.operands) == 1:
+        return _pad(maker, axes)
+    dims = [ir.AffineExpr.get_dim(i) for i in range(len(axes))]
+    read = ir.AffineMap.get(len(axes), 0, [dims[axes.index(i)] for i in range(len(axes))])
+    return copied(value, permuted(value.type, axes).shape, read)
+
+
+def copied(source: Any, shape: list[int], read: Any) -> Any:
+    """The elements of `source` at `read`, an affine map, as a tensor of `shape`."""
+    element = source.type.element_type
+    empty = tensor.empty(shape, element)
+    copy = ir.Operation.create(
+        "linalg.generic",
+        results=[empty.type],
+        operands=[source, empty],
+        attributes={
+            "indexing_maps": map_attributes([read, ir.AffineMap.get_identity(len(shape))]),
+            "iterator_types": ir.ArrayAttr.get([ir.Attribute.parse(_PARALLEL)] * len(shape)),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1]),
+        },
+        regions=1,
+    )
+    with ir.InsertionPoint(copy.regions[0].blocks.append(element, element)) as point:
+        linalg.yield_([point.block.arguments[0]])
+    return copy.results[0]
+
+
+def keep_image_apart(op: ir_util.Op) -> None:
+    """Has the image that a convolution reads computed in memory before, as it is: a permutation would
+    become part of the map that the image is read through."""
+    image = op.operands[0]
+    with ir.InsertionPoint(op), op.location:
+        barrier = ir.Operation.create(
+            "iree_tensor_ext.compute_barrier.start", results=[image.type], operands=[image]
+        )
+    op.operands[0] = barrier.results[0]
+
+
+def _pad(pad: ir_util.Op, axes: tuple[int, ...]) -> Any:
+    """The same padding around the transposed tensor."""
+    new = ir.Operation.create(
+        "tensor.pad",
+        results=[permuted(pad.results[0].type, axes)],
+        operands=[transposed(pad.operands[0], axes)],
+        attributes={name: pad.attributes[name] for name in pad.attributes}
+        | {
+            side: ir.DenseI64ArrayAttr.get(
+                [ir.DenseI64ArrayAttr(pad.attributes[side])[a] for a in axes]
+            )
+            for side in ("static_low", "static_high")
+        },
+        regions=1,
+    )
+    index = ir.IndexType.get()
+    (padding,) = pad.regions[0].blocks[0].operations[-1].operation.operands
+    with ir.InsertionPoint(new.regions[0].blocks.append(*[index] * len(axes))):
+        ir.Operation.create("tensor.yield", operands=[padding])
+    return new.results[0]
+
+
+def permuted(tensor_type: Any, axes: tuple[int, ...]) -> Any:
+    """Returns the type of a tensor with its axes permuted."""
+    shape = [tensor_type.shape[axis] for axis in axes]
+    return ir.RankedTensorType.get(shape, tensor_type.element_type)

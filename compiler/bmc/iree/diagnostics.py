@@ -1,0 +1,93 @@
+"""MLIR's diagnostics become one sentence: which op, which line of the model."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+
+from bmc.errors import BmcError
+from bmc.names import LIBRARY_PREFIX
+
+_DIAGNOSTIC = re.compile(
+    r'^(?:loc\()?"?(?P<file>[^\s":][^"]*?)"?:(?P<line>\d+):\d+\)?: (?P<kind>\w+): (?P<text>.*)$'
+)
+_UNDEFINED = re.compile(r"iree-lld: error: undefined symbol: (\w+)")
+# Without a file: <unknown>:0: error: loc("node"): failed to ...
+_NAMED = re.compile(r'^<unknown>:0: error: (?:loc\("(?P<name>[^"]*)"[^:]*\): )?(?P<text>.*)$')
+_OP = re.compile(r"'([a-z_]+\.[\w.]+)'")
+# What an op of another framework is called inside 'torch.operator'.
+_FOREIGN_OP = re.compile(r'<\{name = "([\w.:]+)"')
+
+# torch-mlir names what an op is given, a constant as a rule, when it is the op that has no form.
+_TORCH_ARGUMENT = re.compile(r"torch\.(?:constant|prim|vtensor)\.")
+_TORCH_OP = re.compile(
+    r'= torch\.(?:operator "(?P<foreign>[\w.:]+)"|(?!constant|prim|vtensor)(?P<op>[\w.]+)).*'
+    r'loc\([^"]*"(?P<name>[^"]+)"(?P<line>:\d+)?'
+)
+
+
+def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> BmcError:
+    """Turns what a tool wrote before it failed into an error."""
+    undefined = sorted(set(_UNDEFINED.findall(messages)))
+    library = [name for name in undefined if not name.startswith("__")]
+    if library:
+        return BmcError(
+            "missing-function",
+            f"the kernels call {', '.join(library)}, of which IREE has no code",
+            hint="compute that part of the model with other ops",
+        )
+    if undefined:
+        return BmcError(
+            "missing-function",
+            f"the kernels call {', '.join(undefined)}: this instruction set has no instruction for it",
+            hint="use an instruction set with F; the command line takes archives that have it, e.g."
+            " GCC's libgcc.a, with --libcalls",
+        )
+    error = ""
+    where = ""
+    for line in messages.splitlines():
+        named = _NAMED.match(line)
+        if named and not error:
+            error, where = named["text"], named["name"] or ""
+        match = _DIAGNOSTIC.match(line)
+        if match is None:
+            continue
+        if match["kind"] == "error" and not error:
+            error = match["text"]
+        if error and not where and not match["file"].startswith(LIBRARY_PREFIX):
+            where = f"{match['file']}:{match['line']}"
+    hint = f"rewrite that part of the model with other ops; reproducer: {reproducer}"
+    if not error and returncode < 0:
+        return BmcError(
+            "iree-crashed",
+            f"{tool} crashed with {signal.Signals(-returncode).name}, without saying why",
+            hint="unroll loops (Keras: unroll=True), or leave out parts of the model to find the op;"
+            f" reproducer: {reproducer}",
+        )
+    if not error:
+        first = next(
+            (line for line in messages.splitlines() if "error" in line.lower()), "no message"
+        )
+        return BmcError(
+            "iree-failed",
+            f"{tool} failed with status {returncode}: {first.strip()}",
+            hint=f"reproducer: {reproducer}",
+        )
+    op = _FOREIGN_OP.search(error) or _OP.search(error)
+    name = op[1] if op else ""
+    reader = _TORCH_OP.search(messages) if _TORCH_ARGUMENT.match(name) else None
+    if reader:
+        name = reader["foreign"] or reader["op"]
+        where = reader["name"] + (reader["line"] or "")
+    if where.startswith(LIBRARY_PREFIX):
+        where = ""
+    what = f"cannot compile op '{name.removeprefix('torch.')}'" if name else "rejects the model"
+    if not name or not error.startswith("failed to legalize"):
+        what += f": {_short(error)}"
+    return BmcError("op-rejected", f"{tool} {what}", where=where, hint=hint)
+
+
+def _short(error: str) -> str:
+    """Drops the printed operation that MLIR appends after the reason."""
+    return error.split(": %", 1)[0].split(': "', 1)[0][:200]

@@ -1,0 +1,109 @@
+"""The only file that starts iree-compile and iree-opt.
+
+Commands run inside the work folder on fixed file names: module names, and with them symbol names in
+the kernels, derive from file names.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import logging
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from bmc.errors import BmcError, InternalError
+from bmc.iree import diagnostics
+
+_LOG = logging.getLogger(__name__)
+_DEADLINE_SECONDS = 1800
+
+_SHOW_REJECTED = (
+    "--mlir-print-ir-after-failure",
+    "--mlir-print-debuginfo",
+    "--mlir-elide-elementsattrs-if-larger=8",
+    "--mlir-elide-resource-strings-if-larger=8",
+)
+
+
+@dataclass(frozen=True)
+class IreeTool:
+    """Runs the tools of the iree-base-compiler package.
+
+    Attributes:
+      work: folder in which commands run; all file names are relative to it.
+      reproducer: folder that receives input, command line and messages of a failed command.
+    """
+
+    work: Path
+    reproducer: Path
+
+    def compile(self, source: str, output: str, *flags: str) -> None:
+        """Runs iree-compile; raises BmcError naming op and model line when it rejects the model."""
+        self._run("iree-compile", source, output, flags)
+
+    def opt(self, source: str, output: str, *flags: str) -> None:
+        """Runs iree-opt, see compile()."""
+        self._run("iree-opt", source, output, flags)
+
+    def lower_torch(self, source: str, output: str, pipeline: str) -> None:
+        """Runs a pipeline of torch-mlir's passes, see compile()."""
+        self.opt(source, output, pipeline, "--emit-bytecode", *_SHOW_REJECTED)
+
+    def _run(self, tool: str, source: str, output: str, flags: tuple[str, ...]) -> None:
+        argv = [str(find(tool)), source, "-o", output, *flags]
+        _LOG.info("%s %s", tool, shlex.join(argv[1:]))
+        try:
+            done = subprocess.run(
+                argv,
+                cwd=self.work,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_DEADLINE_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            self._save(tool, argv, source, "deadline exceeded")
+            raise BmcError(
+                "iree-timeout",
+                f"{tool} did not finish within {_DEADLINE_SECONDS} s",
+                hint=f"reproducer: {self.reproducer}",
+            ) from None
+        for line in done.stderr.splitlines():
+            _LOG.debug("%s: %s", tool, line)
+        if done.returncode != 0:
+            self._save(tool, argv, source, done.stderr)
+            raise diagnostics.rejection(tool, done.stderr, done.returncode, self.reproducer)
+
+    def _save(self, tool: str, argv: list[str], source: str, messages: str) -> None:
+        self.reproducer.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(self.work / source, self.reproducer / source)
+        (self.reproducer / "command.sh").write_text(
+            shlex.join([tool, *argv[1:]]) + "\n", encoding="utf-8"
+        )
+        (self.reproducer / "stderr.txt").write_text(messages, encoding="utf-8")
+
+
+def installed_version() -> str:
+    """Version of the installed iree-base-compiler package."""
+    return importlib.metadata.version("iree-base-compiler")
+
+
+def find(tool: str) -> Path:
+    """Returns a program of the iree-base-compiler package; raises BmcError if that is not installed."""
+    package = importlib.util.find_spec("iree.compiler._mlir_libs")
+    if package is None or package.origin is None:
+        raise BmcError(
+            "iree-missing",
+            "the iree-base-compiler package is not installed",
+            hint="pip install iree-base-compiler==3.13.0",
+        )
+    path = Path(package.origin).parent / tool
+    if not path.is_file():
+        raise InternalError(f"{path} is missing from the iree-base-compiler package")
+    return path

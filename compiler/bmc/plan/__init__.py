@@ -1,0 +1,1 @@
+"""The plan: places for everything the host program uses, as constant tables."""

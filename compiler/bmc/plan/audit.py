@@ -1,0 +1,87 @@
+"""An int8 model computes in integers, or says where it does not and why.
+
+A quantised model that is compiled without care still gives the right answers: int8 weights are
+made f32 when it is built, four times as large, and multiplied in floating point. Nothing fails. So
+every product (convolution, matrix product, attention) of a model declared int8 must accumulate
+integers, and every large weight must be int8; what is not has to be listed with a reason:
+
+    bm_model(..., float_parts = {"conv_8x2x4x4x3x3_f32": "grouped, IREE keeps it in f32"})
+
+Keys are dispatch functions, their op signatures or names of weights. Element-wise operations,
+poolings, softmax and normalisations are not products: they may be in floating point between two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bmc.errors import BmcError
+from bmc.facts.products import Product
+from bmc.plan.weights import Weight
+
+# Smaller float constants are biases, scales and the like.
+_LARGE_WEIGHT_BYTES = 1024
+
+
+def check(
+    found: tuple[Product, ...], weights: Iterable[Weight], float_parts: Mapping[str, str]
+) -> dict[str, Any]:
+    """Returns the report's section on integers.
+
+    Args:
+      found: the model's products.
+      weights: its constants.
+      float_parts: reason by dispatch function, op signature or name of a weight.
+
+    Raises:
+      BmcError: naming the dispatch and model line, or the weight, that is in floating point without
+        being listed, or what is listed but is not in floating point.
+    """
+    float_products = [product for product in found if not product.is_integer]
+    unlisted = [p for p in float_products if not {p.function, p.op} & float_parts.keys()]
+    if unlisted:
+        raise BmcError(
+            "float-dispatch",
+            f"dispatch '{unlisted[0].op}' of an int8 model adds up products in"
+            f" {unlisted[0].accumulator}{_and_more(len(unlisted))}",
+            where=unlisted[0].where,
+            hint="quantise what it reads, or list it with the reason in float_parts",
+        )
+    if not any(product.is_integer for product in found):
+        raise BmcError("float-dispatch", "no dispatch of an int8 model multiplies integers")
+    distinct = {weight.offset: weight for weight in weights}.values()
+    large = [weight for weight in distinct if _is_large_float(weight)]
+    heavy = [w for w in large if not {w.name, w.framework_name} & float_parts.keys()]
+    if heavy:
+        raise BmcError(
+            "float-weight",
+            f"weight '{heavy[0].framework_name or heavy[0].name}' of an int8 model is"
+            f" {'x'.join(map(str, (*heavy[0].shape, heavy[0].dtype)))}{_and_more(len(heavy))}",
+            hint="quantise it, or list it with the reason in float_parts",
+        )
+    names = {name for p in float_products for name in (p.function, p.op)} | {
+        name for weight in large for name in (weight.name, weight.framework_name)
+    }
+    for name in float_parts:
+        if name not in names:
+            raise BmcError(
+                "float-dispatch", f"float_parts lists '{name}', which is not in floating point"
+            )
+    int8_bytes = sum(w.length for w in distinct if w.dtype == "i8" and w.shape)
+    return {
+        "integer_dispatches": sorted({p.function for p in found if p.is_integer}),
+        "float_parts": dict(float_parts),
+        "int8_weight_bytes": int8_bytes,
+        "other_weight_bytes": sum(w.length for w in distinct) - int8_bytes,
+    }
+
+
+def _and_more(count: int) -> str:
+    return f", and {count - 1} more do" if count > 1 else ""
+
+
+def _is_large_float(weight: Weight) -> bool:
+    dimensions = [extent for extent in weight.shape if extent > 1]
+    is_float = not weight.dtype.startswith("i")
+    return is_float and len(dimensions) > 1 and weight.length >= _LARGE_WEIGHT_BYTES

@@ -1,0 +1,76 @@
+"""Stage: a state that can change where it lies is not copied.
+
+A function writes a new state to storage of its own, from where it is copied to its place at the end.
+Where nothing reads the old state any more once the new one is begun, both may be the same memory. A KV
+cache begins as a copy of itself, of which one row is then replaced: of that only the row remains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bmc.host.program import Command, Copy, Dispatch, Entry, Fill, Slab, Span, Storage
+
+
+@dataclass(frozen=True, slots=True)
+class NewState:
+    """`written` is all of a slab, `place` is where the state always lies."""
+
+    written: Span
+    place: Span
+
+
+def merge(entry: Entry, states: Sequence[NewState]) -> Entry:
+    """Returns the entry with as few copies of states as can be; one with a driver is left alone."""
+    if not entry.driver:
+        for state in states:
+            entry = _merge_one(entry, state)
+    return entry
+
+
+def _merge_one(entry: Entry, state: NewState) -> Entry:
+    new, old = state.written.storage, state.place.storage
+    commit = Copy(state.written, state.place, True)
+    if commit not in entry.commands or any(view.span.storage == new for view in entry.outputs):
+        return entry
+    commands = [command for command in entry.commands if command != commit]
+    first = next((i for i, c in enumerate(commands) if _touches(c, new)), len(commands))
+    if first < len(commands) and commands[first] == replace(
+        commit, source=state.place, target=state.written, barrier=commands[first].barrier
+    ):
+        del commands[first]
+    if any(_touches(command, old) for command in commands[first:]):
+        return entry
+    removed = [i for i, c in enumerate(entry.commands) if c not in commands]
+    slabs = list(entry.slabs)
+    slabs[new.index] = Slab(0, 0, 0)
+    return replace(
+        entry,
+        commands=tuple(_renamed(command, new, old) for command in commands),
+        slabs=tuple(_moved(slab, removed) for slab in slabs),
+    )
+
+
+def _touches(command: Command, storage: Storage) -> bool:
+    return any(span.storage == storage for span in command.spans)
+
+
+def _renamed(command: Command, new: Storage, old: Storage) -> Command:
+    def rename(span: Span) -> Span:
+        return replace(span, storage=old) if span.storage == new else span
+
+    if isinstance(command, Dispatch):
+        return replace(command, bindings=tuple(map(rename, command.bindings)))
+    if isinstance(command, Fill):
+        return replace(command, target=rename(command.target))
+    return replace(command, source=rename(command.source), target=rename(command.target))
+
+
+def _moved(slab: Slab, removed: list[int]) -> Slab:
+    """The life of a slab, counted in the commands that remain."""
+
+    def moved(position: int) -> int:
+        return position - sum(index < position for index in removed)
+
+    return Slab(slab.length, moved(slab.first), moved(slab.end))

@@ -1,0 +1,313 @@
+"""Stage: host program -> plan. Everything gets its place in the arena, the weights or the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bmc.artifacts import ImportedModel, Signature, TensorInfo
+from bmc.dtype import DType
+from bmc.elf.kernels import Kernels
+from bmc.errors import BmcError, InternalError
+from bmc.host.program import (
+    Branch,
+    Command,
+    Copy,
+    Dispatch,
+    Entry,
+    HostProgram,
+    Load,
+    Span,
+    Statement,
+    StorageKind,
+    Variable,
+    View,
+)
+from bmc.plan import tables
+from bmc.plan.tables import Binding, BindingPatch, CommandKind, ConstantPatch, Plan, Region, Tensor
+from bmc.plan.weights import PackedWeights
+from bmc.target import Target
+
+_MAX_BYTES = (1 << 32) - 1
+
+
+def build(
+    name: str,
+    target: Target,
+    model: ImportedModel,
+    program: HostProgram,
+    kernels: Kernels | None,
+    weights: PackedWeights,
+) -> Plan:
+    """Returns the plan; `kernels` is None for a program that launches none.
+
+    Every entry point has the whole arena to itself. Its inputs and outputs keep their places for the
+    whole run, so that a caller may run it again without setting unchanged inputs. Slabs whose lives do
+    not overlap share memory.
+    """
+    exports = kernels.exports if kernels else ()
+    ordinals = {export.name: ordinal for ordinal, export in enumerate(exports)}
+    state = _Stack()
+    state_offsets = [state.append(item.length) for item in program.states]
+    shared = _Places(weights, state_offsets, (), ())
+    commands = [_command(command, ordinals, shared) for command in program.reset]
+    reset_count = len(commands)
+    entries: list[tables.Entry] = []
+    arena_bytes = 0
+    for signature, entry in zip(model.signatures, program.entries, strict=True):
+        _check_signature(signature, entry)
+        arena = _Stack()
+        inputs = tuple(Tensor(t, arena.append(t.byte_count)) for t in signature.inputs)
+        slabs = _place_slabs(entry, arena)
+        places = replace(shared, inputs=tuple(t.offset for t in inputs), slabs=tuple(slabs))
+        entries.append(
+            tables.Entry(
+                name=entry.name,
+                first_command=len(commands),
+                command_count=len(entry.commands),
+                inputs=inputs,
+                outputs=tuple(
+                    Tensor(info, places.bind(view.span).offset)
+                    for info, view in zip(signature.outputs, entry.outputs, strict=True)
+                ),
+                driver=entry.driver,
+                loads={
+                    load.target.index: places.load(load.source) for load in _loads(entry.driver)
+                },
+                variable_bits=entry.variable_bits,
+            )
+        )
+        commands += [_command(command, ordinals, places) for command in entry.commands]
+        arena_bytes = max(arena_bytes, arena.size)
+    result = Plan(
+        name=name,
+        isa_bits=target.isa_bits,
+        vlen_bits=target.vlen_bits,
+        arena_bytes=arena_bytes,
+        weights_bytes=len(weights.data),
+        exports=tuple(tables.Export(e.name, e.constant_count, e.binding_count) for e in exports),
+        commands=tuple(commands),
+        entries=tuple(entries),
+        state_bytes=state.size,
+        reset_count=reset_count,
+    )
+    verify(result)
+    return result
+
+
+class _Stack:
+    """Hands out aligned, exclusive places one after the other."""
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def append(self, length: int) -> int:
+        offset = self.size
+        self.size = tables.align(self.size + length)
+        return offset
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where every storage begins in its region."""
+
+    weights: PackedWeights
+    states: list[int]
+    inputs: tuple[int, ...]
+    slabs: tuple[int, ...]
+
+    def start(self, span: Span) -> tuple[Region, int]:
+        index = span.storage.index
+        match span.storage.kind:
+            case StorageKind.CONSTANT:
+                return Region.WEIGHTS, self.weights.table[index].offset
+            case StorageKind.STATE:
+                return Region.STATE, self.states[index]
+            case StorageKind.INPUT:
+                return Region.ARENA, self.inputs[index]
+        return Region.ARENA, self.slabs[index]
+
+    def bind(self, span: Span) -> Binding:
+        """A span at a run-time offset is bound to the start of its storage."""
+        region, start = self.start(span)
+        offset = span.offset if isinstance(span.offset, int) else 0
+        return Binding(region, start + offset, span.length)
+
+    def load(self, span: Span) -> tables.LoadPlace:
+        region, start = self.start(span)
+        return tables.LoadPlace(region, start, span.storage.length, span.offset, span.length)
+
+
+def _loads(statements: tuple[Statement, ...]) -> Iterator[Load]:
+    for statement in statements:
+        if isinstance(statement, Load):
+            yield statement
+        elif isinstance(statement, Branch):
+            yield from _loads((*statement.then, *statement.otherwise))
+
+
+def _check_signature(declared: Signature, compiled: Entry) -> None:
+    """IREE may call i8 what the model calls u8, and nothing else."""
+
+    def form(dtype: DType, shape: tuple[int, ...]) -> tuple[int, bool, tuple[int, ...]]:
+        return dtype.byte_count, dtype.is_float, shape
+
+    def differ(infos: tuple[TensorInfo, ...], views: tuple[View, ...]) -> bool:
+        return [form(t.dtype, t.shape) for t in infos] != [form(v.dtype, v.shape) for v in views]
+
+    for infos, views in ((declared.inputs, compiled.inputs), (declared.outputs, compiled.outputs)):
+        if differ(infos, views):
+            found = ", ".join("x".join(map(str, (*v.shape, v.dtype.name.lower()))) for v in views)
+            raise BmcError(
+                "bad-signature",
+                f"{declared.name} declares ({', '.join(info.describe() for info in infos)}) but was"
+                f" compiled to ({found})",
+            )
+
+
+def _place_slabs(entry: Entry, arena: _Stack) -> list[int]:
+    """First fit, largest first, over the lives of slabs; slabs that hold outputs live for ever."""
+    base = arena.size
+    forever = {
+        view.span.storage.index
+        for view in entry.outputs
+        if view.span.storage.kind is StorageKind.SLAB
+    }
+    lives = [
+        (0, len(entry.commands) + 1) if index in forever else (slab.first, slab.end)
+        for index, slab in enumerate(entry.slabs)
+    ]
+    offsets: dict[int, int] = {}
+    for index in sorted(range(len(entry.slabs)), key=lambda i: (-entry.slabs[i].length, i)):
+        length = entry.slabs[index].length
+        first, end = lives[index]
+        offset = base
+        for other in sorted(offsets, key=lambda i: offsets[i]):
+            overlaps_in_time = lives[other][0] < end and first < lives[other][1]
+            other_end = offsets[other] + entry.slabs[other].length
+            if overlaps_in_time and offsets[other] < offset + length and offset < other_end:
+                offset = tables.align(other_end)
+        offsets[index] = offset
+        arena.size = max(arena.size, tables.align(offset + length))
+    return [offsets[index] for index in range(len(entry.slabs))]
+
+
+def _command(command: Command, ordinals: dict[str, int], places: _Places) -> tables.Command:
+    bindings = tuple(places.bind(span) for span in command.spans)
+    patches: list[ConstantPatch | BindingPatch] = []
+    for index, span in enumerate(command.spans):
+        if isinstance(span.offset, Variable):
+            start = places.start(span)[1]
+            patches.append(BindingPatch(index, span.offset.index, start, span.storage.length))
+    if isinstance(command, Dispatch):
+        if command.function not in ordinals:
+            raise InternalError(f"the kernels do not export {command.function}")
+        words: list[int] = []
+        for word in command.constants:
+            if isinstance(word, Variable):
+                patches.append(ConstantPatch(len(words), word.index))
+            words.append(word if isinstance(word, int) else 0)
+        return tables.Command(
+            CommandKind.DISPATCH,
+            command.barrier,
+            ordinals[command.function],
+            command.workgroups,
+            tuple(words),
+            bindings,
+            tuple(patches),
+        )
+    if isinstance(command, Copy):
+        bindings = _apart(command, *bindings)
+        return tables.Command(
+            CommandKind.COPY, command.barrier, 0, (0, 0, 0), (), bindings, tuple(patches)
+        )
+    pattern, pattern_bytes = command.pattern, command.pattern_bytes
+    if isinstance(pattern, Variable):
+        patches.append(ConstantPatch(0, pattern.index))
+        pattern = 0
+    if pattern_bytes == 8:
+        if isinstance(command.pattern, Variable) or pattern >> 32 != pattern & 0xFFFFFFFF:
+            raise BmcError(
+                "unsupported-host-op", "the host program fills memory with an 8-byte pattern"
+            )
+        pattern, pattern_bytes = pattern & 0xFFFFFFFF, 4
+    return tables.Command(
+        CommandKind.FILL,
+        command.barrier,
+        0,
+        (0, 0, 0),
+        (pattern, pattern_bytes),
+        bindings,
+        tuple(patches),
+    )
+
+
+def _apart(copy: Copy, source: Binding, target: Binding) -> tuple[Binding, Binding]:
+    """Where a run-time place in the storage of the other one is until a driver moves it.
+
+    The runtime refuses copies that overlap. If the storage's start is no place for the copy then
+    behind the other one is, for the driver could find no place either if there were none.
+    """
+    if copy.source.storage == copy.target.storage:
+        if isinstance(copy.target.offset, Variable) and _overlap(source, target):
+            target = replace(target, offset=source.offset + source.length)
+        elif isinstance(copy.source.offset, Variable) and _overlap(source, target):
+            source = replace(source, offset=target.offset + target.length)
+    return source, target
+
+
+def _overlap(a: Binding, b: Binding) -> bool:
+    return (
+        a.region == b.region and a.offset < b.offset + b.length and b.offset < a.offset + a.length
+    )
+
+
+def verify(result: Plan) -> None:
+    """Checks a plan independently of how it was made, as the runtime will.
+
+    Raises:
+      BmcError: the model is beyond what the runtime's tables can hold.
+      InternalError: a binding is out of range or misaligned, or an ordinal or count is wrong.
+    """
+    if max(result.arena_bytes, result.weights_bytes, result.state_bytes) > _MAX_BYTES:
+        raise BmcError("too-large", "the model needs more than 4 GiB of arena, weights or state")
+    sizes = {
+        Region.ARENA: result.arena_bytes,
+        Region.WEIGHTS: result.weights_bytes,
+        Region.STATE: result.state_bytes,
+    }
+    for tensor in (*result.inputs, *result.outputs):
+        if len(tensor.info.shape) > tables.MAX_RANK:
+            raise BmcError(
+                "too-large", f"{tensor.info.describe()} has more than {tables.MAX_RANK} dimensions"
+            )
+    for index, command in enumerate(result.commands):
+        if len(command.bindings) > tables.MAX_BINDINGS:
+            name = result.exports[command.ordinal].name
+            raise BmcError(
+                "too-large", f"kernel {name} has more than {tables.MAX_BINDINGS} buffers"
+            )
+        for binding in command.bindings:
+            if binding.offset < 0 or binding.offset + binding.length > sizes[binding.region]:
+                raise InternalError(
+                    f"command {index} is bound outside the {binding.region.name.lower()}"
+                )
+        if command.kind is CommandKind.COPY and _overlap(*command.bindings):
+            raise InternalError(f"command {index} copies within what it reads")
+        if command.kind is CommandKind.DISPATCH:
+            export = result.exports[command.ordinal]
+            counts = (len(command.constants), len(command.bindings))
+            if counts != (export.constant_count, export.binding_count):
+                raise InternalError(
+                    f"command {index} passes {counts} constants and bindings to {export}"
+                )
+            if any(binding.offset % tables.ALIGNMENT for binding in command.bindings):
+                raise InternalError(
+                    f"command {index} has a binding that is not aligned to {tables.ALIGNMENT}"
+                )
+    for tensor in (*result.inputs, *result.outputs):
+        if (
+            tensor.offset % tables.ALIGNMENT
+            or tensor.offset + tensor.info.byte_count > result.arena_bytes
+        ):
+            raise InternalError(f"tensor {tensor.info.name} is misplaced at {tensor.offset}")

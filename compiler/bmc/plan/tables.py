@@ -1,0 +1,170 @@
+"""The plan: what the runtime walks, as plain data. Mirrors runtime_bm/plan/plan.h."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from bmc.artifacts import TensorInfo
+from bmc.host.program import ALIGNMENT, Integer, Statement
+
+# Limits of the runtime, checked against plan_abi.json by a test.
+MAX_BINDINGS = 32
+MAX_RANK = 8
+FLAG_BARRIER = 1
+
+
+class Region(enum.IntEnum):
+    """bm_plan_binding_t.region."""
+
+    ARENA = 0
+    WEIGHTS = 1
+    STATE = 2
+
+
+class CommandKind(enum.IntEnum):
+    """bm_plan_command_t.kind."""
+
+    DISPATCH = 0
+    FILL = 1
+    COPY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A byte range of the arena, the weights or the state."""
+
+    region: Region
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantPatch:
+    """A constant of a command that a driver sets before it runs the command."""
+
+    constant: int
+    variable: int
+
+
+@dataclass(frozen=True, slots=True)
+class BindingPatch:
+    """A binding that a driver moves to `variable` bytes into the storage [start, start + size)."""
+
+    binding: int
+    variable: int
+    start: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One step; see plan.h for what bindings and constants mean for each kind."""
+
+    kind: CommandKind
+    barrier: bool
+    ordinal: int
+    workgroups: tuple[int, int, int]
+    constants: tuple[int, ...]
+    bindings: tuple[Binding, ...]
+    patches: tuple[ConstantPatch | BindingPatch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A model input or output and where it lies in the arena."""
+
+    info: TensorInfo
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    name: str
+    constant_count: int
+    binding_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPlace:
+    """Where a Load of the driver reads: `offset` bytes into the storage [start, start + size)."""
+
+    region: Region
+    start: int
+    size: int
+    offset: Integer
+    length: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry point.
+
+    Attributes:
+      name: as exported.
+      first_command: of the plan's.
+      command_count: how many are its own.
+      inputs, outputs: in signature order.
+      driver: statements over commands counted from first_command; () for a straight line.
+      loads: for every Load of the driver, by the number of its variable.
+      variable_bits: width of each variable.
+    """
+
+    name: str
+    first_command: int
+    command_count: int
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    driver: tuple[Statement, ...] = ()
+    loads: dict[int, LoadPlace] = field(default_factory=dict)
+    variable_bits: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything the runtime needs to know about a model; sizes and offsets in bytes."""
+
+    name: str
+    isa_bits: int
+    vlen_bits: int
+    arena_bytes: int
+    weights_bytes: int
+    exports: tuple[Export, ...]
+    commands: tuple[Command, ...]
+    entries: tuple[Entry, ...]
+    state_bytes: int = 0
+    reset_count: int = 0
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """Of all entry points, one after the other."""
+        return tuple(tensor for entry in self.entries for tensor in entry.inputs)
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Of all entry points, one after the other."""
+        return tuple(tensor for entry in self.entries for tensor in entry.outputs)
+
+
+def align(offset: int) -> int:
+    """Rounds up to ALIGNMENT."""
+    return (offset + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+@dataclass(frozen=True, slots=True)
+class StructBytes:
+    """sizeof the runtime's structs, checked against runtime_bm/plan/plan_abi.json by a test."""
+
+    plan: int
+    entry: int
+    export: int
+    command: int
+    binding: int
+    tensor: int
+
+
+# By XLEN in bits.
+STRUCT_BYTES = {
+    32: StructBytes(plan=108, entry=32, export=8, command=28, binding=12, tensor=24),
+    64: StructBytes(plan=176, entry=40, export=16, command=28, binding=12, tensor=32),
+}

@@ -1,0 +1,169 @@
+"""Constants are permuted to their final layout and packed, each distinct one once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bmc import artifacts, dtype
+from bmc.errors import InternalError
+from bmc.facts.stored_weights import WeightType
+from bmc.host.program import Constant, Fill, HostProgram, StorageKind
+from bmc.plan import tables
+
+_UNTYPED = WeightType("i8", (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A constant in the packed weights.
+
+    Attributes:
+      name: key of the constant in the host program.
+      framework_name: the framework's parameter with the same bytes, or "".
+      dtype: MLIR element type.
+      shape: as packed; () if the constant has no tensor type of its own.
+      permuted: the layout differs from the framework's by this permutation; () if it does not.
+      offset, length: place in the packed bytes.
+      sha256: of the packed bytes of this constant.
+    """
+
+    name: str
+    framework_name: str
+    dtype: str
+    shape: tuple[int, ...]
+    permuted: tuple[int, ...]
+    offset: int
+    length: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class PackedWeights:
+    """`table` has the constants that commands read, by their number in the host program."""
+
+    data: bytes
+    table: dict[int, Weight]
+
+    @property
+    def distinct_bytes(self) -> int:
+        """Sum of the lengths of distinct constants, without alignment."""
+        return sum({weight.offset: weight.length for weight in self.table.values()}.values())
+
+
+def pack(
+    program: HostProgram,
+    archive: Path,
+    types: dict[str, WeightType],
+    parameters: tuple[artifacts.Parameter, ...],
+) -> PackedWeights:
+    """Packs the constants in the order of their first use; equal bytes share one place.
+
+    Args:
+      program: whose constants to pack.
+      archive: the .irpa file with the parameters; it does not exist for a model without any.
+      types: type and permutation of each parameter.
+      parameters: the framework's weights, to name constants by their contents.
+    """
+    contents = _contents(program, _read_archive(archive))
+    names = _names_by_hash(parameters)
+    packed = bytearray()
+    places: dict[str, int] = {}
+    weights: dict[int, Weight] = {}
+    for index in _order_of_use(program):
+        constant = program.constants[index]
+        kind = types.get(constant.parameter, _UNTYPED)
+        original = contents[index]
+        data = _permute(original, kind)
+        digest = artifacts.sha256(data)
+        if digest not in places:
+            packed.extend(b"\0" * (tables.align(len(packed)) - len(packed)))
+            places[digest] = len(packed)
+            packed.extend(data)
+        weights[index] = Weight(
+            name=constant.name,
+            framework_name=names.get(artifacts.sha256(original), ""),
+            dtype=kind.dtype,
+            shape=tuple(kind.shape[axis] for axis in kind.permutation) or kind.shape,
+            permuted=kind.permutation,
+            offset=places[digest],
+            length=constant.length,
+            sha256=digest,
+        )
+    return PackedWeights(bytes(packed), weights)
+
+
+def _order_of_use(program: HostProgram) -> list[int]:
+    spans = (span for command in program.commands for span in command.spans)
+    used = (span.storage.index for span in spans if span.storage.kind is StorageKind.CONSTANT)
+    return list(dict.fromkeys(used))  # a dict is an ordered set
+
+
+def _names_by_hash(parameters: tuple[artifacts.Parameter, ...]) -> dict[str, str]:
+    """Equal weights (biases of zeros) cannot be told apart and are all said to be the first."""
+    found: dict[str, list[str]] = {}
+    for parameter in parameters:
+        found.setdefault(parameter.sha256, []).append(parameter.name)
+    return {
+        digest: names[0] if len(names) == 1 else f"{names[0]} or an equal one"
+        for digest, names in found.items()
+    }
+
+
+def _read_archive(archive: Path) -> dict[str, bytes]:
+    from iree import runtime
+
+    index = runtime.ParameterIndex()
+    if archive.is_file():  # without any global nothing is exported
+        index.load(str(archive))
+    return {key: _entry_bytes(entry) for key, entry in index.items()}
+
+
+def _entry_bytes(entry: Any) -> bytes:
+    if entry.is_splat:
+        pattern = bytes(entry.splat_pattern)
+        return pattern * (int(entry.length) // len(pattern))
+    return bytes(entry.file_view)
+
+
+def _contents(program: HostProgram, stored: dict[str, bytes]) -> list[bytes]:
+    """Returns the bytes of every constant, before permutation."""
+    contents: list[bytes] = []
+    for constant in program.constants:
+        if constant.writes:
+            data = _written(constant, contents)
+        else:
+            data = stored[constant.parameter] if constant.parameter else constant.data
+        if len(data) != constant.length:
+            raise InternalError(
+                f"constant {constant.name} has {len(data)} bytes, not {constant.length}"
+            )
+        contents.append(data)
+    return contents
+
+
+def _written(constant: Constant, contents: list[bytes]) -> bytes:
+    """Carries out the fills and copies that make a constant of earlier ones."""
+    data = bytearray(constant.length)
+    for write in constant.writes:
+        target = write.target
+        if isinstance(write, Fill):
+            assert isinstance(write.pattern, int)  # nothing is unknown at initialization
+            pattern = write.pattern.to_bytes(write.pattern_bytes, "little")
+            source = pattern * (target.length // write.pattern_bytes)
+        else:
+            start = write.source.start
+            source = contents[write.source.storage.index][start : start + write.source.length]
+        data[target.start : target.start + target.length] = source
+    return bytes(data)
+
+
+def _permute(data: bytes, kind: WeightType) -> bytes:
+    if not kind.permutation:
+        return data
+    # Only the size of an element matters here: its bytes move together.
+    array = np.frombuffer(data, np.dtype((np.void, dtype.from_mlir(kind.dtype).byte_count)))
+    return np.ascontiguousarray(array.reshape(kind.shape).transpose(kind.permutation)).tobytes()

@@ -1,0 +1,40 @@
+"""Stage: the bias of a grouped convolution is added after it.
+
+IREE makes a product of dequantised values one of integers if it starts from zeros. It takes the bias
+out of an ordinary convolution by itself, but not where the bias has been reshaped into groups.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith, linalg, tensor
+
+from bmc.ir import ir_util
+from bmc.rewrites.context import Context
+
+
+def apply(module: Any, _: Context) -> None:
+    """Rewrites convolutions that start from a reshaped bias."""
+    for op in [op for op in ir_util.walk(module.operation) if _starts_from_reshaped(op)]:
+        _detach(op)
+
+
+def _starts_from_reshaped(op: ir_util.Op) -> bool:
+    if not op.name.startswith("linalg.conv_"):
+        return False
+    owner = op.operands[2].owner
+    return not isinstance(owner, ir.Block) and owner.name == "tensor.expand_shape"
+
+
+def _detach(convolution: ir_util.Op) -> None:
+    bias, result = convolution.operands[2], convolution.results[0]
+    element = result.type.element_type
+    with ir.InsertionPoint(convolution), convolution.location:
+        empty = tensor.empty(result.type.shape, element)
+        zeros = linalg.fill(arith.constant(element, 0.0), outs=[empty])
+    convolution.operands[2] = zeros
+    with ir.InsertionPoint.after(convolution), convolution.location:
+        total = arith.addf(result, bias)
+    result.replace_all_uses_except(total, total.owner.operation)

@@ -1,0 +1,208 @@
+"""Stage: convolutions put channels last, the order in which their kernels read whole vectors.
+
+PyTorch and ONNX have channels first, [channel, y, x]. IREE turns some of it around, but no 1x1
+convolutions, and nothing that comes from ONNX. Here every convolution gets its image as
+[y, x, channel], gives its result like that and has its weights in the order taps, channels in,
+channels out. What is between two convolutions is elementwise: it reads and writes through indexing
+maps, and the transpositions put in here disappear in it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import tensor
+
+from bmc.ir import ir_util, permute
+from bmc.rewrites.context import Context
+
+_SUMS = ("arith.addf", "arith.addi")
+_PIXEL = re.compile(r"(d\d+)(?: \* \d+)?(?: \+ (d\d+))?")
+_PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel", "reduction"))
+
+
+@dataclass(frozen=True)
+class _Roles:
+    """What the loops of a convolution with channels first are for.
+
+    Attributes:
+      pixels: loops over the result's pixels, outermost first.
+      taps: loops over the window, in the same order; () for 1x1.
+      channel: channels of the result.
+      inner: loops that are summed over but no taps: channels of the image, none if depthwise.
+      image: dimensions of the image in the order pixels, channels.
+      weight: dimensions of the weight in the order taps, channels of the image, of the result.
+    """
+
+    pixels: tuple[str, ...]
+    taps: tuple[str, ...]
+    channel: str
+    inner: tuple[str, ...]
+    image: tuple[int, ...]
+    weight: tuple[int, ...]
+
+
+def apply(module: Any, context: Context) -> None:
+    """Rewrites convolutions with channels first; notes the weights that are now stored otherwise."""
+    weights = {ir_util.string(op, "sym_name"): op for op in ir_util.all_of(module, "util.global")}
+    for name, op in weights.items():
+        loads = ir_util.all_of(module, "util.global.load")
+        _drop_unit_dimensions(op, [o for o in loads if ir_util.string(o, "global") == name])
+    loads = ir_util.all_of(module, "util.global.load")
+    names = [ir_util.string(op, "global") for op in loads]
+    for op in ir_util.all_of(module, "linalg.generic"):
+        roles = _roles(op)
+        if roles is None:
+            continue
+        load = op.operands[1].owner
+        if isinstance(load, ir.Block) or load.name != "util.global.load":
+            continue
+        name = ir_util.string(load, "global")
+        if names.count(name) == 1 and len(ir_util.uses(load.results[0])) == 1:
+            context.permutations[name] = roles.weight
+            _permute_weight(weights[name], load, roles.weight)
+            _put_channels_last(op, roles)
+    for op in ir_util.all_of(module, "linalg.generic"):
+        if _reads_windows(op) and _turns_around(op.operands[0].owner):
+            # Through a map with channels first IREE would compute one number at a time.
+            permute.keep_image_apart(op)
+
+
+def _drop_unit_dimensions(global_op: ir_util.Op, loads: list[ir_util.Op]) -> None:
+    """Makes a weight [n, k, 1, 1] that is only read as [n, k] one of that shape."""
+    readers = [reader for load in loads for reader, _ in ir_util.uses(load.results[0])]
+    if not readers or any(reader.name != "tensor.collapse_shape" for reader in readers):
+        return
+    types = {reader.results[0].type for reader in readers}
+    if len(types) != 1 or "is_mutable" in global_op.attributes:
+        return
+    (new_type,) = types
+    ir_util.retype_global(global_op, new_type)
+    for load in loads:
+        new_load = ir_util.load_again(load, new_type)
+        for reader, _ in ir_util.uses(load.results[0]):
+            reader.results[0].replace_all_uses_with(new_load.results[0])
+            reader.erase()
+        load.erase()
+
+
+def _roles(op: ir_util.Op) -> _Roles | None:
+    """None for anything but a convolution with the channels of its result first."""
+    if len(op.operands) != 3 or op.regions[0].blocks[0].operations[-2].operation.name not in _SUMS:
+        return None
+    a, w, result = ([str(loop) for loop in m.results] for m in permute.maps(op))
+    if len(result) < 2 or result[0] not in w or any(loop in w for loop in result[1:]):
+        return None
+    channel, *pixels = result
+    places: dict[str, int] = {}
+    taps: dict[str, str] = {}
+    others: list[int] = []
+    for dimension, index in enumerate(a):
+        match = _PIXEL.fullmatch(index)
+        if match and match[1] in pixels:
+            places[match[1]] = dimension
+            taps |= {match[1]: match[2]} if match[2] else {}
+        else:
+            others.append(dimension)
+    tap_loops = tuple(taps[pixel] for pixel in pixels if pixel in taps)
+    if len(places) != len(pixels) or len(others) != 1 or len(tap_loops) not in (0, len(pixels)):
+        return None
+    inner = tuple(a[dimension] for dimension in others if a[dimension] != channel)
+    order = (*tap_loops, *inner, channel)
+    if sorted(order) != sorted(w):
+        return None
+    image = (*(places[pixel] for pixel in pixels), *others)
+    return _Roles(
+        tuple(pixels), tap_loops, channel, inner, image, tuple(w.index(loop) for loop in order)
+    )
+
+
+def _permute_weight(global_op: ir_util.Op, load: ir_util.Op, axes: tuple[int, ...]) -> None:
+    ir_util.retype_global(global_op, permute.permuted(load.results[0].type, axes))
+    new_load = ir_util.load_again(load, permute.permuted(load.results[0].type, axes))
+    load.results[0].replace_all_uses_with(new_load.results[0])
+    load.erase()
+
+
+def _put_channels_last(op: ir_util.Op, roles: _Roles) -> None:
+    if roles.image != tuple(range(len(roles.image))) and not roles.taps:
+        # Nothing is between this one and the op that computes the image.
+        _permute_elementwise(op.operands[0].owner, roles.image)
+        roles = _roles(op) or roles
+    last = (*range(1, len(roles.pixels) + 1), 0)
+    with ir.InsertionPoint(op), op.location:
+        product = ir.Operation.create(
+            op.name,
+            results=[permute.permuted(op.results[0].type, last)],
+            operands=[
+                permute.transposed(op.operands[0], roles.image),
+                op.operands[1],
+                permute.transposed(op.operands[2], last),
+            ],
+            attributes={name: op.attributes[name] for name in op.attributes},
+            regions=1,
+        )
+    op.regions[0].blocks[0].append_to(product.regions[0])
+    # The loops in a new order: pixels, channels, taps, channels of the image.
+    order = (*roles.pixels, roles.channel, *roles.taps, *roles.inner)
+    loops = [ir.AffineExpr.get_dim(order.index(f"d{old}")) for old in range(len(order))]
+    maps = permute.maps(op)
+    picked = [
+        [maps[0].results[i] for i in roles.image],
+        [maps[1].results[i] for i in roles.weight],
+        [maps[2].results[i] for i in last],
+    ]
+    renumber = ir.AffineMap.get(len(order), 0, loops)
+    product.attributes["indexing_maps"] = permute.map_attributes(
+        [
+            ir.AffineMap.get(len(order), 0, [index.compose(renumber) for index in indices])
+            for indices in picked
+        ]
+    )
+    parallel = len(roles.pixels) + 1
+    kinds = [_PARALLEL] * parallel + [_REDUCTION] * (len(order) - parallel)
+    product.attributes["iterator_types"] = ir.ArrayAttr.get([ir.Attribute.parse(k) for k in kinds])
+    permute.replace(op, product.results[0], last)
+
+
+def _permute_elementwise(op: ir_util.Op, axes: tuple[int, ...]) -> None:
+    """Makes an elementwise op write its result with axes permuted, if it is one."""
+    if isinstance(op, ir.Block) or op.name != "linalg.generic" or len(op.results) != 1:
+        return
+    maps = permute.maps(op)
+    body = op.regions[0].blocks[0]
+    reads_init = bool(ir_util.uses(body.arguments[len(body.arguments) - 1]))
+    if (
+        reads_init
+        or maps[-1] != ir.AffineMap.get_identity(len(axes))
+        or maps[-1].n_dims != len(axes)
+    ):
+        return
+    old = op.results[0].type
+    with ir.InsertionPoint(op), op.location:
+        empty = tensor.empty(permute.permuted(old, axes).shape, old.element_type)
+        new = ir.Operation.create(
+            op.name,
+            results=[empty.type],
+            operands=[*list(op.operands)[:-1], empty],
+            attributes={name: op.attributes[name] for name in op.attributes},
+            regions=1,
+        )
+    op.regions[0].blocks[0].append_to(new.regions[0])
+    maps[-1] = ir.AffineMap.get_permutation(axes)
+    new.attributes["indexing_maps"] = permute.map_attributes(maps)
+    permute.replace(op, new.results[0], axes)
+
+
+def _reads_windows(op: ir_util.Op) -> bool:
+    indices = (str(index) for index in permute.maps(op)[0].results)
+    return any((match := _PIXEL.fullmatch(index)) and match[2] for index in indices)
+
+
+def _turns_around(op: ir_util.Op) -> bool:
+    """True for a copy, which has its axes permuted."""
+    is_generic = not isinstance(op, ir.Block) and op.name == "linalg.generic"
+    return is_generic and len(op.operands) == 2 and len(op.regions[0].blocks[0].operations) == 1

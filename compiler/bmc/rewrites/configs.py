@@ -1,0 +1,214 @@
+"""Stage: lowering configurations, the tile sizes of every kernel, are listed and replaced.
+
+IREE chooses a configuration for every dispatch; bmc knows better for a few kinds of kernel on RISC-V
+vectors (rewrites/tiles), and a tuning.json beside the model knows best:
+
+    {"rv64gcv_zvl256b": {"matmul_128x512x128_f32": {"vector_common_parallel": [3, 64, 0]}}}
+
+Its keys are instruction sets, then dispatch functions or their op signatures, then tiling levels.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc import target as targets
+from bmc.errors import BmcError
+from bmc.ir import ir_util
+from bmc.names import op_signature
+from bmc.rewrites import tiles
+from bmc.rewrites.context import Config, Context
+from bmc.rewrites.tiles.root import Levels, Root
+from bmc.target import Target
+
+_ATTRIBUTE = "lowering_config"
+_LEVEL = re.compile(r"(\w+) = \[([^\]]*)\]")
+
+
+def apply(module: Any, context: Context) -> None:
+    """Replaces tile sizes; sets context.configs.
+
+    Raises:
+      BmcError: tuning.json is malformed or names a dispatch or level that does not exist.
+    """
+    target, tuning = context.target, context.tuning
+    overrides = _read_tuning(tuning, target) if tuning else {}
+    context.configs = tuple(
+        config
+        for function in ir_util.all_of(module, "func.func")
+        if (config := _apply_to(function, target, overrides)) is not None
+    )
+    known = {name for config in context.configs for name in (config.function, config.op)}
+    for key in overrides:
+        if key not in known:
+            raise BmcError(
+                "bad-tuning",
+                f"no dispatch is called '{key}'",
+                where=tuning.name if tuning else "",
+                hint="report.json and `bmc inspect --configs` list them",
+            )
+
+
+def _apply_to(function: ir_util.Op, target: Target, overrides: dict[str, Levels]) -> Config | None:
+    """Sets the tile sizes of one dispatch function; returns None for one without configuration."""
+    configured = {
+        op: _levels(op.attributes[_ATTRIBUTE])
+        for op in ir_util.walk(function)
+        if _ATTRIBUTE in op.attributes
+    }
+    roots = [op for op, levels in configured.items() if "distribution" in levels]
+    if not roots:
+        return None
+    root = roots[0]
+    name = ir_util.string(function, "sym_name")
+    op = op_signature(name)
+    key = name if name in overrides else op
+    if key in overrides:
+        changes, origin = overrides[key], "tuning"
+        _check(key, changes, configured)
+    else:
+        changes = tiles.choose(_describe(root, configured[root]), target)
+        origin = "bmc" if changes else "iree"
+    # Levels the root lacks belong to operations fused with it (the rows of a softmax).
+    default: Levels = {}
+    for levels in (configured[root], *configured.values()):
+        default |= {level: sizes for level, sizes in levels.items() if level not in default}
+    changes = {level: sizes for level, sizes in changes.items() if level in default}
+    # A fill or an epilogue has the parallel loops only, one for each dimension of the result.
+    rank = _output_type(root).rank
+    for sibling, levels in configured.items():
+        new = {level: _follow(levels[level], level, default, changes, rank) for level in levels}
+        if new != levels:
+            sibling.attributes[_ATTRIBUTE] = _attribute(sibling.attributes[_ATTRIBUTE], new)
+    return Config(name, op, root.name, default, default | changes, origin)
+
+
+def _follow(
+    sizes: tuple[int, ...], level: str, default: Levels, changes: Levels, rank: int
+) -> tuple[int, ...]:
+    """New tile sizes of an operation that had the default's, or its parallel part; else its own."""
+    if level in changes and sizes == default[level]:
+        return changes[level]
+    if level in changes and sizes == default[level][:rank]:
+        return changes[level][:rank]
+    return sizes
+
+
+def _describe(root: ir_util.Op, levels: Levels) -> Root:
+    maps = root.attributes.get("indexing_maps", ())
+    operands = [v.type for v in root.operands if isinstance(v.type, ir.ShapedType)]
+    return Root(
+        name=root.name,
+        operands=tuple((tuple(t.shape), str(t.element_type)) for t in operands),
+        result=tuple(_output_type(root).shape),
+        indexing_maps=tuple(str(m) for m in maps),
+        maps=tuple(tuple(str(r) for r in ir.AffineMapAttr(m).value.results) for m in maps),
+        loops=_loop_extents(root),
+        levels=levels,
+        body=tuple(op.name for op in ir_util.walk(root) if op.name != "linalg.yield"),
+        extents=_extents(root),
+    )
+
+
+def _loop_extents(root: ir_util.Op) -> tuple[int, ...]:
+    """Extent of each loop, 0 where no operand is indexed by that loop alone."""
+    if "indexing_maps" not in root.attributes:
+        return ()
+    maps = [ir.AffineMapAttr(m).value for m in root.attributes["indexing_maps"]]
+    extents = [0] * maps[0].n_dims
+    for operand, indexing_map in zip(root.operands, maps, strict=True):
+        for position, loop in enumerate(indexing_map.results):
+            if re.fullmatch(r"d\d+", str(loop)):
+                extents[int(str(loop)[1:])] = operand.type.shape[position]
+    return tuple(extents)
+
+
+def _output_type(root: ir_util.Op) -> Any:
+    """Type of what the root writes: a tensor, or a buffer for a plain copy."""
+    return root.operands[len(root.operands) - 1].type
+
+
+def _extents(root: ir_util.Op) -> tuple[int, ...]:
+    """The output's shape in the order of the loops, () if they do not map one to one."""
+    if "indexing_maps" not in root.attributes:
+        return ()
+    written = ir.AffineMapAttr(list(root.attributes["indexing_maps"])[-1]).value.results
+    loops = [int(str(loop)[1:]) if re.fullmatch(r"d\d+", str(loop)) else -1 for loop in written]
+    if sorted(loops) != list(range(len(loops))):
+        return ()
+    return tuple(extent for _, extent in sorted(zip(loops, _output_type(root).shape, strict=True)))
+
+
+def _levels(attribute: Any) -> Levels:
+    return {
+        name: tuple(int(size) for size in sizes.split(",") if size.strip())
+        for name, sizes in _LEVEL.findall(str(attribute))
+    }
+
+
+def _attribute(old: Any, levels: Levels) -> Any:
+    def replace(match: re.Match[str]) -> str:
+        return f"{match[1]} = [{', '.join(map(str, levels[match[1]]))}]"
+
+    return ir.Attribute.parse(_LEVEL.sub(replace, str(old)))
+
+
+def _check(key: str, changes: Levels, configured: dict[ir_util.Op, Levels]) -> None:
+    for level, sizes in changes.items():
+        lengths = {len(levels[level]) for levels in configured.values() if level in levels}
+        if not lengths:
+            known = sorted({name for levels in configured.values() for name in levels})
+            raise BmcError(
+                "bad-tuning",
+                f"'{key}' has no tiling level '{level}'",
+                hint=f"its levels are {', '.join(known)}",
+            )
+        if len(sizes) != max(lengths):
+            raise BmcError(
+                "bad-tuning", f"'{level}' of '{key}' needs {max(lengths)} sizes, not {len(sizes)}"
+            )
+
+
+def _read_tuning(path: Path, target: Target) -> dict[str, Levels]:
+    """Returns the overrides for `target`: tile sizes by level by dispatch."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BmcError("bad-tuning", f"'{path.name}' is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise BmcError(
+            "bad-tuning",
+            f"'{path.name}' is not a JSON object",
+            hint="see compiler/bmc/rewrites/configs.py",
+        )
+    for isa in data:
+        if isa not in targets.ISA_NAMES:
+            raise BmcError(
+                "bad-tuning",
+                f"'{isa}' in '{path.name}' is no instruction set",
+                hint=f"use {', '.join(targets.ISA_NAMES)}",
+            )
+    dispatches = data.get(target.isa, {})
+    if not isinstance(dispatches, dict):
+        raise BmcError(
+            "bad-tuning", f"'{target.isa}' in '{path.name}' is not an object of dispatches"
+        )
+    return {key: _read_levels(key, levels, path) for key, levels in dispatches.items()}
+
+
+def _read_levels(key: str, levels: Any, path: Path) -> Levels:
+    if not isinstance(levels, dict):
+        raise BmcError("bad-tuning", f"'{key}' in '{path.name}' is not an object of tiling levels")
+    for level, sizes in levels.items():
+        if not isinstance(sizes, list) or not all(
+            type(size) is int and size >= 0 for size in sizes
+        ):
+            raise BmcError(
+                "bad-tuning", f"'{level}' of '{key}' in '{path.name}' is not a list of sizes >= 0"
+            )
+    return {level: tuple(sizes) for level, sizes in levels.items()}

@@ -1,0 +1,73 @@
+"""Constants become named globals.
+
+Every large tensor constant becomes a util.global; iree-opt then moves the bytes of all globals into a
+parameter archive. A few kilobytes of IR remain, in which a weight is a key, so that later phases take
+milliseconds and the host program says where each weight is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+from bmc.rewrites.context import RESET, Context
+
+# Smaller constants are better inlined into kernels, which is where IREE puts them by itself; unless
+# they are resources: IREE keeps those as buffers, whose bytes VM bytecode loses.
+_SMALLEST_WEIGHT_BYTES = 256
+
+
+def apply(module: Any, _: Context) -> None:
+    """Rewrites constants to loads of globals."""
+    first = module.body.operations[0]
+    constants = [op for op in ir_util.walk(module.operation) if _is_weight(op)]
+    for index, op in enumerate(constants):
+        name = f"weight{index}"
+        tensor_type = op.results[0].type
+        with ir.InsertionPoint(first):
+            ir.Operation.create(
+                "util.global",
+                attributes={
+                    "sym_name": ir.StringAttr.get(name),
+                    "sym_visibility": ir.StringAttr.get("private"),
+                    "type": ir.TypeAttr.get(tensor_type),
+                    "initial_value": op.attributes["value"],
+                },
+            )
+        with ir.InsertionPoint(op):
+            load = ir.Operation.create(
+                "util.global.load",
+                results=[tensor_type],
+                attributes={
+                    "global": ir.FlatSymbolRefAttr.get(name),
+                    "is_immutable": ir.UnitAttr.get(),
+                },
+            )
+        op.results[0].replace_all_uses_with(load.results[0])
+        op.erase()
+
+
+def _is_weight(op: ir_util.Op) -> bool:
+    if op.name != "arith.constant":
+        return False
+    tensor_type = op.results[0].type
+    if not isinstance(tensor_type, ir.RankedTensorType):
+        return False
+    if _function(op) == RESET and _is_splat(op.attributes["value"]):
+        return False  # a state of zeros takes no room in flash
+    if ir_util.tensor_bytes(tensor_type) >= _SMALLEST_WEIGHT_BYTES:
+        return True
+    return str(op.attributes["value"]).startswith("dense_resource<")
+
+
+def _function(op: ir_util.Op) -> str:
+    """Name of the function around an operation, "" outside of functions."""
+    while op is not None and "sym_name" not in op.attributes:
+        op = op.parent
+    return ir_util.string(op, "sym_name") if op is not None else ""
+
+
+def _is_splat(value: Any) -> bool:
+    return isinstance(value, ir.DenseElementsAttr) and bool(value.is_splat)

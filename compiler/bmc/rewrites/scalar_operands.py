@@ -1,0 +1,50 @@
+"""Factors that scale a whole vector stay scalars.
+
+A tile of a product adds `row[i] * column` to one vector of sums for each row i. For f32 LLVM reads
+row[i] into a scalar register; integers it widens first, all rows in one short vector, and takes them
+out again with gathers and copies. Here every element is taken out first and widened afterwards,
+which gives a scalar load and a widening multiply-add (lb, vwmacc.vx): 2 instead of 4 to 10 vector
+instructions for each row.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import arith
+
+from bmc.ir import ir_util
+from bmc.rewrites.context import Context
+
+
+def apply(module: Any, _: Context) -> None:
+    """Rewrites widened vectors of which only single elements are read."""
+    for op in ir_util.all_of(module, "arith.extsi"):
+        if _only_single_elements_are_read(op):
+            _extend_elements(op)
+
+
+def _only_single_elements_are_read(op: ir_util.Op) -> bool:
+    uses = ir_util.uses(op.results[0])
+    return bool(uses) and all(
+        use.name == "vector.extract" and not isinstance(use.results[0].type, ir.VectorType)
+        for use, _ in uses
+    )
+
+
+def _extend_elements(op: ir_util.Op) -> None:
+    """Replaces extract(extend(vector), i) by extend(extract(vector, i))."""
+    vector = op.operands[0]
+    wide = op.results[0].type.element_type
+    for extract, _ in ir_util.uses(op.results[0]):
+        with ir.InsertionPoint(extract), extract.location:
+            element = ir.Operation.create(
+                "vector.extract",
+                results=[vector.type.element_type],
+                operands=[vector, *list(extract.operands)[1:]],
+                attributes={"static_position": extract.attributes["static_position"]},
+            )
+            extract.results[0].replace_all_uses_with(arith.extsi(wide, element.results[0]))
+        extract.erase()
+    op.erase()

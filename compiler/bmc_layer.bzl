@@ -1,0 +1,41 @@
+"""A layer of the compiler: one folder, what it may import, and its tests."""
+
+load("@pypi//:requirements.bzl", "requirement")
+load("@rules_python//python:defs.bzl", "py_library", "py_test")
+
+# Every layer may use IREE's Python bindings and NumPy.
+_PACKAGES = ["iree-base-compiler", "iree-base-runtime", "numpy"]
+
+def bmc_layer(*, name, deps, visibility, srcs = None, imports = "../.."):
+    """Defines a library, a test of what it imports, and one test for each `*_test.py` beside it.
+
+    Args:
+      name: name of the library.
+      deps: the layers below it; nothing else of bmc may be imported.
+      visibility: the layers above it.
+      srcs: its files; every `.py` file of the folder that is no test if not given.
+      imports: the way from the package to the folder that `bmc` lies in.
+    """
+    srcs = srcs or native.glob(["**/*.py"], exclude = ["**/*_test.py"])
+    py_library(
+        name = name,
+        srcs = srcs,
+        imports = [imports],
+        visibility = visibility,
+        deps = deps + [requirement(package) for package in _PACKAGES],
+    )
+    py_test(
+        name = name + "_imports_test",
+        size = "small",
+        srcs = [Label("//compiler/tests:imports_test.py")],
+        args = ["$(rootpaths {})".format(src) for src in srcs],
+        data = srcs,
+        main = Label("//compiler/tests:imports_test.py"),
+        deps = [":" + name],
+    )
+    for test in native.glob(["**/*_test.py"], allow_empty = True):
+        py_test(
+            name = test.removesuffix(".py").replace("/", "_"),
+            srcs = [test],
+            deps = ["//compiler/tests:support"],
+        )

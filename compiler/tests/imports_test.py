@@ -1,0 +1,52 @@
+"""A layer of bmc imports the layers that it names in its BUILD file, and no other.
+
+usage: imports_test.py FILE...   Runs with nothing but the layer and those below it on the path.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from pathlib import Path
+
+
+def imported(source: str) -> set[str]:
+    """Modules of bmc that a file imports anywhere, in functions too."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            # A name may be a module of the package or a name in the module.
+            found.add(node.module)
+            found |= {f"{node.module}.{name.name}" for name in node.names if name.name.islower()}
+        elif isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+    return {name for name in found if name.split(".")[0] == "bmc"}
+
+
+def is_there(name: str) -> bool:
+    """Whether a module exists, or its parent is a module that may have the name."""
+    try:
+        if importlib.util.find_spec(name) is not None:
+            return True
+        parent = importlib.util.find_spec(name.rpartition(".")[0])
+    except ModuleNotFoundError:
+        return False
+    return parent is not None and not parent.submodule_search_locations
+
+
+def main() -> int:
+    """Returns 1 if a file imports what its layer does not name."""
+    assert is_there("bmc.names") and not is_there("bmc.there_is_no_such_layer")
+    problems = [
+        f"{path}: imports {name}, of a layer that its BUILD file does not name"
+        for path in sys.argv[1:]
+        for name in sorted(imported(Path(path).read_text(encoding="utf-8")))
+        if not is_there(name)
+    ]
+    sys.stderr.write("".join(f"{problem}\n" for problem in problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
