@@ -18,6 +18,7 @@ from bmc.artifacts import TensorInfo
 from bmc.dtype import DType
 from bmc.elf import kernels
 from bmc.emit import golden_c, plan_c
+from bmc.host.program import ALIGNMENT
 from bmc.plan import tables
 from bmc.plan.tables import Binding, Command, CommandKind, Plan, Region, Tensor
 
@@ -143,8 +144,8 @@ class AbiTest(unittest.TestCase):
     def test_limits(self) -> None:
         limits = self.abi["enums"]["limits"]
         ours = {
-            "ALIGNMENT": tables.ALIGNMENT,
-            "GOLDEN_ALIGNMENT": tables.ALIGNMENT,
+            "ALIGNMENT": ALIGNMENT,
+            "GOLDEN_ALIGNMENT": ALIGNMENT,
             "MAX_BINDINGS": tables.MAX_BINDINGS,
             "MAX_RANK": tables.MAX_RANK,
         }

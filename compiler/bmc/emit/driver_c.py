@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bmc.host.program import (
+    ALIGNMENT,
     Assign,
     Branch,
     Goto,
@@ -21,7 +22,6 @@ from bmc.host.program import (
     Statement,
     Variable,
 )
-from bmc.plan import tables
 from bmc.plan.tables import BindingPatch, CommandKind, Entry, Plan
 
 INCLUDE = '#include "runtime_bm/plan/plan_driver.h"\n'
@@ -122,7 +122,7 @@ class _Driver:
             return
         # A fill's second constant says how many bytes its pattern has.
         is_fill = command.kind is CommandKind.FILL
-        alignment = command.constants[1] if is_fill else tables.ALIGNMENT
+        alignment = command.constants[1] if is_fill else ALIGNMENT
         for index, place in moved.items():
             binding = first_binding + index
             yield f"BM_TRY(bm_driver_bind(&k_bindings[{binding}], {place}, {alignment}));"

@@ -10,6 +10,7 @@ from bmc.dtype import DType
 from bmc.elf.kernels import Kernels
 from bmc.errors import BmcError, InternalError
 from bmc.host.program import (
+    ALIGNMENT,
     Branch,
     Command,
     Copy,
@@ -301,13 +302,10 @@ def verify(result: Plan) -> None:
                 raise InternalError(
                     f"command {index} passes {counts} constants and bindings to {export}"
                 )
-            if any(binding.offset % tables.ALIGNMENT for binding in command.bindings):
+            if any(binding.offset % ALIGNMENT for binding in command.bindings):
                 raise InternalError(
-                    f"command {index} has a binding that is not aligned to {tables.ALIGNMENT}"
+                    f"command {index} has a binding that is not aligned to {ALIGNMENT}"
                 )
     for tensor in (*result.inputs, *result.outputs):
-        if (
-            tensor.offset % tables.ALIGNMENT
-            or tensor.offset + tensor.info.byte_count > result.arena_bytes
-        ):
+        if tensor.offset % ALIGNMENT or tensor.offset + tensor.info.byte_count > result.arena_bytes:
             raise InternalError(f"tensor {tensor.info.name} is misplaced at {tensor.offset}")
