@@ -18,7 +18,7 @@ from bmc.facts import half_floats, liveness, macs, operands, products, stored_we
 from bmc.facts.operands import Kernel
 from bmc.facts.products import Product
 from bmc.facts.stored_weights import WeightType
-from bmc.host import hal
+from bmc.host import evaluate
 from bmc.host.program import HostProgram
 from bmc.iree import linking, phases
 from bmc.iree.phases import Phase
@@ -201,7 +201,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     vm = runner.run(model.mlir)
     if options.target.xlen == 32:
         linking.check(work)
-    program = hal.run(vm, model.signatures, context.states)
+    program = evaluate.run(vm, model.signatures, context.states)
     packed = weights.pack(program, work / phases.ARCHIVE, facts.stored, model.parameters)
     int8 = None
     if model.int8:

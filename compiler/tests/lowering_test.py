@@ -10,7 +10,7 @@ import support
 
 from bmc import artifacts
 from bmc.errors import InternalError
-from bmc.host import hal
+from bmc.host import evaluate
 from bmc.iree import phases
 from bmc.plan import schedule, tables
 from bmc.plan.tables import Binding, Region
@@ -193,7 +193,7 @@ class HostProgramTest(support.FolderTest):
   }}
 }}
 """
-        hal.run(self.write("vm.mlir", text), artifacts.main_signature((), ()), States())
+        evaluate.run(self.write("vm.mlir", text), artifacts.main_signature((), ()), States())
 
     def test_arithmetic_and_branches_are_carried_out(self) -> None:
         self.run_vm(
@@ -238,7 +238,7 @@ class HostProgramTest(support.FolderTest):
     def test_no_main(self) -> None:
         path = self.write("vm.mlir", "vm.module public @model {\n}\n")
         self.refuses(
-            "no-main", call=lambda: hal.run(path, artifacts.main_signature((), ()), States())
+            "no-main", call=lambda: evaluate.run(path, artifacts.main_signature((), ()), States())
         )
 
 

@@ -46,7 +46,7 @@ def report(
       liveness_bound_bytes: least arena any schedule in this order could do with.
       macs: multiply-accumulates of every entry point.
       flags: of iree-compile.
-      int8: what stages/audit.py found, None for a model that is not int8.
+      int8: what plan/audit.py found, None for a model that is not int8.
       outputs: sha256 of each output file by name.
     """
     return {

@@ -1,4 +1,4 @@
-"""Stage: the least arena the model could do with, computed independently of how memory is planned.
+"""The least arena the model could do with, computed independently of how memory is planned.
 
 Looks at the tensors between kernels (flow dialect) before IREE packs them. Inputs and outputs count
 for the whole run, every other tensor from the kernel that writes it to the last one that reads it;

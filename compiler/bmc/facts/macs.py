@@ -1,4 +1,4 @@
-"""Stage: multiply-accumulates of one run, counted from the operations before they become kernels.
+"""Multiply-accumulates of one run, counted from the operations before they become kernels.
 
 An operation that sums products of two operands (matmul, convolution, however it is written) costs
 one for every iteration of its loops, padding included: the way the field counts. Additions alone

@@ -1,4 +1,4 @@
-"""Stage: what the bindings of each kernel hold, and the line of the model it was made of.
+"""What the bindings of each kernel hold, and the line of the model it was made of.
 
 Debuggers show memory with it; nothing that is compiled depends on it.
 """

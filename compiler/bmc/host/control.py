@@ -1,4 +1,4 @@
-"""Stage: an entry point's control flow becomes a driver.
+"""An entry point's control flow becomes a driver.
 
 Follows the basic blocks of a function of the host program, each once. Branches whose condition is
 known are followed; what remains are branches on values that the program reads back from its own
@@ -19,6 +19,7 @@ from typing import Any
 
 from bmc.errors import BmcError
 from bmc.host import vm
+from bmc.host.call import Call, returned
 from bmc.host.program import (
     ALIGNMENT,
     Assign,
@@ -35,7 +36,6 @@ from bmc.host.program import (
     Variable,
     View,
 )
-from bmc.host.recorder import EntryRecorder
 from bmc.host.vm import FENCE, VirtualMachine
 
 
@@ -52,33 +52,22 @@ class _Assumptions:
     returns: int = 1
 
 
-def trace(
-    name: str,
-    machine: VirtualMachine,
-    begin: Callable[[EntryRecorder], Sequence[Any]],
-    outputs: Callable[[Sequence[Any]], tuple[View, ...]],
-    inputs: Callable[[], tuple[View, ...]],
-    places: Sequence[Span],
-) -> Entry:
-    """Runs the function `name` and returns what it does.
+def trace(machine: VirtualMachine, begin: Callable[[], Call]) -> tuple[Entry, Call]:
+    """Runs an entry point and returns what it does, with the call that found out.
 
     Args:
       machine: initialized.
-      begin: called for every attempt with its recorder; returns the function's arguments.
-      outputs: makes views of what the function returns.
-      inputs: the views the arguments turned out to be.
-      places: of the states that the function returns after its outputs.
+      begin: makes the call for every attempt.
     """
     assumptions = _Assumptions()
     while True:
-        recorder = EntryRecorder()
-        arguments = begin(recorder)
-        attempt = _Attempt(machine, recorder, assumptions, machine.blocks(name), outputs, places)
+        call = begin()
+        attempt = _Attempt(machine, call, assumptions)
         machine.host = attempt
-        attempt.run(arguments)
+        attempt.run()
         machine.host = None
         if not attempt.surprised:
-            return attempt.entry(name, inputs())
+            return attempt.entry(), call
 
 
 class _Attempt:
@@ -87,28 +76,24 @@ class _Attempt:
     def __init__(
         self,
         machine: VirtualMachine,
-        recorder: EntryRecorder,
+        call: Call,
         assumptions: _Assumptions,
-        blocks: list[Any],
-        outputs: Callable[[Sequence[Any]], tuple[View, ...]],
-        places: Sequence[Span],
     ) -> None:
         self.surprised = False
         self._machine = machine
-        self._recorder = recorder
+        self._call = call
+        self._recorder = call.recorder
         self._assumptions = assumptions
-        self._blocks = blocks
-        self._outputs = outputs
-        self._places = places
-        self._order = _reverse_postorder(blocks)
+        self._blocks = machine.blocks(call.name)
+        self._order = _reverse_postorder(self._blocks)
         # Arguments with which a block was reached first.
         self._reached: dict[int, list[Any]] = {}
         self._edges: list[tuple[int, int]] = []
         self._results: tuple[View, ...] | None = None
         self._returns = 0
 
-    def run(self, arguments: Sequence[Any]) -> None:
-        self._reached[0] = list(arguments)
+    def run(self) -> None:
+        self._reached[0] = list(self._call.arguments)
         values: dict[Any, Any] = {}
         for block in self._order:
             if block in self._reached:
@@ -124,15 +109,15 @@ class _Attempt:
             self._assumptions.returns = self._returns
             self.surprised = True
 
-    def entry(self, name: str, inputs: tuple[View, ...]) -> Entry:
+    def entry(self) -> Entry:
         recorder = self._recorder
         position = {block: place for place, block in enumerate(self._order)}
         loops = any(position[target] <= position[source] for source, target in self._edges)
         driver = _tidy(recorder.statements)
         straight = all(isinstance(statement, (Run, Return)) for statement in driver)
         return Entry(
-            name=name,
-            inputs=inputs,
+            name=self._call.name,
+            inputs=self._call.inputs(),
             outputs=self._results or (),
             slabs=recorder.finished_slabs(loops),
             commands=tuple(recorder.commands),
@@ -253,8 +238,8 @@ class _Attempt:
         recorder = self._recorder
         self._returns += 1
         results: list[View] = []
-        views = self._outputs(operands)
-        output_count = len(views) - len(self._places)
+        views = returned(operands)
+        output_count = len(views) - len(self._call.places)
         for index, view in enumerate(views[:output_count]):
             if self._assumptions.returns == 1:
                 in_place = _is_in_place(view.span, [result.span for result in results])
@@ -268,7 +253,7 @@ class _Attempt:
             results.append(View(span, view.dtype, view.shape))
         self._results = tuple(results)
         new_states = (view.span for view in views[output_count:])
-        recorder.copy_all(list(zip(new_states, self._places, strict=True)))
+        recorder.copy_all(list(zip(new_states, self._call.places, strict=True)))
         recorder.flush()
         recorder.statements.append(Return())
 

@@ -1,44 +1,31 @@
-"""Stage: the host program becomes commands, and drivers where it has control flow.
+"""Plays the HAL to IREE's host program (vm.py) and writes down what it asks for.
 
-Plays the HAL to IREE's host program (see stages/vm.py) and writes down what it asks for. One queue
-executes everything in submission order, so fences carry no information and are all one token.
+One queue executes everything in submission order, so fences carry no information and are all one
+token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
-
-from iree.compiler import ir
+from dataclasses import dataclass, field
 
 from bmc import dtype
-from bmc.artifacts import Signature, TensorInfo
-from bmc.dtype import DType
 from bmc.errors import BmcError
-from bmc.host import control
+from bmc.host.call import InputView
 from bmc.host.initialization import Initialization
 from bmc.host.program import (
     Command,
     Copy,
     Dispatch,
-    Entry,
     Fill,
-    HostProgram,
     Integer,
     Span,
-    State,
-    Storage,
     StorageKind,
     Variable,
     View,
 )
 from bmc.host.recorder import EntryRecorder
-from bmc.host.vm import FENCE, Choice, Import, VirtualMachine
-from bmc.ir import ir_util
-from bmc.plan import inplace
-from bmc.rewrites.context import RESET, States
+from bmc.host.vm import FENCE, Choice, Import
 
 _DENSE_ROW_MAJOR = 1
 
@@ -67,82 +54,7 @@ class _CommandBuffer:
         self.barrier = False
 
 
-@dataclass
-class _InputView:
-    """A buffer view passed to main, of the declared type until the program asserts another."""
-
-    view: View
-
-
-def run(vm_module: Path, signatures: tuple[Signature, ...], states: States) -> HostProgram:
-    """Executes `__init` and every entry point of a VM module.
-
-    Args:
-      vm_module: bytecode of a module in the VM dialect.
-      signatures: of the entry points.
-      states: what they take and give besides.
-
-    Raises:
-      BmcError: naming what the program does that tables and C cannot express.
-    """
-    with ir.Context():
-        hal = _Hal()
-        machine = VirtualMachine(ir_util.read(vm_module), hal.imports())
-        if machine.defines("__init"):  # a model that launches and loads nothing has none
-            machine.call("__init", ())
-        entries = tuple(_entry(signature, hal, machine, states) for signature in signatures)
-        reset: tuple[Command, ...] = ()
-        if states.infos:
-            reset = _entry(Signature(RESET, (), ()), hal, machine, states).commands
-        return HostProgram(
-            executable=hal.executable(),
-            constants=tuple(hal.initial.constants),
-            states=tuple(State(info.name, info.length) for info in states.infos),
-            reset=reset,
-            entries=entries,
-        )
-
-
-def _entry(signature: Signature, hal: _Hal, machine: VirtualMachine, states: States) -> Entry:
-    uses = states.of(signature.name)
-    places = [_state(number, states).span for number in uses.written]
-    views: list[_InputView] = []
-    storage: list[Span] = []
-
-    def begin(recorder: EntryRecorder) -> list[_InputView]:
-        hal.begin(recorder)
-        views[:] = [
-            _InputView(_input_tensor(i, info.dtype, info.shape))
-            for i, info in enumerate(signature.inputs)
-        ]
-        storage[:] = [recorder.allocate_for_ever(place.length) for place in places]
-        read = [_InputView(_state(number, states)) for number in uses.read]
-        written = [
-            _InputView(replace(_state(number, states), span=span))
-            for number, span in zip(uses.written, storage, strict=True)
-        ]
-        return [*views, *read, *written]
-
-    def outputs(results: Sequence[Any]) -> tuple[View, ...]:
-        return tuple(item.view if isinstance(item, _InputView) else item for item in results)
-
-    def inputs() -> tuple[View, ...]:
-        return tuple(item.view for item in views)
-
-    entry = control.trace(signature.name, machine, begin, outputs, inputs, places)
-    new_states = [
-        inplace.NewState(written, place) for written, place in zip(storage, places, strict=True)
-    ]
-    return inplace.merge(entry, new_states)
-
-
-def _state(number: int, states: States) -> View:
-    info = states.infos[number]
-    storage = Storage(StorageKind.STATE, number, info.length)
-    return View(Span(storage, 0, info.length), info.dtype, info.shape)
-
-
-class _Hal:
+class Hal:
     """The HAL and parameter imports, and everything they were asked to do."""
 
     def __init__(self) -> None:
@@ -227,7 +139,7 @@ class _Hal:
     # Tensors at the border.
 
     def _view_assert(
-        self, view: _InputView, message: bytes, element_type: int, encoding: int, shape: list[int]
+        self, view: InputView, message: bytes, element_type: int, encoding: int, shape: list[int]
     ) -> tuple[()]:
         if encoding != _DENSE_ROW_MAJOR:
             raise BmcError(
@@ -236,7 +148,7 @@ class _Hal:
         view.view = View(view.view.span, dtype.from_hal(element_type), tuple(shape))
         return ()
 
-    def _view_buffer(self, view: _InputView) -> tuple[Span]:
+    def _view_buffer(self, view: InputView) -> tuple[Span]:
         return (view.view.span,)
 
     def _view_create(
@@ -444,8 +356,3 @@ def _subspan(buffer: Span, offset: int, length: int) -> Span:
             f"the host program uses bytes {offset}+{length} of a buffer of {buffer.length} bytes",
         )
     return Span(buffer.storage, buffer.offset + offset, length)
-
-
-def _input_tensor(index: int, element: DType, shape: tuple[int, ...]) -> View:
-    length = TensorInfo("", element, shape).byte_count
-    return View(Span(Storage(StorageKind.INPUT, index, length), 0, length), element, shape)

@@ -1,6 +1,6 @@
 """Read-only data that the host program obtains and makes while it initializes.
 
-All of it is done at build time: stages/weights.py reads the parameters and carries out the writes.
+All of it is done at build time: plan/weights.py reads the parameters and carries out the writes.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Little of a host program is unknown but the contents of buffers, so it is run, not analysed: integers
 are Python integers, references are Python objects, calls to imports go to handlers. Whatever it would
-do to a buffer's contents is recorded by the handlers (stages/hal.py). Integers that it reads back
-from a buffer are Variables; what is computed of them goes to a Host (stages/control.py), which also
+do to a buffer's contents is recorded by the handlers (hal.py). Integers that it reads back
+from a buffer are Variables; what is computed of them goes to a Host (control.py), which also
 follows the control flow of entry points. An operation without an entry here is an error that names it.
 """
 
@@ -208,7 +208,7 @@ class VirtualMachine:
         if name.startswith("vm.global.load."):
             return (self._globals[ir_util.string(op, "global")],)
         if name.startswith("vm.global.store."):
-            if self.host:  # state that stages/states.py did not find
+            if self.host:  # state that rewrites/states.py did not find
                 raise unsupported(f"{name} @{ir_util.string(op, 'global')}")
             self._globals[ir_util.string(op, "global")] = operands[0]
             return ()

@@ -1,4 +1,4 @@
-"""Stage: host program -> plan. Everything gets its place in the arena, the weights or the state."""
+"""Host program -> plan: everything gets its place in the arena, the weights or the state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage: convolutions put channels last, the order in which their kernels read whole vectors.
+"""Convolutions put channels last, the order in which their kernels read whole vectors.
 
 PyTorch and ONNX have channels first, [channel, y, x]. IREE turns some of it around, but no 1x1
 convolutions, and nothing that comes from ONNX. Here every convolution gets its image as

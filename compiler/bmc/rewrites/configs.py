@@ -1,4 +1,4 @@
-"""Stage: lowering configurations, the tile sizes of every kernel, are listed and replaced.
+"""Lowering configurations, the tile sizes of every kernel, are listed and replaced.
 
 IREE chooses a configuration for every dispatch; bmc knows better for a few kinds of kernel on RISC-V
 vectors (rewrites/tiles), and a tuning.json beside the model knows best:

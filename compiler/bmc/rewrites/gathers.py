@@ -1,4 +1,4 @@
-"""Stage: gathers read the right elements of buffers with gaps between their rows.
+"""Gathers read the right elements of buffers with gaps between their rows.
 
 IREE vectorises `tensor.extract` from a tensor of several dimensions to `vector.gather` with one number
 for each element: which it is, counted row by row. LLVM adds that number to an address. Between the rows

@@ -1,4 +1,4 @@
-"""Stage: convolutions of images with one channel (sound, grey pictures) become matrix products.
+"""Convolutions of images with one channel (sound, grey pictures) become matrix products.
 
 Once the channel is dropped IREE no longer takes them for convolutions and computes one number at a
 time, 8 instructions for each multiply-add. The window of every pixel is gathered into a row first,

@@ -1,4 +1,4 @@
-"""Stage: operands of matrix products are laid out the way the kernels read them fastest.
+"""Operands of matrix products are laid out the way the kernels read them fastest.
 
 `x @ W^T`, which is what every torch.nn.Linear is, reaches code generation as a matmul whose right
 operand is indexed [N, K]; its vector code is some 20 times slower than for [K, N].

@@ -1,4 +1,4 @@
-"""Stage: quantising rounds by an addition.
+"""Quantising rounds by an addition.
 
 IREE quantises f32 to int8 as fptosi(min(max(roundeven(x / scale) + zero point, -128), 127)). RISC-V
 vectors have no instruction that rounds to a float, so that takes some ten of them, which switch the

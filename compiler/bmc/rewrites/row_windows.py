@@ -1,4 +1,4 @@
-"""Stage: convolutions with a window of one column, 7x1, become ones with a window of one row.
+"""Convolutions with a window of one column, 7x1, become ones with a window of one row.
 
 IREE vectorizes a window that runs along the last axis of the pixels, 1x7, and computes one number at a
 time for one that runs along another (InceptionV4 takes 14 times as many instructions with that). Such

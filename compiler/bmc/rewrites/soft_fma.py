@@ -1,4 +1,4 @@
-"""Stage: fused multiplications and additions of a hart without F become calls.
+"""Fused multiplications and additions of a hart without F become calls.
 
 LLVM turns an fma that the hart has no instruction for into a call of `fmaf`. IREE links one to every
 kernel, and for 32 bits that one is empty: its library is compiled as if uint64_t had 32 bits. What is

@@ -1,9 +1,9 @@
-"""Stage: state becomes arguments and results.
+"""State becomes arguments and results.
 
 A mutable global is what a model remembers from one call to the next. IREE's host program may give it
 a new buffer at every call, share one buffer among several and keep their places in numbers. Here every
 function takes the states it reads as arguments, and for the states it changes a result and the storage
-to put it in; where each lies is then bmc's to say, like everything else (stages/schedule.py). Their
+to put it in; where each lies is then bmc's to say, like everything else (plan/schedule.py). Their
 initial values are what one more function gives.
 """
 

@@ -1,4 +1,4 @@
-"""Stage: a state that can change where it lies is not copied.
+"""A state that can change where it lies is not copied.
 
 A function writes a new state to storage of its own, from where it is copied to its place at the end.
 Where nothing reads the old state any more once the new one is begun, both may be the same memory. A KV
