@@ -7,7 +7,7 @@ made of are listed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -92,15 +92,13 @@ def _run_nodes(graph: Any) -> Iterator[tuple[str, Any]]:
         for node in _of_version_1(graph):
             yield "graph", node
         wanted += functions
-    seen: set[str] = set()
-    while wanted:
-        name = wanted.pop()
-        if name in seen or name not in functions:
-            continue
-        seen.add(name)
+    called = {
+        name: [callee for node in function.node_def for callee in _called(node)]
+        for name, function in functions.items()
+    }
+    for name in _reachable(wanted, called):
         for node in functions[name].node_def:
             yield name, node
-            wanted += _called(node)
 
 
 def _of_version_1(graph: Any) -> Iterator[Any]:
@@ -119,16 +117,22 @@ def _of_version_1(graph: Any) -> Iterator[Any]:
     wanted = [_node_name(graph.saver_def.restore_op_name)]
     wanted += [n for n in nodes if n != writes and (n not in used or n.encode() in text)]
     wanted += [writes] if writes.encode() in text else []
-    seen: set[str] = set()
-    while wanted:
-        name = wanted.pop()
-        if name in seen or name not in nodes:
-            continue
-        seen.add(name)
-        wanted += inputs[name]
+    for name in _reachable(wanted, inputs):
         own = inputs[name][:1] == [_node_name(graph.saver_def.filename_tensor_name)]
         if nodes[name].op != "RestoreV2" or not own:
             yield nodes[name]
+
+
+def _reachable(wanted: Iterable[str], edges: Mapping[str, Iterable[str]]) -> Iterator[str]:
+    """The names in `edges` that are wanted or can be reached from those, each once."""
+    left = list(wanted)
+    seen: set[str] = set()
+    while left:
+        name = left.pop()
+        if name not in seen and name in edges:
+            seen.add(name)
+            yield name
+            left += edges[name]
 
 
 def _node_name(tensor: str) -> str:
