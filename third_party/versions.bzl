@@ -341,6 +341,7 @@ PYTHON_PACKAGES = {
     "pluggy": {"license": "MIT", "why": "for pytest"},
     "protobuf": {"license": "BSD-3-Clause", "why": "for onnx and tensorflow"},
     "pycparser": {"license": "BSD-3-Clause", "why": "for esptool"},
+    "pyelftools": {"license": "LicenseRef-Public-Domain AND MIT", "why": "reads images, for tools/flash"},
     "pygments": {"license": "BSD-2-Clause", "why": "for pytest"},
     "pyserial": {"license": "BSD-3-Clause", "why": "serial ports, for tools/flash"},
     "pytest": {"license": "MIT", "why": "runs the Python tests"},

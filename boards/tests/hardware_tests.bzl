@@ -1,5 +1,6 @@
 """hardware_tests: images for a board that no emulator has."""
 
+load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_test")
 load("//tools/rules:defs.bzl", "bm_debug", "bm_firmware", "bm_flash")
 
@@ -50,5 +51,5 @@ def hardware_tests(*, name, board, isa, models, hooks = {}, deps = []):
                 "RUN": "$(rootpath {})".format(firmware),
             },
             main = "image_test.py",
-            deps = deps,
+            deps = deps + [requirement("pyelftools")],
         )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import struct
 import subprocess
 import sys
 import unittest
 from pathlib import Path
 from typing import Any
+
+from elftools.elf.elffile import ELFFile
 
 # A machine-mode register, read or written.
 _MACHINE = re.compile(
@@ -24,24 +25,16 @@ class Image:
     def __init__(self, paths: list[Path]) -> None:
         by_suffix = {path.suffix: path for path in paths}
         self.path = by_suffix[".elf"]
-        elf = self.path.read_bytes()
         self.raw = by_suffix[".bin"].read_bytes()
         self.disassembly = by_suffix[".disasm"].read_text()
-        wide = elf[4] == 2  # a 64-bit file
-        self.entry, table = struct.unpack_from("<QQ" if wide else "<II", elf, 24)
-        size, count = struct.unpack_from("<HH", elf, 54 if wide else 42)
-        # Kind, offset in the file, physical address, bytes of the file, size in memory.
-        fields = ("<IIQQQQQ", (0, 2, 4, 5, 6)) if wide else ("<IIIIII", (0, 1, 3, 4, 5))
-        headers = [
-            [struct.unpack_from(fields[0], elf, table + i * size)[k] for k in fields[1]]
-            for i in range(count)
-        ]
-        # The loaded segments: (address, bytes of the file, size in memory).
-        self.segments = [
-            (physical, elf[offset : offset + in_file], in_memory)
-            for kind, offset, physical, in_file, in_memory in headers
-            if kind == 1
-        ]
+        with self.path.open("rb") as file:
+            elf = ELFFile(file)
+            self.entry = elf["e_entry"]
+            # The loaded segments: (address, bytes of the file, size in memory).
+            self.segments = [
+                (segment["p_paddr"], segment.data(), segment["p_memsz"])
+                for segment in elf.iter_segments("PT_LOAD")
+            ]
 
 
 def problems(image: Image, board: dict[str, Any]) -> list[str]:

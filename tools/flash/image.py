@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
-import struct
 from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.construct import ConstructError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection
 
 from tools.flash.errors import FlashError
 
 NOTE_SECTION = ".note.ironcast"
-NOTE_NAME = b"Ironcast\0"
+NOTE_NAME = "Ironcast"
 
-_PT_LOAD = 1
-_ELFCLASS32, _ELFCLASS64 = 1, 2
-_LITTLE_ENDIAN = 1
-_HEADER_BYTES = {_ELFCLASS32: 52, _ELFCLASS64: 64}
+# What reading raises when numbers in the file are wrong.
+_DAMAGED = (ELFError, ConstructError, OverflowError, ValueError, KeyError, TypeError)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,75 +58,42 @@ class Image:
 def read(path: Path) -> Image:
     """Reads an image; FlashError when it is not one that Ironcast linked."""
     try:
-        elf = path.read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise FlashError(f"{path} cannot be read ({error.strerror}): build it first") from error
-    if elf[:4] != b"\x7fELF" or elf[4] not in _HEADER_BYTES or elf[5] != _LITTLE_ENDIAN:
-        raise FlashError(f"{path} is not a little-endian ELF: name the .elf of a firmware")
+    if not data.startswith(b"\x7fELF"):
+        raise FlashError(f"{path} is not an ELF: name the .elf of a firmware")
     try:
-        return _parse(path, elf)
-    except (struct.error, IndexError, ValueError, KeyError) as error:
+        return _parse(path, ELFFile(io.BytesIO(data)))
+    except _DAMAGED as error:
         raise FlashError(f"{path} is a damaged ELF ({error}): build it again") from error
 
 
-def _parse(path: Path, elf: bytes) -> Image:
-    wide = elf[4] == _ELFCLASS64
-    header = "<HHIQQQIHHHHHH" if wide else "<HHIIIIIHHHHHH"
-    fields = struct.unpack_from(header, elf, 16)
-    entry, program_offset, section_offset = fields[3:6]
-    program_size, program_count, section_size, section_count, names_index = fields[8:13]
+def _parse(path: Path, elf: ELFFile) -> Image:
     segments = []
-    for index in range(program_count):
-        at = program_offset + index * program_size
-        if wide:
-            kind, _, offset, _, physical, size = struct.unpack_from("<IIQQQQ", elf, at)
-        else:
-            kind, offset, _, physical, size = struct.unpack_from("<IIIII", elf, at)
-        if kind != _PT_LOAD or size == 0:
-            continue
-        if offset + size > len(elf):
+    for header in elf.iter_segments("PT_LOAD"):
+        data = header.data()
+        if len(data) != header["p_filesz"]:
             raise ValueError("a segment reaches past the end of the file")
-        segments.append(Segment(physical, elf[offset : offset + size]))
+        if data:
+            segments.append(Segment(header["p_paddr"], data))
     if not segments:
         raise ValueError("nothing to load")
-    sections = [
-        _section(elf, wide, section_offset + index * section_size) for index in range(section_count)
-    ]
-    names = sections[names_index][1]
-    for name_offset, content in sections:
-        name = names[name_offset : names.index(b"\0", name_offset)].decode()
-        if name == NOTE_SECTION:
-            note = _note(content)
-            break
-    else:
+    section = elf.get_section_by_name(NOTE_SECTION)
+    if not isinstance(section, NoteSection):
         raise FlashError(
             f"{path} has no {NOTE_SECTION}: it was not linked by bm_firmware or bm_image; "
             "build it with this version"
         )
+    (note,) = section.iter_notes()
+    if note["n_name"] != NOTE_NAME:
+        raise ValueError(f"{NOTE_SECTION} is somebody else's")
+    text = json.loads(note["n_descdata"])
     return Image(
         path=path,
-        entry=entry,
+        entry=elf["e_entry"],
         segments=tuple(sorted(segments, key=lambda s: s.address)),
-        board=str(note["board"]),
-        isa=str(note["isa"]),
-        models=tuple(str(model) for model in note["models"]),
+        board=str(text["board"]),
+        isa=str(text["isa"]),
+        models=tuple(str(model) for model in text["models"]),
     )
-
-
-def _section(elf: bytes, wide: bool, at: int) -> tuple[int, bytes]:
-    """A section's offset into the names, and its content."""
-    if wide:
-        name, kind, _, _, offset, size = struct.unpack_from("<IIQQQQ", elf, at)
-    else:
-        name, kind, _, _, offset, size = struct.unpack_from("<IIIIII", elf, at)
-    nobits = 8
-    return name, b"" if kind == nobits else elf[offset : offset + size]
-
-
-def _note(content: bytes) -> dict[str, list[str] | str]:
-    name_size, size, _ = struct.unpack_from("<III", content)
-    text = 12 + (name_size + 3) // 4 * 4
-    if content[12 : 12 + name_size] != NOTE_NAME:
-        raise ValueError(f"{NOTE_SECTION} is somebody else's")
-    note: dict[str, list[str] | str] = json.loads(content[text : text + size])
-    return note

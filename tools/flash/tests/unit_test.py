@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import random
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -33,17 +34,40 @@ class ImageTest(fake.FolderTest):
         whole = self.elf.read_bytes()
         bad = self.folder / "bad.elf"
         for content, sentence in {
-            b"hello": "not a little-endian ELF",
+            b"hello": "not an ELF",
             whole[:100]: "damaged ELF",
             whole[: 64 + 56 + 100]: "damaged ELF",
             whole.replace(b"Ironcast", b"Somebody"): "somebody else's",
+            whole.replace(b"Ironcast\0\0\0\0", b"Ironcast    "): "damaged ELF",
             whole.replace(b".note.ironcast", b".note.whatever"): "not linked by bm_firmware",
         }.items():
             bad.write_bytes(content)
             with self.assertRaisesRegex(FlashError, sentence):
                 image.read(bad)
+        # An entry of the program header table: its size in the file.
+        for size in (2**63, 2**64 - 1):
+            bad.write_bytes(whole[:96] + size.to_bytes(8, "little") + whole[104:])
+            with self.assertRaisesRegex(FlashError, "damaged ELF"):
+                image.read(bad)
         with self.assertRaisesRegex(FlashError, "build it first"):
             image.read(self.folder / "none.elf")
+
+    def test_any_damage_is_a_sentence(self) -> None:
+        # In headers, note and names: the segment's 200 bytes, which begin at 120, may be anything.
+        whole, dice = self.elf.read_bytes(), random.Random(1)
+        refused = 0
+        for _ in range(500):
+            damaged = bytearray(whole)
+            for _ in range(dice.randint(1, 4)):
+                at = dice.choice([dice.randrange(120), dice.randrange(320, len(whole))])
+                damaged[at] = dice.choice([0, 1, 0x7F, 0xFF, dice.randrange(256)])
+            self.elf.write_bytes(damaged[: dice.choice([len(whole), dice.randrange(len(whole))])])
+            try:
+                image.read(self.elf)
+            except FlashError:
+                refused += 1
+        self.assertGreater(refused, 250)
+        self.assertLess(refused, 500)
 
 
 class BoardTest(fake.FolderTest):
