@@ -27,17 +27,16 @@ def imported(source: str) -> set[str]:
 def is_there(name: str) -> bool:
     """Whether a module exists, or its parent is a module that may have the name."""
     try:
-        if importlib.util.find_spec(name) is not None:
-            return True
-        parent = importlib.util.find_spec(name.rpartition(".")[0])
-    except ModuleNotFoundError:
-        return False
-    return parent is not None and not parent.submodule_search_locations
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # the parent is no package, or is not there either
+        parent = name.rpartition(".")[0]
+        return bool(parent) and is_there(parent)
 
 
 def main() -> int:
     """Returns 1 if a file imports what its layer does not name."""
-    assert is_there("bmc.names") and not is_there("bmc.there_is_no_such_layer")
+    assert is_there("bmc.names.printable")
+    assert not is_there("bmc.no_such_layer") and not is_there("bmc.no_such_layer.part")
     problems = [
         f"{path}: imports {name}, of a layer that its BUILD file does not name"
         for path in sys.argv[1:]
