@@ -200,6 +200,16 @@ class ChannelsLastTest(support.FolderTest):
         support.rewritten(text, channels_last.apply, context=context)
         self.assertEqual(context.permutations, {"w0": (1, 2, 0)})
 
+    def test_a_body_that_counts_the_loops_is_left_alone(self) -> None:
+        product = "    %product = arith.mulf %a, %b : f32\n"
+        self.assertIn(product, _CHANNELS_FIRST)
+        counts = "    %y = linalg.index 1 : index\n" + product
+        context = Context(target.find(support.ISA))
+        support.rewritten(
+            _CHANNELS_FIRST.replace(product, counts), channels_last.apply, context=context
+        )
+        self.assertEqual(context.permutations, {})
+
 
 class KernelTest(support.FolderTest):
     """Looks at the code itself, which a disassembler is not needed for: opcodes are words."""
@@ -240,6 +250,19 @@ class KernelTest(support.FolderTest):
 
     def test_image_with_channels_first_is_turned_around_and_read_in_vectors(self) -> None:
         self.assertGreater(self.count(self.words(self.CHANNELS_FIRST), self.VFMACC_VF), 0)
+
+    # Every second pixel of a window: 14 by 14 results.
+    DILATED = (
+        convolution("f32", 32)
+        .replace("stride = [1, 1]", "stride = [1, 1], rhs_dilate = [2, 2]")
+        .replace("1x16x16x32x", "1x14x14x32x")
+    )
+
+    def test_dilated_convolution_is_read_in_vectors(self) -> None:
+        self.assertGreater(self.count(self.words(self.DILATED), self.VFMACC_VF), 0)
+        first = self.DILATED.replace("[b, 0, 1, f]", "[b, f, 0, 1]")
+        first = first.replace("1x18x18x16x", "1x16x18x18x").replace("1x14x14x32x", "1x32x14x14x")
+        self.assertGreater(self.count(self.words(first), self.VFMACC_VF), 0)
 
     # A window of one column.
     COLUMN = (

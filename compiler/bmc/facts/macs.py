@@ -14,10 +14,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
-from bmc.ir import ir_util
-
-_MULTIPLICATIONS = {"arith.mulf", "arith.muli"}
-_ADDITIONS = {"arith.addf", "arith.addi"}
+from bmc.ir import contraction, ir_util
 
 
 def count(module: Any) -> dict[str, int]:
@@ -37,18 +34,9 @@ def _is_public(function: ir_util.Op) -> bool:
 
 
 def _of(op: ir_util.Op) -> int:
-    if (
-        not op.name.startswith("linalg.")
-        or len(op.operands) < 3
-        or op.operands[0] == op.operands[1]
-    ):
-        return 0
-    body = {child.name for child in ir_util.walk(op)}
-    if not body & _MULTIPLICATIONS or not body & _ADDITIONS:
+    if not op.name.startswith("linalg.") or not contraction.accumulator(op):
         return 0
     maps = [attribute.value for attribute in linalg.get_indexing_maps(op)]
-    if maps[-1].n_dims == len(maps[-1].results):
-        return 0
     return math.prod(_extents(op, maps).values())
 
 

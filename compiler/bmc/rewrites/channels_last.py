@@ -9,18 +9,15 @@ maps, and the transpositions put in here disappear in it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import ir_util, permute
+from bmc.ir import contraction, ir_util, permute
 from bmc.rewrites.context import Context
 
-_SUMS = ("arith.addf", "arith.addi")
-_PIXEL = re.compile(r"(d\d+)(?: \* \d+)?(?: \+ (d\d+))?")
 _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel", "reduction"))
 
 
@@ -37,10 +34,10 @@ class _Roles:
       weight: dimensions of the weight in the order taps, channels of the image, of the result.
     """
 
-    pixels: tuple[str, ...]
-    taps: tuple[str, ...]
-    channel: str
-    inner: tuple[str, ...]
+    pixels: tuple[int, ...]
+    taps: tuple[int, ...]
+    channel: int
+    inner: tuple[int, ...]
     image: tuple[int, ...]
     weight: tuple[int, ...]
 
@@ -66,7 +63,7 @@ def apply(module: Any, context: Context) -> None:
             _permute_weight(weights[name], load, roles.weight)
             _put_channels_last(op, roles)
     for op in ir_util.all_of(module, "linalg.generic"):
-        if _reads_windows(op) and _turns_around(op.operands[0].owner):
+        if contraction.reads_windows(op) and _turns_around(op.operands[0].owner):
             # Through a map with channels first IREE would compute one number at a time.
             permute.keep_image_apart(op)
 
@@ -91,33 +88,31 @@ def _drop_unit_dimensions(global_op: ir_util.Op, loads: list[ir_util.Op]) -> Non
 
 def _roles(op: ir_util.Op) -> _Roles | None:
     """None for anything but a convolution with the channels of its result first."""
-    if len(op.operands) != 3 or op.regions[0].blocks[0].operations[-2].operation.name not in _SUMS:
+    product = contraction.read(op)
+    if product is None or len(product.result) < 2:
         return None
-    a, w, result = ([str(loop) for loop in m.results] for m in permute.maps(op))
-    if len(result) < 2 or result[0] not in w or any(loop in w for loop in result[1:]):
+    channel, *pixels = product.result
+    if channel not in product.b or any(loop in product.b for loop in pixels):
         return None
-    channel, *pixels = result
-    places: dict[str, int] = {}
-    taps: dict[str, str] = {}
+    places: dict[int, int] = {}
+    taps: dict[int, int] = {}
     others: list[int] = []
-    for dimension, index in enumerate(a):
-        match = _PIXEL.fullmatch(index)
-        if match and match[1] in pixels:
-            places[match[1]] = dimension
-            taps |= {match[1]: match[2]} if match[2] else {}
-        else:
+    for dimension, axis in enumerate(product.a):
+        if axis.loop in pixels:
+            places[axis.loop] = dimension
+            taps |= {} if axis.tap is None else {axis.loop: axis.tap}
+        elif axis.is_plain:
             others.append(dimension)
     tap_loops = tuple(taps[pixel] for pixel in pixels if pixel in taps)
     if len(places) != len(pixels) or len(others) != 1 or len(tap_loops) not in (0, len(pixels)):
         return None
-    inner = tuple(a[dimension] for dimension in others if a[dimension] != channel)
+    inner = tuple(product.a[d].loop for d in others if product.a[d].loop != channel)
     order = (*tap_loops, *inner, channel)
-    if sorted(order) != sorted(w):
+    if sorted(order) != sorted(product.b):
         return None
     image = (*(places[pixel] for pixel in pixels), *others)
-    return _Roles(
-        tuple(pixels), tap_loops, channel, inner, image, tuple(w.index(loop) for loop in order)
-    )
+    weight = tuple(product.b.index(loop) for loop in order)
+    return _Roles(tuple(pixels), tap_loops, channel, inner, image, weight)
 
 
 def _permute_weight(global_op: ir_util.Op, load: ir_util.Op, axes: tuple[int, ...]) -> None:
@@ -148,7 +143,7 @@ def _put_channels_last(op: ir_util.Op, roles: _Roles) -> None:
     op.regions[0].blocks[0].append_to(product.regions[0])
     # The loops in a new order: pixels, channels, taps, channels of the image.
     order = (*roles.pixels, roles.channel, *roles.taps, *roles.inner)
-    loops = [ir.AffineExpr.get_dim(order.index(f"d{old}")) for old in range(len(order))]
+    loops = [ir.AffineExpr.get_dim(order.index(old)) for old in range(len(order))]
     maps = permute.maps(op)
     picked = [
         [maps[0].results[i] for i in roles.image],
@@ -195,11 +190,6 @@ def _permute_elementwise(op: ir_util.Op, axes: tuple[int, ...]) -> None:
     maps[-1] = ir.AffineMap.get_permutation(axes)
     new.attributes["indexing_maps"] = permute.map_attributes(maps)
     permute.replace(op, new.results[0], axes)
-
-
-def _reads_windows(op: ir_util.Op) -> bool:
-    indices = (str(index) for index in permute.maps(op)[0].results)
-    return any((match := _PIXEL.fullmatch(index)) and match[2] for index in indices)
 
 
 def _turns_around(op: ir_util.Op) -> bool:

@@ -19,7 +19,7 @@ from iree.compiler import ir
 
 from bmc import target as targets
 from bmc.errors import BmcError
-from bmc.ir import ir_util
+from bmc.ir import contraction, ir_util
 from bmc.names import op_signature
 from bmc.rewrites import tiles
 from bmc.rewrites.context import Config, Context
@@ -107,10 +107,10 @@ def _describe(root: ir_util.Op, levels: Levels) -> Root:
         operands=tuple((tuple(t.shape), str(t.element_type)) for t in operands),
         result=tuple(_output_type(root).shape),
         indexing_maps=tuple(str(m) for m in maps),
-        maps=tuple(tuple(str(r) for r in ir.AffineMapAttr(m).value.results) for m in maps),
         loops=_loop_extents(root),
         levels=levels,
         body=tuple(op.name for op in ir_util.walk(root) if op.name != "linalg.yield"),
+        product=contraction.read(root),
         extents=_extents(root),
     )
 

@@ -8,40 +8,38 @@ compute from it. The rows take RAM: pixels of the result times taps of the windo
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import ir_util, permute
+from bmc.ir import contraction, ir_util, permute
+from bmc.ir.contraction import Contraction
 from bmc.rewrites.context import Context
-
-_WINDOW = re.compile(r"(d\d+)(?: \* (\d+))? \+ (d\d+)")
 
 
 def apply(module: Any, _: Context) -> None:
     """Rewrites convolutions of one channel."""
     for op in ir_util.all_of(module, "linalg.generic"):
-        if _reads_windows_of_one_channel(op):
-            _gather(op)
+        product = contraction.read(op)
+        if product is not None and _reads_windows_of_one_channel(product):
+            _gather(op, product)
 
 
-def _reads_windows_of_one_channel(op: ir_util.Op) -> bool:
-    """True for r[y, x, n] = sum over i, j of a[y * s + i, x * t + j] * b[i, j, n]."""
-    if len(op.operands) != 3:
-        return False
-    a, b, result = (tuple(str(loop) for loop in m.results) for m in permute.maps(op))
-    windows = [match for index in a if (match := _WINDOW.fullmatch(index))]
+def _reads_windows_of_one_channel(product: Contraction) -> bool:
+    """True for r[y, x, n] = sum over i, j of a[y * s + i * d, x * s + j * d] * b[i, j, n]."""
+    rank = len(product.a)
+    taps = tuple(range(rank + 1, 2 * rank + 1))
     return (
-        len(a) == len(windows) > 0
-        and result == tuple(f"d{i}" for i in range(len(a) + 1))
-        and b == tuple(f"d{i}" for i in (*range(len(a) + 1, 2 * len(a) + 1), len(a)))
-        and [(w[1], w[3]) for w in windows] == [*zip(result, b[:-1], strict=False)]
+        rank > 0
+        and product.counts_up
+        and len(product.result) == rank + 1
+        and product.b == (*taps, rank)
+        and [(axis.loop, axis.tap) for axis in product.a] == list(enumerate(taps))
     )
 
 
-def _gather(op: ir_util.Op) -> None:
+def _gather(op: ir_util.Op, product: Contraction) -> None:
     image, weight = op.operands[0], op.operands[1]
     pixels = list(op.results[0].type.shape[:-1])
     taps = list(weight.type.shape[:-1])
@@ -49,8 +47,7 @@ def _gather(op: ir_util.Op) -> None:
     loops = [ir.AffineExpr.get_dim(i) for i in range(2 * rank)]
     # The window's loops were counted after the channels', which the gathering does not have.
     read = [
-        loops[i] * int(_WINDOW.fullmatch(str(index))[2] or 1) + loops[rank + i]  # type: ignore[index]
-        for i, index in enumerate(permute.maps(op)[0].results)
+        loops[i] * axis.stride + loops[rank + i] * axis.dilation for i, axis in enumerate(product.a)
     ]
     with ir.InsertionPoint(op), op.location:
         rows = permute.copied(image, [*pixels, *taps], ir.AffineMap.get(2 * rank, 0, read))

@@ -15,24 +15,19 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
-from bmc.ir import ir_util, permute
+from bmc.ir import contraction, ir_util, permute
+from bmc.ir.contraction import Axis, Contraction
 from bmc.rewrites.context import Context
 
 _B = 1
-# Indexing maps of B in the two layouts; loops are (batch,) rows, columns, inner.
-_TRANSPOSED = {
-    "linalg.matmul": "affine_map<(d0, d1, d2) -> (d1, d2)>",
-    "linalg.batch_matmul": "affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>",
-}
-# What ends the body of a sum of products.
-_SUMS = ("arith.addf", "arith.addi")
+_NAMED = ("linalg.matmul", "linalg.batch_matmul")
 # From here on a product of one row is faster with vectors of columns.
 _MANY_COLUMNS = 64
 
 
 def apply(module: Any, context: Context) -> None:
     """Transposes operands; notes the weights that are now stored otherwise."""
-    products = [op for op in ir_util.walk(module.operation) if op.name in _TRANSPOSED]
+    products = [op for op in ir_util.walk(module.operation) if op.name in _NAMED]
     loads: dict[str, list[ir_util.Op]] = {}
     for op in ir_util.all_of(module, "util.global.load"):
         loads.setdefault(ir_util.string(op, "global"), []).append(op)
@@ -59,35 +54,31 @@ def _can_transpose(loads: list[ir_util.Op]) -> bool:
 
 
 def _is_transposed_b(op: ir_util.Op, operand: int) -> bool:
-    if operand != _B:
+    """True for a product that reads its second operand as [..., n, k]."""
+    if operand != _B or op.name not in (*_NAMED, "linalg.generic"):
         return False
-    if op.name == "linalg.generic":
-        return _is_transposed_product(op)
-    return (
-        op.name in _TRANSPOSED and str(op.attributes["indexing_maps"][_B]) == _TRANSPOSED[op.name]
-    )
+    product = contraction.read(op)
+    if product is None or not product.result or not product.a:
+        return False
+    columns, inner = product.result[-1], product.a[-1]
+    if not inner.is_plain or inner.loop in product.result:
+        return False
+    if product.b[-2:] != (columns, inner.loop):
+        return False
+    return op.name in _NAMED or _is_convolution_of_pixels(op, product)
 
 
-def _is_transposed_product(op: ir_util.Op) -> bool:
-    """True for sums over k of A[..., k] * B[n, k] in a result [..., n], a convolution of 1x1 pixels.
+def _is_convolution_of_pixels(op: ir_util.Op, product: Contraction) -> bool:
+    """True for sums over k of a[..., k] * b[n, k] in a result [..., n], a convolution of 1x1 pixels.
 
     Products of one row stay as they are when they have few columns: summing along k wins there.
     """
-    if len(op.operands) != 3 or op.regions[0].blocks[0].operations[-2].operation.name not in _SUMS:
-        return False
-    a, b, result = (_loops(m) for m in op.attributes["indexing_maps"])
+    pixels = tuple(Axis(loop) for loop in product.result[:-1])
     return (
-        len(result) > 0
-        and b == (result[-1], a[-1])
-        and a[-1] not in result
-        and a[:-1] == result[:-1]
-        and (len(result) > 1 or op.operands[_B].type.shape[0] >= _MANY_COLUMNS)
+        len(product.b) == 2
+        and product.a[:-1] == pixels
+        and (len(pixels) > 0 or op.operands[_B].type.shape[0] >= _MANY_COLUMNS)
     )
-
-
-def _loops(indexing_map: Any) -> tuple[str, ...]:
-    """ "d0", "d2" for affine_map<(d0, d1, d2) -> (d0, d2)>."""
-    return tuple(str(loop) for loop in ir.AffineMapAttr(indexing_map).value.results)
 
 
 def _is_gather(op: ir_util.Op, operand: int) -> bool:

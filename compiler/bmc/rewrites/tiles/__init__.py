@@ -18,7 +18,7 @@ def choose(root: Root, target: Target) -> Levels:
         return matmul.choose(root, 3, lanes) if lanes else matmul.choose(root, 4, 4)
     if not lanes or root.name != "linalg.generic":
         return {}
-    if products.is_product(root) and (levels := products.choose(root, lanes)):
+    if levels := products.choose(root, lanes):
         return levels
     if not root.is_f32 or "vector_common_parallel" not in root.levels:  # a single number
         return {}

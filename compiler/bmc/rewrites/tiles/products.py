@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from bmc.ir.contraction import Axis, Contraction
 from bmc.rewrites.tiles.root import Levels, Root
 
-# Element types of A, B and the sums, and the operations on each element.
-_F32 = ("f32", "f32", "f32"), ("arith.mulf", "arith.addf")
-_I8 = ("i8", "i8", "i32"), ("arith.extsi", "arith.extsi", "arith.muli", "arith.addi")
+# Element types of A, B and the sums.
+_ELEMENTS = (("f32", "f32", "f32"), ("i8", "i8", "i32"))
 # Vector registers of RISC-V.
 _REGISTERS = 32
 # Sums in one register of VLEN 256; with fewer a vector does less than its own loop costs.
@@ -20,7 +19,6 @@ _LOOP = 4
 _FEW_CHANNELS = 4
 # Unrolling longer rows of a window is all code and no gain.
 _MOST_TAPS = 8
-_WINDOW = re.compile(r"(d\d+)(?: \* (\d+))? \+ (d\d+)")
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class _Loops:
       columns: over adjacent elements of the result and of B.
       row: the next one of the result, -1 if there is none.
       tap: over the window in direction of row, -1 without one that is worth unrolling.
-      is_strided: whether windows of adjacent rows lie more than one pixel apart.
+      is_strided: whether adjacent rows share no pixel of their windows.
       is_dense: whether an element of A serves all columns; not so in a depthwise convolution.
     """
 
@@ -40,11 +38,6 @@ class _Loops:
     tap: int
     is_strided: bool
     is_dense: bool
-
-
-def is_product(root: Root) -> bool:
-    """True for sums of a * b: matrix products, convolutions, depthwise ones."""
-    return (root.elements, root.body) in (_F32, _I8)
 
 
 def choose(root: Root, lanes: int) -> Levels:
@@ -56,7 +49,9 @@ def choose(root: Root, lanes: int) -> Levels:
     At VLEN 256 ResNet8 takes 0.12 instructions for each multiply-add in f32 (IREE: 0.24) and 0.14
     in int8 (IREE: 0.88).
     """
-    loops = _loops(root)
+    if root.product is None or root.elements not in _ELEMENTS:
+        return {}
+    loops = _loops(root, root.product)
     if loops is None:
         return {}
     group = _largest_power_of_two(root.loops[loops.columns], lanes)
@@ -120,20 +115,19 @@ def _dense_tile(root: Root, loops: _Loops, group: int, lanes: int) -> tuple[int,
     return best[1], best[2]
 
 
-def _loops(root: Root) -> _Loops | None:
+def _loops(root: Root, product: Contraction) -> _Loops | None:
     """Finds the roles of the loops; None if B's columns are not adjacent."""
-    a, b, result = root.maps
-    rank = len(result)
-    if not rank or result != tuple(f"d{i}" for i in range(rank)) or b[-1:] != result[-1:]:
+    rank = len(product.result)
+    if not rank or not product.counts_up or product.b[-1:] != product.result[-1:]:
         return None
     columns = rank - 1
     row = rank - 2 if rank > 1 else -1
     tap, is_strided = -1, False
-    for index in a:
-        window = _WINDOW.fullmatch(index)
-        if window and window[1] == f"d{row}" and root.loops[int(window[3][1:])] <= _MOST_TAPS:
-            tap, is_strided = int(window[3][1:]), window[2] is not None
-    return _Loops(columns, row, tap, is_strided, f"d{columns}" not in a)
+    for window in product.windows:
+        assert window.tap is not None
+        if window.loop == row and root.loops[window.tap] <= _MOST_TAPS:
+            tap, is_strided = window.tap, (window.stride, window.dilation) != (1, 1)
+    return _Loops(columns, row, tap, is_strided, Axis(columns) not in product.a)
 
 
 def _largest_power_of_two(extent: int, limit: int) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bmc.ir.contraction import Contraction
+
 # Tile sizes of each loop by tiling level.
 Levels = dict[str, tuple[int, ...]]
 
@@ -17,10 +19,10 @@ class Root:
       operands: shape and element type of each tensor operand, results last.
       result: shape of the result.
       indexing_maps: as text, one for each operand; () for softmax and the like.
-      maps: their results as text: ("d0 * 2 + d3", "d4"); () if there are none.
       loops: extent of each loop, 0 if unknown; () if there are no maps.
       levels: IREE's tile sizes.
       body: names of the operations done for each element.
+      product: the contraction that it is, None if it is none.
       extents: of each loop over the result, outermost first; () if they do not map one to one.
     """
 
@@ -28,10 +30,10 @@ class Root:
     operands: tuple[tuple[tuple[int, ...], str], ...]
     result: tuple[int, ...]
     indexing_maps: tuple[str, ...]
-    maps: tuple[tuple[str, ...], ...]
     loops: tuple[int, ...]
     levels: Levels
     body: tuple[str, ...]
+    product: Contraction | None
     extents: tuple[int, ...]
 
     @property

@@ -1,0 +1,226 @@
+"""What a product is: the one place that recognizes matrix products and convolutions.
+
+A contraction is result[i...] = sum over k... of a[...] * b[...], however it is written: a named op of
+linalg or a generic one. Two questions are asked of an operation. accumulator() asks whether it adds up
+products of two inputs at all, whatever else it does. read() asks whether it does nothing else, so that a
+rewrite may exchange its loops and the order of its operands' axes.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg
+
+from bmc.ir import ir_util
+
+_MULTIPLICATIONS = ("arith.mulf", "arith.muli")
+_ADDITIONS = ("arith.addf", "arith.addi")
+_CASTS = ("arith.extsi", "arith.extui", "arith.extf", "arith.sitofp", "arith.uitofp")
+# Named operations that are products without a body that says so.
+_NAMED = re.compile(
+    r"linalg\.(\w*conv_|\w*matmul|\w*mmt4d|batch_matvec|batch_vecmat|contract|dot|matvec|vecmat)"
+    r"|iree_linalg_ext\.(online_)?attention"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What an axis of an operand is read at: loop * stride + tap * dilation.
+
+    Attributes:
+      loop: number of the loop over the pixels, or the only one.
+      stride: its factor.
+      tap: number of the loop over the window; None without one.
+      dilation: its factor, 1 without one.
+    """
+
+    loop: int
+    stride: int = 1
+    tap: int | None = None
+    dilation: int = 1
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the axis is read at the loop itself."""
+        return self.stride == 1 and self.tap is None
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A product that does nothing else: its body has the multiply-add, and casts of what it multiplies.
+
+    Attributes:
+      a: axes of the first operand; of a convolution, of the image.
+      b: loops of the second operand's axes; of a convolution, of the weight.
+      result: loops of the result's axes.
+      loop_count: of all loops; those that are not in `result` are summed over.
+    """
+
+    a: tuple[Axis, ...]
+    b: tuple[int, ...]
+    result: tuple[int, ...]
+    loop_count: int
+
+    @property
+    def windows(self) -> tuple[Axis, ...]:
+        """The axes of A that a window runs along."""
+        return tuple(axis for axis in self.a if axis.tap is not None)
+
+    @property
+    def counts_up(self) -> bool:
+        """Whether the loops over the result come first, in the order of its axes."""
+        return self.result == tuple(range(len(self.result)))
+
+
+def read(op: ir_util.Op) -> Contraction | None:
+    """Returns the contraction that a linalg operation is, None if it is none or something more."""
+    if not op.name.startswith("linalg.") or len(op.operands) != 3 or len(op.results) != 1:
+        return None
+    if not _is_multiply_add(op.regions[0].blocks[0]):
+        return None
+    a, b, result = (each.value for each in linalg.get_indexing_maps(op))
+    written = _loops(result)
+    second = _loops(b)
+    if written is None or second is None or len(set(written)) != len(written):
+        return None
+    axes = [_axis(index, set(written)) for index in a.results]
+    known = tuple(axis for axis in axes if axis is not None)
+    if len(known) != len(axes):
+        return None
+    return Contraction(known, second, written, result.n_dims)
+
+
+def reads_windows(op: ir_util.Op) -> bool:
+    """Whether the first operand of any linalg operation is read through windows, as a pooling's is."""
+    indices = linalg.get_indexing_maps(op)[0].value.results
+    return any(len(_terms(index) or ()) == 2 for index in indices)
+
+
+def accumulator(op: ir_util.Op) -> str:
+    """Returns the element type in which products of two inputs are added up; "" if none are."""
+    if _NAMED.match(op.name):
+        return str(op.operands[len(op.operands) - 1].type.element_type)
+    if op.name != "linalg.generic":
+        return ""
+    maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
+    reductions = {
+        f"d{loop}"
+        for loop, kind in enumerate(op.attributes["iterator_types"])
+        if "reduction" in str(kind)
+    }
+    block = op.regions[0].blocks[0]
+    summed = {
+        argument
+        for argument, indexing in zip(block.arguments, maps, strict=True)
+        if reductions & set(re.findall(r"d\d+", " ".join(map(str, indexing.results))))
+    }
+    yielded = list(list(block.operations)[-1].operands)
+    outputs = list(block.arguments)[-len(yielded) :]
+    for value, output in zip(yielded, outputs, strict=True):
+        if any(_multiplies(term, summed) for term in _added_to(value, output)):
+            return str(value.type)
+    return ""
+
+
+def _is_multiply_add(block: Any) -> bool:
+    """Whether a body yields out + cast(a) * cast(b) and has no operation besides."""
+    a, b, output = block.arguments
+    operations = [op.operation for op in block.operations]
+    (total,) = operations[-1].operands
+    terms = _added_to(total, output)
+    product = _definition(terms[0]) if len(terms) == 1 else None
+    if product is None or product.name not in _MULTIPLICATIONS:
+        return False
+    factors = [_uncast(operand) for operand in product.operands]
+    casts = sum(count for _, count in factors)
+    sources = [source for source, _ in factors]
+    # The product, the sum and the yield; a linalg.index, say, would make the loops more than loops.
+    return len(operations) == 3 + casts and sources in ([a, b], [b, a])
+
+
+def _uncast(value: Any) -> tuple[Any, int]:
+    """What a value was before it was extended, and how many operations did it."""
+    definition = _definition(value)
+    if definition is None or definition.name not in _CASTS:
+        return value, 0
+    source, count = _uncast(definition.operands[0])
+    return source, count + 1
+
+
+def _loops(indexing: Any) -> tuple[int, ...] | None:
+    """The loops of a map whose results are loops; None for any other."""
+    if not all(isinstance(index, ir.AffineDimExpr) for index in indexing.results):
+        return None
+    return tuple(index.position for index in indexing.results)
+
+
+def _axis(index: Any, written: set[int]) -> Axis | None:
+    """The axis that is read at an expression; None if that is not one loop or a window."""
+    terms = _terms(index)
+    if terms is None or not 1 <= len(terms) <= 2:
+        return None
+    if len(terms) == 1:
+        ((loop, stride),) = terms.items()
+        return Axis(loop, stride)
+    pixels = [loop for loop in terms if loop in written]
+    taps = [loop for loop in terms if loop not in written]
+    if len(pixels) != 1:
+        return None
+    return Axis(pixels[0], terms[pixels[0]], taps[0], terms[taps[0]])
+
+
+def _terms(index: Any) -> dict[int, int] | None:
+    """Factor of each loop in a sum of multiples of loops; None if it is something else."""
+    if isinstance(index, ir.AffineDimExpr):
+        return {index.position: 1}
+    if isinstance(index, ir.AffineAddExpr):
+        left, right = _terms(index.lhs), _terms(index.rhs)
+        if left is None or right is None or left.keys() & right.keys():
+            return None
+        return left | right
+    if isinstance(index, ir.AffineMulExpr):
+        terms = _terms(index.lhs)
+        if terms is None or not isinstance(index.rhs, ir.AffineConstantExpr):
+            return None
+        return {loop: factor * index.rhs.value for loop, factor in terms.items()}
+    return None
+
+
+def _added_to(value: Any, output: Any) -> list[Any]:
+    """Returns what `value` adds to the accumulator `output`."""
+    definition = _definition(value)
+    if definition is None or definition.name not in _ADDITIONS or output not in definition.operands:
+        return []
+    return [operand for operand in definition.operands if operand != output]
+
+
+def _multiplies(value: Any, summed: set[Any]) -> bool:
+    """True if `value` has a product of two different inputs that both vary along the sum.
+
+    A square is no product of two inputs (variance); nor is the scale of an int32, which is a sum of
+    products itself (requantization).
+    """
+    definition = _definition(value)
+    if definition is None:
+        return False
+    if definition.name in _MULTIPLICATIONS:
+        left, right = (_inputs(operand, summed) for operand in definition.operands)
+        if left and right and left != right:
+            return True
+    return any(_multiplies(operand, summed) for operand in definition.operands)
+
+
+def _inputs(value: Any, summed: set[Any]) -> set[Any]:
+    definition = _definition(value)
+    if definition is None:
+        return {value} & summed if str(value.type) != "i32" else set()
+    return {found for operand in definition.operands for found in _inputs(operand, summed)}
+
+
+def _definition(value: Any) -> Any:
+    """The operation that computes `value`, None for an argument of the body."""
+    return None if isinstance(value.owner, ir.Block) else value.owner
