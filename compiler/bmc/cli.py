@@ -16,6 +16,7 @@ from bmc.artifacts import ImportedModel
 from bmc.compile import CompileOptions, compile_model, rewrite_until
 from bmc.errors import BmcError
 from bmc.frontends.options import ImportOptions
+from bmc.iree import version
 from bmc.rewrites.pipeline import PIPELINE
 from bmc.rewrites.runner import describe
 
@@ -65,6 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bmc", description=__doc__)
     parser.add_argument(
         "--verbose", action="store_true", help="log every command of IREE and its messages"
+    )
+    parser.add_argument(
+        "--any-iree", action="store_true", help=f"do not insist on IREE {version.PINNED}"
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     importer = commands.add_parser(
@@ -169,6 +173,7 @@ def _named_reason(text: str) -> tuple[str, str]:
 
 
 def _run_import(arguments: argparse.Namespace) -> None:
+    version.check(arguments.any_iree)
     model = _import(arguments, arguments.out)
     print(f"imported {model.source}: {_cases(model)}. {model.second_reference}.")
 
@@ -198,6 +203,7 @@ class _PrintPipeline(argparse.Action):
 
 
 def _run_compile(arguments: argparse.Namespace) -> None:
+    version.check(arguments.any_iree)
     options = CompileOptions(
         arguments.name,
         target.find(arguments.isa),
@@ -228,6 +234,7 @@ def _run_inspect(arguments: argparse.Namespace) -> None:
 
 
 def _run_verify(arguments: argparse.Namespace) -> None:
+    version.check(arguments.any_iree)
     model = artifacts.load(arguments.imported)
     checks = verify.run(model, arguments.imported / "reproducer")
     for check in checks:

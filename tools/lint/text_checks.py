@@ -27,7 +27,7 @@ _BANNED: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
         "only runtime_bm/abi and runtime_bm/exec know IREE's executable ABI",
     ),
     (
-        re.compile(r"^compiler/bmc/(?!iree/tool\.py).*\.py$"),
+        re.compile(r"^compiler/bmc/(?!iree/tool\.py|.*_test\.py).*\.py$"),
         re.compile(r"\bsubprocess\b"),
         "only compiler/bmc/iree/tool.py starts programs",
     ),

@@ -26,6 +26,7 @@ class TextChecksTest(unittest.TestCase):
             "boards/host_x86_64/x.c": "#include <stdio.h>",
             "runtime_bm/exec/y.c": '#include "runtime_bm/abi/executable_library.h"',
             "compiler/bmc/iree/tool.py": "import subprocess",
+            "compiler/bmc/iree/x_test.py": "import subprocess",
             "compiler/bmc/cli.py": "print(1)",
             "runtime_bm/base/x.h": "#include <stdint.h>\n#include <limits.h>",
             "README.md": "x\n" * 1000,

@@ -1,0 +1,116 @@
+"""What bmc assumes of IREE, each pinned by a small test. Taking another IREE starts here.
+
+Assumptions that need a compiled model are held by the tests of the code that makes them: the executable
+ABI by elf/kernels.py's, the imports of the host program by host/'s, the shape of quantization by
+rewrites/rounding.py's, gathers from slices by rewrites/gathers.py's.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import unittest
+from unittest import mock
+
+import support
+from iree.compiler import ir
+from iree.compiler.dialects import linalg
+
+from bmc import target
+from bmc.artifacts import Signature, TensorInfo
+from bmc.dtype import DType
+from bmc.iree import phases, tool, version
+from bmc.iree.tool import IreeTool
+
+
+def _help(program: str) -> str:
+    argv = [str(tool.find(program)), "--help-hidden"]
+    return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+
+
+class VersionTest(support.FolderTest):
+    def test_the_installed_iree_is_the_pinned_one(self) -> None:
+        self.assertEqual(tool.installed_version(), version.PINNED)
+        version.check(any_version=False)
+
+    def test_another_one_is_refused_until_the_user_insists(self) -> None:
+        with mock.patch.object(version, "installed_version", return_value="9.0.0"):
+            self.refuses(
+                "iree-version",
+                "9.0.0",
+                f"iree-base-compiler=={version.PINNED}",
+                "--any-iree",
+                call=lambda: version.check(any_version=False),
+            )
+            version.check(any_version=True)
+            result = support.bmc(
+                "compile", "--src", "x.mlir", "--isa", "rv64gc", "--name", "m", "--out", "o"
+            )
+            self.assertEqual(result.status, 1)
+            self.assertIn("error[iree-version]", result.err)
+
+
+class FlagsTest(unittest.TestCase):
+    def test_iree_compile_has_every_flag_and_phase(self) -> None:
+        known = _help("iree-compile")
+        wide = (Signature("f", (TensorInfo("x", DType.F64, (1,)),), ()),)
+        flags = {flag for isa in target.ISA_NAMES for flag in target.find(isa).iree_flags()}
+        flags |= {*phases.import_flags(wide, has_half_floats=False), phases.HOIST_NO_MORE}
+        flags |= {"--iree-llvmcpu-embedded-linker-path=x", "--emit-mlir-bytecode"}
+        for flag in flags:
+            name = flag.partition("=")[0]
+            self.assertRegex(known, rf"(?m)^\s+{re.escape(name)}\b", flag)
+        for phase in phases.PHASES[1:]:
+            listed = re.search(rf"(?m)^\s+=?{re.escape(phase.name)}\s", known) is not None
+            # Phases that iree-opt reaches have names of bmc's own.
+            self.assertIs(listed, not phase.passes, phase.name)
+
+    def test_iree_opt_has_every_pass(self) -> None:
+        known = _help("iree-opt")
+        pipelines = [phase.passes for phase in phases.PHASES if phase.passes]
+        self.assertEqual(len(pipelines), 2)
+        for pipeline in pipelines:
+            for name in re.findall(r"\biree-[\w-]+", pipeline):
+                self.assertRegex(known, rf"(?m)^\s+--{name}\b")
+
+
+class BindingsTest(unittest.TestCase):
+    def test_affine_expressions_come_as_what_they_are(self) -> None:
+        with ir.Context():
+            attribute = ir.Attribute.parse("affine_map<(d0, d1) -> (d0 * 2 + d1, d1 floordiv 2)>")
+            total, other = ir.AffineMapAttr(attribute).value.results
+            self.assertIsInstance(total, ir.AffineAddExpr)
+            self.assertIsInstance(total.lhs, ir.AffineMulExpr)
+            self.assertEqual((total.lhs.lhs.position, total.lhs.rhs.value), (0, 2))
+            self.assertNotIsInstance(other, (ir.AffineAddExpr, ir.AffineMulExpr, ir.AffineDimExpr))
+
+    def test_named_operations_have_maps_and_a_body(self) -> None:
+        with ir.Context():
+            module = ir.Module.parse(
+                "func.func @f(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<2x4xf32>) {\n"
+                "  %0 = linalg.matmul ins(%a, %b : tensor<2x3xf32>, tensor<3x4xf32>)"
+                " outs(%c : tensor<2x4xf32>) -> tensor<2x4xf32>\n  return\n}\n"
+            )
+            op = module.body.operations[0].regions[0].blocks[0].operations[0].operation
+            self.assertEqual(len(linalg.get_indexing_maps(op)), 3)
+            names = [each.operation.name for each in op.regions[0].blocks[0].operations]
+            self.assertEqual(names, ["arith.mulf", "arith.addf", "linalg.yield"])
+
+
+class LinkerTest(support.FolderTest):
+    def test_iree_compile_calls_the_linker_that_it_is_given(self) -> None:
+        script = self.folder / "link.sh"
+        script.write_text("#!/bin/sh\necho called > called\nexit 1\n", encoding="utf-8")
+        script.chmod(0o755)
+        self.write("source.mlir", support.ADD)
+        flags = (
+            *target.find("rv64gc").iree_flags(),
+            f"--iree-llvmcpu-embedded-linker-path={script}",
+        )
+        iree = IreeTool(self.folder, self.folder / "reproducer")
+        self.refuses("op-rejected", call=lambda: iree.compile("source.mlir", "o.mlirbc", *flags))
+        self.assertTrue((self.folder / "called").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
