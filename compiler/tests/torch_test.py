@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 import unittest
+from pathlib import Path
 
 import numpy as np
 import support
@@ -317,6 +319,14 @@ class TorchTest(support.FolderTest):
         ):
             with self.subTest(factory):
                 self.rejects(factory, kind, part)
+
+    def test_what_another_build_has_left_stays(self) -> None:
+        # torch-mlir writes what it rejects, here on its way to StableHLO, under a fixed name.
+        left = Path(tempfile.gettempdir()) / "UnnammedModule.mlir"
+        self.addCleanup(left.unlink)
+        left.write_text("another build's", encoding="utf-8")
+        self.load("without_stablehlo")
+        self.assertEqual(left.read_text(encoding="utf-8"), "another build's")
 
     def test_op_that_torch_mlir_rejects(self) -> None:
         parts = ("torch-mlir cannot", "aten._linalg_svd", line("rejected"))

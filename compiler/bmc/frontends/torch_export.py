@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,27 +98,28 @@ def export(
 
     handler = context.attach_diagnostic_handler(collect)
     imported = None
-    try:
-        imported = fx.export_and_import(
-            program,
-            output_type="raw" if output_type == "raw" else "torch",
-            fx_importer=FxImporter(context=context),
-            decomposition_table={},
-            func_name=function,
-        ).operation
-        if output_type == _STABLEHLO:
-            lowered = _stablehlo(imported)
-            diagnostics.clear()
-            imported, output_type = lowered or imported, "raw" if lowered else _LINALG
-        if output_type == _LINALG:
-            lower_mlir_module(False, OutputType.get(_LINALG), imported)
-    except Exception as error:
-        kept = _keep_reproducer(reproducer)
-        if diagnostics:
-            raise _lowering_rejected(*diagnostics[0], imported, kept) from error
-        raise _node_rejected(program, error) from error
-    finally:
-        handler.detach()
+    with _left_behind() as left:
+        try:
+            imported = fx.export_and_import(
+                program,
+                output_type="raw" if output_type == "raw" else "torch",
+                fx_importer=FxImporter(context=context),
+                decomposition_table={},
+                func_name=function,
+            ).operation
+            if output_type == _STABLEHLO:
+                lowered = _stablehlo(imported)
+                diagnostics.clear()
+                imported, output_type = lowered or imported, "raw" if lowered else _LINALG
+            if output_type == _LINALG:
+                lower_mlir_module(False, OutputType.get(_LINALG), imported)
+        except Exception as error:
+            kept = _keep_reproducer(left, reproducer)
+            if diagnostics:
+                raise _lowering_rejected(*diagnostics[0], imported, kept) from error
+            raise _node_rejected(program, error) from error
+        finally:
+            handler.detach()
     with output.open("wb") as file:
         imported.write_bytecode(file)
 
@@ -129,7 +132,6 @@ def _stablehlo(imported: Any) -> Any:
     try:
         lower_mlir_module(False, OutputType.get(_STABLEHLO), lowered)
     except TorchMlirCompilerError:
-        _left_reproducer().unlink(missing_ok=True)
         return None
     # IREE makes chlo.top_k of the first of what is sorted, whose indices must not have PyTorch's 64 bits.
     sorted_ = (
@@ -227,20 +229,28 @@ def _refuse(program: Any) -> None:
             raise BmcError(kind, f"op '{node.target}' {what}", where=where, hint=hint)
 
 
-def _left_reproducer() -> Path:
-    """Where torch-mlir leaves a module that it rejects."""
-    return Path(tempfile.gettempdir()) / "UnnammedModule.mlir"
+@contextlib.contextmanager
+def _left_behind() -> Iterator[Path]:
+    """Gives torch-mlir a temporary folder of its own; yields where it leaves a module that it rejects.
+
+    Its file name is fixed: in the shared folder two builds would take each other's.
+    """
+    before = tempfile.tempdir
+    with tempfile.TemporaryDirectory() as folder:
+        tempfile.tempdir = folder
+        try:
+            yield Path(folder) / "UnnammedModule.mlir"
+        finally:
+            tempfile.tempdir = before
 
 
-def _keep_reproducer(folder: Path) -> Path | None:
-    """Moves what torch-mlir has left to `folder`."""
-    left = _left_reproducer()
+def _keep_reproducer(left: Path, folder: Path) -> Path | None:
+    """Copies what torch-mlir has left to `folder`."""
     if not left.is_file():
         return None
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "torch.mlir"
     kept.write_bytes(left.read_bytes())
-    left.unlink()
     return kept
 
 
