@@ -120,7 +120,7 @@ class ImportedModel:
       parameters: the framework's weights, to name constants in reports.
       second_reference: one sentence, whether IREE's host runtime agrees with the golden data; it
         tells where to look when the target does not.
-      int8: it is quantised: what is compiled of it must compute in integers (plan/audit.py).
+      int8: it is quantized: what is compiled of it must compute in integers (plan/audit.py).
       compared_only: more inputs and the framework's outputs, which IREE's host runtime is compared
         with when the model is imported; they are not kept.
       notes: sentences for the user on what the import did of its own accord; they are not kept.

@@ -161,7 +161,7 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
         "--quantize",
         choices=("", "int8"),
         default="",
-        help="quantise the model with its own framework, on the calibration data it comes with",
+        help="quantize the model with its own framework, on the calibration data it comes with",
     )
 
 

@@ -1,4 +1,4 @@
-"""Inputs for a model that comes without any, and more of them for a quantised one.
+"""Inputs for a model that comes without any, and more of them for a quantized one.
 
 All are seeded: a model gets the same ones on every machine.
 """
@@ -30,14 +30,14 @@ def case(
     """Returns case number `index`: one array per input.
 
     Floats are N(0, 1), ten times that, zeros, ones, a hundredth of N(0, 1), and N(0, 1) again.
-    Quantised integers have values of their whole range, all of them in turn, both ends at random,
+    Quantized integers have values of their whole range, all of them in turn, both ends at random,
     values around zero, and the same everywhere. Other integers are 0 and 1, which are indices of
     anything.
 
     Args:
       inputs: what the model takes.
       index: from 0.
-      zero_points: per input that of a quantised one, and None for others; () if there is none.
+      zero_points: per input that of a quantized one, and None for others; () if there is none.
 
     Raises:
       BmcError: an input is bf16.
@@ -45,7 +45,7 @@ def case(
     rng = np.random.default_rng(index)
     points = zero_points or (None,) * len(inputs)
     return tuple(
-        _plain(info, index, rng) if point is None else _quantised(info, index, rng, point)
+        _plain(info, index, rng) if point is None else _quantized(info, index, rng, point)
         for info, point in zip(inputs, points, strict=True)
     )
 
@@ -107,11 +107,11 @@ def _plain(info: TensorInfo, index: int, rng: np.random.Generator) -> Array:
     return np.asarray(rng.integers(low, high, info.shape), info.dtype.numpy)
 
 
-def _quantised(info: TensorInfo, index: int, rng: np.random.Generator, zero_point: int) -> Array:
+def _quantized(info: TensorInfo, index: int, rng: np.random.Generator, zero_point: int) -> Array:
     limits = np.iinfo(info.dtype.numpy)
     low, high = int(limits.min), int(limits.max)
     size = int(np.prod(info.shape, dtype=np.int64))
-    # Twice in 16 cases the same everywhere: both ends, zero and its neighbours, then any value.
+    # Twice in 16 cases the same everywhere: both ends, zero and its neighbors, then any value.
     same = (low, high, zero_point, zero_point + 1, zero_point - 1)
     turn, kind = divmod(index, 16)
     number = 2 * turn + (kind == 8)

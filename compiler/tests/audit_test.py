@@ -19,7 +19,7 @@ from bmc.frontends import quantized
 from bmc.iree import phases
 from bmc.plan import audit
 
-# Quantised by hand: x and w become f32 and are multiplied, and the result becomes int8 again.
+# Quantized by hand: x and w become f32 and are multiplied, and the result becomes int8 again.
 _QDQ = """
 #i = affine_map<(d0, d1) -> (d0, d1)>
 #s = affine_map<(d0, d1) -> ()>
@@ -112,7 +112,7 @@ class ProductsTest(unittest.TestCase):
         text = _generic("tensor<4x8xi8> tensor<8xi8>", "#k, #c", integers, "i32")
         self.assertEqual(self.accumulators(text), ["i32"])
 
-    def test_dequantised_where_it_is_multiplied(self) -> None:
+    def test_dequantized_where_it_is_multiplied(self) -> None:
         text = _generic(
             "tensor<4x8xi8> tensor<8xi8> tensor<4xf32>",
             "#k, #c, #r",
@@ -181,7 +181,7 @@ class BuildTest(support.FolderTest):
     def with_stock_flags(self) -> Any:
         return mock.patch.object(phases, "import_flags", return_value=(_STOCK,))
 
-    def test_quantised_product_is_in_integers(self) -> None:
+    def test_quantized_product_is_in_integers(self) -> None:
         report = self.compile(_QDQ)["int8"]
         self.assertEqual(len(report["integer_dispatches"]), 1, report)
         self.assertIn("i8xi8xi32", report["integer_dispatches"][0])

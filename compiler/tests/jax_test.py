@@ -232,7 +232,7 @@ class JaxTest(support.FolderTest):
         self.assertEqual(self.load("remembering").parameters, ())
 
     def test_int8_is_not_for_jax(self) -> None:
-        self.rejects("network", "bad-option", "no quantisation of its own", quantize=INT8)
+        self.rejects("network", "bad-option", "no quantization of its own", quantize=INT8)
 
     def test_pytorch_and_tensorflow_are_not_needed(self) -> None:
         if "TEST_SRCDIR" in os.environ:  # Only Bazel leaves out what is not asked for.

@@ -224,7 +224,7 @@ class OnnxTest(support.ModelFileTest):
         self.assertEqual(imported.source, "model.py:make")
         self.assertEqual(imported.golden.labels, (0, 1))
 
-    def test_quantised_to_int8(self) -> None:
+    def test_quantized_to_int8(self) -> None:
         cases = (
             "r = np.random.default_rng(0); d = lambda n: tuple((r.standard_normal((1, 3, 8, 8))"
             ".astype(np.float32),) for _ in range(n)); return Cases(d(3), Tolerance(.02, .02){})"
@@ -235,7 +235,7 @@ class OnnxTest(support.ModelFileTest):
         self.assertIn(b"quantize_affine", model.mlir.read_bytes())
         exact = self.load(_vision(), calibrated)
         self.assertNotIn(b"quantize_affine", exact.mlir.read_bytes())
-        # The golden data is the quantised model's own: near the float model's, but not the same.
+        # The golden data is the quantized model's own: near the float model's, but not the same.
         got, want = model.golden.outputs[0][0], exact.golden.outputs[0][0]
         self.assertFalse(np.array_equal(got, want))
         np.testing.assert_allclose(got, want, atol=0.2)

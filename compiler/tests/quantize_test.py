@@ -184,7 +184,7 @@ def _folder() -> Path:
 
 @functools.cache
 def _imported(factory: str) -> ImportedModel:
-    """Quantises and imports one of _MODELS; each only once."""
+    """Quantizes and imports one of _MODELS; each only once."""
     out = _folder() / factory
     import_model(f"{_folder() / 'models.py'}:{factory}", ImportOptions(quantize=INT8), out)
     return artifacts.load(out)
@@ -196,7 +196,7 @@ class Int8Test(support.FolderTest):
         return compile_model(_imported(factory), options)
 
     def agrees(self, factory: str) -> None:
-        """Asserts that IREE computes what PyTorch's quantised model does, but for f32 rounding."""
+        """Asserts that IREE computes what PyTorch's quantized model does, but for f32 rounding."""
         for check in verify.run(_imported(factory), self.folder):
             self.assertTrue(check.difference.ok, f"{factory}: {check}")
 
@@ -261,7 +261,7 @@ class Int8Test(support.FolderTest):
         # One copy of the weight that both entry points use.
         self.assertEqual(report["int8"]["int8_weight_bytes"], 48 * 8 + 48 * 16 + 8 * 16)
 
-    def test_versions_name_who_quantised(self) -> None:
+    def test_versions_name_who_quantized(self) -> None:
         self.assertIn("torchao", _imported("positions").versions)
 
 
@@ -273,7 +273,7 @@ class RefusedTest(support.FolderTest):
         self.rejects("uncalibrated", "no-calibration", "needs calibration inputs")
         self.rejects("other_shape", "bad-spec", "calibration 0 is (input0: 1x8x32xf32)")
 
-    def test_nothing_to_quantise(self) -> None:
+    def test_nothing_to_quantize(self) -> None:
         self.rejects("nothing", "quantize-rejected", "no convolution and no matrix product")
 
     def test_calls_and_calibration(self) -> None:
@@ -285,7 +285,7 @@ class RefusedTest(support.FolderTest):
 
 
 class AttentionTest(unittest.TestCase):
-    """The attention that is quantised is PyTorch's."""
+    """The attention that is quantized is PyTorch's."""
 
     def test_agrees_with_pytorch(self) -> None:
         torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Quantising by an addition gives what rounding does, bit for bit."""
+"""Quantizing by an addition gives what rounding does, bit for bit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ func.func @main(%x: tensor<{SIZE}xf32>) -> tensor<{SIZE}xi8> {
 
 
 def _inputs() -> Array:
-    """Ties, their neighbours, both ends of the range and beyond, zeros, infinities and NaN."""
+    """Ties, their neighbors, both ends of the range and beyond, zeros, infinities and NaN."""
     steps = np.arange(-400, 400, 0.5, dtype=np.float32) * np.float32(_SCALE)
     special = np.array([0.0, -0.0, 1e30, -1e30, np.inf, -np.inf, np.nan], np.float32)
     up, down = np.nextafter(steps, np.float32(np.inf)), np.nextafter(steps, np.float32(-np.inf))

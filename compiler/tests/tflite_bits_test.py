@@ -81,7 +81,7 @@ class TfliteBitsTest(support.ModelFileTest):
         with mock.patch.object(tflite_tables, "tables", return_value={}):
             self.rejects("import-disagrees", "off by 1, 1 elements", data=data, cases=cases)
 
-    def test_floats_are_quantised_as_litert_does(self) -> None:
+    def test_floats_are_quantized_as_litert_does(self) -> None:
         # Far outside the range that was calibrated, and ties between two integers.
         function = lambda x: tf.nn.relu(x) * 0.7  # noqa: E731
         data = tflite_kit.convert(function, tflite_kit.tensor(1, 64), io=tf.float32)
@@ -98,7 +98,7 @@ class TfliteBitsTest(support.ModelFileTest):
             cases = f"return Cases((({x},),), Exact())"
             self.agrees(self.load(tflite_kit.edit(data, in_steps_of_a_64th), cases))
             self.agrees(self.load(data, cases))
-        with mock.patch.object(tflite_rounding, "_quantise"):
+        with mock.patch.object(tflite_rounding, "_quantize"):
             tied = f"return Cases((({ties},),), Tolerance(1e-6, 0))"
             wrong = tflite_kit.edit(data, in_steps_of_a_64th)
             self.rejects("import-disagrees", "elements differ", data=wrong, cases=tied)

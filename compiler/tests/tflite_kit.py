@@ -21,7 +21,7 @@ def convert(
     ops: tf.lite.OpsSet = tf.lite.OpsSet.TFLITE_BUILTINS_INT8,
     **options: Any,
 ) -> bytes:
-    """Returns the .tflite file of a function; `io` is the type at the border of one quantised to `ops`."""
+    """Returns the .tflite file of a function; `io` is the type at the border of one quantized to `ops`."""
     traced = tf.function(function, input_signature=inputs).get_concrete_function()
     converter = tf.lite.TFLiteConverter.from_concrete_functions([traced])
     for name, value in options.items():

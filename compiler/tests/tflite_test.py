@@ -71,16 +71,16 @@ class TfliteTest(support.ModelFileTest):
         first = self.load(data).mlir.read_bytes()
         self.assertEqual(self.load(data).mlir.read_bytes(), first)
 
-    def test_floats_are_quantised_as_the_file_says(self) -> None:
+    def test_floats_are_quantized_as_the_file_says(self) -> None:
         for io in (tf.int8, tf.uint8):
             data = _convert(_dense, _tensor(1, 8), io=io)
             x = "np.linspace(-3, 3, 8, dtype=np.float32)[None]"
             model = self.load(data, f"return Cases((({x},),), Exact())")
-            (quantised,) = model.golden.inputs[0]
+            (quantized,) = model.golden.inputs[0]
             interpreter = tf.lite.Interpreter(model_content=data)
             scale, zero_point = interpreter.get_input_details()[0]["quantization"]
-            restored = (quantised.astype(np.float64) - zero_point) * scale
-            limits = np.array([np.iinfo(quantised.dtype).min, np.iinfo(quantised.dtype).max])
+            restored = (quantized.astype(np.float64) - zero_point) * scale
+            limits = np.array([np.iinfo(quantized.dtype).min, np.iinfo(quantized.dtype).max])
             low, high = (limits - zero_point) * scale
             want = np.clip(np.linspace(-3, 3, 8), low, high)
             np.testing.assert_allclose(restored[0], want, atol=scale * 0.51)
@@ -281,11 +281,11 @@ class TfliteTest(support.ModelFileTest):
         data = bytes(converter.convert())
         self.rejects("bad-signature", "several signatures: one, two", data=data)
 
-    def test_quantised_too_late(self) -> None:
+    def test_quantized_too_late(self) -> None:
         data = _convert(_dense, _tensor(1, 8))
         self.rejects("bad-option", "Keras model", data=data, quantize=INT8)
 
-    def test_dynamic_range_quantisation(self) -> None:
+    def test_dynamic_range_quantization(self) -> None:
         weight = np.random.default_rng(3).standard_normal((8, 256)).astype(np.float32)
         options = {"optimizations": [tf.lite.Optimize.DEFAULT]}
         data = _convert(lambda x: x @ weight, _tensor(2, 8), **options)

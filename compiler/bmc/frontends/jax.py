@@ -51,7 +51,7 @@ def import_spec(
     if options.quantize:
         raise BmcError(
             "bad-option",
-            "JAX has no quantisation of its own",
+            "JAX has no quantization of its own",
             hint="leave out quantize, or compute with int8 arrays in the function",
         )
     path, name = factory.split(source)

@@ -83,7 +83,7 @@ def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[s
         kind = inputs[input_count + index]
         lines.append(f"%state{index} = util.global.load @{_symbol(state)} : {kind}")
         arguments.append(f"%state{index}")
-    # "func", or "util" of a quantised model.
+    # "func", or "util" of a quantized model.
     dialect = pure.name.partition(".")[0]
     call = f"{dialect}.call @{pure_name(name)}({', '.join(arguments)}) : {signature}"
     lines.append(f"%r:{len(results)} = {call}" if results else call)

@@ -51,7 +51,7 @@ class OnnxFile:
         return {name: numpy_helper.to_array(found[name]) for name in sorted(found)}
 
     def run(self, cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
-        """Returns onnxruntime's outputs: one thread, no optimisation that changes rounding."""
+        """Returns onnxruntime's outputs: one thread, no optimization that changes rounding."""
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

@@ -1,4 +1,4 @@
-"""`--quantize int8` for ONNX: onnxruntime's static quantisation, which makes a QDQ model.
+"""`--quantize int8` for ONNX: onnxruntime's static quantization, which makes a QDQ model.
 
 Weights become int8, symmetric, one scale per output channel; activations int8 with a zero point.
 """
@@ -17,7 +17,7 @@ from bmc.frontends.onnx_file import OnnxFile
 
 
 def quantize(file: OnnxFile, calibration: tuple[spec.Case, ...]) -> OnnxFile:
-    """Returns the file with quantise and dequantise ops around every product.
+    """Returns the file with quantize and dequantize ops around every product.
 
     Raises:
       BmcError: there is no calibration data, or onnxruntime fails.
@@ -25,7 +25,7 @@ def quantize(file: OnnxFile, calibration: tuple[spec.Case, ...]) -> OnnxFile:
     if not calibration:
         raise BmcError(
             "no-calibration",
-            "quantising to int8 needs calibration data",
+            "quantizing to int8 needs calibration data",
             hint="give Cases.calibration: some dozen inputs like those the model will see",
         )
     import onnx
@@ -57,6 +57,6 @@ def quantize(file: OnnxFile, calibration: tuple[spec.Case, ...]) -> OnnxFile:
         except Exception as error:
             raise BmcError(
                 "quantize-failed",
-                f"onnxruntime cannot quantise '{file.name}': {factory.first_line(error)[:300]}",
+                f"onnxruntime cannot quantize '{file.name}': {factory.first_line(error)[:300]}",
             ) from None
         return replace(file, model=onnx.load(quantized))

@@ -70,7 +70,7 @@ def make(
 
 
 def _folded(model: Any) -> Any:
-    """Returns the model after onnxruntime's basic optimisation: no op of its own, no other layout."""
+    """Returns the model after onnxruntime's basic optimization: no op of its own, no other layout."""
     import onnx
     import onnxruntime
 

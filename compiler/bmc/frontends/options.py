@@ -14,7 +14,7 @@ class ImportOptions:
     Attributes:
       cases: "module.py:function" returning spec.Cases, for models that are files; or "".
       output_type: what torch-mlir lowers PyTorch to, a key of frontends.torch.OUTPUT_TYPES.
-      quantize: "" or INT8: quantise with the model's own framework first.
+      quantize: "" or INT8: quantize with the model's own framework first.
     """
 
     cases: str = ""

@@ -1,4 +1,4 @@
-"""Is an imported model quantised? Its file says so with quantise ops (QDQ) or int8 products."""
+"""Is an imported model quantized? Its file says so with quantize ops (QDQ) or int8 products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOSA_PRODUCTS = (
 
 
 def is_quantized(mlir: Path) -> bool:
-    """Returns whether the model in `mlir` dequantises anything or multiplies int8 (TOSA)."""
+    """Returns whether the model in `mlir` dequantizes anything or multiplies int8 (TOSA)."""
     with ir.Context() as context:
         context.allow_unregistered_dialects = True
         module = ir_util.read(mlir)

@@ -35,7 +35,7 @@ def convert(
     if not calibration:
         raise BmcError(
             "no-calibration",
-            "int8 quantisation needs calibration inputs, from which it takes the scales",
+            "int8 quantization needs calibration inputs, from which it takes the scales",
             hint="give ModelSpec.calibration or Cases.calibration",
         )
     golden.check_cases(calibration, inputs, "calibration")

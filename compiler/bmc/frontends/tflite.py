@@ -21,7 +21,7 @@ from bmc.frontends.tflite_file import TfliteFile
 _PACKAGES = ("ai-edge-litert", "tosa-converter-for-tflite")
 # It gives the remainder of x / y in units of y.
 _MISCONVERTED = ("FLOOR_MOD",)
-# Inputs that a quantised model is compared on, at most, and the multiply-accumulates that all of
+# Inputs that a quantized model is compared on, at most, and the multiply-accumulates that all of
 # them together may take: a few seconds of LiteRT's reference kernels on any machine.
 _MOST_SAMPLES = 256
 _SAMPLES_WORK = 2**31
@@ -51,8 +51,8 @@ def import_spec(
     """Imports the ModelFile of a ModelSpec.
 
     Args:
-      model: floats in its cases that stand for a quantised input are quantised as the file says.
-        A model whose inputs are all quantised is compared on many more, as many as cost little.
+      model: floats in its cases that stand for a quantized input are quantized as the file says.
+        A model whose inputs are all quantized is compared on many more, as many as cost little.
       source: the file, and its factory if it has one.
       options: what the user asks for.
       out: import directory, which exists.
@@ -63,7 +63,7 @@ def import_spec(
     if options.quantize:
         raise BmcError(
             "bad-option",
-            "a .tflite model cannot be quantised after it was converted",
+            "a .tflite model cannot be quantized after it was converted",
             hint="import the Keras model that it was converted from",
         )
     source = Path(source).name
@@ -107,7 +107,7 @@ def import_spec(
 
 
 def _samples(file: TfliteFile, inputs: tuple[TensorInfo, ...], least: int) -> tuple[spec.Case, ...]:
-    """Returns made-up inputs: `least` of them, and more where all are quantised and cost little."""
+    """Returns made-up inputs: `least` of them, and more where all are quantized and cost little."""
     count = least
     if None not in file.zero_points:
         count = max(least, min(_MOST_SAMPLES, _SAMPLES_WORK // max(1, file.work())))

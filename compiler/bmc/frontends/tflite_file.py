@@ -1,4 +1,4 @@
-"""A .tflite file: its signature, quantisation and weights, and LiteRT's own answers."""
+"""A .tflite file: its signature, quantization and weights, and LiteRT's own answers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TfliteFile:
       data: contents.
       model: the same as ModelT of TFLite's schema.
       inputs: as declared, with the names of the signature.
-      quantizations: one per input; None if it is not quantised.
+      quantizations: one per input; None if it is not quantized.
       output_names: of the signature.
     """
 
@@ -66,7 +66,7 @@ class TfliteFile:
     output_names: tuple[str, ...]
 
     def quantize_case(self, case: spec.Case) -> spec.Case:
-        """Returns the case with floats that stand for a quantised input made integers."""
+        """Returns the case with floats that stand for a quantized input made integers."""
         if len(case) != len(self.inputs):
             return case  # golden.fix() says what is wrong.
         return tuple(
@@ -78,7 +78,7 @@ class TfliteFile:
 
     @property
     def zero_points(self) -> tuple[int | None, ...]:
-        """Per input; None if it is not quantised."""
+        """Per input; None if it is not quantized."""
         return tuple(q.zero_point if q else None for q in self.quantizations)
 
     def work(self) -> int:
@@ -125,7 +125,7 @@ class TfliteFile:
         }
 
     def hybrid_weight(self) -> str:
-        """Returns the first int8 weight of an op on floats (dynamic range quantisation), or ""."""
+        """Returns the first int8 weight of an op on floats (dynamic range quantization), or ""."""
         from ai_edge_litert.schema_py_generated import TensorType
 
         for graph in self.model.subgraphs:

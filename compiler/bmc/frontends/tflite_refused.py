@@ -9,7 +9,7 @@ from bmc.frontends.tflite_file import TfliteFile
 
 
 def check(file: TfliteFile) -> None:
-    """Raises BmcError naming a tensor that is quantised to 16 bits, or sparse."""
+    """Raises BmcError naming a tensor that is quantized to 16 bits, or sparse."""
     from ai_edge_litert.schema_py_generated import TensorType
 
     for graph in file.model.subgraphs:
@@ -22,7 +22,7 @@ def check(file: TfliteFile) -> None:
                 raise _refused(
                     file,
                     tensor,
-                    "is quantised to int16, which rounds otherwise than int8",
+                    "is quantized to int16, which rounds otherwise than int8",
                     "convert with int8 activations: OpsSet.TFLITE_BUILTINS_INT8",
                 )
 

@@ -6,7 +6,7 @@
   rounding makes 1 of 7/16.
 - Its CAST drops what is behind the point, where TOSA's rounds.
 - Its reference kernels compute LOGISTIC and its like in integers, see tflite_tables.
-- It quantises floats by a division, rounds ties away from zero and stays in the range of the integer.
+- It quantizes floats by a division, rounds ties away from zero and stays in the range of the integer.
   The converter multiplies, rounds ties to even, and of a float out of range keeps the lowest bits.
 """
 
@@ -30,7 +30,7 @@ _SINGLE_ROUND = "#tosa.rounding_mode<SINGLE_ROUND>"
 _NAME = re.compile(r'loc\((?:fused\[)?"([^"]+)"')
 # MLIR's escapes in it, of bytes in UTF-8.
 _ESCAPE = re.compile(rb"\\(\\|[0-9A-F]{2})")
-# More than any integer that a float is quantised to, and so small that adding 1 is exact.
+# More than any integer that a float is quantized to, and so small that adding 1 is exact.
 _LARGE = 2.0**20
 
 
@@ -53,7 +53,7 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
     looking_up: list[Any] = []
     resizing: list[Any] = []
     rounding: list[Any] = []
-    quantising: list[tuple[Any, Any]] = []
+    quantizing: list[tuple[Any, Any]] = []
 
     def visit(op: Any) -> Any:
         if op.name.startswith(("tf.", "tfl.")) and op.name not in _ARGUMENTS:
@@ -68,8 +68,8 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
             looking_up.append(op)
         if op.name == "tosa.cast" and _tensor(op) in casts:
             rounding.append(op)
-        elif op.name == "tosa.cast" and (rounded := _quantised(op)) is not None:
-            quantising.append((op, rounded))
+        elif op.name == "tosa.cast" and (rounded := _quantized(op)) is not None:
+            quantizing.append((op, rounded))
         return ir.WalkResult.ADVANCE
 
     with ir.Context() as context:
@@ -90,8 +90,8 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
             _round_away(op)
         for op in rounding:
             _truncate(op)
-        for narrowing, rounded in quantising:
-            _quantise(narrowing, rounded)
+        for narrowing, rounded in quantizing:
+            _quantize(narrowing, rounded)
         attributes = module.operation.attributes
         for name in list(attributes):
             del attributes[name]
@@ -130,7 +130,7 @@ def _truncate(cast: Any) -> None:
     cast.operands[0] = make.by_sign(make("floor", x), make("ceil", x))
 
 
-def _quantised(narrowing: Any) -> Any:
+def _quantized(narrowing: Any) -> Any:
     """Returns the cast of floats to i32 to whose result a zero point is added before this cast makes
     a narrower integer of it, or None."""
     from iree.compiler import ir
@@ -146,7 +146,7 @@ def _quantised(narrowing: Any) -> Any:
     return rounded if is_float and 1 < element.width < 32 else None
 
 
-def _quantise(narrowing: Any, rounded: Any) -> None:
+def _quantize(narrowing: Any, rounded: Any) -> None:
     """Makes floats round to nearest, ties away from zero, and integers stay in their range."""
     from iree.compiler import ir
 

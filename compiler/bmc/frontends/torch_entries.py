@@ -39,7 +39,7 @@ def export(
       signatures in the order of the first calls, what the calls returned, and the weights.
 
     Raises:
-      BmcError: a call is wrong, or a method cannot be exported or quantised.
+      BmcError: a call is wrong, or a method cannot be exported or quantized.
     """
     if model.calibration:
         raise BmcError(

@@ -1,4 +1,4 @@
-"""`--quantize int8` for PyTorch: post-training static quantisation with torchao's PT2E.
+"""`--quantize int8` for PyTorch: post-training static quantization with torchao's PT2E.
 
 Weights become int8, symmetric, one scale per output channel; what the matrix products read becomes
 int8 with one scale and zero point. The result is a module that PyTorch runs (and whose answers are
@@ -7,7 +7,7 @@ into products of int8 that accumulate in int32.
 
 Everything between the products stays f32 inside the kernels that surround them: softmax, layer norm,
 the sums of a transformer's residual stream, the gates of an LSTM. Feature maps of convolutions are
-quantised wherever they are stored, since they are what fills the memory.
+quantized wherever they are stored, since they are what fills the memory.
 
 This module imports torch and torchao: import it where it is used.
 """
@@ -35,7 +35,7 @@ from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_export
 from bmc.iree.tool import IreeTool
 
-# What torch-mlir calls its import without any lowering: IREE knows the quantised ops, torch-mlir's
+# What torch-mlir calls its import without any lowering: IREE knows the quantized ops, torch-mlir's
 # own lowering does not.
 OUTPUT_TYPE = "raw"
 _LOWERING = "--pass-pipeline=builtin.module(torch-to-iree{emit-async-entry-points=false})"
@@ -85,7 +85,7 @@ _READERS = (
     _aten.adaptive_avg_pool2d.default, _aten.mean.dim, *_SELECTIONS,
 )  # fmt: skip
 
-# Composite ops with products inside, which must be visible to be quantised.
+# Composite ops with products inside, which must be visible to be quantized.
 _RECURRENT = (_aten.lstm.input, _aten.gru.input, _aten.rnn_tanh.input, _aten.rnn_relu.input)
 _CELLS = (
     _aten.lstm_cell.default, _aten.gru_cell.default, _aten.rnn_tanh_cell.default,
@@ -94,7 +94,7 @@ _CELLS = (
 
 
 def quantize_forward(module: Any, model: spec.ModelSpec, folder: Path) -> Any:
-    """Returns the quantised module, which takes and returns what `module` does.
+    """Returns the quantized module, which takes and returns what `module` does.
 
     Args:
       module: torch.nn.Module in evaluation mode.
@@ -107,7 +107,7 @@ def quantize_forward(module: Any, model: spec.ModelSpec, folder: Path) -> Any:
     if not model.calibration:
         raise BmcError(
             "no-calibration",
-            "int8 quantisation needs calibration inputs, from which it takes the scales",
+            "int8 quantization needs calibration inputs, from which it takes the scales",
             hint="give ModelSpec.calibration",
         )
     golden.check_cases(model.calibration, golden.infos(model.cases[0], (), "input"), "calibration")
@@ -126,7 +126,7 @@ def quantize(
     calibrate: Callable[[dict[str, Any]], None],
     folder: Path,
 ) -> dict[str, Any]:
-    """Returns the quantised modules of a model's entry points.
+    """Returns the quantized modules of a model's entry points.
 
     The scales of a weight come from the weight alone, so entry points that share it share its int8 too.
 
@@ -137,7 +137,7 @@ def quantize(
       folder: the model's folder, to name its lines.
 
     Raises:
-      BmcError: torch.export or torchao rejects a module, or there is nothing to quantise.
+      BmcError: torch.export or torchao rejects a module, or there is nothing to quantize.
     """
     quantizer = Int8Quantizer()
     try:
@@ -154,20 +154,20 @@ def quantize(
     except Exception as error:
         raise BmcError(
             "quantize-rejected",
-            f"torchao cannot quantise the model: {factory.first_line(error)}",
+            f"torchao cannot quantize the model: {factory.first_line(error)}",
             where=factory.model_line(error, folder),
         ) from error
     if not quantizer.products:
         raise BmcError(
             "quantize-rejected",
-            "the model has no convolution and no matrix product to quantise",
+            "the model has no convolution and no matrix product to quantize",
             hint="import it without quantize",
         )
     return quantized
 
 
 def _convert(observed: Any) -> Any:
-    """Returns the quantised module, without the float weights that it does not read any more."""
+    """Returns the quantized module, without the float weights that it does not read any more."""
     module = convert_pt2e(observed)
     read = {node.target for node in module.graph.nodes if node.op == "get_attr"}
     for name in torch_export.tensors(module).keys() - read:
@@ -177,7 +177,7 @@ def _convert(observed: Any) -> Any:
 
 
 def lower(model: Path, reproducer: Path) -> None:
-    """Lowers the MLIR bytecode `model`, in place, from torch ops to linalg and, for the quantised
+    """Lowers the MLIR bytecode `model`, in place, from torch ops to linalg and, for the quantized
     ones, IREE's own; raises BmcError naming the op and the model line IREE rejects."""
     with tempfile.TemporaryDirectory() as work:
         shutil.copyfile(model, Path(work) / "torch.mlirbc")

@@ -1,6 +1,6 @@
 """An int8 model computes in integers, or says where it does not and why.
 
-A quantised model that is compiled without care still gives the right answers: int8 weights are
+A quantized model that is compiled without care still gives the right answers: int8 weights are
 made f32 when it is built, four times as large, and multiplied in floating point. Nothing fails. So
 every product (convolution, matrix product, attention) of a model declared int8 must accumulate
 integers, and every large weight must be int8; what is not has to be listed with a reason:
@@ -8,7 +8,7 @@ integers, and every large weight must be int8; what is not has to be listed with
     bm_model(..., float_parts = {"conv_8x2x4x4x3x3_f32": "grouped, IREE keeps it in f32"})
 
 Keys are dispatch functions, their op signatures or names of weights. Element-wise operations,
-poolings, softmax and normalisations are not products: they may be in floating point between two.
+poolings, softmax and normalizations are not products: they may be in floating point between two.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def check(
             f"dispatch '{unlisted[0].op}' of an int8 model adds up products in"
             f" {unlisted[0].accumulator}{_and_more(len(unlisted))}",
             where=unlisted[0].where,
-            hint="quantise what it reads, or list it with the reason in float_parts",
+            hint="quantize what it reads, or list it with the reason in float_parts",
         )
     if not any(product.is_integer for product in found):
         raise BmcError("float-dispatch", "no dispatch of an int8 model multiplies integers")
@@ -58,7 +58,7 @@ def check(
             "float-weight",
             f"weight '{heavy[0].framework_name or heavy[0].name}' of an int8 model is"
             f" {'x'.join(map(str, (*heavy[0].shape, heavy[0].dtype)))}{_and_more(len(heavy))}",
-            hint="quantise it, or list it with the reason in float_parts",
+            hint="quantize it, or list it with the reason in float_parts",
         )
     names = {name for p in float_products for name in (p.function, p.op)} | {
         name for weight in large for name in (weight.name, weight.framework_name)

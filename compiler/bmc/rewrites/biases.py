@@ -1,6 +1,6 @@
 """The bias of a grouped convolution is added after it.
 
-IREE makes a product of dequantised values one of integers if it starts from zeros. It takes the bias
+IREE makes a product of dequantized values one of integers if it starts from zeros. It takes the bias
 out of an ordinary convolution by itself, but not where the bias has been reshaped into groups.
 """
 

@@ -1,6 +1,6 @@
 """Gathers read the right elements of buffers with gaps between their rows.
 
-IREE vectorises `tensor.extract` from a tensor of several dimensions to `vector.gather` with one number
+IREE vectorizes `tensor.extract` from a tensor of several dimensions to `vector.gather` with one number
 for each element: which it is, counted row by row. LLVM adds that number to an address. Between the rows
 of a slice lies the rest of the larger tensor, so everything behind the first row would be read from the
 wrong place, see docs/upstream/iree-strided-gather.md. Here the numbers become distances in memory.

@@ -1,6 +1,6 @@
-"""Quantising rounds by an addition.
+"""Quantizing rounds by an addition.
 
-IREE quantises f32 to int8 as fptosi(min(max(roundeven(x / scale) + zero point, -128), 127)). RISC-V
+IREE quantizes f32 to int8 as fptosi(min(max(roundeven(x / scale) + zero point, -128), 127)). RISC-V
 vectors have no instruction that rounds to a float, so that takes some ten of them, which switch the
 rounding mode twice. Clamped first, x / scale is so small that adding 1.5 * 2^23 leaves no bits for a
 fraction: the addition itself rounds to nearest, ties to even, and the integer is what the lowest
@@ -21,7 +21,7 @@ from bmc.rewrites.context import Context
 
 _TO_INTEGER = ("arith.fptosi", "arith.fptoui")
 _CLAMPS = ("arith.maxnumf", "arith.minnumf")
-# 1.5 * 2^23: between 2^23 and 2^24 neighbouring f32 are 1 apart, and their lowest bits count up.
+# 1.5 * 2^23: between 2^23 and 2^24 neighboring f32 are 1 apart, and their lowest bits count up.
 _MAGIC = 12582912.0
 # What the sum stays in that range for.
 _LARGEST = 2.0**22

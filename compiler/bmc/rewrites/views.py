@@ -1,4 +1,4 @@
-"""Kernels write through views that vectorise.
+"""Kernels write through views that vectorize.
 
 A result that goes into the middle of a padded buffer may have lost a dimension of extent 1 on the
 way. IREE scatters it, byte by byte, from a buffer on the stack; here the destination gains that

@@ -87,7 +87,7 @@ class BoardTest(fake.FolderTest):
             "telepathy is no flashing method": {"telepathy": {}},
             "pflash lacks its setting size": {"pflash": {}},
             "pflash.size cannot be 'big'": {"pflash": {"size": "big"}},
-            "copy has no setting colour": {"copy": {"label": "X", "colour": "red"}},
+            "copy has no setting color": {"copy": {"label": "X", "color": "red"}},
             "it only runs in an emulator": {},
         }.items():
             self.refused(sentence, methods)

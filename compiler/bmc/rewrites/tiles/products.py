@@ -15,7 +15,7 @@ _REGISTERS = 32
 _FEWEST_COLUMNS = 8
 # Instructions of one turn of the innermost loop that are not loads or multiply-adds.
 _LOOP = 4
-# A loop over the channels of a colour picture costs more than what is done in it.
+# A loop over the channels of a color picture costs more than what is done in it.
 _FEW_CHANNELS = 4
 # Unrolling longer rows of a window is all code and no gain.
 _MOST_TAPS = 8
