@@ -1,16 +1,11 @@
 """rv32_tests: models on 32-bit harts, with vectors and without."""
 
-load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test", "bm_measured", "bm_run_test")
+load("//tools/rules:defs.bzl", "bm_firmware", "bm_measured", "bm_runs_test")
 
-_VECTORS = "rv32imafc_zve32f_zvl128b"
-_SCALAR = "rv32imac"
-
-# Suffix of the image -> its ISA, its board, and environments with the tags of their tests.
+# Suffix of the images -> their ISA, and their environments on Spike and in QEMU.
 _IMAGES = {
-    "rv32.spike": (_VECTORS, "spike_rv32", {"vlen128": "spike"}),
-    "rv32": (_VECTORS, "qemu_virt_rv32", {"vlen128": "qemu", "vlen256": "qemu"}),
-    "rv32imac.spike": (_SCALAR, "spike_rv32", {"scalar": "spike"}),
-    "rv32imac": (_SCALAR, "qemu_virt_rv32", {"scalar": "qemu"}),
+    "rv32": struct(isa = "rv32imafc_zve32f_zvl128b", spike = "vlen128", qemu = ["vlen128", "vlen256"]),
+    "rv32imac": struct(isa = "rv32imac", spike = "scalar", qemu = ["scalar"]),
 }
 
 def rv32_tests(*, name, models, budgets = {}, tags = []):
@@ -24,39 +19,37 @@ def rv32_tests(*, name, models, budgets = {}, tags = []):
       budgets: suffix of an image, "rv32" or "rv32imac" -> its budget.json.
       tags: tags of every test.
     """
-    runs = {_SCALAR: [], _VECTORS: []}
-    for suffix, (isa, board, envs) in _IMAGES.items():
-        firmware = "{}_{}".format(name, suffix)
-        labels = {"//boards/{}:{}".format(board, env): [tag] for env, tag in envs.items()}
+    for suffix, about in _IMAGES.items():
+        image = "{}_{}".format(name, suffix)
+        spike = "//boards/spike_rv32:" + about.spike
+        qemu = ["//boards/qemu_virt_rv32:" + env for env in about.qemu]
         bm_firmware(
-            name = firmware,
-            board = "//boards/" + board,
-            isa = isa,
+            name = image,
+            board = "//boards/qemu_virt_rv32",
+            isa = about.isa,
             models = models,
-            run_env = labels.keys()[0],
+            run_env = qemu[0],
             tags = tags,
         )
-        runs[isa] += bm_firmware_test(
-            name = "{}_{}".format(name, suffix.removesuffix(".spike")),
-            exec_envs = labels,
-            firmware = firmware,
-            tags = tags,
-        )
-    for suffix, budget in budgets.items():
-        isa, board, envs = _IMAGES[suffix + ".spike"]
-        bm_measured(
-            name = "{}_{}".format(name, suffix),
-            board = "//boards/" + board,
-            budget = budget,
-            env = "//boards/{}:{}".format(board, envs.keys()[0]),
-            isa = isa,
+        bm_firmware(
+            name = image + ".spike",
+            board = "//boards/spike_rv32",
+            isa = about.isa,
             models = models,
+            profile = True,
+            run_env = spike,
             tags = tags,
         )
-    for isa, of_isa in runs.items():
-        bm_run_test(
-            name = "{}_{}_agreement_test".format(name, isa.split("_")[0]),
+        runs = bm_runs_test(
+            name = image + "_agreement",
             agree = True,
-            runs = of_isa,
-            tags = tags + ["qemu", "spike"],
+            firmwares = {image: qemu, image + ".spike": [spike]},
+            tags = tags,
         )
+        if suffix in budgets:
+            bm_measured(
+                name = image,
+                budget = budgets[suffix],
+                run = runs[spike],
+                tags = tags,
+            )

@@ -2,7 +2,8 @@
 
 load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_binary", "py_test")
-load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test", "bm_model", "bm_model_suite", "bm_run_test")
+load("//models:small_vectors.bzl", "small_vectors_test")
+load("//tools/rules:defs.bzl", "bm_model", "bm_model_suite")
 
 KERAS = [
     requirement("ai-edge-litert"),
@@ -22,8 +23,6 @@ _VLENS = {
     "medium": [128],
     "small": [128, 512, 1024],
 }
-_ISA = "rv64gcv_zvl128b"
-_BOARDS = {"qemu_virt_rv64": "qemu", "spike_rv64": "spike"}
 
 # Import option of each element type.
 _QUANTIZE = {"f32": "", "int8": "int8"}
@@ -71,7 +70,12 @@ def zoo_model(
             tags = tags,
             vlens = [256],
         )
-        _small_vectors(model + "_rv64_zvl128b", model, _VLENS[size], tags)
+        small_vectors_test(
+            name = model + "_rv64_zvl128b",
+            models = [model],
+            tags = tags,
+            vlens = _VLENS[size],
+        )
     if size == "large":
         native.test_suite(
             name = "large_test",
@@ -83,7 +87,7 @@ def zoo_model(
                 if attrs["kind"].endswith("_test") and "external" not in attrs["tags"]
             ],
         )
-    for emulator in _BOARDS.values():
+    for emulator in ["qemu", "spike"]:
         native.test_suite(
             name = emulator + "_test",
             tags = [emulator],
@@ -126,31 +130,4 @@ def model_table(*, name, order, reports, tags):
         main = Label("//tools/size:model_table.py"),
         tags = tags,
         deps = [Label("//tools/size:size_lib")],
-    )
-
-def _small_vectors(name, model, vlens, tags):
-    """Firmware with kernels for VLEN 128, its runs at `vlens` and their agreement."""
-    runs = []
-    for board, emulator in _BOARDS.items():
-        envs = {"//boards/{}:vlen{}".format(board, vlen): [emulator] for vlen in vlens}
-        firmware = "{}_{}".format(name, board)
-        bm_firmware(
-            name = firmware,
-            board = "//boards/" + board,
-            isa = _ISA,
-            models = [model],
-            run_env = envs.keys()[0],
-            tags = tags,
-        )
-        runs += bm_firmware_test(
-            name = name,
-            exec_envs = envs,
-            firmware = firmware,
-            tags = tags,
-        )
-    bm_run_test(
-        name = name + "_agreement_test",
-        agree = True,
-        runs = runs,
-        tags = tags + _BOARDS.values(),
     )

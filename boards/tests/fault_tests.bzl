@@ -1,31 +1,31 @@
 """fault_tests: firmware that ends in every possible way, on every emulated board."""
 
-load("//tools/rules:defs.bzl", "bm_firmware_test", "bm_image")
+load("//tools/rules:defs.bzl", "bm_image", "bm_runs_test")
 
-# Board -> its ISA without vectors, its largest VLEN, and environments with the tags of their tests.
+# Board -> its ISA without vectors, its largest VLEN, and its environments.
 _BOARDS = {
     "qemu_virt_rv32": struct(
         isa = "rv32imac",
         vlen = 256,
-        envs = {"//boards/qemu_virt_rv32:vlen{}": ["qemu"]},
+        envs = ["//boards/qemu_virt_rv32:vlen{}"],
     ),
     "spike_rv32": struct(
         isa = "rv32imac",
         vlen = 256,
-        envs = {"//boards/spike_rv32:vlen{}": ["spike"]},
+        envs = ["//boards/spike_rv32:vlen{}"],
     ),
     "qemu_virt_rv64": struct(
         isa = "rv64gc",
         vlen = 1024,
-        envs = {"//boards/qemu_virt_rv64:vlen{}": ["qemu"]},
+        envs = ["//boards/qemu_virt_rv64:vlen{}"],
     ),
     "spike_rv64": struct(
         isa = "rv64gc",
         vlen = 1024,
-        envs = {
-            "//boards/spike_rv64:qemu_vlen{}": ["qemu"],
-            "//boards/spike_rv64:vlen{}": ["spike"],
-        },
+        envs = [
+            "//boards/spike_rv64:qemu_vlen{}",
+            "//boards/spike_rv64:vlen{}",
+        ],
     ),
 }
 
@@ -33,7 +33,7 @@ def fault_test(*, name, firmware = "", expect, text = "", vlen = 256, isa = "", 
     """Boots a firmware of //runtime_bm/testing/firmwares wherever it can run.
 
     Args:
-      name: prefix of the tests.
+      name: prefix of the images and of the test, `<name>_on_boards_test`.
       firmware: the firmware's name; default: `name`.
       expect: how it must end: PASS, FAIL, ERROR or TRAP.
       text: text that the record must contain.
@@ -42,6 +42,7 @@ def fault_test(*, name, firmware = "", expect, text = "", vlen = 256, isa = "", 
         another width are skipped.
       **kwargs: attributes of every target.
     """
+    firmwares = {}
     for board, about in _BOARDS.items():
         if isa and isa[:4] != about.isa[:4]:
             continue
@@ -56,13 +57,13 @@ def fault_test(*, name, firmware = "", expect, text = "", vlen = 256, isa = "", 
             deps = ["//runtime_bm/testing/firmwares:" + (firmware or name)],
             **kwargs
         )
-        bm_firmware_test(
-            name = name,
-            testonly = True,
-            allow_smaller_vlen = True,
-            exec_envs = {env.format(vlen): tags for env, tags in about.envs.items()},
-            expect = expect,
-            firmware = image,
-            text = text,
-            **kwargs
-        )
+        firmwares[image] = [env.format(vlen) for env in about.envs]
+    bm_runs_test(
+        name = name + "_on_boards",
+        testonly = True,
+        allow_smaller_vlen = True,
+        expect = expect,
+        firmwares = firmwares,
+        text = text,
+        **kwargs
+    )

@@ -2,14 +2,14 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_binary")
 load("//boards/tests:sanitized_test.bzl", "sanitized_test")
-load("//tools/rules:defs.bzl", "bm_firmware_test", "bm_image")
+load("//tools/rules:defs.bzl", "bm_image", "bm_runs_test")
 
 # Board -> its ISA without vectors, and where its unit tests run.
 _ENVS = {
-    "qemu_virt_rv32": struct(isa = "rv32imac", envs = {"//boards/qemu_virt_rv32:scalar": ["qemu"]}),
-    "qemu_virt_rv64": struct(isa = "rv64gc", envs = {"//boards/qemu_virt_rv64:vlen256": ["qemu"]}),
-    "spike_rv32": struct(isa = "rv32imac", envs = {"//boards/spike_rv32:scalar": ["spike"]}),
-    "spike_rv64": struct(isa = "rv64gc", envs = {"//boards/spike_rv64:vlen256": ["spike"]}),
+    "qemu_virt_rv32": struct(isa = "rv32imac", env = "//boards/qemu_virt_rv32:scalar"),
+    "qemu_virt_rv64": struct(isa = "rv64gc", env = "//boards/qemu_virt_rv64:vlen256"),
+    "spike_rv32": struct(isa = "rv32imac", env = "//boards/spike_rv32:scalar"),
+    "spike_rv64": struct(isa = "rv64gc", env = "//boards/spike_rv64:vlen256"),
 }
 
 def unit_tests(*, name, libs, **kwargs):
@@ -36,21 +36,22 @@ def unit_tests(*, name, libs, **kwargs):
             program = test + "._host",
             **kwargs
         )
+        firmwares = {}
         for board, about in _ENVS.items():
             bm_image(
                 name = "{}._{}".format(test, board),
                 testonly = True,
                 board = "//boards/" + board,
                 isa = about.isa,
-                run_env = about.envs.keys()[0],
+                run_env = about.env,
                 tags = ["manual"],
                 deps = [lib],
                 **kwargs
             )
-            bm_firmware_test(
-                name = test,
-                testonly = True,
-                exec_envs = about.envs,
-                firmware = "{}._{}".format(test, board),
-                **kwargs
-            )
+            firmwares["{}._{}".format(test, board)] = [about.env]
+        bm_runs_test(
+            name = test.removesuffix("_test") + "_on_boards",
+            testonly = True,
+            firmwares = firmwares,
+            **kwargs
+        )

@@ -11,15 +11,20 @@ BM_EXTERN_C_BEGIN
 
 #define BM_PROFILE_UNKNOWN UINT64_MAX
 
-// Instructions of the runtime itself, not counting kernels.
 typedef struct bm_profile_t {
+  // Instructions that the run took only because it was profiled.
+  uint64_t observing;
+  // Instructions of the runtime itself, not counting kernels.
   uint64_t walker;     // per dispatch of one workgroup, or BM_PROFILE_UNKNOWN
   uint64_t workgroup;  // per additional workgroup, or BM_PROFILE_UNKNOWN
 } bm_profile_t;
 
-// Runs the model with the inputs already set, and prints a DISPATCH record per
-// command. The arena is unspecified afterwards.
-bm_profile_t bm_profile(const bm_model_t *model);
+// Makes the next run of `model` print a DISPATCH record per command. The model
+// must have an observer; it is still called.
+void bm_profile_begin(bm_model_t *model);
+
+// Call this after that run. It does not change the model's buffers.
+bm_profile_t bm_profile_end(const bm_model_t *model);
 
 BM_EXTERN_C_END
 

@@ -1,7 +1,9 @@
 #include "runtime_bm/app/profile.h"
 
-bm_profile_t bm_profile(const bm_model_t *model) {
-  const bm_profile_t unknown = {BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
+void bm_profile_begin(bm_model_t *model) { (void)model; }
+
+bm_profile_t bm_profile_end(const bm_model_t *model) {
+  const bm_profile_t none = {0, BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
   (void)model;
-  return unknown;
+  return none;
 }

@@ -10,18 +10,52 @@ enum { MAX_EXPORTS = 1024 };
 // The number of instructions in empty_kernel.
 enum { EMPTY_KERNEL_INSTRUCTIONS = 2 };
 
-// Prints the cost of the previous command. The next one starts after the line
-// is printed, so printing counts for neither.
-static void observe(void *context, uint32_t index) {
-  uint64_t *start = context;
-  const uint64_t instret = bm_hal_instret() - *start;
-  bm_text_t line;
-  bm_console_record(&line, "DISPATCH");
-  bm_console_field(&line, " index=", index);
-  bm_console_field(&line, " instret=", instret);
-  bm_console_write(&line);
-  bm_trap_dispatch = index + 1;
-  *start = bm_hal_instret();
+// The profiled run. `end` and `start` are the counts that observe() read when
+// it began and when it returned; nothing between them counts.
+typedef struct observation_t {
+  bm_observer_t observer;  // the model's own
+  void *context;           // of `observer`
+  bool quiet;
+  uint32_t calls;
+  uint64_t between;  // from `end` to `start`, in all calls but the last
+  uint64_t end;
+  uint64_t start;
+} observation_t;
+
+static observation_t observation;
+
+// Prints the cost of the previous command.
+static BM_NOINLINE void observe(void *context, uint32_t index) {
+  observation_t *self = context;
+  const uint64_t end = bm_hal_instret();
+  if (!self->quiet) {
+    bm_text_t line;
+    bm_console_record(&line, "DISPATCH");
+    bm_console_field(&line, " index=", index);
+    bm_console_field(&line, " instret=", end - self->start);
+    bm_console_write(&line);
+  }
+  self->observer(self->context, index);
+  self->between += self->start - self->end;
+  self->end = end;
+  ++self->calls;
+  self->start = bm_hal_instret();
+}
+
+static BM_NOINLINE uint64_t cost_of(bm_observer_t observer, void *context) {
+  const uint64_t start = bm_hal_instret();
+  observer(context, 0);
+  return bm_hal_instret() - start;
+}
+
+// The instructions of one observe() call that lie outside `end` to `start`,
+// less those of the model's own observer.
+static uint64_t cost_of_observing(void) {
+  observation_t alone = observation;
+  alone.quiet = true;
+  const uint64_t observed = cost_of(observe, &alone);
+  return observed - (alone.start - alone.end) -
+         cost_of(alone.observer, alone.context);
 }
 
 // A kernel that does nothing and succeeds in EMPTY_KERNEL_INSTRUCTIONS.
@@ -78,7 +112,7 @@ static bool count_workgroup(const bm_plan_runner_t *empty,
 // Walks all dispatches with empty kernels: only the walker's cost is left.
 static bm_profile_t measure_walker(const bm_plan_runner_t *runner) {
   static const void *functions[MAX_EXPORTS];
-  bm_profile_t profile = {BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
+  bm_profile_t profile = {0, BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
   const bm_plan_t *plan = runner->plan;
   if (plan->export_count > MAX_EXPORTS) return profile;
   for (uint32_t i = 0; i < plan->export_count; ++i) {
@@ -118,12 +152,18 @@ static bm_profile_t measure_walker(const bm_plan_runner_t *runner) {
   return profile;
 }
 
-bm_profile_t bm_profile(const bm_model_t *model) {
-  const bm_profile_t unknown = {BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
-  uint64_t start;
-  bm_model_t profiled = *model;
-  bm_model_observe(&profiled, observe, &start);
-  start = bm_hal_instret();
-  if (bm_model_run(&profiled).bits != 0) return unknown;
-  return measure_walker(&model->runner);
+void bm_profile_begin(bm_model_t *model) {
+  observation = (observation_t){.observer = model->runner.observer,
+                                .context = model->runner.observer_context};
+  bm_model_observe(model, observe, &observation);
+  observation.end = bm_hal_instret();
+  observation.start = observation.end;
+}
+
+bm_profile_t bm_profile_end(const bm_model_t *model) {
+  const uint64_t between =
+      observation.between + observation.start - observation.end;
+  bm_profile_t profile = measure_walker(&model->runner);
+  profile.observing = between + observation.calls * cost_of_observing();
+  return profile;
 }

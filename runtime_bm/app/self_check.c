@@ -149,21 +149,17 @@ static bm_status_t check_outputs(const bm_model_t *model,
 static bm_status_t run_case(const char *name, bm_model_t *model,
                             const bm_golden_t *golden, uint32_t index,
                             const uint8_t **data, totals_t *totals) {
-  const uint8_t *inputs = *data;
-  if (index == 0) {
-    BM_TRY(set_inputs(model, inputs, data));
-    bm_trap_dispatch = model->entry->first_command;
-    totals->profile = bm_profile(model);
-    BM_TRY(bm_model_reset(model));
-  }
-  BM_TRY(set_inputs(model, inputs, data));
+  BM_TRY(set_inputs(model, *data, data));
   bm_trap_dispatch = model->entry->first_command;
+  if (index == 0) bm_profile_begin(model);
   const uint64_t cycles = bm_hal_cycles();
   const uint64_t instret = bm_hal_instret();
   BM_TRY(bm_model_run(model));
   if (index == 0) {
     totals->instret = bm_hal_instret() - instret;
     totals->cycles = bm_hal_cycles() - cycles;
+    totals->profile = bm_profile_end(model);
+    totals->instret -= totals->profile.observing;
   }
   bm_trap_dispatch = BM_TRAP_NO_DISPATCH;
   BM_TRY(check_outputs(model, golden, index, data, totals));

@@ -32,7 +32,8 @@
 //           in the first case's run.
 // STATS     instret and cycles of the first case's run (0: this machine cannot
 //           count); arena of the plan; stack high-water mark since boot (0:
-//           unknown). Profile firmware only: the runtime's own instructions
+//           unknown). Profile firmware only: instret does not count what the
+//           DISPATCH records take, cycles do; the runtime's own instructions
 //           per dispatch of one workgroup (walker) and per additional
 //           workgroup (workgroup), not counting kernels.
 // ACCURACY  only when the cases have labels: argmax of output 0 against them.

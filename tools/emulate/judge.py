@@ -1,4 +1,4 @@
-"""Judges recorded runs: one run against its expected end, or several runs for agreement."""
+"""Judges recorded runs: each run against its expected end, or all of them for agreement."""
 
 from __future__ import annotations
 
@@ -21,25 +21,40 @@ def load(path: Path) -> result.Outcome:
 
 def agree(outcomes: dict[str, result.Outcome]) -> result.Verdict:
     """Decides whether all runs passed and computed the same bits (a HASH record per model)."""
-    hashes: dict[str, str] = {}
+    hashes: dict[str, dict[str, str]] = {}
     for name, outcome in outcomes.items():
         verdict = result.judge(outcome)
         if not verdict.ok:
             return result.Verdict(False, f"{name} did not pass: {verdict.sentence}")
-        found = []
+        hashes[name] = {}
         for model, records in outcome.models().items():
             values = [r.text.split()[1] for r in records if r.kind == "HASH"]
             if len(values) != 1:
                 sentence = f"{name} printed {len(values)} HASH records of {model}, not one"
                 return result.Verdict(False, sentence)
-            found.append(f"{model} {values[0]}")
-        if not found:
+            hashes[name][model] = values[0]
+        if not hashes[name]:
             return result.Verdict(False, f"{name} printed no MODEL record")
-        hashes[name] = ", ".join(found)
-    if len(set(hashes.values())) != 1:
-        listed = "; ".join(f"{name}: {value}" for name, value in hashes.items())
+    models = sorted(set().union(*hashes.values()))
+    apart = [m for m in models if len({found.get(m) for found in hashes.values()}) != 1]
+    if apart:
+        listed = "; ".join(
+            f"{name}: {', '.join(f'{model} {found.get(model)}' for model in apart)}"
+            for name, found in hashes.items()
+        )
         return result.Verdict(False, f"the runs disagree bit for bit: {listed}")
-    return result.Verdict(True, f"{len(hashes)} runs agree: {next(iter(hashes.values()))}")
+    same = ", ".join(f"{model} {value}" for model, value in next(iter(hashes.values())).items())
+    return result.Verdict(True, f"{len(hashes)} runs agree: {same}")
+
+
+def all_end(outcomes: dict[str, result.Outcome], expect: str, text: str) -> result.Verdict:
+    """Decides whether every run ended as `expect` with `text`, and names those that did not."""
+    verdicts = {
+        name: result.judge_expected(outcome, expect, text) for name, outcome in outcomes.items()
+    }
+    wrong = {name: verdict for name, verdict in verdicts.items() if not verdict.ok}
+    said = "; ".join(f"{name}: {verdict.sentence}" for name, verdict in (wrong or verdicts).items())
+    return result.Verdict(not wrong, said)
 
 
 def second_reference(report: dict[str, Any]) -> str:
@@ -67,11 +82,10 @@ def main(args: list[str]) -> int:
             parser.error("--agree compares two or more runs")
         verdict = agree(outcomes)
     else:
-        if len(outcomes) != 1:
-            parser.error("one run at a time, unless --agree")
-        (outcome,) = outcomes.values()
-        print(*outcome.lines[-TAIL_LINES:], sep="\n")
-        verdict = result.judge_expected(outcome, options.expect, options.text)
+        verdict = all_end(outcomes, options.expect, options.text)
+    for name, outcome in outcomes.items():
+        if not options.agree or not result.judge(outcome).ok:
+            print(f"{name}:", *outcome.lines[-TAIL_LINES:], sep="\n")
     print(f"{'ok' if verdict.ok else 'FAILED'}: {verdict.sentence}")
     if not verdict.ok:
         for report in options.model_report:

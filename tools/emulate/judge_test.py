@@ -71,6 +71,16 @@ class ExpectedEndTest(unittest.TestCase):
         self.assertFalse(result.judge_expected(failed, "FAIL", "bad=1").ok)
 
 
+class AllEndTest(unittest.TestCase):
+    def test_one_that_ends_otherwise_is_named(self) -> None:
+        trap = run("BM1 TRAP cause=2", status=3)
+        self.assertTrue(judge.all_end({"a": trap, "b": trap}, "TRAP", "cause=2").ok)
+        for other in (run(*GOOD), run("BM1 TRAP cause=5", status=3), run(status=None)):
+            verdict = judge.all_end({"a": trap, "b": other}, "TRAP", "cause=2")
+            self.assertFalse(verdict.ok)
+            self.assertRegex(verdict.sentence, "^b: ")
+
+
 class ModelsTest(unittest.TestCase):
     def test_records_belong_to_the_model_before_them(self) -> None:
         models = run(*TWO).models()
@@ -94,8 +104,17 @@ class AgreeTest(unittest.TestCase):
         second = run(*TWO[:-2], "BM1 HASH 1112", TWO[-1])
         verdict = judge.agree({"a": run(*TWO), "b": second})
         self.assertFalse(verdict.ok)
-        self.assertIn("b: m 00ff, n 1112", verdict.sentence)
-        self.assertFalse(judge.agree({"a": run(*TWO), "b": run(*GOOD)}).ok)
+        self.assertIn("a: n 1111; b: n 1112", verdict.sentence)
+        missing = judge.agree({"a": run(*TWO), "b": run(*GOOD)})
+        self.assertFalse(missing.ok)
+        self.assertIn("a: n 1111; b: n None", missing.sentence)
+
+    def test_failed_run_names_its_model(self) -> None:
+        failed = run(*TWO[:-1], "BM1 FAIL cases=2 bad=1 models=n", status=1)
+        verdict = judge.agree({"a": run(*TWO), "b": failed})
+        self.assertFalse(verdict.ok)
+        self.assertIn("b did not pass", verdict.sentence)
+        self.assertIn("models=n", verdict.sentence)
 
     def test_failed_run_and_missing_hash(self) -> None:
         self.assertFalse(judge.agree({"a": run(*GOOD), "b": run(*GOOD, status=3)}).ok)

@@ -23,6 +23,7 @@ load("//tools/rules/private:bm_report.bzl", _bm_report = "bm_report")
 load("//tools/rules/private:bm_room_test.bzl", _bm_room_test = "bm_room_test")
 load("//tools/rules/private:bm_run.bzl", _bm_run = "bm_run")
 load("//tools/rules/private:bm_run_test.bzl", _bm_run_test = "bm_run_test")
+load("//tools/rules/private:bm_runs_test.bzl", _bm_runs_test = "bm_runs_test")
 
 bm_assert_no_dependency = _bm_assert_no_dependency
 bm_board = _bm_board
@@ -42,3 +43,4 @@ bm_report = _bm_report
 bm_room_test = _bm_room_test
 bm_run = _bm_run
 bm_run_test = _bm_run_test
+bm_runs_test = _bm_runs_test

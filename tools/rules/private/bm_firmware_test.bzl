@@ -3,6 +3,25 @@
 load("//tools/rules/private:bm_run.bzl", "bm_run")
 load("//tools/rules/private:bm_run_test.bzl", "bm_run_test")
 
+def recorded_run(*, name, exec_env, tags, **kwargs):
+    """Makes the bm_run `<name>_<env>.run`.
+
+    Args:
+      name: prefix of the run.
+      exec_env: bm_exec_env label.
+      tags: tags of the run.
+      **kwargs: attributes of bm_run.
+
+    Returns:
+      name of the run.
+    """
+    run = "{}_{}.run".format(name, _env_name(exec_env))
+    bm_run(name = run, exec_env = exec_env, tags = tags + ["manual"], **kwargs)
+    return run
+
+def _env_name(env):
+    return "{}_{}".format(Label(env).package.split("/")[-1], Label(env).name)
+
 def bm_firmware_test(
         *,
         name,
@@ -24,29 +43,21 @@ def bm_firmware_test(
       tags: tags of every test.
       allow_smaller_vlen: also boot if the hart's VLEN is too small.
       **kwargs: attributes of every target.
-
-    Returns:
-      list of string: labels of the recorded runs, for bm_run_test(agree = True).
     """
-    runs = []
     for env, env_tags in exec_envs.items():
-        env_name = "{}_{}".format(Label(env).package.split("/")[-1], Label(env).name)
-        run = "{}_{}.run".format(name, env_name)
-        bm_run(
-            name = run,
+        run = recorded_run(
+            name = name,
             allow_smaller_vlen = allow_smaller_vlen,
             exec_env = env,
             firmware = firmware,
-            tags = tags + ["manual"],
+            tags = tags,
             **kwargs
         )
         bm_run_test(
-            name = "{}_{}_test".format(name, env_name),
+            name = "{}_{}_test".format(name, _env_name(env)),
             expect = expect,
             runs = [run],
             tags = tags + env_tags,
             text = text,
             **kwargs
         )
-        runs.append(run)
-    return runs

@@ -6,14 +6,8 @@ load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
 load("//tools/rules/private:bm_firmware_test.bzl", "bm_firmware_test")
 load("//tools/rules/private:bm_flash.bzl", "bm_flash", "bm_flash_test")
 load("//tools/rules/private:bm_measured.bzl", "bm_measured")
-load("//tools/rules/private:bm_run_test.bzl", "bm_run_test")
+load("//tools/rules/private:bm_runs_test.bzl", "bm_runs_test")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
-
-# Board -> tags of its tests.
-_BOARDS = {
-    "qemu_virt_rv64": ["qemu"],
-    "spike_rv64": ["spike"],
-}
 
 def _env(board, vlen):
     return "//boards/{}:vlen{}".format(board, vlen)
@@ -30,9 +24,10 @@ def bm_model_suite(
         **kwargs):
     """Firmware for QEMU and Spike, and the tests that check it.
 
-    Makes `<name>` (QEMU virt), `<name>.spike`, `<name>.host` (the same as an x86-64 program),
-    `<name>.report`, `<name>.spike.debug` (under gdb), and tests: a run in every environment, agreement
-    of all runs of the RISC-V kernels bit for bit, a negative control for each model, the budget.
+    Makes `<name>` (QEMU virt), `<name>.spike` (which prints the instructions of every dispatch),
+    `<name>.host` (the same as an x86-64 program), `<name>.report`, `<name>.spike.debug` (under gdb), and
+    tests: runs in every environment that agree bit for bit, one run on the host, a negative control for
+    each model, the budget.
     `--board=NAME` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.debug` (under gdb)
     and `<name>.bisect` (the first dispatch that differs from the host's).
 
@@ -47,35 +42,36 @@ def bm_model_suite(
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.
     """
-    firmwares = {"qemu_virt_rv64": name, "spike_rv64": name + ".spike"}
-    runs = []
-    for board, firmware in firmwares.items():
+    measured_at = _env("spike_rv64", vlens[0])
+    for board, firmware in {"qemu_virt_rv64": name, "spike_rv64": name + ".spike"}.items():
         bm_firmware(
             name = firmware,
             board = "//boards/" + board,
             hooks = hooks,
             isa = isa,
             models = models,
+            profile = board == "spike_rv64",
             run_env = _env(board, vlens[0]),
             tags = tags,
             **kwargs
         )
-        envs = {_env(board, vlen): _BOARDS[board] for vlen in vlens}
-        if board == "spike_rv64":
-            # The same ELF in a second emulator: a difference is a bug in one of them, or ours.
-            envs["//boards/spike_rv64:qemu_vlen{}".format(vlens[0])] = ["qemu"]
-        runs += bm_firmware_test(
-            name = name,
-            exec_envs = envs,
-            firmware = firmware,
-            tags = tags,
-            **kwargs
-        )
-    bm_run_test(
-        name = name + "_agreement_test",
+    runs = bm_runs_test(
+        name = name + "_agreement",
         agree = True,
-        runs = runs,
-        tags = tags + ["qemu", "spike"],
+        firmwares = {
+            name: [_env("qemu_virt_rv64", vlen) for vlen in vlens],
+            # The same ELF in a second emulator: a difference is a bug in one of them, or ours.
+            name + ".spike": [_env("spike_rv64", vlen) for vlen in vlens] +
+                             ["//boards/spike_rv64:qemu_vlen{}".format(vlens[0])],
+        },
+        tags = tags,
+        **kwargs
+    )
+    bm_measured(
+        name = name,
+        budget = budget,
+        run = runs[measured_at],
+        tags = tags,
         **kwargs
     )
     bm_firmware(
@@ -85,7 +81,7 @@ def bm_model_suite(
         isa = "x86_64",
         models = models,
         run_env = "//boards/host_x86_64:native",
-        tags = tags,
+        tags = tags + ["manual"],
         **kwargs
     )
     bm_firmware_test(
@@ -121,7 +117,7 @@ def bm_model_suite(
         )
     bm_debug(
         name = name + ".spike.debug",
-        exec_env = _env("spike_rv64", vlens[0]),
+        exec_env = measured_at,
         firmware = name + ".spike",
         tags = tags + ["manual"],
         **kwargs
@@ -163,16 +159,5 @@ def bm_model_suite(
         name = name + ".flash_test",
         firmware = chosen,
         tags = tags + ["exclusive", "external", "local", "manual"],
-        **kwargs
-    )
-    bm_measured(
-        name = name,
-        board = "//boards/spike_rv64",
-        budget = budget,
-        env = _env("spike_rv64", vlens[0]),
-        hooks = hooks,
-        isa = isa,
-        models = models,
-        tags = tags,
         **kwargs
     )

@@ -18,7 +18,7 @@ def _bm_run_test_impl(ctx):
 
 bm_run_test = rule(
     implementation = _bm_run_test_impl,
-    doc = """Passes if a run ended as expected, or if several runs computed the same bits.
+    doc = """Passes if every run ended as expected, or if all runs passed and computed the same bits.
 
     The emulator has already run, in the bm_run targets: no run is repeated just to look at it again.""",
     attrs = {

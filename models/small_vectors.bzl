@@ -1,0 +1,32 @@
+"""small_vectors_test: models whose kernels are built for the smallest vectors, run on larger ones too."""
+
+load("//tools/rules:defs.bzl", "bm_firmware", "bm_runs_test")
+
+def small_vectors_test(*, name, models, vlens, tags = []):
+    """Makes `<name>_<board>` for QEMU and Spike, and `<name>_agreement_test` of their runs.
+
+    Args:
+      name: prefix of the targets.
+      models: bm_models, all in one image.
+      vlens: VLENs in bits to run at.
+      tags: tags of every test.
+    """
+    firmwares = {}
+    for board in ["qemu_virt_rv64", "spike_rv64"]:
+        envs = ["//boards/{}:vlen{}".format(board, vlen) for vlen in vlens]
+        firmware = "{}_{}".format(name, board)
+        bm_firmware(
+            name = firmware,
+            board = "//boards/" + board,
+            isa = "rv64gcv_zvl128b",
+            models = models,
+            run_env = envs[0],
+            tags = tags + ["manual"],
+        )
+        firmwares[firmware] = envs
+    bm_runs_test(
+        name = name + "_agreement",
+        agree = True,
+        firmwares = firmwares,
+        tags = tags,
+    )
