@@ -1,4 +1,4 @@
-"""A small decoder-only transformer over bytes, with a KV cache, trained during the import on English text.
+"""A small decoder-only transformer over bytes, with a KV cache, trained by the build on English text.
 
 The text is the dataset descriptions that come with scikit-learn.
 """
@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from bmc.spec import Call, Exact, ModelSpec, Previous, Tolerance
+from bmc.spec import Array, Call, Exact, ModelSpec, Previous, Tolerance
+from models.support.trained import weights
 
 VOCABULARY = 128  # ASCII
 WIDTH = 64
@@ -107,11 +108,20 @@ class Decoder(torch.nn.Module):
         return logits.argmax(1), logits
 
 
-def text() -> ModelSpec:
-    """The trained model; the calls are its greedy decoding of PROMPT, token by token."""
+def trained() -> list[Array]:
+    """The weights, for all element types."""
     torch.manual_seed(0)
     model = Decoder()
     _train(model, _corpus())
+    return [weight.numpy() for weight in model.state_dict().values()]
+
+
+def text() -> ModelSpec:
+    """The trained model; the calls are its greedy decoding of PROMPT, token by token."""
+    model = Decoder()
+    names = model.state_dict().keys()
+    stored = (torch.from_numpy(weight) for weight in weights("decoder_lm"))
+    model.load_state_dict(dict(zip(names, stored, strict=True)))
     prompt = np.frombuffer(PROMPT, np.uint8).astype(np.int64)
     calls = (
         Call("prefill", (prompt,), reset=True),

@@ -1,4 +1,4 @@
-"""ResNet8 of MLPerf Tiny, trained during the import on scikit-learn's digits, enlarged to 32x32x3.
+"""ResNet8 of MLPerf Tiny, trained by the build on scikit-learn's digits, enlarged to 32x32x3.
 
 The last 5 of the 1,797 images are never trained on; they are the cases that the target classifies.
 """
@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import keras
 import numpy as np
+import numpy.typing as npt
 import sklearn.datasets
 from keras import layers
 
-from bmc.spec import ModelSpec, Tolerance
+from bmc.spec import Array, ModelSpec, Tolerance
+from models.support.trained import weights
 
 HELD_OUT = 5
 EPOCHS = 5
@@ -41,16 +43,21 @@ def architecture() -> keras.Model:
     return keras.Model(image, layers.Dense(10, activation="softmax", name="probabilities")(x))
 
 
-def digits() -> ModelSpec:
-    """The trained classifier; each held-out image is a case of shape f32 [1, 32, 32, 3]."""
-    data = sklearn.datasets.load_digits()
-    enlarged = np.kron(data.images / 8 - 1, np.ones((1, 4, 4)))
-    images = np.repeat(enlarged[..., np.newaxis], 3, axis=-1).astype(np.float32)
-    labels = data.target.astype(np.int64)
+def trained() -> list[Array]:
+    """The weights, for all element types."""
+    images, labels = _data()
     keras.utils.set_random_seed(0)
     model = architecture()
     model.compile("adam", "sparse_categorical_crossentropy")
     model.fit(images[:-HELD_OUT], labels[:-HELD_OUT], BATCH, EPOCHS, verbose=0)
+    return list(model.get_weights())
+
+
+def digits() -> ModelSpec:
+    """The trained classifier; each held-out image is a case of shape f32 [1, 32, 32, 3]."""
+    images, labels = _data()
+    model = architecture()
+    model.set_weights(weights("resnet8"))
     return ModelSpec(
         module=model,
         cases=tuple((image[np.newaxis],) for image in images[-HELD_OUT:]),
@@ -58,3 +65,10 @@ def digits() -> ModelSpec:
         labels=labels[-HELD_OUT:],
         calibration=tuple((image[np.newaxis],) for image in images[:CALIBRATION]),
     )
+
+
+def _data() -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    data = sklearn.datasets.load_digits()
+    enlarged = np.kron(data.images / 8 - 1, np.ones((1, 4, 4)))
+    images = np.repeat(enlarged[..., np.newaxis], 3, axis=-1).astype(np.float32)
+    return images, data.target.astype(np.int64)

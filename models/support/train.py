@@ -1,0 +1,20 @@
+"""Calls `model.py:factory`, which trains a model and returns its weights, and stores them."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from bmc import arithmetic, factory
+
+
+def main(source: str, out: str) -> None:
+    arithmetic.pin()
+    np.savez(out, *factory.call(source, list))
+
+
+if __name__ == "__main__":
+    # As in bmc: the same weights on every machine.
+    arithmetic.enter()
+    main(*sys.argv[1:])
