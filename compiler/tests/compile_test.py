@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import support
 
-from bmc import artifacts, mutate
+from bmc import artifacts, mutate, target
 from bmc.artifacts import sha256
+from bmc.rewrites import configs
 
 _PRODUCT = """func.func @main(%x: tensor<4x32xf32>) -> tensor<4x64xf32> {
   %w = stablehlo.constant dense<WEIGHT> : tensor<32x64xf32>
@@ -99,9 +100,12 @@ class DeterminismTest(support.FolderTest):
 
 
 class TuningTest(support.FolderTest):
-    def tuned(self, tuning: object) -> dict[str, Any]:
+    def written(self, tuning: object) -> Path:
         text = tuning if isinstance(tuning, str) else json.dumps(tuning)
-        path = self.write("tuning.json", text)
+        return self.write("tuning.json", text)
+
+    def tuned(self, tuning: object) -> dict[str, Any]:
+        path = self.written(tuning)
         return support.compile_text(_MATMUL, self.folder / "tuned", tuning=path)
 
     def rejects(self, tuning: object, *parts: str) -> None:
@@ -125,15 +129,23 @@ class TuningTest(support.FolderTest):
         report = self.tuned({"rv64gc": {name: {"vector_common_parallel": [2, 32, 0]}}})
         self.assertNotEqual(report["dispatches"][0]["tiles_by"], "tuning")
 
-    def test_malformed_files(self) -> None:
-        self.rejects('{"rv64gc": {', "'tuning.json' is not JSON")
+    def test_a_malformed_file_is_refused_by_the_compiler(self) -> None:
         self.rejects([], "'tuning.json' is not a JSON object")
-        self.rejects({"rv32": {}}, "'rv32' in 'tuning.json' is no instruction set", "rv64gc")
-        self.rejects({support.ISA: 3}, f"'{support.ISA}' in 'tuning.json' is not an object")
-        self.rejects({support.ISA: {_OP: 3}}, f"'{_OP}' in 'tuning.json' is not an object")
+
+    def test_malformed_files(self) -> None:
+        isa = target.find(support.ISA)
+
+        def rejects(tuning: object, *parts: str) -> None:
+            path = self.written(tuning)
+            self.refuses("bad-tuning", *parts, call=lambda: configs._read_tuning(path, isa))
+
+        rejects('{"rv64gc": {', "'tuning.json' is not JSON")
+        rejects({"rv32": {}}, "'rv32' in 'tuning.json' is no instruction set", "rv64gc")
+        rejects({support.ISA: 3}, f"'{support.ISA}' in 'tuning.json' is not an object")
+        rejects({support.ISA: {_OP: 3}}, f"'{_OP}' in 'tuning.json' is not an object")
         for sizes in (3, [1, -1, 0], [1, 1.5, 0], [1, True, 0], ["1"]):
             tuning = {support.ISA: {_OP: {"vector_common_parallel": sizes}}}
-            self.rejects(tuning, "'vector_common_parallel'", "not a list of sizes")
+            rejects(tuning, "'vector_common_parallel'", "not a list of sizes")
 
     def test_what_the_model_does_not_have(self) -> None:
         tiles = {"vector_common_parallel": [2, 32, 0]}
