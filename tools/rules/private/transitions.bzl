@@ -52,11 +52,14 @@ isa_transition = transition(
     outputs = ["//command_line_option:platforms", ISA_FLAG, _BOARD_FLAG],
 )
 
+_FEATURES = "//command_line_option:features"
+
 def _import_transition_impl(_settings, _attr):
-    # Any fixed configuration works: an import is the same for every ISA and runs once. (The
-    # exec configuration is not fixed: it keeps the value of ISA_FLAG.)
+    # Any fixed configuration works: an import is the same for every ISA and with sanitizers, and runs
+    # once. (The exec configuration is not fixed: it keeps the value of ISA_FLAG.)
     return {
         "//command_line_option:platforms": "//boards:x86_64_linux",
+        _FEATURES: [],
         ISA_FLAG: "x86_64",
         _BOARD_FLAG: "",
     }
@@ -64,5 +67,14 @@ def _import_transition_impl(_settings, _attr):
 import_transition = transition(
     implementation = _import_transition_impl,
     inputs = [],
-    outputs = ["//command_line_option:platforms", ISA_FLAG, _BOARD_FLAG],
+    outputs = ["//command_line_option:platforms", _FEATURES, ISA_FLAG, _BOARD_FLAG],
+)
+
+def _any_isa_transition_impl(_settings, _attr):
+    return {ISA_FLAG: "x86_64", _BOARD_FLAG: ""}
+
+any_isa_transition = transition(
+    implementation = _any_isa_transition_impl,
+    inputs = [],
+    outputs = [ISA_FLAG, _BOARD_FLAG],
 )
