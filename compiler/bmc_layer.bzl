@@ -37,5 +37,6 @@ def bmc_layer(*, name, deps, visibility, srcs = None, imports = "../.."):
         py_test(
             name = test.removesuffix(".py").replace("/", "_"),
             srcs = [test],
+            visibility = ["//docs/tests:__pkg__"],
             deps = ["//compiler/tests:support"],
         )

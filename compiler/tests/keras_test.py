@@ -258,6 +258,7 @@ class KerasTest(support.FolderTest):
         self.assertEqual(model.golden.source, artifacts.GOLDEN_FRAMEWORK)
         # Deterministic, and no path of this machine in it.
         data = model.mlir.read_bytes()
+        self.assertNotIn(b".py", data, "lines of TensorFlow's own")
         self.assertNotIn(str(self.folder).encode(), data)
         self.assertEqual(self.load("two_inputs").parameters, model.parameters)
 

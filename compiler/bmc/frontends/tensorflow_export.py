@@ -11,6 +11,7 @@ from bmc import factory
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import mlir, quiet
+from bmc.ir import ir_util
 
 _UNSUPPORTED = re.compile(r"(\w+) \(No registered '\w+' OpKernel")
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
@@ -99,8 +100,19 @@ def _write(data: bytes, path: Path) -> None:
         module = ir.Module.parse(data)
         # TensorFlow numbers its functions, and names of symbols derive from the module's.
         module.operation.attributes["sym_name"] = ir.StringAttr.get("model")
+        for op in ir_util.walk(module.operation):
+            _keep_name_only(op)
         with path.open("wb") as file:
             module.operation.write_bytecode(file)
+
+
+def _keep_name_only(op: ir_util.Op) -> None:
+    """Drops from a location the line of TensorFlow's own code: its path is another on every machine."""
+    from iree.compiler import ir
+
+    if isinstance(op.location, ir.FusedLoc):
+        names = [part for part in op.location.locations if isinstance(part, ir.NameLoc)]
+        op.location = names[0] if names else ir.Location.unknown()
 
 
 def _check_static(path: Path) -> None:
