@@ -37,6 +37,7 @@ def bmc_layer(*, name, deps, visibility, srcs = None, imports = "../.."):
         py_test(
             name = test.removesuffix(".py").replace("/", "_"),
             srcs = [test],
+            # The pages name tests, and a test of them wants each to exist.
             visibility = ["//docs/tests:__pkg__"],
             deps = ["//compiler/tests:support"],
         )

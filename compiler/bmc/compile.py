@@ -22,7 +22,8 @@ from bmc.host import evaluate
 from bmc.host.program import HostProgram
 from bmc.iree import linking, phases
 from bmc.iree.phases import Phase
-from bmc.iree.tool import IreeTool, installed_version
+from bmc.iree.tool import IreeTool
+from bmc.iree.version import installed_version
 from bmc.plan import audit, schedule, weights
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights
@@ -173,7 +174,9 @@ class _Facts:
 
 
 def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
-    """Runs IREE, the rewrites and the host program; writes intermediate files into `work` only.
+    """Runs IREE, the rewrites and the host program; writes intermediate files into `work`.
+
+    Beside that it writes what was asked for: options.keep, and a reproducer in options.out.
 
     Raises:
       BmcError: the model cannot be brought to the target.

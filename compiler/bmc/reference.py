@@ -17,7 +17,7 @@ from bmc import artifacts, factory, spec
 from bmc.artifacts import Signature
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.iree import phases
+from bmc.iree import phases, version
 from bmc.iree.tool import IreeTool
 
 if TYPE_CHECKING:
@@ -66,19 +66,22 @@ class HostModel:
             raise BmcError(
                 "iree-runtime-missing",
                 "the iree-base-runtime package is not installed",
-                hint="pip install iree-base-runtime==3.13.0",
+                hint=f"pip install iree-base-runtime=={version.PINNED}",
             ) from None
-        from bmc.rewrites import runner, states
-        from bmc.rewrites.context import Context
-        from bmc.target import find
+        from iree.compiler import ir
 
-        context = Context(find("x86_64"))
+        from bmc.ir import ir_util
+        from bmc.rewrites import states
+
         with tempfile.TemporaryDirectory() as work:
-            runner.apply(states.apply, mlir, Path(work) / artifacts.MODEL_FILE, context)
+            with ir.Context(), ir.Location.unknown():
+                module = ir_util.read(mlir)
+                explicit = states.make_explicit(module)
+                ir_util.write(module, Path(work) / artifacts.MODEL_FILE)
             flags = (*_HOST_FLAGS, *phases.f64_flags(signatures))
             IreeTool(Path(work), reproducer).compile(artifacts.MODEL_FILE, "model.vmfb", *flags)
             vmfb = (Path(work) / "model.vmfb").read_bytes()
-        return HostModel(vmfb, signatures, context.states)
+        return HostModel(vmfb, signatures, explicit)
 
     def run(self, case: spec.Case, entry: int = 0) -> spec.Case:
         """Calls an entry point; returns one array per output."""

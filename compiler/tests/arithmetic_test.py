@@ -1,9 +1,11 @@
-"""The same bytes on every machine: one model of every framework, imported under two settings of the CPU."""
+"""The same bytes on every machine: one model of every framework, imported under two settings of the CPU,
+and from another place."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -53,7 +55,8 @@ def keras_model():
     import keras
 
     keras.utils.set_random_seed(0)
-    layers = [keras.layers.Conv2D(8, 3, activation="relu"), keras.layers.Flatten(), keras.layers.Dense(10)]
+    layers = [keras.layers.Conv2D(8, 3, activation="relu"), keras.layers.MaxPooling2D()]
+    layers += [keras.layers.Flatten(), keras.layers.Dense(10)]
     model = keras.Sequential([keras.Input((12, 12, 3)), *layers])
     model.compile("adam", "mse")
     model.fit(arrays(16, 12, 12, 3), arrays(16, 10), 8, 2, verbose=0)
@@ -114,15 +117,32 @@ class ArithmeticTest(support.FolderTest):
         super().setUp()
         self.write("model.py", _MODELS)
 
+    def elsewhere(self) -> tuple[Path, list[str]]:
+        """Another folder with the model, and the packages by other paths, within that folder."""
+        folder = self.folder / "elsewhere"
+        folder.mkdir()
+        shutil.copy(self.folder / "model.py", folder)
+        links = [folder / f"path{number}" / "site-packages" for number in range(len(sys.path))]
+        for link, entry in zip(links, sys.path, strict=True):
+            link.parent.mkdir()
+            link.symlink_to(Path(entry).absolute())
+        return folder, [str(link) for link in links]
+
     def bytes_of(
-        self, factory: str, *options: str, machine: dict[str, str], program: tuple[str, ...]
+        self,
+        factory: str,
+        *options: str,
+        machine: dict[str, str],
+        program: tuple[str, ...],
+        place: tuple[Path, list[str]] | None = None,
     ) -> dict[str, str]:
         """Imports a model in a process of its own; returns the hashes of what was written."""
-        out = self.folder / f"out{len(list(self.folder.iterdir()))}"
-        plain = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
+        folder, path = place or (self.folder, sys.path)
+        out = folder / f"out{len(list(folder.iterdir()))}"
+        plain = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(path)}
         done = subprocess.run(
             [sys.executable, *program, "import", f"model.py:{factory}", "--out", out, *options],
-            cwd=self.folder,
+            cwd=folder,
             env=plain | machine,
             capture_output=True,
             text=True,
@@ -134,7 +154,9 @@ class ArithmeticTest(support.FolderTest):
         program = ("-m", "bmc")
         other = _OTHER_MACHINE | _OTHER_CPU
         here = self.bytes_of(factory, *options, machine={}, program=program)
-        there = self.bytes_of(factory, *options, machine=other, program=program)
+        there = self.bytes_of(
+            factory, *options, machine=other, program=program, place=self.elsewhere()
+        )
         self.assertEqual(here, there)
         self.assertEqual(list(here), ["cases.npz", "import.json", "model.mlirbc"])
 

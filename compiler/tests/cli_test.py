@@ -66,13 +66,15 @@ class CommandLineTest(support.FolderTest):
         cases = f"{self.folder / 'cases.py'}:good"
         result = support.bmc("import", source, "--cases", cases, "--out", imported)
         self.assertEqual(result.status, 0, result.err)
-        out = self.folder / "out"
-        result = support.bmc(
-            "compile", "--import", imported, "--isa", support.ISA, "--name", "m", "--out", out
-        )
+        out, kept = self.folder / "out", self.folder / "kept"
+        what = ("--isa", support.ISA, "--name", "m", "--out", out, "--keep", kept)
+        result = support.bmc("compile", "--import", imported, *what)
         self.assertEqual(result.status, 0, result.err)
         self.assertEqual(result.err, "")
         self.assertTrue((out / "plan.c").is_file())
+        first, *_, last = sorted(kept.iterdir())
+        self.assertIn("stablehlo.add", first.read_text())
+        self.assertIn("vm.func", last.read_text(), "every phase, to the last")
 
     def test_missing_file(self) -> None:
         for name in ("none.mlir", "none.mlirbc", "none.py:make"):

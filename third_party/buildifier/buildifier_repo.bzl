@@ -7,12 +7,13 @@ def _npm_pack(rctx, package):
         node.get_child("bin").get_child("node"),
         node.get_child("lib").get_child("node_modules").get_child("npm").get_child("bin").get_child("npm-cli.js"),
         "pack",
-        "--silent",
+        "--loglevel=error",
         package,
     ]
     done = rctx.execute(command, environment = {"npm_config_cache": str(rctx.path("npm-cache"))}, timeout = 300)
     if done.return_code != 0:
-        fail("npm could not download %s: %s Set IRONCAST_BUILDIFIER to your own." % (package, done.stderr.strip()))
+        said = " ".join([line.strip() for line in done.stderr.splitlines() if line.strip()]) or "nothing was printed"
+        fail("npm could not download %s (%s). Set IRONCAST_BUILDIFIER to your own." % (package, said))
     archive = done.stdout.strip().splitlines()[-1]
     rctx.extract(archive, stripPrefix = "package")
     rctx.delete(archive)

@@ -97,11 +97,14 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
     """The environment for Bazel.
 
     A user without a name, as in some containers, gets one, because Bazel requires it. pip and npm
-    trust the same private certificates as everything else.
+    trust the same private certificates as everything else; npm would not even trust the machine's.
     """
     result = {"USER": f"uid{os.getuid()}", **env, "BAZELISK_SKIP_WRAPPER": "1"}
     if certificates := env.get("SSL_CERT_FILE"):
-        result = {"PIP_CERT": certificates, "NODE_EXTRA_CA_CERTS": certificates, **result}
+        return {"PIP_CERT": certificates, "NODE_EXTRA_CA_CERTS": certificates, **result}
+    for bundle in truststore.BUNDLES:
+        if bundle.is_file():
+            return {"NODE_EXTRA_CA_CERTS": str(bundle), **result}
     return result
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from bmc.ir import contraction, ir_util
-from bmc.names import LIBRARY_PREFIX, op_signature
-
-_LOCATION = re.compile(r'"([^"]+)":(\d+):\d+')
+from bmc.names import op_signature
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +38,5 @@ def read(module: Any) -> tuple[Product, ...]:
         for op in ir_util.walk(function):
             accumulator = contraction.accumulator(op)
             if accumulator:
-                found.append(Product(name, op_signature(name), accumulator, _line(op)))
+                found.append(Product(name, op_signature(name), accumulator, ir_util.place([op])))
     return tuple(found)
-
-
-def _line(op: ir_util.Op) -> str:
-    for file, line in _LOCATION.findall(str(op.location)):
-        if not file.startswith(LIBRARY_PREFIX):
-            return f"{file}:{line}"
-    return ""

@@ -14,7 +14,8 @@ from bmc.errors import BmcError
 from bmc.frontends import mlir_dialects
 from bmc.frontends.options import ImportOptions
 from bmc.ir import ir_util
-from bmc.iree.tool import IreeTool, installed_version
+from bmc.iree.tool import IreeTool
+from bmc.iree.version import installed_version
 
 
 def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:

@@ -101,18 +101,21 @@ def _write(data: bytes, path: Path) -> None:
         # TensorFlow numbers its functions, and names of symbols derive from the module's.
         module.operation.attributes["sym_name"] = ir.StringAttr.get("model")
         for op in ir_util.walk(module.operation):
-            _keep_name_only(op)
+            op.location = _name_only(op.location)
+            for argument in (a for r in op.regions for block in r.blocks for a in block.arguments):
+                argument.set_location(_name_only(argument.location))
         with path.open("wb") as file:
             module.operation.write_bytecode(file)
 
 
-def _keep_name_only(op: ir_util.Op) -> None:
+def _name_only(location: Any) -> Any:
     """Drops from a location the line of TensorFlow's own code: its path is another on every machine."""
     from iree.compiler import ir
 
-    if isinstance(op.location, ir.FusedLoc):
-        names = [part for part in op.location.locations if isinstance(part, ir.NameLoc)]
-        op.location = names[0] if names else ir.Location.unknown()
+    if not isinstance(location, ir.FusedLoc):
+        return location
+    names = [part for part in location.locations if isinstance(part, ir.NameLoc)]
+    return names[0] if names else ir.Location.unknown()
 
 
 def _check_static(path: Path) -> None:

@@ -18,6 +18,7 @@ from bmc.frontends import quiet
 from bmc.names import LIBRARY_PREFIX
 
 # Arguments that say how much is dropped.
+_INSTALLED = ("site-packages", "dist-packages")
 _CHANCES = ("p", "dropout", "dropout_p")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _LOCATION = re.compile(r'"([^"]+)":(\d+):\d+')
@@ -306,11 +307,14 @@ def _relative_frames(stack_trace: str, root: Path) -> str:
 
 def _relative_name(file: Path, root: Path) -> str:
     # Not resolved: in a Bazel sandbox the model's files are links to elsewhere.
-    if file.absolute().is_relative_to(root):
-        return file.absolute().relative_to(root).as_posix()
-    for entry in sorted(sys.path, key=len, reverse=True):
-        if entry and file.is_relative_to(entry):
-            return LIBRARY_PREFIX + file.relative_to(entry).as_posix()
+    file = file.absolute()
+    entries = sorted((Path(e).absolute() for e in sys.path if e), key=lambda e: -len(str(e)))
+    # A virtual environment may lie in the model's own folder.
+    installed = [entry for entry in entries if entry.name in _INSTALLED]
+    for entry in (*installed, root, *entries):
+        if file.is_relative_to(entry):
+            prefix = "" if entry is root else LIBRARY_PREFIX
+            return prefix + file.relative_to(entry).as_posix()
     return LIBRARY_PREFIX + file.name
 
 

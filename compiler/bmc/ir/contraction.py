@@ -57,13 +57,11 @@ class Contraction:
       a: axes of the first operand; of a convolution, of the image.
       b: loops of the second operand's axes; of a convolution, of the weight.
       result: loops of the result's axes.
-      loop_count: of all loops; those that are not in `result` are summed over.
     """
 
     a: tuple[Axis, ...]
     b: tuple[int, ...]
     result: tuple[int, ...]
-    loop_count: int
 
     @property
     def windows(self) -> tuple[Axis, ...]:
@@ -91,7 +89,7 @@ def read(op: ir_util.Op) -> Contraction | None:
     known = tuple(axis for axis in axes if axis is not None)
     if len(known) != len(axes):
         return None
-    return Contraction(known, second, written, result.n_dims)
+    return Contraction(known, second, written)
 
 
 def reads_windows(op: ir_util.Op) -> bool:

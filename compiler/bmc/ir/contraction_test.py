@@ -64,7 +64,7 @@ class ReadTest(unittest.TestCase):
             ("i * 3 + y * 2", Axis(0, 2, 3, 3)),
         ):
             found = _read(_generic(f"{index}, x, c"))
-            self.assertEqual(found, Contraction((axis, Axis(1), Axis(4)), (3, 4, 2), (0, 1, 2), 5))
+            self.assertEqual(found, Contraction((axis, Axis(1), Axis(4)), (3, 4, 2), (0, 1, 2)))
             assert found is not None
             self.assertEqual(found.windows, (axis,))
             self.assertTrue(found.counts_up)
@@ -78,7 +78,7 @@ class ReadTest(unittest.TestCase):
 }
 """
         )
-        self.assertEqual(found, Contraction((Axis(0), Axis(2)), (2, 1), (0, 1), 3))
+        self.assertEqual(found, Contraction((Axis(0), Axis(2)), (2, 1), (0, 1)))
 
     def test_what_does_more_than_to_multiply_and_add_is_none(self) -> None:
         plain = "y + i, x, c"

@@ -30,7 +30,7 @@ def _help(program: str) -> str:
 
 class VersionTest(support.FolderTest):
     def test_the_installed_iree_is_the_pinned_one(self) -> None:
-        self.assertEqual(tool.installed_version(), version.PINNED)
+        self.assertEqual(version.installed_version(), version.PINNED)
         version.check(any_version=False)
 
     def test_another_one_is_refused_until_the_user_insists(self) -> None:

@@ -6,7 +6,6 @@ the kernels, derive from file names.
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import logging
 import shlex
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bmc.errors import BmcError, InternalError
-from bmc.iree import diagnostics
+from bmc.iree import diagnostics, version
 
 _LOG = logging.getLogger(__name__)
 _DEADLINE_SECONDS = 1800
@@ -89,11 +88,6 @@ class IreeTool:
         (self.reproducer / "stderr.txt").write_text(messages, encoding="utf-8")
 
 
-def installed_version() -> str:
-    """Version of the installed iree-base-compiler package."""
-    return importlib.metadata.version("iree-base-compiler")
-
-
 def find(tool: str) -> Path:
     """Returns a program of the iree-base-compiler package; raises BmcError if that is not installed."""
     package = importlib.util.find_spec("iree.compiler._mlir_libs")
@@ -101,7 +95,7 @@ def find(tool: str) -> Path:
         raise BmcError(
             "iree-missing",
             "the iree-base-compiler package is not installed",
-            hint="pip install iree-base-compiler==3.13.0",
+            hint=f"pip install iree-base-compiler=={version.PINNED}",
         )
     path = Path(package.origin).parent / tool
     if not path.is_file():

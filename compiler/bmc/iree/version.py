@@ -5,9 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 
 from bmc.errors import BmcError
-from bmc.iree.tool import installed_version
 
 PINNED = "3.13.0"
+
+
+def installed_version() -> str:
+    """Version of the installed iree-base-compiler package."""
+    return importlib.metadata.version("iree-base-compiler")
 
 
 def check(any_version: bool) -> None:

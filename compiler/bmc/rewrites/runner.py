@@ -72,6 +72,9 @@ class Runner:
                 compiled_to = compiled_to if phase.passes else phase.name
             if rewrites or phase in self.observers:
                 source = self._rewrite(phase, source, rewrites)
+            elif self.keep is not None:
+                with ir.Context():
+                    self._keep_text(ir_util.read(source), phase.name)
         return source
 
     def _reach(self, phase: Phase, source: Path, compiled_to: str) -> Path:
@@ -137,16 +140,6 @@ def _text(module: Any) -> str:
         enable_debug_info=True, large_elements_limit=16, large_resource_limit=64
     )
     return text
-
-
-def apply(
-    rewrite: Callable[[Any, Context], None], source: Path, output: Path, context: Context
-) -> None:
-    """Rewrites one file to another, outside of the pipeline."""
-    with ir.Context(), ir.Location.unknown():
-        module = ir_util.read(source)
-        rewrite(module, context)
-        ir_util.write(module, output)
 
 
 def describe(pipeline: tuple[Rewrite, ...]) -> str:

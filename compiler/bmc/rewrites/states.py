@@ -23,28 +23,33 @@ _HINT = "load and store state in the entry point itself, outside of loops and br
 
 
 def apply(module: Any, context: Context) -> None:
-    """Rewrites loads and stores of mutable globals; sets context.states.
+    """Makes the states explicit and sets context.states; see make_explicit()."""
+    context.states = make_explicit(module)
+
+
+def make_explicit(module: Any) -> States:
+    """Rewrites loads and stores of mutable globals; returns what the functions read and write.
 
     Raises:
       BmcError: a state is no tensor of static shape, or is used where its value depends on control flow.
     """
     found = [op for op in ir_util.walk(module.operation) if _is_state(op)]
-    context.states = States(
-        tuple(_info(op) for op in found), {RESET: Uses(written=tuple(range(len(found))))}
-    )
+    infos = tuple(_info(op) for op in found)
+    states = States(infos, {RESET: Uses(written=tuple(range(len(found))))})
     if not found:
-        return
-    numbers = {info.name: number for number, info in enumerate(context.states.infos)}
+        return states
+    numbers = {info.name: number for number, info in enumerate(infos)}
     for op in [child.operation for child in module.body.operations]:
         if op.name in ("func.func", "util.func") and op.regions[0].blocks:
-            context.states.uses[ir_util.string(op, "sym_name")] = _rewrite(op, numbers)
+            states.uses[ir_util.string(op, "sym_name")] = _rewrite(op, numbers)
     initial = [_initial_value(op) for op in found]
     for op in found:
         op.erase()
-    reset = ir.Module.parse(_reset_function(context.states.infos))
+    reset = ir.Module.parse(_reset_function(infos))
     _set_constants(reset, initial)
     for op in [*reset.body.operations]:
         module.body.append(op)
+    return states
 
 
 def _is_state(op: ir_util.Op) -> bool:
