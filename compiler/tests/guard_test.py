@@ -108,7 +108,7 @@ class IreeTest(unittest.TestCase):
         )
         error = rejection("iree-compile", messages, -signal.SIGSEGV, Path("reproducer"))
         self.assertEqual(error.kind, "iree-crashed")
-        self.assertEqual(error.message, "iree-compile crashed with SIGSEGV, without saying why")
+        self.assertEqual(error.message, "iree-compile crashed with SIGSEGV and gave no reason")
         self.assertIn("unroll loops", error.hint)
         self.assertIn("reproducer: reproducer", error.hint)
 

@@ -1,1 +1,1 @@
-"""Helpers over iree.compiler.ir: reading, changing and recognizing operations."""
+"""Helpers over iree.compiler.ir that read, change and recognize operations."""

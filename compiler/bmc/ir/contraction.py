@@ -1,9 +1,9 @@
-"""What a product is: the one place that recognizes matrix products and convolutions.
+"""Recognizes matrix products and convolutions, for every part of the compiler.
 
-A contraction is result[i...] = sum over k... of a[...] * b[...], however it is written: a named op of
-linalg or a generic one. Two questions are asked of an operation. accumulator() asks whether it adds up
-products of two inputs at all, whatever else it does. read() asks whether it does nothing else, so that a
-rewrite may exchange its loops and the order of its operands' axes.
+A contraction computes result[i...] = sum over k... of a[...] * b[...]. It may be a named linalg op or a
+linalg.generic. This module answers two questions about an operation. accumulator() says whether it adds
+up products of two inputs, whatever else it does. read() says whether it does only that, so a rewrite may
+reorder its loops and the axes of its operands.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bmc.ir import ir_util
 _MULTIPLICATIONS = ("arith.mulf", "arith.muli")
 _ADDITIONS = ("arith.addf", "arith.addi")
 _CASTS = ("arith.extsi", "arith.extui", "arith.extf", "arith.sitofp", "arith.uitofp")
-# Named operations that are products without a body that says so.
+# Named operations that are products, though they have no body that shows it.
 _NAMED = re.compile(
     r"linalg\.(\w*conv_|\w*matmul|\w*mmt4d|batch_matvec|batch_vecmat|contract|dot|matvec|vecmat)"
     r"|iree_linalg_ext\.(online_)?attention"
@@ -29,13 +29,13 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis of an operand is read at: loop * stride + tap * dilation.
+    """The index at which an operand's axis is read: loop * stride + tap * dilation.
 
     Attributes:
-      loop: number of the loop over the pixels, or the only one.
-      stride: its factor.
-      tap: number of the loop over the window; None without one.
-      dilation: its factor, 1 without one.
+      loop: number of the loop over output pixels, or of the only loop.
+      stride: the factor of `loop`.
+      tap: number of the loop over the window, None if there is no window.
+      dilation: the factor of `tap`, 1 if there is no window.
     """
 
     loop: int
@@ -45,17 +45,17 @@ class Axis:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the axis is read at the loop itself."""
+        """Whether the index is the loop itself."""
         return self.stride == 1 and self.tap is None
 
 
 @dataclass(frozen=True)
 class Contraction:
-    """A product that does nothing else: its body has the multiply-add, and casts of what it multiplies.
+    """A pure product: its body is a multiply-add of its (possibly extended) inputs and nothing else.
 
     Attributes:
-      a: axes of the first operand; of a convolution, of the image.
-      b: loops of the second operand's axes; of a convolution, of the weight.
+      a: axes of the first operand; for a convolution, the image.
+      b: loops of the second operand's axes; for a convolution, the weight.
       result: loops of the result's axes.
     """
 
@@ -65,17 +65,17 @@ class Contraction:
 
     @property
     def windows(self) -> tuple[Axis, ...]:
-        """The axes of A that a window runs along."""
+        """The axes of `a` that a window slides along."""
         return tuple(axis for axis in self.a if axis.tap is not None)
 
     @property
     def counts_up(self) -> bool:
-        """Whether the loops over the result come first, in the order of its axes."""
+        """Whether the result's loops come first, in the order of its axes."""
         return self.result == tuple(range(len(self.result)))
 
 
 def read(op: ir_util.Op) -> Contraction | None:
-    """Returns the contraction that a linalg operation is, None if it is none or something more."""
+    """Returns the contraction that `op` computes, None if it is no linalg op or does anything else."""
     if not op.name.startswith("linalg.") or len(op.operands) != 3 or len(op.results) != 1:
         return None
     if not _is_multiply_add(op.regions[0].blocks[0]):
@@ -93,13 +93,13 @@ def read(op: ir_util.Op) -> Contraction | None:
 
 
 def reads_windows(op: ir_util.Op) -> bool:
-    """Whether the first operand of any linalg operation is read through windows, as a pooling's is."""
+    """Whether a linalg operation reads its first operand through windows, as pooling does."""
     indices = linalg.get_indexing_maps(op)[0].value.results
     return any(len(_terms(index) or ()) == 2 for index in indices)
 
 
 def accumulator(op: ir_util.Op) -> str:
-    """Returns the element type in which products of two inputs are added up; "" if none are."""
+    """Returns the element type in which `op` adds up products of two inputs, "" if it adds up none."""
     if _NAMED.match(op.name):
         return str(op.operands[len(op.operands) - 1].type.element_type)
     if op.name != "linalg.generic":
@@ -125,7 +125,7 @@ def accumulator(op: ir_util.Op) -> str:
 
 
 def _is_multiply_add(block: Any) -> bool:
-    """Whether a body yields out + cast(a) * cast(b) and has no operation besides."""
+    """Whether a body yields out + cast(a) * cast(b) and contains no other operation."""
     a, b, output = block.arguments
     operations = [op.operation for op in block.operations]
     (total,) = operations[-1].operands
@@ -136,12 +136,12 @@ def _is_multiply_add(block: Any) -> bool:
     factors = [_uncast(operand) for operand in product.operands]
     casts = sum(count for _, count in factors)
     sources = [source for source, _ in factors]
-    # The product, the sum and the yield; a linalg.index, say, would make the loops more than loops.
+    # The product, the sum and the yield. A linalg.index, for example, would depend on the order of loops.
     return len(operations) == 3 + casts and sources in ([a, b], [b, a])
 
 
 def _uncast(value: Any) -> tuple[Any, int]:
-    """What a value was before it was extended, and how many operations did it."""
+    """Returns the value before any extensions, and how many operations extended it."""
     definition = _definition(value)
     if definition is None or definition.name not in _CASTS:
         return value, 0
@@ -150,14 +150,14 @@ def _uncast(value: Any) -> tuple[Any, int]:
 
 
 def _loops(indexing: Any) -> tuple[int, ...] | None:
-    """The loops of a map whose results are loops; None for any other."""
+    """The loops of a map whose results are all plain loops; None for any other map."""
     if not all(isinstance(index, ir.AffineDimExpr) for index in indexing.results):
         return None
     return tuple(index.position for index in indexing.results)
 
 
 def _axis(index: Any, written: set[int]) -> Axis | None:
-    """The axis that is read at an expression; None if that is not one loop or a window."""
+    """Returns the axis that an expression reads; None unless it is one loop or a window."""
     terms = _terms(index)
     if terms is None or not 1 <= len(terms) <= 2:
         return None
@@ -172,7 +172,7 @@ def _axis(index: Any, written: set[int]) -> Axis | None:
 
 
 def _terms(index: Any) -> dict[int, int] | None:
-    """Factor of each loop in a sum of multiples of loops; None if it is something else."""
+    """Returns the factor of each loop in a sum of multiples of loops; None for anything else."""
     if isinstance(index, ir.AffineDimExpr):
         return {index.position: 1}
     if isinstance(index, ir.AffineAddExpr):
@@ -197,10 +197,10 @@ def _added_to(value: Any, output: Any) -> list[Any]:
 
 
 def _multiplies(value: Any, summed: set[Any]) -> bool:
-    """True if `value` has a product of two different inputs that both vary along the sum.
+    """Whether `value` contains a product of two different inputs that both vary along the sum.
 
-    A square is no product of two inputs (variance); nor is the scale of an int32, which is a sum of
-    products itself (requantization).
+    A square, as in a variance, is not a product of two inputs. Neither is an int32 times its scale, as in
+    requantization: the int32 is itself a sum of products.
     """
     definition = _definition(value)
     if definition is None:
@@ -220,5 +220,5 @@ def _inputs(value: Any, summed: set[Any]) -> set[Any]:
 
 
 def _definition(value: Any) -> Any:
-    """The operation that computes `value`, None for an argument of the body."""
+    """The operation that computes `value`, None for a block argument."""
     return None if isinstance(value.owner, ir.Block) else value.owner

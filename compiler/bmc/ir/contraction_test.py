@@ -1,4 +1,4 @@
-"""What is a product, on a few lines of IR."""
+"""Contractions are recognized in a few lines of IR."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ReadTest(unittest.TestCase):
         plain = "y + i, x, c"
         self.assertIsNotNone(_read(_generic(plain)))
         for body in (
-            # Exchanged loops would count something else.
+            # Reordered loops would change what this counts.
             "%n = linalg.index 0 : index\n" + _MULTIPLY_ADD,
             "%s = arith.addf %o, %a0 : f32",
             "%p = arith.mulf %a, %a0 : f32\n%s = arith.addf %o, %p : f32",

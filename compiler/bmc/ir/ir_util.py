@@ -12,16 +12,16 @@ from iree.compiler import ir
 
 from bmc.names import LIBRARY_PREFIX
 
-# The Python bindings are untyped where it matters; Any is honest about that.
+# The Python bindings have no useful types here, and Any says so.
 Op = Any
 Value = Any
 
-# A location is a file with a line or only a name.
+# A location is a file with a line number, or only a name.
 _PLACE = re.compile(r'"([^"]+)"(?::(\d+):\d+)?')
 
 
 def walk(op: Op) -> Iterator[Op]:
-    """Yields every operation nested in `op`, outermost first, in program order."""
+    """Yields every operation nested in `op` in program order, outer before inner."""
     for region in op.regions:
         for block in region:
             for child in block:
@@ -35,24 +35,24 @@ def all_of(module: Any, name: str) -> list[Op]:
 
 
 def read(path: Path) -> Any:
-    """Parses text or bytecode; the caller has entered an ir.Context."""
+    """Parses MLIR text or bytecode. The caller must have entered an ir.Context."""
     return ir.Module.parse(path.read_bytes())
 
 
 def write(module: Any, path: Path) -> None:
-    """Verifies the module and writes it as bytecode."""
+    """Verifies the module and writes it as bytecode; raises ir.MLIRError if it is invalid."""
     module.operation.verify()
     with path.open("wb") as file:
         module.operation.write_bytecode(file)
 
 
 def uses(value: Value) -> list[tuple[Op, int]]:
-    """Returns (operation, operand number) of every use."""
+    """Returns (operation, operand number) for every use of `value`."""
     return [(use.owner.operation, use.operand_number) for use in value.uses]
 
 
 def string(op: Op, name: str) -> str:
-    """Returns a string or symbol attribute without quotes and @."""
+    """Returns a string or symbol attribute as plain text, without quotes or @."""
     attribute = op.attributes[name]
     if isinstance(attribute, ir.FlatSymbolRefAttr):
         return str(ir.FlatSymbolRefAttr(attribute).value)
@@ -60,7 +60,7 @@ def string(op: Op, name: str) -> str:
 
 
 def constant(value: Value) -> int | None:
-    """Returns the number that `value` is, None if it is computed."""
+    """Returns the value of an integer arith.constant, None if `value` is computed."""
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.name != "arith.constant":
         return None
@@ -68,8 +68,11 @@ def constant(value: Value) -> int | None:
 
 
 def place(ops: list[Op]) -> str:
-    """The first op's innermost place that is not the framework's own, "model.py:12"; files before
-    names; "" if unknown."""
+    """Returns where the model's source made `ops`, such as "model.py:12"; "" if unknown.
+
+    Takes the first op's innermost location. Prefers the model's own files to the framework's, and files
+    to names.
+    """
     found = [each for op in ops for each in _PLACE.findall(str(op.location))]
     for candidates in (
         [p for p in found if p[1] and not p[0].startswith(LIBRARY_PREFIX)],
@@ -83,14 +86,14 @@ def place(ops: list[Op]) -> str:
 
 
 def tensor_bytes(tensor_type: Any) -> int:
-    """Size of a static ranked tensor, counting sub-byte elements as one byte each."""
+    """Bytes of a static ranked tensor, with each sub-byte element counted as one byte."""
     count: int = math.prod(tensor_type.shape)
     width: int = tensor_type.element_type.width
     return count * max(1, width // 8)
 
 
 def retype_global(global_op: Op, new_type: Any) -> None:
-    """Sets the type of a util.global whose initial value is a parameter, which repeats the type."""
+    """Changes the type of a util.global and of the parameter it is initialized from."""
     old_type = ir.TypeAttr(global_op.attributes["type"]).value
     global_op.attributes["type"] = ir.TypeAttr.get(new_type)
     initial_value = str(global_op.attributes["initial_value"])
@@ -100,7 +103,7 @@ def retype_global(global_op: Op, new_type: Any) -> None:
 
 
 def load_again(load: Op, new_type: Any) -> Op:
-    """Returns another util.global.load of the same, changed global."""
+    """Returns a new util.global.load with `new_type`, for a global whose type has changed."""
     with ir.InsertionPoint(load):
         return ir.Operation.create(
             "util.global.load",

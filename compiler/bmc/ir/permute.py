@@ -1,4 +1,4 @@
-"""Tensors with their axes in another order, for the stages that change the layout of images."""
+"""Permutes the axes of tensors, for the rewrites that change layouts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ def maps(op: ir_util.Op) -> list[Any]:
 
 
 def map_attributes(indexing: list[Any]) -> Any:
-    """Returns indexing maps as the attribute that holds them."""
+    """Returns indexing maps as an attribute."""
     return ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in indexing])
 
 
 def replace(op: ir_util.Op, value: Any, axes: tuple[int, ...]) -> None:
-    """Makes the readers of `op` read `value`, which is its result with axes permuted."""
+    """Replaces `op` with `value`, which is its result with permuted axes, and erases `op`.
+
+    A linalg.generic reads `value` through a changed indexing map; any other reader gets it transposed
+    back.
+    """
     others = []
     for reader, operand in ir_util.uses(op.results[0]):
         is_input = reader.name == "linalg.generic" and operand < len(reader.operands) - 1
@@ -44,7 +48,7 @@ def replace(op: ir_util.Op, value: Any, axes: tuple[int, ...]) -> None:
 
 
 def transposed(value: Any, axes: tuple[int, ...]) -> Any:
-    """`value` with its axes permuted, by a copy that fuses with what makes `value`."""
+    """Returns `value` with its axes permuted, by a copy that fuses with the producer of `value`."""
     if axes == tuple(range(len(axes))):
         return value
     maker = value.owner
@@ -59,7 +63,7 @@ def transposed(value: Any, axes: tuple[int, ...]) -> Any:
 
 
 def copied(source: Any, shape: list[int], read: Any) -> Any:
-    """The elements of `source` at `read`, an affine map, as a tensor of `shape`."""
+    """Returns a tensor of `shape` with the elements that the affine map `read` selects from `source`."""
     element = source.type.element_type
     empty = tensor.empty(shape, element)
     copy = ir.Operation.create(
@@ -79,8 +83,10 @@ def copied(source: Any, shape: list[int], read: Any) -> Any:
 
 
 def keep_image_apart(op: ir_util.Op) -> None:
-    """Has the image that a convolution reads computed in memory before, as it is: a permutation would
-    become part of the map that the image is read through."""
+    """Forces the image of a convolution to be materialized first, as it is.
+
+    Otherwise IREE folds a permutation into the map through which the convolution reads its image.
+    """
     image = op.operands[0]
     with ir.InsertionPoint(op), op.location:
         barrier = ir.Operation.create(
@@ -90,7 +96,7 @@ def keep_image_apart(op: ir_util.Op) -> None:
 
 
 def _pad(pad: ir_util.Op, axes: tuple[int, ...]) -> Any:
-    """The same padding around the transposed tensor."""
+    """Returns the transposed tensor with the same padding."""
     new = ir.Operation.create(
         "tensor.pad",
         results=[permuted(pad.results[0].type, axes)],
@@ -112,6 +118,6 @@ def _pad(pad: ir_util.Op, axes: tuple[int, ...]) -> Any:
 
 
 def permuted(tensor_type: Any, axes: tuple[int, ...]) -> Any:
-    """Returns the type of a tensor with its axes permuted."""
+    """Returns a tensor type with permuted axes."""
     shape = [tensor_type.shape[axis] for axis in axes]
     return ir.RankedTensorType.get(shape, tensor_type.element_type)

@@ -1,1 +1,1 @@
-"""What bmc knows of IREE as a program: the only folder that taking another IREE should touch first."""
+"""All that bmc knows about IREE as a program. To take another IREE, change this folder first."""

@@ -1,8 +1,8 @@
-"""What bmc assumes of IREE, each pinned by a small test. Taking another IREE starts here.
+"""Pins what bmc assumes about IREE, one small test per assumption. Start here to take another IREE.
 
-Assumptions that need a compiled model are held by the tests of the code that makes them: the executable
-ABI by elf/kernels.py's, the imports of the host program by host/'s, the shape of quantization by
-rewrites/rounding.py's, gathers from slices by rewrites/gathers.py's.
+Assumptions that need a compiled model are tested with the code that makes them: the executable ABI with
+elf/kernels.py, the host program's imports with host/, the form of quantization with rewrites/rounding.py,
+and gathers from slices with rewrites/gathers.py.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class FlagsTest(unittest.TestCase):
             self.assertRegex(known, rf"(?m)^\s+{re.escape(name)}\b", flag)
         for phase in phases.PHASES[1:]:
             listed = re.search(rf"(?m)^\s+=?{re.escape(phase.name)}\s", known) is not None
-            # Phases that iree-opt reaches have names of bmc's own.
+            # Phases that only iree-opt reaches have names that bmc made up.
             self.assertIs(listed, not phase.passes, phase.name)
 
     def test_iree_opt_has_every_pass(self) -> None:

@@ -1,4 +1,4 @@
-"""MLIR's diagnostics become one sentence: which op, which line of the model."""
+"""Turns MLIR's diagnostics into one sentence that names the op and the line of the model."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _UNDEFINED = re.compile(r"iree-lld: error: undefined symbol: (\w+)")
 # Without a file: <unknown>:0: error: loc("node"): failed to ...
 _NAMED = re.compile(r'^<unknown>:0: error: (?:loc\("(?P<name>[^"]*)"[^:]*\): )?(?P<text>.*)$')
 _OP = re.compile(r"'([a-z_]+\.[\w.]+)'")
-# What an op of another framework is called inside 'torch.operator'.
+# The name of another framework's op inside a 'torch.operator'.
 _FOREIGN_OP = re.compile(r'<\{name = "([\w.:]+)"')
 
-# torch-mlir names what an op is given, a constant as a rule, when it is the op that has no form.
+# When torch-mlir cannot lower an op, it often names one of the op's arguments, usually a constant.
 _TORCH_ARGUMENT = re.compile(r"torch\.(?:constant|prim|vtensor)\.")
 _TORCH_OP = re.compile(
     r'= torch\.(?:operator "(?P<foreign>[\w.:]+)"|(?!constant|prim|vtensor)(?P<op>[\w.]+)).*'
@@ -28,20 +28,27 @@ _TORCH_OP = re.compile(
 
 
 def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> BmcError:
-    """Turns what a tool wrote before it failed into an error."""
+    """Turns the messages of a failed tool into an error.
+
+    Args:
+      tool: name of the program.
+      messages: all that it wrote to stderr.
+      returncode: its exit status, negative if a signal ended it.
+      reproducer: folder that the hint points to.
+    """
     undefined = sorted(set(_UNDEFINED.findall(messages)))
     library = [name for name in undefined if not name.startswith("__")]
     if library:
         return BmcError(
             "missing-function",
-            f"the kernels call {', '.join(library)}, of which IREE has no code",
+            f"the kernels call {', '.join(library)}, which IREE's library lacks",
             hint="compute that part of the model with other ops",
         )
     if undefined:
         return BmcError(
             "missing-function",
             f"the kernels call {', '.join(undefined)}: this instruction set has no instruction for it",
-            hint="use an instruction set with F; the command line takes archives that have it, e.g."
+            hint="use an instruction set with F, or pass archives that have these functions, such as"
             " GCC's libgcc.a, with --libcalls",
         )
     error = ""
@@ -61,8 +68,8 @@ def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> Bm
     if not error and returncode < 0:
         return BmcError(
             "iree-crashed",
-            f"{tool} crashed with {signal.Signals(-returncode).name}, without saying why",
-            hint="unroll loops (Keras: unroll=True), or leave out parts of the model to find the op;"
+            f"{tool} crashed with {signal.Signals(-returncode).name} and gave no reason",
+            hint="unroll loops (Keras: unroll=True), or remove parts of the model to find the op;"
             f" reproducer: {reproducer}",
         )
     if not error:

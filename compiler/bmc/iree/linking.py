@@ -1,4 +1,4 @@
-"""Libraries for kernels: IREE's linker is given none, so bmc puts a script in its place."""
+"""Links libraries into kernels. IREE gives its linker no archives, so a script takes its place and adds them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from bmc.iree import tool
 
 _SCRIPT = "link.sh"
 _MAP = "link.map"
-# Functions of the C library that IREE links to 32-bit kernels. It is compiled as if uint64_t had 32 bits,
-# so those that need more are empty or return anything.
+# Functions of the C library that IREE links into 32-bit kernels. It was compiled as if uint64_t had 32
+# bits, so functions that need 64 are empty or return garbage.
 _BROKEN = ("exp", "expf", "floor", "fmaf", "log", "powf", "round")
-# Sections of the kernels' own object file that the linker kept; an archive's members end in ".o)".
+# Sections that the linker kept from the kernels' own object file. Members of an archive end in ".o)".
 _KEPT = re.compile(r"\.o:\(\.text\.(\w+)\)$", re.MULTILINE)
 
 
 def link_with(work: Path, archives: tuple[Path, ...]) -> str:
-    """Returns the flag that links archives to kernels; writes the script for it into `work`."""
+    """Writes a linker script for `archives` into `work`; returns the flag that makes IREE use it."""
     script = work / _SCRIPT
     linker = shlex.quote(str(tool.find("iree-lld")))
     more = shlex.join([f"-Map={(work / _MAP).resolve()}", *(str(a.resolve()) for a in archives)])
@@ -29,10 +29,10 @@ def link_with(work: Path, archives: tuple[Path, ...]) -> str:
 
 
 def check(work: Path) -> None:
-    """Checks 32-bit kernels that were linked with the flag of link_with().
+    """Checks 32-bit kernels that were linked with the flag from link_with().
 
     Raises:
-      BmcError: they call a function that IREE's library gets wrong.
+      BmcError: a kernel calls a function that IREE's 32-bit library gets wrong.
     """
     path = work / _MAP
     if not path.is_file():
@@ -42,8 +42,6 @@ def check(work: Path) -> None:
     if broken:
         raise BmcError(
             "broken-function",
-            f"the kernels call {', '.join(broken)}, which IREE's library for 32 bits does not"
-            " compute right",
-            hint="compute that part of the model in f32 and with other ops, or use an instruction"
-            " set of 64 bits",
+            f"the kernels call {', '.join(broken)}, which IREE's 32-bit library computes incorrectly",
+            hint="compute that part of the model in f32 with other ops, or use a 64-bit instruction set",
         )

@@ -1,4 +1,4 @@
-"""The points in IREE's compilation where bmc reads or rewrites the IR, and the flags that matter there."""
+"""Where bmc reads or rewrites the IR during IREE's compilation, and the flags for each step."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Phase:
     """A point in the compilation.
 
     Attributes:
-      name: what iree-compile calls it, or bmc where only iree-opt gets there.
-      holds: what the IR consists of.
-      passes: iree-opt's pipeline that leads here from the phase before; "" where iree-compile does.
+      name: iree-compile's name for it, or bmc's own where only iree-opt gets there.
+      holds: a description of the IR at this point.
+      passes: the iree-opt pipeline that leads here from the previous phase; "" if iree-compile does.
     """
 
     name: str
@@ -47,20 +47,20 @@ VM = Phase("vm", "the host program; kernels are one ELF")
 
 PHASES = (INPUT, OPTIMIZED, PARAMETERS, FLOW, CONFIGURED, VECTORIZED, TARGETS, VM)
 
-# Constant expressions are evaluated at build time, unless that makes them larger. Later phases must
-# not hoist more of them: what they hoist runs on the target as initialization.
+# Constant expressions are evaluated at build time unless that makes them larger. Later phases must not
+# hoist any more: what they hoist runs on the target as initialization.
 _HOIST_EARLY = "--iree-opt-const-expr-max-size-increase-threshold=0"
 HOIST_NO_MORE = "--iree-opt-const-expr-hoisting=false"
-# IREE's interpreter evaluates them: its compiler would use what the builder's CPU has, fused
-# multiply-add among it, and weights would differ from builder to builder.
+# Evaluate them with IREE's interpreter. Its compiler would use the features of the builder's CPU, such as
+# fused multiply-add, and weights would differ from builder to builder.
 _EVALUATE_ALIKE = "--iree-hal-local-host-device-backends=vmvx"
 
 
 def f64_flags(signatures: tuple[Signature, ...]) -> tuple[str, ...]:
-    """Flags for a model with these entry points.
+    """Returns the flags for a model with these entry points.
 
-    IREE computes f64 as f32. That suits f32 models, where PyTorch has f64 inside a layer norm only, but
-    not a model that takes or gives f64.
+    IREE computes f64 as f32. That suits an f32 model, where f64 occurs only inside PyTorch's layer norm,
+    but not a model with an f64 input or output.
     """
     tensors = [tensor for s in signatures for tensor in (*s.inputs, *s.outputs)]
     demote = all(tensor.dtype is not DType.F64 for tensor in tensors)
@@ -68,7 +68,7 @@ def f64_flags(signatures: tuple[Signature, ...]) -> tuple[str, ...]:
 
 
 def import_flags(signatures: tuple[Signature, ...], has_half_floats: bool) -> tuple[str, ...]:
-    """Flags of the step from INPUT to OPTIMIZED."""
+    """Returns the flags for the step from INPUT to OPTIMIZED."""
     flags = (*f64_flags(signatures), _HOIST_EARLY)
     # The interpreter has no 16-bit floats.
     return flags if has_half_floats else (*flags, _EVALUATE_ALIKE)

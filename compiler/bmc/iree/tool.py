@@ -1,7 +1,7 @@
 """The only file that starts iree-compile and iree-opt.
 
-Commands run inside the work folder on fixed file names: module names, and with them symbol names in
-the kernels, derive from file names.
+Commands run in the work folder with fixed file names, because IREE derives module names and the kernels'
+symbol names from file names.
 """
 
 from __future__ import annotations
@@ -33,23 +33,33 @@ class IreeTool:
     """Runs the tools of the iree-base-compiler package.
 
     Attributes:
-      work: folder in which commands run; all file names are relative to it.
-      reproducer: folder that receives input, command line and messages of a failed command.
+      work: folder in which commands run; file names are relative to it.
+      reproducer: folder that receives the input, command line and messages of a failed command.
     """
 
     work: Path
     reproducer: Path
 
     def compile(self, source: str, output: str, *flags: str) -> None:
-        """Runs iree-compile; raises BmcError naming op and model line when it rejects the model."""
+        """Runs iree-compile.
+
+        Args:
+          source: input file in the work folder.
+          output: file to write there.
+          flags: further flags.
+
+        Raises:
+          BmcError: the tool rejected the model (the error names the op and the model line), crashed, or
+            ran past its deadline.
+        """
         self._run("iree-compile", source, output, flags)
 
     def opt(self, source: str, output: str, *flags: str) -> None:
-        """Runs iree-opt, see compile()."""
+        """Runs iree-opt. Arguments and errors are those of compile()."""
         self._run("iree-opt", source, output, flags)
 
     def lower_torch(self, source: str, output: str, pipeline: str) -> None:
-        """Runs a pipeline of torch-mlir's passes, see compile()."""
+        """Runs a pipeline of torch-mlir passes in iree-opt. Errors are those of compile()."""
         self.opt(source, output, pipeline, "--emit-bytecode", *_SHOW_REJECTED)
 
     def _run(self, tool: str, source: str, output: str, flags: tuple[str, ...]) -> None:
@@ -89,7 +99,12 @@ class IreeTool:
 
 
 def find(tool: str) -> Path:
-    """Returns a program of the iree-base-compiler package; raises BmcError if that is not installed."""
+    """Returns the path of a program in the iree-base-compiler package.
+
+    Raises:
+      BmcError: the package is not installed.
+      InternalError: the package lacks the program.
+    """
     package = importlib.util.find_spec("iree.compiler._mlir_libs")
     if package is None or package.origin is None:
         raise BmcError(

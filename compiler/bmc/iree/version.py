@@ -1,4 +1,4 @@
-"""The one version of IREE that bmc knows: its IR, its flags and its executable ABI change with each."""
+"""The one IREE version that bmc supports: IR, flags and executable ABI change with every version."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ PINNED = "3.13.0"
 
 
 def installed_version() -> str:
-    """Version of the installed iree-base-compiler package."""
+    """Returns the version of the installed iree-base-compiler package."""
     return importlib.metadata.version("iree-base-compiler")
 
 
 def check(any_version: bool) -> None:
-    """Refuses another IREE than the pinned one, unless the user insists.
+    """Refuses any IREE version but the pinned one, unless the user insists.
 
     Raises:
-      BmcError: another version is installed. A missing package is left to the tools to report.
+      BmcError: another version is installed. The tools themselves report a missing package.
     """
     try:
         installed = installed_version()
@@ -27,7 +27,7 @@ def check(any_version: bool) -> None:
     if installed != PINNED and not any_version:
         raise BmcError(
             "iree-version",
-            f"iree-base-compiler {installed} is installed, but bmc is made for {PINNED}",
-            hint=f"pip install iree-base-compiler=={PINNED} iree-base-runtime=={PINNED}, or try your luck"
-            " with `bmc --any-iree`",
+            f"iree-base-compiler {installed} is installed, but bmc supports only {PINNED}",
+            hint=f"pip install iree-base-compiler=={PINNED} iree-base-runtime=={PINNED}, or try this one"
+            " anyway with `bmc --any-iree`",
         )
