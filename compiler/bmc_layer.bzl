@@ -6,7 +6,7 @@ load("@rules_python//python:defs.bzl", "py_library", "py_test")
 # Every layer may use IREE's Python bindings and NumPy.
 _PACKAGES = ["iree-base-compiler", "iree-base-runtime", "numpy"]
 
-def bmc_layer(*, name, deps, visibility, srcs = None, imports = "../.."):
+def bmc_layer(*, name, deps, visibility, srcs = None, data = [], imports = "../.."):
     """Defines a library, a test of what it imports, and one test for each `*_test.py` beside it.
 
     Args:
@@ -14,12 +14,14 @@ def bmc_layer(*, name, deps, visibility, srcs = None, imports = "../.."):
       deps: the layers below it; nothing else of bmc may be imported.
       visibility: the layers above it.
       srcs: its files; every `.py` file of the folder that is no test if not given.
+      data: files that it reads.
       imports: the way from the package to the folder that `bmc` lies in.
     """
     srcs = srcs or native.glob(["**/*.py"], exclude = ["**/*_test.py"])
     py_library(
         name = name,
         srcs = srcs,
+        data = data,
         imports = [imports],
         visibility = visibility,
         deps = deps + [requirement(package) for package in _PACKAGES],

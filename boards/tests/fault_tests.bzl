@@ -1,5 +1,6 @@
 """fault_tests: firmware that ends in every possible way, on every emulated board."""
 
+load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:defs.bzl", "bm_image", "bm_runs_test")
 
 # Board -> its ISA without vectors, its largest VLEN, and its environments.
@@ -44,7 +45,7 @@ def fault_test(*, name, firmware = "", expect, text = "", vlen = 256, isa = "", 
     """
     firmwares = {}
     for board, about in _BOARDS.items():
-        if isa and isa[:4] != about.isa[:4]:
+        if isa and ISAS[isa]["xlen"] != ISAS[about.isa]["xlen"]:
             continue
         image = "{}._{}".format(name, board)
         bm_image(

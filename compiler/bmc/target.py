@@ -1,20 +1,27 @@
-"""The instruction sets bmc compiles for: one table, the only target description there is."""
+"""The instruction sets bmc compiles for: those of isas.bzl, as LLVM and ELF describe them."""
 
 from __future__ import annotations
 
+import ast
+import enum
 from dataclasses import dataclass
+from importlib import resources
+from typing import Any
 
 from bmc.errors import BmcError
 
 EM_X86_64 = 62
 EM_RISCV = 243
 
-# bm_plan_t.isa bits, checked against runtime_bm/plan/plan_abi.json by a test.
-ISA_RV64 = 1
-ISA_V = 2
-ISA_X86_64 = 4
-ISA_RV32 = 8
-ISA_ZVE32F = 16
+
+class PlanIsa(enum.IntEnum):
+    """Bits of bm_plan_t.isa; a test holds them to runtime_bm/plan/plan_abi.json."""
+
+    RV64 = 1
+    V = 2
+    X86_64 = 4
+    RV32 = 8
+    ZVE32F = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class Target:
       abi: LLVM ABI name, "" where the triple implies it.
       xlen: bits of a pointer.
       vlen_bits: smallest VLEN in bits the kernels may run on; 0 without vectors.
-      isa_bits: ISA_* bits for bm_plan_t.isa.
+      isa_bits: PlanIsa bits for bm_plan_t.isa.
       elf_machine: e_machine of the embedded ELF.
       relative_relocation: the one relocation kind allowed in the embedded ELF.
       float_abi: of RISC-V, the float ABI bits of e_flags.
@@ -75,81 +82,83 @@ class Target:
         return flags + ((f"--iree-llvmcpu-target-abi={self.abi}",) if self.abi else ())
 
 
-_SCALAR = frozenset(("i", "m", "a", "c", "zmmul", "zaamo", "zalrsc", "zca"))
-_SINGLE = frozenset(("f", "zicsr"))
-_DOUBLE = _SINGLE | {"d", "zcd", "zifencei"}
-_ZVE32F = frozenset(("zve32x", "zve32f"))
-_V = _ZVE32F | {"v", "zve64x", "zve64f", "zve64d"}
+# Bits of e_flags.
+_FLOAT_ABI = {"ilp32": 0, "ilp32f": 2, "lp64d": 4}
+
+# Extensions -> those that LLVM lists in Tag_RISCV_arch because of them.
+_IMPLIED = {
+    ("m",): ("zmmul",),
+    ("a",): ("zaamo", "zalrsc"),
+    ("f",): ("zicsr",),
+    ("c",): ("zca",),
+    ("c", "d"): ("zcd",),
+    ("rv32", "c", "f"): ("zcf",),
+    ("v",): ("zve32x", "zve32f", "zve64x", "zve64f", "zve64d"),
+    ("zve32f",): ("zve32x",),
+}
+
+# Kernels access no control registers and write no code.
+_NOT_FOR_KERNELS = ("zicsr", "zifencei")
 
 
-def _zvl(vlen_bits: int) -> frozenset[str]:
-    return frozenset(f"zvl{n}b" for n in (32, 64, 128, 256, 512, 1024) if n <= vlen_bits)
-
-
-def _rv64(isa: str, vector_features: str, vlen_bits: int) -> Target:
+def _riscv(isa: str, facts: dict[str, Any]) -> Target:
+    xlen, vlen_bits, abi = facts["xlen"], facts["vlen_bits"], facts["abi"]
+    base, *long_names = facts["march"].split("_")
+    # The first five characters are those of "rv64i".
+    named = (*base[5:], *long_names)
+    implied = {
+        extension
+        for by, extensions in _IMPLIED.items()
+        if {base[:4], *named}.issuperset(by)
+        for extension in extensions
+    }
+    vlens = (f"zvl{n}b" for n in (32, 64, 128, 256, 512, 1024) if n <= vlen_bits)
     return Target(
         isa=isa,
-        triple="riscv64-unknown-elf",
-        cpu="generic-rv64",
-        features="+m,+a,+f,+d,+c" + vector_features,
-        abi="lp64d",
-        xlen=64,
+        triple=f"riscv{xlen}-unknown-elf",
+        cpu=f"generic-rv{xlen}",
+        features=",".join(f"+{name}" for name in named if name not in _NOT_FOR_KERNELS),
+        abi=abi,
+        xlen=xlen,
         vlen_bits=vlen_bits,
-        isa_bits=ISA_RV64 | (ISA_V if vlen_bits else 0),
+        isa_bits=_isa_bits(facts),
         elf_machine=EM_RISCV,
         relative_relocation=3,
-        float_abi=4,
-        extensions=_SCALAR | _DOUBLE | (_V if vlen_bits else frozenset()) | _zvl(vlen_bits),
+        float_abi=_FLOAT_ABI[abi],
+        extensions=frozenset(("i", *named, *implied, *vlens)),
     )
 
 
-_TARGETS = (
-    _rv64("rv64gc", "", 0),
-    _rv64("rv64gcv_zvl128b", ",+v,+zvl128b", 128),
-    _rv64("rv64gcv_zvl256b", ",+v,+zvl256b", 256),
-    _rv64("rv64gcv_zvl512b", ",+v,+zvl512b", 512),
-    _rv64("rv64gcv_zvl1024b", ",+v,+zvl1024b", 1024),
-    Target(
-        isa="rv32imac",
-        triple="riscv32-unknown-elf",
-        cpu="generic-rv32",
-        features="+m,+a,+c",
-        abi="ilp32",
-        xlen=32,
-        vlen_bits=0,
-        isa_bits=ISA_RV32,
-        elf_machine=EM_RISCV,
-        relative_relocation=3,
-        # What is linked to kernels is compiled like the rest of the firmware.
-        extensions=_SCALAR | {"zicsr", "zifencei"},
-    ),
-    Target(
-        isa="rv32imafc_zve32f_zvl128b",
-        triple="riscv32-unknown-elf",
-        cpu="generic-rv32",
-        features="+m,+a,+f,+c,+zve32f,+zvl128b",
-        abi="ilp32f",
-        xlen=32,
-        vlen_bits=128,
-        isa_bits=ISA_RV32 | ISA_ZVE32F,
-        elf_machine=EM_RISCV,
-        relative_relocation=3,
-        float_abi=2,
-        extensions=_SCALAR | _SINGLE | {"zcf"} | _ZVE32F | _zvl(128),
-    ),
-    Target(
-        isa="x86_64",
+def _x86_64(isa: str, facts: dict[str, Any]) -> Target:
+    return Target(
+        isa=isa,
         triple="x86_64-unknown-unknown-eabi-elf",
-        cpu="x86-64-v2",
+        cpu=facts["march"],
         features="",
-        abi="",
-        xlen=64,
-        vlen_bits=0,
-        isa_bits=ISA_X86_64,
+        abi=facts["abi"],
+        xlen=facts["xlen"],
+        vlen_bits=facts["vlen_bits"],
+        isa_bits=_isa_bits(facts),
         elf_machine=EM_X86_64,
         relative_relocation=8,
-    ),
-)
+    )
+
+
+def _isa_bits(facts: dict[str, Any]) -> int:
+    return sum(PlanIsa[name] for name in facts["plan_bits"])
+
+
+def _read_table() -> tuple[Target, ...]:
+    source = resources.files("bmc").joinpath("isas.bzl").read_text(encoding="utf-8")
+    assignment = ast.parse(source).body[-1]
+    assert isinstance(assignment, ast.Assign)
+    return tuple(
+        _x86_64(isa, facts) if isa == "x86_64" else _riscv(isa, facts)
+        for isa, facts in ast.literal_eval(assignment.value).items()
+    )
+
+
+_TARGETS = _read_table()
 
 ISA_NAMES = tuple(target.isa for target in _TARGETS)
 

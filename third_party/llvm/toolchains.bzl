@@ -2,6 +2,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_toolchain")
 load("@users_clang//:defs.bzl", "USERS_INCLUDE_DIRECTORIES", "USERS_OWN")
+load("//compiler/bmc:isas.bzl", "ISAS")
 load(":cc_toolchain_config.bzl", "cc_toolchain_config")
 
 _BIN = "@debian_llvm//:root/usr/lib/llvm-19/bin/"
@@ -76,7 +77,7 @@ def host_toolchain(*, name):
         triple = "x86_64-linux-gnu",
     )
 
-def riscv_toolchain(*, name, cpu, march, mabi, libgcc = None):
+def riscv_toolchain(*, name, isa, libgcc = None):
     """Firmware for RISC-V without an operating system.
 
     No vector extension: the compiler must not emit vector instructions on its own before the boot code has
@@ -84,11 +85,11 @@ def riscv_toolchain(*, name, cpu, march, mabi, libgcc = None):
 
     Args:
       name: of the toolchain.
-      cpu: riscv32 or riscv64.
-      march: ISA of C code.
-      mabi: ABI of C code.
+      isa: of C code.
       libgcc: functions that the compiler calls if the ISA has no instruction, e.g. __muldf3.
     """
+    about = ISAS[isa]
+    cpu = "riscv{}".format(about["xlen"])
     _toolchain(
         name = name,
         compile_flags = [
@@ -117,8 +118,8 @@ def riscv_toolchain(*, name, cpu, march, mabi, libgcc = None):
         target_compatible_with = ["@platforms//cpu:" + cpu, "@platforms//os:none"],
         target_flags = [
             "--target={}-unknown-elf".format(cpu),
-            "-march=" + march,
-            "-mabi=" + mabi,
+            "-march=" + about["march"],
+            "-mabi=" + about["abi"],
             "-mcmodel=medany",
         ],
         triple = cpu + "-unknown-elf",

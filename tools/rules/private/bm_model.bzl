@@ -2,6 +2,7 @@
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_python//python:defs.bzl", "py_binary")
+load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmImportInfo")
 load("//tools/rules/private:bm_import.bzl", "bm_import")
 load("//tools/rules/private:bm_mutated_model.bzl", "bm_mutated_model")
@@ -11,13 +12,11 @@ load("//tools/rules/private:frontends.bzl", "FRONTENDS", "QUANTIZERS", "suffix_o
 load("//tools/rules/private:model_c.bzl", "BMC_ENV", "MODEL_ATTRS", "MODEL_FILES", "MODEL_RULE", "model_providers")
 load("//tools/rules/private:transitions.bzl", "import_transition")
 
-# Functions that kernels call if their ISA has no such instruction.
+# ISA -> functions that kernels call if it has no such instruction.
 _LIBCALLS = {
-    "rv32imac": [
-        "//runtime_bm/crt:soft_float",
-        "//third_party/libgcc:rv32imac",
-    ],
-    "rv32imafc_zve32f_zvl128b": ["//third_party/libgcc:rv32imafc"],
+    isa: (["//runtime_bm/crt:soft_float"] if about["abi"] == "ilp32" else []) + ["//third_party/libgcc:" + isa]
+    for isa, about in ISAS.items()
+    if about["xlen"] == 32
 }
 
 def _bmc_compile(ctx, isa, out):

@@ -1,47 +1,40 @@
 """The platform for each ISA, and the transition to it."""
 
+load("//compiler/bmc:isas.bzl", "ISAS")
+
 ISA_FLAG = "//tools/rules:isa"
 
 # The board that `X.flash` chooses. Compilation does not depend on it, so nothing is compiled twice.
 _BOARD_FLAG = "//boards:board"
 
-# ISA -> platform. The vector extension is not part of the platform: firmware C code never uses it,
-# so that no vector instruction can run before the boot check (see compiler/bmc/target.py for the
-# kernels' own flags). Neither is F on 32 bits, where some harts have it and some do not.
-PLATFORM_OF_ISA = {
-    "rv32imac": "//boards:rv32_none",
-    "rv32imafc_zve32f_zvl128b": "//boards:rv32_none",
-    "rv64gc": "//boards:rv64_none",
-    "rv64gcv_zvl1024b": "//boards:rv64_none",
-    "rv64gcv_zvl128b": "//boards:rv64_none",
-    "rv64gcv_zvl256b": "//boards:rv64_none",
-    "rv64gcv_zvl512b": "//boards:rv64_none",
-    "x86_64": "//boards:x86_64_linux",
-}
+def _platform_of(isa):
+    """Returns the platform that C code for `isa` is compiled for.
+
+    The vector extension is not part of the platform: firmware C code never uses it, so that no vector
+    instruction can run before the boot check (compiler/bmc/target.py has the kernels' own flags).
+    Neither is F on 32 bits, where some harts have it and some do not.
+    """
+    if isa == "x86_64":
+        return "//boards:x86_64_linux"
+    return "//boards:rv{}_none".format(ISAS[isa]["xlen"])
 
 def vlen_of_isa(isa):
     """Returns the smallest VLEN in bits that `isa` may run on; 0 without a vector unit."""
-    if "_zvl" not in isa:
-        return 0
-    return int(isa.split("_zvl")[1].removesuffix("b"))
+    return ISAS[isa]["vlen_bits"]
 
 def check_isa(label, isa):
-    """Fails when `isa` is not one that there is a platform for."""
-    if isa not in PLATFORM_OF_ISA:
-        fail("{}: isa = \"{}\" is unknown: use one of {}".format(
-            label,
-            isa,
-            ", ".join(sorted(PLATFORM_OF_ISA)),
-        ))
+    """Fails when `isa` is not one that kernels are compiled for."""
+    if isa not in ISAS:
+        fail("{}: isa = \"{}\" is unknown: use one of {}".format(label, isa, ", ".join(sorted(ISAS))))
 
 def _isa_transition_impl(_settings, attr):
     isa = attr.isa
-    if isa not in PLATFORM_OF_ISA:
+    if isa not in ISAS:
         # The rule refuses it (check_isa), under its own name. It gets there with an ISA of the same width:
         # Bazel would refuse a board that does not suit the platform before.
         isa = {"rv32": "rv32imac", "x86_": "x86_64"}.get(isa[:4], "rv64gc")
     return {
-        "//command_line_option:platforms": PLATFORM_OF_ISA[isa],
+        "//command_line_option:platforms": _platform_of(isa),
         ISA_FLAG: isa,
         _BOARD_FLAG: "",
     }
@@ -58,7 +51,7 @@ def _import_transition_impl(_settings, _attr):
     # Any fixed configuration works: an import is the same for every ISA and with sanitizers, and runs
     # once. (The exec configuration is not fixed: it keeps the value of ISA_FLAG.)
     return {
-        "//command_line_option:platforms": "//boards:x86_64_linux",
+        "//command_line_option:platforms": _platform_of("x86_64"),
         _FEATURES: [],
         ISA_FLAG: "x86_64",
         _BOARD_FLAG: "",

@@ -1,0 +1,69 @@
+"""The instruction sets that kernels are compiled for.
+
+A plain literal: the compiler reads this file as well (target.py).
+"""
+
+# ISA, as users name it -> what is known about it.
+# abi: how C and kernels pass arguments, as for -mabi; "" where there is only one.
+# march: extensions of the hart, as for -march. C that is linked to kernels may use them all.
+# plan_bits: bm_plan_t.isa, by the names in runtime_bm/plan/plan_abi.json.
+# vlen_bits: smallest VLEN in bits that kernels may run on; 0 without vectors.
+# xlen: bits of a pointer.
+ISAS = {
+    "rv64gc": {
+        "abi": "lp64d",
+        "march": "rv64imafdc_zicsr_zifencei",
+        "plan_bits": ["RV64"],
+        "vlen_bits": 0,
+        "xlen": 64,
+    },
+    "rv64gcv_zvl128b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zvl128b",
+        "plan_bits": ["RV64", "V"],
+        "vlen_bits": 128,
+        "xlen": 64,
+    },
+    "rv64gcv_zvl256b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zvl256b",
+        "plan_bits": ["RV64", "V"],
+        "vlen_bits": 256,
+        "xlen": 64,
+    },
+    "rv64gcv_zvl512b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zvl512b",
+        "plan_bits": ["RV64", "V"],
+        "vlen_bits": 512,
+        "xlen": 64,
+    },
+    "rv64gcv_zvl1024b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zvl1024b",
+        "plan_bits": ["RV64", "V"],
+        "vlen_bits": 1024,
+        "xlen": 64,
+    },
+    "rv32imac": {
+        "abi": "ilp32",
+        "march": "rv32imac_zicsr_zifencei",
+        "plan_bits": ["RV32"],
+        "vlen_bits": 0,
+        "xlen": 32,
+    },
+    "rv32imafc_zve32f_zvl128b": {
+        "abi": "ilp32f",
+        "march": "rv32imafc_zve32f_zvl128b",
+        "plan_bits": ["RV32", "ZVE32F"],
+        "vlen_bits": 128,
+        "xlen": 32,
+    },
+    "x86_64": {
+        "abi": "",
+        "march": "x86-64-v2",
+        "plan_bits": ["X86_64"],
+        "vlen_bits": 0,
+        "xlen": 64,
+    },
+}
