@@ -140,7 +140,7 @@ class TuningTest(support.FolderTest):
             self.refuses("bad-tuning", *parts, call=lambda: configs._read_tuning(path, isa))
 
         rejects('{"rv64gc": {', "'tuning.json' is not JSON")
-        rejects({"rv32": {}}, "'rv32' in 'tuning.json' is no instruction set", "rv64gc")
+        rejects({"rv32": {}}, "'rv32' in 'tuning.json' is not an instruction set", "rv64gc")
         rejects({support.ISA: 3}, f"'{support.ISA}' in 'tuning.json' is not an object")
         rejects({support.ISA: {_OP: 3}}, f"'{_OP}' in 'tuning.json' is not an object")
         for sizes in (3, [1, -1, 0], [1, 1.5, 0], [1, True, 0], ["1"]):

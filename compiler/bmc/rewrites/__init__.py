@@ -1,1 +1,1 @@
-"""Rewrites of the IR between the phases of IREE's compiler; pipeline.py has their order and why."""
+"""Rewrites of the IR between the phases of IREE's compiler. pipeline.py gives their order and the reasons."""

@@ -1,7 +1,7 @@
-"""The bias of a grouped convolution is added after it.
+"""Adds the bias of a grouped convolution after it instead of before.
 
-IREE makes a product of dequantized values one of integers if it starts from zeros. It takes the bias
-out of an ordinary convolution by itself, but not where the bias has been reshaped into groups.
+IREE turns a product of dequantized values into an integer product if its sum starts from zeros. It moves
+the bias out of an ordinary convolution by itself, but not a bias that was reshaped into groups.
 """
 
 from __future__ import annotations

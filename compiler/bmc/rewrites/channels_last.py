@@ -1,10 +1,10 @@
-"""Convolutions put channels last, the order in which their kernels read whole vectors.
+"""Convolutions become channels-last, which IREE vectorizes.
 
-PyTorch and ONNX have channels first, [channel, y, x]. IREE turns some of it around, but no 1x1
-convolutions, and nothing that comes from ONNX. Here every convolution gets its image as
-[y, x, channel], gives its result like that and has its weights in the order taps, channels in,
-channels out. What is between two convolutions is elementwise: it reads and writes through indexing
-maps, and the transpositions put in here disappear in it.
+PyTorch and ONNX put channels first: [channel, y, x]. IREE transposes some of these convolutions, but no
+1x1 convolutions and none that come from ONNX. Here every convolution gets its image as [y, x, channel],
+gives its result in that order, and has its weights in the order taps, input channels, output channels.
+The ops between two convolutions are elementwise. They read and write through indexing maps, so the
+transpositions added here disappear in them.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel
 
 @dataclass(frozen=True)
 class _Roles:
-    """What the loops of a convolution with channels first are for.
+    """The roles of the loops in a channels-first convolution.
 
     Attributes:
       pixels: loops over the result's pixels, outermost first.
       taps: loops over the window, in the same order; () for 1x1.
-      channel: channels of the result.
-      inner: loops that are summed over but no taps: channels of the image, none if depthwise.
+      channel: loop over the output channels.
+      inner: loops over the input channels, which are summed over; () if depthwise.
       image: dimensions of the image in the order pixels, channels.
-      weight: dimensions of the weight in the order taps, channels of the image, of the result.
+      weight: dimensions of the weight in the order taps, input channels, output channels.
     """
 
     pixels: tuple[int, ...]
@@ -43,7 +43,7 @@ class _Roles:
 
 
 def apply(module: Any, context: Context) -> None:
-    """Rewrites convolutions with channels first; notes the weights that are now stored otherwise."""
+    """Rewrites channels-first convolutions; records the new layout of their weights in `context`."""
     weights = {ir_util.string(op, "sym_name"): op for op in ir_util.all_of(module, "util.global")}
     for name, op in weights.items():
         loads = ir_util.all_of(module, "util.global.load")
@@ -64,12 +64,12 @@ def apply(module: Any, context: Context) -> None:
             _put_channels_last(op, roles)
     for op in ir_util.all_of(module, "linalg.generic"):
         if contraction.reads_windows(op) and _turns_around(op.operands[0].owner):
-            # Through a map with channels first IREE would compute one number at a time.
+            # IREE would compute one number at a time through a channels-first map.
             permute.keep_image_apart(op)
 
 
 def _drop_unit_dimensions(global_op: ir_util.Op, loads: list[ir_util.Op]) -> None:
-    """Makes a weight [n, k, 1, 1] that is only read as [n, k] one of that shape."""
+    """Stores a weight in the collapsed shape that all its readers use, such as [n, k] for [n, k, 1, 1]."""
     readers = [reader for load in loads for reader, _ in ir_util.uses(load.results[0])]
     if not readers or any(reader.name != "tensor.collapse_shape" for reader in readers):
         return
@@ -87,7 +87,7 @@ def _drop_unit_dimensions(global_op: ir_util.Op, loads: list[ir_util.Op]) -> Non
 
 
 def _roles(op: ir_util.Op) -> _Roles | None:
-    """None for anything but a convolution with the channels of its result first."""
+    """Returns the roles of the loops; None unless `op` is a convolution with a channels-first result."""
     product = contraction.read(op)
     if product is None or len(product.result) < 2:
         return None
@@ -124,7 +124,7 @@ def _permute_weight(global_op: ir_util.Op, load: ir_util.Op, axes: tuple[int, ..
 
 def _put_channels_last(op: ir_util.Op, roles: _Roles) -> None:
     if roles.image != tuple(range(len(roles.image))) and not roles.taps:
-        # Nothing is between this one and the op that computes the image.
+        # A 1x1 convolution needs no padding, so an elementwise producer can write channels last itself.
         _permute_elementwise(op.operands[0].owner, roles.image)
         roles = _roles(op) or roles
     last = (*range(1, len(roles.pixels) + 1), 0)
@@ -141,7 +141,7 @@ def _put_channels_last(op: ir_util.Op, roles: _Roles) -> None:
             regions=1,
         )
     op.regions[0].blocks[0].append_to(product.regions[0])
-    # The loops in a new order: pixels, channels, taps, channels of the image.
+    # The loops in a new order: pixels, output channels, taps, input channels.
     order = (*roles.pixels, roles.channel, *roles.taps, *roles.inner)
     loops = [ir.AffineExpr.get_dim(order.index(old)) for old in range(len(order))]
     maps = permute.maps(op)
@@ -164,7 +164,7 @@ def _put_channels_last(op: ir_util.Op, roles: _Roles) -> None:
 
 
 def _permute_elementwise(op: ir_util.Op, axes: tuple[int, ...]) -> None:
-    """Makes an elementwise op write its result with axes permuted, if it is one."""
+    """Makes `op` write its result with permuted axes, if it is an elementwise op."""
     if isinstance(op, ir.Block) or op.name != "linalg.generic" or len(op.results) != 1:
         return
     maps = permute.maps(op)
@@ -193,6 +193,6 @@ def _permute_elementwise(op: ir_util.Op, axes: tuple[int, ...]) -> None:
 
 
 def _turns_around(op: ir_util.Op) -> bool:
-    """True for a copy, which has its axes permuted."""
+    """Whether an op only copies, which here means that it permutes axes."""
     is_generic = not isinstance(op, ir.Block) and op.name == "linalg.generic"
     return is_generic and len(op.operands) == 2 and len(op.regions[0].blocks[0].operations) == 1

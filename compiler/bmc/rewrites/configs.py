@@ -1,11 +1,11 @@
-"""Lowering configurations, the tile sizes of every kernel, are listed and replaced.
+"""Lists and replaces lowering configurations, which are the tile sizes of every kernel.
 
-IREE chooses a configuration for every dispatch; bmc knows better for a few kinds of kernel on RISC-V
-vectors (rewrites/tiles), and a tuning.json beside the model knows best:
+IREE chooses a configuration for every dispatch. bmc overrides it for a few kinds of kernels on RISC-V
+(rewrites/tiles), and the model's tuning.json overrides both:
 
     {"rv64gcv_zvl256b": {"matmul_128x512x128_f32": {"vector_common_parallel": [3, 64, 0]}}}
 
-Its keys are instruction sets, then dispatch functions or their op signatures, then tiling levels.
+The keys are instruction sets, then dispatch functions or their op signatures, then tiling levels.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def apply(module: Any, context: Context) -> None:
                 "bad-tuning",
                 f"no dispatch is called '{key}'",
                 where=tuning.name if tuning else "",
-                hint="report.json and `bmc inspect --configs` list them",
+                hint="report.json and `bmc inspect --configs` list the dispatches",
             )
 
 
 def _apply_to(function: ir_util.Op, target: Target, overrides: dict[str, Levels]) -> Config | None:
-    """Sets the tile sizes of one dispatch function; returns None for one without configuration."""
+    """Sets the tile sizes of one dispatch function; returns None if it has no configuration."""
     configured = {
         op: _levels(op.attributes[_ATTRIBUTE])
         for op in ir_util.walk(function)
@@ -74,12 +74,12 @@ def _apply_to(function: ir_util.Op, target: Target, overrides: dict[str, Levels]
     else:
         changes = tiles.choose(_describe(root, configured[root]), target)
         origin = "bmc" if changes else "iree"
-    # Levels the root lacks belong to operations fused with it (the rows of a softmax).
+    # Levels that the root lacks belong to operations fused with it, such as the rows of a softmax.
     default: Levels = {}
     for levels in (configured[root], *configured.values()):
         default |= {level: sizes for level, sizes in levels.items() if level not in default}
     changes = {level: sizes for level, sizes in changes.items() if level in default}
-    # A fill or an epilogue has the parallel loops only, one for each dimension of the result.
+    # A fill or an epilogue has only the parallel loops, one for each dimension of the result.
     rank = _output_type(root).rank
     for sibling, levels in configured.items():
         new = {level: _follow(levels[level], level, default, changes, rank) for level in levels}
@@ -91,7 +91,7 @@ def _apply_to(function: ir_util.Op, target: Target, overrides: dict[str, Levels]
 def _follow(
     sizes: tuple[int, ...], level: str, default: Levels, changes: Levels, rank: int
 ) -> tuple[int, ...]:
-    """New tile sizes of an operation that had the default's, or its parallel part; else its own."""
+    """Returns new sizes if an operation had the default's sizes or their parallel part, else its own."""
     if level in changes and sizes == default[level]:
         return changes[level]
     if level in changes and sizes == default[level][:rank]:
@@ -116,7 +116,7 @@ def _describe(root: ir_util.Op, levels: Levels) -> Root:
 
 
 def _loop_extents(root: ir_util.Op) -> tuple[int, ...]:
-    """Extent of each loop, 0 where no operand is indexed by that loop alone."""
+    """Extent of each loop, 0 if no operand is indexed by that loop alone."""
     if "indexing_maps" not in root.attributes:
         return ()
     maps = [ir.AffineMapAttr(m).value for m in root.attributes["indexing_maps"]]
@@ -129,12 +129,12 @@ def _loop_extents(root: ir_util.Op) -> tuple[int, ...]:
 
 
 def _output_type(root: ir_util.Op) -> Any:
-    """Type of what the root writes: a tensor, or a buffer for a plain copy."""
+    """Type of the root's output: a tensor, or a buffer for a plain copy."""
     return root.operands[len(root.operands) - 1].type
 
 
 def _extents(root: ir_util.Op) -> tuple[int, ...]:
-    """The output's shape in the order of the loops, () if they do not map one to one."""
+    """The output's shape in the order of the loops, () unless they map one to one."""
     if "indexing_maps" not in root.attributes:
         return ()
     written = ir.AffineMapAttr(list(root.attributes["indexing_maps"])[-1]).value.results
@@ -175,7 +175,7 @@ def _check(key: str, changes: Levels, configured: dict[ir_util.Op, Levels]) -> N
 
 
 def _read_tuning(path: Path, target: Target) -> dict[str, Levels]:
-    """Returns the overrides for `target`: tile sizes by level by dispatch."""
+    """Returns the tile sizes for `target`: dispatch -> level -> sizes."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -190,7 +190,7 @@ def _read_tuning(path: Path, target: Target) -> dict[str, Levels]:
         if isa not in targets.ISA_NAMES:
             raise BmcError(
                 "bad-tuning",
-                f"'{isa}' in '{path.name}' is no instruction set",
+                f"'{isa}' in '{path.name}' is not an instruction set",
                 hint=f"use {', '.join(targets.ISA_NAMES)}",
             )
     dispatches = data.get(target.isa, {})

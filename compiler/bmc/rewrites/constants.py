@@ -1,8 +1,8 @@
 """Constants become named globals.
 
-Every large tensor constant becomes a util.global; iree-opt then moves the bytes of all globals into a
-parameter archive. A few kilobytes of IR remain, in which a weight is a key, so that later phases take
-milliseconds and the host program says where each weight is read.
+Every large tensor constant becomes a util.global, and iree-opt then moves the bytes of all globals into a
+parameter archive. That leaves a few kilobytes of IR in which each weight is a key. Later phases take
+milliseconds, and the host program names every weight it reads.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.rewrites.context import RESET, Context
 
-# Smaller constants are better inlined into kernels, which is where IREE puts them by itself; unless
-# they are resources: IREE keeps those as buffers, whose bytes VM bytecode loses.
+# Smaller constants are better inlined into kernels, where IREE puts them by itself. Resources are the
+# exception: IREE keeps those as buffers, and VM bytecode loses their bytes.
 _SMALLEST_WEIGHT_BYTES = 256
 
 
@@ -56,14 +56,14 @@ def _is_weight(op: ir_util.Op) -> bool:
     if not isinstance(tensor_type, ir.RankedTensorType):
         return False
     if _function(op) == RESET and _is_splat(op.attributes["value"]):
-        return False  # a state of zeros takes no room in flash
+        return False  # a state that starts as zeros takes no flash
     if ir_util.tensor_bytes(tensor_type) >= _SMALLEST_WEIGHT_BYTES:
         return True
     return str(op.attributes["value"]).startswith("dense_resource<")
 
 
 def _function(op: ir_util.Op) -> str:
-    """Name of the function around an operation, "" outside of functions."""
+    """Name of the function that contains an operation, "" if there is none."""
     while op is not None and "sym_name" not in op.attributes:
         op = op.parent
     return ir_util.string(op, "sym_name") if op is not None else ""

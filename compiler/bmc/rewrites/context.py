@@ -1,4 +1,4 @@
-"""What rewrites are told, and what they leave for later parts of the compiler."""
+"""What rewrites are given, and what they pass on to later parts of the compiler."""
 
 from __future__ import annotations
 
@@ -9,13 +9,21 @@ from bmc.dtype import DType
 from bmc.rewrites.tiles.root import Levels
 from bmc.target import Target
 
-# The function that gives all states their initial values.
+# The function that returns the initial values of all states.
 RESET = "__reset"
 
 
 @dataclass(frozen=True, slots=True)
 class StateInfo:
-    """A mutable tensor global: its MLIR type, and the same in parts; `length` in bytes."""
+    """A mutable tensor global.
+
+    Attributes:
+      name: the global's symbol.
+      type: its MLIR type.
+      dtype: element type, from `type`.
+      shape: extents, from `type`.
+      length: size in bytes.
+    """
 
     name: str
     type: str
@@ -26,8 +34,12 @@ class StateInfo:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """States of a function by number: those it takes after its inputs, and those it gives after its
-    outputs and takes storage for at the end."""
+    """The states of one function, by number.
+
+    Attributes:
+      read: states that it takes as arguments after its inputs.
+      written: states that it returns after its outputs, each with a last argument for its storage.
+    """
 
     read: tuple[int, ...] = ()
     written: tuple[int, ...] = ()
@@ -35,7 +47,7 @@ class Uses:
 
 @dataclass(frozen=True)
 class States:
-    """All states of a model and what each function does with them; RESET gives all of them."""
+    """All states of a model, and which ones each function reads and writes. RESET writes all of them."""
 
     infos: tuple[StateInfo, ...] = ()
     uses: dict[str, Uses] = field(default_factory=dict)
@@ -51,10 +63,10 @@ class Config:
     Attributes:
       function: dispatch function.
       op: its op signature.
-      root: operation the tile sizes are of, "linalg.matmul".
-      default: what IREE chose, tile sizes by level.
-      applied: what the kernel is compiled with.
-      origin: who chose it: "iree", "bmc" or "tuning".
+      root: the operation that the tile sizes belong to, such as "linalg.matmul".
+      default: IREE's choice, tile sizes by level.
+      applied: the sizes that the kernel is compiled with.
+      origin: who chose them: "iree", "bmc" or "tuning".
     """
 
     function: str
@@ -67,16 +79,16 @@ class Config:
 
 @dataclass
 class Context:
-    """What travels along the pipeline beside the IR.
+    """The facts that accompany the IR through the pipeline.
 
     Attributes:
       target: instruction set.
       int8: whether the model is quantized.
-      tuning: tuning.json, or None for the defaults.
-      states: set by `states`.
-      permutations: of each weight that is stored otherwise than in the parameter archive, the axes for
-        numpy.transpose.
-      configs: set by `configs`.
+      tuning: path of tuning.json, None to use the defaults.
+      states: the model's states; set by `states`.
+      permutations: the axes for numpy.transpose of each weight whose layout differs from the parameter
+        archive's; set by `channels_last` and `matmul_layout`.
+      configs: the lowering configurations; set by `configs`.
     """
 
     target: Target

@@ -1,9 +1,9 @@
-"""Gathers read the right elements of buffers with gaps between their rows.
+"""Makes gathers read the right elements of buffers with gaps between rows.
 
-IREE vectorizes `tensor.extract` from a tensor of several dimensions to `vector.gather` with one number
-for each element: which it is, counted row by row. LLVM adds that number to an address. Between the rows
-of a slice lies the rest of the larger tensor, so everything behind the first row would be read from the
-wrong place, see docs/upstream/iree-strided-gather.md. Here the numbers become distances in memory.
+IREE vectorizes `tensor.extract` from a tensor with several dimensions as a `vector.gather` that addresses
+each element by its row-major index. LLVM adds that index to an address. But the rows of a slice have the
+rest of the larger tensor between them, so LLVM would read everything after the first row from the wrong
+place (docs/upstream/iree-strided-gather.md). Here the indices become distances in memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def apply(module: Any, _: Context) -> None:
     """Rewrites gathers from buffers with gaps.
 
     Raises:
-      BmcError: a kernel indexes such a buffer in a way that is not understood.
+      BmcError: a kernel indexes such a buffer in a way that this rewrite does not know.
     """
     for op in [op for op in ir_util.walk(module.operation) if op.name in _INDEXED]:
         if not _is_right(op):
@@ -33,10 +33,10 @@ def apply(module: Any, _: Context) -> None:
 
 
 def _is_right(op: ir_util.Op) -> bool:
-    """Whether elements counted from where `op` begins are where LLVM looks for them."""
+    """Whether LLVM finds the elements that `op` addresses by row-major index."""
     buffer = op.operands[0].type
     if op.name == "vector.load":
-        # More than a row of it: a gather of the first elements, which canonicalization makes a load.
+        # A load longer than a row was a gather of the first elements until canonicalization.
         return buffer.shape[-1:] >= op.results[0].type.shape[-1:] or _is_dense(buffer)
     return _is_dense(buffer) and (buffer.rank == 1 or _begins_at_zero(op))
 
@@ -56,19 +56,19 @@ def _begins_at_zero(op: ir_util.Op) -> bool:
 
 
 def _count_in_memory(op: ir_util.Op) -> None:
-    """Replaces a gather by one that counts in memory."""
+    """Replaces a gather with one whose indices are distances in memory."""
     buffer = op.operands[0].type
     strides, _ = buffer.get_strides_and_offset()
     is_static = buffer.has_static_shape and not any(
         map(buffer.is_dynamic_stride_or_offset, strides)
     )
-    # What LLVM is asked to read has no gaps between elements.
+    # A distance counts elements, so the elements of a row must be adjacent.
     is_known = is_static and strides[-1] == 1
     if op.name != "vector.gather" or not is_known or not _begins_at_zero(op):
         raise BmcError(
             "strided-gather",
-            f"a kernel made of this op has {op.name} on {buffer}, whose elements do not follow"
-            " each other in memory: IREE would read others",
+            f"a kernel for this op has {op.name} on {buffer}, whose elements are not contiguous in"
+            " memory: IREE would read the wrong ones",
             where=ir_util.place([op]),
             hint="rewrite that part of the model with other ops",
         )
@@ -87,22 +87,22 @@ def _count_in_memory(op: ir_util.Op) -> None:
 
 
 def _first_row(buffer: ir_util.Value) -> Any:
-    """The first row of `buffer`, from whose begin LLVM finds all of it."""
+    """The first row of `buffer`. LLVM reaches the whole buffer from the start of this row."""
     old = buffer.type
     strides, offset = old.get_strides_and_offset()
     layout = ir.StridedLayoutAttr.get(offset, strides[-1:])
     row = ir.MemRefType.get(old.shape[-1:], old.element_type, layout, old.memory_space)
     ones = [1] * old.rank
-    # Not a reinterpret_cast: IREE counts the offset of a binding twice there.
+    # Not a reinterpret_cast: with that, IREE adds the offset of a binding twice.
     sizes = [*ones[1:], old.shape[-1]]
     return memref.SubViewOp(row, buffer, [], [], [], [0] * old.rank, sizes, ones).result
 
 
 def _distances(counted: ir_util.Value, shape: list[int], strides: list[int]) -> Any:
-    """Where elements lie whose numbers, row by row, are `counted`.
+    """Returns the distances in memory of the elements with row-major indices `counted`.
 
-    With q = number of whole rows (planes, ...) before an element, its distance is the sum over all
-    dimensions of q * (stride - extent * stride of the next dimension); where there is no gap that is 0.
+    Let q be the number of whole rows (planes, ...) before an element. Its distance is the sum over all
+    dimensions of q * (stride - extent * stride of the next dimension). A dimension without gaps adds 0.
     """
     dimensions = [(n, stride) for n, stride in zip(shape, strides, strict=True) if n != 1]
     result = None
@@ -117,6 +117,6 @@ def _distances(counted: ir_util.Value, shape: list[int], strides: list[int]) -> 
 
 
 def _all(value: int, type_: Any) -> Any:
-    """A vector of that type, of one number."""
+    """A vector constant of type `type_` with the same number in each element."""
     number = ir.IntegerAttr.get(type_.element_type, value)
     return arith.constant(type_, ir.DenseElementsAttr.get_splat(type_, number))

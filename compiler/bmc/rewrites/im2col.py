@@ -1,9 +1,9 @@
-"""Convolutions of images with one channel (sound, grey pictures) become matrix products.
+"""Convolutions of images with one channel, such as sound or grayscale pictures, become matrix products.
 
-Once the channel is dropped IREE no longer takes them for convolutions and computes one number at a
-time, 8 instructions for each multiply-add. The window of every pixel is gathered into a row first,
-which costs about 6 instructions for each element of a row, far fewer than there are channels to
-compute from it. The rows take RAM: pixels of the result times taps of the window.
+IREE drops a single channel, then no longer recognizes the convolution and computes one number at a time,
+which takes 8 instructions per multiply-add. Here the window of every pixel is first gathered into a row.
+That takes about 6 instructions per element of the row, and every output channel then uses the row. The
+rows take RAM: the result's pixels times the window's taps.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bmc.rewrites.context import Context
 
 
 def apply(module: Any, _: Context) -> None:
-    """Rewrites convolutions of one channel."""
+    """Rewrites convolutions of one-channel images."""
     for op in ir_util.all_of(module, "linalg.generic"):
         product = contraction.read(op)
         if product is not None and _reads_windows_of_one_channel(product):
@@ -27,7 +27,7 @@ def apply(module: Any, _: Context) -> None:
 
 
 def _reads_windows_of_one_channel(product: Contraction) -> bool:
-    """True for r[y, x, n] = sum over i, j of a[y * s + i * d, x * s + j * d] * b[i, j, n]."""
+    """Whether it is r[y, x, n] = sum over i, j of a[y * s + i * d, x * s + j * d] * b[i, j, n]."""
     rank = len(product.a)
     taps = tuple(range(rank + 1, 2 * rank + 1))
     return (
@@ -45,7 +45,7 @@ def _gather(op: ir_util.Op, product: Contraction) -> None:
     taps = list(weight.type.shape[:-1])
     rank = len(pixels)
     loops = [ir.AffineExpr.get_dim(i) for i in range(2 * rank)]
-    # The window's loops were counted after the channels', which the gathering does not have.
+    # The product counts the window's loops after the channel loop, which the gathering op lacks.
     read = [
         loops[i] * axis.stride + loops[rank + i] * axis.dilation for i, axis in enumerate(product.a)
     ]

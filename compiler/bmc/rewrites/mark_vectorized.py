@@ -1,7 +1,7 @@
-"""Kernels that bmc has vectorized are marked as such.
+"""Marks the kernels that bmc has vectorized.
 
 IREE has no place for a rewrite between vectorization and LLVM, so bmc runs the first half of code
-generation by itself (iree/phases.py). Without the mark IREE would run it again.
+generation itself (iree/phases.py). Without the mark, IREE would run it again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Operands of matrix products are laid out the way the kernels read them fastest.
+"""Lays out the operands of matrix products in the order that kernels read fastest.
 
-`x @ W^T`, which is what every torch.nn.Linear is, reaches code generation as a matmul whose right
-operand is indexed [N, K]; its vector code is some 20 times slower than for [K, N].
+`x @ W^T`, which is what every torch.nn.Linear computes, reaches code generation as a matmul with its right
+operand indexed [N, K]. The vector code for that is some 20 times slower than for [K, N].
 
-A weight is transposed at build time and every reader of it changes together, so there is never a
-second copy: the matmul's indexing map, and for tied embeddings the index order of the gathers from
-the same table. An operand computed at run time (K in Q @ K^T) is transposed by a kernel of its own.
+A weight is transposed at build time, and all its readers change with it, so there is never a second copy:
+matmuls get a new indexing map, and gathers from the same table (tied embeddings) a new order of indices.
+An operand computed at run time, such as K in Q @ K^T, is transposed by a kernel of its own.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from bmc.rewrites.context import Context
 
 _B = 1
 _NAMED = ("linalg.matmul", "linalg.batch_matmul")
-# From here on a product of one row is faster with vectors of columns.
+# With this many columns or more, a product of one row is faster with vectors of columns.
 _MANY_COLUMNS = 64
 
 
 def apply(module: Any, context: Context) -> None:
-    """Transposes operands; notes the weights that are now stored otherwise."""
+    """Transposes operands; records the new layout of weights in `context`."""
     products = [op for op in ir_util.walk(module.operation) if op.name in _NAMED]
     loads: dict[str, list[ir_util.Op]] = {}
     for op in ir_util.all_of(module, "util.global.load"):
@@ -46,7 +46,7 @@ def apply(module: Any, context: Context) -> None:
 
 
 def _can_transpose(loads: list[ir_util.Op]) -> bool:
-    """True if a product wants the weight transposed and every other reader can live with that."""
+    """Whether a product needs the weight transposed and every other reader can be changed to match."""
     readers = [use for load in loads for use in ir_util.uses(load.results[0])]
     return any(_is_transposed_b(*use) for use in readers) and all(
         _is_transposed_b(*use) or _is_gather(*use) for use in readers
@@ -54,7 +54,7 @@ def _can_transpose(loads: list[ir_util.Op]) -> bool:
 
 
 def _is_transposed_b(op: ir_util.Op, operand: int) -> bool:
-    """True for a product that reads its second operand as [..., n, k]."""
+    """Whether `op` is a product and reads the operand as [..., n, k]."""
     if operand != _B or op.name not in (*_NAMED, "linalg.generic"):
         return False
     product = contraction.read(op)
@@ -69,9 +69,9 @@ def _is_transposed_b(op: ir_util.Op, operand: int) -> bool:
 
 
 def _is_convolution_of_pixels(op: ir_util.Op, product: Contraction) -> bool:
-    """True for sums over k of a[..., k] * b[n, k] in a result [..., n], a convolution of 1x1 pixels.
+    """Whether the result [..., n] is the sum over k of a[..., k] * b[n, k]: a 1x1 convolution.
 
-    Products of one row stay as they are when they have few columns: summing along k wins there.
+    Excludes products of one row with few columns, because summing along k is faster there.
     """
     pixels = tuple(Axis(loop) for loop in product.result[:-1])
     return (
@@ -112,7 +112,7 @@ def _transpose_weight(
             if operand == _B:
                 _make_plain(op)
             else:
-                # operands: table, then one index for each of its dimensions
+                # Operands: the table, then one index for each of its dimensions.
                 indices = list(op.operands)[1:]
                 for position, axis in enumerate(axes):
                     op.operands[1 + position] = indices[axis]
@@ -120,10 +120,10 @@ def _transpose_weight(
 
 
 def _transpose_at_run_time(product: ir_util.Op) -> None:
-    """Puts a transpose before the product.
+    """Inserts a transposition before the product.
 
-    A named op stays a kernel of its own. As a linalg.generic it would fuse into the matmul that
-    produces the operand: no faster on BERT, with 8 KB more code and 9 KB more stack.
+    A named op remains a kernel of its own. A linalg.generic would fuse into the matmul that produces the
+    operand: no faster on BERT, but with 8 KB more code and 9 KB more stack.
     """
     operand = product.operands[_B]
     axes = _swap_last_two(operand.type)

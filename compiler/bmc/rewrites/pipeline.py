@@ -1,4 +1,4 @@
-"""All rewrites, in the order in which they run, and why each stands where it stands."""
+"""All rewrites in the order in which they run, with the reason for each one's place."""
 
 from __future__ import annotations
 
@@ -25,88 +25,88 @@ PIPELINE = (
     Rewrite(
         "states",
         phases.INPUT,
-        "First: IREE then never sees a mutable global, whose buffers it would place by itself.",
+        "First, so that IREE never sees a mutable global, whose buffers it would place itself.",
         states.apply,
     ),
     Rewrite(
         "biases",
         phases.INPUT,
-        "Before IREE turns a convolution of dequantized values into one of integers, which it does"
-        " only if the sum starts from zeros.",
+        "Before IREE turns a convolution of dequantized values into an integer one, which it does only"
+        " if the sum starts from zeros.",
         biases.apply,
         lambda context: context.int8,
     ),
     Rewrite(
         "constants",
         phases.OPTIMIZED,
-        "As soon as constants have their final values: later phases then work on kilobytes of IR.",
+        "As soon as constants have their final values, so that later phases work on kilobytes of IR.",
         constants.apply,
     ),
     Rewrite(
         "im2col",
         phases.PARAMETERS,
-        "Before channels_last, which would take a lone channel for channels of the result.",
+        "Before channels_last, which also stores the weights in the shape that im2col reads.",
         im2col.apply,
     ),
     Rewrite(
         "channels_last",
         phases.PARAMETERS,
-        "While convolutions are still linalg on whole tensors, so that what it puts in fuses with"
-        " what is between them.",
+        "While convolutions are still linalg on whole tensors, so that its transpositions fuse with the"
+        " ops between them.",
         channels_last.apply,
     ),
     Rewrite(
         "row_windows",
         phases.PARAMETERS,
-        "After channels_last: it exchanges the axes of pixels, which must stand before the channels.",
+        "After channels_last, because it swaps pixel axes and expects the channels behind them.",
         row_windows.apply,
     ),
     Rewrite(
         "matmul_layout",
         phases.PARAMETERS,
-        "After the convolutions, some of which have become matrix products.",
+        "After the rewrites of convolutions, which turn some of them into matrix products.",
         matmul_layout.apply,
     ),
     Rewrite(
         "rounding",
         phases.FLOW,
-        "After dispatches are formed: IREE recognizes quantization by the operations this replaces.",
+        "After dispatches are formed, because IREE recognizes quantization by the ops this replaces.",
         rounding.apply,
     ),
     Rewrite(
         "views",
         phases.CONFIGURED,
-        "Once results are stored to buffers, before their stores are vectorized.",
+        "Once results are stored to buffers, before those stores are vectorized.",
         views.apply,
     ),
     Rewrite(
         "configs",
         phases.CONFIGURED,
-        "Where IREE has chosen tile sizes and not yet used them.",
+        "After IREE has chosen tile sizes, before it applies them.",
         configs.apply,
     ),
     Rewrite(
         "mark_vectorized",
         phases.VECTORIZED,
-        "First after vectorization, which bmc runs by itself: tells IREE that it is done.",
+        "First after vectorization, which bmc runs itself: it tells IREE that this is done.",
         mark_vectorized.apply,
     ),
     Rewrite(
         "scalar_operands",
         phases.VECTORIZED,
-        "Between vectorization, which widens whole vectors, and LLVM, which would shuffle them.",
+        "After vectorization, which widens whole vectors, and before LLVM, which would shuffle them.",
         scalar_operands.apply,
     ),
     Rewrite(
         "gathers",
         phases.VECTORIZED,
-        "Last before LLVM, so that no gather is made after it.",
+        "Last before LLVM, so that no later rewrite adds a gather.",
         gathers.apply,
     ),
     Rewrite(
         "soft_fma",
         phases.TARGETS,
-        "Where fused multiply-adds are LLVM intrinsics and IREE's own fmaf is not linked yet.",
+        "Once fused multiply-adds are LLVM intrinsics, before IREE links its own fmaf.",
         soft_fma.apply,
         lambda context: context.target.soft_float,
     ),

@@ -1,4 +1,4 @@
-"""A rewrite of the IR: one file, one function, one place in the pipeline."""
+"""A rewrite of the IR is one file with one function, and has one place in the pipeline."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Rewrite:
     """One entry of the pipeline.
 
     Attributes:
-      name: of its module.
+      name: name of its module.
       after: the phase whose IR it rewrites.
-      why: why it stands at this place, one or two sentences.
-      apply: changes a module in place. Raises BmcError for what the user has to change.
-      applies: whether the model or the target calls for it at all.
+      why: the reason for its place, in a sentence or two.
+      apply: changes a module in place; raises BmcError for a mistake that the user must fix.
+      applies: whether this model and target need the rewrite.
     """
 
     name: str

@@ -1,13 +1,13 @@
-"""Quantizing rounds by an addition.
+"""Quantization rounds with an addition.
 
-IREE quantizes f32 to int8 as fptosi(min(max(roundeven(x / scale) + zero point, -128), 127)). RISC-V
-vectors have no instruction that rounds to a float, so that takes some ten of them, which switch the
-rounding mode twice. Clamped first, x / scale is so small that adding 1.5 * 2^23 leaves no bits for a
-fraction: the addition itself rounds to nearest, ties to even, and the integer is what the lowest
-bits of the sum hold. The result is the same for every x, infinities and NaN included.
+IREE quantizes f32 to int8 as fptosi(min(max(roundeven(x / scale) + zero point, -128), 127)). RISC-V has no
+vector instruction that rounds to a float, so this takes about ten of them and switches the rounding mode
+twice. If x / scale is clamped first, it is so small that adding 1.5 * 2^23 leaves no bits for a fraction.
+The addition itself then rounds to nearest, ties to even, and the lowest bits of the sum hold the integer.
+The result is the same for every x, including infinities and NaN.
 
-QEMU 7.2 aborts on vfcvt.rtz.x.f.v, what fptosi becomes, unless an earlier instruction of the same
-block happens to use the dynamic rounding mode: what is rewritten here runs there too.
+QEMU 7.2 aborts on vfcvt.rtz.x.f.v, which is what fptosi becomes, unless an earlier instruction of the same
+block uses the dynamic rounding mode. Rewritten kernels run there too.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from bmc.rewrites.context import Context
 
 _TO_INTEGER = ("arith.fptosi", "arith.fptoui")
 _CLAMPS = ("arith.maxnumf", "arith.minnumf")
-# 1.5 * 2^23: between 2^23 and 2^24 neighboring f32 are 1 apart, and their lowest bits count up.
+# 1.5 * 2^23. Between 2^23 and 2^24 neighboring f32 values are 1 apart, and their lowest bits count up.
 _MAGIC = 12582912.0
-# What the sum stays in that range for.
+# Keeps the sum in that range.
 _LARGEST = 2.0**22
 
 
@@ -39,7 +39,7 @@ def _is_f32_to_i8(op: ir_util.Op) -> bool:
 
 
 def _rewrite(conversion: ir_util.Op) -> None:
-    """Rewrites one conversion if what it converts is rounded, shifted by an integer and clamped."""
+    """Rewrites a conversion if its operand is rounded, shifted by an integer and clamped."""
     clamps: list[tuple[str, float]] = []
     value = conversion.operands[0]
     chain = [conversion]
@@ -70,7 +70,7 @@ def _rewrite(conversion: ir_util.Op) -> None:
         total = _create("arith.addf", f32, clamped, _literal(ir.FloatAttr.get(f32, _MAGIC)))
         integer = _create("arith.trunci", i8, _create("arith.bitcast", i32, total))
         if zero_point:
-            # As an int8: the sum is one, so it does not matter that this wraps.
+            # Add it as an int8. Wrapping is harmless, because the sum is an int8 as well.
             wrapped = (int(zero_point) + 128) % 256 - 128
             integer = _create("arith.addi", i8, integer, _literal(ir.IntegerAttr.get(i8, wrapped)))
         conversion.results[0].replace_all_uses_with(integer)
@@ -84,7 +84,7 @@ def _create(name: str, result: Any, *operands: Any) -> Any:
 
 
 def _defined_by(value: Any, names: tuple[str, ...]) -> ir_util.Op | None:
-    """The operation that computes `value`, if it is one of those."""
+    """Returns the operation that computes `value`, None if it is not one of `names`."""
     owner = value.owner
     return owner if not isinstance(owner, ir.Block) and owner.name in names else None
 

@@ -1,9 +1,9 @@
-"""Convolutions with a window of one column, 7x1, become ones with a window of one row.
+"""Convolutions with a window of one column, such as 7x1, become convolutions with a window of one row.
 
-IREE vectorizes a window that runs along the last axis of the pixels, 1x7, and computes one number at a
-time for one that runs along another (InceptionV4 takes 14 times as many instructions with that). Such
-a convolution gets an image whose two axes are exchanged, and gives its result like that: a copy of
-each, at most, which costs little beside the product.
+IREE vectorizes a window along the last pixel axis (1x7). For a window along another axis it computes one
+number at a time, and InceptionV4 takes 14 times as many instructions. Here such a convolution gets an
+image with these two axes swapped, and its result has them swapped too. That adds at most one copy of
+each, which costs little compared to the product.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ def apply(module: Any, _: Context) -> None:
 
 
 def _column(product: Contraction) -> Axis | None:
-    """Returns the axis of the image with the only window, if that is not along the last of the pixels:
-    the first for r[y, x, n] = sum over i, c of a[y + i, x, c] * b[i, c, n]."""
+    """Returns the image axis with the only window, None if it is the last pixel axis.
+
+    That is the first axis for r[y, x, n] = sum over i, c of a[y + i, x, c] * b[i, c, n].
+    """
     last = len(product.result) - 2
     if len(product.windows) != 1 or last < 1 or not product.counts_up:
         return None
@@ -56,7 +58,7 @@ def _exchange(op: ir_util.Op, product: Contraction, column: Axis) -> None:
             regions=1,
         )
     op.regions[0].blocks[0].append_to(new.regions[0])
-    # The loops over the two axes are exchanged too, which leaves the map of the result as it was.
+    # The loops over the two axes are swapped too, so the result's map stays the same.
     loops = [ir.AffineExpr.get_dim(i) for i in _swapped(result.n_dims, axis, last)]
     renamed = ir.AffineMap.get(result.n_dims, 0, loops)
     new.attributes["indexing_maps"] = permute.map_attributes(
@@ -73,7 +75,7 @@ def _exchange(op: ir_util.Op, product: Contraction, column: Axis) -> None:
 
 
 def _swapped(count: int, a: int, b: int) -> tuple[int, ...]:
-    """0 to count - 1 with a and b exchanged."""
+    """The numbers from 0 to count - 1 with a and b swapped."""
     order = list(range(count))
     order[a], order[b] = b, a
     return tuple(order)

@@ -1,4 +1,4 @@
-"""Runs IREE from phase to phase, and the rewrites between its phases."""
+"""Runs IREE from phase to phase and applies the rewrites in between."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from bmc.iree.tool import IreeTool
 from bmc.rewrites.context import Context
 from bmc.rewrites.rewrite import Rewrite
 
-# What looks at a module after a phase's rewrites, and does not change it.
+# Reads a module after a phase's rewrites without changing it.
 Observer = Callable[[Any], None]
 
 
 class Stopped(Exception):
-    """The rewrite that the caller wanted to stop after has run; `text` is the IR."""
+    """The rewrite named by `stop_after` has run. `text` is the IR."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -35,12 +35,12 @@ class Runner:
     """One run of the pipeline.
 
     Attributes:
-      tool: runs IREE, in the folder of all intermediate files.
-      pipeline: rewrites in their order.
-      context: handed to each of them.
-      flags: for iree-compile on the way to a phase.
-      observers: called after the rewrites of a phase.
-      keep: folder for every intermediate as text, numbered; None to keep none.
+      tool: runs IREE in the folder that holds all intermediate files.
+      pipeline: the rewrites in order.
+      context: passed to each rewrite.
+      flags: returns the iree-compile flags for reaching a phase.
+      observers: called with the module after a phase's rewrites.
+      keep: folder that receives every intermediate as numbered text, None to keep none.
       stop_after: name of the rewrite to stop after, "" to run all.
     """
 
@@ -54,12 +54,12 @@ class Runner:
     _kept: int = field(default=0, init=False)
 
     def run(self, model: Path) -> Path:
-        """Brings an imported model to the last phase; returns the file with the result.
+        """Compiles an imported model to the last phase; returns the file with the result.
 
         Raises:
           BmcError: IREE or a rewrite refuses the model.
-          InternalError: a rewrite fails, or what it leaves does not verify; names it and its input.
-          Stopped: after the rewrite `stop_after`.
+          InternalError: a rewrite failed or left invalid IR; names the rewrite and a file with its input.
+          Stopped: the rewrite `stop_after` has run.
         """
         source = model
         compiled_to = ""
@@ -90,7 +90,7 @@ class Runner:
 
     def _rewrite(self, phase: Phase, source: Path, rewrites: list[Rewrite]) -> Path:
         before = copy.deepcopy(self.context)
-        # Symbols in the kernels begin with the name of the file that IREE is first given.
+        # Symbols in the kernels begin with the name of the first file that IREE gets.
         output = self.tool.work / (
             "model.mlirbc" if phase is phases.INPUT else f"{phase.name}-rewritten.mlirbc"
         )
@@ -124,7 +124,7 @@ class Runner:
         (self.keep / f"{self._kept:02}-{name}.mlir").write_text(_text(module), encoding="utf-8")
 
     def _save_input(self, source: Path, rewrites: list[Rewrite], context: Context) -> Path:
-        """Writes what the last of `rewrites` was given: the others are applied again."""
+        """Writes the input of the last of `rewrites`, by applying the others to `source` again."""
         self.tool.reproducer.mkdir(parents=True, exist_ok=True)
         file = self.tool.reproducer / f"{rewrites[-1].name}.mlirbc"
         module = ir_util.read(source)
@@ -135,7 +135,7 @@ class Runner:
 
 
 def _text(module: Any) -> str:
-    """The IR for people: with locations, without the bytes of large constants."""
+    """The IR as readable text, with locations and without the bytes of large constants."""
     text: str = module.operation.get_asm(
         enable_debug_info=True, large_elements_limit=16, large_resource_limit=64
     )
@@ -143,7 +143,7 @@ def _text(module: Any) -> str:
 
 
 def describe(pipeline: tuple[Rewrite, ...]) -> str:
-    """Returns the pipeline as a table in Markdown: IREE's phases, and the rewrites after each."""
+    """Returns the pipeline as a Markdown table: each of IREE's phases, then the rewrites after it."""
     rows = ["| Phase | Rewrite | Why here |", "| --- | --- | --- |"]
     for phase in phases.PHASES:
         rows.append(f"| **{phase.name}** | | {phase.holds} |")

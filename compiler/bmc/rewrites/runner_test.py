@@ -1,4 +1,4 @@
-"""The runner: order, intermediates, and what it says of a rewrite that fails."""
+"""Tests the runner: order, intermediate files, and the error for a rewrite that fails."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _double(module: Any, _: Context) -> None:
 
 
 def _break(module: Any, _: Context) -> None:
-    """Leaves IR that does not verify: a return that is not the last operation."""
+    """Leaves invalid IR: a return that is not the last operation."""
     (function,) = ir_util.all_of(module, "func.func")
     first, *_, last = function.regions[0].blocks[0].operations
     last.operation.move_before(first.operation)
@@ -50,7 +50,7 @@ _TRIVIAL = Rewrite("double", phases.INPUT, "Anywhere.", _double)
 
 class RunnerTest(support.FolderTest):
     def run_only(self, *rewrites: Rewrite, stop_after: str = "", keep: bool = False) -> str:
-        """Runs rewrites of the first phase; returns the IR that IREE would get."""
+        """Runs rewrites of the first phase; returns the IR that IREE would receive."""
         self.write("source.mlir", support.ADD)
         tool = IreeTool(self.folder, self.folder / "reproducer")
         seen: list[str] = []
@@ -105,7 +105,7 @@ class RunnerTest(support.FolderTest):
                 self.assertIn(words, str(caught.exception))
                 with ir.Context():
                     kept = ir_util.read(self.folder / "reproducer" / f"{rewrite.name}.mlirbc")
-                    # What the rewrites before it had made.
+                    # The result of the rewrites before it.
                     self.assertIn("stablehlo.multiply", str(kept))
 
     def test_what_the_user_has_to_change_passes_through(self) -> None:

@@ -1,10 +1,10 @@
-"""Factors that scale a whole vector stay scalars.
+"""Keeps factors that scale a whole vector as scalars.
 
-A tile of a product adds `row[i] * column` to one vector of sums for each row i. For f32 LLVM reads
-row[i] into a scalar register; integers it widens first, all rows in one short vector, and takes them
-out again with gathers and copies. Here every element is taken out first and widened afterwards,
-which gives a scalar load and a widening multiply-add (lb, vwmacc.vx): 2 instead of 4 to 10 vector
-instructions for each row.
+A tile of a product adds `row[i] * column` to one vector of sums for each row i. For f32, LLVM loads row[i]
+into a scalar register. For integers it first widens all rows in one short vector, then takes the elements
+out again with gathers and copies. Here every element is taken out first and widened afterwards. That
+gives a scalar load and a widening multiply-add (lb, vwmacc.vx): 2 vector instructions per row instead of
+4 to 10.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bmc.rewrites.context import Context
 
 
 def apply(module: Any, _: Context) -> None:
-    """Rewrites widened vectors of which only single elements are read."""
+    """Rewrites widened vectors whose elements are only read one by one."""
     for op in ir_util.all_of(module, "arith.extsi"):
         if _only_single_elements_are_read(op):
             _extend_elements(op)
@@ -34,7 +34,7 @@ def _only_single_elements_are_read(op: ir_util.Op) -> bool:
 
 
 def _extend_elements(op: ir_util.Op) -> None:
-    """Replaces extract(extend(vector), i) by extend(extract(vector, i))."""
+    """Replaces extract(extend(vector), i) with extend(extract(vector, i))."""
     vector = op.operands[0]
     wide = op.results[0].type.element_type
     for extract, _ in ir_util.uses(op.results[0]):

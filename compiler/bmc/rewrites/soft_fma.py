@@ -1,9 +1,9 @@
-"""Fused multiplications and additions of a hart without F become calls.
+"""Replaces fused multiply-adds with calls, for harts without F.
 
-LLVM turns an fma that the hart has no instruction for into a call of `fmaf`. IREE links one to every
-kernel, and for 32 bits that one is empty: its library is compiled as if uint64_t had 32 bits. What is
-called here is correctly rounded, so such harts compute what those with F do. IREE's `fma` of f64 is a
-multiplication and an addition, which will do.
+LLVM turns an fma for which the hart has no instruction into a call of `fmaf`, and IREE links one into every
+kernel. Its 32-bit version is empty, because IREE's library is compiled as if uint64_t had 32 bits. The
+function called here rounds correctly, so these harts compute the same as harts with F. IREE's `fma` for
+f64 is a multiplication followed by an addition, which is good enough.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from iree.compiler.dialects import llvm
 from bmc.ir import ir_util
 from bmc.rewrites.context import Context
 
-# Of runtime_bm/crt/soft_float.c.
+# Defined in runtime_bm/crt/soft_float.c.
 _FUNCTION = "bm_fmaf"
 _DECLARATION = f"llvm.func @{_FUNCTION}(f32, f32, f32) -> f32"
 
 
 def apply(module: Any, _: Context) -> None:
-    """Rewrites every fused multiply-add of f32."""
+    """Rewrites every f32 fused multiply-add."""
     for kernels in ir_util.all_of(module, "builtin.module"):
         found = [op for op in ir_util.walk(kernels) if _is_f32_fma(op)]
         if found:

@@ -1,10 +1,10 @@
 """State becomes arguments and results.
 
-A mutable global is what a model remembers from one call to the next. IREE's host program may give it
-a new buffer at every call, share one buffer among several and keep their places in numbers. Here every
-function takes the states it reads as arguments, and for the states it changes a result and the storage
-to put it in; where each lies is then bmc's to say, like everything else (plan/schedule.py). Their
-initial values are what one more function gives.
+A mutable global holds what a model remembers between calls. IREE's host program may give it a new buffer
+at every call, let several share one buffer and compute their places at run time. Here every function takes
+the states it reads as arguments. For each state that it changes, it returns a result and takes the storage
+for that result. Then bmc decides where each state lies, as for any other tensor (plan/schedule.py). One
+more function returns the initial values.
 """
 
 from __future__ import annotations
@@ -28,10 +28,13 @@ def apply(module: Any, context: Context) -> None:
 
 
 def make_explicit(module: Any) -> States:
-    """Rewrites loads and stores of mutable globals; returns what the functions read and write.
+    """Rewrites loads and stores of mutable globals.
+
+    Returns:
+      The states, and which of them each function reads and writes.
 
     Raises:
-      BmcError: a state is no tensor of static shape, or is used where its value depends on control flow.
+      BmcError: a state is not a tensor of static shape, or a load or store depends on control flow.
     """
     found = [op for op in ir_util.walk(module.operation) if _is_state(op)]
     infos = tuple(_info(op) for op in found)
@@ -70,7 +73,7 @@ def _info(op: ir_util.Op) -> StateInfo:
 
 
 def _initial_value(op: ir_util.Op) -> Any:
-    """Zeros where the model gives none."""
+    """Returns the initial value of a state, zeros if the model gives none."""
     if "initial_value" in op.attributes:
         return op.attributes["initial_value"]
     kind = ir.RankedTensorType(ir.TypeAttr(op.attributes["type"]).value)
@@ -80,7 +83,7 @@ def _initial_value(op: ir_util.Op) -> Any:
 
 
 def _rewrite(function: ir_util.Op, numbers: dict[str, int]) -> Uses:
-    """Makes the states of a function arguments and results."""
+    """Turns the states of a function into arguments and results."""
     block = function.regions[0].blocks[0]
     accesses = [op for op in ir_util.walk(function) if _accessed(op) in numbers]
     if not accesses:
@@ -94,7 +97,7 @@ def _rewrite(function: ir_util.Op, numbers: dict[str, int]) -> Uses:
     if outside or private or len(function.regions[0].blocks) > 1:
         raise BmcError(
             "unsupported-state",
-            f"{name} uses the state '{_accessed(accesses[0])}' where control flow decides on it",
+            f"{name} uses the state '{_accessed(accesses[0])}' inside of control flow or in a helper function",
             hint=_HINT,
         )
     types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
@@ -131,7 +134,7 @@ def _rewrite(function: ir_util.Op, numbers: dict[str, int]) -> Uses:
 def _set_attributes(
     function: ir_util.Op, name: str, plain: int, first_result: int, storage: Sequence[int]
 ) -> None:
-    """One dictionary per argument or result; storage says which result it is for."""
+    """Gives every argument or result a dictionary. Storage arguments name the result they are for."""
     old = list(function.attributes[name]) if name in function.attributes else []
     old += [ir.DictAttr.get({})] * (plain - len(old))
     index = ir.IndexType.get()
@@ -144,7 +147,7 @@ def _set_attributes(
 
 
 def _accessed(op: ir_util.Op) -> str:
-    """Name of the global that a load or store is of, or ""."""
+    """Name of the global that a load or store accesses, "" for any other op."""
     if op.name not in ("util.global.load", "util.global.store"):
         return ""
     return ir_util.string(op, "global")
@@ -167,7 +170,7 @@ def _reset_function(infos: tuple[StateInfo, ...]) -> str:
         f"%s{i}: {info.type} {{iree.abi.output = {i} : index}}" for i, info in enumerate(infos)
     )
     types = ", ".join(info.type for info in infos)
-    # Placeholders that parse for every element type.
+    # Placeholders that can be parsed for every element type.
     lines = [
         f"  %v{i} = util.optimization_barrier %s{i} : {info.type}" for i, info in enumerate(infos)
     ]
@@ -183,7 +186,7 @@ def _reset_function(infos: tuple[StateInfo, ...]) -> str:
 
 
 def _set_constants(module: Any, values: list[Any]) -> None:
-    """Puts constants in the place of the placeholders."""
+    """Replaces the placeholders with constants."""
     barriers = [
         op for op in ir_util.walk(module.operation) if op.name == "util.optimization_barrier"
     ]

@@ -1,8 +1,8 @@
-"""Kernels write through views that vectorize.
+"""Lets kernels write through views that vectorize.
 
-A result that goes into the middle of a padded buffer may have lost a dimension of extent 1 on the
-way. IREE scatters it, byte by byte, from a buffer on the stack; here the destination gains that
-dimension and the kernel writes to it directly.
+A result stored into the middle of a padded buffer may have lost a dimension of extent 1 on the way. IREE
+then scatters it byte by byte from a buffer on the stack. Here the destination gets that dimension back,
+and the kernel writes to it directly.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from bmc.rewrites.context import Context
 
 
 def apply(module: Any, _: Context) -> None:
-    """Rewrites stores that only drop dimensions of extent 1."""
+    """Rewrites stores that do no more than drop dimensions of extent 1."""
     for op in ir_util.all_of(module, "iree_linalg_ext.map_store"):
         _store_reshaped(op)
 
 
 def _store_reshaped(op: ir_util.Op) -> None:
-    """store(map_store(value), buffer) becomes store(value, buffer seen in the shape of the value)."""
+    """Turns store(map_store(value), buffer) into store(value, view of the buffer in the value's shape)."""
     value = op.operands[0]
     uses = ir_util.uses(op.results[0])
     if not _only_drops_units(op) or [use.name for use, _ in uses] != [
@@ -53,7 +53,7 @@ def _store_reshaped(op: ir_util.Op) -> None:
 
 
 def _only_drops_units(op: ir_util.Op) -> bool:
-    """True if the op's indices, in order, are those of the value with extents of 1 merged away."""
+    """Whether the op stores all elements in order and only merges extents of 1 away."""
     block = op.regions[0].blocks[0]
     *indices, mask = block.operations[len(block.operations) - 1].operands
     order: list[Any] = []
@@ -73,7 +73,7 @@ def _only_drops_units(op: ir_util.Op) -> bool:
 def _groups(
     shape: list[int], merged: list[int], strides: list[int]
 ) -> tuple[list[list[int]], list[int]]:
-    """Returns which dimensions of `shape` make up each one of `merged`, and the strides of `shape`."""
+    """Returns which dimensions of `shape` form each dimension of `merged`, and the strides of `shape`."""
     groups: list[list[int]] = []
     new_strides: list[int] = []
     dimension = 0
@@ -92,6 +92,6 @@ def _groups(
 
 
 def _memref(shape: list[int], strides: list[int], offset: int, like: Any) -> Any:
-    """A buffer of the same element type and memory space."""
+    """Returns a buffer type with the element type and memory space of `like`."""
     layout = ir.StridedLayoutAttr.get(offset, strides)
     return ir.MemRefType.get(shape, like.element_type, layout, like.memory_space)

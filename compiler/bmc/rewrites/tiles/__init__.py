@@ -1,4 +1,4 @@
-"""Tile sizes bmc prefers over IREE's own, measured on Spike (instructions) at VLEN 128 to 1024."""
+"""Tile sizes that bmc prefers to IREE's, chosen by instruction counts on Spike at VLEN 128 to 1024."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from bmc.target import Target
 
 
 def choose(root: Root, target: Target) -> Levels:
-    """Returns the levels to replace, {} to keep IREE's choice."""
+    """Returns the levels to replace, {} to keep IREE's choice for all."""
     if not target.is_riscv:
         return {}
-    # Elements of a register group of eight, the largest there is.
+    # f32 elements in a group of eight vector registers, the largest possible.
     lanes = target.vlen_bits // 4
     if root.name in ("linalg.matmul", "linalg.batch_matmul") and root.is_f32:
-        # Three groups of sums, one of B; without vectors 16 sums in the 32 scalar registers.
+        # Three register groups of sums and one of B. Without vectors: 16 sums in 32 scalar registers.
         return matmul.choose(root, 3, lanes) if lanes else matmul.choose(root, 4, 4)
     if not lanes or root.name != "linalg.generic":
         return {}

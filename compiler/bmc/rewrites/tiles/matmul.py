@@ -1,24 +1,32 @@
-"""Tile sizes of matrix products, f32."""
+"""Tile sizes of f32 matrix products."""
 
 from __future__ import annotations
 
 from bmc.rewrites.tiles.root import Levels, Root, fastest_loop
 
-# From here on left-over columns of a matrix cost less than reading B more than once.
+# With more column groups than this, left-over columns cost less than reading B more than once.
 _MANY_GROUPS = 100
 
 
 def choose(root: Root, tile_rows: int, lanes: int) -> Levels:
-    """Products with B stored [K, N]; at VLEN 256 17 multiply-adds per instruction.
+    """Tiles a product whose B is stored as [K, N]. At VLEN 256 an instruction does 17 multiply-adds.
 
-    One workgroup, since one hart runs them all: bounds stay constants, and the columns left over by
-    the last group become one shorter group instead of scalar code. Columns are walked in panels of
-    one group, so that a panel of B is read once for all rows.
+    One hart runs all workgroups, so there is only one. Its bounds are constants, and the columns left over
+    after the last group become one shorter group instead of scalar code. Columns are processed in panels
+    of one group, so that each panel of B is read once for all rows.
+
+    Args:
+      root: a linalg.matmul or linalg.batch_matmul.
+      tile_rows: rows of a tile.
+      lanes: columns of a tile, which is one register group.
+
+    Returns:
+      The levels to replace, {} if B has too few columns or is not stored as [K, N].
     """
     *batch, rows, columns = root.result
     if columns < lanes or fastest_loop(root.indexing_maps[1]) != len(root.result) - 1:
         return {}
-    # A panel makes the left-over columns scalar again: only where they are few among many.
+    # With panels, left-over columns are scalar code. That pays only if they are few among many.
     leftover_is_small = columns % lanes == 0 or columns > _MANY_GROUPS * lanes
     panel = lanes if leftover_is_small else columns
     ones = (1,) * len(batch)

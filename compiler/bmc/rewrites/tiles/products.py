@@ -11,13 +11,13 @@ from bmc.rewrites.tiles.root import Levels, Root
 _ELEMENTS = (("f32", "f32", "f32"), ("i8", "i8", "i32"))
 # Vector registers of RISC-V.
 _REGISTERS = 32
-# Sums in one register of VLEN 256; with fewer a vector does less than its own loop costs.
+# Sums in one register at VLEN 256. With fewer, a vector does less work than its loop costs.
 _FEWEST_COLUMNS = 8
-# Instructions of one turn of the innermost loop that are not loads or multiply-adds.
+# Instructions per turn of the innermost loop, other than loads and multiply-adds.
 _LOOP = 4
-# A loop over the channels of a color picture costs more than what is done in it.
+# A loop over this few channels, as in a color image, costs more than the work inside it.
 _FEW_CHANNELS = 4
-# Unrolling longer rows of a window is all code and no gain.
+# Unrolling a longer row of a window adds code and gains nothing.
 _MOST_TAPS = 8
 
 
@@ -27,10 +27,10 @@ class _Loops:
 
     Attributes:
       columns: over adjacent elements of the result and of B.
-      row: the next one of the result, -1 if there is none.
-      tap: over the window in direction of row, -1 without one that is worth unrolling.
-      is_strided: whether adjacent rows share no pixel of their windows.
-      is_dense: whether an element of A serves all columns; not so in a depthwise convolution.
+      row: the result's next loop outward, -1 if there is none.
+      tap: over the window along `row`, -1 if there is none worth unrolling.
+      is_strided: whether the window has a stride or dilation, so adjacent rows share no pixels.
+      is_dense: whether one element of A serves all columns, which is not so in a depthwise convolution.
     """
 
     columns: int
@@ -41,13 +41,13 @@ class _Loops:
 
 
 def choose(root: Root, lanes: int) -> Levels:
-    """Tiles for sums of a * b; {} if B's columns are not adjacent or too few.
+    """Tiles sums of a * b; returns {} if B's columns are not adjacent or too few.
 
-    A tile is some pixels of a row by one register group of channels; a depthwise one holds as many
-    registers in all, as there is nothing to share. Sizes divide the loops, since left-overs become
-    scalar code.
-    At VLEN 256 ResNet8 takes 0.12 instructions for each multiply-add in f32 (IREE: 0.24) and 0.14
-    in int8 (IREE: 0.88).
+    A tile is several pixels of a row by one register group of channels. A depthwise tile has no more
+    registers than such a group in total, because its pixels share nothing. All sizes divide their loops,
+    since left-overs become scalar code.
+    At VLEN 256, ResNet8 takes 0.12 instructions per multiply-add in f32 (IREE: 0.24) and 0.14 in int8
+    (IREE: 0.88).
     """
     if root.product is None or root.elements not in _ELEMENTS:
         return {}
@@ -69,7 +69,7 @@ def choose(root: Root, lanes: int) -> Levels:
         tile[loops.row] = rows
     if loops.tap >= 0 and _unrolls_taps(root, loops, rows):
         steps[loops.tap] = root.loops[loops.tap]
-    # One workgroup, since one hart runs them all.
+    # One workgroup, since one hart runs all of them.
     whole = (*root.loops[:rank], *tile[rank:])
     return {
         "distribution": whole,
@@ -80,16 +80,19 @@ def choose(root: Root, lanes: int) -> Levels:
 
 
 def _unrolls_taps(root: Root, loops: _Loops, rows: int) -> bool:
-    """Adjacent pixels read the same elements again, unless they are strided; then it only pays where
-    the loop over channels is short. A lone pixel shares nothing: in f32 all taps' elements would be
-    loaded first, and spilled."""
+    """Whether to unroll the window.
+
+    Adjacent pixels read the same elements again unless they are strided. If they are, unrolling pays only
+    where the loop over channels is short. A single pixel shares nothing: in f32, the elements of all taps
+    would be loaded first and spilled.
+    """
     if loops.is_dense:
         return not loops.is_strided or root.loops[-1] <= _FEW_CHANNELS
     return rows > 1 or not root.is_f32
 
 
 def _depthwise_rows(root: Root, loops: _Loops, limit: int) -> int:
-    """As many pixels as fill the eight registers that one pixel with many channels takes."""
+    """Returns how many pixels fill the eight registers that one pixel with many channels would take."""
     extent = root.loops[loops.row] if loops.row >= 0 else 1
     return max(rows for rows in range(1, limit + 1) if extent % rows == 0)
 
@@ -97,7 +100,7 @@ def _depthwise_rows(root: Root, loops: _Loops, limit: int) -> int:
 def _dense_tile(root: Root, loops: _Loops, group: int, lanes: int) -> tuple[int, int]:
     """Returns rows and columns of the tile that takes the fewest instructions.
 
-    In registers: a group of sums for each row, one of B, which for integers is widened step by step.
+    The registers hold a group of sums for each row, and one group of B. Integer B is widened in steps.
     """
     extends = not root.is_f32
     taps = root.loops[loops.tap] if loops.tap >= 0 and not loops.is_strided else 1
@@ -116,7 +119,7 @@ def _dense_tile(root: Root, loops: _Loops, group: int, lanes: int) -> tuple[int,
 
 
 def _loops(root: Root, product: Contraction) -> _Loops | None:
-    """Finds the roles of the loops; None if B's columns are not adjacent."""
+    """Returns the loops by role, None if B's columns are not adjacent."""
     rank = len(product.result)
     if not rank or not product.counts_up or product.b[-1:] != product.result[-1:]:
         return None
@@ -131,5 +134,5 @@ def _loops(root: Root, product: Contraction) -> _Loops | None:
 
 
 def _largest_power_of_two(extent: int, limit: int) -> int:
-    """The largest power of two up to `limit` that divides `extent`."""
+    """The largest power of two that divides `extent` and is at most `limit`."""
     return min(extent & -extent, limit)

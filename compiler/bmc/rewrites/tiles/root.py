@@ -1,4 +1,4 @@
-"""What the choice of tile sizes depends on."""
+"""The facts on which the choice of tile sizes depends."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ Levels = dict[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Root:
-    """The operation a dispatch is tiled by.
+    """The operation by which a dispatch is tiled.
 
     Attributes:
-      name: "linalg.matmul".
+      name: such as "linalg.matmul".
       operands: shape and element type of each tensor operand, results last.
       result: shape of the result.
-      indexing_maps: as text, one for each operand; () for softmax and the like.
-      loops: extent of each loop, 0 if unknown; () if there are no maps.
+      indexing_maps: one per operand, as text; () for ops without maps, such as softmax.
+      loops: extent of each loop, 0 if unknown; () without maps.
       levels: IREE's tile sizes.
-      body: names of the operations done for each element.
-      product: the contraction that it is, None if it is none.
-      extents: of each loop over the result, outermost first; () if they do not map one to one.
+      body: names of the operations applied to each element.
+      product: the contraction that the root computes, None if it is no contraction.
+      extents: the result's extents in the order of the loops; () unless they map one to one.
     """
 
     name: str
