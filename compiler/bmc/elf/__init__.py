@@ -1,1 +1,1 @@
-"""The kernels' ELF: read, checked, described."""
+"""Reads, checks and describes the kernels' ELF."""

@@ -1,4 +1,4 @@
-"""The kernels: the embedded ELF, checked against its target, and the executable library inside it."""
+"""Checks the kernels' embedded ELF against its target and finds the executable library in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bmc.elf.reader import Elf
 from bmc.errors import BmcError
 from bmc.target import EM_RISCV, EM_X86_64, Target
 
-# Alignment of segments, and of the memory a loader places them in.
+# Alignment of segments and of the memory into which a loader puts them.
 PAGE_BYTES = 4096
 QUERY_SYMBOL = "iree_hal_executable_library_query"
 
@@ -23,13 +23,13 @@ _WORKGROUP_SIZE_DYNAMIC = 2
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A kernel entry point.
+    """The entry point of a kernel.
 
     Attributes:
-      name: dispatch function name.
+      name: name of the dispatch function.
       address: vaddr of its code.
-      constant_count: push constants it reads, 32-bit words.
-      binding_count: buffers it reads and writes.
+      constant_count: number of push constants it reads, in 32-bit words.
+      binding_count: number of buffers it reads and writes.
     """
 
     name: str
@@ -44,15 +44,15 @@ class Kernels:
 
     Attributes:
       elf: the file as IREE wrote it.
-      image: memory image from vaddr 0 up to the last stored byte.
-      loaded_bytes: memory a run-time loader needs for it, a multiple of PAGE_BYTES.
+      image: memory image from vaddr 0 to the last stored byte.
+      loaded_bytes: bytes that a run-time loader needs, a multiple of PAGE_BYTES.
       text: (start, end) vaddr ranges of code.
-      relocations: (slot, addend) pairs, by slot: the image base plus addend belongs at vaddr slot.
+      relocations: (slot, addend) pairs sorted by slot. Vaddr slot gets the image base plus addend.
       query: vaddr of the library query function.
-      library: vaddr of the executable library, what the query function returns.
-      pointer_bytes: of a pointer in the image.
-      exports: in ordinal order.
-      arch: Tag_RISCV_arch or "".
+      library: vaddr of the executable library, which the query function returns.
+      pointer_bytes: size of a pointer in the image.
+      exports: the kernels in ordinal order.
+      arch: Tag_RISCV_arch, "" if there is none.
     """
 
     elf: bytes
@@ -71,8 +71,8 @@ def load(data: bytes, target: Target) -> Kernels:
     """Checks an embedded ELF against the target it must run on.
 
     Raises:
-      BmcError: the file is malformed, for another machine, writable at run time, needs symbols or
-        relocations the runtime does not have, or uses extensions the target lacks.
+      BmcError: the file is malformed, is for another machine, has writable data, needs symbols,
+        relocations or services that the runtime lacks, or uses extensions that the target lacks.
     """
     elf = reader.read(data)
     if (elf.machine, elf.xlen) != (target.elf_machine, target.xlen):
@@ -144,7 +144,7 @@ def _check_segments(elf: Elf) -> None:
         if not any(r.vaddr <= segment.vaddr and end <= r.vaddr + r.memory_size for r in relro):
             raise BmcError(
                 "writable-data",
-                "the kernels have writable data, but they are executed in place from read-only memory",
+                "the kernels have writable data, but they execute in place from read-only memory",
             )
 
 
@@ -154,7 +154,7 @@ def _check_riscv(elf: Elf, target: Target) -> None:
     base = f"rv{target.xlen}"
     if not elf.riscv_arch.startswith(base + "i"):
         raise reader.bad(f"is for '{elf.riscv_arch or 'an unstated architecture'}', not {base}")
-    # "rv64i2p1_m2p0_zvl256b1p0": names with versions.
+    # Names with versions: "rv64i2p1_m2p0_zvl256b1p0".
     extensions = {
         re.sub(r"\d+p\d+$", "", name) for name in elf.riscv_arch.removeprefix(base).split("_")
     }
@@ -189,12 +189,13 @@ def _library(
 def _library_at(
     image: bytes, slots: dict[int, int], base: int, text: tuple[tuple[int, int], ...], pointer: int
 ) -> tuple[Export, ...] | None:
-    """Reads a library_v0 at `base`, or returns None if its first pointers say it is none.
+    """Reads a library_v0 at `base`; returns None if its first pointers show that there is none.
 
-    In words, which are as long as a pointer, within library_v0: header* 0, import count 1, export
-    count 3, ptrs* 4, attrs* 5, names* 8, constant count 13; within the header: version 0, name* 1,
-    features and sanitizer (u32 each) from 2 on. In bytes within dispatch_attrs (64 each): flags (u64)
-    0, local memory pages (u16) 8, constant count (u8) 10, binding count (u8) 11, parameter count (u16) 22.
+    Offsets in pointer-sized words. In library_v0: header* 0, import count 1, export count 3, ptrs* 4,
+    attrs* 5, names* 8, constant count 13. In the header: version 0, name* 1, features and sanitizer (u32
+    each) from 2. Offsets in bytes, in dispatch_attrs (64 bytes each): flags (u64) 0, local memory pages
+    (u16) 8, constant count (u8) 10, binding count (u8) 11, parameter count (u16) 22. The source is IREE's
+    executable_library.h; runtime_bm/abi has the same structures.
     """
     header = slots[base]
     ptrs, attrs, names = (slots.get(base + word * pointer) for word in (4, 5, 8))
@@ -243,7 +244,7 @@ def _library_at(
 
 
 def _unsupported(what: str) -> BmcError:
-    return BmcError("unsupported-kernels", f"{what}, which the runtime does not give")
+    return BmcError("unsupported-kernels", f"{what}, which the runtime does not support")
 
 
 def _u32(image: bytes, offset: int) -> int:

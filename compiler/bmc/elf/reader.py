@@ -1,4 +1,4 @@
-"""Reads the parts of an ELF file that bmc checks and prelinks; trusts nothing in it."""
+"""Reads the parts of an ELF file that bmc checks and prelinks. Trusts nothing in the file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DT_REL = 17
 _DT_TEXTREL = 22
 _DT_JMPREL = 23
 _DT_INIT_ARRAY = 25
-# Entries whose presence means the file needs something the runtime does not do.
+# Entries that show that the file needs a dynamic linker.
 _UNSUPPORTED_TAGS = {
     _DT_NEEDED: "needs a shared library",
     _DT_INIT: "has an initialization function",
@@ -42,7 +42,7 @@ _UNSUPPORTED_TAGS = {
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """The structures of a file of 32 or 64 bits, in struct's notation."""
+    """The structures of a 32-bit or 64-bit file, in the notation of Python's struct module."""
 
     xlen: int
     header: str
@@ -53,7 +53,7 @@ class _Layout:
     symbol_bits: int
 
 
-# By e_ident[EI_CLASS].
+# Keys are e_ident[EI_CLASS].
 _LAYOUTS = {
     1: _Layout(32, "<HHIIIIIHHHHHH", "<IIIIIIII", "<II", "<IIi", "<IIIBBH", 8),
     2: _Layout(64, "<HHIQQQIHHHHHH", "<IIQQQQQQ", "<QQ", "<QQq", "<IBBHQQ", 32),
@@ -72,7 +72,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Relocation:
-    """At `offset` (vaddr) the loader stores something made from symbol number and addend."""
+    """At vaddr `offset`, the loader stores a value made from the symbol number and the addend."""
 
     offset: int
     kind: int
@@ -93,11 +93,13 @@ class Elf:
 
     Attributes:
       xlen: 32 or 64, from the file's class.
-      machine, flags, type: e_machine, e_flags, e_type.
-      segments: program headers.
+      machine: e_machine.
+      flags: e_flags.
+      type: e_type.
+      segments: the program headers.
       relocations: the DT_RELA table.
       symbols: the dynamic symbol table without its null entry.
-      image: memory image from vaddr 0, without relocations applied.
+      image: memory image from vaddr 0, with no relocations applied.
       riscv_arch: Tag_RISCV_arch ("rv64i2p1_m2p0_..."), "" if there is none.
     """
 
@@ -122,7 +124,7 @@ def read(data: bytes) -> Elf:
         raise bad("does not start with an ELF header")
     layout = _LAYOUTS.get(data[4]) if len(data) > 5 else None
     if layout is None or data[5] != 1:
-        raise bad("is not a little-endian file of 32 or 64 bits")
+        raise bad("is not a little-endian file with 32 or 64 bits")
     header = _unpack(layout.header, data, 16, "header")
     program_offset, entry_size, count = header[4], header[8], header[9]
     if entry_size != struct.calcsize(layout.program):
@@ -148,7 +150,7 @@ def read(data: bytes) -> Elf:
 
 def _segment(data: bytes, offset: int, layout: _Layout) -> Segment:
     fields = _unpack(layout.program, data, offset, "program header")
-    if layout.xlen == 32:  # the flags come later
+    if layout.xlen == 32:  # the flags follow the sizes
         fields = (fields[0], fields[6], *fields[1:6], fields[7])
     kind, flags, file_offset, vaddr, _, file_size, memory_size, _ = fields
     if file_offset > len(data) or file_size > len(data) - file_offset:
@@ -158,7 +160,7 @@ def _segment(data: bytes, offset: int, layout: _Layout) -> Segment:
 
 def _image(data: bytes, segments: tuple[Segment, ...]) -> bytes:
     loads = [segment for segment in segments if segment.kind == PT_LOAD]
-    # Kernels are kilobytes; a corrupt size must not make bmc allocate gigabytes.
+    # Kernels take kilobytes. A corrupt size must not make bmc allocate gigabytes.
     limit = 64 * len(data) + (1 << 20)
     end = 0
     for load in loads:
@@ -227,7 +229,7 @@ def _tables(
 
 
 def c_string(image: bytes, offset: int) -> str:
-    """Returns the zero-terminated ASCII string at `offset`."""
+    """Returns the NUL-terminated ASCII string at `offset`; raises BmcError if there is none."""
     end = image.find(b"\0", offset) if 0 <= offset < len(image) else -1
     if end < 0 or end - offset > 4096:
         raise bad(f"has a name at {offset:#x} that does not end")
@@ -238,7 +240,7 @@ def c_string(image: bytes, offset: int) -> str:
 
 
 def _riscv_arch(data: bytes, segments: tuple[Segment, ...]) -> str:
-    """Digs Tag_RISCV_arch (5, a string) out of the attributes section of the "riscv" vendor."""
+    """Returns Tag_RISCV_arch (tag 5, a string) from the attributes of the vendor "riscv"."""
     for segment in segments:
         if segment.kind == PT_RISCV_ATTRIBUTES:
             blob = data[segment.offset : segment.offset + segment.file_size]

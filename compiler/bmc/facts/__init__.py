@@ -1,1 +1,1 @@
-"""Facts measured on IR; nothing here changes it."""
+"""Facts measured on IR. Nothing here changes the IR."""

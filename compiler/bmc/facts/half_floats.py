@@ -1,4 +1,4 @@
-"""Whether a model computes in 16-bit floats."""
+"""Tells whether a model computes in 16-bit floats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bmc.ir import ir_util
 
 
 def found(module: Any) -> bool:
-    """Returns whether anything in a model is an f16 or bf16."""
+    """Whether any operand or result in a model is an f16 or bf16, or a tensor of them."""
     ops = ir_util.walk(module.operation)
     types = {value.type for op in ops for value in (*op.operands, *op.results)}
     return any(_element(each) in ("f16", "bf16") for each in types)

@@ -1,8 +1,8 @@
-"""The least arena the model could do with, computed independently of how memory is planned.
+"""The smallest arena that a model could use, computed independently of the memory planner.
 
-Looks at the tensors between kernels (flow dialect) before IREE packs them. Inputs and outputs count
-for the whole run, every other tensor from the kernel that writes it to the last one that reads it;
-a kernel's operands and results are alive together unless the flow IR says a result reuses an operand.
+Looks at the tensors between kernels (flow dialect) before IREE packs them. Inputs and outputs count for
+the whole run, every other tensor from the kernel that writes it to the last kernel that reads it. A
+kernel's operands and results are alive together unless the flow IR says that a result reuses an operand.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from bmc.rewrites.context import States, Uses
 
 
 def bound(module: Any, states: States) -> int:
-    """Returns bytes, the most that any function needs; kernels run in the order of the IR.
+    """Returns the bytes that the largest function needs, with kernels in the order of the IR.
 
-    What a loop carries counts for the whole run of its function. States are not in the arena.
+    Tensors that a loop carries count for the whole run of their function. States are not in the arena.
     """
     return max(
         (
@@ -31,11 +31,11 @@ def bound(module: Any, states: States) -> int:
 
 
 def _bound(blocks: list[Any], uses: Uses) -> int:
-    # States come after the inputs, and storage for new ones after those.
+    # States come after the inputs, then storage for the new states.
     arguments = list(blocks[0].arguments)
     outside = set(arguments[len(arguments) - len(uses.read) - len(uses.written) :])
     operations = [child.operation for block in blocks for child in block]
-    # SSA value -> number of the buffer it is stored in; values that take no arena have none.
+    # SSA value -> number of the buffer that holds it. Values that take no arena are absent.
     buffer_of: dict[Any, int] = {}
     sizes: list[int] = []
     born: list[int] = []
@@ -60,7 +60,7 @@ def _bound(blocks: list[Any], uses: Uses) -> int:
         if op.name in ("util.global.load", "arith.constant", "flow.tensor.constant"):
             continue
         if op.name == "hal.tensor.alias":
-            for buffer in buffers:  # it may be computed where the state lies
+            for buffer in buffers:  # the new state may be computed in the state's own memory
                 sizes[buffer] = 0
             continue
         if op.name == "hal.tensor.import" and op.operands[0] in outside:
@@ -93,7 +93,7 @@ def _bound(blocks: list[Any], uses: Uses) -> int:
 
 
 def _tied_operands(op: ir_util.Op) -> list[int]:
-    """Returns, per result, the number of the operand whose memory it is in, or -1."""
+    """Returns for each result the number of the operand whose memory it reuses, -1 for none."""
     if op.name in ("flow.tensor.reshape", "flow.tensor.bitcast", "hal.tensor.barrier"):
         return list(range(len(op.results)))
     if "tied_operands" in op.attributes:

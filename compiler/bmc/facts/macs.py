@@ -1,8 +1,8 @@
-"""Multiply-accumulates of one run, counted from the operations before they become kernels.
+"""Multiply-accumulates of one run, counted on the operations before they become kernels.
 
-An operation that sums products of two operands (matmul, convolution, however it is written) costs
-one for every iteration of its loops, padding included: the way the field counts. Additions alone
-(pooling, means, the corrections for an int8 zero point) cost nothing.
+An operation that sums products of two operands (a matmul or convolution in any form) counts one for every
+iteration of its loops, including padding, which is the usual way to count. Mere additions count nothing:
+pooling, means, and the corrections for an int8 zero point.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bmc.ir import contraction, ir_util
 
 
 def count(module: Any) -> dict[str, int]:
-    """Returns the multiply-accumulates of every entry point; the body of a loop counts once."""
+    """Returns the multiply-accumulates of every entry point. The body of a loop counts once."""
     return {
         ir_util.string(function, "sym_name"): sum(map(_of, ir_util.walk(function)))
         for function in ir_util.all_of(module, "util.func")
@@ -41,11 +41,11 @@ def _of(op: ir_util.Op) -> int:
 
 
 def _extents(op: ir_util.Op, maps: list[ir.AffineMap]) -> dict[str, int]:
-    """Iterations of every loop: each one alone indexes a dimension of some operand."""
+    """Returns the extent of every loop. Each loop is the plain index of some operand's dimension."""
     return {
         str(index): extent
         for operand, indexing_map in zip(op.operands, maps, strict=True)
-        # A zero point may be a number of its own, which no loop indexes.
+        # A zero point may be a scalar operand, which no loop indexes.
         if isinstance(operand.type, ir.ShapedType)
         for index, extent in zip(indexing_map.results, operand.type.shape, strict=True)
         if re.fullmatch(r"d\d+", str(index))

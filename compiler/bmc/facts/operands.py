@@ -1,6 +1,6 @@
-"""What the bindings of each kernel hold, and the line of the model it was made of.
+"""The contents of each kernel's bindings, and the model line that the kernel comes from.
 
-Debuggers show memory with it; nothing that is compiled depends on it.
+Debuggers use this to show memory. Nothing that is compiled depends on it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ class Operand:
     """A tensor that a kernel reads or writes.
 
     Attributes:
-      binding: number of the binding it lies in.
-      offset: bytes from where the binding begins; None if only the target knows it.
-      dtype: element type as MLIR names it, "f32".
-      shape: extents; None if only the target knows them.
-      reads: whether the kernel reads it.
-      writes: whether the kernel writes it.
+      binding: number of its binding.
+      offset: bytes from the start of the binding, None if only the target knows it.
+      dtype: MLIR's name for the element type, such as "f32".
+      shape: extents, None if only the target knows them.
+      reads: whether the kernel reads the tensor.
+      writes: whether the kernel writes the tensor.
     """
 
     binding: int
@@ -39,7 +39,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Kernel:
-    """Operands of a dispatch function, and the place in the model, "model.py:12", or "" if unknown."""
+    """A dispatch function: its operands, and its model line ("model.py:12", "" if unknown)."""
 
     operands: tuple[Operand, ...]
     source: str

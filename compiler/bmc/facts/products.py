@@ -1,4 +1,4 @@
-"""Which dispatches add up products, and in which element type."""
+"""Lists the dispatches that add up products, and the element type of each sum."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Product:
     """A sum of products in a dispatch.
 
     Attributes:
-      function: dispatch function.
+      function: name of the dispatch function.
       op: its op signature.
       accumulator: MLIR element type of the sum.
-      where: "model.py:42", or "".
+      where: the model line, such as "model.py:42"; "" if unknown.
     """
 
     function: str

@@ -1,4 +1,4 @@
-"""How each weight lies in the parameter archive, and how the rewritten IR expects it."""
+"""The layout of each weight in the parameter archive, and the layout that the rewritten IR expects."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from bmc.ir import ir_util
 
 @dataclass(frozen=True, slots=True)
 class WeightType:
-    """The type of a weight.
+    """The type and layout of a weight.
 
     Attributes:
       dtype: MLIR element type.
-      shape: as stored in the archive.
-      permutation: axes for numpy.transpose from the stored to the expected layout; () to keep it.
+      shape: its shape in the archive.
+      permutation: axes for numpy.transpose from the archive's layout to the expected one; () for none.
     """
 
     dtype: str
@@ -27,7 +27,7 @@ class WeightType:
 
 
 def read(module: Any, permutations: Mapping[str, tuple[int, ...]]) -> dict[str, WeightType]:
-    """Returns the type of every weight by name; `permutations` has the axes of rewritten ones."""
+    """Returns the type of every weight by name; `permutations` holds the axes of the rewritten ones."""
     types = {}
     for op in ir_util.all_of(module, "util.global"):
         kind = ir.TypeAttr(op.attributes["type"]).value

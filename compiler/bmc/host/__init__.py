@@ -1,1 +1,1 @@
-"""IREE's host program, evaluated at build time."""
+"""Evaluates IREE's host program at build time."""

@@ -1,4 +1,4 @@
-"""A call of an entry point: its recorder, its arguments, and where the states that it changes go."""
+"""A call of an entry point: its recorder, its arguments, and the places of the states it changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bmc.rewrites.context import States
 
 @dataclass
 class InputView:
-    """A buffer view passed to an entry point, of the declared type until the program asserts another."""
+    """A buffer view passed to an entry point, with the declared type until the program asserts another."""
 
     view: View
 
@@ -24,10 +24,10 @@ class Call:
     """One run of an entry point at build time.
 
     Attributes:
-      name: of the entry point.
-      recorder: what it does.
-      places: of the states that it returns after its outputs.
-      storage: where it is told to put them.
+      name: name of the entry point.
+      recorder: records what the entry point does.
+      places: the permanent places of the states that it returns after its outputs.
+      storage: the buffers into which it is told to put these states.
     """
 
     def __init__(self, signature: Signature, states: States) -> None:
@@ -48,12 +48,12 @@ class Call:
         self.arguments = (*self._inputs, *read, *written)
 
     def inputs(self) -> tuple[View, ...]:
-        """The views that the inputs turned out to be."""
+        """The inputs' views, with the types that the program asserted."""
         return tuple(item.view for item in self._inputs)
 
 
 def returned(results: Sequence[Any]) -> tuple[View, ...]:
-    """The views among what an entry point returns, which may be views of its arguments."""
+    """Returns the views that an entry point returned; some may be views of its arguments."""
     return tuple(item.view if isinstance(item, InputView) else item for item in results)
 
 

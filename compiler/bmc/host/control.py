@@ -1,14 +1,12 @@
-"""An entry point's control flow becomes a driver.
+"""Turns an entry point's control flow into a driver.
 
-Follows the basic blocks of a function of the host program, each once. Branches whose condition is
-known are followed; what remains are branches on values that the program reads back from its own
-results, and loops over them. Where paths meet, integers that differ become variables, and buffers
-that differ get a slab of their own that each path copies into: memory stays static, at the price of
-one copy of every tensor that a loop carries. A function without such branches is a straight line and
-needs no driver.
+Follows the basic blocks of a function of the host program, each once. A branch with a known condition is
+taken at build time. That leaves branches on values that the program reads back from its own results, and
+loops over them. Where paths meet, integers that differ become variables. Buffers that differ get one slab
+that each path copies into, so memory remains static at the price of one copy of every tensor that a loop
+carries. A function without such branches is a straight line and needs no driver.
 
-Which blocks and arguments are like that is found by running the function again whenever an
-assumption turned out wrong.
+To find these blocks and arguments, the function runs again whenever an assumption was wrong.
 """
 
 from __future__ import annotations
@@ -41,11 +39,11 @@ from bmc.host.vm import FENCE, VirtualMachine
 
 @dataclass
 class _Assumptions:
-    """What earlier attempts found out.
+    """Facts that earlier attempts found.
 
     Attributes:
       merged: (block, argument) that differs between paths -> bytes of its slab, 0 for an integer.
-      returns: returns that can be reached.
+      returns: number of returns that can be reached.
     """
 
     merged: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -53,11 +51,17 @@ class _Assumptions:
 
 
 def trace(machine: VirtualMachine, begin: Callable[[], Call]) -> tuple[Entry, Call]:
-    """Runs an entry point and returns what it does, with the call that found out.
+    """Runs an entry point until all assumptions hold.
 
     Args:
-      machine: initialized.
-      begin: makes the call for every attempt.
+      machine: an initialized virtual machine.
+      begin: makes a new call for each attempt.
+
+    Returns:
+      The entry, and the call of the last attempt.
+
+    Raises:
+      BmcError: the host program does something that tables and C cannot express.
     """
     assumptions = _Assumptions()
     while True:
@@ -71,7 +75,7 @@ def trace(machine: VirtualMachine, begin: Callable[[], Call]) -> tuple[Entry, Ca
 
 
 class _Attempt:
-    """One run over the blocks of a function; a vm.Host."""
+    """One run over the blocks of a function. Implements vm.Host."""
 
     def __init__(
         self,
@@ -86,7 +90,7 @@ class _Attempt:
         self._assumptions = assumptions
         self._blocks = machine.blocks(call.name)
         self._order = _reverse_postorder(self._blocks)
-        # Arguments with which a block was reached first.
+        # Block -> the arguments with which it was first reached.
         self._reached: dict[int, list[Any]] = {}
         self._edges: list[tuple[int, int]] = []
         self._results: tuple[View, ...] | None = None
@@ -102,7 +106,7 @@ class _Attempt:
                 values.update(zip(self._blocks[block].arguments, self._reached[block], strict=True))
                 self._run_block(block, values)
         if self._returns == 0:
-            # A loop that counts up from a known number is left once the count is a variable.
+            # A loop that counts up from a known number ends once the count is a variable.
             if not self.surprised:
                 raise BmcError("host-program", "the model has a loop that never ends")
         elif self._returns != self._assumptions.returns:
@@ -135,7 +139,7 @@ class _Attempt:
         return self._recorder.let(operation, tuple(operands), bits)
 
     def select(self, condition: Variable, first: Any, second: Any) -> Any:
-        """Buffers are copied to one that is always the same."""
+        """Returns one of two references. Buffers are copied to one that serves both cases."""
         if first == second:
             return first
         if not isinstance(first, Span) or not isinstance(second, Span):
@@ -175,10 +179,10 @@ class _Attempt:
                     values.update(zip(op.results, results, strict=True))
 
     def _edge(self, source: int, target: Any, arguments: Sequence[Any]) -> tuple[Statement, ...]:
-        """Returns what is done on the way to a block."""
+        """Returns the statements that run on the way to a block."""
         block = self._blocks.index(target)
         self._edges.append((source, block))
-        # There is one queue, so all fences are alike.
+        # There is only one queue, so all fences are equal.
         arguments = [
             FENCE if "hal.fence" in str(parameter.type) else argument
             for parameter, argument in zip(target.arguments, arguments, strict=True)
@@ -226,7 +230,7 @@ class _Attempt:
             raise vm.unsupported("a reference that depends on a run-time value")
 
     def _reach(self, block: int, index: int, argument: Span, merged: Span) -> Span:
-        """Returns the part of a slab that `argument` is copied to."""
+        """Returns the part of a slab to which `argument` is copied."""
         if argument.length > merged.length:
             self.surprised = True
             self._assumptions.merged[block, index] = argument.length
@@ -234,7 +238,7 @@ class _Attempt:
         return Span(merged.storage, 0, argument.length)
 
     def _return(self, operands: list[Any]) -> None:
-        """Results lie where they always lie, each alone and aligned, in memory of the entry."""
+        """Puts every result into a place of its own that is the same on all paths and aligned."""
         recorder = self._recorder
         self._returns += 1
         results: list[View] = []
@@ -268,7 +272,7 @@ def _is_in_place(span: Span, taken: list[Span]) -> bool:
 
 
 def _reverse_postorder(blocks: list[Any]) -> list[int]:
-    """Indices of the blocks, every block before its successors but for loops."""
+    """Returns the blocks' indices, each block before its successors except in loops."""
     order: list[int] = []
     seen = {0}
     stack = [(0, iter(_successors(blocks, 0)))]
@@ -290,9 +294,9 @@ def _successors(blocks: list[Any], block: int) -> list[int]:
 
 
 def _tidy(statements: list[Statement]) -> tuple[Statement, ...]:
-    """Drops jumps to the next statement, then labels that nothing jumps to.
+    """Drops jumps to the next statement, then labels without a jump.
 
-    What is computed and never used is left to the C compiler.
+    The C compiler removes values that are never used.
     """
     kept: list[Statement] = []
     for statement in statements:

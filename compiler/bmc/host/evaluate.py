@@ -1,4 +1,4 @@
-"""The host program becomes commands, and drivers where it has control flow."""
+"""Turns the host program into commands, and into drivers where it has control flow."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def run(vm_module: Path, signatures: tuple[Signature, ...], states: States) -> H
 
     Args:
       vm_module: bytecode of a module in the VM dialect.
-      signatures: of the entry points.
-      states: what they take and give besides.
+      signatures: the entry points with their inputs and outputs.
+      states: the model's states, which entry points take and return in addition.
 
     Raises:
-      BmcError: naming what the program does that tables and C cannot express.
+      BmcError: the program does something that tables and C cannot express; the error names it.
     """
     with ir.Context():
         hal = Hal()
         machine = VirtualMachine(ir_util.read(vm_module), hal.imports())
-        if machine.defines("__init"):  # a model that launches and loads nothing has none
+        if machine.defines("__init"):  # absent if the model has neither kernels nor weights
             machine.call("__init", ())
         entries = tuple(_entry(signature, hal, machine, states) for signature in signatures)
         reset: tuple[Command, ...] = ()

@@ -1,7 +1,7 @@
-"""Plays the HAL to IREE's host program (vm.py) and writes down what it asks for.
+"""Implements the HAL for IREE's host program (vm.py) and records what the program requests.
 
-One queue executes everything in submission order, so fences carry no information and are all one
-token.
+One queue executes everything in the order of submission. Fences therefore carry no information, and one
+token stands for all of them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DENSE_ROW_MAJOR = 1
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """A buffer that execute binds later: the command buffer only knows its place in the table."""
+    """A buffer that is bound at execution. The command buffer knows only its index in the table."""
 
     index: int
     offset: Integer
@@ -40,7 +40,7 @@ class _Slot:
 
 
 _Place = Span | _Slot
-# A recorded command whose places may still be slots: finishes the command, given a resolver.
+# A recorded command whose places may still be slots. Given a resolver and a barrier, makes the command.
 _Recorded = Callable[[Callable[[_Place], Span], bool], Command]
 
 
@@ -55,21 +55,21 @@ class _CommandBuffer:
 
 
 class Hal:
-    """The HAL and parameter imports, and everything they were asked to do."""
+    """The HAL and parameter imports, and a record of every call to them."""
 
     def __init__(self) -> None:
         self.initial = Initialization()
         self._executables: list[bytes] = []
         self._functions: list[str] = []
-        # None while the module initializes.
+        # None during initialization.
         self._recorder: EntryRecorder | None = None
 
     def begin(self, recorder: EntryRecorder) -> None:
-        """From here on an entry point runs."""
+        """Starts an entry point: from now on commands go to `recorder`."""
         self._recorder = recorder
 
     def executable(self) -> bytes:
-        """The embedded ELF, or b"" if the program has no kernels."""
+        """Returns the embedded ELF, b"" if the program has no kernels."""
         if len(self._executables) > 1:
             raise BmcError(
                 "host-program",
@@ -81,7 +81,7 @@ class Hal:
         return {
             "hal.devices.count": lambda: (1,),
             "hal.devices.get": lambda index: ("device",),
-            # The one device runs whatever format was compiled.
+            # The only device runs whatever format was compiled.
             "hal.device.query.i64": lambda device, category, key: (1, 1),
             "hal.device.allocator": lambda device: ("allocator",),
             "hal.executable.create": self._executable_create,
@@ -105,7 +105,7 @@ class Hal:
             "hal.command_buffer.fill_buffer": self._fill,
             "hal.command_buffer.copy_buffer": self._copy,
             "hal.buffer.load": self._buffer_load,
-            # Between device, affinity, two fences, and flags.
+            # The arguments in front are device, affinity and two fences; the last one is flags.
             "hal.device.queue.copy": lambda *arguments: self._queue_copy(*arguments[4:-1]),
             "hal.device.queue.fill": lambda *arguments: self._queue_fill(*arguments[4:-1]),
             "hal.device.queue.alloca": self._queue_alloca,
@@ -127,7 +127,7 @@ class Hal:
         if constants:
             raise BmcError(
                 "unsupported-host-op",
-                "the kernels take executable constants, which the plan has no place for",
+                "the kernels take executable constants, which the plan cannot express",
             )
         self._executables.append(data)
         return (len(self._executables) - 1,)
@@ -136,7 +136,7 @@ class Hal:
         self._functions.append(name.decode())
         return (len(self._functions) - 1,)
 
-    # Tensors at the border.
+    # Tensors at the model's boundary.
 
     def _view_assert(
         self, view: InputView, message: bytes, element_type: int, encoding: int, shape: list[int]
@@ -188,7 +188,7 @@ class Hal:
         ]
         name = self._functions[function]
         if any(isinstance(count, Variable) for count in (x, y, z)):
-            raise _dynamic(f"how often kernel {name} runs")
+            raise _dynamic(f"the number of workgroups of kernel {name}")
         words = tuple(w & 0xFFFFFFFF if isinstance(w, int) else w for w in constants)
         commands.record(
             lambda resolve, barrier: Dispatch(
@@ -272,7 +272,7 @@ class Hal:
         return ()
 
     def _buffer_load(self, buffer: Span, offset: Integer, length: int) -> tuple[Variable]:
-        """The one way by which the program learns what a kernel computed."""
+        """Loads an integer; no other import lets the program see what a kernel computed."""
         if self._recorder is None:
             raise BmcError("init-work", "the compiled model reads memory while it initializes")
         return (self._recorder.load(self._subspan(buffer, offset, length)),)
@@ -303,7 +303,7 @@ class Hal:
             part = self._subspan(buffer, offset, length)
             return self._subspan(part, place.offset, place.length)
 
-        # Submissions are in order: the first command of each waits for everything before.
+        # Submissions are in order: the first command of each one waits for everything before it.
         assert isinstance(commands, _CommandBuffer)
         for index, (recorded, barrier) in enumerate(commands.commands):
             self._submit(recorded(resolve, barrier or index == 0))
@@ -321,7 +321,7 @@ class Hal:
         return self._subspan(buffer, offset, length)
 
     def _subspan(self, buffer: Span, offset: Integer, length: int) -> Span:
-        """Part of a buffer; where it is may be known at run time only, how long it is may not."""
+        """Returns part of a buffer. Its offset may be a run-time value, its length may not."""
         if isinstance(length, Variable):
             raise _dynamic("the model has a tensor whose size")
         if isinstance(offset, int) and isinstance(buffer.offset, int):
@@ -331,7 +331,7 @@ class Hal:
         start = buffer.offset
         if start != 0:
             offset = self._recorder.let("vm.add.i64", (start, offset), 64)
-        # Checked by the driver, against the whole storage.
+        # The driver checks this range against the whole storage.
         return Span(buffer.storage, offset, length)
 
 
@@ -344,7 +344,7 @@ def _dynamic(what: str) -> BmcError:
 
 
 def _low(pattern: Integer, count: int) -> Integer:
-    """The low `count` bytes, if they are known; the runtime uses no others."""
+    """The low `count` bytes of a known pattern. The runtime ignores the others."""
     return pattern & ((1 << (8 * count)) - 1) if isinstance(pattern, int) else pattern
 
 

@@ -1,6 +1,6 @@
-"""Read-only data that the host program obtains and makes while it initializes.
+"""Read-only data that the host program loads or makes during initialization.
 
-All of it is done at build time: plan/weights.py reads the parameters and carries out the writes.
+All of this happens at build time: plan/weights.py reads the parameters and performs the writes.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from bmc.host.program import Command, Constant, Dispatch, Span, Storage, Storage
 
 
 class Initialization:
-    """The constants of a host program; some methods are the imports that make them."""
+    """The constants of a host program. The methods named *_import and parameters_load are its imports."""
 
     def __init__(self) -> None:
         self.constants: list[Constant] = []
 
     def allocate(self, length: int) -> Span:
-        """A constant that later commands write."""
+        """Returns a new constant, which later commands write."""
         return self._add(Constant(f"constant{len(self.constants)}", length))
 
     def write(self, command: Command) -> None:
-        """Takes down what makes a constant."""
+        """Records a command that writes a constant; raises BmcError for a kernel."""
         if isinstance(command, Dispatch):
             raise BmcError(
                 "init-work",
@@ -62,8 +62,15 @@ class Initialization:
         key_data: bytes,
         spans: bytes,
     ) -> tuple[list[Span]]:
-        """key_table holds (offset, length) u32 pairs into key_data, spans (parameter offset, buffer offset,
-        length) u64 triples; each key gives one buffer."""
+        """Returns one buffer per key.
+
+        Args:
+          key_table: u32 pairs (offset, length) into key_data.
+          key_data: all keys, one after another.
+          spans: u64 triples (parameter offset, buffer offset, length).
+
+        The other arguments have no meaning here.
+        """
         loaded: list[Span] = []
         for (offset, length), (source, target, size) in zip(
             struct.iter_unpack("<II", key_table), struct.iter_unpack("<QQQ", spans), strict=True

@@ -1,8 +1,8 @@
-"""A state that can change where it lies is not copied.
+"""Updates a state in place if it can, instead of copying it.
 
-A function writes a new state to storage of its own, from where it is copied to its place at the end.
-Where nothing reads the old state any more once the new one is begun, both may be the same memory. A KV
-cache begins as a copy of itself, of which one row is then replaced: of that only the row remains.
+A function writes a new state to storage of its own, and a copy at the end brings it to its place. If
+nothing reads the old state once the new one is begun, both can be the same memory. A KV cache begins as a
+copy of the old one, and then one row of it is replaced. Only the write of that row remains.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from bmc.host.program import Command, Copy, Dispatch, Entry, Fill, Slab, Span, S
 
 @dataclass(frozen=True, slots=True)
 class NewState:
-    """`written` is all of a slab, `place` is where the state always lies."""
+    """`written` is a whole slab, `place` is where the state permanently lies."""
 
     written: Span
     place: Span
 
 
 def merge(entry: Entry, states: Sequence[NewState]) -> Entry:
-    """Returns the entry with as few copies of states as can be; one with a driver is left alone."""
+    """Returns the entry with as few state copies as possible. An entry with a driver is unchanged."""
     if not entry.driver:
         for state in states:
             entry = _merge_one(entry, state)
@@ -68,7 +68,7 @@ def _renamed(command: Command, new: Storage, old: Storage) -> Command:
 
 
 def _moved(slab: Slab, removed: list[int]) -> Slab:
-    """The life of a slab, counted in the commands that remain."""
+    """Returns a slab whose lifetime counts only the commands that remain."""
 
     def moved(position: int) -> int:
         return position - sum(index < position for index in removed)

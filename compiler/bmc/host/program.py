@@ -1,7 +1,7 @@
-"""What IREE's host program does for a call of each entry point, with everything known at build time known.
+"""The operations of IREE's host program in a call of each entry point, as far as the build can know them.
 
-What is not known, values that the program reads back from its own results, are Variables; a driver
-says what is computed of them and which commands run when.
+The unknown values, which the program reads back from its own results, are Variables. A driver says what
+is computed from them and when commands run.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ ALIGNMENT = 64
 
 
 class StorageKind(enum.Enum):
-    """INPUT: the caller's tensor; CONSTANT: read-only data; SLAB: memory the program allocates;
-    STATE: memory that keeps its contents from one call to the next."""
+    """The kinds of memory.
+
+    INPUT is a tensor of the caller, CONSTANT is read-only data, SLAB is memory that the program allocates,
+    and STATE is memory that keeps its contents between calls.
+    """
 
     INPUT = "input"
     CONSTANT = "constant"
@@ -27,7 +30,7 @@ class StorageKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """An integer of 32 or 64 bits that only the target knows; `index` counts within its entry."""
+    """An integer of 32 or 64 bits that only the target knows. `index` counts within the entry."""
 
     index: int
     bits: int
@@ -38,8 +41,11 @@ Integer = int | Variable
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """One piece of memory: `index` counts within its kind (.inputs and .slabs of the Entry,
-    .constants and .states of the HostProgram)."""
+    """One piece of memory.
+
+    `index` counts within its kind: .inputs and .slabs of the Entry, .constants and .states of the
+    HostProgram. `length` is in bytes.
+    """
 
     kind: StorageKind
     index: int
@@ -48,7 +54,7 @@ class Storage:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A byte range of a storage."""
+    """A byte range of a storage; offset and length in bytes."""
 
     storage: Storage
     offset: Integer
@@ -56,14 +62,14 @@ class Span:
 
     @property
     def start(self) -> int:
-        """The offset, where it must be known: in constants and initial values."""
+        """The offset where it must be known, which is in constants and initial values."""
         assert isinstance(self.offset, int)
         return self.offset
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A tensor at the border of the model."""
+    """A tensor at the model's boundary."""
 
     span: Span
     dtype: DType
@@ -72,7 +78,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """One kernel launch. `constants` are the push constants, 32-bit words."""
+    """One kernel launch. `constants` are the push constants, as 32-bit words."""
 
     function: str
     workgroups: tuple[int, int, int]
@@ -115,8 +121,11 @@ Command = Dispatch | Fill | Copy
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Read-only data: a key of the parameter archive, the bytes themselves, or fills and copies that
-    initialization makes it of (barriers mean nothing in them)."""
+    """Read-only data.
+
+    One of three kinds: a key of the parameter archive, the bytes themselves, or the result of fills and
+    copies during initialization, whose barriers mean nothing. `length` is in bytes.
+    """
 
     name: str
     length: int
@@ -127,14 +136,14 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Slab:
-    """An allocation that lives from before command `first` to after command `last` (end exclusive)."""
+    """An allocation of `length` bytes, alive from command `first` up to but not including command `end`."""
 
     length: int
     first: int
     end: int
 
 
-# Statements of a driver.
+# The statements of a driver.
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +156,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Let:
-    """target = operation(operands), for an operation of the VM dialect such as "vm.add.i32"."""
+    """target = operation(operands). The operation is from the VM dialect, such as "vm.add.i32"."""
 
     target: Variable
     operation: str
@@ -164,7 +173,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """All targets take their sources' values at once."""
+    """All targets receive their sources' values at once."""
 
     targets: tuple[Variable, ...]
     sources: tuple[Integer, ...]
@@ -182,7 +191,7 @@ class Goto:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One list of statements if the condition is not zero, else the other."""
+    """Runs `then` if the condition is not zero, else `otherwise`."""
 
     condition: Variable
     then: tuple[Statement, ...]
@@ -202,12 +211,13 @@ class Entry:
     """A function of the model.
 
     Attributes:
-      name: as exported.
-      inputs, outputs: tensors in signature order.
-      slabs: allocations in order.
-      commands: `barrier` says the command waits for all before it.
-      driver: what runs the commands when; () if they run once each, in order.
-      variable_bits: width of each Variable.
+      name: its exported name.
+      inputs: the input tensors in signature order.
+      outputs: the output tensors in signature order.
+      slabs: its allocations in order.
+      commands: a command with `barrier` waits for all before it.
+      driver: says which commands run when; () if all run once and in order.
+      variable_bits: the width of each Variable.
     """
 
     name: str
@@ -221,7 +231,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the model remembers under a name; `length` in bytes."""
+    """A named tensor that the model keeps between calls. `length` is in bytes."""
 
     name: str
     length: int
@@ -229,14 +239,14 @@ class State:
 
 @dataclass(frozen=True)
 class HostProgram:
-    """What the model's functions come down to.
+    """The model's functions, reduced to data.
 
     Attributes:
-      executable: the embedded ELF with all kernels; empty if the program launches none.
-      constants: read-only data in the order the program obtains it.
-      states: what is remembered between calls.
-      reset: gives the states their initial values.
-      entries: the functions, in order of declaration.
+      executable: the embedded ELF with all kernels, empty if the program launches none.
+      constants: read-only data in the order in which the program obtains it.
+      states: the tensors kept between calls.
+      reset: commands that give the states their initial values.
+      entries: the functions in order of declaration.
     """
 
     executable: bytes
@@ -247,5 +257,5 @@ class HostProgram:
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """Every command there is."""
+        """All commands of the program."""
         return (*self.reset, *(command for entry in self.entries for command in entry.commands))

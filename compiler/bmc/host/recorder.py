@@ -1,4 +1,4 @@
-"""What one entry point does, written down while its host program is run at build time."""
+"""Records what one entry point does while its host program runs at build time."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ class EntryRecorder:
     """Commands, allocations and the statements between them, in the order of the host program.
 
     Attributes:
-      statements: of the driver so far; flush() makes commands part of it.
-      block: the basic block that is being run.
-      uses: everything that is read or written, with the block that does it.
+      commands: the commands so far.
+      slabs: the allocations so far; `end` is -1 until they are freed.
+      statements: the driver so far. flush() adds a statement for the latest commands.
+      variable_bits: the width of each Variable so far.
+      block: the basic block that is running.
+      uses: every span that is read or written, with the block that does so.
     """
 
     commands: list[Command] = field(default_factory=list)
@@ -39,7 +42,7 @@ class EntryRecorder:
     block: int = 0
     uses: list[tuple[Span, int]] = field(default_factory=list)
     _flushed: int = 0
-    # Per slab, the block that allocates it and the one that frees it, -1 for none.
+    # For each slab, the block that allocates it and the block that frees it, -1 for none.
     _blocks: list[tuple[int, int]] = field(default_factory=list)
 
     def variable(self, bits: int) -> Variable:
@@ -53,7 +56,7 @@ class EntryRecorder:
 
     def add(self, command: Command) -> None:
         if isinstance(command, Copy) and _overlap(command.source, command.target):
-            # A part of a tensor moves within it (x[1:] = x[:-1]); the runtime copies in no certain order.
+            # Part of a tensor moves within it (x[1:] = x[:-1]). The runtime copies in no fixed order.
             aside = self.allocate(command.source.length)
             self.add(Copy(command.source, aside, command.barrier))
             self.add(Copy(aside, command.target, True))
@@ -70,13 +73,13 @@ class EntryRecorder:
         return target
 
     def flush(self) -> None:
-        """Commands so far run before whatever statement comes next."""
+        """Makes the commands so far run before the next statement."""
         self.statements += self.new_commands()
 
     def branch(
         self, condition: Variable, then: Callable[[], object], otherwise: Callable[[], object]
     ) -> None:
-        """Records what both functions do, one of which will be done."""
+        """Records both functions as the two sides of a branch."""
         self.flush()
         before = self.statements
         parts = []
@@ -94,7 +97,7 @@ class EntryRecorder:
         return (Run(first, self._flushed),) if first != self._flushed else ()
 
     def allocate(self, length: int) -> Span:
-        """A slab that lives from here until free()."""
+        """Returns a slab that is alive from here until free()."""
         self.slabs.append(Slab(length, len(self.commands), -1))
         self._blocks.append((self.block, -1))
         return Span(Storage(StorageKind.SLAB, len(self.slabs) - 1, length), 0, length)
@@ -112,7 +115,7 @@ class EntryRecorder:
         self.add(Copy(source, target, True))
 
     def copy_all(self, copies: Sequence[tuple[Span, Span]]) -> None:
-        """Copies sources to targets as if at once: what would be overwritten first goes elsewhere."""
+        """Copies sources to targets as if all at once. A source that is also a target is saved first."""
         moved = [(source, target) for source, target in copies if source != target]
         written = [target.storage for _, target in moved]
         staged = []
@@ -126,10 +129,10 @@ class EntryRecorder:
             self.copy(source, target)
 
     def finished_slabs(self, loops: bool) -> tuple[Slab, ...]:
-        """The slabs with their lives.
+        """Returns the slabs with their lifetimes.
 
-        Without loops commands run in the order of the table, so that a life is a range of it. With
-        loops that holds within one block only.
+        Without loops, commands run in the order of the table, so a lifetime is a range of it. With loops,
+        that is true only within one block.
         """
         count = len(self.commands)
         finished = []
@@ -141,6 +144,6 @@ class EntryRecorder:
 
 
 def _overlap(a: Span, b: Span) -> bool:
-    """Whether two spans are known to share a byte; of run-time places the driver makes sure."""
+    """Whether two spans certainly share a byte. The driver checks spans at run-time offsets."""
     known = isinstance(a.offset, int) and isinstance(b.offset, int) and a.storage == b.storage
     return known and a.start < b.start + b.length and b.start < a.start + a.length

@@ -1,10 +1,10 @@
-"""Executes VM-dialect operations at build time.
+"""Executes operations of the VM dialect at build time.
 
-Little of a host program is unknown but the contents of buffers, so it is run, not analysed: integers
-are Python integers, references are Python objects, calls to imports go to handlers. Whatever it would
-do to a buffer's contents is recorded by the handlers (hal.py). Integers that it reads back
-from a buffer are Variables; what is computed of them goes to a Host (control.py), which also
-follows the control flow of entry points. An operation without an entry here is an error that names it.
+Almost everything in a host program is known except the contents of buffers, so bmc runs it instead of
+analyzing it. Integers are Python integers, references are Python objects, and calls to imports go to
+handlers, which record what the program does to buffers (hal.py). Integers that the program reads back from
+a buffer are Variables. Operations on those go to a Host (control.py), which also follows the control flow
+of entry points. An operation that is not listed here is an error that names it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from bmc.errors import BmcError
 from bmc.host.program import Integer, Variable
 from bmc.ir import ir_util
 
-# Returns the results of the call; lists stand for variadic arguments.
+# Returns the results of the call. A variadic argument is a list.
 Import = Callable[..., tuple[Any, ...]]
-# Stands for every fence: one queue executes everything in order.
+# Stands for every fence, because one queue executes everything in order.
 FENCE = "fence"
-# Far above any real host program; a loop that does not end would otherwise hang the build.
+# Far more than any real host program needs. Without a limit, an endless loop would hang the build.
 _STEP_LIMIT = 10_000_000
 
 
@@ -58,7 +58,7 @@ _BINARY: dict[str, Callable[[int, int, int], int]] = {
 
 
 def _binary_ops() -> dict[str, Callable[[int, int], int]]:
-    """Spells out vm.add.i32, vm.cmp.lt.i64.s ... from _BINARY."""
+    """Returns the functions for vm.add.i32, vm.cmp.lt.i64.s and so on, made from _BINARY."""
     table: dict[str, Callable[[int, int], int]] = {}
     for name, function in _BINARY.items():
         stem, _, sign = name.rpartition(".") if name.endswith((".s", ".u")) else (name, "", "")
@@ -73,7 +73,7 @@ def _binary_ops() -> dict[str, Callable[[int, int], int]]:
     return table
 
 
-# name -> function of the operand values, for operations without side effects and attributes.
+# Name -> function of the operand values, for operations without side effects or attributes.
 _PURE: dict[str, Callable[..., Any]] = {
     **_binary_ops(),
     "vm.const.i32.zero": lambda: 0,
@@ -102,7 +102,7 @@ _CALLS = {"vm.call", "vm.call.yieldable", "vm.call.variadic", "vm.call.variadic.
 
 @dataclass(frozen=True)
 class Choice:
-    """A reference that is the first if the condition is not zero, else the second."""
+    """A reference that is `first` if the condition is not zero, else `second`."""
 
     condition: Variable
     first: Any
@@ -110,21 +110,21 @@ class Choice:
 
 
 class Host(Protocol):
-    """What an entry point does beyond what is known at build time."""
+    """Handles what is not known at build time."""
 
     def compute(self, operation: str, operands: Sequence[Integer]) -> Variable:
-        """Returns the result of an operation on a Variable."""
+        """Returns the result of an operation on one or more Variables."""
 
     def select(self, condition: Variable, first: Any, second: Any) -> Any:
-        """Returns the first reference if the condition is not zero, else the second."""
+        """Returns `first` if the condition is not zero, else `second`."""
 
 
 class VirtualMachine:
-    """One loaded module: globals live across calls, as on a real VM."""
+    """A loaded module. Its globals keep their values between calls, as on a real VM."""
 
     def __init__(self, module: Any, imports: dict[str, Import]) -> None:
-        """Loads a parsed module whose one operation is a vm.module; the ir.Context stays entered."""
-        # The operations below are views into the module and do not keep it alive.
+        """Loads a parsed module that contains only a vm.module. Its ir.Context must remain entered."""
+        # The operations below are views into the module that do not keep it alive.
         self._module = module
         self._imports = imports
         self._functions: dict[str, ir_util.Op] = {}
@@ -158,13 +158,13 @@ class VirtualMachine:
         return function in self._functions
 
     def blocks(self, function: str) -> list[Any]:
-        """Blocks of a function, the first one first; raises BmcError if there is none."""
+        """Returns the blocks of a function, entry block first; raises BmcError if there is no such function."""
         if function not in self._functions:
             raise BmcError("no-main", f"the compiled model has no function '{function}'")
         return list(self._functions[function].regions[0].blocks)
 
     def call(self, function: str, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Runs a function to its vm.return and returns the results."""
+        """Runs a function up to its vm.return and returns the results."""
         block = self.blocks(function)[0]
         values: dict[Any, Any] = dict(zip(block.arguments, arguments, strict=True))
         while True:
@@ -208,7 +208,7 @@ class VirtualMachine:
         if name.startswith("vm.global.load."):
             return (self._globals[ir_util.string(op, "global")],)
         if name.startswith("vm.global.store."):
-            if self.host:  # state that rewrites/states.py did not find
+            if self.host:  # a state that rewrites/states.py did not find
                 raise unsupported(f"{name} @{ir_util.string(op, 'global')}")
             self._globals[ir_util.string(op, "global")] = operands[0]
             return ()
@@ -223,7 +223,7 @@ class VirtualMachine:
         if callee not in self._imports:
             raise BmcError(
                 "unsupported-host-op",
-                f"the host program calls '{callee}', which bmc cannot turn into tables",
+                f"the host program calls '{callee}', which bmc cannot express in tables and C",
                 hint="the sizes of all tensors must be known when the model is compiled",
             )
         return self._imports[callee](*_arguments(op, operands))
@@ -232,7 +232,7 @@ class VirtualMachine:
 def branch(
     op: ir_util.Op, operands: list[Any], results: tuple[Any, ...]
 ) -> tuple[Any, Sequence[Any]]:
-    """Returns the block that a branch with a known condition goes to, and its arguments."""
+    """Returns the target block of a branch with a known condition, and the block's arguments."""
     if op.name == "vm.cond_br":
         taken, other = branch_targets(op, operands)
         return taken if operands[0] else other
@@ -243,14 +243,14 @@ def branch(
 def branch_targets(
     op: ir_util.Op, operands: list[Any]
 ) -> tuple[tuple[Any, Sequence[Any]], tuple[Any, Sequence[Any]]]:
-    """Returns the blocks of a vm.cond_br with their arguments, the one taken on not zero first."""
+    """Returns the two blocks of a vm.cond_br with their arguments, the one for "not zero" first."""
     first, second = op.successors
     split = 1 + len(first.arguments)
     return (first, operands[1:split]), (second, operands[split:])
 
 
 def _arguments(op: ir_util.Op, operands: list[Any]) -> list[Any]:
-    """Groups the flat operands of a variadic call: one list, of tuples where the type says so."""
+    """Groups a variadic call's flat operands into lists, of tuples where the type says so."""
     if "segment_sizes" not in op.attributes:
         return operands
     arguments: list[Any] = []
@@ -277,7 +277,7 @@ def _arguments(op: ir_util.Op, operands: list[Any]) -> list[Any]:
 
 
 def attribute_bytes(attribute: Any) -> bytes:
-    """Returns the bytes of a vm.rodata value: string, dense elements or a #util.composite of those."""
+    """Returns the bytes of a vm.rodata value: a string, dense elements, or a #util.composite of both."""
     if isinstance(attribute, ir.StringAttr):
         return bytes(attribute.value_bytes)
     if isinstance(attribute, ir.DenseElementsAttr):
@@ -292,7 +292,7 @@ def attribute_bytes(attribute: Any) -> bytes:
 
 
 def _split_top_level(text: str) -> list[str]:
-    """Splits at commas that are outside quotes and brackets."""
+    """Splits at commas outside of quotes and brackets."""
     parts: list[str] = []
     depth = 0
     quoted = False
@@ -312,7 +312,7 @@ def _split_top_level(text: str) -> list[str]:
 
 
 def gave_up(op: ir_util.Op) -> BmcError:
-    """The error for a vm.fail that is reached, or may be."""
+    """Returns the error for a vm.fail that the program reaches or may reach."""
     message = ir_util.string(op, "message") if "message" in op.attributes else "no message"
     return BmcError("host-program", f"the host program gives up at build time: {message}")
 
@@ -320,6 +320,6 @@ def gave_up(op: ir_util.Op) -> BmcError:
 def unsupported(name: str) -> BmcError:
     return BmcError(
         "unsupported-host-op",
-        f"the host program contains '{name}', which bmc cannot turn into tables and C",
+        f"the host program contains '{name}', which bmc cannot express in tables and C",
         hint="the sizes of all tensors must be known when the model is compiled",
     )
