@@ -64,6 +64,9 @@ _GENERIC_TOSA = """func.func @main(%x: tensor<4xui8>) -> tensor<4xi8> {
 }
 """
 
+# Files of a compiled model in which it makes no difference whether it came as text.
+_COMPILED = ("plan.c", "plan.h", "kernels.elf", "weights.bin", "golden.bin")
+
 
 def _conv(x: Array) -> Array:
     """What _TOSA computes: pixels outside have the value of the zero point."""
@@ -83,17 +86,19 @@ class MlirTest(support.FolderTest):
         return import_model(str(path), ImportOptions(cases=cases), self.folder / "out")
 
     def bytecode(self, text: str) -> bytes:
-        self.write("text.mlir", text)
-        IreeTool(self.folder, self.folder).opt("text.mlir", "text.mlirbc", "--emit-bytecode")
-        return (self.folder / "text.mlirbc").read_bytes()
+        # Locations name the file, and the ELF of the kernels is named after it.
+        self.write("model.mlir", text)
+        IreeTool(self.folder, self.folder).opt("model.mlir", "model.mlirbc", "--emit-bytecode")
+        return (self.folder / "model.mlirbc").read_bytes()
 
     def test_dialects_as_text_and_as_bytecode(self) -> None:
-        for text, want in (
-            (_STABLEHLO, lambda a: a * a),
-            (_LINALG, lambda a, b: a @ b),
-            (_TOSA, _conv),
-            (_GENERIC_TOSA, lambda x: (x.astype(np.int32) - 128).astype(np.int8)),
+        for text, macs, want in (
+            (_STABLEHLO, 0, lambda a: a * a),
+            (_LINALG, 4 * 5 * 8, lambda a, b: a @ b),
+            (_TOSA, 8 * 8 * 8 * 3 * 3 * 4, _conv),
+            (_GENERIC_TOSA, 0, lambda x: (x.astype(np.int32) - 128).astype(np.int8)),
         ):
+            written = []
             for data, suffix in ((text, ".mlir"), (self.bytecode(text), ".mlirbc")):
                 model = self.load(data, suffix)
                 self.assertEqual(model.golden.source, artifacts.GOLDEN_IREE_HOST)
@@ -103,8 +108,11 @@ class MlirTest(support.FolderTest):
                     np.testing.assert_allclose(outputs[0], want(*inputs), rtol=1e-5, atol=1e-5)
                 self.assertTrue(any(np.any(array != 0) for array in model.golden.inputs[0]))
                 out = self.folder / "compiled"
-                options = CompileOptions("m", target.find(support.ISA), out)
-                self.assertTrue(compile_model(model, options))
+                report = compile_model(model, CompileOptions("m", target.find(support.ISA), out))
+                self.assertEqual(report["macs"], {"main": macs})
+                self.assertTrue(report["dispatches"])
+                written.append({file: (out / file).read_bytes() for file in _COMPILED})
+            self.assertEqual(*written)
 
     def test_text_of_another_version(self) -> None:
         self.refuses(
