@@ -22,7 +22,7 @@ _WORKGROUP_SIZE_DYNAMIC = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
+class DispatchFunction:
     """The entry point of a kernel.
 
     Attributes:
@@ -63,7 +63,7 @@ class Kernels:
     query: int
     library: int
     pointer_bytes: int
-    exports: tuple[Export, ...]
+    exports: tuple[DispatchFunction, ...]
     arch: str
 
 
@@ -172,7 +172,7 @@ def _check_riscv(elf: Elf, target: Target) -> None:
 
 def _library(
     image: bytes, slots: dict[int, int], text: tuple[tuple[int, int], ...], pointer: int
-) -> tuple[int, tuple[Export, ...]]:
+) -> tuple[int, tuple[DispatchFunction, ...]]:
     """Finds iree_hal_executable_library_v0_t by its relocated pointers; returns its vaddr and exports."""
     found = [
         (slot, exports)
@@ -188,7 +188,7 @@ def _library(
 
 def _library_at(
     image: bytes, slots: dict[int, int], base: int, text: tuple[tuple[int, int], ...], pointer: int
-) -> tuple[Export, ...] | None:
+) -> tuple[DispatchFunction, ...] | None:
     """Reads a library_v0 at `base`; returns None if its first pointers show that there is none.
 
     Offsets in pointer-sized words. In library_v0: header* 0, import count 1, export count 3, ptrs* 4,
@@ -231,7 +231,9 @@ def _library_at(
         flags, pages, constant_count, binding_count, parameters = struct.unpack_from(
             "<QHBB10xH", image, attributes
         )
-        export = Export(reader.c_string(image, name), address, constant_count, binding_count)
+        export = DispatchFunction(
+            reader.c_string(image, name), address, constant_count, binding_count
+        )
         if flags & _WORKGROUP_SIZE_DYNAMIC or parameters:
             raise _unsupported(f"kernel {export.name} needs parameters or a workgroup size")
         if pages:
