@@ -1,4 +1,4 @@
-"""A layer of the compiler: one folder, what it may import, and its tests."""
+"""A layer of the compiler: one folder, and what it may import."""
 
 load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_library", "py_test")
@@ -7,17 +7,17 @@ load("@rules_python//python:defs.bzl", "py_library", "py_test")
 _PACKAGES = ["iree-base-compiler", "iree-base-runtime", "numpy"]
 
 def bmc_layer(*, name, deps, visibility, srcs = None, data = [], imports = "../.."):
-    """Defines a library, a test of what it imports, and one test for each `*_test.py` beside it.
+    """Defines a library and a test of what it imports.
 
     Args:
       name: name of the library.
       deps: the layers below it; nothing else of bmc may be imported.
       visibility: the layers above it.
-      srcs: its files; every `.py` file of the folder that is no test if not given.
+      srcs: its files; every `.py` file of the folder that is not for tests if not given.
       data: files that it reads.
       imports: the way from the package to the folder that `bmc` lies in.
     """
-    srcs = srcs or native.glob(["**/*.py"], exclude = ["**/*_test.py"])
+    srcs = srcs or native.glob(["**/*.py"], exclude = ["**/*_test.py", "**/*_models.py"])
     py_library(
         name = name,
         srcs = srcs,
@@ -35,11 +35,3 @@ def bmc_layer(*, name, deps, visibility, srcs = None, data = [], imports = "../.
         main = Label("//compiler/tests:imports_test.py"),
         deps = [":" + name],
     )
-    for test in native.glob(["**/*_test.py"], allow_empty = True):
-        py_test(
-            name = test.removesuffix(".py").replace("/", "_"),
-            srcs = [test],
-            # The pages name tests, and a test of them wants each to exist.
-            visibility = ["//docs/tests:__pkg__"],
-            deps = ["//compiler/tests:support"],
-        )

@@ -18,6 +18,7 @@ from bmc.facts.products import Product
 from bmc.frontends import quantized
 from bmc.iree import phases
 from bmc.plan import audit
+from bmc.plan.weights import Weight
 
 # Quantized by hand: x and w become f32 and are multiplied, and the result becomes int8 again.
 _QDQ = """
@@ -232,7 +233,7 @@ class CheckTest(support.FolderTest):
 
     def weight(self, name: str, dtype: str, *shape: int, offset: int = 0) -> Any:
         length = 4096
-        return audit.Weight(name, "", dtype, shape, (), offset, length, "")
+        return Weight(name, "", dtype, shape, (), offset, length, "")
 
     def test_dispatches_are_listed_by_function_or_op(self) -> None:
         both = (self.INTEGER, self.FLOAT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import unittest
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from unittest import mock
 
@@ -14,6 +14,7 @@ import support
 from onnx import TensorProto, helper, numpy_helper
 
 from bmc import artifacts, spec
+from bmc.dtype import Array
 from bmc.frontends import onnx as frontend
 from bmc.frontends import onnx_file, onnx_static
 from bmc.frontends.options import INT8, ImportOptions
@@ -28,10 +29,10 @@ Value = tuple[str, int, Sequence[int | str]]
 
 def _model(
     nodes: list[onnx.NodeProto],
-    inputs: list[Value],
-    outputs: list[Value],
+    inputs: Sequence[Value],
+    outputs: Sequence[Value],
+    weights: Mapping[str, Array] = {},
     opset: int = 17,
-    **weights: np.ndarray[Any, Any],
 ) -> onnx.ModelProto:
     graph = helper.make_graph(
         nodes,
@@ -65,7 +66,7 @@ def _vision(batch: int | str = "batch") -> onnx.ModelProto:
         _node("MatMul", "f dense", "y"),
     ]
     x, y = ("x", _FLOAT, [batch, 3, 8, 8]), ("y", _FLOAT, [batch, 10])
-    return _model(nodes, [x], [y], filter=_FILTER, dense=_DENSE)
+    return _model(nodes, [x], [y], {"filter": _FILTER, "dense": _DENSE})
 
 
 def _one(kind: str, shape: Sequence[int | str] = (2, 3), **attributes: Any) -> onnx.ModelProto:
@@ -194,8 +195,7 @@ class OnnxTest(support.ModelFileTest):
 
     def test_shapes_that_no_machine_has(self) -> None:
         for shape in ([1 << 40], [1 << 62, 1 << 62], [-5]):
-            values = [("x", _FLOAT, shape)], [("y", _FLOAT, shape)]
-            model = _model([_node("Relu", "x", "y")], *values)
+            model = _one("Relu", shape)
             self.rejects("too-large", "no machine has a tensor such as x: ", data=model)
         # What the check of the shapes lets through may still be too much for this one.
         fill = [
@@ -204,7 +204,7 @@ class OnnxTest(support.ModelFileTest):
             _node("Add", "x r", "y"),
         ]
         x, y = ("x", _FLOAT, [4]), ("y", _FLOAT, [4])
-        huge = _model(fill, [x], [y], size=np.array([1 << 40]))
+        huge = _model(fill, [x], [y], {"size": np.array([1 << 40])})
         self.rejects("model-failed", "ConstantOfShape", data=huge)
 
     def test_a_factory_may_export(self) -> None:
@@ -267,7 +267,7 @@ class OnnxTest(support.ModelFileTest):
         ]
         zeros, ones = np.zeros(1, np.int64), np.ones(1, np.int64)
         model = _model(
-            nodes, [("x", _FLOAT, ("n", 3))], [("y", _FLOAT, ())], zeros=zeros, ones=ones
+            nodes, [("x", _FLOAT, ("n", 3))], [("y", _FLOAT, ())], {"zeros": zeros, "ones": ones}
         )
         model.graph.output[0].type.tensor_type.ClearField("shape")
         loaded = self.load(model)
@@ -317,7 +317,7 @@ class OnnxTest(support.ModelFileTest):
         nodes = [_node("Relu", "x", "r"), _node("Col2Im", "r size block", "y", name="fold")]
         inside = {"size": np.array([3, 3]), "block": np.array([2, 2])}
         outputs = [("y", _FLOAT, (1, 1, 3, 3))]
-        fold = _model(nodes, [("x", _FLOAT, (1, 4, 4))], outputs, opset=18, **inside)
+        fold = _model(nodes, [("x", _FLOAT, (1, 4, 4))], outputs, inside, opset=18)
         self.rejects("op-rejected", "cannot compile op 'Col2Im' (at fold)", data=fold)
         unknown = _one("Frobnicate", domain="org.example")
         self.rejects("model-failed", "Frobnicate", data=unknown)
@@ -335,12 +335,12 @@ class OnnxTest(support.ModelFileTest):
         batch_norm = _node("BatchNormalization", "x s b m v", "y rm rv", training_mode=1)
         ones = {name: np.ones(3, np.float32) for name in "sbmv"}
         x, y = ("x", _FLOAT, [2, 3]), ("y", _FLOAT, [2, 3])
-        data = _model([batch_norm], [x], [y], **ones)
+        data = _model([batch_norm], [x], [y], ones)
         self.rejects("train-mode", "op 'BatchNormalization'", "(at y in model.onnx)", data=data)
         dropout = _node("Dropout", "x ratio mode", "y", name="drop")
         for training in (True, False):
             given = {"ratio": np.array(0.5, np.float32), "mode": np.array(training)}
-            data = _model([dropout], [x], [y], **given)
+            data = _model([dropout], [x], [y], given)
             if training:
                 self.rejects("train-mode", "op 'Dropout'", "(at drop in", data=data)
             else:

@@ -126,14 +126,15 @@ class MlirTest(support.FolderTest):
 
     def test_files_that_are_broken(self) -> None:
         data = self.bytecode(_TOSA)
-        for broken, suffix in (
+        files: tuple[tuple[str | bytes, str], ...] = (
             ("", ".mlir"),
             ("garbage", ".mlir"),
             (_TOSA[:200], ".mlir"),
             (b"", ".mlirbc"),
             (b"\0" * 64, ".mlirbc"),
             *((data[:length], ".mlirbc") for length in range(1, len(data), len(data) // 5)),
-        ):
+        )
+        for broken, suffix in files:
             with self.subTest(broken=broken[:20]), self.assertRaises(BmcError) as caught:
                 self.load(broken, suffix)
             self.assertNotIn("\n", caught.exception.message)

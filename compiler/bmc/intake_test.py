@@ -65,10 +65,12 @@ class IntakeTest(support.FolderTest):
                 self.refuses("bad-spec", part, call=lambda f=fields: intake.model_spec(_model(**f)))
 
     def test_what_is_taken(self) -> None:
+        half: Any = np.float32(0.5)
+        three: Any = np.int32(3)
         model = intake.model_spec(
             _model(
                 cases=[[np.float32(1)], (_Tensor(),), (np.ones(3, ">f4"),)],
-                tolerance=[Tolerance(np.float32(0.5), 0)],
+                tolerance=[Tolerance(half, 0)],
                 labels=[0, 1, 2],
                 input_names=["x"],
             )
@@ -79,7 +81,7 @@ class IntakeTest(support.FolderTest):
         self.assertEqual(arrays[2].tobytes(), np.ones(3, np.float32).tobytes())
         self.assertEqual(model.tolerance, (Tolerance(0.5, 0.0),))
         self.assertEqual(model.input_names, ("x",))
-        calls = (Call("a", (np.int32(3),)), Call("a", (Previous(0),)))
+        calls = (Call("a", (three,)), Call("a", (Previous(0),)))
         model = intake.model_spec(_model(cases=(), calls=calls, tolerance=Exact()))
         self.assertIsInstance(model.calls[0].inputs[0], np.ndarray)
         self.assertEqual(model.calls[1].inputs, (Previous(0),))

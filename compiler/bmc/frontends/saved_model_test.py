@@ -66,7 +66,7 @@ class SavedModelTest(support.FolderTest):
     def save(self, function: Any) -> Path:
         module = tf.Module()
         module.call = tf.function(lambda x: function(str(self.marker), x), input_signature=_SPEC)
-        path = self.folder / function.__name__
+        path: Path = self.folder / function.__name__
         tf.saved_model.save(module, path, signatures={"serving_default": module.call})
         return path
 

@@ -26,7 +26,7 @@ from bmc.plan.tables import BindingPatch, CommandKind, Region
 from bmc.rewrites import states
 from bmc.rewrites.context import Context
 
-_MODELS = Path(__file__).resolve().parents[2] / "models/control"
+_MODELS = Path(__file__).parents[3] / "models/control"
 _CACHE = """util.global private mutable @cache = dense<0.0> : tensor<8x16xf32>
 func.func @main(%row: tensor<1x16xf32>, %at: tensor<1xi64>) -> tensor<16xf32> {
   %old = util.global.load @cache : tensor<8x16xf32>

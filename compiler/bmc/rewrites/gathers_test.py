@@ -15,7 +15,7 @@ from bmc.iree import phases
 from bmc.iree.tool import IreeTool
 from bmc.rewrites import gathers
 
-_REPORT = Path(__file__).parents[2] / "docs/upstream/iree-strided-gather.md"
+_REPORT = Path(__file__).parents[3] / "docs/upstream/iree-strided-gather.md"
 _KERNEL = """
 #line = loc("model.py":7:1)
 func.func @kernel(%buffer: memref<{shape}xf32, {layout}>) -> vector<{count}xf32> {{

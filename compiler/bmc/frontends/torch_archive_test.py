@@ -8,7 +8,7 @@ import os
 import pickle
 import unittest
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from bmc.frontends.options import ImportOptions
 Program = dict[str, Any]
 
 
-class Network(torch.nn.Module):
+class Network(torch.nn.Module):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.linear = torch.nn.Linear(4, 3)
@@ -52,7 +52,9 @@ def saved(value: Any) -> bytes:
     return buffer.getvalue()
 
 
-class HostileTorchTest(support.FolderTest):
+class TorchArchiveTest(support.FolderTest):
+    members: dict[str, bytes]
+
     @classmethod
     def setUpClass(cls) -> None:
         super().setUpClass()
@@ -72,16 +74,15 @@ class HostileTorchTest(support.FolderTest):
     def file(
         self,
         change: Callable[[Program], object] = lambda program: None,
+        members: Mapping[str, bytes] = {},
         compression: int = zipfile.ZIP_STORED,
-        **members: bytes,
     ) -> Path:
-        """Writes the honest file with a changed program and other members ("__" for "/")."""
+        """Writes the honest file with a changed program and other members."""
         program = json.loads(self.members["models/model.json"])
         change(program)
-        more = {name.replace("__", "/"): data for name, data in members.items()}
         path = self.folder / "net.pt2"
         with zipfile.ZipFile(path, "w", compression) as archive:
-            for name, data in {**self.members, **more}.items():
+            for name, data in {**self.members, **members}.items():
                 text = json.dumps(program) if name == "models/model.json" else data
                 archive.writestr(f"net/{name}", text)
         return path
@@ -101,7 +102,7 @@ class HostileTorchTest(support.FolderTest):
     def test_pickles(self) -> None:
         bomb = saved({"linear.weight": Touch(self.marker)})
         # The example inputs are not read at all, ...
-        path = self.file(**{"data__sample_inputs__model.pt": bomb})
+        path = self.file(members={"data/sample_inputs/model.pt": bomb})
         torch_program._load(path)
         self.assertFalse(self.marker.exists())
         # ... which PyTorch does, and tells nobody.
@@ -110,18 +111,18 @@ class HostileTorchTest(support.FolderTest):
         self.assertTrue(self.marker.is_dir())
         self.marker.rmdir()
         for kind in ("weights", "constants"):
-            path = self.file(**{f"data__{kind}__model.pt": bomb})
+            path = self.file(members={f"data/{kind}/model.pt": bomb})
             self.holds(f"Python objects in 'data/{kind}/model.pt'", path)
         config = json.loads(self.members["data/weights/model_weights_config.json"])
         config["config"]["linear.bias"]["use_pickle"] = True
         data = {
-            "data__weights__model_weights_config.json": json.dumps(config).encode(),
-            "data__weights__weight_1": pickle.dumps(Touch(self.marker)),
+            "data/weights/model_weights_config.json": json.dumps(config).encode(),
+            "data/weights/weight_1": pickle.dumps(Touch(self.marker)),
         }
-        self.holds("the Python object 'linear.bias'", self.file(**data))
+        self.holds("the Python object 'linear.bias'", self.file(members=data))
 
     def test_the_whole_import_refuses(self) -> None:
-        path = self.file(**{"data__weights__model.pt": saved({"w": Touch(self.marker)})})
+        path = self.file(members={"data/weights/model.pt": saved({"w": Touch(self.marker)})})
         self.refuses(
             "unsafe-file",
             "Python objects",
@@ -204,9 +205,9 @@ class HostileTorchTest(support.FolderTest):
         )
 
     def test_members(self) -> None:
-        library = self.file(**{"data__aotinductor__model__x.so": b"\x7fELF"})
+        library = self.file(members={"data/aotinductor/model/x.so": b"\x7fELF"})
         self.holds("'data/aotinductor/model/x.so'", library)
-        bomb = self.file(compression=zipfile.ZIP_DEFLATED, extra__x=bytes(1 << 20))
+        bomb = self.file(members={"extra/x": bytes(1 << 20)}, compression=zipfile.ZIP_DEFLATED)
         self.holds("compressed or overlapping members", bomb)
 
     def test_files_of_older_versions(self) -> None:

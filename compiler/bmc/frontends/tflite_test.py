@@ -140,7 +140,7 @@ class TfliteTest(support.ModelFileTest):
         self.agrees(model)
 
     def test_names_of_the_signature(self) -> None:
-        class Module(tf.Module):
+        class Module(tf.Module):  # type: ignore[misc]
             @tf.function(input_signature=[_tensor(2, name="given")])
             def __call__(self, given):  # type: ignore[no-untyped-def]
                 return {"answer": given + 1.0}
@@ -265,7 +265,7 @@ class TfliteTest(support.ModelFileTest):
             self.rejects("bad-spec", part, data=data, cases=f"return Cases({cases})")
 
     def test_several_signatures(self) -> None:
-        class Module(tf.Module):
+        class Module(tf.Module):  # type: ignore[misc]
             @tf.function(input_signature=[_tensor(2)])
             def one(self, x):  # type: ignore[no-untyped-def]
                 return x + 1.0

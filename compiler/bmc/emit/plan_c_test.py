@@ -1,7 +1,7 @@
 """plan.c and plan.h of a tiny model as committed text, and the plan's numbers against its C ABI.
 
 When the text is meant to change, rewrite the golden files and read the diff:
-    UPDATE_GOLDEN=1 PYTHONPATH=compiler python compiler/tests/plan_c_test.py
+    UPDATE_GOLDEN=1 PYTHONPATH=compiler python -m bmc.emit.plan_c_test
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bmc.plan import tables
 from bmc.plan.tables import Binding, Command, CommandKind, Plan, Region, Tensor
 
 _HERE = Path(__file__).parent
-_ABI = _HERE.parents[1] / "runtime_bm/plan/plan_abi.json"
+_ABI = _HERE.parents[2] / "runtime_bm/plan/plan_abi.json"
 
 _PLAN = Plan(
     name="tiny",

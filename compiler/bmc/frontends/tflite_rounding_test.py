@@ -29,7 +29,7 @@ def _renamed(name: Callable[[int], bytes | None]) -> Callable[[Any], None]:
     return change
 
 
-class TfliteBitsTest(support.ModelFileTest):
+class TfliteRoundingTest(support.ModelFileTest):
     SUFFIX = ".tflite"
 
     def test_dense_layers_are_exact(self) -> None:

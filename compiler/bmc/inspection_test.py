@@ -44,6 +44,10 @@ def _bmc(*arguments: str) -> tuple[int, str, str]:
 
 
 class InspectionTest(unittest.TestCase):
+    folder: Path
+    imported: Path
+    compiled: Path
+
     @classmethod
     def setUpClass(cls) -> None:
         folder = tempfile.TemporaryDirectory()

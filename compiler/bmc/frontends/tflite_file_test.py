@@ -19,8 +19,9 @@ def _network(x: Any) -> Any:
     return tf.nn.relu(x @ weights)
 
 
-class HostileTfliteTest(support.ModelFileTest):
+class TfliteFileTest(support.ModelFileTest):
     SUFFIX = ".tflite"
+    data: bytes
 
     @classmethod
     def setUpClass(cls) -> None:

@@ -37,7 +37,7 @@ def steps():
 """
 
 
-class Network(torch.nn.Module):
+class Network(torch.nn.Module):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.linear = torch.nn.Linear(4, 3)
@@ -48,7 +48,7 @@ class Network(torch.nn.Module):
         return {"scores": self.dropout(self.linear(x)) + self.shift, "next": index + 1}
 
 
-class Function(torch.nn.Module):
+class Function(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, function: Any) -> None:
         super().__init__()
         self.function = function
