@@ -92,7 +92,7 @@ class CommandLineTest(support.FolderTest):
         folder = self.folder / "model.onnx"
         folder.mkdir()
         message = self.refused("import", folder, "--out", self.folder / "o")
-        self.assertIn("model.onnx' is no SavedModel: it has no saved_model.pb", message)
+        self.assertIn("model.onnx' is not a SavedModel: it has no saved_model.pb", message)
         source = self.write("add.mlir", support.ADD)
         message = self.refused("import", source, "--out", source)
         self.assertIn(f"error[file-failed]: '{source}': File exists", message)

@@ -1,4 +1,4 @@
-"""One module per framework; import_model() picks by the name of the source, or by what its factory returns."""
+"""One module per framework. import_model() picks one by the kind of file or by the factory's result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = (
     " file or a SavedModel folder"
 )
 
-# Kind of file -> frontend. Each has import_file(path, options, out).
+# Kind of file -> frontend. Each frontend has import_file(path, options, out).
 _OF_SUFFIX = {
     ".keras": "keras",
     ".mlir": "mlir",
@@ -28,22 +28,22 @@ _OF_SUFFIX = {
     ".pt2": "torch_program",
     ".tflite": "tflite",
 }
-# Package of a class that ModelSpec.module may be an instance of -> frontend. Each has
+# Package of ModelSpec.module's class or base classes -> frontend. Each frontend has
 # import_spec(model, source, options, out).
 _OF_PACKAGE = {"keras": "keras", "tensorflow": "keras", "torch": "torch"}
 
 
 def import_model(source: str, options: ImportOptions, out: Path) -> ImportedModel:
-    """Imports `source` into the folder `out`, which is created, and writes import.json there.
+    """Imports `source` into the folder `out`, creates that folder, and writes import.json there.
 
     Args:
-      source: see KINDS.
-      options: what the user asks for.
+      source: a model, see KINDS.
+      options: the user's options.
       out: import directory.
 
     Raises:
-      BmcError: unknown kind of file, the frontend or IREE rejects the model, or IREE makes something
-        else of it.
+      BmcError: the kind of file is unknown, the frontend or IREE rejects the model, or IREE computes
+        other results than the framework.
     """
     out.mkdir(parents=True, exist_ok=True)
     arithmetic.pin()
@@ -58,7 +58,7 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
 
 
 def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
-    # The folder `.` has a name too.
+    # Made absolute because the folder `.` has a name too.
     path = Path(os.path.abspath(source))
     if (path / "saved_model.pb").is_file():
         return _call("keras", "import_file")(path, options, out)
@@ -67,11 +67,13 @@ def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
         return _import_factory(source, options, out)
     if path.is_dir():
         raise BmcError(
-            "unknown-kind", f"the folder '{source}' is no SavedModel: it has no saved_model.pb"
+            "unknown-kind", f"the folder '{source}' is not a SavedModel: it has no saved_model.pb"
         )
     frontend = _OF_SUFFIX.get(path.suffix)
     if frontend is None:
-        raise BmcError("unknown-kind", f"'{source}' is no kind of model bmc knows", hint=KINDS)
+        raise BmcError(
+            "unknown-kind", f"'{source}' is not a kind of model that bmc knows", hint=KINDS
+        )
     if not path.is_file():
         raise BmcError("file-missing", f"model file '{source}' does not exist")
     return _call(frontend, "import_file")(path, options, out)
@@ -89,7 +91,9 @@ def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedM
     if isinstance(model.module, spec.ModelFile):
         frontend = _OF_SUFFIX.get(model.module.suffix)
         if frontend is None:
-            raise BmcError("unknown-kind", f"'{model.module.suffix}' is no kind of model bmc knows")
+            raise BmcError(
+                "unknown-kind", f"'{model.module.suffix}' is not a kind of model that bmc knows"
+            )
         return _call(frontend, "import_spec")(model, source, options, out)
     for package, frontend in _OF_PACKAGE.items():
         if package in packages:
@@ -104,7 +108,7 @@ def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedM
 
 
 def _call(frontend: str, function: str) -> Callable[..., ImportedModel]:
-    # Imported where it is used: each frontend needs its own framework and no other.
+    # Imported here, because each frontend needs its own framework and no other.
     module = importlib.import_module(f"bmc.frontends.{frontend}")
     found: Callable[..., ImportedModel] | None = getattr(module, function, None)
     if found is None:

@@ -1,4 +1,4 @@
-"""What frontends for models of one function hand back, once a framework has given its own answers."""
+"""Builds the ImportedModel of a model with one function, once its framework has computed the outputs."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def build(
     """Returns the model whose MLIR is in the import directory `out`.
 
     Args:
-      model: for its tolerance and its labels; without cases, for neither.
+      model: gives the tolerance and labels, if it has cases; otherwise there are neither.
       out: import directory.
-      source: file, and factory if there is one.
+      source: name of the file, with the factory if there is one.
       frontend: name of the frontend.
-      packages: whose versions are noted.
+      packages: packages whose versions are recorded.
       inputs, outputs: the model's signature.
-      cases, expected: what the framework was given and has answered.
-      weights: by the framework's names.
+      cases, expected: the framework's inputs and outputs.
+      weights: arrays by the framework's names.
     """
     if not model.cases:
         cases, expected = samples.sensible(cases, expected)

@@ -1,4 +1,4 @@
-"""Imports a function of JAX arrays: jax.export, whose StableHLO is portable."""
+"""Imports a function of JAX arrays with jax.export, which writes portable StableHLO."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ _OTHER_OPS = "rewrite that part of the model with other ops"
 def import_spec(
     model: spec.ModelSpec, source: str, options: ImportOptions, out: Path
 ) -> ImportedModel:
-    """Imports the function of a ModelSpec; parameters are what it closes over.
+    """Imports the function of a ModelSpec. Its parameters are the arrays that it closes over.
 
     Args:
-      model: what the factory returned. f64 and i64 need `jax.config.update("jax_enable_x64", True)`
-        in the model file.
+      model: the factory's result. f64 and i64 need `jax.config.update("jax_enable_x64", True)` in the
+        model file.
       source: the file and its factory.
-      options: what the user asks for.
-      out: import directory, which exists.
+      options: the user's options.
+      out: import directory, which must exist.
 
     Raises:
-      BmcError: the function cannot be traced, or naming the op that is not StableHLO.
+      BmcError: the function cannot be traced or run, or contains an op that is not StableHLO; the error
+        names the op.
     """
     try:
         with quiet.python():
@@ -88,7 +89,7 @@ def import_spec(
 
 
 def _names(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The function's arguments; () if it takes any number of them."""
+    """Names of the function's required arguments, () if it takes any number of them."""
     arguments = inspect.signature(function).parameters.values()
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     required = [a for a in arguments if a.default is a.empty]
@@ -98,7 +99,7 @@ def _names(function: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _locations_relative_to(folder: Path) -> None:
-    """File names in the MLIR must not depend on where the model and Python are installed."""
+    """Makes file names in the MLIR independent of where the model and Python are installed."""
     import jax
 
     roots = sorted({str(folder.absolute()), *filter(None, sys.path)}, key=len, reverse=True)
@@ -147,7 +148,7 @@ def _run(function: Any, case: spec.Case, folder: Path) -> spec.Case:
 
 
 def _keys(result: Any) -> tuple[str, ...]:
-    """Names of the outputs where the function returns a dict; () otherwise."""
+    """Names of the outputs if the function returns a dict, otherwise ()."""
     import jax
 
     if not isinstance(result, dict):
@@ -157,12 +158,12 @@ def _keys(result: Any) -> tuple[str, ...]:
 
 
 def _unwrapped(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Without a jax.jit of its own, by which JAX would leave out arguments that are not used."""
+    """Removes the function's own jax.jit, because JAX would then drop unused arguments."""
     return function if isinstance(function, functools.partial) else inspect.unwrap(function)
 
 
 def _constants(function: Callable[..., Any], traced: Any) -> dict[str, Array]:
-    """The arrays that the function uses, by the names of what it closes over."""
+    """Returns the arrays that the function uses, by the names of what it closes over."""
     named = {artifacts.sha256(array.tobytes()): name for name, array in _closed_over(function)}
     found: dict[str, Array] = {}
     for constant in _used(traced.jaxpr):
@@ -173,7 +174,7 @@ def _constants(function: Callable[..., Any], traced: Any) -> dict[str, Array]:
 
 
 def _used(jaxpr: Any) -> Iterator[Any]:
-    """Constants of a closed jaxpr and of the functions, loops and branches in it."""
+    """Yields the constants of a closed jaxpr and of the functions, loops and branches in it."""
     yield from jaxpr.consts
     for equation in jaxpr.jaxpr.eqns:
         for value in equation.params.values():
@@ -198,14 +199,14 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, Array]]:
     import jax
 
     for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
-        # A list of arrays may hold what it was given while the function was traced.
+        # A list of arrays may still hold tracers from when the function was traced.
         if isinstance(leaf, (jax.Array, np.ndarray)) and not isinstance(leaf, jax.core.Tracer):
             key = jax.tree_util.keystr(path, simple=True, separator=".")
             yield ".".join(part for part in (name, key) if part), np.asarray(leaf)
 
 
 def _export(function: Any, traced: Any, inputs: tuple[TensorInfo, ...], path: Path) -> None:
-    """Writes the function `main`."""
+    """Writes the function as `main`; raises BmcError if it cannot be exported."""
     import jax
     from jaxlib.mlir import ir
 
@@ -225,7 +226,7 @@ def _export(function: Any, traced: Any, inputs: tuple[TensorInfo, ...], path: Pa
         target = ir.StringAttr(calls[0].attributes["call_target_name"]).value
         raise BmcError(
             "op-rejected",
-            f"JAX calls '{target}', a function of its own library, which is not on the target",
+            f"JAX calls '{target}' in its own library, which the target does not have",
             where=f"{line[1]}:{line[2]}" if line else "",
             hint=_OTHER_OPS,
         )

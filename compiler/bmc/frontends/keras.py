@@ -1,4 +1,4 @@
-"""Imports Keras models, .keras files, tf.Modules and SavedModel folders; layout stays NHWC."""
+"""Imports Keras models, .keras files, tf.Modules and SavedModel folders. The layout remains NHWC."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class _Program:
     """A model as one function.
 
     Attributes:
-      call: function of one tensor per input.
-      declared: its inputs, or None if the model does not say.
-      output_names: names of the flattened outputs, or () if the model has none for them.
-      variables: names and variables; to be called after `call`, which may make them.
+      call: a function with one tensor argument per input.
+      declared: its inputs, None if the model does not declare them.
+      output_names: names of the flattened outputs, () if the model does not name them.
+      variables: returns (name, variable) pairs. Call it after `call`, which may create variables.
     """
 
     call: Callable[..., Any]
@@ -52,14 +52,14 @@ def import_spec(
     """Imports the keras.Model or tf.Module of a ModelSpec.
 
     Args:
-      model: what the factory returned. A tf.Module, and a Keras model whose `call` takes several
-        tensors, get the arrays of a case as their arguments.
+      model: the factory's result. A tf.Module, or a Keras model whose `call` takes several tensors,
+        receives the arrays of a case as its arguments.
       source: the file and its factory.
-      options: what the user asks for.
-      out: import directory, which exists.
+      options: the user's options.
+      out: import directory, which must exist.
 
     Raises:
-      BmcError: naming the layer or op that cannot be exported.
+      BmcError: the model cannot be run, traced, quantized or exported; the error names the layer or op.
     """
     _require_tensorflow()
     path, name = factory.split(source)
@@ -68,12 +68,15 @@ def import_spec(
 
 
 def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
-    """Imports a .keras file, or a SavedModel folder by its signature 'serving_default'.
+    """Imports a .keras file, or the signature 'serving_default' of a SavedModel folder.
 
     Args:
       path: file or folder.
-      options: without `cases` there are some of samples.py.
-      out: import directory, which exists.
+      options: the user's options; without `cases`, samples.py makes up inputs.
+      out: import directory, which must exist.
+
+    Raises:
+      BmcError: the file cannot be loaded, or see import_spec().
     """
     _require_tensorflow()
     program = _of_saved_model(path) if path.is_dir() else _of_keras_file(path)
@@ -123,7 +126,7 @@ def _import(
         quantized = replace(
             model,
             module=spec.ModelFile(".tflite", data),
-            # What floats may differ by says nothing of integers, which have to be equal.
+            # A tolerance for floats means nothing for integers, which must be equal.
             tolerance=(),
             input_names=tuple(info.name for info in inputs),
             output_names=tuple(info.name for info in outputs),
@@ -189,7 +192,9 @@ def _of_keras_file(path: Path) -> _Program:
 
     if not zipfile.is_zipfile(path):
         raise BmcError(
-            "bad-file", f"'{path.name}' is damaged or no .keras file", hint="save the model again"
+            "bad-file",
+            f"'{path.name}' is damaged or not a .keras file",
+            hint="save the model again",
         )
     try:
         with quiet.python():
@@ -207,12 +212,11 @@ def _of_keras_file(path: Path) -> _Program:
 def _of_keras(model: Any) -> _Program:
     import keras
 
-    # With its steps in a row a recurrent layer has nothing left to decide at run time, and all of
-    # them share their kernels.
+    # An unrolled recurrent layer decides nothing at run time, and all its steps share their kernels.
     for layer in model._flatten_layers():
         if isinstance(layer, keras.layers.RNN):
             layer.unroll = True
-    # Functional and Sequential models know their inputs; others only take what they are called with.
+    # Functional and Sequential models declare their inputs; others just take their arguments.
     declared = None
     if getattr(model, "inputs", None):
         declared = tuple(_declared(tensor.name, tensor) for tensor in model.inputs)
@@ -265,11 +269,11 @@ def _of_saved_model(path: Path) -> _Program:
             hint=f"save it with one called {_SIGNATURE}",
         )
     signature = loaded.signatures[_SIGNATURE]
-    # A signature takes and returns names; TensorFlow flattens them in alphabetical order.
+    # Signatures take and return names, which TensorFlow flattens in alphabetical order.
     specs = dict(sorted(signature.structured_input_signature[1].items()))
 
     def call(*tensors: Any) -> Any:
-        # By way of `loaded`, without which its variables would be gone.
+        # Through `loaded`, which keeps the variables alive.
         return loaded.signatures[_SIGNATURE](**dict(zip(specs, tensors, strict=True)))
 
     return _Program(
@@ -310,7 +314,7 @@ def _run(call: Callable[..., Any], case: spec.Case, folder: Path) -> Any:
 
 
 def _arrays(result: Any) -> spec.Case:
-    """Returns what a model gave, flattened; raises BmcError if something in it is no dense tensor."""
+    """Returns a model's outputs, flattened; raises BmcError if one is not a dense tensor."""
     import tensorflow as tf
 
     leaves = tf.nest.flatten(result)

@@ -16,23 +16,27 @@ _PURE_SUFFIX = "__pure"
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """MLIR with one function `pure_name(name)`: (inputs, states) -> (outputs, new states)."""
+    """A file with the MLIR function `pure_name(name)`: (inputs, states) -> (outputs, new states)."""
 
     name: str
     mlir: Path
 
 
 def pure_name(name: str) -> str:
-    """What the function of an entry point is called before its state is global."""
+    """Returns the name of an entry point's function before its state becomes global."""
     return name + _PURE_SUFFIX
 
 
 def link(functions: tuple[Function, ...], states: dict[str, Array], output: Path) -> None:
-    """Writes a module with a public function per entry point.
+    """Writes a module with one public function per entry point.
 
     Args:
-      states: initial value by name, in the order in which the functions take them.
+      functions: the entry points.
+      states: initial values by name, in the order in which the functions take them.
       output: file for the bytecode.
+
+    Raises:
+      InternalError: a file lacks its function.
     """
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
@@ -56,7 +60,7 @@ def _add_global(module: ir.Module, name: str, value: Array) -> None:
     else:
         initial = ir.DenseElementsAttr.get(np.ascontiguousarray(value))
         if not value.any():
-            # As a splat it needs no room in flash.
+            # A splat takes no flash.
             zero = "0.0" if value.dtype.kind == "f" else "0"
             initial = ir.Attribute.parse(f"dense<{zero}> : {initial.type}")
     with ir.InsertionPoint(module.body):
@@ -73,7 +77,7 @@ def _add_global(module: ir.Module, name: str, value: Array) -> None:
 
 
 def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[str, ...]) -> None:
-    """A function that loads the states, calls the pure function and stores what they became."""
+    """Adds a function that loads the states, calls the pure function and stores the new states."""
     signature = ir.FunctionType(ir.TypeAttr(pure.attributes["function_type"]).value)
     inputs, results = list(signature.inputs), list(signature.results)
     input_count, output_count = len(inputs) - len(states), len(results) - len(states)
@@ -83,7 +87,7 @@ def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[s
         kind = inputs[input_count + index]
         lines.append(f"%state{index} = util.global.load @{_symbol(state)} : {kind}")
         arguments.append(f"%state{index}")
-    # "func", or "util" of a quantized model.
+    # "func", or "util" in a quantized model.
     dialect = pure.name.partition(".")[0]
     call = f"{dialect}.call @{pure_name(name)}({', '.join(arguments)}) : {signature}"
     lines.append(f"%r:{len(results)} = {call}" if results else call)
@@ -91,7 +95,7 @@ def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[s
     returned = list(list(block)[-1].operation.operands)
     for index, state in enumerate(states):
         if returned[output_count + index] == block.arguments[input_count + index]:
-            continue  # this function does not change it
+            continue  # this function does not change the state
         kind = results[output_count + index]
         lines.append(f"util.global.store %r#{output_count + index}, @{_symbol(state)} : {kind}")
     outputs = ", ".join(map(str, results[:output_count]))
@@ -100,7 +104,7 @@ def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[s
     parameters = ", ".join(
         f"{a}: {t}" for a, t in zip(arguments, inputs[:input_count], strict=False)
     )
-    # Parsed beside declarations of what it refers to, then moved.
+    # Parsed next to declarations of everything it refers to, then moved.
     declared = f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, results))})"
     declarations = [f"{dialect}.func private @{pure_name(name)}{declared}"]
     declarations += (
@@ -117,7 +121,7 @@ def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[s
 
 
 def _move(source: ir.Module, target: ir.Module) -> None:
-    """Moves all operations; the source must outlive their Python objects, so they end here."""
+    """Moves all operations. Call it last: `source` must outlive the Python objects of its operations."""
     for op in [*source.body.operations]:
         target.body.append(op)
 

@@ -1,4 +1,4 @@
-"""Imports .mlir text and .mlirbc bytecode (StableHLO, linalg, TOSA...) as it is."""
+"""Imports .mlir text and .mlirbc bytecode (StableHLO, linalg, TOSA and others) unchanged."""
 
 from __future__ import annotations
 
@@ -19,24 +19,27 @@ from bmc.iree.version import installed_version
 
 
 def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
-    """Imports an MLIR file whose one public function is `main`, taking and returning tensors.
+    """Imports an MLIR file with the function `main`, which takes and returns tensors.
 
     Args:
       path: the .mlir or .mlirbc file.
-      options: without `cases` there are some of samples.py whose expected outputs come from
-        IREE's host runtime.
-      out: import directory, which exists.
+      options: the user's options; without `cases`, samples.py makes up inputs and IREE's host runtime
+        computes the expected outputs.
+      out: import directory, which must exist.
+
+    Raises:
+      BmcError: the file is invalid, contains more than a model may, or does not match the cases.
     """
     if path.name.startswith(("-", "@")):
         raise BmcError(
             "bad-name",
-            f"IREE would take the name of the file '{path.name}' for an option",
+            f"IREE would read the file name '{path.name}' as an option",
             hint="rename it",
         )
     with tempfile.TemporaryDirectory() as work:
         tool = IreeTool(Path(work), out / "reproducer")
         shutil.copyfile(path, Path(work) / path.name)
-        # A name of its own: iree-opt removes its output when it fails, and reproducers need the source.
+        # Two names, because iree-opt removes its output when it fails, and reproducers need the source.
         _parse(tool, path.name)
         shutil.copyfile(Path(work) / f"imported_{path.name}", out / artifacts.MODEL_FILE)
     mlir_dialects.check(out / artifacts.MODEL_FILE, path.name)
@@ -94,22 +97,30 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 
 
 def _parse(tool: IreeTool, name: str) -> None:
-    """Writes the module `imported_<name>`, verified, as bytecode."""
+    """Verifies a file and writes it as the bytecode module `imported_<name>`."""
     try:
         tool.opt(name, f"imported_{name}", "--emit-bytecode")
     except BmcError as error:
-        # Nothing is compiled yet: the file itself is wrong.
-        hint = "correct the file there; it is read by the MLIR of IREE " + installed_version()
+        # Nothing is compiled yet, so the file itself must be wrong.
+        hint = f"correct the file at that line; IREE {installed_version()} parses it"
         if "custom op" in error.message:
             hint = (
-                "text is read as IREE's own version of MLIR writes it: use .mlirbc, or print the"
-                " module with --mlir-print-op-generic"
+                "IREE's version of MLIR does not know this syntax: use .mlirbc, or print the module"
+                " with --mlir-print-op-generic"
             )
         raise BmcError(error.kind, error.message, where=error.where, hint=hint) from None
 
 
 def signature(path: Path, name: str) -> tuple[tuple[TensorInfo, ...], tuple[TensorInfo, ...]]:
-    """Returns inputs and outputs of `main`; raises BmcError naming `name` if it has none or is dynamic."""
+    """Returns the inputs and outputs of `main`.
+
+    Args:
+      path: the module.
+      name: the user's name for the file, for messages.
+
+    Raises:
+      BmcError: there is no `main`, or it takes or returns anything but tensors of static shape.
+    """
     from iree.compiler import ir
 
     with ir.Context():
@@ -135,7 +146,7 @@ def signature(path: Path, name: str) -> tuple[tuple[TensorInfo, ...], tuple[Tens
 
 
 def _check_weights(path: Path) -> None:
-    """Refuses constants with NaN or Inf; one that is the same all over is what a maximum begins with."""
+    """Refuses constants with NaN or Inf, except splats, such as the start value of a maximum."""
     from iree.compiler import ir
 
     with ir.Context():
@@ -162,7 +173,7 @@ def _info(mlir_type: object, tensor: str, name: str) -> TensorInfo:
 def _check_compatible(
     what: str, given: tuple[TensorInfo, ...], declared: tuple[TensorInfo, ...]
 ) -> None:
-    """The cases may say u8 where MLIR says i8 (signless), nothing else."""
+    """Requires the signatures to match, except that cases may have u8 for MLIR's signless i8."""
 
     def shape(infos: tuple[TensorInfo, ...]) -> list[tuple[tuple[int, ...], int, bool]]:
         return [(i.shape, i.dtype.byte_count, i.dtype.is_float) for i in infos]

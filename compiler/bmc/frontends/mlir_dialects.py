@@ -1,7 +1,7 @@
-"""What an MLIR file may be made of: the dialects of models, not those of compilers.
+"""The dialects that an MLIR file may contain: those of models, not those of compilers.
 
-IREE's own dialects name files to read and to write, objects to link, passes to run and code to
-compile as it is; it would obey them in a model too.
+IREE's own dialects name files to read and write, objects to link, passes to run and code to compile
+unchanged. IREE would obey them in a model too.
 """
 
 from __future__ import annotations
@@ -19,30 +19,31 @@ _DIALECTS = frozenset((
     "linalg", "math", "ml_program", "quant", "scf", "shape", "stablehlo", "tensor", "tm_tensor", "torch",
     "torch_c", "tosa", "vhlo",
 ))  # fmt: skip
-# Of IREE's dialect for what every other one needs.
+# Parts of IREE's util dialect that models use.
 _UTIL = frozenset((
     "util.assume.int", "util.call", "util.func", "util.global", "util.global.load", "util.global.store",
     "util.initializer", "util.optimization_barrier", "util.return", "util.uninitialized", "util.unreachable",
 ))  # fmt: skip
-# Attributes that these dialects hang on any op.
+# Attributes of compiler dialects, which may be attached to any op.
 _COMPILERS = (
     "flow.", "hal.", "iree_codegen.", "iree_cpu.", "iree_gpu.", "llvm.", "stream.", "transform.", "vm.",
 )  # fmt: skip
 _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
-# #hal.device.target<...>, !stream.timepoint
+# Matches #hal.device.target<...> and !stream.timepoint.
 _NAMED = re.compile(r"[#!]([A-Za-z_][\w$]*(?:\.[\w$]+)+)")
 _LINE = re.compile(r'"([^"]+)":(\d+):\d+')
 
 
 def check(path: Path, name: str) -> None:
-    """Looks through a module before anything is done with it.
+    """Checks a module before anything else uses it.
 
     Args:
       path: MLIR that IREE's parser accepts.
-      name: of the file, for messages.
+      name: name of the file, for messages.
 
     Raises:
-      BmcError: naming the op, attribute or type that is none of a model's, or a function without a body.
+      BmcError: an op, attribute or type does not belong in a model, or a function has no body; the error
+        names it.
     """
     from iree.compiler import ir
 
@@ -62,14 +63,14 @@ def check(path: Path, name: str) -> None:
 
 
 def _parts(op: Any) -> Iterator[tuple[str, str]]:
-    """Names of what an op is, has and gives, each with its kind."""
+    """Yields (kind, name) for an op, its attributes and its result types."""
     from iree.compiler import ir
 
     yield "op", op.name
     for name, value in op.attributes.items():
         if name.startswith(_COMPILERS):
             yield "attribute", name
-        # Without the numbers, which may be many.
+        # Without the numbers, of which there may be many.
         numbers = isinstance(value, (ir.DenseElementsAttr, ir.DenseResourceElementsAttr))
         for found in _names(value.type if numbers else value):
             yield "attribute", found
@@ -89,9 +90,9 @@ def _is_model(name: str) -> bool:
 def _refused(what: str, found: str, op: Any, source: str) -> BmcError:
     return BmcError(
         "unsafe-file",
-        f"{what} '{found}' in '{source}' is none of a model's, but of a compiler",
+        f"{what} '{found}' in '{source}' belongs to a compiler, not to a model",
         where=_line(op),
-        hint="a model file is data: give StableHLO, linalg, TOSA or torch, as a framework exports it",
+        hint="export StableHLO, linalg, TOSA or torch from a framework: a model file is only data",
     )
 
 

@@ -1,7 +1,7 @@
-"""Files beside a model, which its file names: read only where the model itself lies.
+"""Files that a model file names. They are read only if they lie beside the model.
 
-A link is followed where both the model and what it names are links into one folder, as all inputs are
-in a Bazel sandbox, but never to somewhere else.
+In a Bazel sandbox, a model and its files are links into one folder. Such links are followed, but never a
+link to anywhere else.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from bmc.errors import BmcError
 
 
 def find(model: Path, name: str) -> Path:
-    """Returns the file that a model calls `name`.
+    """Returns the file that a model refers to as `name`.
 
     Args:
-      model: file of the model.
+      model: the model file.
       name: path relative to the model's folder.
 
     Raises:
-      BmcError: there is no such file, or it lies elsewhere.
+      BmcError: there is no such file, or it lies outside the model's folder.
     """
     parts = PurePosixPath(name).parts
     if not parts or parts[0] == "/" or ".." in parts or "\0" in name or "\\" in name:
@@ -29,14 +29,14 @@ def find(model: Path, name: str) -> Path:
         raise BmcError(
             "file-missing",
             f"'{model.name}' names the file '{name}', which does not exist beside it",
-            hint="keep both in one folder; bm_model(data = [...]) names it",
+            hint="keep both in one folder, and list the file in bm_model(data = [...])",
         )
     check(model, path)
     return path
 
 
 def check(model: Path, path: Path) -> None:
-    """Raises BmcError if a file or folder beside the model is a link to elsewhere."""
+    """Raises BmcError if a file or folder beside the model is a link to another folder."""
     folders = (model.parent.resolve(), model.resolve().parent)
     if not any(path.resolve().is_relative_to(folder) for folder in folders):
         raise _outside(model, path.relative_to(model.parent).as_posix())
@@ -46,5 +46,5 @@ def _outside(model: Path, name: str) -> BmcError:
     return BmcError(
         "unsafe-file",
         f"'{model.name}' reads '{name}', which lies outside its own folder",
-        hint="a model file is data, and reads nothing but what lies beside it: keep both in one folder",
+        hint="a model file may read only files beside it: keep both in one folder",
     )

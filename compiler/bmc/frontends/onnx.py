@@ -1,6 +1,6 @@
-"""Imports an .onnx model: IREE's ONNX importer, with onnxruntime for the golden data.
+"""Imports an .onnx model with IREE's ONNX importer. onnxruntime computes the golden data.
 
-What is written is linalg and, for QDQ models, iree_linalg_ext.quantize_affine; convolutions stay NCHW.
+The result is linalg and, for QDQ models, iree_linalg_ext.quantize_affine. Convolutions remain NCHW.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _LOWERING = (
 
 
 def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
-    """Imports an .onnx file, with the external data beside it.
+    """Imports an .onnx file and the external data beside it.
 
     Args:
       path: the file.
-      options: without `cases` there are some of samples.py.
-      out: import directory, which exists.
+      options: the user's options; without `cases`, samples.py makes up inputs.
+      out: import directory, which must exist.
 
     Raises:
-      BmcError: not an ONNX file, or naming the op that IREE cannot import.
+      BmcError: it is not an ONNX file, or IREE cannot import an op; the error names the op.
     """
     given = golden.of_file(options.cases) or spec.Cases((), ())
     model = spec.ModelSpec(
@@ -52,13 +52,13 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 def import_spec(
     model: spec.ModelSpec, source: str, options: ImportOptions, out: Path
 ) -> ImportedModel:
-    """Imports the ModelFile of a ModelSpec; see import_file().
+    """Imports the ModelFile of a ModelSpec; raises the errors of import_file().
 
     Args:
-      model: what the factory returned.
+      model: the factory's result.
       source: the file and its factory.
-      options: what the user asks for.
-      out: import directory, which exists.
+      options: the user's options.
+      out: import directory, which must exist.
     """
     file = onnx_file.parse(model.module.data, Path(source).name)
     return _import(model, file, options, out)
@@ -102,14 +102,14 @@ def _import(
 def _write(
     file: OnnxFile, inputs: tuple[TensorInfo, ...], outputs: tuple[TensorInfo, ...], out: Path
 ) -> None:
-    """Writes model.mlirbc; what IREE rejects is tried once more after onnxruntime's folding.
+    """Writes model.mlirbc. If IREE rejects the model, tries again with onnxruntime's constant folding.
 
-    Not folded in the first place, since that changes weights and how sums are rounded.
+    Folding does not come first, because it changes weights and the rounding of sums.
     """
     try:
         _convert(file, onnx_static.make(file, inputs, outputs), out)
     except BmcError as rejected:
-        # What is said of the file is said of the ops that are in it.
+        # Report the first error, because it names ops that are in the file.
         with contextlib.suppress(Exception):  # onnxruntime has no base class of its own.
             _convert(file, onnx_static.make(file, inputs, outputs, fold=True), out)
             return
@@ -117,8 +117,7 @@ def _write(
 
 
 def _refuse_training(file: OnnxFile, constants: Mapping[str, Array]) -> None:
-    """Raises BmcError if an op computes as it does while a model is trained: at random, or with
-    statistics of the batch."""
+    """Raises BmcError if an op runs in training mode: with random numbers or batch statistics."""
     for node in file.model.graph.node:
         training = any(item.name == "training_mode" and item.i for item in node.attribute)
         if node.op_type == "Dropout" and len(node.input) > 2:
@@ -126,9 +125,9 @@ def _refuse_training(file: OnnxFile, constants: Mapping[str, Array]) -> None:
         if training:
             raise BmcError(
                 "train-mode",
-                f"op '{node.op_type}' computes as in training",
+                f"op '{node.op_type}' runs in training mode",
                 where=f"{node.name or node.output[0]} in {file.name}",
-                hint="export the model for inference, e.g. after eval()",
+                hint="export the model for inference, for example after eval()",
             )
 
 
@@ -139,7 +138,7 @@ def _convert(file: OnnxFile, static: Any, out: Path) -> None:
 
     static.graph.name = "main"
     for node in static.graph.node:
-        # Becomes the op's location: what is said about it names the node.
+        # The name becomes the op's location, so diagnostics name the node.
         node.name = node.name or f"the node of {next(iter(node.output), node.op_type)}"
     with tempfile.TemporaryDirectory() as work:
         try:
@@ -149,7 +148,7 @@ def _convert(file: OnnxFile, static: Any, out: Path) -> None:
                 onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
                 with (Path(work) / "onnx.mlirbc").open("wb") as stream:
                     module.write_bytecode(stream)
-        except Exception as error:  # The importer raises of everything it does not know.
+        except Exception as error:  # The importer raises all kinds for what it does not know.
             raise BmcError(
                 "op-rejected",
                 f"IREE's importer rejects '{file.name}': {factory.first_line(error)[:300]}",
@@ -165,7 +164,7 @@ def _convert(file: OnnxFile, static: Any, out: Path) -> None:
 
 
 def _in_terms_of_the_file(error: BmcError, graph: Any) -> BmcError:
-    """Names the file's own op where IREE names one that it was turned into, or a constant of it."""
+    """Names the op in the file, where IREE names one of the ops or constants that it became."""
     for node in graph.node:
         if node.name == error.where:
             op = f"{node.domain}.{node.op_type}".lstrip(".")

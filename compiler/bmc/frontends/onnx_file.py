@@ -1,4 +1,4 @@
-"""An .onnx model: its signature and weights, static shapes, and onnxruntime's own answers."""
+"""An .onnx model: its signature, its weights, and the outputs that onnxruntime computes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _RUNTIME_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : |/\S+\.\w+:\d
 
 @dataclass(frozen=True)
 class OnnxFile:
-    """A model that onnx's checker accepts, with all its weights inside.
+    """A model that onnx's checker accepts, with all weights inside.
 
     Attributes:
-      name: file name, for messages.
-      model: ModelProto.
-      inputs: as declared.
+      name: name of the file, for messages.
+      model: the ModelProto.
+      inputs: the inputs as declared.
     """
 
     name: str
@@ -40,7 +40,7 @@ class OnnxFile:
         return tuple(output.name for output in self.model.graph.output)
 
     def weights(self) -> dict[str, Array]:
-        """Returns initializers and the values of Constant nodes by name, in the order of names."""
+        """Returns initializers and values of Constant nodes by name, sorted by name."""
         from onnx import numpy_helper
 
         found = {item.name: item for item in self.model.graph.initializer}
@@ -51,7 +51,11 @@ class OnnxFile:
         return {name: numpy_helper.to_array(found[name]) for name in sorted(found)}
 
     def run(self, cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
-        """Returns onnxruntime's outputs: one thread, no optimization that changes rounding."""
+        """Returns onnxruntime's outputs, from one thread and without optimizations that change rounding.
+
+        Raises:
+          BmcError: onnxruntime cannot run the model.
+        """
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
@@ -73,11 +77,11 @@ class OnnxFile:
 
 
 def load(path: Path) -> OnnxFile:
-    """Reads a file and the external data it names.
+    """Reads a file and its external data.
 
     Raises:
-      BmcError: a package is missing, the file or its external data is incomplete or not ONNX, or it
-        names data outside its own folder.
+      BmcError: a package is missing, the file or its data is incomplete or not ONNX, or the data lies
+        outside the file's folder.
     """
     model = _parsed(path.read_bytes(), path.name)
     for tensor in _external(model):
@@ -86,13 +90,13 @@ def load(path: Path) -> OnnxFile:
 
 
 def parse(data: bytes, name: str) -> OnnxFile:
-    """Reads the contents of a file without external data; see load()."""
+    """Reads the contents of a file that has no external data. Errors are those of load()."""
     model = _parsed(data, name)
     for tensor in _external(model):
         raise BmcError(
             "file-missing",
-            f"'{name}' has the data of '{tensor.name}' in another file",
-            hint="import the file itself, with the data beside it, or export with the weights inside",
+            f"'{name}' keeps the data of '{tensor.name}' in another file",
+            hint="import the file itself with the data beside it, or export with the weights inside",
         )
     return _checked(model, name)
 
@@ -106,7 +110,7 @@ def _parsed(data: bytes, name: str) -> Any:
 
 
 def _external(message: Any) -> Iterator[Any]:
-    """All tensors, wherever they are in the model, whose data is in another file."""
+    """Yields every tensor in the model whose data is in another file."""
     if message.DESCRIPTOR.name == "TensorProto":
         if message.data_location == message.EXTERNAL or message.external_data:
             yield message
@@ -118,7 +122,7 @@ def _external(message: Any) -> Iterator[Any]:
 
 
 def _read_external(tensor: Any, model: Path) -> None:
-    """Moves external data into the tensor; onnx itself refuses links, which Bazel's inputs are."""
+    """Reads external data into the tensor. onnx itself refuses links, and Bazel's inputs are links."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     file = model_folder.find(model, entries.get("location", ""))
     size = file.stat().st_size
@@ -130,8 +134,8 @@ def _read_external(tensor: Any, model: Path) -> None:
     if offset < 0 or length < 0 or length > size - offset:
         raise BmcError(
             "bad-file",
-            f"'{model.name}' wants data for '{tensor.name}' that '{file.name}' of {size:,} bytes does"
-            " not have",
+            f"'{model.name}' needs data for '{tensor.name}' that lies outside the {size:,} bytes of"
+            f" '{file.name}'",
             hint="fetch both files again",
         )
     with file.open("rb") as stream:
@@ -150,7 +154,9 @@ def _checked(model: Any, name: str) -> OnnxFile:
         raise _bad_file(name, error) from None
     if not model.graph.output:
         raise BmcError(
-            "bad-signature", f"'{name}' has no outputs", hint="export it with what it computes"
+            "bad-signature",
+            f"'{name}' has no outputs",
+            hint="export it with the values it computes",
         )
     for value in model.graph.output:
         if not value.type.HasField("tensor_type"):
@@ -161,7 +167,7 @@ def _checked(model: Any, name: str) -> OnnxFile:
 
 
 def _with_ranks(model: Any) -> Any:
-    """Returns the model with some shape for outputs that have none, which the checker wants."""
+    """Returns the model with empty shapes for outputs that have none, because the checker wants them."""
     if all(value.type.tensor_type.HasField("shape") for value in model.graph.output):
         return model
     copy = type(model)()
@@ -192,7 +198,7 @@ def _declared(value: Any, name: str) -> Declared:
 
 
 def _runtime_reason(error: Exception) -> str:
-    """Returns onnxruntime's message without codes, source lines and C++ signatures."""
+    """Returns onnxruntime's message without codes, source lines or C++ signatures."""
     text = _RUNTIME_PREFIX.sub("", str(error)).partition("\n")[0].strip()
     return text[:300] or "no message"
 

@@ -1,6 +1,7 @@
-"""`--quantize int8` for ONNX: onnxruntime's static quantization, which makes a QDQ model.
+"""`--quantize int8` for ONNX: onnxruntime's static quantization to a QDQ model.
 
-Weights become int8, symmetric, one scale per output channel; activations int8 with a zero point.
+Weights become int8, symmetric, with one scale per output channel. Activations become int8 with a zero
+point.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def quantize(file: OnnxFile, calibration: tuple[spec.Case, ...]) -> OnnxFile:
         raise BmcError(
             "no-calibration",
             "quantizing to int8 needs calibration data",
-            hint="give Cases.calibration: some dozen inputs like those the model will see",
+            hint="give Cases.calibration: a few dozen inputs like those the model will get",
         )
     import onnx
     from onnxruntime import quantization
@@ -43,7 +44,7 @@ def quantize(file: OnnxFile, calibration: tuple[spec.Case, ...]) -> OnnxFile:
         prepared, quantized = Path(work) / "prepared.onnx", Path(work) / "quantized.onnx"
         try:
             with quiet.native(), quiet.python():
-                # Batch norms go into the convolutions before them.
+                # This folds batch norms into the convolutions before them.
                 shape_inference.quant_pre_process(file.model, prepared, skip_symbolic_shape=True)
                 quantization.quantize_static(
                     prepared,

@@ -1,4 +1,4 @@
-"""An .onnx model with fixed shapes, in the form that IREE's importer knows best."""
+"""Gives an .onnx model static shapes and the form that IREE's importer supports best."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends.onnx_file import OnnxFile
 
-# Ops changed their attributes into inputs until about this opset; the importer knows the later form.
+# Until about this opset, ops changed attributes into inputs. The importer knows the later form.
 _OPSET = 17
-# How many elements these give is known only when they have run.
+# The sizes of their results are known only after they have run.
 _DATA_DEPENDENT = ("Compress", "NonMaxSuppression", "NonZero", "Unique")
 _RANDOM = (
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
@@ -27,12 +27,12 @@ def make(
     *,
     fold: bool = False,
 ) -> Any:
-    """Returns the ModelProto with these shapes, inferred all through, and a recent opset.
+    """Returns the ModelProto with these shapes, inferred throughout, and a recent opset.
 
     Args:
       file: the model.
       inputs, outputs: its signature.
-      fold: let onnxruntime compute what follows from shapes and constants alone, and fuse ops, first.
+      fold: first let onnxruntime compute what depends only on shapes and constants, and fuse ops.
 
     Raises:
       BmcError: the shape of an output depends on data, or an op draws random numbers.
@@ -55,12 +55,12 @@ def make(
     del model.graph.value_info[:]
     _set_shapes(model.graph.input, inputs)
     for output in model.graph.output:
-        # What the file says of it may be true of one input only.
+        # The file's own shape may be true for only one input shape.
         output.type.tensor_type.ClearField("shape")
     if fold:
         model = _folded(model)
     if _opset(model) < _OPSET:
-        # Where it has no rule for some op, the old form may do.
+        # The converter lacks rules for some ops; the old form may be good enough for them.
         with contextlib.suppress(Exception):
             model = version_converter.convert_version(model, _OPSET)
     model = shape_inference.infer_shapes(model, data_prop=True)
@@ -70,7 +70,7 @@ def make(
 
 
 def _folded(model: Any) -> Any:
-    """Returns the model after onnxruntime's basic optimization: no op of its own, no other layout."""
+    """Returns the model after onnxruntime's basic optimization, which adds no ops or layouts of its own."""
     import onnx
     import onnxruntime
 
@@ -104,7 +104,7 @@ def _refuse_unknown_sizes(model: Any, name: str) -> None:
 
 def _set_shapes(values: Any, tensors: tuple[TensorInfo, ...]) -> None:
     shapes = {info.name: info.shape for info in tensors}
-    # One value can be several outputs.
+    # One value can serve as several outputs.
     for value in values:
         if value.name in shapes:
             shape = value.type.tensor_type.shape

@@ -177,7 +177,10 @@ class OnnxTest(support.ModelFileTest):
         refused("bad-file", "size")
         for offset, length in (("-1", "1"), ("6", "1"), ("0", "6"), ("0", "-1"), ("x", "1")):
             refused(
-                "bad-file", "'filter' that 'weights.bin' of 5 bytes", offset=offset, length=length
+                "bad-file",
+                "'filter' that lies outside the 5 bytes of 'weights.bin'",
+                offset=offset,
+                length=length,
             )
         # Wherever in the model the tensor is.
         hidden = _vision()

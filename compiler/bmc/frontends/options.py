@@ -1,4 +1,4 @@
-"""What a user can ask of a frontend."""
+"""The user's options for a frontend."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class ImportOptions:
     """Options of `bmc import`.
 
     Attributes:
-      cases: "module.py:function" returning spec.Cases, for models that are files; or "".
-      output_type: what torch-mlir lowers PyTorch to, a key of frontends.torch.OUTPUT_TYPES.
-      quantize: "" or INT8: quantize with the model's own framework first.
+      cases: "module.py:function" that returns spec.Cases, for models that are files; "" for none.
+      output_type: the dialect that torch-mlir lowers PyTorch to, a key of frontends.torch.OUTPUT_TYPES.
+      quantize: INT8 to quantize with the model's own framework first, "" not to.
     """
 
     cases: str = ""

@@ -1,4 +1,4 @@
-"""Is an imported model quantized? Its file says so with quantize ops (QDQ) or int8 products."""
+"""Tells whether an imported model is quantized. Such a model has quantize ops (QDQ) or int8 products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOSA_PRODUCTS = (
 
 
 def is_quantized(mlir: Path) -> bool:
-    """Returns whether the model in `mlir` dequantizes anything or multiplies int8 (TOSA)."""
+    """Whether the model in `mlir` dequantizes anything or multiplies int8 tensors (TOSA)."""
     with ir.Context() as context:
         context.allow_unregistered_dialects = True
         module = ir_util.read(mlir)

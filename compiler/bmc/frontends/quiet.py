@@ -1,4 +1,4 @@
-"""Frameworks talk a lot; the user shall see the one sentence that bmc says."""
+"""Silences frameworks, so that the user sees only bmc's own sentence."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def native() -> Iterator[None]:
-    """Drops what C++ libraries write to the process's stdout and stderr; Python still can.
+    """Discards what C++ libraries write to the process's stdout and stderr. Python can still write.
 
-    With --verbose nothing is dropped.
+    Discards nothing with --verbose.
     """
     if logging.getLogger().isEnabledFor(logging.DEBUG):
         yield
@@ -37,7 +37,7 @@ def native() -> Iterator[None]:
 
 @contextlib.contextmanager
 def captured() -> Iterator[io.StringIO]:
-    """Gives what C++ libraries write to the process's stderr, once the block has ended."""
+    """Collects what C++ libraries write to the process's stderr; complete when the block has ended."""
     messages = io.StringIO()
     saved = os.dup(2)
     with tempfile.TemporaryFile() as file:
@@ -53,7 +53,7 @@ def captured() -> Iterator[io.StringIO]:
 
 @contextlib.contextmanager
 def python() -> Iterator[None]:
-    """Drops what Python code prints, logs and warns of."""
+    """Discards what Python code prints, logs and warns about."""
     logging.disable(logging.CRITICAL)
     try:
         with (

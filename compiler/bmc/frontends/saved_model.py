@@ -1,8 +1,8 @@
-"""What may be in a SavedModel: TensorFlow runs its graphs, and some ops read files or call Python.
+"""Checks the contents of a SavedModel. TensorFlow runs its graphs, and some ops read files or call Python.
 
-An op passes by what it is, not by its name: it keeps nothing, and neither text (the name of a file, of
-a Python function, of another machine) nor a handle goes in or out. Those of the others that models are
-made of are listed.
+An op is accepted for its properties, not its name: it is stateless, and no string (which might name a
+file, a Python function or another machine) and no handle goes in or out. Models also need some ops
+without these properties, which are listed here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bmc.frontends import model_folder
 
 FILE = "saved_model.pb"
 
-# Variables, calls, lists of tensors, checks and random numbers (which are refused later, by name).
+# Variables, calls, lists of tensors, checks, and random numbers, which are refused later by name.
 _ALLOWED = frozenset((
     "Assert", "AssignAddVariableOp", "AssignSubVariableOp", "AssignVariableOp", "Case", "CheckNumerics",
     "CheckNumericsV2", "CudnnRNN", "CudnnRNNBackprop", "CudnnRNNBackpropV2", "CudnnRNNBackpropV3", "CudnnRNNV2",
@@ -36,7 +36,7 @@ _ALLOWED = frozenset((
     "TensorListSplit", "TensorListStack", "TruncatedNormal", "VarHandleOp", "VarIsInitializedOp",
     "VariableShape", "VariableV2", "While",
 ))  # fmt: skip
-# Attributes that are text and choose a way to compute.
+# String attributes that only choose a way to compute.
 _CHOICES = frozenset((
     "activation_mode", "align", "bad_indices_policy", "data_format", "dimension_numbers", "direction",
     "dst_format", "equation", "fill_mode", "filter_format", "frame_name", "fused_ops", "input_quant_mode",
@@ -44,16 +44,15 @@ _CHOICES = frozenset((
     "precision_config", "round_mode", "row_partition_types", "src_format",
 ))  # fmt: skip
 _TEXT = ("string", "list(string)")
-# Of MLIR.
+# The magic number of MLIR bytecode.
 _BYTECODE = b"ML\xefR"
 
 
 def check(folder: Path) -> None:
-    """Looks through a SavedModel folder before TensorFlow loads it.
+    """Checks a SavedModel folder before TensorFlow loads it.
 
     Raises:
-      BmcError: naming the op that does something else than to compute, or the file that is a link to
-        somewhere else.
+      BmcError: an op does more than compute, or a file is a link to another folder; the error names it.
     """
     from tensorflow.python.saved_model import loader_impl
 
@@ -73,13 +72,13 @@ def check(folder: Path) -> None:
 
 
 def _run_nodes(graph: Any) -> Iterator[tuple[str, Any]]:
-    """Nodes of what TensorFlow may run, with the name of their function.
+    """Yields every node that TensorFlow may run, with the name of its function.
 
-    The functions that write and read checkpoints are not among them: variables are restored by
-    TensorFlow's own code, and nothing else in the file names these functions.
+    Excludes the functions that write and read checkpoints. TensorFlow's own code restores variables, and
+    nothing else in the file names these functions.
     """
     functions = {function.signature.name: function for function in graph.graph_def.library.function}
-    # Called instead of others: derivatives, and what TensorFlow prefers on a device.
+    # Functions called in place of others: derivatives, and implementations for a device.
     wanted = [gradient.gradient_func for gradient in graph.graph_def.library.gradient]
     wanted += [name for name, function in functions.items() if "api_implements" in function.attr]
     if graph.HasField("object_graph_def"):
@@ -102,14 +101,14 @@ def _run_nodes(graph: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _of_version_1(graph: Any) -> Iterator[Any]:
-    """Nodes of a graph that TensorFlow 1 saved: all but those that only the writing of a checkpoint needs.
+    """Yields the nodes of a graph from TensorFlow 1, except those that only write a checkpoint.
 
-    The restoring is run as a part of the graph, so it may read the model's own variables and no other.
+    Restoring runs as part of the graph, so it may read the model's own variables and no others.
     """
     nodes = {node.name: node for node in graph.graph_def.node}
     inputs = {name: [_node_name(i) for i in node.input] for name, node in nodes.items()}
     writes = _node_name(graph.saver_def.save_tensor_name)
-    # Whatever else names nodes: outputs of signatures, initializers.
+    # Everything else that names nodes: outputs of signatures, initializers.
     named = [s.SerializeToString() for s in graph.signature_def.values()]
     named += [c.SerializeToString() for key, c in graph.collection_def.items() if key != "savers"]
     text = b"".join(named)
@@ -124,7 +123,7 @@ def _of_version_1(graph: Any) -> Iterator[Any]:
 
 
 def _reachable(wanted: Iterable[str], edges: Mapping[str, Iterable[str]]) -> Iterator[str]:
-    """The names in `edges` that are wanted or can be reached from those, each once."""
+    """Yields the names in `edges` that are wanted or can be reached from those, each once."""
     left = list(wanted)
     seen: set[str] = set()
     while left:
@@ -150,22 +149,22 @@ def _check_op(node: Any, function: str, source: str) -> None:
     from tensorflow.python.framework import op_def_registry
 
     definition = op_def_registry.get(node.op)
-    # A call of a function by its name is looked into like any other.
+    # The function that a call names is checked like any other.
     if definition is None or node.op in _ALLOWED or _is_computation(definition):
         return
     if node.op == "XlaCallModule" and _is_stablehlo(node):
         return
     raise BmcError(
         "unsafe-file",
-        f"op '{node.op}' in '{source}' does something else than to compute",
+        f"op '{node.op}' in '{source}' does more than compute",
         where=f"{node.name} in {function}",
-        hint="a model file is data, and reads or writes nothing: leave the op out, or return the model from"
-        " a model.py, which is code",
+        hint="a model file may not read or write anything: leave the op out, or return the model from a"
+        " model.py, which is code",
     )
 
 
 def _is_stablehlo(node: Any) -> bool:
-    """Whether a function that came from JAX calls nothing outside itself; names are plain in bytecode."""
+    """Whether a function from JAX calls nothing outside itself. Bytecode contains names as plain text."""
     module = node.attr["module"].s
     return (
         module.startswith(_BYTECODE)

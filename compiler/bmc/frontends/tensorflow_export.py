@@ -1,4 +1,4 @@
-"""A TensorFlow function becomes StableHLO: variables are frozen, then XLA's importer is asked."""
+"""Turns a TensorFlow function into StableHLO: freezes its variables, then runs XLA's importer."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def trace(call: Callable[..., Any], inputs: tuple[TensorInfo, ...], folder: Path
     """Returns the model as a concrete function of tensors with the shapes and dtypes of `inputs`.
 
     Args:
-      call: function of one tensor per input.
-      inputs: what the model is compiled for.
-      folder: the model's own folder, whose lines are named in errors.
+      call: a function with one tensor argument per input.
+      inputs: the inputs to compile the model for.
+      folder: the model's own folder, whose lines errors name.
 
     Raises:
       BmcError: the model cannot be traced.
@@ -45,7 +45,7 @@ def trace(call: Callable[..., Any], inputs: tuple[TensorInfo, ...], folder: Path
 
 
 def captured(traced: Any, variables: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns those variables that the traced function reads or writes, by name."""
+    """Returns the variables that the traced function reads or writes, by name."""
     read = {id(outer) for outer, _ in traced.graph.captures}
     return {name: variable for name, variable in variables if id(variable.handle) in read}
 
@@ -56,13 +56,14 @@ def write(
     """Writes the function `main`, with the variables as constants.
 
     Args:
-      traced: of trace().
-      inputs: as given to trace().
-      variables: of captured().
+      traced: the result of trace().
+      inputs: the inputs given to trace().
+      variables: the result of captured().
       path: model.mlirbc.
 
     Raises:
-      BmcError: naming the op that XLA cannot compile, or the variable that the model changes.
+      BmcError: XLA cannot compile an op, or the model changes a variable or draws random numbers; the
+        error names the op or variable.
     """
     import tensorflow as tf
 
@@ -80,10 +81,10 @@ def write(
 
 
 def freeze(traced: Any) -> Any:
-    """Returns the traced function with constants for variables."""
+    """Returns the traced function with its variables as constants."""
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
-    # Control flow stays as it is: XLA cannot compile what it would be lowered to.
+    # Do not lower control flow, because XLA cannot compile the lowered ops.
     return convert_variables_to_constants_v2(traced, lower_control_flow=False)
 
 
@@ -98,7 +99,7 @@ def _write(data: bytes, path: Path) -> None:
 
     with ir.Context():
         module = ir.Module.parse(data)
-        # TensorFlow numbers its functions, and names of symbols derive from the module's.
+        # TensorFlow numbers its functions, and symbols are named after the module.
         module.operation.attributes["sym_name"] = ir.StringAttr.get("model")
         for op in ir_util.walk(module.operation):
             op.location = _name_only(op.location)
@@ -109,7 +110,7 @@ def _write(data: bytes, path: Path) -> None:
 
 
 def _name_only(location: Any) -> Any:
-    """Drops from a location the line of TensorFlow's own code: its path is another on every machine."""
+    """Drops the line of TensorFlow's own code from a location: its path differs between machines."""
     from iree.compiler import ir
 
     if not isinstance(location, ir.FusedLoc):
@@ -125,7 +126,7 @@ def _check_static(path: Path) -> None:
         raise BmcError(
             error.kind,
             error.message,
-            hint="the size of an output must not depend on values: pad it to the largest",
+            hint="the size of an output must not depend on values: pad it to its maximum",
         ) from error
 
 
@@ -150,7 +151,7 @@ def _refuse_side_effects(traced: Any, variables: dict[str, Any]) -> None:
 
 
 def ops(graph: Any) -> Iterable[Any]:
-    """All operations of a graph and of the functions it calls."""
+    """Yields all operations of a graph and of the functions it calls."""
     yield from graph.get_operations()
     for name in sorted(graph._functions):
         yield from graph._functions[name].graph.get_operations()

@@ -1,4 +1,4 @@
-"""A TensorFlow function becomes a TFLite file whose tensors are all int8."""
+"""Turns a TensorFlow function into a TFLite file with int8 tensors throughout."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ def convert(
     inputs: tuple[TensorInfo, ...],
     calibration: tuple[spec.Case, ...],
 ) -> bytes:
-    """Returns the TFLite file; float inputs and outputs become int8, others stay as they are.
+    """Returns the TFLite file. Float inputs and outputs become int8, others are unchanged.
 
     Args:
-      traced: of tensorflow_export.trace().
-      inputs: what it was traced for.
-      calibration: inputs whose activations the scales are taken from.
+      traced: the result of tensorflow_export.trace().
+      inputs: the inputs that it was traced for.
+      calibration: inputs whose activations determine the scales.
 
     Raises:
-      BmcError: no calibration or one of other shapes, or naming the op that TFLite has no int8 form of.
+      BmcError: there is no calibration data, it has the wrong shapes, or TFLite has no int8 form of an
+        op; the error names the op.
     """
     import tensorflow as tf
 
@@ -45,7 +46,7 @@ def convert(
             yield list(case)
 
     _refuse_loops(traced)
-    # Frozen, the function has no variables, and no object is needed that owns them.
+    # A frozen function has no variables, so no object has to own them.
     frozen = tensorflow_export.freeze(traced)
 
     def numbered(*tensors: Any) -> dict[str, Any]:
@@ -67,13 +68,13 @@ def convert(
         raise BmcError(
             "op-rejected",
             f"TFLite has no int8 form of {what}",
-            hint="rewrite that part of the model with other ops, or do without quantize",
+            hint="rewrite that part of the model with other ops, or leave out quantize",
         ) from error
     return _in_order(data)
 
 
 def _in_order(data: bytes) -> bytes:
-    """Returns the file with inputs and outputs in the order of their numbers, not kept by TFLite."""
+    """Returns the file with inputs and outputs sorted by their numbers, since TFLite loses their order."""
     import flatbuffers
     from tensorflow.lite.python.schema_py_generated import ModelT
 
@@ -90,11 +91,11 @@ def _in_order(data: bytes) -> bytes:
 
 
 def _refuse_loops(traced: Any) -> None:
-    """Calibration of a model with a loop ends the process (TensorFlow 2.21)."""
+    """Raises BmcError for a model with a loop, whose calibration kills the process (TensorFlow 2.21)."""
     for op in tensorflow_export.ops(traced.graph):
         if op.type in ("While", "StatelessWhile"):
             raise BmcError(
                 "op-rejected",
                 f"TFLite has no int8 form of loop '{op.name}'",
-                hint="unroll the loop, or do without quantize",
+                hint="unroll the loop, or leave out quantize",
             )

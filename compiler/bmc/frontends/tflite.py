@@ -1,6 +1,6 @@
-"""Imports a .tflite model: Arm's converter to TOSA, and LiteRT's reference kernels for the golden data.
+"""Imports a .tflite model with Arm's converter to TOSA. LiteRT's reference kernels make the golden data.
 
-Both compute integers alike, so an int8 model can be held to every bit.
+Both compute integers alike, so an int8 model can be required to match bit for bit.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from bmc.frontends.options import ImportOptions
 from bmc.frontends.tflite_file import TfliteFile
 
 _PACKAGES = ("ai-edge-litert", "tosa-converter-for-tflite")
-# It gives the remainder of x / y in units of y.
+# The converter returns the remainder of x / y in units of y.
 _MISCONVERTED = ("FLOOR_MOD",)
-# Inputs that a quantized model is compared on, at most, and the multiply-accumulates that all of
-# them together may take: a few seconds of LiteRT's reference kernels on any machine.
+# The largest number of inputs on which a quantized model is compared, and the multiply-accumulates that
+# all of them together may take: a few seconds of LiteRT's reference kernels on any machine.
 _MOST_SAMPLES = 256
 _SAMPLES_WORK = 2**31
 _ERROR = re.compile(r"error: (?P<text>.*)")
@@ -33,11 +33,11 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 
     Args:
       path: the file.
-      options: without `cases` there are some of samples.py.
-      out: import directory, which exists.
+      options: the user's options; without `cases`, samples.py makes up inputs.
+      out: import directory, which must exist.
 
     Raises:
-      BmcError: not a TFLite file, or naming the op that cannot be converted.
+      BmcError: it is not a TFLite file, or an op cannot be converted; the error names the op.
     """
     given = golden.of_file(options.cases) or spec.Cases((), ())
     file = spec.ModelFile(path.suffix, path.read_bytes())
@@ -51,11 +51,12 @@ def import_spec(
     """Imports the ModelFile of a ModelSpec.
 
     Args:
-      model: floats in its cases that stand for a quantized input are quantized as the file says.
-        A model whose inputs are all quantized is compared on many more, as many as cost little.
-      source: the file, and its factory if it has one.
-      options: what the user asks for.
-      out: import directory, which exists.
+      model: the factory's result. Floats in its cases for a quantized input are quantized as the file
+        says. If all inputs are quantized, the model is compared on many more inputs, as long as these
+        are cheap.
+      source: the file, with the factory if there is one.
+      options: the user's options.
+      out: import directory, which must exist.
 
     Raises:
       BmcError: see import_file().
@@ -63,7 +64,7 @@ def import_spec(
     if options.quantize:
         raise BmcError(
             "bad-option",
-            "a .tflite model cannot be quantized after it was converted",
+            "a .tflite model cannot be quantized after conversion",
             hint="import the Keras model that it was converted from",
         )
     source = Path(source).name
@@ -76,7 +77,7 @@ def import_spec(
         raise BmcError(
             "bad-tolerance",
             f"'{source}' has int8 weights such as '{hybrid}' for float arithmetic, which LiteRT"
-            " rounds as it runs",
+            " rounds at run time",
             hint=f"give cases with a tolerance of your own ({intake.HOW}), or convert with a"
             " representative dataset",
         )
@@ -107,7 +108,7 @@ def import_spec(
 
 
 def _samples(file: TfliteFile, inputs: tuple[TensorInfo, ...], least: int) -> tuple[spec.Case, ...]:
-    """Returns made-up inputs: `least` of them, and more where all are quantized and cost little."""
+    """Returns `least` made-up inputs, or more if all inputs are quantized and a run is cheap."""
     count = least
     if None not in file.zero_points:
         count = max(least, min(_MOST_SAMPLES, _SAMPLES_WORK // max(1, file.work())))
@@ -130,16 +131,21 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
     try:
         tflite_rounding.finish(converted, file, out / artifacts.MODEL_FILE)
     except ir.MLIRError:
-        # An op of TFLite's that is left makes the bytecode unreadable; the text names it.
+        # A left-over TFLite op makes the bytecode unreadable, but the text names it.
         tflite_rounding.finish(_run_converter(data, file, "Text"), file, out / artifacts.MODEL_FILE)
     mlir.signature(out / artifacts.MODEL_FILE, file.name)
 
 
 def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:
-    """Returns MLIR, where ops that have no form in TOSA are left as they are.
+    """Returns the converter's MLIR, in which ops that TOSA lacks are left unconverted.
 
     Args:
+      data: the file with static shapes.
+      file: the model, for its name.
       output: "Bytecode" or "Text".
+
+    Raises:
+      BmcError: the converter is not installed or rejects the file.
     """
     try:
         import tosa_converter_for_tflite as converter
@@ -149,7 +155,7 @@ def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:
             "importing a .tflite model needs the package tosa-converter-for-tflite",
             hint="pip install tosa-converter-for-tflite",
         ) from None
-    # Locations name the file as it is called here: without a folder.
+    # Locations contain the file name given here, so give it without a folder.
     with tempfile.TemporaryDirectory() as work, contextlib.chdir(work):
         Path(file.name).write_bytes(data)
         with quiet.captured() as messages:

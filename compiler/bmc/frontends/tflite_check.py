@@ -1,4 +1,4 @@
-"""What LiteRT's verifier leaves open of a .tflite file: that its numbers of tensors, buffers and ops exist."""
+"""Checks what LiteRT's verifier does not: that a .tflite file's indices of tensors, buffers and ops are valid."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from bmc.errors import BmcError
 
-# Of an operand that an op does without.
+# Stands for an optional operand that is absent.
 _ABSENT = -1
 
 
 def check(model: Any, name: str) -> None:
-    """Looks through a ModelT before its indices are followed.
+    """Checks a ModelT before any of its indices are used.
 
     Raises:
-      BmcError: one of them points nowhere.
+      BmcError: an index is out of range.
     """
     buffers, codes = len(_list(model.buffers)), len(_list(model.operatorCodes))
     for graph in _list(model.subgraphs):
@@ -27,7 +27,7 @@ def check(model: Any, name: str) -> None:
         _require("operator", (op.opcodeIndex for op in ops), codes, name)
         for indices in (_list(graph.inputs), _list(graph.outputs), operands, results):
             _require("tensor", indices, len(tensors), name)
-        for op in ops:  # What is not there is an empty list to whoever reads on.
+        for op in ops:  # Later readers expect empty lists for what is absent.
             op.inputs, op.outputs = _list(op.inputs), _list(op.outputs)
 
 
@@ -40,6 +40,6 @@ def _require(what: str, indices: Iterable[int], count: int, name: str) -> None:
         if not 0 <= index < count:
             raise BmcError(
                 "bad-file",
-                f"'{name}' uses {what} {index}, of {count}",
+                f"'{name}' uses {what} {index}, but has only {count}",
                 hint="convert the model again, or fetch the whole file",
             )

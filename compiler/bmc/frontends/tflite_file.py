@@ -1,4 +1,4 @@
-"""A .tflite file: its signature, quantization and weights, and LiteRT's own answers."""
+"""A .tflite file: its signature, quantization and weights, and the outputs that LiteRT computes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from bmc.golden import Declared
 OTHER_OPS = "use other ops there, or import the model that the file was converted from"
 
 _IDENTIFIER = b"TFL3"
-# Ops whose second input is a weight that has the outputs' last dimension among its own.
+# Ops whose second input is a weight that includes the output's last dimension.
 _PRODUCTS = (
     "BATCH_MATMUL", "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV",
 )  # fmt: skip
-# Element types of weights in TFLite's schema that numpy has; the others are kept as bytes.
+# Weight types in TFLite's schema that NumPy has as well. Weights of other types are ignored.
 _WEIGHT_TYPES = (
     "bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64",
 )  # fmt: skip
@@ -31,13 +31,13 @@ _WEIGHT_TYPES = (
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """real = scale * (stored - zero_point)"""
+    """Affine quantization: real = scale * (stored - zero_point)."""
 
     scale: float
     zero_point: int
 
     def quantize(self, array: Array, to: DType) -> Array:
-        """Returns floats as the integers that TFLite's own QUANTIZE op makes of them."""
+        """Returns the integers that TFLite's QUANTIZE op makes from floats."""
         scaled = array.astype(np.float32) / np.float32(self.scale)
         rounded = np.trunc(scaled + np.copysign(np.float32(0.5), scaled)) + self.zero_point
         limits = np.iinfo(to.numpy)
@@ -49,13 +49,12 @@ class Quantization:
 class TfliteFile:
     """A file that LiteRT accepts.
 
-    Attributes:
-      name: file name, for messages.
-      data: contents.
-      model: the same as ModelT of TFLite's schema.
-      inputs: as declared, with the names of the signature.
-      quantizations: one per input; None if it is not quantized.
-      output_names: of the signature.
+    name: name of the file, for messages.
+    data: its contents.
+    model: the contents as a ModelT of TFLite's schema.
+    inputs: the inputs as declared, with the signature's names.
+    quantizations: one per input, None if it is not quantized.
+    output_names: the signature's names.
     """
 
     name: str
@@ -66,9 +65,9 @@ class TfliteFile:
     output_names: tuple[str, ...]
 
     def quantize_case(self, case: spec.Case) -> spec.Case:
-        """Returns the case with floats that stand for a quantized input made integers."""
+        """Returns the case with floats for quantized inputs converted to integers."""
         if len(case) != len(self.inputs):
-            return case  # golden.fix() says what is wrong.
+            return case  # golden.fix() reports this.
         return tuple(
             quantization.quantize(array, info.dtype)
             if quantization and array.dtype.kind == "f"
@@ -78,12 +77,14 @@ class TfliteFile:
 
     @property
     def zero_points(self) -> tuple[int | None, ...]:
-        """Per input; None if it is not quantized."""
+        """One per input, None if it is not quantized."""
         return tuple(q.zero_point if q else None for q in self.quantizations)
 
     def work(self) -> int:
-        """Returns about how many multiply-accumulates and elements a run takes; a dynamic dimension
-        counts as 1."""
+        """Returns the approximate sum of multiply-accumulates and output elements of one run.
+
+        A dynamic dimension counts as 1.
+        """
         from ai_edge_litert.schema_py_generated import BuiltinOperator
 
         products = {getattr(BuiltinOperator, kind) for kind in _PRODUCTS}
@@ -98,7 +99,7 @@ class TfliteFile:
         return total
 
     def weights(self) -> dict[str, Array]:
-        """Returns constants by the name of their tensor, in the order of names."""
+        """Returns constants by the name of their tensor, sorted by name."""
         from ai_edge_litert.schema_py_generated import TensorType
 
         types = {getattr(TensorType, name.upper()): name for name in _WEIGHT_TYPES}
@@ -112,7 +113,7 @@ class TfliteFile:
         return dict(sorted(found.items()))
 
     def outputs_of(self, kind: str) -> set[str]:
-        """Returns the names of what ops of a kind give, e.g. FULLY_CONNECTED."""
+        """Returns the names of the first outputs of all ops of a kind, such as FULLY_CONNECTED."""
         from ai_edge_litert.schema_py_generated import BuiltinOperator
 
         codes = [_builtin(code) for code in self.model.operatorCodes]
@@ -125,7 +126,7 @@ class TfliteFile:
         }
 
     def hybrid_weight(self) -> str:
-        """Returns the first int8 weight of an op on floats (dynamic range quantization), or ""."""
+        """Returns the first int8 weight of an op on floats (dynamic range quantization), "" if none."""
         from ai_edge_litert.schema_py_generated import TensorType
 
         for graph in self.model.subgraphs:
@@ -139,7 +140,7 @@ class TfliteFile:
 
 
 class Runner:
-    """LiteRT on a model whose inputs have these shapes."""
+    """Runs a model in LiteRT with fixed input shapes. Methods raise BmcError if LiteRT fails."""
 
     def __init__(self, file: TfliteFile, inputs: tuple[TensorInfo, ...]) -> None:
         self._file = file
@@ -165,7 +166,7 @@ class Runner:
         return tuple(self._interpreter.get_tensor(detail["index"]) for detail in details)
 
     def static_data(self) -> bytes:
-        """Returns the file with the shapes that tensors had in the last run as their only ones."""
+        """Returns the file with the shapes that tensors had in the last run as static shapes."""
         if all(None not in info.shape for info in self._file.inputs):
             return self._file.data
         from ai_edge_litert.schema_py_generated import ModelT
@@ -188,8 +189,8 @@ def read(data: bytes, name: str) -> TfliteFile:
     """Reads the contents of a file.
 
     Raises:
-      BmcError: LiteRT is not installed or rejects the file, it has several signatures, or an op
-        that is not TFLite's own.
+      BmcError: LiteRT is not installed or rejects the file, the file has several signatures, or an op
+        is not one of TFLite's own.
     """
     details = interpreter(data, name)
     from ai_edge_litert.schema_py_generated import ModelT
@@ -234,16 +235,16 @@ def _shape(tensor: Any) -> tuple[int, ...]:
 def _builtin(code: Any) -> int:
     """Returns the BuiltinOperator of an OperatorCode.
 
-    Converters before TensorFlow 2.4 wrote the first field alone, which has room for 127 operators;
-    later ones write both.
+    Converters before TensorFlow 2.4 wrote only the first field, which has room for 127 operators. Later
+    converters write both.
     """
     return max(int(code.deprecatedBuiltinCode), int(code.builtinCode))
 
 
 def _name_tensors(model: Any) -> bool:
-    """Gives tensors a name of their own where they have none or another's; returns whether one did.
+    """Gives each tensor a unique name; returns whether any name changed.
 
-    By its name an op is found again in what the converter makes of the file.
+    The converter's output identifies ops by these names.
     """
     renamed = False
     taken: set[str] = set()
@@ -258,12 +259,12 @@ def _name_tensors(model: Any) -> bool:
 
 
 def text(name: bytes | None) -> str:
-    """Returns a name of the file; bytes that are no UTF-8 are replaced."""
+    """Returns a name from the file as text, with invalid UTF-8 replaced."""
     return (name or b"").decode(errors="replace")
 
 
 def pack(model: Any, size: int) -> bytes:
-    """Returns a ModelT as a file of about `size` bytes."""
+    """Serializes a ModelT to a file of about `size` bytes."""
     import flatbuffers
 
     builder = flatbuffers.Builder(size)
@@ -287,7 +288,7 @@ def interpreter(data: bytes, name: str) -> Any:
 
     try:
         if data[4:8] != _IDENTIFIER:
-            raise ValueError("it does not begin as a TFLite file does")
+            raise ValueError("it does not begin like a TFLite file")
         try:
             return make(OpResolverType.BUILTIN_REF)
         except ValueError as error:
@@ -308,7 +309,7 @@ def _name(detail: dict[str, Any], names: dict[int, str]) -> str:
 
 
 def _declared(detail: dict[str, Any], names: dict[int, str]) -> Declared:
-    # LiteRT gives 1 for a dynamic dimension; the signature has -1.
+    # LiteRT reports 1 for a dynamic dimension; the signature has -1.
     signature = detail["shape_signature"]
     shape = signature if len(signature) == len(detail["shape"]) else detail["shape"]
     element = dtype.from_numpy(np.empty(0, detail["dtype"]))

@@ -1,4 +1,4 @@
-"""What LiteRT computes and the converter to TOSA takes, but computes otherwise: refused by name."""
+"""Refuses tensors that the converter to TOSA accepts but computes differently from LiteRT."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bmc.frontends.tflite_file import TfliteFile
 
 
 def check(file: TfliteFile) -> None:
-    """Raises BmcError naming a tensor that is quantized to 16 bits, or sparse."""
+    """Raises BmcError naming a tensor that is quantized to 16 bits or sparse."""
     from ai_edge_litert.schema_py_generated import TensorType
 
     for graph in file.model.subgraphs:
@@ -22,7 +22,7 @@ def check(file: TfliteFile) -> None:
                 raise _refused(
                     file,
                     tensor,
-                    "is quantized to int16, which rounds otherwise than int8",
+                    "is quantized to int16, which rounds differently from int8",
                     "convert with int8 activations: OpsSet.TFLITE_BUILTINS_INT8",
                 )
 

@@ -1,13 +1,13 @@
-"""Makes what Arm's converter wrote of a TFLite file round and saturate as LiteRT does.
+"""Makes the output of Arm's converter round and saturate as LiteRT does.
 
-- LiteRT rounds the sums of a FULLY_CONNECTED op once, where the converter always writes TOSA's double
-  rounding: every few hundred elements it would be one off.
-- It divides the weighted sums of a bilinear RESIZE with ties away from zero, where TOSA's double
-  rounding makes 1 of 7/16.
-- Its CAST drops what is behind the point, where TOSA's rounds.
-- Its reference kernels compute LOGISTIC and its like in integers, see tflite_tables.
-- It quantizes floats by a division, rounds ties away from zero and stays in the range of the integer.
-  The converter multiplies, rounds ties to even, and of a float out of range keeps the lowest bits.
+- LiteRT rounds the sums of a FULLY_CONNECTED op once. The converter always uses TOSA's double rounding,
+  which is off by one every few hundred elements.
+- LiteRT divides the weighted sums of a bilinear RESIZE with ties away from zero. TOSA's double rounding
+  turns 7/16 into 1.
+- LiteRT's CAST truncates. TOSA's rounds.
+- LiteRT's reference kernels compute LOGISTIC and similar ops in integers, see tflite_tables.
+- LiteRT quantizes floats by division, rounds ties away from zero and saturates. The converter multiplies,
+  rounds ties to even, and keeps only the lowest bits of a float that is out of range.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from bmc.errors import BmcError
 from bmc.frontends import tflite_file, tflite_tables
 from bmc.frontends.tflite_file import TfliteFile
 
-# What an op is given in place of a tensor.
+# Operands that stand for an absent tensor or a constant.
 _ARGUMENTS = ("tfl.no_value", "tfl.pseudo_const")
 _SINGLE_ROUND = "#tosa.rounding_mode<SINGLE_ROUND>"
-# Of a location: loc("name"("model.tflite":0:0)), or several of these fused.
+# Matches the name in loc("name"("model.tflite":0:0)), or in several of these fused.
 _NAME = re.compile(r'loc\((?:fused\[)?"([^"]+)"')
-# MLIR's escapes in it, of bytes in UTF-8.
+# MLIR's escapes for bytes of UTF-8 in such a name.
 _ESCAPE = re.compile(rb"\\(\\|[0-9A-F]{2})")
-# More than any integer that a float is quantized to, and so small that adding 1 is exact.
+# Larger than any integer to which a float is quantized, and small enough that adding 1 is exact.
 _LARGE = 2.0**20
 
 
 def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
-    """Writes the converter's output without TFLite's own attributes and with LiteRT's arithmetic.
+    """Writes the converter's output with LiteRT's arithmetic and without TFLite's own attributes.
 
     Args:
-      converted: MLIR bytecode of the converter.
-      file: what it was made of.
+      converted: the converter's MLIR, bytecode or text.
+      file: the model that was converted.
       destination: file to write.
 
     Raises:
-      BmcError: an op of TFLite's is left.
+      BmcError: an op was left unconverted; the error names it.
     """
     from iree.compiler import ir
 
@@ -79,7 +79,7 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
         if left:
             raise BmcError(
                 "op-rejected",
-                f"the converter to TOSA has no form for op"
+                f"the converter to TOSA cannot convert op"
                 f" '{left[0].name.partition('.')[2].upper()}'",
                 where=f"{_tensor(left[0])} in {file.name}",
                 hint=tflite_file.OTHER_OPS,
@@ -100,39 +100,41 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
 
 
 def _round_away(rescale: Any) -> None:
-    """Makes a division of i32 round to nearest, ties away from zero."""
+    """Makes an i32 division round to nearest, ties away from zero."""
     from iree.compiler import ir
 
     (sums,) = rescale.operands[0:1]
     make = _Maker(rescale, sums)
-    # A single round takes ties up: one less than a negative sum is no tie, and nothing else changes.
+    # SINGLE_ROUND rounds ties up. Subtracting one from a negative sum avoids ties and changes nothing else.
     sign = make("arithmetic_right_shift", sums, make.constant(31), round=ir.BoolAttr.get(False))
     rescale.operands[0] = make("add", sums, sign)
     rescale.attributes["rounding_mode"] = ir.Attribute.parse(_SINGLE_ROUND)
 
 
 def _is(value: Any, name: str) -> bool:
-    """Returns whether a value is the result of that op."""
+    """Whether a value is the result of the op `name`."""
     return getattr(value.owner, "name", "") == name
 
 
 def _truncate(cast: Any) -> None:
-    """Makes a cast of floats to integers round towards zero."""
+    """Makes a cast from floats to integers round toward zero."""
     from iree.compiler import ir
 
     (x,) = cast.operands
     source, target = (ir.ShapedType(value.type).element_type for value in (x, cast.results[0]))
     if isinstance(source, ir.IntegerType) or not isinstance(target, ir.IntegerType):
         return
-    if target.width == 1:  # Anything but zero is true.
+    if target.width == 1:  # Every value but zero is true.
         return
     make = _Maker(cast, x)
     cast.operands[0] = make.by_sign(make("floor", x), make("ceil", x))
 
 
 def _quantized(narrowing: Any) -> Any:
-    """Returns the cast of floats to i32 to whose result a zero point is added before this cast makes
-    a narrower integer of it, or None."""
+    """Returns the first cast of a quantization whose last cast is `narrowing`, None if there is none.
+
+    A quantization casts floats to i32, adds a zero point and casts the sum to a narrower integer.
+    """
     from iree.compiler import ir
 
     (total,) = narrowing.operands
@@ -147,7 +149,7 @@ def _quantized(narrowing: Any) -> Any:
 
 
 def _quantize(narrowing: Any, rounded: Any) -> None:
-    """Makes floats round to nearest, ties away from zero, and integers stay in their range."""
+    """Makes floats round to nearest, ties away from zero, and the integers saturate."""
     from iree.compiler import ir
 
     (x,) = rounded.operands
@@ -169,7 +171,7 @@ def _quantize(narrowing: Any, rounded: Any) -> None:
 
 
 class _Maker:
-    """Makes TOSA ops on tensors like `x`, before an op."""
+    """Makes TOSA ops on tensors of the type of `x`, in front of an op."""
 
     def __init__(self, before: Any, x: Any) -> None:
         from iree.compiler import ir
@@ -189,7 +191,7 @@ class _Maker:
         return self("const", values=splat)
 
     def replace(self, operand: int, values: Array) -> None:
-        """Gives the op a constant of the type of x as an operand."""
+        """Replaces an operand of the op with a constant of x's type."""
         dense = self._ir.DenseElementsAttr.get(values, type=self.x.type)
         self._before.operands[operand] = self("const", values=dense)
 
@@ -203,7 +205,7 @@ class _Maker:
         return self._make(f"tosa.{name}", self._flags, (a, b), {})
 
     def by_sign(self, positive: Any, negative: Any) -> Any:
-        """Returns `positive` where x is 0 or more, else `negative`."""
+        """Returns a tensor with `positive` where x >= 0 and `negative` elsewhere."""
         flags = self.compare("greater_equal", self.x, self.constant(0.0))
         return self("select", flags, positive, negative)
 
@@ -213,7 +215,7 @@ class _Maker:
 
 
 def _tensor(op: Any) -> str:
-    """Returns the name of the tensor that the op made in the file."""
+    """Returns the name of the file's tensor that the op computes, "" if unknown."""
     found = _NAME.search(str(op.location))
     return _ESCAPE.sub(_unescaped, found[1].encode()).decode() if found else ""
 

@@ -1,7 +1,7 @@
-"""Functions of one int8: LiteRT's own answer for each of the 256 values.
+"""Tables for functions of one int8, with LiteRT's own result for each of the 256 values.
 
-The converter to TOSA makes a table of such an op from floats. LiteRT's reference kernels compute in
-integers, and for some values of some scales round to the other side.
+The converter to TOSA computes the table of such an op in floats. LiteRT's reference kernels compute in
+integers and round some values differently at some scales.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from bmc.dtype import Array
 from bmc.frontends import tflite_file
 from bmc.frontends.tflite_file import TfliteFile
 
-# Ops that the converter makes a table of.
+# Ops that the converter turns into tables.
 _KINDS = ("ELU", "EXP", "GELU", "HARD_SWISH", "LOG", "LOGISTIC", "RSQRT", "TANH")
 _VALUES = np.arange(-128, 128, dtype=np.int8)
 
 
 def tables(file: TfliteFile) -> dict[str, Array]:
-    """Returns what each of these ops gives for -128 to 127, int8 [256], by the name of its output."""
+    """Returns each op's results for -128 to 127, as int8 [256], by the name of the op's output."""
     from ai_edge_litert.schema_py_generated import BufferT, ModelT, SubGraphT, TensorType
 
     named = set().union(*(file.outputs_of(kind) for kind in _KINDS))
     model = ModelT.InitFromPackedBuf(file.data, 0)
-    # A graph of these ops alone, each with an input of its own.
+    # A graph with only these ops, each with its own input.
     alone = SubGraphT()
     alone.tensors, alone.operators, names = [], [], []
     for graph in model.subgraphs:

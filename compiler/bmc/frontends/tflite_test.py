@@ -190,7 +190,7 @@ class TfliteTest(support.ModelFileTest):
     def test_files_that_are_broken(self) -> None:
         data = _convert(_dense, _tensor(1, 8))
         self.rejects("bad-file", "LiteRT rejects 'model.tflite'", "whole file", data=b"")
-        self.rejects("bad-file", "does not begin as a TFLite file", data=b"PK\3\4" * 99)
+        self.rejects("bad-file", "does not begin like a TFLite file", data=b"PK\3\4" * 99)
         self.rejects_beginnings(data, "LiteRT rejects 'model.tflite'")
 
     def test_weights_that_are_not_finite(self) -> None:

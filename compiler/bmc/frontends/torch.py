@@ -1,4 +1,4 @@
-"""Imports a PyTorch module: torch.export, then torch-mlir to StableHLO or linalg."""
+"""Imports a PyTorch module with torch.export and torch-mlir, as StableHLO or linalg."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_export
 from bmc.frontends.options import ImportOptions
 
-# Layers that compute something else while they are trained.
+# Layers that behave differently in training.
 _TRAINS_OTHERWISE = re.compile("Dropout|BatchNorm|RReLU")
 
 OUTPUT_TYPES = {"stablehlo": "stablehlo", "linalg": "linalg-on-tensors"}
@@ -25,13 +25,14 @@ def import_spec(
     """Imports the torch.nn.Module of a ModelSpec.
 
     Args:
-      model: what the factory returned.
+      model: the factory's result.
       source: the file and its factory.
-      options: output_type is a key of OUTPUT_TYPES.
-      out: import directory, which exists.
+      options: the user's options; output_type is a key of OUTPUT_TYPES.
+      out: import directory, which must exist.
 
     Raises:
-      BmcError: naming the op and the model line when torch.export or torch-mlir rejects the model.
+      BmcError: a package is missing, or torch.export or torch-mlir rejects the model; the error names
+        the op and the model line.
     """
     folder = factory.split(source)[0].parent
     try:
@@ -81,7 +82,7 @@ def import_spec(
 def _export_forward(
     module: Any, model: spec.ModelSpec, output_type: str, folder: Path, out: Path
 ) -> tuple[tuple[Signature, ...], Golden]:
-    """Runs the cases in PyTorch and writes model.mlirbc with forward() as its one function."""
+    """Runs the cases in PyTorch and writes model.mlirbc with forward() as its only function."""
     import torch
 
     inputs = golden.infos(model.cases[0], model.input_names, "input")
@@ -108,7 +109,7 @@ def _export_forward(
 
 
 def _train_mode(module: Any) -> tuple[str, ...]:
-    """Returns what has to be said of a module that is not in evaluation mode yet."""
+    """Returns a note for the user if the module is still in training mode."""
     training = {name: part for name, part in module.named_modules() if part.training}
     if not training:
         return ()
@@ -117,10 +118,10 @@ def _train_mode(module: Any) -> tuple[str, ...]:
         for name, part in training.items()
         if _TRAINS_OTHERWISE.search(type(part).__name__)
     ]
-    what = f" Its {', '.join(other[:3])} would train otherwise than they infer." if other else ""
+    what = f" In training, its {', '.join(other[:3])} would behave differently." if other else ""
     return (
-        f"module '{type(module).__name__}' was in train mode: it is imported, and its answers are"
-        f" made, after eval().{what}",
+        f"module '{type(module).__name__}' was in training mode: bmc called eval() before it ran and"
+        f" imported the module.{what}",
     )
 
 
@@ -147,7 +148,7 @@ def _check_weights(module: Any) -> None:
 
 
 def _parameters(weights: dict[str, Any]) -> tuple[Parameter, ...]:
-    """In the order of names; tied weights appear once, under their first name."""
+    """Returns the parameters sorted by name. Tied weights appear once, under their first name."""
     import torch
 
     found: dict[int, Parameter] = {}

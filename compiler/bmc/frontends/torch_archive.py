@@ -1,7 +1,7 @@
-"""A .pt2 file read as data.
+"""Reads a .pt2 file as data.
 
-torch.export.load() runs what a file holds: pickled objects, and Python text that becomes code. Here the
-archive's members are read by name, pickles by torch's own allow-list only, and the program when
+torch.export.load() executes parts of a file: pickled objects, and Python text that it compiles. Here the
+archive's members are read by name, pickles only through torch's own allow-list, and the program only after
 torch_schema.py has found nothing but data in it. PyTorch itself never opens the file.
 """
 
@@ -16,11 +16,11 @@ from typing import Any
 from bmc.frontends import torch_schema
 from bmc.frontends.torch_schema import unsafe
 
-# What torch.export.save() writes, by PyTorch 2.13 and, of other folders or none, by older ones.
+# Names that torch.export.save() writes: those of PyTorch 2.13, then those of older versions.
 _PROGRAMS = ("models/model.json", "serialized_exported_program.json")
 _STATES = ("data/weights/model.pt", "serialized_state_dict.pt")
 _CONSTANTS = ("data/constants/model.pt", "serialized_constants.pt")
-# Not read, but part of an honest file. Example inputs are pickled, and not needed.
+# Not read, but valid members. Example inputs are pickled and not needed.
 _LEFT_OUT = (
     ".data/",
     "archive_format",
@@ -39,8 +39,8 @@ def load(path: Path) -> Any:
     """Returns the torch.export.ExportedProgram in a file.
 
     Raises:
-      BmcError: something in the file would be run, not read; it is named.
-      Exception: anything else that is wrong with the file.
+      BmcError: part of the file would be executed instead of read; the error names it.
+      Exception: anything else is wrong with the file.
     """
     from torch._export.serde import schema
     from torch._export.serde.serialize import ExportedProgramDeserializer, _dict_to_dataclass
@@ -58,7 +58,7 @@ def load(path: Path) -> Any:
 
 
 def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
-    """Returns the archive's members without the name of the folder that all may lie in."""
+    """Returns the archive's members, with the name of a common folder removed."""
     infos = archive.infolist()
     names = [info.filename for info in infos]
     heads = {name.partition("/")[0] for name in names}
@@ -72,8 +72,8 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]
             *_STATES,
             *_CONSTANTS,
         ):
-            raise unsafe(path.name, f"'{name}', which is no part of an exported program")
-    # PyTorch compresses nothing, so a file never grows when it is read.
+            raise unsafe(path.name, f"'{name}', which is not part of an exported program")
+    # PyTorch compresses nothing, so reading a file never takes more memory than its size.
     if sum(info.file_size for info in infos) > path.stat().st_size:
         raise unsafe(path.name, "compressed or overlapping members")
     return members
@@ -86,7 +86,7 @@ def _tensors(
     pickles: tuple[str, ...],
     source: str,
 ) -> dict[str, Any]:
-    """Returns the state or the constants by name; tensors that share memory still do."""
+    """Returns the state or the constants by name. Tensors that share memory still share it."""
     import torch
 
     for name in pickles:
@@ -122,7 +122,7 @@ def _flat(data: bytes, dtype: int) -> Any:
 
 
 def _unpickled(data: bytes, source: str, name: str) -> dict[str, Any]:
-    """Of PyTorch before 2.9: a pickled dictionary, of which only tensors are read."""
+    """Reads the pickled dictionary of PyTorch before 2.9, in which only tensors are allowed."""
     import pickle
 
     import torch

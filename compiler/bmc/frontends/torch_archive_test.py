@@ -89,7 +89,7 @@ class TorchArchiveTest(support.FolderTest):
 
     def holds(self, what: str, path: Path) -> None:
         self.refuses(
-            "unsafe-file", f"'net.pt2' holds {what}", call=lambda: torch_program._load(path)
+            "unsafe-file", f"'net.pt2' contains {what}", call=lambda: torch_program._load(path)
         )
         self.assertFalse(self.marker.exists(), what)
 

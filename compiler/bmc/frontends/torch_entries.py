@@ -1,4 +1,4 @@
-"""PyTorch models with several entry points, or with buffers that they change: state on the target."""
+"""PyTorch models with several entry points, or with buffers that they change, which become state."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def export(
     out: Path,
     quantize: bool,
 ) -> tuple[tuple[Signature, ...], Golden, dict[str, torch.Tensor]]:
-    """Makes the calls in PyTorch and writes model.mlirbc with a function per method that they name.
+    """Makes the calls in PyTorch and writes model.mlirbc with one function per method that they name.
 
     Args:
-      module: in eval mode; it is not changed.
-      model: whose calls to make.
-      output_type: what torch-mlir lowers to; int8 models have their own.
-      folder: of the model's source, for error messages.
+      module: a module in evaluation mode; it is not changed.
+      model: the ModelSpec with the calls.
+      output_type: the dialect that torch-mlir lowers to. int8 models have their own.
+      folder: folder of the model's source, for error messages.
       out: import directory.
-      quantize: make every entry point int8; the calls are what ranges are measured on, and then made
-        once more in the int8 model.
+      quantize: make every entry point int8. Ranges are measured on the calls, and then the calls are made
+        again in the int8 model.
 
     Returns:
-      signatures in the order of the first calls, what the calls returned, and the weights.
+      The signatures in the order of the first calls, the golden data of the calls, and the weights.
 
     Raises:
       BmcError: a call is wrong, or a method cannot be exported or quantized.
@@ -44,8 +44,8 @@ def export(
     if model.calibration:
         raise BmcError(
             "bad-spec",
-            "calibration is given for a model with calls, which are what its ranges are measured on",
-            hint="leave it out",
+            "calibration is given, but the ranges of a model with calls are measured on the calls",
+            hint="leave calibration out",
         )
     names = tuple(dict.fromkeys(call.entry for call in model.calls))
     for name in names:
@@ -103,7 +103,7 @@ def export(
 def _weights(
     entries: dict[str, torch.nn.Module], states: dict[str, Array]
 ) -> dict[str, torch.Tensor]:
-    """What entry points share once, under the names that the author's module has for it; no states."""
+    """Returns the weights by the author's names, shared ones once; states are not weights."""
     found: dict[str, torch.Tensor] = {}
     for entry, module in entries.items():
         earlier = tuple(found.values())
@@ -123,7 +123,7 @@ class _Callable(Protocol):
 
 
 class _Methods:
-    """The module as its author wrote it, which changes its own buffers."""
+    """The author's module, which changes its own buffers."""
 
     def __init__(self, module: torch.nn.Module) -> None:
         self._module = copy.deepcopy(module)
@@ -144,7 +144,7 @@ class _Methods:
         return result
 
     def changed(self) -> dict[str, Array]:
-        """Initial values of the buffers that the calls have changed: the states."""
+        """Returns the states, which are the buffers that the calls have changed: their initial values."""
         return {n: value.numpy() for n, value in self._initial.items() if n in self._changed}
 
 
@@ -167,7 +167,7 @@ class _Functions:
 def _make_calls(
     model: _Callable, calls: tuple[spec.Call, ...], folder: Path
 ) -> tuple[tuple[spec.Case, ...], tuple[spec.Case, ...]]:
-    """Returns what the calls take and return."""
+    """Returns the inputs and the outputs of all calls."""
     inputs: list[spec.Case] = []
     outputs: list[spec.Case] = []
     for index, call in enumerate(calls):
@@ -190,7 +190,7 @@ def _make_calls(
 
 
 def _inputs(call: spec.Call, index: int, outputs: list[spec.Case]) -> spec.Case:
-    """The arrays that call number `index` takes; `outputs` are those of the calls before it."""
+    """Returns the input arrays of call `index`, given the outputs of all calls before it."""
     before = outputs[-1] if outputs else ()
     arrays = []
     for given in call.inputs:
@@ -198,7 +198,7 @@ def _inputs(call: spec.Call, index: int, outputs: list[spec.Case]) -> spec.Case:
             if not 0 <= given.output < len(before):
                 raise BmcError(
                     "bad-spec",
-                    f"call {index} takes output {given.output} of the call before, which returned"
+                    f"call {index} takes output {given.output} of the previous call, which returned"
                     f" {len(before)}",
                 )
             given = before[given.output]
@@ -231,7 +231,7 @@ class _Pure(torch.nn.Module):  # type: ignore[misc]
 
     def forward(self, *arguments: Any) -> Any:
         count = len(arguments) - len(self._states)
-        # Clones: what the method changes is its own.
+        # The method changes these copies, not the arguments.
         state = {
             f"model.{name}": value.clone()
             for name, value in zip(self._states, arguments[count:], strict=True)

@@ -1,4 +1,4 @@
-"""torch.export and torch-mlir, and what they say when they reject a model."""
+"""Runs torch.export and torch-mlir, and explains why they reject a model."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from bmc.errors import BmcError
 from bmc.frontends import quiet
 from bmc.names import LIBRARY_PREFIX
 
-# Arguments that say how much is dropped.
+# Folders of installed packages.
 _INSTALLED = ("site-packages", "dist-packages")
+# Arguments with the fraction of values that an op drops.
 _CHANCES = ("p", "dropout", "dropout_p")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _LOCATION = re.compile(r'"([^"]+)":(\d+):\d+')
 _OP = re.compile(r"'torch\.operator'.*?name = \"([^\"]+)\"|'([a-z]+\.[\w.]+)'")
-# What ops are given, not what a user writes. They are left where the op that reads them is.
+# Ops that make arguments of other ops; users do not write them. An error names the op that reads them.
 _ARGUMENTS = ("torch.constant.", "torch.prim.", "torch.vtensor.literal")
 _STABLEHLO, _LINALG = "stablehlo", "linalg-on-tensors"
 
@@ -34,7 +35,7 @@ def tensors(module: Any) -> dict[str, Any]:
 
 
 def arrays(result: Any) -> spec.Case:
-    """Returns what a module gave, flattened; raises BmcError if something in it is no dense tensor."""
+    """Returns a module's outputs, flattened; raises BmcError if one is not a dense tensor."""
     import torch
 
     leaves = torch.utils._pytree.tree_leaves(result)
@@ -52,7 +53,7 @@ def arrays(result: Any) -> spec.Case:
                 f"output {index} of the model is bfloat16, which cannot be used for outputs",
                 hint="return it as .float()",
             )
-    # Copies: an output may be state that the next call changes.
+    # Copied, because an output may be a state that the next call changes.
     return tuple(np.array(leaf.detach().contiguous().numpy()) for leaf in leaves)
 
 
@@ -67,20 +68,20 @@ def export(
 ) -> None:
     """Writes MLIR bytecode with one function.
 
-    Locations in it name files relative to the model's folder, or "<python>/..." for libraries.
+    Its locations name files relative to the model's folder, or "<python>/..." for libraries.
 
     Args:
       module: torch.nn.Module.
       example: one tensor per input.
-      output_type: what torch-mlir calls "raw", "stablehlo" or "linalg-on-tensors". What has no form
-        in StableHLO becomes linalg.
+      output_type: torch-mlir's name for the dialect: "raw", "stablehlo" or "linalg-on-tensors". If
+        StableHLO lacks an op, the model becomes linalg.
       root: the model's folder, absolute.
       output: file to write.
-      reproducer: folder for what torch-mlir rejects.
+      reproducer: folder that receives a module that torch-mlir rejects.
       function: name of the function.
 
     Raises:
-      BmcError: naming the op and the model line that cannot be exported or lowered.
+      BmcError: an op cannot be exported or lowered; the error names the op and the model line.
     """
     from torch_mlir import fx, ir
     from torch_mlir.compiler_utils import OutputType, lower_mlir_module
@@ -126,7 +127,7 @@ def export(
 
 
 def _stablehlo(imported: Any) -> Any:
-    """Returns the module lowered to StableHLO; None if an op in it has no form there."""
+    """Returns the module lowered to StableHLO, None if StableHLO lacks one of its ops."""
     from torch_mlir.compiler_utils import OutputType, TorchMlirCompilerError, lower_mlir_module
 
     lowered = imported.clone()
@@ -134,7 +135,7 @@ def _stablehlo(imported: Any) -> Any:
         lower_mlir_module(False, OutputType.get(_STABLEHLO), lowered)
     except TorchMlirCompilerError:
         return None
-    # IREE makes chlo.top_k of the first of what is sorted, whose indices must not have PyTorch's 64 bits.
+    # IREE turns slice(sort) into chlo.top_k, whose indices cannot have PyTorch's 64 bits.
     sorted_ = (
         result for op in _walk(lowered) if op.name == "stablehlo.sort" for result in op.results
     )
@@ -186,8 +187,7 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
 
 
 def _refuse_training(program: Any, root: Path) -> None:
-    """Raises BmcError if an op computes as it does while a model is trained: at random, or with
-    statistics of the batch."""
+    """Raises BmcError if an op runs in training mode: with random numbers or batch statistics."""
     for node in program.graph.nodes:
         schema = getattr(node.target, "_schema", None)
         if schema is None:
@@ -199,14 +199,14 @@ def _refuse_training(program: Any, root: Path) -> None:
         trace = _relative_frames(node.meta.get("stack_trace") or "", root)
         raise BmcError(
             "train-mode",
-            f"op '{node.target}' computes as in training",
+            f"op '{node.target}' runs in training mode",
             where=_model_line(trace, _FRAME),
             hint="export the model after eval(), and give functional dropout training=self.training",
         )
 
 
 def _refuse(program: Any) -> None:
-    """Raises BmcError naming an op that no plan made at build time can have."""
+    """Raises BmcError naming an op that a plan made at build time cannot express."""
     import torch
 
     signature = program.graph_signature
@@ -216,14 +216,14 @@ def _refuse(program: Any) -> None:
             kind, what, hint = "random-model", "draws random numbers", "pass them in as an input"
         elif buffer := signature.buffers_to_mutate.get(node.name):
             kind, what = "stateful-model", f"changes the model's buffer '{buffer}'"
-            hint = "give ModelSpec.calls: then such buffers are state"
+            hint = "give ModelSpec.calls: then such buffers become state"
         elif name := signature.user_inputs_to_mutate.get(node.name):
             kind, what = "stateful-model", f"changes the model's input '{name}'"
             hint = "change a copy of it: x = x + 1 instead of x += 1"
         elif any(
             isinstance(dim, torch.SymInt) for dim in getattr(node.meta.get("val"), "shape", ())
         ):
-            kind, what = "dynamic-shape", "gives a tensor whose size depends on the data"
+            kind, what = "dynamic-shape", "returns a tensor whose size depends on the data"
             hint = "keep the whole tensor and use a mask: torch.where(condition, x, 0)"
         if what:
             where = _model_line(node.meta.get("stack_trace") or "", _FRAME)
@@ -232,9 +232,9 @@ def _refuse(program: Any) -> None:
 
 @contextlib.contextmanager
 def _left_behind() -> Iterator[Path]:
-    """Gives torch-mlir a temporary folder of its own; yields where it leaves a module that it rejects.
+    """Gives torch-mlir its own temporary folder; yields the path where it leaves a rejected module.
 
-    Its file name is fixed: in the shared folder two builds would take each other's.
+    torch-mlir uses a fixed file name, so two builds would overwrite each other's in a shared folder.
     """
     before = tempfile.tempdir
     with tempfile.TemporaryDirectory() as folder:
@@ -246,7 +246,7 @@ def _left_behind() -> Iterator[Path]:
 
 
 def _keep_reproducer(left: Path, folder: Path) -> Path | None:
-    """Copies what torch-mlir has left to `folder`."""
+    """Copies the module that torch-mlir left to `folder`."""
     if not left.is_file():
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -258,7 +258,7 @@ def _keep_reproducer(left: Path, folder: Path) -> Path | None:
 def _lowering_rejected(
     location: str, message: str, module: Any, reproducer: Path | None
 ) -> BmcError:
-    """An op that torch-mlir has imported into `module`, if that is not None, but cannot lower."""
+    """Returns the error for an op that torch-mlir imported into `module` (or None) but cannot lower."""
     found = _OP.search(message)
     op = (found[1] or found[2]) if found else ""
     if op.startswith(_ARGUMENTS) and module is not None:
@@ -280,12 +280,12 @@ def _lowering_rejected(
 
 
 def _node_rejected(program: Any, error: Exception) -> BmcError:
-    """An op that torch-mlir cannot import; its message has no location, so look for the op."""
+    """Returns the error for an op that torch-mlir cannot import; the message's text identifies the op."""
     text = factory.first_line(error)
     for node in program.graph.nodes:
         name = getattr(node.target, "__name__", "")
         if node.op == "call_function" and name and name in text:
-            # Wrappers of ops with side effects have the op itself as an argument.
+            # A wrapper for an op with side effects has that op as an argument.
             ops = [a for a in (node.target, *node.args) if hasattr(a, "overloadpacket")]
             return BmcError(
                 "op-rejected",
@@ -306,10 +306,10 @@ def _relative_frames(stack_trace: str, root: Path) -> str:
 
 
 def _relative_name(file: Path, root: Path) -> str:
-    # Not resolved: in a Bazel sandbox the model's files are links to elsewhere.
+    # Do not resolve: in a Bazel sandbox the model's files are links to another folder.
     file = file.absolute()
     entries = sorted((Path(e).absolute() for e in sys.path if e), key=lambda e: -len(str(e)))
-    # A virtual environment may lie in the model's own folder.
+    # A virtual environment may lie inside the model's folder.
     installed = [entry for entry in entries if entry.name in _INSTALLED]
     for entry in (*installed, root, *entries):
         if file.is_relative_to(entry):
@@ -319,9 +319,9 @@ def _relative_name(file: Path, root: Path) -> str:
 
 
 def _model_line(text: str, pattern: re.Pattern[str]) -> str:
-    """Returns "model.py:42", the innermost line of the model's own files that `text` mentions.
+    """Returns the innermost line of the model's own files in `text`, such as "model.py:42"; "" if none.
 
-    A stack trace names the innermost frame last, an MLIR location first.
+    A stack trace has the innermost frame last, an MLIR location has it first.
     """
     found = [f"{file}:{line}" for file, line in pattern.findall(text) if not file.startswith("<")]
     if not found:

@@ -1,4 +1,4 @@
-"""Imports a .pt2 file: an exported program of torch.export.save()."""
+"""Imports a .pt2 file, which is an exported program from torch.export.save()."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
 
     Args:
       path: the file.
-      options: without `cases` there are some of samples.py.
-      out: import directory, which exists.
+      options: the user's options; without `cases`, samples.py makes up inputs.
+      out: import directory, which must exist.
 
     Raises:
-      BmcError: not an exported program, or naming the op that cannot be lowered.
+      BmcError: it is not an exported program, or an op cannot be lowered; the error names the op.
     """
     program = _load(path)
-    # Its guards, Python text, are none of a file that is data (torch_schema.py).
+    # The guards are Python text, which a file of data must not contain (torch_schema.py).
     module = program.module(check_guards=False)
-    # An exported program has been put into evaluation mode, if at all, before it was exported.
+    # The training mode of an exported program was fixed by its export.
     module.eval = lambda: module
     given = golden.of_file(options.cases) or spec.Cases((), ())
     declared = tuple(_describe(node) for node in _inputs(program, path.name))
@@ -69,7 +69,9 @@ def _load(path: Path) -> Any:
         ) from None
     if not zipfile.is_zipfile(path):
         raise BmcError(
-            "bad-file", f"'{path.name}' is damaged or no .pt2 file", hint="save the program again"
+            "bad-file",
+            f"'{path.name}' is damaged or not a .pt2 file",
+            hint="save the program again",
         )
     try:
         with quiet.python():
@@ -85,7 +87,7 @@ def _load(path: Path) -> Any:
 
 
 def _inputs(program: Any, source: str) -> list[Any]:
-    """Nodes of the graph that are inputs, in the order of the arguments."""
+    """Returns the graph's input nodes in the order of the arguments."""
     from torch.utils import _pytree
 
     names = program.graph_signature.user_inputs
@@ -94,7 +96,7 @@ def _inputs(program: Any, source: str) -> list[Any]:
     if keywords or list(arguments) != nodes:
         raise BmcError(
             "bad-signature",
-            f"the program in '{source}' takes something else than tensors by position",
+            f"the program in '{source}' takes something other than positional tensors",
             hint="export it with one tensor per input",
         )
     return nodes
@@ -106,8 +108,8 @@ def _outputs(program: Any, source: str) -> list[Any]:
     if not all(name in nodes for name in names):
         raise BmcError(
             "bad-signature",
-            f"the program in '{source}' returns something else than tensors",
-            hint="export it so that it returns tensors only",
+            f"the program in '{source}' returns something other than tensors",
+            hint="export it so that it returns only tensors",
         )
     return [nodes[name] for name in names]
 

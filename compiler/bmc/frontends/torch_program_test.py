@@ -84,7 +84,7 @@ class TorchProgramTest(support.FolderTest):
             torch.export.save(program, self.folder / "net.pt2")
             self.refuses(
                 "train-mode",
-                f"op '{op}' computes as in training",
+                f"op '{op}' runs in training mode",
                 "eval()",
                 call=lambda: self.load(self.folder / "net.pt2"),
             )
@@ -192,7 +192,7 @@ class TorchProgramTest(support.FolderTest):
             (lambda module, x: torch.linalg.svd(x)[1], "op-rejected", "aten._linalg_svd"),
             (changing, "stateful-model", "aten.add", "buffer 'count'"),
             (lambda module, x: x[:0], "empty-tensor", "0x4xf32"),
-            (lambda module, x: (x, 3), "bad-signature", "something else than tensors"),
+            (lambda module, x: (x, 3), "bad-signature", "something other than tensors"),
             (lambda module, x: x.bfloat16(), "unsupported-dtype", "bfloat16"),
         ):
             with self.subTest(kind):

@@ -1,15 +1,15 @@
 """`--quantize int8` for PyTorch: post-training static quantization with torchao's PT2E.
 
-Weights become int8, symmetric, one scale per output channel; what the matrix products read becomes
-int8 with one scale and zero point. The result is a module that PyTorch runs (and whose answers are
-the golden data) with explicit quantize and dequantize ops around every product, which IREE turns
-into products of int8 that accumulate in int32.
+Weights become int8, symmetric, with one scale per output channel. Operands of matrix products become int8
+with one scale and zero point. The result is a module with explicit quantize and dequantize ops around
+every product. PyTorch runs it to make the golden data, and IREE turns it into int8 products that
+accumulate in int32.
 
-Everything between the products stays f32 inside the kernels that surround them: softmax, layer norm,
-the sums of a transformer's residual stream, the gates of an LSTM. Feature maps of convolutions are
-quantized wherever they are stored, since they are what fills the memory.
+Everything between the products stays f32 inside the kernels that surround them: softmax, layer norm, the
+sums of a transformer's residual stream, the gates of an LSTM. Feature maps of convolutions are quantized
+wherever they are stored, because they take most of the memory.
 
-This module imports torch and torchao: import it where it is used.
+This module imports torch and torchao at its top, so import it only where it is used.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_export
 from bmc.iree.tool import IreeTool
 
-# What torch-mlir calls its import without any lowering: IREE knows the quantized ops, torch-mlir's
+# torch-mlir's name for its import without any lowering. IREE knows the quantized ops, but torch-mlir's
 # own lowering does not.
 OUTPUT_TYPE = "raw"
 _LOWERING = "--pass-pipeline=builtin.module(torch-to-iree{emit-async-entry-points=false})"
@@ -51,8 +51,8 @@ _ACTIVATION = QuantizationSpec(
     qscheme=torch.per_tensor_affine,
 )
 
-# Products of an activation and, as second operand, a weight or another activation; the number is
-# the axis of the weight's output channels, counted from the end if negative.
+# Products of an activation with a weight or another activation as second operand. The number is the axis
+# of the weight's output channels, counted from the end if negative.
 _PRODUCTS = {
     _aten.conv1d.default: 0,
     _aten.conv1d.padding: 0,
@@ -67,25 +67,25 @@ _PRODUCTS = {
 _ADD_PRODUCTS = {_aten.addmm.default: -1, _aten.baddbmm.default: -1}
 _CONVOLUTIONS = tuple(op for op in _PRODUCTS if "conv" in str(op))
 
-# What makes a feature map of feature maps, element by element.
+# Elementwise ops that turn feature maps into feature maps.
 _ACTIVATION_FUNCTIONS = (
     _aten.relu.default, _aten.relu_.default, _aten.relu6.default, _aten.hardtanh.default,
     _aten.hardtanh_.default, _aten.leaky_relu.default, _aten.hardswish.default, _aten.silu.default,
     _aten.hardswish_.default, _aten.silu_.default, _aten.gelu.default, _aten.batch_norm.default,
     _aten.dropout.default,
 )  # fmt: skip
-# What keeps the values of its input, and so can keep its scale too.
+# Ops that only select values of their input, so they can keep its scale.
 _SELECTIONS = (
     _aten.max_pool1d.default, _aten.max_pool2d.default, _aten.upsample_nearest2d.vec,
 )  # fmt: skip
-# What reads whole feature maps.
+# Ops that read whole feature maps.
 _READERS = (
     _aten.add.Tensor, _aten.add_.Tensor, _aten.mul.Tensor, _aten.cat.default,
     _aten.avg_pool1d.default, _aten.avg_pool2d.default, _aten.adaptive_avg_pool1d.default,
     _aten.adaptive_avg_pool2d.default, _aten.mean.dim, *_SELECTIONS,
 )  # fmt: skip
 
-# Composite ops with products inside, which must be visible to be quantized.
+# Composite ops that contain products. They are decomposed so that the products can be quantized.
 _RECURRENT = (_aten.lstm.input, _aten.gru.input, _aten.rnn_tanh.input, _aten.rnn_relu.input)
 _CELLS = (
     _aten.lstm_cell.default, _aten.gru_cell.default, _aten.rnn_tanh_cell.default,
@@ -94,15 +94,15 @@ _CELLS = (
 
 
 def quantize_forward(module: Any, model: spec.ModelSpec, folder: Path) -> Any:
-    """Returns the quantized module, which takes and returns what `module` does.
+    """Returns the quantized module, which has the inputs and outputs of `module`.
 
     Args:
       module: torch.nn.Module in evaluation mode.
       model: its cases and calibration inputs.
-      folder: the model's folder, to name its lines.
+      folder: the model's folder, whose lines errors name.
 
     Raises:
-      BmcError: no calibration data, data of another shape than the cases, or see quantize().
+      BmcError: there is no calibration data, its shapes differ from the cases', or see quantize().
     """
     if not model.calibration:
         raise BmcError(
@@ -128,13 +128,13 @@ def quantize(
 ) -> dict[str, Any]:
     """Returns the quantized modules of a model's entry points.
 
-    The scales of a weight come from the weight alone, so entry points that share it share its int8 too.
+    The scales of a weight depend on that weight only, so entry points that share it also share its int8.
 
     Args:
-      modules: in evaluation mode.
-      examples: one tensor per input of each.
-      calibrate: runs modules of these names, which measure what they see.
-      folder: the model's folder, to name its lines.
+      modules: torch.nn.Modules in evaluation mode, by entry point.
+      examples: one tensor per input, for each module.
+      calibrate: runs modules by these names, while they record the ranges of their values.
+      folder: the model's folder, whose lines errors name.
 
     Raises:
       BmcError: torch.export or torchao rejects a module, or there is nothing to quantize.
@@ -167,7 +167,7 @@ def quantize(
 
 
 def _convert(observed: Any) -> Any:
-    """Returns the quantized module, without the float weights that it does not read any more."""
+    """Returns the quantized module without the float weights that it no longer reads."""
     module = convert_pt2e(observed)
     read = {node.target for node in module.graph.nodes if node.op == "get_attr"}
     for name in torch_export.tensors(module).keys() - read:
@@ -177,8 +177,11 @@ def _convert(observed: Any) -> Any:
 
 
 def lower(model: Path, reproducer: Path) -> None:
-    """Lowers the MLIR bytecode `model`, in place, from torch ops to linalg and, for the quantized
-    ones, IREE's own; raises BmcError naming the op and the model line IREE rejects."""
+    """Lowers the MLIR bytecode in `model` in place: torch ops to linalg, quantized ones to IREE's own ops.
+
+    Raises:
+      BmcError: IREE rejects an op; the error names the op and the model line.
+    """
     with tempfile.TemporaryDirectory() as work:
         shutil.copyfile(model, Path(work) / "torch.mlirbc")
         IreeTool(Path(work), reproducer).lower_torch("torch.mlirbc", "model.mlirbc", _LOWERING)
@@ -186,10 +189,10 @@ def lower(model: Path, reproducer: Path) -> None:
 
 
 class Int8Quantizer(Quantizer):  # type: ignore[misc]
-    """Says which tensors become int8.
+    """Selects the tensors that become int8.
 
     Attributes:
-      products: how many convolutions and matrix products it has found.
+      products: number of convolutions and matrix products found so far.
     """
 
     def __init__(self) -> None:
@@ -214,7 +217,7 @@ class Int8Quantizer(Quantizer):  # type: ignore[misc]
         return model
 
     def validate(self, model: Any) -> None:
-        """Every annotation is one of ours."""
+        """Does nothing, because all annotations come from annotate()."""
 
     def _annotate_product(self, node: Any, left: Any, right: Any, axis: int) -> None:
         self.products += 1
@@ -243,7 +246,7 @@ def _weight(node: Any, axis: int) -> QuantizationSpec:
     return QuantizationSpec(
         dtype=torch.int8,
         observer_or_fake_quant_ctr=PerChannelMinMaxObserver,
-        # Not -128: the range is symmetric.
+        # Not -128, because the range is symmetric.
         quant_min=-127,
         quant_max=127,
         qscheme=torch.per_channel_symmetric,
@@ -257,7 +260,7 @@ def _is_float(node: Any) -> bool:
 
 
 def _is_constant(node: Any) -> bool:
-    """True for a parameter and for what is computed of parameters alone."""
+    """Whether a node is a parameter or is computed from parameters only."""
     if node.op == "get_attr":
         return True
     inputs = node.all_input_nodes
@@ -283,7 +286,7 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """Scaled dot product attention as two matrix products and a softmax; nothing is dropped out."""
+    """Scaled dot product attention as two matrix products and a softmax, without dropout."""
     if enable_gqa:
         groups = query.shape[-3] // key.shape[-3]
         key = key.repeat_interleave(groups, -3)

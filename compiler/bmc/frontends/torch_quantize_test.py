@@ -277,7 +277,9 @@ class RefusedTest(support.FolderTest):
         self.rejects("nothing", "quantize-rejected", "no convolution and no matrix product")
 
     def test_calls_and_calibration(self) -> None:
-        self.rejects("twice_calibrated", "bad-spec", "calibration is given", "leave it out")
+        self.rejects(
+            "twice_calibrated", "bad-spec", "calibration is given", "leave calibration out"
+        )
 
     def test_calls_that_nothing_comes_before(self) -> None:
         self.rejects("nothing_before", "bad-spec", "call 0 takes output 0", "returned 0")

@@ -1,7 +1,7 @@
-"""The program of a .pt2 file, as JSON: what PyTorch would make code of must be what export writes.
+"""Checks the program of a .pt2 file, as JSON: every text that PyTorch would execute must be one that export writes.
 
-PyTorch looks op names up by getattr, evaluates the expressions of shapes as Python, writes names into
-the text of a function that it compiles, and imports the modules that containers name.
+PyTorch looks up op names by getattr, evaluates shape expressions as Python, writes names into the text of
+a function that it compiles, and imports the modules that containers name.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from bmc.errors import BmcError
 
 _OP = re.compile(r"torch\.ops\.(?!higher_order)[A-Za-z]\w*\.[A-Za-z_]\w*\.\w+")
 _NAMESPACES = ("aten", "prims", "quantized_decomposed")
-# On sizes; and what blocks of a module become.
+# Functions of sizes, and the ops that a module's blocks become.
 _FUNCTION = re.compile(
     r"_operator\.(add|and_|eq|floordiv|ge|getitem|gt|le|lshift|lt|mod|mul|ne|neg|or_|pos|pow|rshift|sub"
     r"|truediv)|math\.(ceil|floor|trunc)|torch\.sym_(float|int|ite|max|min|not|sqrt)"
     r"|torch\.ops\.higher_order\.(cond|while_loop|scan|wrap_with_autocast|wrap_with_set_grad_enabled)"
 )
-# Arguments of ops that are text and choose a way to compute; any other text may name a file.
+# Text arguments that only choose a way to compute. Any other text might name a file.
 _CHOICES = frozenset((
     "UPLO", "activation", "algorithm", "approximate", "assert_msg", "driver", "equation", "indexing",
     "interpolation", "mode", "norm", "ord", "p", "pad_mode", "padding", "padding_side", "reduce",
@@ -49,26 +49,26 @@ _SYNTAX = (
 
 
 def unsafe(source: str, what: str) -> BmcError:
-    """What is said of a file that has more in it than data."""
+    """Returns the error for a file that contains more than data."""
     return BmcError(
         "unsafe-file",
-        f"'{source}' holds {what}: a model file is data, and nothing in it is run",
+        f"'{source}' contains {what}: a model file is data, and bmc runs nothing in it",
         hint="save the program again with torch.export.save(), or return the module from a model.py, which"
         " is code",
     )
 
 
 def clean(document: dict[str, Any], source: str) -> dict[str, Any]:
-    """Returns the JSON of an ExportedProgram without what is not needed.
+    """Returns the JSON of an ExportedProgram without the parts that bmc does not need.
 
     Args:
-      document: JSON; changed in place.
+      document: the JSON, which is changed in place.
       source: name of the file, for messages.
 
     Raises:
-      BmcError: it names something else than the parts of a program.
+      BmcError: it contains anything but the parts of a program.
     """
-    document["guards_code"] = []  # Python text; shapes are checked by bmc.
+    document["guards_code"] = []  # Python text; bmc checks shapes itself.
     document["graph_module"]["metadata"] = {}
     document["graph_module"]["treespec_namedtuple_fields"] = {}
     _walk(document, source)
@@ -76,7 +76,7 @@ def clean(document: dict[str, Any], source: str) -> dict[str, Any]:
 
 
 def check_attribute(name: Any, source: str) -> None:
-    """Refuses the name of a parameter or buffer that PyTorch could not write into code as it is."""
+    """Refuses the name of a parameter or buffer unless PyTorch can safely write it into code."""
     if not isinstance(name, str) or not _ATTRIBUTE.fullmatch(name):
         raise unsafe(source, f"the name {quoted(name)}")
 
@@ -89,7 +89,7 @@ def _walk(value: Any, source: str) -> None:
         return
     for key, item in value.items():
         if key == "metadata":
-            # The rest names functions and objects of the exporter.
+            # The other entries name functions and objects of the exporter.
             trace = item.get("stack_trace")
             value[key] = {"stack_trace": trace} if isinstance(trace, str) else {}
         elif key in _CHECKS and item is not None:
@@ -147,7 +147,7 @@ def _is_arithmetic(node: ast.AST) -> bool:
         case ast.Name(id=name):
             return name in _SYMPY or name in _VALUES or bool(_SYMBOL.fullmatch(name))
         case ast.Constant(value=str(text)):
-            # Symbol('s0'), Float('0.5').
+            # For example Symbol('s0'), Float('0.5').
             return bool(_SYMBOL.fullmatch(text) or re.fullmatch(r"-?[\d.]+(e[+-]?\d+)?", text))
         case ast.Constant(value=value):
             return value is None or isinstance(value, (bool, int, float))
@@ -155,7 +155,7 @@ def _is_arithmetic(node: ast.AST) -> bool:
 
 
 def _check_inputs(text: Any, source: str) -> None:
-    # Keys become the names of arguments.
+    # Keys become names of arguments.
     _check_tree(text, source, str.isidentifier)
 
 

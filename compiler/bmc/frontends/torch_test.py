@@ -257,7 +257,7 @@ class TorchTest(support.FolderTest):
         path = self.write("model.py", _MODEL)
         result = support.bmc("import", f"{path}:in_train_mode", "--out", self.folder / "out")
         self.assertEqual(result.status, 0, result.err)
-        note = "note: module 'Model' was in train mode"
+        note = "note: module 'Model' was in training mode"
         self.assertIn(note, result.out)
         self.assertIn("'norm' (BatchNorm1d)", result.out)
         self.assertIn("2 cases for the target", result.out)
@@ -271,7 +271,7 @@ class TorchTest(support.FolderTest):
         self.assertNotIn("note:", result.out)
 
     def test_op_that_trains(self) -> None:
-        parts = ("op 'aten.dropout.default' computes as in training", line("drops"))
+        parts = ("op 'aten.dropout.default' runs in training mode", line("drops"))
         self.rejects("always_drops", "train-mode", *parts)
 
     def test_linalg_instead_of_stablehlo(self) -> None:

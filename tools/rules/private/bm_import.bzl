@@ -20,7 +20,7 @@ def _source(ctx):
         return files[0].dirname
     suffix = suffix_of(path)
     if suffix not in FRONTENDS or not suffix:
-        fail("src '{}' is no kind of model: it may be {}, or the files of a SavedModel folder".format(
+        fail("src '{}' is not a kind of model that bmc knows: it may be {}, or the files of a SavedModel folder".format(
             files[0].basename,
             ", ".join([known for known in FRONTENDS if known]),
         ))
