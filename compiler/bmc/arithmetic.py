@@ -10,9 +10,10 @@ What no variable reaches is in docs/decisions/0008-one-instruction-set-for-all-f
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from bmc import eigen_caches
 
@@ -75,8 +76,25 @@ def enter() -> None:
 
 def pin() -> None:
     """Pins what is not read before: for frameworks that are not loaded yet, all but glibc and NumPy."""
-    wanted = pinned(os.environ)
+    _replace_environment(pinned(os.environ))
+    eigen_caches.install()
+
+
+@contextlib.contextmanager
+def pinning() -> Iterator[None]:
+    """pin() for a block. After it the environment is the caller's again, whatever has changed it.
+
+    What eigen_caches does stays: the next import may use a framework that the caller loads until then.
+    """
+    before = dict(os.environ)
+    pin()
+    try:
+        yield
+    finally:
+        _replace_environment(before)
+
+
+def _replace_environment(wanted: Mapping[str, str]) -> None:
     for name in os.environ.keys() - wanted.keys():
         del os.environ[name]
     os.environ.update(wanted)
-    eigen_caches.install()
