@@ -17,14 +17,14 @@ def _command() -> int:
 
 
 def _is_code(argv: list[str]) -> bool:
-    """Whether the model is a Python file: that may fetch what it needs, a model file is data."""
+    """Whether the model is a Python file. Only that may use the network, since a model file is data."""
     pairs = zip(argv, argv[1:], strict=False)
     return any(re.search(r"\.py:\w+$", a) and before != "--cases" for before, a in pairs)
 
 
 def _main() -> int:
     arithmetic.enter()
-    # `bazel run` starts in a folder of its own; paths are the user's.
+    # `bazel run` starts in a folder of its own, but paths are relative to the user's.
     os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
     try:
         return guard.run(_command, offline=not _is_code(sys.argv))

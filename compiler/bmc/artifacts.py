@@ -1,6 +1,7 @@
-"""What the import step hands to the compile step, and how it lies on disk.
+"""The import step's results, which the compile step reads, and their form on disk.
 
-An import directory holds model.mlirbc (function `main`, or the entry points), cases.npz (golden data) and import.json.
+An import directory holds model.mlirbc (function `main`, or the entry points), cases.npz (golden data) and
+import.json.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ FORMAT_VERSION = 4
 
 _MOST_BYTES = 1 << 40
 
-# Where expected outputs came from.
+# The sources of expected outputs.
 GOLDEN_FRAMEWORK = "framework"
 GOLDEN_IREE_HOST = "iree-host"
 
@@ -37,7 +38,7 @@ class TensorInfo:
     """Name, element type and static shape of a model input or output.
 
     Raises:
-      BmcError: no machine has a tensor of that shape.
+      BmcError: no machine can hold a tensor of that shape.
     """
 
     name: str
@@ -67,7 +68,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class GoldenCall:
-    """A case calls entry point number `entry`, after a reset of the state if `reset`."""
+    """A case calls entry point number `entry`, after it resets the state if `reset` is set."""
 
     entry: int
     reset: bool
@@ -75,16 +76,16 @@ class GoldenCall:
 
 @dataclass(frozen=True)
 class Golden:
-    """Inputs and what the model must answer.
+    """Inputs, and the outputs that the model must compute from them.
 
     Attributes:
-      inputs: per case, one array per input.
-      outputs: per case, one array per output.
-      policies: one per output of every entry point, one entry point after the other.
-      labels: class per case or None.
-      framework_correct: cases whose argmax of output 0 equals the label, by the expected outputs.
+      inputs: for each case, one array per input.
+      outputs: for each case, one array per output.
+      policies: one per output, for all entry points in order.
+      labels: class of each case, or None.
+      framework_correct: number of cases whose argmax of the expected output 0 equals the label.
       source: GOLDEN_FRAMEWORK or GOLDEN_IREE_HOST.
-      calls: what each case calls; () if all call the one entry point of a model without state.
+      calls: the call of each case; () if all call the only entry point of a model without state.
     """
 
     inputs: tuple[spec.Case, ...]
@@ -98,7 +99,7 @@ class Golden:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A weight as the framework calls it; the hash is over its contiguous bytes."""
+    """A weight under its name in the framework. The hash covers its contiguous bytes."""
 
     name: str
     shape: tuple[int, ...]
@@ -112,18 +113,18 @@ class ImportedModel:
 
     Attributes:
       mlir: path of model.mlirbc.
-      source: what was imported, without folders: "model.py:make" or "matmul.mlir".
-      frontend: "torch" or "mlir".
-      versions: versions of the packages the frontend used.
+      source: the imported file without folders: "model.py:make" or "matmul.mlir".
+      frontend: name of the frontend, such as "torch".
+      versions: versions of the packages that the frontend used.
       signatures: the entry points; see main_signature().
-      golden: the data the compiled model is checked on.
-      parameters: the framework's weights, to name constants in reports.
-      second_reference: one sentence, whether IREE's host runtime agrees with the golden data; it
-        tells where to look when the target does not.
-      int8: it is quantized: what is compiled of it must compute in integers (plan/audit.py).
-      compared_only: more inputs and the framework's outputs, which IREE's host runtime is compared
-        with when the model is imported; they are not kept.
-      notes: sentences for the user on what the import did of its own accord; they are not kept.
+      golden: the data on which the compiled model is checked.
+      parameters: the framework's weights, which name constants in reports.
+      second_reference: a sentence that says whether IREE's host runtime agrees with the golden data. It
+        tells where to look if the target does not.
+      int8: whether it is quantized. If so, its kernels must compute in integers (plan/audit.py).
+      compared_only: more inputs, with the framework's outputs. Only the import compares them, in IREE's
+        host runtime; they are not saved.
+      notes: sentences that tell the user what the import did unasked; they are not saved.
     """
 
     mlir: Path
@@ -140,19 +141,19 @@ class ImportedModel:
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:
-        """Of the first entry point."""
+        """Inputs of the first entry point."""
         return self.signatures[0].inputs
 
     @property
     def outputs(self) -> tuple[TensorInfo, ...]:
-        """Of the first entry point."""
+        """Outputs of the first entry point."""
         return self.signatures[0].outputs
 
 
 def main_signature(
     inputs: tuple[TensorInfo, ...], outputs: tuple[TensorInfo, ...]
 ) -> tuple[Signature, ...]:
-    """The entry points of a model that is one function."""
+    """Returns the entry points of a model with one function."""
     return (Signature("main", inputs, outputs),)
 
 
@@ -166,7 +167,7 @@ def sha256_file(path: Path) -> str:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Writes JSON whose strings can be shown as they are."""
+    """Writes JSON in which all strings are safe to print."""
     text = json.dumps(_printable(data), indent=1, sort_keys=True)
     path.write_text(text + "\n", encoding="utf-8")
 
@@ -188,7 +189,7 @@ def save(model: ImportedModel, directory: Path) -> None:
     for case, (inputs, outputs) in enumerate(zip(golden.inputs, golden.outputs, strict=True)):
         arrays |= {f"in{i}_{case}": array for i, array in enumerate(inputs)}
         arrays |= {f"out{i}_{case}": array for i, array in enumerate(outputs)}
-    # numpy stamps every member of the zip file with 1980-01-01, so equal data gives equal bytes.
+    # NumPy dates every member of the zip file 1980-01-01, so equal data gives equal bytes.
     np.savez(directory / CASES_FILE, **arrays)  # type: ignore[arg-type]
     write_json(
         directory / IMPORT_FILE,

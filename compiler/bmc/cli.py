@@ -1,4 +1,4 @@
-"""Command line of bmc; the only module that prints."""
+"""The command line of bmc, and the only module that prints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ from bmc.rewrites.runner import describe
 
 
 def main(argv: Sequence[str]) -> int:
-    """Runs one subcommand; returns 0, 1 (the user's mistake), 2 (usage) or 70 (bmc's)."""
+    """Runs one subcommand; returns 0, 1 (the user's mistake) or 70 (a mistake in bmc).
+
+    Raises:
+      SystemExit: for a usage error (status 2), and after --help and --print-pipeline (status 0).
+    """
     arguments = _parser().parse_args(argv)
     logging.basicConfig(
         level=logging.DEBUG if arguments.verbose else logging.WARNING,
@@ -57,7 +61,7 @@ def _internal() -> int:
 
 
 def fail(error: BmcError) -> int:
-    """Says what the user has to change; returns the exit status."""
+    """Prints what the user has to fix; returns the exit status."""
     print(f"bmc: {error}", file=sys.stderr)
     return errors.EXIT_USER_ERROR
 
@@ -68,12 +72,10 @@ def _parser() -> argparse.ArgumentParser:
         "--verbose", action="store_true", help="log every command of IREE and its messages"
     )
     parser.add_argument(
-        "--any-iree", action="store_true", help=f"do not insist on IREE {version.PINNED}"
+        "--any-iree", action="store_true", help=f"accept IREE versions other than {version.PINNED}"
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    importer = commands.add_parser(
-        "import", help="bring a model into MLIR together with its golden data"
-    )
+    importer = commands.add_parser("import", help="import a model as MLIR, with its golden data")
     importer.add_argument("source", help=f"the model: {frontends.KINDS}")
     _add_import_options(importer)
     importer.add_argument("--out", type=Path, required=True, help="import directory to write")
@@ -82,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     compiler = commands.add_parser("compile", help="compile a model for one instruction set")
     what = compiler.add_mutually_exclusive_group(required=True)
     what.add_argument("--import", dest="imported", type=Path, help="directory of `bmc import`")
-    what.add_argument("--src", dest="source", help="model, imported first")
+    what.add_argument("--src", dest="source", help="model to import first")
     _add_import_options(compiler)
     compiler.add_argument("--isa", required=True, choices=target.ISA_NAMES, help="instruction set")
     compiler.add_argument("--name", required=True, help="C name of the model")
@@ -95,20 +97,20 @@ def _parser() -> argparse.ArgumentParser:
         type=_named_reason,
         default=[],
         metavar="NAME=REASON",
-        help="of an int8 model: dispatch or weight that may be in floating point, and why",
+        help="dispatch or weight of an int8 model that may use floating point, and why",
     )
     compiler.add_argument(
         "--libcalls",
         action="append",
         type=Path,
         default=[],
-        help="archive to link to the kernels, e.g. libgcc.a for floats on an ISA without F",
+        help="archive to link into the kernels, e.g. libgcc.a for floats on an ISA without F",
     )
     compiler.add_argument(
         "--keep",
         type=Path,
         metavar="DIR",
-        help="folder for the IR after every phase and rewrite, numbered, large constants left out",
+        help="folder for the IR after every phase and rewrite, numbered, without large constants",
     )
     compiler.add_argument(
         "--stop-after",
@@ -149,19 +151,19 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cases",
         default="",
-        help="module.py:function returning bmc.spec.Cases, for a model that is a file",
+        help="module.py:function that returns bmc.spec.Cases, for a model that is a file",
     )
     parser.add_argument(
         "--output-type",
         choices=("stablehlo", "linalg"),
         default="stablehlo",
-        help="what torch-mlir lowers PyTorch to (default: %(default)s)",
+        help="dialect that torch-mlir lowers PyTorch to (default: %(default)s)",
     )
     parser.add_argument(
         "--quantize",
         choices=("", "int8"),
         default="",
-        help="quantize the model with its own framework, on the calibration data it comes with",
+        help="quantize the model with its own framework and its calibration data",
     )
 
 
@@ -192,7 +194,7 @@ def _cases(model: ImportedModel) -> str:
 
 
 class _PrintPipeline(argparse.Action):
-    """Like --version: prints and exits."""
+    """Prints and exits, like --version."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
         super().__init__(option_strings, dest, nargs=0, **options)

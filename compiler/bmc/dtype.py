@@ -1,4 +1,4 @@
-"""Element types: the numbers of bm_dtype_t with their numpy, MLIR and IREE names."""
+"""Element types: the values of bm_dtype_t with their names in NumPy, MLIR and IREE."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = npt.NDArray[Any]
 
 
 class DType(enum.IntEnum):
-    """Values are bm_dtype_t (runtime_bm/base/dtype.h)."""
+    """The values of bm_dtype_t (runtime_bm/base/dtype.h)."""
 
     BOOL = 1
     I8 = 2
@@ -40,7 +40,7 @@ class DType(enum.IntEnum):
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The storage dtype; bfloat16, which numpy lacks, is stored as uint16."""
+        """The dtype in storage. NumPy lacks bfloat16, which is stored as uint16."""
         return np.dtype(_NUMPY[self])
 
 
@@ -62,21 +62,25 @@ _MLIR = {
     "f64": DType.F64,
 }  # fmt: skip
 
-# iree_hal_element_type_t: numerical type in the top byte, bit count in the low byte.
+# iree_hal_element_type_t has the numerical type in the top byte and the bit count in the low byte.
 _HAL_NUMERICAL = {0x10: "i", 0x11: "si", 0x12: "ui", 0x13: "i", 0x21: "f", 0x22: "bf"}
 
 
 def from_numpy(array: Array, tensor: str = "") -> DType:
-    """Returns the element type of a numpy array.
+    """Returns the element type of a NumPy array.
+
+    Args:
+      array: the array.
+      tensor: its name for the error, "" for none.
 
     Raises:
-      BmcError: the runtime has no code for it; `tensor` is named.
+      BmcError: the runtime does not support the element type.
     """
     name = array.dtype.name
     for dtype, numpy_name in _NUMPY.items():
         if numpy_name == name and dtype is not DType.BF16:
             return dtype
-    # numpy keeps strings as objects.
+    # NumPy stores strings as objects.
     of = f" of {tensor}" if tensor else ""
     raise BmcError(
         "unsupported-dtype",
@@ -86,7 +90,7 @@ def from_numpy(array: Array, tensor: str = "") -> DType:
 
 
 def from_mlir(name: str) -> DType:
-    """Returns the element type called `name` in MLIR ("f32", "i8", "ui8")."""
+    """Returns the element type for a name in MLIR ("f32", "i8", "ui8"); raises BmcError if unknown."""
     if name not in _MLIR:
         raise BmcError(
             "unsupported-dtype", f"element type {name} cannot be used for inputs or outputs"
@@ -95,7 +99,7 @@ def from_mlir(name: str) -> DType:
 
 
 def from_hal(element_type: int) -> DType:
-    """Returns the element type of an iree_hal_element_type_t number."""
+    """Returns the element type for an iree_hal_element_type_t value; raises BmcError if unknown."""
     bits = element_type & 0xFF
     prefix = _HAL_NUMERICAL.get(element_type >> 24)
     name = "i1" if element_type >> 24 == 0x13 else f"{prefix}{bits}"

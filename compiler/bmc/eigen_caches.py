@@ -1,5 +1,8 @@
-"""Eigen divides a product by the sizes of the CPU's caches, which no variable sets: they are written into
-the libraries that hold a copy of Eigen, each with variables of its own, when a framework has been loaded.
+"""Gives every copy of Eigen the same cache sizes.
+
+Eigen splits a product by the sizes of the CPU's caches, and no variable controls that. So when a framework
+has been loaded, the sizes are written into the libraries that contain Eigen. Each copy has variables of its
+own.
 """
 
 from __future__ import annotations
@@ -15,10 +18,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-# Bytes of the caches of level 1, 2 and 3 for which every machine's Eigen divides.
+# Bytes of the level 1, 2 and 3 caches by which Eigen splits on every machine.
 SIZES = (32 << 10, 256 << 10, 2 << 20)
 
-# Package -> its libraries with an Eigen.
+# Package -> its libraries that contain Eigen.
 LIBRARIES = {
     "ai_edge_litert": ("libpywrap_litert_common.so",),
     "jaxlib": ("libjax_common.so",),
@@ -28,8 +31,8 @@ LIBRARIES = {
         "lite/python/libpywrap_tflite_common.so",
     ),
 }
-# The sizes, and the byte that says whether they are known, as C++ calls the static variable of a function
-# and its guard; in either of two namespaces.
+# The sizes, and the byte that says whether they are known. These are C++ names for a function's static
+# variable and its guard, in either of two namespaces.
 _VARIABLES = tuple(
     tuple(
         f"_Z{kind}ZN{namespace}8internal20manage_caching_sizesENS_6ActionEPlS2_S2_E12m_cacheSizes"
@@ -41,7 +44,7 @@ _SYMTAB = 2
 
 
 class Finder(importlib.abc.MetaPathFinder):
-    """Sets the sizes behind the import of each of the packages."""
+    """Sets the sizes after each of the packages has been imported."""
 
     def __init__(self) -> None:
         self._waiting = set(LIBRARIES)
@@ -67,20 +70,20 @@ class Finder(importlib.abc.MetaPathFinder):
 
 
 def install() -> None:
-    """Has packages that are loaded from now on use SIZES."""
+    """Makes packages that are loaded from now on use SIZES."""
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())
 
 
 def write(library: Path) -> None:
-    """Loads a library, if it is not, and writes SIZES into it."""
+    """Loads a library, unless it is loaded already, and writes SIZES into it."""
     for sizes, known in variables(library):
         sizes[:] = list(SIZES)
         known.value = 1
 
 
 def variables(library: Path) -> list[tuple[ctypes.Array[ctypes.c_long], ctypes.c_byte]]:
-    """Returns the sizes, and whether they are known, of every Eigen in a library; loads the library."""
+    """Loads a library; returns the sizes of every Eigen in it, and the byte that says if they are known."""
     ctypes.CDLL(str(library))
     symbols = _values(library, [name for pair in _VARIABLES for name in pair])
     start = _start(library)
@@ -95,7 +98,7 @@ def variables(library: Path) -> list[tuple[ctypes.Array[ctypes.c_long], ctypes.c
 
 
 def _start(library: Path) -> int:
-    """Returns where a library's first byte is in memory."""
+    """Returns the address of a library's first byte; raises OSError if it is not loaded."""
     wanted = str(library.resolve())
     for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
         fields = line.split(maxsplit=5)
@@ -105,7 +108,7 @@ def _start(library: Path) -> int:
 
 
 def _values(library: Path, names: list[str]) -> dict[str, int]:
-    """Returns the addresses of local symbols, relative to the library's first byte."""
+    """Returns the values of local symbols, which are relative to the library's first byte."""
     import numpy as np
 
     values = {}

@@ -1,4 +1,4 @@
-"""The two ways bmc fails: the input is wrong (BmcError) or bmc is (InternalError)."""
+"""The two kinds of failure: a mistake in the input (BmcError) or in bmc itself (InternalError)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ EXIT_INTERNAL_ERROR = 70
 
 
 class BmcError(Exception):
-    """What the user has to change.
+    """A mistake that the user has to fix.
 
     Attributes:
-      kind: stable short name tests and scripts may match, e.g. "unsupported-relocation".
-      message: one sentence without a final full stop: what is wrong, naming the op or file.
-      where: "model.py:42", a file or a key; "" when the message says it all.
-      hint: what to do about it; "" when there is nothing useful to add.
+      kind: a short, stable name for tests and scripts, such as "unsupported-relocation".
+      message: one sentence without a final period that says what is wrong and names the op or file.
+      where: "model.py:42", a file or a key; "" if the message says it all.
+      hint: what to do about it; "" if there is nothing useful to say.
     """
 
     def __init__(self, kind: str, message: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(printable(message))
         self.kind = kind
-        # They quote names from a model file.
+        # These quote names from model files.
         self.message = printable(message)
         self.where = printable(where)
         self.hint = printable(hint)
@@ -36,4 +36,4 @@ class BmcError(Exception):
 
 
 class InternalError(Exception):
-    """A broken assumption inside bmc; never the user's fault."""
+    """A broken assumption inside bmc, which is never the user's fault."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,10 +12,10 @@ from bmc.errors import BmcError
 
 T = TypeVar("T")
 
-# Characters of a message that are quoted; the rest is advice as a rule.
+# The most characters of a message to quote. What follows is usually advice.
 _LONGEST = 200
 _BOLD = re.compile("\x1b\\[1m(.*?)\x1b\\[0m", re.DOTALL)
-# TensorFlow's own names for what runs where.
+# TensorFlow's own names for functions and devices.
 _DEVICE = re.compile(r"\{\{function_node [^}]*\}\} | \[Op:\w+\] name: ")
 
 
@@ -36,51 +34,22 @@ def split(source: str) -> tuple[Path, str]:
     return path, name
 
 
-@contextlib.contextmanager
-def called(source: str, result_type: type[T]) -> Iterator[T]:
-    """Calls the factory and yields its result; modules beside the file can be imported by it.
-
-    These modules and the file's own stay loaded while the block runs: frameworks look them up by name
-    when they export what the factory made. After it sys.path and they are as before, so that the next
-    model gets its own modules of these names.
+def call(source: str, result_type: type[T]) -> T:
+    """Calls the factory and returns its result. It can import modules that lie beside its file.
 
     Raises:
-      BmcError: no such function, it raised, or it returned something else than `result_type`.
+      BmcError: there is no such function, it raised an error, or its result is not a `result_type`.
     """
     path, name = split(source)
-    search_path, modules = list(sys.path), dict(sys.modules)
-    try:
-        yield _call(path, name, result_type)
-    finally:
-        sys.path[:] = search_path
-        for loaded in (path.stem, *_loaded_from(path.parent.absolute())):
-            if loaded in modules:
-                sys.modules[loaded] = modules[loaded]
-            else:
-                sys.modules.pop(loaded, None)
-
-
-def _loaded_from(folder: Path) -> list[str]:
-    """Names of the modules that lie in the folder, but not of packages that are installed below it."""
-    found = []
-    for name, module in sys.modules.items():
-        place = folder.joinpath(*name.split("."))
-        if getattr(module, "__file__", None) in (f"{place}.py", str(place / "__init__.py")):
-            found.append(name)
-    return found
-
-
-def _call(path: Path, name: str, result_type: type[T]) -> T:
     module_spec = importlib.util.spec_from_file_location(path.stem, path)
     if module_spec is None:
         raise BmcError("bad-source", f"'{path}' cannot be loaded as Python")
     module = importlib.util.module_from_spec(module_spec)
-    folder = str(path.parent.absolute())
-    sys.path.insert(0, folder)
+    sys.path.insert(0, str(path.parent.absolute()))
     sys.modules[path.stem] = module
     try:
-        # Not by the loader: its bytecode cache takes two files of one length, written within one
-        # second, for the same.
+        # Not with the loader: its bytecode cache mistakes two files for one if they have the same length
+        # and were written within the same second.
         exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
         function = getattr(module, name, None)
         if not callable(function):
@@ -95,9 +64,7 @@ def _call(path: Path, name: str, result_type: type[T]) -> T:
             where=model_line(error, path.parent),
         ) from error
     finally:
-        # Not by its place: the file may have changed the list.
-        with contextlib.suppress(ValueError):
-            sys.path.remove(folder)
+        sys.path.pop(0)
     if not isinstance(result, result_type):
         raise BmcError(
             "bad-spec",
@@ -108,7 +75,7 @@ def _call(path: Path, name: str, result_type: type[T]) -> T:
 
 
 def first_line(error: BaseException) -> str:
-    """Returns the first line of an error's message; of Keras' the line in bold, which says what."""
+    """Returns the first line of an error's message, or the line that Keras prints in bold."""
     bold = _BOLD.search(str(error))
     text = _DEVICE.sub("", bold[1] if bold else str(error)).strip()
     line = text.splitlines()[0] if text else "no message"

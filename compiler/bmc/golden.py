@@ -15,7 +15,7 @@ from bmc.errors import BmcError
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """An input as a model file declares it; None stands for a dynamic dimension."""
+    """An input as a model file declares it. None is a dynamic dimension."""
 
     name: str
     dtype: DType
@@ -27,10 +27,10 @@ class Declared:
 
 
 def of_file(cases: str) -> spec.Cases | None:
-    """Calls `cases.py:function`; None if `cases` is empty.
+    """Calls `cases.py:function`; returns None if `cases` is empty.
 
     Raises:
-      BmcError: it brings expected outputs, which the file's framework gives.
+      BmcError: it returns expected outputs, although the file's framework computes these.
     """
     if not cases:
         return None
@@ -38,7 +38,7 @@ def of_file(cases: str) -> spec.Cases | None:
     if given.expected:
         raise BmcError(
             "bad-spec",
-            "Cases.expected is given for a model whose framework gives the expected outputs",
+            "Cases.expected is given, but this model's framework computes the expected outputs",
             hint="leave it out: only MLIR needs it",
         )
     return given
@@ -47,8 +47,11 @@ def of_file(cases: str) -> spec.Cases | None:
 def fix(declared: tuple[Declared, ...], case: spec.Case | None) -> tuple[TensorInfo, ...]:
     """Returns the static signature of a model.
 
-    A dynamic dimension gets the size it has in `case`. Without a case a leading one is the batch
-    and becomes 1, and any other one is refused.
+    A dynamic dimension gets its size from `case`. Without a case, a dynamic first dimension is the batch
+    and becomes 1.
+
+    Raises:
+      BmcError: the case does not fit, or there is none and another dimension is dynamic.
     """
     if case is None:
         return tuple(_without_case(info) for info in declared)
@@ -69,7 +72,7 @@ def _without_case(info: Declared) -> TensorInfo:
             raise BmcError(
                 "dynamic-shape",
                 f"dimension {index} of input {info.describe()} is dynamic",
-                hint=f"give cases, whose shapes fix it ({intake.HOW})",
+                hint=f"give cases, whose shapes determine it ({intake.HOW})",
             )
     return TensorInfo(info.name, info.dtype, tuple(1 if d is None else d for d in info.shape))
 
@@ -83,21 +86,21 @@ def _fits(got: TensorInfo, want: Declared) -> bool:
 
 
 def check_finite(name: str, array: Array) -> None:
-    """Raises BmcError if a weight has NaN or Inf; 0 and -Inf together are an attention mask."""
+    """Raises BmcError if a weight has NaN or Inf. One with only 0 and -Inf is an attention mask."""
     if array.dtype.kind != "f" or np.isfinite(array).all():
         return
     if np.isnan(array).any() or not np.isneginf(array[array != 0]).all():
         raise BmcError(
             "bad-weight",
             f"weight '{name}' contains NaN or Inf",
-            hint="train or convert the model again: it cannot give a useful answer",
+            hint="train or convert the model again: with this weight it cannot give a useful answer",
         )
 
 
 def infos(
     arrays: Sequence[Array], names: Sequence[str], default_name: str
 ) -> tuple[TensorInfo, ...]:
-    """Returns the signature of one case; `names` is empty or has one name per array."""
+    """Returns the signature of one case. `names` is empty or has one name per array."""
     if names and len(names) != len(arrays):
         raise BmcError(
             "bad-spec", f"{len(names)} {default_name} names given for {len(arrays)} {default_name}s"
@@ -139,14 +142,27 @@ def make(
     labels: Array | None,
     source: str,
 ) -> Golden:
-    """Returns checked golden data; arrays are contiguous and have the dtypes of the signature."""
+    """Returns checked golden data. Its arrays are contiguous and have the signature's dtypes.
+
+    Args:
+      inputs: for each case, one array per input.
+      outputs: for each case, the expected arrays.
+      input_infos: the model's inputs.
+      output_infos: the model's outputs.
+      tolerance: one policy for all outputs, or one per output.
+      labels: class of each case, shape [case_count], or None.
+      source: GOLDEN_FRAMEWORK or GOLDEN_IREE_HOST.
+
+    Raises:
+      BmcError: there are no cases or outputs, or something does not fit the signature.
+    """
     if not inputs:
         raise BmcError(
             "bad-spec", "the model has no cases", hint="give at least one tuple of input arrays"
         )
     if not output_infos:
         raise BmcError(
-            "bad-signature", "the model has no outputs", hint="let it return what it computes"
+            "bad-signature", "the model has no outputs", hint="return the values that it computes"
         )
     check_not_empty(output_infos)
     check_cases(inputs, input_infos)
@@ -183,12 +199,17 @@ def make_calls(
     signatures: tuple[Signature, ...],
     tolerance: spec.Policy | tuple[spec.Policy, ...],
 ) -> Golden:
-    """Returns checked golden data of a model with several entry points or with state.
+    """Returns checked golden data for a model with several entry points or with state.
 
     Args:
-      calls: what each case calls.
-      inputs, outputs: per case.
-      tolerance: one policy for all outputs, or one per output of every entry point in turn.
+      calls: the call of each case.
+      inputs: for each case, one array per input.
+      outputs: for each case, the expected arrays.
+      signatures: the entry points.
+      tolerance: one policy for all outputs, or one per output, for all entry points in order.
+
+    Raises:
+      BmcError: something does not fit the signature of its entry point.
     """
     for index, (call, case, expected) in enumerate(zip(calls, inputs, outputs, strict=True)):
         signature = signatures[call.entry]
@@ -237,7 +258,7 @@ def _policies(
         ):
             raise BmcError(
                 "bad-spec",
-                f"{policy} of output {info.describe()} has a number that is not from 0 to 2^32 - 1",
+                f"{policy} of output {info.describe()} has a number outside 0 to 2^32 - 1",
             )
     return policies
 

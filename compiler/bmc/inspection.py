@@ -1,4 +1,4 @@
-"""`bmc inspect`: report.json as text."""
+"""`bmc inspect`: shows report.json as text."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ Report = dict[str, Any]
 
 
 def read(path: Path) -> Report:
-    """Reads report.json, given itself or its folder; raises BmcError if there is none."""
+    """Reads report.json, given its path or its folder; raises BmcError if there is none."""
     file = path / "report.json" if path.is_dir() else path
     if not file.is_file():
         raise BmcError(
-            "file-missing", f"'{path}' holds no report.json", hint="`bmc compile` writes it"
+            "file-missing", f"'{path}' contains no report.json", hint="`bmc compile` writes it"
         )
     try:
         report = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
         report = None
     if not isinstance(report, dict) or "dispatches" not in report:
-        raise BmcError("bad-report", f"'{file}' is not a report of `bmc compile`")
+        raise BmcError("bad-report", f"'{file}' is not a report from `bmc compile`")
     return report
 
 
 def summary(report: Report) -> list[str]:
-    """Returns one line: the sizes that matter."""
+    """Returns one line with the most important sizes."""
     flash, arena = report["flash"], report["arena"]
     return [
         f"{report['name']} for {report['isa']}: kernels {flash['kernels_bytes']:,} B,"
@@ -39,7 +39,7 @@ def summary(report: Report) -> list[str]:
 
 
 def full(report: Report) -> list[str]:
-    """Returns sizes, signature and the dispatch table."""
+    """Returns the sizes, the signature and the dispatch table."""
     lines = [*summary(report), ""]
     for entry in report["entries"]:
         if len(report["entries"]) > 1:
@@ -75,7 +75,7 @@ def _int8(audit: dict[str, Any]) -> list[str]:
 
 
 def configs(report: Report) -> list[str]:
-    """Returns the tile sizes of every kernel; keys and levels are those of tuning.json."""
+    """Returns the tile sizes of every kernel. Keys and levels are those of tuning.json."""
     lines = [f"Tile sizes for {report['isa']}; a tuning.json may name the function or the op.", ""]
     for dispatch in report["dispatches"]:
         lines.append(f"{dispatch['name']}  (op {dispatch['op']}, {dispatch['root'] or 'untiled'})")

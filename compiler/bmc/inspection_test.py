@@ -83,12 +83,12 @@ class InspectionTest(unittest.TestCase):
     def test_inspect_of_something_else_is_one_sentence(self) -> None:
         status, _, err = _bmc("inspect", str(self.folder))
         self.assertEqual(status, 1)
-        self.assertIn("holds no report.json", err)
+        self.assertIn("contains no report.json", err)
         other = self.folder / "other.json"
         other.write_text("{}", encoding="utf-8")
         status, _, err = _bmc("inspect", str(other))
         self.assertEqual(status, 1)
-        self.assertIn("is not a report of `bmc compile`", err)
+        self.assertIn("is not a report from `bmc compile`", err)
 
     def test_verify_agrees_and_says_where_to_look(self) -> None:
         status, out, _ = _bmc("verify", "--import", str(self.imported))

@@ -1,4 +1,4 @@
-"""Is what a model file hands over what spec.py asks for? What comes out of here need not be looked at again."""
+"""Checks what a model file returns against spec.py. Later code can rely on the result."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from bmc import factory, spec
 from bmc.dtype import Array
 from bmc.errors import BmcError
 
-# How inputs are given for a model that is a file.
+# How the user gives inputs for a model that is a file.
 HOW = "`cases` and `cases_function` of bm_model, or --cases"
 
 _CASES = "write one tuple of numpy arrays per case: ((x,), (y,))"
 
 
 def model_spec(model: spec.ModelSpec) -> spec.ModelSpec:
-    """Returns the same with tuples of numpy arrays; raises BmcError naming what is something else."""
+    """Returns the ModelSpec with tuples of NumPy arrays; raises BmcError for any value of a wrong type."""
     if isinstance(model.module, spec.ModelFile):
         _require("ModelFile.data", model.module.data, bytes)
         _require("ModelFile.suffix", model.module.suffix, str)
@@ -47,36 +47,39 @@ def model_spec(model: spec.ModelSpec) -> spec.ModelSpec:
 
 
 def cases(function: str) -> spec.Cases:
-    """Calls `cases.py:function`; raises BmcError like factory.called() and model_spec()."""
-    with factory.called(function, spec.Cases) as given:
-        return replace(
-            given,
-            cases=_cases("case", given.cases),
-            tolerance=_tolerance(given.tolerance),
-            expected=_cases("expected outputs of case", given.expected),
-            labels=_labels(given.labels),
-            calibration=_cases("calibration", given.calibration),
-        )
+    """Calls `cases.py:function`; raises the errors of factory.call() and model_spec()."""
+    given = factory.call(function, spec.Cases)
+    return replace(
+        given,
+        cases=_cases("case", given.cases),
+        tolerance=_tolerance(given.tolerance),
+        expected=_cases("expected outputs of case", given.expected),
+        labels=_labels(given.labels),
+        calibration=_cases("calibration", given.calibration),
+    )
 
 
 def array(what: str, value: Any) -> Array:
-    """Returns anything that has a shape and an element type as a numpy array.
+    """Returns a value that has a shape and an element type as a NumPy array.
 
-    A number of numpy's becomes an array of no dimensions; a list or a number of Python's has no
-    element type and is refused.
+    A NumPy scalar becomes an array without dimensions. A list or a Python number has no element type.
 
     Args:
-      what: names it in errors.
+      what: the value's name in errors.
+      value: any object.
+
+    Raises:
+      BmcError: the value has no element type or cannot become an array.
     """
     if not hasattr(value, "__array__"):
         raise BmcError(
             "bad-spec",
             f"{what} is of type {type(value).__name__}, not a numpy array",
-            hint="write np.array(..., np.float32), or with the element type that it has in the model",
+            hint="write np.array(..., np.float32), or with the element type that the model uses",
         )
     try:
         found: Array = np.asarray(value)
-    except Exception as error:  # Tensors of frameworks raise what they like.
+    except Exception as error:  # Frameworks' tensors raise all kinds.
         raise BmcError(
             "bad-spec", f"{what} cannot become a numpy array: {factory.first_line(error)}"
         ) from None
@@ -141,7 +144,7 @@ def _policy(policy: spec.Policy) -> spec.Policy:
         )
     kind = (int, np.integer) if isinstance(policy, spec.IntStep) else (float, int, np.number)
     if not all(isinstance(n, kind) and n >= 0 for n in numbers):
-        raise BmcError("bad-spec", f"{policy} has a number that cannot be", hint="none is below 0")
+        raise BmcError("bad-spec", f"{policy} has an invalid number", hint="all must be 0 or more")
     if isinstance(policy, spec.Tolerance):
         cosine = None if policy.min_cosine is None else float(policy.min_cosine)
         return spec.Tolerance(float(policy.atol), float(policy.rtol), cosine)
@@ -155,7 +158,7 @@ def _labels(labels: Any) -> Array | None:
         return None
     try:
         found = np.asarray(labels)
-    except ValueError:  # Lists of several lengths.
+    except ValueError:  # Lists of different lengths.
         found = np.empty(0, object)
     if found.dtype.kind not in "iu":
         raise BmcError(

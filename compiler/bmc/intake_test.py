@@ -51,9 +51,9 @@ class IntakeTest(support.FolderTest):
             ({"calibration": (([1.0],),)}, "input 0 of calibration 0 is of type list"),
             ({"tolerance": 1e-5}, "a tolerance is of type float"),
             ({"tolerance": (_CLOSE, "exact")}, "a tolerance is of type str"),
-            ({"tolerance": Tolerance(-1, 0)}, "has a number that cannot be"),
-            ({"tolerance": Tolerance(float("nan"), 0)}, "has a number that cannot be"),
-            ({"tolerance": IntStep(0.5, 1)}, "has a number that cannot be"),  # type: ignore[arg-type]
+            ({"tolerance": Tolerance(-1, 0)}, "has an invalid number"),
+            ({"tolerance": Tolerance(float("nan"), 0)}, "has an invalid number"),
+            ({"tolerance": IntStep(0.5, 1)}, "has an invalid number"),  # type: ignore[arg-type]
             ({"labels": np.array([0.5])}, "labels are not integers"),
             ({"labels": [[1], [1, 2]]}, "labels are not integers"),
             ({"input_names": "x"}, "input_names is of type str"),

@@ -1,6 +1,6 @@
-"""`bmc mutate`: the packed weights with the largest of one of them changed, for negative controls.
+"""`bmc mutate`: changes the largest elements of one packed weight, for negative controls.
 
-A check that cannot fail proves nothing; a model with wrong elements in one weight must fail its own.
+A check that cannot fail proves nothing, so a model with one wrong weight must fail its own check.
 """
 
 from __future__ import annotations
@@ -16,8 +16,16 @@ from bmc.errors import BmcError
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """The first changed element, and of how many: `index` counts elements of the weight, `offset` is in
-    bytes."""
+    """A change to one weight.
+
+    Attributes:
+      weight: its name in the framework, or in the report if there is none.
+      index: number of the first changed element.
+      offset: bytes from the start of weights.bin to that element.
+      before: the element's old value.
+      after: its new value.
+      count: number of changed elements.
+    """
 
     weight: str
     index: int
@@ -28,16 +36,19 @@ class Mutation:
 
 
 def mutate(data: bytes, report: dict[str, Any]) -> tuple[bytes, Mutation]:
-    """Changes the sign of the largest elements of one of the packed weights.
+    """Changes the sign of the largest elements of one packed weight.
 
-    The weight is the last one that kernels come to use among those of rank 2 or more (weights are
-    packed in the order of first use), the elements all those that none exceeds in magnitude, so that
-    the change reaches the outputs and stands out of any sensible tolerance. That is one element of a
-    float weight, and about one for every output channel of an int8 one, whose scales make it so.
+    Weights are packed in the order of their first use. The chosen weight is the last one of rank 2 or
+    more, or the last one of all if there is none. Every element of the largest magnitude changes, so that
+    the change reaches the outputs and exceeds any sensible tolerance. That is one element of a float
+    weight. In an int8 weight it is about one per output channel, because each channel has its own scale.
 
     Args:
-      data: weights.bin.
+      data: contents of weights.bin.
       report: report.json of the same compilation.
+
+    Returns:
+      The changed contents of weights.bin, and a description of the change.
 
     Raises:
       BmcError: the model has no weights.
@@ -58,7 +69,7 @@ def mutate(data: bytes, report: dict[str, Any]) -> tuple[bytes, Mutation]:
     places = np.flatnonzero((magnitudes == magnitudes.max()) | np.isnan(magnitudes))
     index = int(places[0])
     before = float(values[index])
-    # Integers wrap: the smallest one is its own opposite, like zero, and becomes 1.
+    # Integers wrap: the smallest one is its own negative, as is zero. Both become 1.
     old = values[places]
     new = ~old if kind.kind == "b" else -old
     values[places] = np.where((new != old) & np.isfinite(old.astype(np.float64)), new, 1)

@@ -1,15 +1,15 @@
-"""Names: IREE's of kernels, and those that models bring along."""
+"""Names of kernels, which IREE makes, and names that come from model files."""
 
 from __future__ import annotations
 
-# Frontends write locations outside the model's own folder as "<python>/..."; they are not the user's lines.
+# Frontends write locations outside the model's own folder as "<python>/...". They are not the user's lines.
 LIBRARY_PREFIX = "<python>/"
 
 
 def printable(text: str) -> str:
-    """Returns the text with "?" for what would not be one character of one line on a terminal.
+    """Returns the text with "?" for every character that does not print as one character of a line.
 
-    Names in a model file are anything: escape sequences, line ends, marks that reverse the order.
+    A model file may contain any names: with escape sequences, line ends or marks that reverse the order.
     """
     return "".join(c if c.isprintable() else "?" for c in text)
 

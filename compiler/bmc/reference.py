@@ -1,7 +1,7 @@
-"""The second reference: the same MLIR run on this machine by IREE's own runtime.
+"""The second reference: IREE's own runtime runs the same MLIR on this machine.
 
-If the host runtime already disagrees with the framework the import is wrong; if it agrees and the
-firmware does not, code generation or bmc is.
+If the host runtime disagrees with the framework, the import is wrong. If it agrees and the firmware does
+not, code generation or bmc is wrong.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _HOST_FLAGS = (
 class HostModel:
     """A model in IREE's host runtime, with its state.
 
-    States are arguments and results here too (rewrites/states.py): with globals IREE 3.13 gives wrong
-    results for two KV caches in one function.
+    States are arguments and results here too (rewrites/states.py), because IREE 3.13 computes wrong results
+    with globals for two KV caches in one function.
     """
 
     def __init__(self, vmfb: bytes, signatures: tuple[Signature, ...], states: States) -> None:
@@ -47,7 +47,7 @@ class HostModel:
         self.reset()
 
     def reset(self) -> None:
-        """Gives the state its initial value."""
+        """Gives all states their initial values."""
         from bmc.rewrites.context import RESET
 
         if self._values:
@@ -58,7 +58,7 @@ class HostModel:
         """Compiles a model with these entry points for this machine.
 
         Raises:
-          BmcError: IREE rejects it.
+          BmcError: the runtime is not installed, or IREE rejects the model.
         """
         try:
             from iree import runtime  # noqa: F401
@@ -84,9 +84,9 @@ class HostModel:
         return HostModel(vmfb, signatures, explicit)
 
     def run(self, case: spec.Case, entry: int = 0) -> spec.Case:
-        """Calls an entry point; returns one array per output."""
+        """Calls an entry point; returns one array per output; raises BmcError if the runtime fails."""
         signature = self._signatures[entry]
-        # It has lost the sign of integers, so u8 arrives as int8.
+        # The runtime loses the sign of integer types, so u8 arrives as int8.
         return tuple(
             item.view(info.dtype.numpy)
             for item, info in zip(self._call(signature.name, case), signature.outputs, strict=True)
@@ -99,11 +99,11 @@ class HostModel:
         try:
             result = self._module[function](*case, *read, *storage)
         except (IndexError, RuntimeError, TypeError, ValueError) as error:
-            hint = "the model was imported with other inputs than it takes: check the framework's export"
+            hint = "the inputs are not those that the model takes: check the framework's export"
             if "ranges overlap" in str(error):
                 hint = (
-                    "a part of a tensor moves within it, which IREE gets wrong: make a new tensor of"
-                    " the parts, concatenate([x[:1], x[:-1]]) for x[1:] = x[:-1]"
+                    "IREE cannot move part of a tensor within that tensor: make a new tensor from the"
+                    " parts, such as concatenate([x[:1], x[:-1]]) for x[1:] = x[:-1]"
                 )
             raise BmcError(
                 "host-runtime",
@@ -111,7 +111,7 @@ class HostModel:
                 hint=hint,
             ) from error
         results = result if isinstance(result, (list, tuple)) else (result,)
-        # Copies: the runtime's arrays are views of memory that it frees with them.
+        # Copied, because the runtime's arrays are views of memory that it frees with them.
         arrays = [np.array(np.asarray(item)) for item in results if item is not None]
         output_count = len(arrays) - len(uses.written)
         for number, value in zip(uses.written, arrays[output_count:], strict=True):
@@ -121,13 +121,13 @@ class HostModel:
 
 @dataclass(frozen=True)
 class Difference:
-    """How far an output is from what was expected.
+    """The distance between an output and its expected value.
 
     Attributes:
-      ok: the policy holds.
-      max_abs: largest |got - want|; NaN counts as infinite.
-      differing: number of elements whose values are not equal.
-      min_cosine: smallest cosine of a row (last dimension), 1.0 for integers.
+      ok: whether the policy holds.
+      max_abs: largest |got - want|; a NaN on one side only counts as infinite.
+      differing: number of elements that are not equal.
+      min_cosine: smallest cosine of any row (last dimension), 1.0 without dimensions or elements.
     """
 
     ok: bool

@@ -1,6 +1,6 @@
-"""Inputs for a model that comes without any, and more of them for a quantized one.
+"""Made-up inputs: for models that come without any, and more of them for quantized models.
 
-All are seeded: a model gets the same ones on every machine.
+All are seeded, so a model gets the same inputs on every machine.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
 
-# Cases of a model that comes without any.
+# Number of cases for a model without any of its own.
 COUNT = 5
-# What firmware carries of them: test data lies in flash, and every case is computed in an emulator.
+# Limits for the cases in firmware: test data takes flash, and an emulator computes every case.
 _CARRIED = 4
 _CARRIED_BYTES = 64 * 1024
-# One absolute tolerance has to do for all cases: see sensible().
+# A single absolute tolerance must suit all cases, see sensible().
 _LARGEST_RATIO = 16.0
 
 
 def case(
     inputs: Sequence[TensorInfo], index: int = 0, zero_points: Sequence[int | None] = ()
 ) -> spec.Case:
-    """Returns case number `index`: one array per input.
+    """Returns case number `index`, one array per input.
 
-    Floats are N(0, 1), ten times that, zeros, ones, a hundredth of N(0, 1), and N(0, 1) again.
-    Quantized integers have values of their whole range, all of them in turn, both ends at random,
-    values around zero, and the same everywhere. Other integers are 0 and 1, which are indices of
-    anything.
+    Floats are N(0, 1), 10 * N(0, 1), zeros, ones, 0.01 * N(0, 1), and from then on N(0, 1).
+    Quantized integers are values of the whole range, all values in turn, both ends at random, values
+    around the zero point, or a single value. Other integers are 0 and 1, which are valid indices for
+    nearly everything.
 
     Args:
-      inputs: what the model takes.
-      index: from 0.
-      zero_points: per input that of a quantized one, and None for others; () if there is none.
+      inputs: the model's inputs.
+      index: number of the case, from 0.
+      zero_points: the zero point of each quantized input, None for other inputs; () if none is quantized.
 
     Raises:
       BmcError: an input is bf16.
@@ -51,17 +51,17 @@ def case(
 
 
 def cases(inputs: Sequence[TensorInfo]) -> tuple[spec.Case, ...]:
-    """Returns the cases of a model that comes without any."""
+    """Returns the cases for a model that has none of its own."""
     return tuple(case(inputs, index) for index in range(COUNT))
 
 
 def sensible(
     inputs: tuple[spec.Case, ...], outputs: tuple[spec.Case, ...]
 ) -> tuple[tuple[spec.Case, ...], tuple[spec.Case, ...]]:
-    """Returns inputs and the framework's outputs without those cases that made no sense.
+    """Returns the inputs and the framework's outputs without the cases that make no sense.
 
-    The first always stays. Others go when an output has NaN or Inf, or is so much larger than in the
-    first case that a tolerance which allows for its rounding would say nothing of the first.
+    The first case always remains. Another case is dropped if an output has NaN or Inf, or is so much
+    larger than in the first case that a tolerance for its rounding errors would mean nothing there.
     """
     kept = [0]
     for index in range(1, len(inputs)):
@@ -79,8 +79,10 @@ def _in_proportion(output: Array, first: Array) -> bool:
 
 
 def carry_few(model: ImportedModel) -> ImportedModel:
-    """Returns a model whose firmware carries the first of its cases; the others are compared on the
-    host when it is imported."""
+    """Returns a model whose firmware contains only the first few cases.
+
+    The import compares the other cases on the host.
+    """
     golden = model.golden
     arrays = (*golden.inputs[0], *golden.outputs[0])
     fitting = _CARRIED_BYTES // sum(array.nbytes for array in arrays)
@@ -111,7 +113,7 @@ def _quantized(info: TensorInfo, index: int, rng: np.random.Generator, zero_poin
     limits = np.iinfo(info.dtype.numpy)
     low, high = int(limits.min), int(limits.max)
     size = int(np.prod(info.shape, dtype=np.int64))
-    # Twice in 16 cases the same everywhere: both ends, zero and its neighbors, then any value.
+    # Twice in 16 cases, a single value everywhere: both ends, the zero point, its neighbors, then any.
     same = (low, high, zero_point, zero_point + 1, zero_point - 1)
     turn, kind = divmod(index, 16)
     number = 2 * turn + (kind == 8)

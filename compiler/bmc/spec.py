@@ -1,6 +1,6 @@
-"""What a model file hands to bmc: `model.py:factory` returns a ModelSpec, `cases.py:function` Cases.
+"""The interface for model files: `model.py:factory` returns a ModelSpec, `cases.py:function` returns Cases.
 
-This module imports numpy only, so that a model file can use it without pulling in the compiler.
+This module imports only NumPy, so that a model file can use it without loading the compiler.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Case = tuple[Array, ...]
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """Float outputs: |got - want| <= atol + rtol * |want| for every element.
+    """For float outputs: |got - want| <= atol + rtol * |want| for every element.
 
-    min_cosine, when given, is also required of every row (the last dimension).
+    If min_cosine is given, every row (last dimension) must also have at least this cosine.
     """
 
     atol: float
@@ -34,8 +34,10 @@ class Exact:
 
 @dataclass(frozen=True, slots=True)
 class IntStep:
-    """Integer outputs: |got - want| <= max_step for every element, and no more than `max_differing`
-    elements of the output differ at all in one case."""
+    """For integer outputs: |got - want| <= max_step for every element.
+
+    In each case, at most `max_differing` elements of the output may differ at all.
+    """
 
     max_step: int
     max_differing: int
@@ -46,11 +48,11 @@ Policy = Tolerance | Exact | IntStep
 
 @dataclass(frozen=True)
 class ModelFile:
-    """A model that the factory made with its framework's own tools, as the file it would be.
+    """A model that the factory made with its framework's own tools, as the contents of a file.
 
     Attributes:
       suffix: kind of file, ".tflite" or ".onnx".
-      data: its contents.
+      data: the contents.
     """
 
     suffix: str
@@ -59,19 +61,19 @@ class ModelFile:
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """As input of a call: what the call before it returned as output number `output`."""
+    """An input of a call: output number `output` of the previous call."""
 
     output: int
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of an entry point of a model with several, or with state.
+    """One call to an entry point, of a model with several entry points or with state.
 
     Attributes:
-      entry: name of the method that is called.
-      inputs: one array, or Previous, per input of that method.
-      reset: the state is set back to its initial value before the call.
+      entry: name of the method to call.
+      inputs: one array or Previous per input of that method.
+      reset: whether to reset the state to its initial value before the call.
     """
 
     entry: str
@@ -81,23 +83,23 @@ class Call:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model with the inputs it is checked on.
+    """A model, and the inputs on which it is checked.
 
     Attributes:
-      module: torch.nn.Module, keras.Model, tf.Module, a function of jax arrays, or a ModelFile. It
-        takes one tensor per input and returns a tensor or a (nested) tuple, list or dict of
-        tensors, which become the outputs in flattened order.
-      cases: one tuple of numpy arrays per case; all cases have the same shapes and dtypes, and the
-        first one is used to export the module.
+      module: torch.nn.Module, keras.Model, tf.Module, a function of JAX arrays, or a ModelFile. It takes
+        one tensor per input. It returns a tensor or a (nested) tuple, list or dict of tensors, which
+        become the outputs in flattened order.
+      cases: one tuple of NumPy arrays per case. All cases have the same shapes and dtypes, and the first
+        one is used to export the module.
       tolerance: one policy for all outputs, or one per output.
-      labels: class of each case, shape [case_count]; makes the firmware count correct answers
-        (argmax of output 0) against the framework's own count.
-      input_names, output_names: names for reports; the framework's own when empty.
-      calibration: inputs that `quantize = "int8"` measures ranges on, in the form of `cases`.
-      calls: instead of cases, for a torch.nn.Module with several entry points or with state: the
-        methods named in them become entry points, buffers the module changes are state that stays
-        on the target from one call to the next, and the calls are made in this order; they are also
-        what `quantize = "int8"` measures ranges on.
+      labels: class of each case, shape [case_count]. With labels, the firmware counts correct answers
+        (argmax of output 0) and compares the count with the framework's.
+      input_names, output_names: names for reports; the framework's own if empty.
+      calibration: inputs, in the form of `cases`, on which `quantize = "int8"` measures ranges.
+      calls: calls to make instead of cases, for a torch.nn.Module with several entry points or with
+        state. The methods that they name become entry points. Buffers that the module changes become
+        state, which stays on the target between calls. The calls are made in this order, and
+        `quantize = "int8"` measures ranges on them.
     """
 
     module: Any
@@ -115,9 +117,9 @@ class Cases:
     """Inputs for a model that is a file, from `cases.py:function`.
 
     Attributes:
-      cases: one tuple of numpy arrays per case.
+      cases: one tuple of NumPy arrays per case.
       tolerance: one policy for all outputs, or one per output.
-      expected: one tuple of output arrays per case, for MLIR, which has no framework to ask.
+      expected: one tuple of output arrays per case. Only for MLIR, which has no framework to compute them.
       labels, calibration: as in ModelSpec.
     """
 

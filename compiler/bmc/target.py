@@ -1,4 +1,4 @@
-"""The instruction sets bmc compiles for: those of isas.bzl, as LLVM and ELF describe them."""
+"""The instruction sets in isas.bzl, as LLVM and ELF describe them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EM_RISCV = 243
 
 
 class PlanIsa(enum.IntEnum):
-    """Bits of bm_plan_t.isa; a test holds them to runtime_bm/plan/plan_abi.json."""
+    """Bits of bm_plan_t.isa. A test compares them with runtime_bm/plan/plan_abi.json."""
 
     RV64 = 1
     V = 2
@@ -29,18 +29,18 @@ class Target:
     """One instruction set.
 
     Attributes:
-      isa: the name users type.
+      isa: the name that users type.
       triple: LLVM target triple.
       cpu: LLVM CPU name.
-      features: LLVM feature string of the kernels.
-      abi: LLVM ABI name, "" where the triple implies it.
+      features: LLVM feature string for the kernels.
+      abi: LLVM ABI name, "" if the triple implies it.
       xlen: bits of a pointer.
-      vlen_bits: smallest VLEN in bits the kernels may run on; 0 without vectors.
+      vlen_bits: smallest VLEN, in bits, on which the kernels may run; 0 without vectors.
       isa_bits: PlanIsa bits for bm_plan_t.isa.
       elf_machine: e_machine of the embedded ELF.
-      relative_relocation: the one relocation kind allowed in the embedded ELF.
-      float_abi: of RISC-V, the float ABI bits of e_flags.
-      extensions: of RISC-V, what LLVM lists in Tag_RISCV_arch, by implication.
+      relative_relocation: the only relocation kind allowed in the embedded ELF.
+      float_abi: on RISC-V, the float ABI bits of e_flags.
+      extensions: on RISC-V, the extensions that LLVM lists in Tag_RISCV_arch, implied ones included.
     """
 
     isa: str
@@ -62,11 +62,11 @@ class Target:
 
     @property
     def soft_float(self) -> bool:
-        """Whether floating point is all calls: RISC-V without F."""
+        """Whether all floating-point operations are calls, as on RISC-V without F."""
         return self.is_riscv and self.float_abi == 0
 
     def iree_flags(self) -> tuple[str, ...]:
-        """Flags that make iree-compile produce one embedded ELF for this instruction set."""
+        """Returns the flags that make iree-compile write one embedded ELF for this instruction set."""
         flags = (
             "--iree-hal-target-device=local",
             "--iree-hal-local-target-device-backends=llvm-cpu",
@@ -74,9 +74,9 @@ class Target:
             f"--iree-llvmcpu-target-cpu={self.cpu}",
             f"--iree-llvmcpu-target-cpu-features={self.features}",
             "--iree-llvmcpu-debug-symbols=false",
-            # "debug" means one kernel after the other. That is what one hart does anyway, and
-            # without imagined concurrency transients share memory better: MiniLM's arena is at
-            # its liveness bound instead of 16 % above.
+            # "debug" runs one kernel after the other, as a single hart does anyway. Without assumed
+            # concurrency, transients share memory better: MiniLM's arena is at its liveness bound
+            # instead of 16 % above it.
             "--iree-stream-partitioning-favor=debug",
         )
         return flags + ((f"--iree-llvmcpu-target-abi={self.abi}",) if self.abi else ())
@@ -85,7 +85,7 @@ class Target:
 # Bits of e_flags.
 _FLOAT_ABI = {"ilp32": 0, "ilp32f": 2, "lp64d": 4}
 
-# Extensions -> those that LLVM lists in Tag_RISCV_arch because of them.
+# Extensions -> the extensions that LLVM lists in Tag_RISCV_arch because of them.
 _IMPLIED = {
     ("m",): ("zmmul",),
     ("a",): ("zaamo", "zalrsc"),
@@ -104,7 +104,7 @@ _NOT_FOR_KERNELS = ("zicsr", "zifencei")
 def _riscv(isa: str, facts: dict[str, Any]) -> Target:
     xlen, vlen_bits, abi = facts["xlen"], facts["vlen_bits"], facts["abi"]
     base, *long_names = facts["march"].split("_")
-    # The first five characters are those of "rv64i".
+    # The first five characters are "rv32i" or "rv64i".
     named = (*base[5:], *long_names)
     implied = {
         extension

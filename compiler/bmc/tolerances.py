@@ -1,4 +1,4 @@
-"""Tolerances of models that come without any, and those that say nothing."""
+"""Tolerances for models that come without any, and a check for tolerances that are too wide."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from bmc import reference, spec
 from bmc.artifacts import Golden, GoldenCall, Signature, TensorInfo
 from bmc.errors import BmcError
 
-# Of an output's largest element. Sums in another order differ by some units in the last place of
-# their largest term: 1e-5 is 170 of f32. Of f16, which has 11 bits, one unit is 1e-3.
+# Fractions of an output's largest element. Sums in another order differ by a few units in the last place
+# of their largest term. In f32, 1e-5 is about 170 units. In f16, with 11 bits, one unit is 1e-3.
 _RELATIVE = 1e-5
 _RELATIVE_16_BITS = 1e-2
 
@@ -19,12 +19,13 @@ _RELATIVE_16_BITS = 1e-2
 def default(
     outputs: tuple[TensorInfo, ...], expected: tuple[spec.Case, ...]
 ) -> tuple[spec.Policy, ...]:
-    """Returns a policy per output for a model that comes without: integers are equal, and floats as
-    close as their own size lets them be.
+    """Returns a policy per output for a model that has none.
+
+    Integers must be equal, and floats as close as the size of the output allows.
 
     Args:
-      outputs: the model's.
-      expected: the framework's answers, per case.
+      outputs: the model's outputs.
+      expected: the framework's outputs for each case.
     """
     return tuple(
         _close(info, _largest(expected, index)) if info.dtype.is_float else spec.Exact()
@@ -34,7 +35,7 @@ def default(
 
 def _close(info: TensorInfo, largest: float) -> spec.Tolerance:
     relative = _RELATIVE if info.dtype.byte_count > 2 else _RELATIVE_16_BITS
-    # Two digits: enough, and the same on every machine but for a tie.
+    # Two digits are enough, and are the same on every machine except for a tie.
     return spec.Tolerance(atol=float(f"{relative * largest:.1e}"), rtol=max(relative, 1e-4))
 
 
@@ -45,7 +46,7 @@ def _largest(expected: tuple[spec.Case, ...], index: int) -> float:
 
 
 def require_meaning(golden: Golden, signatures: tuple[Signature, ...]) -> None:
-    """Raises BmcError if zeros would pass as an output in all cases: then nothing is tested."""
+    """Raises BmcError if zeros would pass as an output in all cases, because then nothing is tested."""
     calls = golden.calls or (GoldenCall(0, False),) * len(golden.inputs)
     first_policy = [0, *accumulate(len(signature.outputs) for signature in signatures)]
     for entry, signature in enumerate(signatures):
@@ -63,13 +64,13 @@ def _says_nothing(info: TensorInfo, largest: float, policy: spec.Policy) -> BmcE
     if largest == 0.0:
         return BmcError(
             "weak-tolerance",
-            f"output {info.name} is zero in every case, so that nothing is tested",
-            hint="give cases in which it is something else, or leave that output out",
+            f"output {info.name} is zero in every case, so nothing is tested",
+            hint="give cases in which it is not zero, or remove that output",
         )
     return BmcError(
         "weak-tolerance",
         f"zeros would pass as output {info.name}: its largest element is {largest:.3g}, and its"
         f" tolerance {policy}",
-        hint="give a tolerance that is small beside the outputs, or weights and inputs of the size"
-        " that real ones have",
+        hint="give a tolerance that is small compared to the outputs, or weights and inputs of realistic"
+        " size",
     )

@@ -1,4 +1,4 @@
-"""`bmc verify`: does IREE's own host runtime agree with the framework on the imported model?"""
+"""`bmc verify`: checks whether IREE's own host runtime agrees with the framework on an imported model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bmc.artifacts import GOLDEN_FRAMEWORK, GoldenCall, ImportedModel
 from bmc.errors import BmcError
 from bmc.reference import Difference
 
-# Who gave the golden data.
+# Frontend -> the source of the golden data.
 _BY_FRONTEND = {
     "jax": "JAX",
     "keras": "TensorFlow",
@@ -24,7 +24,7 @@ _BY_FRONTEND = {
 
 @dataclass(frozen=True, slots=True)
 class OutputCheck:
-    """One output of one case, run on the host and judged by the model's own policy."""
+    """One output of one case, computed on the host and judged by the model's own policy."""
 
     case: int
     output: str
@@ -32,13 +32,16 @@ class OutputCheck:
 
 
 def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
-    """Runs every case, and those that are compared only, on this machine; raises BmcError if IREE
-    rejects the model."""
+    """Runs every case on this machine, including the cases that are only compared here.
+
+    Raises:
+      BmcError: IREE rejects the model.
+    """
     host = reference.HostModel.compile(model.mlir, model.signatures, reproducer)
     golden = model.golden
     cases = (*zip(golden.inputs, golden.outputs, strict=True), *model.compared_only)
     calls = golden.calls or (GoldenCall(0, False),) * len(cases)
-    # Policies are those of all entry points, one after the other.
+    # The policies of all entry points follow one another.
     first_policy = [0, *accumulate(len(signature.outputs) for signature in model.signatures)]
     checks = []
     for case, (call, (given, wanted)) in enumerate(zip(calls, cases, strict=True)):
@@ -53,23 +56,22 @@ def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
 
 
 def require(model: ImportedModel, checks: tuple[OutputCheck, ...]) -> None:
-    """Raises BmcError, naming the worst output, if a check has failed: the import is wrong."""
+    """Raises BmcError naming the worst output if a check has failed, because then the import is wrong."""
     failed = [check for check in checks if not check.difference.ok]
     if failed:
         worst = max(failed, key=lambda check: check.difference.max_abs)
         raise BmcError(
             "import-disagrees",
-            f"IREE computes something else than {_BY_FRONTEND[model.frontend]}:"
+            f"IREE disagrees with {_BY_FRONTEND[model.frontend]}:"
             f" output {worst.output} of case {worst.case} is off by {worst.difference.max_abs:.3g},"
             f" {worst.difference.differing} elements differ",
-            hint="write that part of the model with other ops, or give a tolerance that allows for it"
-            " if it is the sum of many roundings",
+            hint="write that part of the model with other ops, or give a tolerance that allows for the"
+            " difference if many roundings add up to it",
         )
 
 
 def verdict(model: ImportedModel) -> str:
-    """Returns one sentence on a model whose checks have passed: where to look when the target's
-    answer is wrong."""
+    """Returns a sentence on a model whose checks passed: where to look if the target's answer is wrong."""
     if model.golden.source != GOLDEN_FRAMEWORK:
         return (
             "The golden data itself is from IREE's host runtime, so this only shows that the host"

@@ -11,8 +11,7 @@ from bmc import arithmetic, factory
 
 def main(source: str, out: str) -> None:
     arithmetic.pin()
-    with factory.called(source, list) as weights:
-        np.savez(out, *weights)
+    np.savez(out, *factory.call(source, list))
 
 
 if __name__ == "__main__":

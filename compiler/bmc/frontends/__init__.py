@@ -46,11 +46,11 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
         other results than the framework.
     """
     out.mkdir(parents=True, exist_ok=True)
-    with arithmetic.pinning():
-        with quiet.native():
-            model = _import(source, options, out)
-        tolerances.require_meaning(model.golden, model.signatures)
-        verify.require(model, verify.run(model, out / "reproducer"))
+    arithmetic.pin()
+    with quiet.native():
+        model = _import(source, options, out)
+    tolerances.require_meaning(model.golden, model.signatures)
+    verify.require(model, verify.run(model, out / "reproducer"))
     int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
     model = replace(model, second_reference=verify.verdict(model), int8=int8, compared_only=())
     artifacts.save(model, out)
@@ -80,12 +80,7 @@ def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
 
 
 def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedModel:
-    with factory.called(source, spec.ModelSpec) as given:
-        model = intake.model_spec(given)
-        return _call(_frontend_of(model), "import_spec")(model, source, options, out)
-
-
-def _frontend_of(model: spec.ModelSpec) -> str:
+    model = intake.model_spec(factory.call(source, spec.ModelSpec))
     packages = {base.__module__.split(".")[0] for base in type(model.module).__mro__}
     if model.calls and "torch" not in packages:
         raise BmcError(
@@ -99,12 +94,12 @@ def _frontend_of(model: spec.ModelSpec) -> str:
             raise BmcError(
                 "unknown-kind", f"'{model.module.suffix}' is not a kind of model that bmc knows"
             )
-        return frontend
+        return _call(frontend, "import_spec")(model, source, options, out)
     for package, frontend in _OF_PACKAGE.items():
         if package in packages:
-            return frontend
+            return _call(frontend, "import_spec")(model, source, options, out)
     if callable(model.module):
-        return "jax"
+        return _call("jax", "import_spec")(model, source, options, out)
     raise BmcError(
         "bad-spec",
         f"ModelSpec.module is a {type(model.module).__name__}",
