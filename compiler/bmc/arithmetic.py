@@ -10,9 +10,10 @@ docs/decisions/0008-one-instruction-set-for-all-frameworks.md lists what no vari
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from bmc import eigen_caches
 
@@ -75,8 +76,25 @@ def enter() -> None:
 
 def pin() -> None:
     """Pins all settings that are not read yet: for frameworks not yet loaded, all but glibc and NumPy."""
-    wanted = pinned(os.environ)
+    _replace_environment(pinned(os.environ))
+    eigen_caches.install()
+
+
+@contextlib.contextmanager
+def pinning() -> Iterator[None]:
+    """Pins settings for a block, then restores the caller's environment, whatever has changed it.
+
+    eigen_caches remains installed, because the next import may use a framework that is loaded in between.
+    """
+    before = dict(os.environ)
+    pin()
+    try:
+        yield
+    finally:
+        _replace_environment(before)
+
+
+def _replace_environment(wanted: Mapping[str, str]) -> None:
     for name in os.environ.keys() - wanted.keys():
         del os.environ[name]
     os.environ.update(wanted)
-    eigen_caches.install()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,18 +36,47 @@ def split(source: str) -> tuple[Path, str]:
     return path, name
 
 
-def call(source: str, result_type: type[T]) -> T:
-    """Calls the factory and returns its result. It can import modules that lie beside its file.
+@contextlib.contextmanager
+def called(source: str, result_type: type[T]) -> Iterator[T]:
+    """Calls the factory and yields its result. The factory can import modules that lie beside its file.
+
+    These modules and the file's own stay loaded while the block runs, because frameworks look them up by
+    name when they export the model. Afterwards they and sys.path are restored, so that the next model gets
+    its own modules of these names.
 
     Raises:
       BmcError: there is no such function, it raised an error, or its result is not a `result_type`.
     """
     path, name = split(source)
+    search_path, modules = list(sys.path), dict(sys.modules)
+    try:
+        yield _call(path, name, result_type)
+    finally:
+        sys.path[:] = search_path
+        for loaded in (path.stem, *_loaded_from(path.parent.absolute())):
+            if loaded in modules:
+                sys.modules[loaded] = modules[loaded]
+            else:
+                sys.modules.pop(loaded, None)
+
+
+def _loaded_from(folder: Path) -> list[str]:
+    """Names of modules that lie in the folder, without those of packages installed below it."""
+    found = []
+    for name, module in sys.modules.items():
+        place = folder.joinpath(*name.split("."))
+        if getattr(module, "__file__", None) in (f"{place}.py", str(place / "__init__.py")):
+            found.append(name)
+    return found
+
+
+def _call(path: Path, name: str, result_type: type[T]) -> T:
     module_spec = importlib.util.spec_from_file_location(path.stem, path)
     if module_spec is None:
         raise BmcError("bad-source", f"'{path}' cannot be loaded as Python")
     module = importlib.util.module_from_spec(module_spec)
-    sys.path.insert(0, str(path.parent.absolute()))
+    folder = str(path.parent.absolute())
+    sys.path.insert(0, folder)
     sys.modules[path.stem] = module
     try:
         # Not with the loader: its bytecode cache mistakes two files for one if they have the same length
@@ -64,7 +95,9 @@ def call(source: str, result_type: type[T]) -> T:
             where=model_line(error, path.parent),
         ) from error
     finally:
-        sys.path.pop(0)
+        # Not by its place: the file may have changed the list.
+        with contextlib.suppress(ValueError):
+            sys.path.remove(folder)
     if not isinstance(result, result_type):
         raise BmcError(
             "bad-spec",

@@ -1,4 +1,4 @@
-"""A model's Python file is read as it is now."""
+"""A model's Python file is read as it is now, and leaves nothing in the process."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from unittest import mock
 import support
 
 from bmc import factory
+from bmc.errors import BmcError
 
 
 @mock.patch.object(sys, "dont_write_bytecode", False)
@@ -23,12 +24,53 @@ class FactoryTest(support.FolderTest):
 
     def test_a_file_of_the_same_length_and_time(self) -> None:
         for value in (1, 2):
-            self.assertEqual(factory.call(f"{self.model(value)}:make", int), value)
+            with factory.called(f"{self.model(value)}:make", int) as made:
+                self.assertEqual(made, value)
 
     def test_nothing_is_left_beside_the_model(self) -> None:
         path = self.model(1)
-        factory.call(f"{path}:make", int)
+        with factory.called(f"{path}:make", int):
+            pass
         self.assertEqual(list(self.folder.iterdir()), [path])
+
+    def test_the_next_model_has_its_own_neighbors(self) -> None:
+        for value in (1, 2):
+            folder = self.folder / str(value)
+            (folder / "package").mkdir(parents=True)
+            (folder / "package/__init__.py").write_text("from package import part\n")
+            (folder / "package/part.py").write_text(f"VALUE = {value}\n")
+            source = "import package\ndef make():\n    return package.part.VALUE\n"
+            (folder / "model.py").write_text(source)
+            with factory.called(f"{folder / 'model.py'}:make", int) as made:
+                self.assertEqual(made, value)
+                # What frameworks look up while they export a model.
+                self.assertEqual(sys.modules["package.part"].VALUE, value)
+                self.assertEqual(sys.modules["model"].make(), value)
+            self.assertFalse({"model", "package", "package.part"} & sys.modules.keys())
+
+    def test_the_process_is_as_before(self) -> None:
+        """Also if the file is named like another module, or puts folders on the search path, or fails."""
+        import json
+
+        installed = self.folder / "venv/site-packages"
+        installed.mkdir(parents=True)
+        (installed / "installed_by_the_user.py").touch()
+        lines = (
+            f"import sys\nsys.path.insert(0, {str(installed)!r})\nimport installed_by_the_user\n"
+        )
+        path = self.write("json.py", lines + "def make():\n    return 3\ndef fail():\n    1 / 0\n")
+        before = list(sys.path)
+        with factory.called(f"{path}:make", int):
+            self.assertIsNot(sys.modules["json"], json)
+            self.assertNotIn(str(self.folder), sys.path)
+        self.assertIs(sys.modules["json"], json)
+        self.assertEqual(sys.path, before)
+        # A library is not loaded twice: frameworks cannot be.
+        self.assertIsNotNone(sys.modules.pop("installed_by_the_user", None))
+        with self.assertRaises(BmcError), factory.called(f"{path}:fail", int):
+            pass
+        self.assertIs(sys.modules["json"], json)
+        self.assertEqual(sys.path, before)
 
 
 if __name__ == "__main__":

@@ -47,16 +47,16 @@ def model_spec(model: spec.ModelSpec) -> spec.ModelSpec:
 
 
 def cases(function: str) -> spec.Cases:
-    """Calls `cases.py:function`; raises the errors of factory.call() and model_spec()."""
-    given = factory.call(function, spec.Cases)
-    return replace(
-        given,
-        cases=_cases("case", given.cases),
-        tolerance=_tolerance(given.tolerance),
-        expected=_cases("expected outputs of case", given.expected),
-        labels=_labels(given.labels),
-        calibration=_cases("calibration", given.calibration),
-    )
+    """Calls `cases.py:function`; raises the errors of factory.called() and model_spec()."""
+    with factory.called(function, spec.Cases) as given:
+        return replace(
+            given,
+            cases=_cases("case", given.cases),
+            tolerance=_tolerance(given.tolerance),
+            expected=_cases("expected outputs of case", given.expected),
+            labels=_labels(given.labels),
+            calibration=_cases("calibration", given.calibration),
+        )
 
 
 def array(what: str, value: Any) -> Array:

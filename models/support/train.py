@@ -11,7 +11,8 @@ from bmc import arithmetic, factory
 
 def main(source: str, out: str) -> None:
     arithmetic.pin()
-    np.savez(out, *factory.call(source, list))
+    with factory.called(source, list) as weights:
+        np.savez(out, *weights)
 
 
 if __name__ == "__main__":

@@ -46,11 +46,11 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
         other results than the framework.
     """
     out.mkdir(parents=True, exist_ok=True)
-    arithmetic.pin()
-    with quiet.native():
-        model = _import(source, options, out)
-    tolerances.require_meaning(model.golden, model.signatures)
-    verify.require(model, verify.run(model, out / "reproducer"))
+    with arithmetic.pinning():
+        with quiet.native():
+            model = _import(source, options, out)
+        tolerances.require_meaning(model.golden, model.signatures)
+        verify.require(model, verify.run(model, out / "reproducer"))
     int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
     model = replace(model, second_reference=verify.verdict(model), int8=int8, compared_only=())
     artifacts.save(model, out)
@@ -80,7 +80,12 @@ def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
 
 
 def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedModel:
-    model = intake.model_spec(factory.call(source, spec.ModelSpec))
+    with factory.called(source, spec.ModelSpec) as given:
+        model = intake.model_spec(given)
+        return _call(_frontend_of(model), "import_spec")(model, source, options, out)
+
+
+def _frontend_of(model: spec.ModelSpec) -> str:
     packages = {base.__module__.split(".")[0] for base in type(model.module).__mro__}
     if model.calls and "torch" not in packages:
         raise BmcError(
@@ -94,12 +99,12 @@ def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedM
             raise BmcError(
                 "unknown-kind", f"'{model.module.suffix}' is not a kind of model that bmc knows"
             )
-        return _call(frontend, "import_spec")(model, source, options, out)
+        return frontend
     for package, frontend in _OF_PACKAGE.items():
         if package in packages:
-            return _call(frontend, "import_spec")(model, source, options, out)
+            return frontend
     if callable(model.module):
-        return _call("jax", "import_spec")(model, source, options, out)
+        return "jax"
     raise BmcError(
         "bad-spec",
         f"ModelSpec.module is a {type(model.module).__name__}",

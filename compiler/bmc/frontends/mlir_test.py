@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import unittest
+from unittest import mock
 
 import numpy as np
 import support
@@ -113,6 +115,17 @@ class MlirTest(support.FolderTest):
                 self.assertTrue(report["dispatches"])
                 written.append({file: (out / file).read_bytes() for file in _COMPILED})
             self.assertEqual(*written)
+
+    def test_the_environment_is_pinned_for_the_import(self) -> None:
+        check = (
+            "import os; assert os.environ['OMP_NUM_THREADS'] == '1' and 'MKL_X' not in os.environ;"
+            " os.environ['OF_THE_CASES'] = 'x';"
+            " case = (np.ones((4, 8), np.float32),); return Cases((case,), Exact(), (case,))"
+        )
+        with mock.patch.dict(os.environ, {"OMP_NUM_THREADS": "3", "MKL_X": "x"}):
+            before = dict(os.environ)
+            self.load(_STABLEHLO, cases=check)
+            self.assertEqual(dict(os.environ), before)
 
     def test_text_of_another_version(self) -> None:
         self.refuses(

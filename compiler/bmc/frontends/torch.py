@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ def import_spec(
 
         if options.quantize:
             with quiet.python():
-                from bmc.frontends import torch_quantize
+                from bmc.frontends import torch_quantize  # noqa: F401
     except ImportError as error:
         raise BmcError(
             "torch-missing",
@@ -49,24 +51,9 @@ def import_spec(
             hint="pip install torch torch-mlir" + (" torchao" if options.quantize else ""),
         ) from None
     notes = _train_mode(model.module)
-    module = model.module.eval()
-    _check_weights(module)
-    output_type = OUTPUT_TYPES[options.output_type]
+    with _evaluating(model.module):
+        signatures, data, weights = _export(model, options, folder, out)
     packages = ("torch", "torch-mlir", *(("torchao",) if options.quantize else ()))
-    if model.calls:
-        from bmc.frontends import torch_entries
-
-        signatures, data, weights = torch_entries.export(
-            module, model, output_type, folder, out, bool(options.quantize)
-        )
-    elif options.quantize:
-        module = torch_quantize.quantize_forward(module, model, folder)
-        signatures, data = _export_forward(module, model, torch_quantize.OUTPUT_TYPE, folder, out)
-        torch_quantize.lower(out / artifacts.MODEL_FILE, out / "reproducer")
-        weights = torch_export.tensors(module)
-    else:
-        signatures, data = _export_forward(module, model, output_type, folder, out)
-        weights = torch_export.tensors(module)
     return ImportedModel(
         mlir=out / artifacts.MODEL_FILE,
         source=f"{factory.split(source)[0].name}:{factory.split(source)[1]}",
@@ -77,6 +64,40 @@ def import_spec(
         parameters=_parameters(weights),
         notes=notes,
     )
+
+
+@contextlib.contextmanager
+def _evaluating(module: Any) -> Iterator[None]:
+    """eval() for a block: the factory may have returned a module that is used elsewhere too."""
+    training = [part for part in module.modules() if part.training]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part in training:
+            part.training = True
+
+
+def _export(
+    model: spec.ModelSpec, options: ImportOptions, folder: Path, out: Path
+) -> tuple[tuple[Signature, ...], Golden, dict[str, Any]]:
+    """Writes model.mlirbc; returns its functions, their golden data and the module's tensors by name."""
+    module = model.module
+    _check_weights(module)
+    output_type = OUTPUT_TYPES[options.output_type]
+    if model.calls:
+        from bmc.frontends import torch_entries
+
+        return torch_entries.export(module, model, output_type, folder, out, bool(options.quantize))
+    if options.quantize:
+        from bmc.frontends import torch_quantize
+
+        module = torch_quantize.quantize_forward(module, model, folder)
+        output_type = torch_quantize.OUTPUT_TYPE
+    signatures, data = _export_forward(module, model, output_type, folder, out)
+    if options.quantize:
+        torch_quantize.lower(out / artifacts.MODEL_FILE, out / "reproducer")
+    return signatures, data, torch_export.tensors(module)
 
 
 def _export_forward(

@@ -161,11 +161,8 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
     import torch
     from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
-    # torch-mlir finds no state for non-persistent buffers ("Could not find state mapping").
-    for submodule in module.modules():
-        submodule._non_persistent_buffers_set.clear()
     try:
-        with quiet.python(), torch.no_grad():
+        with quiet.python(), torch.no_grad(), _persistent_buffers(module):
             program = torch.export.export(module, example, strict=False)
             _refuse_training(program, root)
             program = program.run_decompositions(get_decomposition_table())
@@ -184,6 +181,23 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
             node.meta["stack_trace"] = _relative_frames(node.meta["stack_trace"], root)
     _refuse(program)
     return program
+
+
+@contextlib.contextmanager
+def _persistent_buffers(module: Any) -> Iterator[None]:
+    """Makes all buffers persistent while a block runs.
+
+    Otherwise torch-mlir finds no state for them ("Could not find state mapping").
+    """
+    sets = [part._non_persistent_buffers_set for part in module.modules()]
+    before = [set(names) for names in sets]
+    for names in sets:
+        names.clear()
+    try:
+        yield
+    finally:
+        for names, kept in zip(sets, before, strict=True):
+            names.update(kept)
 
 
 def _refuse_training(program: Any, root: Path) -> None:
