@@ -1,5 +1,7 @@
-"""The same bytes on every machine: one model of every framework, imported under two settings of the CPU,
-and from another place."""
+"""An import gives the same bytes on every machine.
+
+Imports one model of each framework with two settings of the CPU and from two places.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,7 @@ def onnx_model():
     return given(spec.ModelFile(".onnx", data), cases(4, 300), cases(8, 300))
 """
 
-# What a user's shell may hold, and another machine choose: none of it may reach a framework.
+# Variables that a user's shell or another machine may set. None of them may reach a framework.
 _OTHER_MACHINE = {
     "ATEN_CPU_CAPABILITY": "avx2",
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-ERMS",
@@ -102,10 +104,10 @@ _OTHER_MACHINE = {
     "TF_NUM_INTRAOP_THREADS": "2",
     "XLA_FLAGS": "--xla_cpu_max_isa=AVX2",
 }
-# And another CPU below the environment, where this machine's can pretend to be one.
+# Another CPU below the environment, if this machine's CPU can pretend to be one.
 _OTHER_CPU = {"LD_PRELOAD": str(Path(os.environ["OTHER_CPU"]).absolute())}
 _CPU_INFO = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-# bmc without what is tested here.
+# bmc without the pinning that is tested here.
 _UNPINNED = (
     "import sys; from bmc import arithmetic, cli;"
     " arithmetic.pin = lambda: None; sys.exit(cli.main(sys.argv[1:]))"
@@ -118,7 +120,7 @@ class ArithmeticTest(support.FolderTest):
         self.write("model.py", _MODELS)
 
     def elsewhere(self) -> tuple[Path, list[str]]:
-        """Another folder with the model, and the packages by other paths, within that folder."""
+        """Returns another folder with the model, in which the packages have other paths."""
         folder = self.folder / "elsewhere"
         folder.mkdir()
         shutil.copy(self.folder / "model.py", folder)
@@ -136,7 +138,7 @@ class ArithmeticTest(support.FolderTest):
         program: tuple[str, ...],
         place: tuple[Path, list[str]] | None = None,
     ) -> dict[str, str]:
-        """Imports a model in a process of its own; returns the hashes of what was written."""
+        """Imports a model in a separate process; returns the hashes of the files it wrote."""
         folder, path = place or (self.folder, sys.path)
         out = folder / f"out{len(list(folder.iterdir()))}"
         plain = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(path)}
@@ -200,7 +202,7 @@ class ArithmeticTest(support.FolderTest):
         self.assertEqual(there, "AVX2\n" if has_more else here)
 
     def test_eigen_divides_by_the_sizes_that_are_set(self) -> None:
-        """A sum of 2,048 products, which Eigen divides, follows the sizes: there is one Eigen in it."""
+        """A sum of 2,048 products, which Eigen splits, depends on the sizes, so they reach that Eigen."""
         script = (
             "import sys; from pathlib import Path; from bmc import arithmetic, eigen_caches;"
             " arithmetic.pin(); import numpy as np, tensorflow as tf;"
@@ -252,7 +254,7 @@ class EnvironmentTest(unittest.TestCase):
             text=True,
             timeout=60,
         )
-        # The script changes what enter() has set: without the mark it would begin for ever.
+        # The script changes a variable that enter() has set. Without the mark it would restart forever.
         self.assertEqual(done.stdout, "3 glibc\n")
 
 

@@ -1,4 +1,4 @@
-"""The command line: exit codes and what it says about models it cannot take."""
+"""Tests the command line: exit codes, and errors for models that it refuses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def floats():
 
 class CommandLineTest(support.FolderTest):
     def refused(self, *arguments: object) -> str:
-        """Runs bmc; asserts exit code 1 and one error line, at most followed by a hint."""
+        """Runs bmc; asserts exit code 1 and one error line with at most a hint after it."""
         result = support.bmc(*arguments)
         self.assertEqual(result.status, 1, result)
         lines = result.err.splitlines()

@@ -1,4 +1,4 @@
-"""`bmc compile` as a whole: the same bytes everywhere, tile sizes from tuning.json, bmc mutate."""
+"""Tests all of `bmc compile`: the same bytes everywhere, tile sizes from tuning.json, bmc mutate."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class DeterminismTest(support.FolderTest):
         rounded, fused = np.zeros((2, 16, 16), np.float32)
         for k in range(16):
             rounded = rounded + np.outer(a[k], b[k])
-            # With fused multiply-add, which most CPUs have, products are not rounded.
+            # Most CPUs have fused multiply-add, which does not round products.
             fused = (fused + np.outer(a[k].astype(np.float64), b[k])).astype(np.float32)
         np.testing.assert_array_equal(weights, rounded)
         self.assertTrue((weights != fused).any())

@@ -17,7 +17,7 @@ from bmc.errors import BmcError
 @mock.patch.object(sys, "dont_write_bytecode", False)
 class FactoryTest(support.FolderTest):
     def model(self, value: int) -> Path:
-        """Writes a model of always one length and time."""
+        """Writes a model file that always has the same length and time."""
         path = self.write("model.py", f"def make():\n    return {value}\n")
         os.utime(path, (1_000_000_000, 1_000_000_000))
         return path
@@ -43,13 +43,13 @@ class FactoryTest(support.FolderTest):
             (folder / "model.py").write_text(source)
             with factory.called(f"{folder / 'model.py'}:make", int) as made:
                 self.assertEqual(made, value)
-                # What frameworks look up while they export a model.
+                # Frameworks look up modules like this while they export a model.
                 self.assertEqual(sys.modules["package.part"].VALUE, value)
                 self.assertEqual(sys.modules["model"].make(), value)
             self.assertFalse({"model", "package", "package.part"} & sys.modules.keys())
 
     def test_the_process_is_as_before(self) -> None:
-        """Also if the file is named like another module, or puts folders on the search path, or fails."""
+        """Even if the file has another module's name, adds folders to the search path, or fails."""
         import json
 
         installed = self.folder / "venv/site-packages"
@@ -65,7 +65,7 @@ class FactoryTest(support.FolderTest):
             self.assertNotIn(str(self.folder), sys.path)
         self.assertIs(sys.modules["json"], json)
         self.assertEqual(sys.path, before)
-        # A library is not loaded twice: frameworks cannot be.
+        # A library remains loaded, because frameworks cannot be loaded twice.
         self.assertIsNotNone(sys.modules.pop("installed_by_the_user", None))
         with self.assertRaises(BmcError), factory.called(f"{path}:fail", int):
             pass

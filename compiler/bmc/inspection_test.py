@@ -1,4 +1,4 @@
-"""`bmc inspect` and `bmc verify` on a compiled MLIR model."""
+"""Runs `bmc inspect` and `bmc verify` on a compiled MLIR model."""
 
 from __future__ import annotations
 

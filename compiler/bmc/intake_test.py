@@ -1,4 +1,4 @@
-"""What is said of cases, tolerances and names that are not what bmc.spec asks for."""
+"""Tests the errors for cases, tolerances and names that do not match bmc.spec."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLOSE = Tolerance(1e-5, 1e-5)
 
 
 class _Tensor:
-    """Of a framework, with a shape and an element type."""
+    """Stands for a framework's tensor, which has a shape and an element type."""
 
     def __array__(self, *_: object, **__: object) -> spec.Array:
         return _X

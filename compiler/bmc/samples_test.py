@@ -1,4 +1,4 @@
-"""Inputs that models without cases are checked on."""
+"""Tests the inputs on which models without cases are checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of instruction sets: what is in a row fits together, and what LLVM is told comes from it."""
+"""Tests the table of instruction sets: each row is consistent, and LLVM's flags come from it."""
 
 from __future__ import annotations
 

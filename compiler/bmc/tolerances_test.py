@@ -1,4 +1,4 @@
-"""How close is close enough: a policy from the model file to the firmware's tables."""
+"""Follows tolerances from the model file to the firmware's tables."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class MeaningTest(support.FolderTest):
         ):
             call = functools.partial(self.require, policy, *outputs)
             self.refuses("weak-tolerance", *parts, call=call)
-        # One case that tells is enough, and so is one element of it.
+        # One meaningful case is enough, and one meaningful element in it.
         self.require(large, zeros, tiny, one)
         self.require(Tolerance(1e-10, 0.0), tiny)
         self.require(IntStep(5, 1), np.array([5, -5], np.int8))

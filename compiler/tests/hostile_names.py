@@ -1,4 +1,4 @@
-"""Writes a C program with the strings that bmc makes of hostile names, and the bytes they must have."""
+"""Writes a C program with the strings that bmc makes from hostile names, and the bytes they must have."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from bmc import names
 from bmc.emit import c_text
 
-# Each would end a string, or be read as something else, somewhere.
+# Somewhere each of these would end a string or be misread.
 _NAMES = (
     '"; int x; "',
     "??/",

@@ -1,6 +1,6 @@
-"""A layer of bmc imports the layers that it names in its BUILD file, and no other.
+"""A layer of bmc imports only the layers that its BUILD file names.
 
-usage: imports_test.py FILE...   Runs with nothing but the layer and those below it on the path.
+usage: imports_test.py FILE...   Runs with only the layer and those below it on the path.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from pathlib import Path
 
 
 def imported(source: str) -> set[str]:
-    """Modules of bmc that a file imports anywhere, in functions too."""
+    """Returns the modules of bmc that a file imports anywhere, including in functions."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
-            # A name may be a module of the package or a name in the module.
+            # The name may be a module in the package or a name in the module.
             found.add(node.module)
             found |= {f"{node.module}.{name.name}" for name in node.names if name.name.islower()}
         elif isinstance(node, ast.Import):
@@ -25,16 +25,16 @@ def imported(source: str) -> set[str]:
 
 
 def is_there(name: str) -> bool:
-    """Whether a module exists, or its parent is a module that may have the name."""
+    """Whether a module exists, or its parent is a module that may contain the name."""
     try:
         return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:  # the parent is no package, or is not there either
+    except ModuleNotFoundError:  # the parent is not a package, or is missing too
         parent = name.rpartition(".")[0]
         return bool(parent) and is_there(parent)
 
 
 def main() -> int:
-    """Returns 1 if a file imports what its layer does not name."""
+    """Returns 1 if a file imports a module that its layer does not name."""
     assert is_there("bmc.names.printable")
     assert not is_there("bmc.no_such_layer") and not is_there("bmc.no_such_layer.part")
     problems = [

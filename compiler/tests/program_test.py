@@ -1,4 +1,4 @@
-"""The program //compiler: every framework is there, and paths are the user's."""
+"""The program //compiler has every framework, and its paths are relative to the user's folder."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def doubled() -> ModelSpec:
 
     return ModelSpec(Doubled().eval(), ((np.ones((1, 4), np.float32),),), Tolerance(0.0, 1e-6))
 """
-# A package of each framework, without loading what takes seconds.
+# One package of each framework. Loading them would take seconds.
 _PACKAGES = ("ai_edge_litert", "jax", "onnxruntime", "tensorflow", "torch_mlir", "torchao")
 
 

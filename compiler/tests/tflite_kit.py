@@ -1,4 +1,4 @@
-"""What tests of TFLite files share: conversion by TensorFlow, and edits of what it made."""
+"""Helpers for tests of TFLite files: conversion by TensorFlow, and edits of the result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def convert(
     ops: tf.lite.OpsSet = tf.lite.OpsSet.TFLITE_BUILTINS_INT8,
     **options: Any,
 ) -> bytes:
-    """Returns the .tflite file of a function; `io` is the type at the border of one quantized to `ops`."""
+    """Returns a function's .tflite file. With `io`, its inputs and outputs have that type and its ops are `ops`."""
     traced = tf.function(function, input_signature=inputs).get_concrete_function()
     converter = tf.lite.TFLiteConverter.from_concrete_functions([traced])
     for name, value in options.items():
@@ -43,7 +43,7 @@ def tensor(*shape: int | None, dtype: tf.DType = tf.float32, name: str = "x") ->
 
 
 def edit(data: bytes, change: Callable[[Any], None]) -> bytes:
-    """Returns the file after `change` has been at its ModelT."""
+    """Returns the file after `change` has edited its ModelT."""
     model = schema.ModelT.InitFromPackedBuf(data, 0)
     change(model)
     builder = flatbuffers.Builder(len(data))
@@ -52,7 +52,7 @@ def edit(data: bytes, change: Callable[[Any], None]) -> bytes:
 
 
 def as_before_2_4(model: Any) -> None:
-    """Operators in the field that converters had before TensorFlow 2.4, and nothing newer."""
+    """Rewrites operators as converters before TensorFlow 2.4 did, and removes everything newer."""
     for code in model.operatorCodes:
         code.deprecatedBuiltinCode = min(code.builtinCode, 127)
         code.builtinCode = 0
@@ -64,7 +64,7 @@ def as_before_2_4(model: Any) -> None:
 
 
 def lstm() -> bytes:
-    """A fused LSTM, whose state is in variables and most of whose inputs are absent."""
+    """Returns a fused LSTM with its state in variables and most of its inputs absent."""
     names = dict.fromkeys(range(24), -1)
     model = schema.ModelT()
     graph = schema.SubGraphT()

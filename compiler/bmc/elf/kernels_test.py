@@ -1,4 +1,4 @@
-"""The checks of the kernels' ELF file, on a real one that is damaged in every way at hand."""
+"""Tests the checks of the kernels' ELF on a real file that is damaged in many ways."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class KernelsTest(support.FolderTest):
 
     def setUp(self) -> None:
         super().setUp()
-        # Compiled once: every test damages a copy.
+        # Compiled once. Every test damages a copy.
         if not KernelsTest.elf:
             compiled = support.lower_text(support.ADD, self.folder)
             KernelsTest.elf = compiled.lowered.program.executable
 
     def changed(self, offset: int, layout: str, value: int) -> bytes:
-        """The file with one field overwritten."""
+        """Returns the file with one field overwritten."""
         data = bytearray(self.elf)
         self.assertNotEqual(struct.unpack_from(layout, data, offset)[0], value)
         struct.pack_into(layout, data, offset, value)
@@ -38,7 +38,7 @@ class KernelsTest(support.FolderTest):
         self.refuses(kind, *parts, call=lambda: kernels.load(data, _RV))
 
     def headers(self) -> Iterator[tuple[int, reader.Segment]]:
-        """Program headers with their offsets in the file."""
+        """Yields the program headers with their offsets in the file."""
         offset = struct.unpack_from("<Q", self.elf, 32)[0]
         for index, segment in enumerate(reader.read(self.elf).segments):
             yield offset + 56 * index, segment
@@ -51,7 +51,7 @@ class KernelsTest(support.FolderTest):
         raise AssertionError(f"{vaddr:#x} is not in the file")
 
     def dynamic(self, tag: int) -> tuple[int, int]:
-        """File offset and value of a dynamic entry."""
+        """Returns file offset and value of a dynamic entry."""
         for _, segment in self.headers():
             if segment.kind == reader.PT_DYNAMIC:
                 for offset in range(segment.offset, segment.offset + segment.file_size, 16):
@@ -76,7 +76,7 @@ class KernelsTest(support.FolderTest):
         for length in lengths:
             with self.assertRaises(BmcError, msg=str(length)):
                 kernels.load(self.elf[:length], _RV)
-        # Nothing behind the last segment is used.
+        # bmc uses nothing after the last segment.
         kernels.load(self.elf[:needed], _RV)
 
     def test_any_flipped_bit_is_refused_or_harmless(self) -> None:
@@ -91,11 +91,11 @@ class KernelsTest(support.FolderTest):
                     kernels.load(bytes(data), _RV)
                 except BmcError:
                     refused += 1
-        # The others are names, alignments, physical addresses and section headers: not used.
+        # The rest are names, alignments, physical addresses and section headers, which bmc does not use.
         self.assertGreater(refused, len(places))
 
     def metadata(self) -> Iterator[int]:
-        """File offsets of the dynamic section, hash table, symbols and relocations."""
+        """Yields file offsets of the dynamic section, hash table, symbols and relocations."""
         for _, segment in self.headers():
             if segment.kind == reader.PT_DYNAMIC:
                 yield from range(segment.offset, segment.offset + segment.file_size)
@@ -202,7 +202,7 @@ class KernelsTest(support.FolderTest):
 
 
 class Kernels32Test(support.FolderTest):
-    """The same for a target of 32 bits, whose structures are laid out differently."""
+    """The same for a 32-bit target, whose structures have another layout."""
 
     _ISA = "rv32imafc_zve32f_zvl128b"
     elf: bytes = b""
@@ -229,7 +229,7 @@ class Kernels32Test(support.FolderTest):
 
     def test_every_truncation(self) -> None:
         target_ = target.find(self._ISA)
-        # Sections, which nobody reads, lie at the end.
+        # Sections are at the end, and nothing reads them.
         for size in range(0, elf_reader_end(self.elf), 7):
             self.refuses("bad-elf", call=lambda s=size: kernels.load(self.elf[:s], target_))
 
@@ -243,7 +243,7 @@ class Kernels32Test(support.FolderTest):
 
 
 def elf_reader_end(data: bytes) -> int:
-    """Where the last segment of a file ends."""
+    """Returns the end of a file's last segment."""
     return max(s.offset + s.file_size for s in reader.read(data).segments)
 
 

@@ -1,4 +1,4 @@
-"""The liveness bound on hand-written flow IR, where the answer can be counted on one's fingers."""
+"""Tests the liveness bound on handwritten flow IR, where the answer is easy to count."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OUTPUT = 1024
 
 
 def _bound(body: str) -> int:
-    """Bound of a `main` from tensor<256xf32> (1 KiB) to the tensor %out of the same type."""
+    """Returns the bound of a `main` from tensor<256xf32> (1 KiB) to the tensor %out of the same type."""
     text = (
         "util.func public @main(%arg0: !hal.buffer_view) -> !hal.buffer_view {\n"
         '  %in = hal.tensor.import %arg0 "in" : !hal.buffer_view -> tensor<256xf32>\n'

@@ -1,4 +1,4 @@
-"""Multiply-accumulates of operations whose number everybody can work out."""
+"""Counts the multiply-accumulates of operations where the number is obvious."""
 
 from __future__ import annotations
 

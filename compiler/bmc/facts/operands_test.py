@@ -1,4 +1,4 @@
-"""facts/operands.py: what report.json says about the bindings of kernels."""
+"""Tests what report.json says about the bindings of kernels (facts/operands.py)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of JAX arrays: what reaches MLIR, and what is said about those that cannot."""
+"""Imports functions of JAX arrays, and tests the errors for those that cannot be imported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bmc.frontends.options import INT8, ImportOptions
 
 _AGREES = "IREE's host runtime agrees with the framework"
 
-# Lines are looked up by their comments.
+# line() finds lines by their comments.
 _MODEL = '''"""Small functions, some of them impossible."""
 
 import functools
@@ -150,12 +150,12 @@ def control():
     return _spec(forward, tolerance=(_CLOSE, _CLOSE, spec.Exact()))
 '''
 
-# 64 bit is JAX's own choice for a whole process: these are last.
+# JAX enables 64-bit types for the whole process, so these are last.
 _TYPES = "float16 float32 int8 uint8 int16 int32 bool int64 float64"
 
 
 def line(comment: str) -> str:
-    """ "model.py:42" for the line of the model that ends with the comment."""
+    """Returns "model.py:42" for the line of the model that ends with the comment."""
     lines = _MODEL.splitlines()
     (number,) = (i for i, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
     return f"(at model.py:{number})"
@@ -235,7 +235,9 @@ class JaxTest(support.FolderTest):
         self.rejects("network", "bad-option", "no quantization of its own", quantize=INT8)
 
     def test_pytorch_and_tensorflow_are_not_needed(self) -> None:
-        if "TEST_SRCDIR" in os.environ:  # Only Bazel leaves out what is not asked for.
+        if (
+            "TEST_SRCDIR" in os.environ
+        ):  # Only Bazel leaves out packages that the test does not name.
             for package in ("torch", "tensorflow", "keras"):
                 self.assertIsNone(importlib.util.find_spec(package))
         self.load("partial")

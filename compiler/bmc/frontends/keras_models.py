@@ -1,4 +1,4 @@
-"""Small models for keras_test.py, some of them impossible; lines are looked up by their comments."""
+"""Small models for keras_test.py, some of them impossible. It finds lines by their comments."""
 
 import keras
 import numpy as np
@@ -166,7 +166,7 @@ def _vision():
     x = layers.Conv2D(8, 3, activation="relu")(inputs)
     x = layers.BatchNormalization()(layers.DepthwiseConv2D(3)(x))
     x = layers.GlobalAveragePooling2D()(x)
-    # In this order and of one shape: what is mixed up shows.
+    # In this order and with the same shape, so that mixed-up outputs show.
     outputs = [layers.Dense(4, name=name)(x) for name in ("zebra", "ape", "mouse")]
     return keras.Model(inputs, outputs)
 

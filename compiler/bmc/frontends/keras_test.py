@@ -1,4 +1,4 @@
-"""Keras models, .keras files, tf.Modules and SavedModels: what reaches MLIR, and what is said about bad ones."""
+"""Imports Keras models, .keras files, tf.Modules and SavedModels, and tests the errors for bad ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MODEL = Path(__file__).with_name("keras_models.py").read_text(encoding="utf-8")
 
 
 def line(comment: str) -> str:
-    """ "model.py:42" for the line of the model that ends with the comment."""
+    """Returns "model.py:42" for the line of the model that ends with the comment."""
     lines = _MODEL.splitlines()
     (number,) = (i for i, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
     return f"(at model.py:{number})"
@@ -37,7 +37,7 @@ def line(comment: str) -> str:
 
 class KerasTest(support.FolderTest):
     def load(self, source: object, cases: str = "", quantize: str = "") -> ImportedModel:
-        """Imports a factory of _MODEL, or a file."""
+        """Imports a factory from _MODEL, or a file."""
         path = self.write("model.py", _MODEL)
         if isinstance(source, str):
             source = f"{path}:{source}"
@@ -61,7 +61,7 @@ class KerasTest(support.FolderTest):
         self.assertEqual([p.name for p in model.parameters], ["scores/bias", "scores/kernel"])
         self.assertIn(_AGREES, model.second_reference)
         self.assertEqual(model.golden.source, artifacts.GOLDEN_FRAMEWORK)
-        # Deterministic, and no path of this machine in it.
+        # Deterministic, and without any path of this machine.
         data = model.mlir.read_bytes()
         self.assertNotIn(b".py", data, "lines of TensorFlow's own")
         self.assertNotIn(str(self.folder).encode(), data)
@@ -115,7 +115,7 @@ class KerasTest(support.FolderTest):
         model = self.load("vision", quantize=INT8)
         names = ["zebra: 1x4xi8", "ape: 1x4xi8", "mouse: 1x4xi8"]
         self.assertEqual(self.signature(model), ["image: 1x8x8x3xi8", *names])
-        # A float tolerance says nothing of integers: they have to be equal.
+        # A float tolerance means nothing for integers, which must be equal.
         self.assertEqual(model.golden.policies, (spec.Exact(),) * 3)
         self.assertIn(_AGREES, model.second_reference)
         self.assertEqual(model.golden.labels, (0, 1, 2))
@@ -141,7 +141,7 @@ class KerasTest(support.FolderTest):
         network.export(self.folder / "saved", verbose=False)
         for name, output in (("net.keras", "scores"), ("saved", "output_0")):
             model = self.load(self.folder / name)
-            # The batch is 1 where nobody says anything else.
+            # The batch is 1 by default.
             self.assertEqual(self.signature(model), ["x: 1x4xf32", f"{output}: 1x3xf32"])
             self.assertEqual([p.name for p in model.parameters], ["scores/bias", "scores/kernel"])
             self.assertIn(_AGREES, model.second_reference)
@@ -224,7 +224,9 @@ class KerasTest(support.FolderTest):
         self.assertRegex(bad.stderr, r"\Abmc: error\[op-rejected\]: [^\n]*\n  hint: [^\n]*\n\Z")
 
     def test_pytorch_is_not_needed(self) -> None:
-        if "TEST_SRCDIR" in os.environ:  # Only Bazel leaves out what is not asked for.
+        if (
+            "TEST_SRCDIR" in os.environ
+        ):  # Only Bazel leaves out packages that the test does not name.
             self.assertIsNone(importlib.util.find_spec("torch"))
             self.assertIsNone(importlib.util.find_spec("jax"))
         self.load("module")

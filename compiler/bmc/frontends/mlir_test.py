@@ -1,4 +1,4 @@
-"""MLIR of several dialects, as text and as bytecode, and what is said about bad files."""
+"""Imports MLIR of several dialects, as text and as bytecode, and tests the errors for bad files."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _TOSA = """func.func @main(%x: tensor<1x8x8x4xi8>) -> tensor<1x8x8x8xi32> {
 }
 """
 
-# As MLIR printed it before: attributes in braces.
+# As older versions of MLIR printed it, with attributes in braces.
 _OLD_TOSA = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = tosa.clamp %x {min_val = 0.0 : f32, max_val = 6.0 : f32} : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
@@ -66,12 +66,12 @@ _GENERIC_TOSA = """func.func @main(%x: tensor<4xui8>) -> tensor<4xi8> {
 }
 """
 
-# Files of a compiled model in which it makes no difference whether it came as text.
+# Files of a compiled model that are the same for text and bytecode.
 _COMPILED = ("plan.c", "plan.h", "kernels.elf", "weights.bin", "golden.bin")
 
 
 def _conv(x: Array) -> Array:
-    """What _TOSA computes: pixels outside have the value of the zero point."""
+    """Computes what _TOSA does. Pixels outside the image have the value of the zero point."""
     padded = np.pad(x.astype(np.int64) + 3, ((0, 0), (1, 1), (1, 1), (0, 0))).sum(3)
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2)).sum((3, 4))
     return np.repeat((2 * windows + 1)[..., None], 8, 3).astype(np.int32)
@@ -79,7 +79,7 @@ def _conv(x: Array) -> Array:
 
 class MlirTest(support.FolderTest):
     def load(self, data: str | bytes, suffix: str = ".mlir", cases: str = "") -> ImportedModel:
-        """Imports a file; `cases` is the body of a function that returns Cases."""
+        """Imports a file. `cases` is the body of a function that returns Cases."""
         path = self.folder / f"model{suffix}"
         path.write_bytes(data.encode() if isinstance(data, str) else data)
         if cases:
@@ -88,7 +88,7 @@ class MlirTest(support.FolderTest):
         return import_model(str(path), ImportOptions(cases=cases), self.folder / "out")
 
     def bytecode(self, text: str) -> bytes:
-        # Locations name the file, and the ELF of the kernels is named after it.
+        # Locations contain the file's name, and the kernels' ELF is named after it.
         self.write("model.mlir", text)
         IreeTool(self.folder, self.folder).opt("model.mlir", "model.mlirbc", "--emit-bytecode")
         return (self.folder / "model.mlirbc").read_bytes()
@@ -104,7 +104,7 @@ class MlirTest(support.FolderTest):
             for data, suffix in ((text, ".mlir"), (self.bytecode(text), ".mlirbc")):
                 model = self.load(data, suffix)
                 self.assertEqual(model.golden.source, artifacts.GOLDEN_IREE_HOST)
-                # The host's answer is the golden data, so NumPy checks it here.
+                # The golden data comes from the host's runtime, so NumPy checks it here.
                 self.assertGreater(len(model.golden.inputs), 1)
                 for inputs, outputs in zip(model.golden.inputs, model.golden.outputs, strict=True):
                     np.testing.assert_allclose(outputs[0], want(*inputs), rtol=1e-5, atol=1e-5)
@@ -153,7 +153,7 @@ class MlirTest(support.FolderTest):
             self.assertNotIn("\n", caught.exception.message)
 
     def test_what_is_for_compilers(self) -> None:
-        """Dialects that name files, objects to link, passes to run or code to compile as it is."""
+        """Dialects that name files, objects to link, passes to run or code to compile unchanged."""
         parameter = 'util.global private @w = #stream.parameter.named<"s"::"k"> : tensor<4xf32>\n'
         passes = '#util.preprocessing_pipeline<"canonicalize">'
         device = '#hal.device.target<"local", [#hal.executable.target<"llvm-cpu", "x">]>'

@@ -1,4 +1,4 @@
-"""ONNX models: what reaches MLIR, onnxruntime's answers, and what is said about bad files."""
+"""Imports ONNX models with onnxruntime's outputs, and tests the errors for bad files."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _vision(batch: int | str = "batch") -> onnx.ModelProto:
 
 
 def _one(kind: str, shape: Sequence[int | str] = (2, 3), **attributes: Any) -> onnx.ModelProto:
-    """A model of one op."""
+    """Returns a model with one op."""
     node = _node(kind, "x", "y", name="only", **attributes)
     return _model([node], [("x", _FLOAT, shape)], [("y", _FLOAT, shape)])
 
@@ -147,7 +147,7 @@ class OnnxTest(support.ModelFileTest):
         self.assertEqual(len(onnx_file.load(path).weights()), 2)
 
     def test_external_data_that_is_elsewhere(self) -> None:
-        """What a model names outside its folder is not read; nor is what the file does not have."""
+        """Data outside the model's folder, or outside the file, is not read."""
         secret = self.folder / "secret"
         secret.write_bytes(_FILTER.tobytes() + _DENSE.tobytes())
         folder = self.folder / "model"
@@ -182,7 +182,7 @@ class OnnxTest(support.ModelFileTest):
                 offset=offset,
                 length=length,
             )
-        # Wherever in the model the tensor is.
+        # This holds wherever the tensor is in the model.
         hidden = _vision()
         function = hidden.functions.add(name="f", domain="d")
         function.node.add(op_type="Constant").attribute.add(name="value").t.external_data.add(
@@ -200,7 +200,7 @@ class OnnxTest(support.ModelFileTest):
         for shape in ([1 << 40], [1 << 62, 1 << 62], [-5]):
             model = _one("Relu", shape)
             self.rejects("too-large", "no machine has a tensor such as x: ", data=model)
-        # What the check of the shapes lets through may still be too much for this one.
+        # A shape that passes the check may still be too large for this machine.
         fill = [
             _node("ConstantOfShape", "size", "c"),
             _node("ReduceSum", "c", "r"),
@@ -238,7 +238,7 @@ class OnnxTest(support.ModelFileTest):
         self.assertIn(b"quantize_affine", model.mlir.read_bytes())
         exact = self.load(_vision(), calibrated)
         self.assertNotIn(b"quantize_affine", exact.mlir.read_bytes())
-        # The golden data is the quantized model's own: near the float model's, but not the same.
+        # The golden data comes from the quantized model: close to the float model's, but not equal.
         got, want = model.golden.outputs[0][0], exact.golden.outputs[0][0]
         self.assertFalse(np.array_equal(got, want))
         np.testing.assert_allclose(got, want, atol=0.2)
@@ -254,7 +254,7 @@ class OnnxTest(support.ModelFileTest):
         self.rejects_beginnings(data, "onnx rejects 'model.onnx'")
 
     def test_what_onnxruntime_folds(self) -> None:
-        # As older exporters write x.squeeze(0), whose result has another rank in either branch.
+        # Older exporters write x.squeeze(0) like this, with another rank in each branch.
         branches = [
             helper.make_graph(nodes, name, [], [helper.make_tensor_value_info("s", _FLOAT, shape)])
             for name, nodes, shape in (
@@ -316,7 +316,7 @@ class OnnxTest(support.ModelFileTest):
         strange = _one("Gelu", domain="com.microsoft")
         part = "cannot compile op 'com.microsoft.Gelu' (at only)"
         self.rejects("op-rejected", part, "other ops", data=strange)
-        # What IREE names is a constant that the importer has made for it.
+        # IREE names a constant that the importer made for this op.
         nodes = [_node("Relu", "x", "r"), _node("Col2Im", "r size block", "y", name="fold")]
         inside = {"size": np.array([3, 3]), "block": np.array([2, 2])}
         outputs = [("y", _FLOAT, (1, 1, 3, 3))]
@@ -329,7 +329,7 @@ class OnnxTest(support.ModelFileTest):
 
     def test_shapes_that_depend_on_data(self) -> None:
         node = _node("NonZero", "x", "y")
-        for count in ("n", 6):  # The second is true of one input only.
+        for count in ("n", 6):  # The second one is true for only one input.
             outputs = [("y", TensorProto.INT64, (2, count))]
             model = _model([node], [("x", _FLOAT, (2, 3))], outputs)
             self.rejects("dynamic-shape", "output y", "'NonZero'", "mask", data=model)

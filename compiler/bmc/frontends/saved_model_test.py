@@ -1,4 +1,4 @@
-"""SavedModels and .keras files that try to read, write or call: nothing of it happens."""
+"""SavedModels and .keras files that try to read, write or call something do none of it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class SavedModelTest(support.FolderTest):
                 )
                 self.assertRegex(error.message, rf"\Aop '\w*{op}\w*' in")
                 self.assertFalse(self.marker.exists())
-        # TensorFlow itself would have written it.
+        # TensorFlow itself would have written the file.
         tf.saved_model.load(self.folder / "write").signatures["serving_default"](tf.ones(2))
         self.assertTrue(self.marker.exists())
 
@@ -146,7 +146,7 @@ class SavedModelTest(support.FolderTest):
                     )
 
     def test_files_of_tensorflow_1(self) -> None:
-        """The restoring of variables is a part of their graph, which may read nothing else."""
+        """Their graph restores variables, and may read nothing else."""
         v1 = tf.compat.v1
 
         def save(name: str, change: Any = None) -> Path:
@@ -188,7 +188,7 @@ class SavedModelTest(support.FolderTest):
 
 
 class KerasFileTest(support.FolderTest):
-    """Keras refuses these itself; that it does so is what bmc relies on."""
+    """Keras itself refuses these files, and bmc relies on that."""
 
     def setUp(self) -> None:
         super().setUp()

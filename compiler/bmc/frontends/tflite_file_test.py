@@ -1,4 +1,4 @@
-""".tflite files that point outside themselves: refused, without a crash and without a traceback."""
+""".tflite files that point outside themselves are refused without a crash or a traceback."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TfliteFileTest(support.ModelFileTest):
         self.rejects("too-large", "no machine has a tensor", data=tflite_kit.edit(self.data, huge))
 
     def test_offsets_that_are_wrong(self) -> None:
-        """LiteRT's verifier sees them before anything else follows them."""
+        """LiteRT's verifier finds them before anything else uses them."""
         rng = random.Random(0)
         refused = 0
         for _ in range(300):

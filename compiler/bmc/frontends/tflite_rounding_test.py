@@ -1,4 +1,4 @@
-"""TFLite's integers to the last bit: rounding, and files that say the same in other ways."""
+"""TFLite's integers match bit for bit: rounding, and files that express the same in other ways."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bmc.frontends import tflite, tflite_rounding, tflite_tables
 
 
 def _dense(io: tf.DType = tf.int8) -> bytes:
-    """LiteRT rounds its sums once and everything else twice: one element in 200 would differ."""
+    """Returns a dense layer. LiteRT rounds its sums once; rounded twice, one in 200 would differ."""
     weight = np.random.default_rng(5).standard_normal((8, 64)).astype(np.float32)
     return tflite_kit.convert(lambda x: tf.nn.relu(x @ weight), tflite_kit.tensor(64, 8), io=io)
 
@@ -40,7 +40,7 @@ class TfliteRoundingTest(support.ModelFileTest):
             self.rejects("import-disagrees", "disagrees with LiteRT", "off by 1", data=_dense())
 
     def test_hundreds_of_inputs_are_compared(self) -> None:
-        # Few elements, of which double rounding would change one in 200: a few inputs would not tell.
+        # Double rounding would change one element in 200. With so few elements, a few inputs would not show it.
         weight = np.random.default_rng(5).standard_normal((8, 4)).astype(np.float32)
         data = tflite_kit.convert(lambda x: x @ weight, tflite_kit.tensor(1, 8), io=tf.int8)
         model = self.load(data)
@@ -55,7 +55,7 @@ class TfliteRoundingTest(support.ModelFileTest):
             self.rejects("import-disagrees", "off by 1", data=data, cases=cases)
             with mock.patch.object(tflite, "_MOST_SAMPLES", 0):
                 self.assertIn("on 1 input:", self.load(data, cases).second_reference)
-        # What costs much is compared on fewer.
+        # An expensive model is compared on fewer inputs.
         with mock.patch.object(tflite, "_SAMPLES_WORK", 7 * (1 * 8 * 4 + 4)):
             self.assertIn("on 7 inputs", self.load(data).second_reference)
 
@@ -80,7 +80,7 @@ class TfliteRoundingTest(support.ModelFileTest):
             self.rejects("import-disagrees", "off by 1, 1 elements", data=data, cases=cases)
 
     def test_floats_are_quantized_as_litert_does(self) -> None:
-        # Far outside the range that was calibrated, and ties between two integers.
+        # Values far outside the calibrated range, and ties between two integers.
         function = lambda x: tf.nn.relu(x) * 0.7  # noqa: E731
         data = tflite_kit.convert(function, tflite_kit.tensor(1, 64), io=tf.float32)
 

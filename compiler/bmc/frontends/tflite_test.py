@@ -1,4 +1,4 @@
-"""TFLite files: made by TensorFlow's converter, answered by LiteRT, and what is said about bad ones."""
+"""Imports TFLite files from TensorFlow's converter with LiteRT's outputs, and tests the errors for bad ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _dense(x: tf.Tensor) -> tf.Tensor:
 
 
 def _vision(x: tf.Tensor) -> tf.Tensor:
-    """Every kind of op of a small int8 network."""
+    """Contains every kind of op in a small int8 network."""
     rng = np.random.default_rng(2)
 
     def weight(*shape: int) -> Any:
@@ -60,7 +60,7 @@ class TfliteTest(support.ModelFileTest):
         self.assertEqual(model.golden.source, artifacts.GOLDEN_FRAMEWORK)
         self.assertGreater(len(np.unique(np.stack(model.golden.outputs))), 4)
         self.agrees(model)
-        # Nothing of TFLite's own metadata nor a folder is left in the MLIR.
+        # The MLIR contains none of TFLite's own metadata and no folder.
         text = model.mlir.read_bytes()
         self.assertIn(b"tosa", text)
         self.assertNotIn(b"CONVERSION_METADATA", text)

@@ -1,4 +1,4 @@
-""".pt2 files that try to run code: nothing of them runs, and what they hold is named."""
+""".pt2 files that try to run code: none of it runs, and the error names it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Network(torch.nn.Module):  # type: ignore[misc]
 
 
 class Touch:
-    """Unpickled, it makes a file."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, marker: Path) -> None:
         self.marker = marker
@@ -77,7 +77,7 @@ class TorchArchiveTest(support.FolderTest):
         members: Mapping[str, bytes] = {},
         compression: int = zipfile.ZIP_STORED,
     ) -> Path:
-        """Writes the honest file with a changed program and other members."""
+        """Writes the valid file with a changed program or other members."""
         program = json.loads(self.members["models/model.json"])
         change(program)
         path = self.folder / "net.pt2"
@@ -101,11 +101,11 @@ class TorchArchiveTest(support.FolderTest):
 
     def test_pickles(self) -> None:
         bomb = saved({"linear.weight": Touch(self.marker)})
-        # The example inputs are not read at all, ...
+        # bmc does not read the example inputs at all.
         path = self.file(members={"data/sample_inputs/model.pt": bomb})
         torch_program._load(path)
         self.assertFalse(self.marker.exists())
-        # ... which PyTorch does, and tells nobody.
+        # PyTorch reads them without a word.
         with quiet.python():
             torch.export.load(path)
         self.assertTrue(self.marker.is_dir())
@@ -189,7 +189,7 @@ class TorchArchiveTest(support.FolderTest):
         for what, change in changes.items():
             with self.subTest(what):
                 self.holds(what, self.file(change))
-        # Text that checks shapes is left out: see _convert_guards_code_to_fn of PyTorch.
+        # bmc drops the text that checks shapes: see PyTorch's _convert_guards_code_to_fn.
         guarded = self.file(lambda program: program.update(guards_code=[touch]))
         torch_program._load(guarded).module()
         self.assertFalse(self.marker.exists())

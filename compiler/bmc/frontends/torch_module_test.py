@@ -39,7 +39,7 @@ class ModuleTest(support.FolderTest):
         first = self.export(module)
         modes = {name: part.training for name, part in module.named_modules()}
         self.assertEqual(modes, {"": True, "norm": True, "head": False})
-        # Without those that are not persistent.
+        # Non-persistent buffers are not included.
         self.assertEqual(module.state_dict().keys(), before.keys())
         self.assertNotIn("offset", before)
         for name, tensor in module.state_dict().items():

@@ -1,4 +1,4 @@
-"""Exported programs of PyTorch (.pt2): what reaches MLIR, and what is said about bad ones."""
+"""Imports exported programs of PyTorch (.pt2), and tests the errors for bad ones."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class TorchProgramTest(support.FolderTest):
                 "eval()",
                 call=lambda: self.load(self.folder / "net.pt2"),
             )
-        # Nothing is dropped where the probability is zero.
+        # Nothing is dropped if the probability is zero.
         program = torch.export.export(torch.nn.Dropout(0.0).train(), (x,))
         torch.export.save(program, self.folder / "net.pt2")
         self.load(self.folder / "net.pt2")
@@ -123,7 +123,7 @@ class TorchProgramTest(support.FolderTest):
         close = spec.Tolerance(float(f"{largest * 1e-5:.1e}"), 1e-4)
         self.assertEqual(model.golden.policies, (close, spec.Exact()))
         self.assertIn(_AGREES, model.second_reference)
-        # Golden outputs are the module's own.
+        # The golden outputs are the module's own.
         torch.manual_seed(0)
         network = Network().eval()
         (x, index), (scores, following) = model.golden.inputs[0], model.golden.outputs[0]
@@ -209,7 +209,9 @@ class TorchProgramTest(support.FolderTest):
         self.rejects(path, "bad-weight", "'linear.weight' contains NaN")
 
     def test_tensorflow_is_not_needed(self) -> None:
-        if "TEST_SRCDIR" in os.environ:  # Only Bazel leaves out what is not asked for.
+        if (
+            "TEST_SRCDIR" in os.environ
+        ):  # Only Bazel leaves out packages that the test does not name.
             for package in ("tensorflow", "keras", "jax", "onnx"):
                 self.assertIsNone(importlib.util.find_spec(package))
         self.load(self.network())

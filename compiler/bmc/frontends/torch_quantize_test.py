@@ -1,4 +1,4 @@
-"""PyTorch models made int8 by torchao: exact products, where scales are, and what is refused."""
+"""Quantizes PyTorch models with torchao: products are exact, scales are in the right places, errors are clear."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _folder() -> Path:
 
 @functools.cache
 def _imported(factory: str) -> ImportedModel:
-    """Quantizes and imports one of _MODELS; each only once."""
+    """Quantizes and imports one of _MODELS, each only once."""
     out = _folder() / factory
     import_model(f"{_folder() / 'models.py'}:{factory}", ImportOptions(quantize=INT8), out)
     return artifacts.load(out)
@@ -196,7 +196,7 @@ class Int8Test(support.FolderTest):
         return compile_model(_imported(factory), options)
 
     def agrees(self, factory: str) -> None:
-        """Asserts that IREE computes what PyTorch's quantized model does, but for f32 rounding."""
+        """Asserts that IREE agrees with PyTorch's quantized model, except for f32 rounding."""
         for check in verify.run(_imported(factory), self.folder):
             self.assertTrue(check.difference.ok, f"{factory}: {check}")
 
@@ -222,7 +222,7 @@ class Int8Test(support.FolderTest):
         report = self.compile("recurrent")
         products = set(report["int8"]["integer_dispatches"])
         steps = sum(d["uses"] for d in report["dispatches"] if d["name"] in products)
-        # The inputs of all three steps together, then the state of each; the first state is 0.
+        # The inputs of all three steps together, then the state of each. The first state is 0.
         self.assertEqual(steps, 3, products)
         # Three steps use one copy of the weights.
         self.assertEqual(report["int8"]["int8_weight_bytes"], 4 * 16 * (8 + 16))
@@ -243,7 +243,7 @@ class Int8Test(support.FolderTest):
         model = _imported("stateful")
         self.assertEqual([s.name for s in model.signatures], ["step", "peek"])
         first, second, third, _, again = (outputs[0] for outputs in model.golden.outputs)
-        # What is fed back is what the int8 model gave, and a reset forgets it.
+        # The int8 model's own outputs are fed back, and a reset forgets them.
         np.testing.assert_array_equal(model.golden.inputs[1][0], first)
         np.testing.assert_array_equal(model.golden.inputs[2][0], second)
         np.testing.assert_array_equal(again, first)
@@ -256,7 +256,7 @@ class Int8Test(support.FolderTest):
         self.assertEqual(
             [p.name for p in model.parameters if len(p.shape) == 2 and p.dtype != "int8"], []
         )
-        # Three products of `step`, one of `peek`.
+        # Three products in `step`, one in `peek`.
         self.assertEqual(len(report["int8"]["integer_dispatches"]), 4, report["int8"])
         # One copy of the weight that both entry points use.
         self.assertEqual(report["int8"]["int8_weight_bytes"], 48 * 8 + 48 * 16 + 8 * 16)
@@ -287,7 +287,7 @@ class RefusedTest(support.FolderTest):
 
 
 class AttentionTest(unittest.TestCase):
-    """The attention that is quantized is PyTorch's."""
+    """The decomposed attention computes the same as PyTorch's."""
 
     def test_agrees_with_pytorch(self) -> None:
         torch.manual_seed(0)

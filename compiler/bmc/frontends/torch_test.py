@@ -1,4 +1,4 @@
-"""PyTorch models: what reaches MLIR, and the op and line named when something does not."""
+"""Imports PyTorch models, and tests that errors name the op and the line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bmc.artifacts import ImportedModel
 from bmc.frontends import import_model
 from bmc.frontends.options import ImportOptions
 
-# Lines are looked up by their comments.
+# line() finds lines by their comments.
 _MODEL = '''"""Small models, most of them impossible."""
 
 import numpy as np
@@ -222,7 +222,7 @@ def names():
 
 
 def line(comment: str) -> str:
-    """ "model.py:42" for the line of the model that ends with the comment."""
+    """Returns "model.py:42" for the line of the model that ends with the comment."""
     lines = _MODEL.splitlines()
     (number,) = (i for i, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
     return f"(at model.py:{number})"
@@ -246,7 +246,7 @@ class TorchTest(support.FolderTest):
         )
         self.assertEqual([p.name for p in model.parameters], ["linear.bias", "linear.weight"])
         self.assertEqual(model.golden.source, artifacts.GOLDEN_FRAMEWORK)
-        # Expected outputs are of the case they stand beside.
+        # Each case has its own expected outputs.
         for (x,), (_, rest) in zip(model.golden.inputs, model.golden.outputs, strict=True):
             np.testing.assert_array_equal(rest, x + 1)
         data = model.mlir.read_bytes()
@@ -261,7 +261,7 @@ class TorchTest(support.FolderTest):
         self.assertIn(note, result.out)
         self.assertIn("'norm' (BatchNorm1d)", result.out)
         self.assertIn("2 cases for the target", result.out)
-        # Its answers are those of evaluation mode.
+        # The outputs are those of evaluation mode.
         (y,) = artifacts.load(self.folder / "out").golden.outputs[0]
         np.testing.assert_allclose(y, np.arange(16).reshape(4, 4) - 2, rtol=1e-4)
         path.write_text(
@@ -275,7 +275,7 @@ class TorchTest(support.FolderTest):
         self.rejects("always_drops", "train-mode", *parts)
 
     def test_linalg_instead_of_stablehlo(self) -> None:
-        # The import itself compares IREE's answer with PyTorch's, so it has run what it wrote.
+        # The import runs the MLIR that it wrote, because it compares IREE's outputs with PyTorch's.
         model = self.load("good", "linalg")
         self.assertIn(b"linalg", model.mlir.read_bytes())
         self.assertNotIn(b"stablehlo", model.mlir.read_bytes())
@@ -321,7 +321,7 @@ class TorchTest(support.FolderTest):
                 self.rejects(factory, kind, part)
 
     def test_what_another_build_has_left_stays(self) -> None:
-        # torch-mlir writes what it rejects, here on its way to StableHLO, under a fixed name.
+        # torch-mlir writes a rejected module, here on its way to StableHLO, to a file with a fixed name.
         left = Path(tempfile.gettempdir()) / "UnnammedModule.mlir"
         self.addCleanup(left.unlink)
         left.write_text("another build's", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Gathers from slices: what IREE makes of them, what becomes of that, and what is refused."""
+"""Tests gathers from slices: IREE's IR, the rewritten IR, and the errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SCATTER = f"""vector.scatter %buffer[{{indices}}] [%which], %all, %zeros : {_TY
 def _kernel(
     shape: tuple[int, ...], strides: tuple[int | str, ...], op: str = _GATHER, begin: int = 0
 ) -> str:
-    """A kernel that gathers all elements of a buffer, in order."""
+    """Returns a kernel that gathers all elements of a buffer in order."""
     count = int(np.prod(shape))
     values = {
         "shape": "x".join(map(str, shape)),
@@ -95,7 +95,7 @@ class GathersTest(support.FolderTest):
             (_kernel((2, 2), ("?", 1)), "vector.gather on memref<2x2xf32, strided<[?, 1]"),
             (_kernel((2, 2), (4, 2)), "vector.gather on memref<2x2xf32, strided<[4, 2]"),
             (_kernel((2, 2), (4, 1), begin=1), "vector.gather on memref<2x2xf32, strided<[4, 1]"),
-            # Perhaps a slice that begins here, whose rows are shorter.
+            # This may be a slice that begins here and has shorter rows.
             (_kernel((2, 2), (2, 1), begin=1), "vector.gather on memref<2x2xf32, strided<[2, 1]"),
             (_kernel((2, 2), (4, 1), _SCATTER), "vector.scatter on memref<2x2xf32"),
             (_kernel((2, 2), (4, 1), _LOAD), "vector.load on memref<2x2xf32"),
@@ -108,7 +108,7 @@ class GathersTest(support.FolderTest):
             )
 
     def test_the_report_to_iree(self) -> None:
-        """The module in the report is compiled wrong by the IREE in use, and right after the stage."""
+        """IREE miscompiles the module in the report. With the rewrite it is correct."""
         (module,) = re.findall(
             r"^```mlir\n(.*?)^```", _REPORT.read_text(encoding="utf-8"), re.M | re.S
         )

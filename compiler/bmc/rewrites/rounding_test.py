@@ -1,4 +1,4 @@
-"""Quantizing by an addition gives what rounding does, bit for bit."""
+"""Quantizing with an addition gives the same bits as rounding."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ func.func @main(%x: tensor<{SIZE}xf32>) -> tensor<{SIZE}xi8> {
 
 
 def _inputs() -> Array:
-    """Ties, their neighbors, both ends of the range and beyond, zeros, infinities and NaN."""
+    """Returns ties, their neighbors, both ends of the range and beyond, zeros, infinities and NaN."""
     steps = np.arange(-400, 400, 0.5, dtype=np.float32) * np.float32(_SCALE)
     special = np.array([0.0, -0.0, 1e30, -1e30, np.inf, -np.inf, np.nan], np.float32)
     up, down = np.nextafter(steps, np.float32(np.inf)), np.nextafter(steps, np.float32(-np.inf))
@@ -42,7 +42,7 @@ def _inputs() -> Array:
 
 class RoundingTest(support.FolderTest):
     def kernels(self, text: str) -> str:
-        """Compiles to phase flow and rewrites; returns the result as text in rewritten.mlir."""
+        """Compiles to phase flow and applies the rewrite; writes rewritten.mlir and returns its text."""
         tool = IreeTool(self.folder, self.folder / "reproducer")
         self.write("source.mlir", text)
         flags = (*reference._HOST_FLAGS, "--compile-to=flow", "--emit-mlir-bytecode")
@@ -78,7 +78,7 @@ class RoundingTest(support.FolderTest):
         self.assertIn("arith.bitcast", rewritten)
         x = _inputs()
         steps = np.rint(x / np.float32(_SCALE)) + np.float32(zero_point)
-        # A NaN is no number to clamp: the lower end is what maxnum leaves.
+        # maxnum turns a NaN into the lower end.
         want = np.clip(np.where(np.isnan(steps), low, steps), low, high).astype(np.int8)
         got = self.run_rewritten(x)
         np.testing.assert_array_equal(got, want)

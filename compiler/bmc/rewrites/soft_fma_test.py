@@ -1,4 +1,4 @@
-"""What harts without F compute by calls, and functions that IREE has none that works of."""
+"""Tests the calls on harts without F, and the refusal of functions that IREE's library gets wrong."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class SoftFmaTest(support.FolderTest):
         self.assertNotIn("llvm.call", text)
 
     def test_every_fma_of_a_model_is_a_call_of_ours(self) -> None:
-        # There is nothing to link here that has it: the linker says what is called.
+        # No archive here has the function, so the linker's error names it.
         text = support.ADD.replace("add %x, %x", "tanh %x")
         error = self.refuses(
             "missing-function",
@@ -71,7 +71,7 @@ class BrokenFunctionTest(support.FolderTest):
                 "the kernels call floor, which",
                 call=lambda i=isa: support.lower_text(_FLOOR, self.folder, i),
             )
-        # Of 64 bits the library works.
+        # The 64-bit library is correct.
         support.lower_text(_FLOOR, self.folder, "rv64gc")
 
 

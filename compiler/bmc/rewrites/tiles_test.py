@@ -1,4 +1,4 @@
-"""Which tile sizes bmc chooses, and what the kernels look like that come of it."""
+"""Tests the tile sizes that bmc chooses, and the kernels that result."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TilesTest(support.FolderTest):
         self.assertEqual(chosen.applied["vector_reduction"], (0, 0, 0, 0, 1, 1, 1))
 
     def test_tiles_divide_the_loops(self) -> None:
-        # 15 pixels by 24 channels: 5 pixels by 8 channels, the largest power of two in 24.
+        # 15 pixels by 24 channels become tiles of 5 pixels by 8 channels, the largest power of two in 24.
         sizes = self.config(convolution("f32", 24, size=17)).applied["vector_common_parallel"]
         self.assertEqual((15 % sizes[2], 24 % sizes[3]), (0, 0))
         self.assertEqual(sizes[3], 8)
@@ -77,7 +77,7 @@ class TilesTest(support.FolderTest):
         self.assertEqual(sizes, (1, 1, 1, 64, 0, 0))
         sizes = self.config(_DEPTHWISE, "rv64gcv_zvl128b").applied["vector_common_parallel"]
         self.assertEqual(sizes, (1, 1, 1, 32, 0, 0))
-        # Twice as many lanes as channels: two pixels.
+        # There are twice as many lanes as channels, so a tile has two pixels.
         sizes = self.config(_DEPTHWISE, "rv64gcv_zvl512b").applied["vector_common_parallel"]
         self.assertEqual(sizes, (1, 1, 2, 64, 0, 0))
 
@@ -130,7 +130,7 @@ class WindowsTest(support.FolderTest):
         self.assertLess(bound, 4 * (20 * 10 + 9 * 4 * 16) + 9 * 4 * 4 * 3 * 4 + 256)
 
 
-# A depthwise convolution, then one of 1x1 pixels, both with channels first, as in ONNX.
+# A depthwise convolution, then a 1x1 convolution, both channels-first as in ONNX.
 _CHANNELS_FIRST = """util.global private @w0 = #flow.parameter.named<"model"::"w0"> : tensor<8x3x3xf32>
 util.global private @w1 = #flow.parameter.named<"model"::"w1"> : tensor<16x8xf32>
 util.func @f(%image: tensor<8x6x7xf32>) -> tensor<16x4x5xf32> {
@@ -180,7 +180,7 @@ class ChannelsLastTest(support.FolderTest):
             module = ir.Module.parse(text)
             generics = ir_util.all_of(module, "linalg.generic")
             results = [str(op.results[0].type) for op in generics]
-        # The image and the result are transposed, nothing in between.
+        # Only the image and the result are transposed, nothing in between.
         self.assertEqual(
             results,
             [
@@ -212,13 +212,13 @@ class ChannelsLastTest(support.FolderTest):
 
 
 class KernelTest(support.FolderTest):
-    """Looks at the code itself, which a disassembler is not needed for: opcodes are words."""
+    """Looks at the code itself. Opcodes are instruction words, so this needs no disassembler."""
 
-    # Masks and matches of whole instruction words; the rest are registers and vm.
+    # Masks and matches of whole instruction words. The other bits are registers and vm.
     VWMACC_VX = (0xFC00707F, 0xF4006057)
     VFMACC_VF = (0xFC00707F, 0xB0005057)
     VRGATHER = (0xFC00707F, 0x30003057)
-    # What PyTorch gives: everything has channels first, and the image is the model's input.
+    # As from PyTorch: everything is channels-first, and the image is the model's input.
     CHANNELS_FIRST = convolution("f32", 32).replace("[b, 0, 1, f]", "[b, f, 0, 1]")
     CHANNELS_FIRST = CHANNELS_FIRST.replace("1x18x18x16x", "1x16x18x18x")
     CHANNELS_FIRST = CHANNELS_FIRST.replace("1x16x16x32x", "1x32x16x16x")
@@ -228,7 +228,7 @@ class KernelTest(support.FolderTest):
         assert program.executable is not None
         code = load(program.executable, target.find(support.ISA))
         image = code.image
-        # Instructions lie at even addresses, two or four bytes each.
+        # Instructions are at even addresses and take two or four bytes.
         return [int.from_bytes(image[i : i + 4], "little") for i in range(0, len(image) - 3, 2)]
 
     def count(self, words: list[int], pattern: tuple[int, int]) -> int:
@@ -251,7 +251,7 @@ class KernelTest(support.FolderTest):
     def test_image_with_channels_first_is_turned_around_and_read_in_vectors(self) -> None:
         self.assertGreater(self.count(self.words(self.CHANNELS_FIRST), self.VFMACC_VF), 0)
 
-    # Every second pixel of a window: 14 by 14 results.
+    # Every second pixel of a window, which gives 14 by 14 results.
     DILATED = (
         convolution("f32", 32)
         .replace("stride = [1, 1]", "stride = [1, 1], rhs_dilate = [2, 2]")
