@@ -1,4 +1,4 @@
-"""Makes a new board from an existing one: a starting point that builds, to change file by file."""
+"""Makes a new board from an existing one. It builds, and you can change it file by file."""
 
 from __future__ import annotations
 

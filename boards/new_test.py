@@ -28,7 +28,7 @@ class NewTest(unittest.TestCase):
         made = self.into / "mine"
         old = {path.name for path in (BOARDS / "template").iterdir()}
         self.assertEqual({path.name for path in made.iterdir()}, old)
-        # The Starlark is that of a board whose tests run, but for the name.
+        # Except for the name, the Starlark is that of a board whose tests run.
         starlark = (BOARDS / "template/BUILD.bazel").read_text()
         self.assertEqual(
             (made / "BUILD.bazel").read_text(), starlark.replace('"template"', '"mine"')

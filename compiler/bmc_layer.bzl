@@ -1,4 +1,4 @@
-"""A layer of the compiler: one folder, and what it may import."""
+"""A layer of the compiler, which is one folder with a list of the layers that it may import."""
 
 load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_library", "py_test")
@@ -7,15 +7,15 @@ load("@rules_python//python:defs.bzl", "py_library", "py_test")
 _PACKAGES = ["iree-base-compiler", "iree-base-runtime", "numpy"]
 
 def bmc_layer(*, name, deps, visibility, srcs = None, data = [], imports = "../.."):
-    """Defines a library and a test of what it imports.
+    """Defines a library and a test of its imports.
 
     Args:
       name: name of the library.
-      deps: the layers below it; nothing else of bmc may be imported.
+      deps: the layers below it. It may import nothing else from bmc.
       visibility: the layers above it.
-      srcs: its files; every `.py` file of the folder that is not for tests if not given.
+      srcs: its files; default: every `.py` file of the folder that is not for tests.
       data: files that it reads.
-      imports: the way from the package to the folder that `bmc` lies in.
+      imports: path from the package to the folder that contains `bmc`.
     """
     srcs = srcs or native.glob(["**/*.py"], exclude = ["**/*_test.py", "**/*_models.py"])
     py_library(

@@ -1,16 +1,16 @@
-"""The tests of a folder of the compiler, which lie beside the modules they test."""
+"""The tests of a folder of the compiler, which lie beside the modules that they test."""
 
 load("@rules_python//python:defs.bzl", "py_test")
 
 def bmc_tests(*, name, deps = {}, data = {}, env = {}):
-    """Defines one test for each `*_test.py` of the folder, and a suite of them.
+    """Defines a test for each `*_test.py` of the folder, and a suite of them.
 
-    Each test has all of bmc and `support`, but no framework: a test that needs one names it, so that it fails if
-    bmc imports another.
+    Each test has all of bmc and `support`, but no framework. A test that needs one names it, so it fails if bmc
+    imports another framework.
 
     Args:
       name: name of the suite.
-      deps: test -> the framework's packages. Frameworks are slow, so such a test is large.
+      deps: test -> the framework's packages. Frameworks are slow, so such a test has size large.
       data: test -> files it reads.
       env: test -> its environment variables.
     """
@@ -29,7 +29,7 @@ def bmc_tests(*, name, deps = {}, data = {}, env = {}):
             main = file,
             data = data.get(test, []),
             env = env.get(test, {}),
-            # The pages name tests, and a test of them wants each to exist.
+            # The documentation names tests, and //docs/tests checks that each of them exists.
             visibility = ["//docs/tests:__pkg__"],
             deps = ["//compiler/tests:support"] + deps.get(test, []),
         )

@@ -1,4 +1,4 @@
-"""small_vectors_test: models whose kernels are built for the smallest vectors, run on larger ones too."""
+"""small_vectors_test: runs models with kernels for the smallest vectors, also on larger vectors."""
 
 load("//tools/rules:defs.bzl", "bm_firmware", "bm_runs_test")
 

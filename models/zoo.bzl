@@ -1,4 +1,4 @@
-"""zoo_model: a well-known model, in each of its element types; model_table: all of them."""
+"""zoo_model: a well-known model in each of its element types. model_table: a table of all models."""
 
 load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_binary", "py_test")

@@ -1,4 +1,4 @@
-"""Everything fetched from outside, straight from the table in versions.bzl."""
+"""Everything that is fetched from outside, as listed in versions.bzl."""
 
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
@@ -12,7 +12,7 @@ load("//third_party/python:local_python_repo.bzl", "local_python_repo")
 load("//third_party/spike:spike_repo.bzl", "spike_repo")
 
 def ironcast_repositories():
-    """Declares the repositories; each is fetched only when something needs it."""
+    """Declares the repositories. Each is fetched only when something needs it."""
     for name, ruleset in RULESETS.items():
         maybe(
             http_archive,

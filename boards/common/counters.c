@@ -1,4 +1,4 @@
-// The counters that the privileged architecture asks for.
+// The counters that the privileged architecture requires.
 #include "boards/common/csr.h"
 #include "runtime_bm/hal/hal.h"
 

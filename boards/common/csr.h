@@ -12,7 +12,7 @@
   }
 
 // A 64-bit counter. If XLEN is 32 it is two registers, which are read again
-// until no carry happened in between.
+// if a carry happened in between.
 #if __riscv_xlen == 64
 #define BM_CSR_COUNTER(function, csr) BM_CSR_READER(function, csr)
 #else

@@ -1,4 +1,4 @@
-"""Checks images for boards that cannot run here: addresses, format, and the mode they start in."""
+"""Checks images for boards that cannot run here: addresses, format, and the mode in which they start."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Image:
 
 
 def problems(image: Image, board: dict[str, Any]) -> list[str]:
-    """Returns what would go wrong on `board` (board.json), one sentence per problem."""
+    """Returns one sentence per problem that the image would have on `board` (board.json)."""
     found = []
     origin = int(board["memory"][0]["origin"], 0)
     end = origin + int(board["memory"][0]["length"], 0)
@@ -117,7 +117,7 @@ class ImageTest(unittest.TestCase):
         )
         self.assertIn(f"Entry point: {self.image.entry:#x}", done.stdout)
         self.assertRegex(done.stdout, r"Checksum: \w+ \(valid\)")
-        # Each is loaded to RAM: nothing is left for a second-stage boot loader.
+        # All segments are loaded into RAM, so nothing needs a second-stage boot loader.
         loaded = re.findall(r"^ +\d+  0x\w+  0x\w+  0x\w+  (.*)$", done.stdout, re.MULTILINE)
         self.assertTrue(loaded)
         self.assertTrue(all("DRAM" in kinds for kinds in loaded), done.stdout)

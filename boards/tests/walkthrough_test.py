@@ -1,5 +1,5 @@
-"""Checks boards/README.md: the instructions for the owner of a BPI-F3, as far as possible without one,
-and the table of boards."""
+"""Checks boards/README.md: the table of boards, and the instructions for owners of a BPI-F3, as far as
+that is possible without one."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The instruction sets that kernels are compiled for.
+"""The instruction sets for which kernels are compiled.
 
-A plain literal: the compiler reads this file as well (target.py).
+A plain literal, because the compiler reads this file too (target.py).
 """
 
-# ISA, as users name it -> what is known about it.
-# abi: how C and kernels pass arguments, as for -mabi; "" where there is only one.
-# march: extensions of the hart, as for -march. C that is linked to kernels may use them all.
-# plan_bits: bm_plan_t.isa, by the names in runtime_bm/plan/plan_abi.json.
-# vlen_bits: smallest VLEN in bits that kernels may run on; 0 without vectors.
+# ISA, as users name it -> its properties.
+# abi: the calling convention of C and kernels, as for -mabi; "" if there is only one.
+# march: extensions of the hart, as for -march. C that is linked with kernels may use all of them.
+# plan_bits: the bits of bm_plan_t.isa, by their names in runtime_bm/plan/plan_abi.json.
+# vlen_bits: smallest VLEN, in bits, on which kernels may run; 0 without vectors.
 # xlen: bits of a pointer.
 ISAS = {
     "rv64gc": {

@@ -1,6 +1,6 @@
 """Whisper's encoder in the configuration of whisper-tiny (width 384, 4 layers, 6 heads); random weights.
 
-It hears 2 s instead of 30: 200 mel frames become 100 positions.
+It takes 2 s of sound instead of 30: 200 mel frames become 100 positions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MELS = 80
 
 
 class Encoder(torch.nn.Module):
-    """Only the last hidden state of the encoder's outputs."""
+    """Returns only the last hidden state of the encoder's outputs."""
 
     def __init__(self, encoder: torch.nn.Module) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ def speech() -> ModelSpec:
         encoder_ffn_dim=1536,
         num_mel_bins=MELS,
         max_source_positions=POSITIONS,
-        # The spread that training ends with; the default leaves attention blind.
+        # The spread that training ends with. With the default, attention cannot tell positions apart.
         init_std=0.1,
         attn_implementation="eager",
     )
@@ -62,6 +62,6 @@ def speech() -> ModelSpec:
 
 
 def speech_int8() -> ModelSpec:
-    """The same for int8. A value that PyTorch and integers round to different steps in one layer is a few
-    steps off after the last layer, where a step is about 0.03."""
+    """The same for int8. If PyTorch and integers round a value to different steps in one layer, the result
+    is a few steps off after the last layer, where a step is about 0.03."""
     return dataclasses.replace(speech(), tolerance=Tolerance(atol=0.15, rtol=0.0, min_cosine=0.999))

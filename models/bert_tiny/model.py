@@ -1,7 +1,7 @@
 """BertForMaskedLM in bert-tiny's configuration: 2 layers, hidden 128, 2 heads, 30,522 words.
 
-If there is a checkpoint (config.json and weights) in checkpoint/ next to this file, it is used;
-otherwise the weights are a seeded initialization.
+The weights come from checkpoint/ next to this file (config.json and weights) if it exists.
+Otherwise they are a seeded initialization.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ TOKENS = 128
 
 
 class MaskedLanguageModel(torch.nn.Module):
-    """Word logits for every position."""
+    """Computes word logits for every position."""
 
     def __init__(self, bert: torch.nn.Module) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ def _spec(batch: int) -> ModelSpec:
 
 
 def batch1() -> ModelSpec:
-    """One row of 128 tokens: the instruction budget applies to it."""
+    """One row of 128 tokens, to which the instruction budget applies."""
     return _spec(1)
 
 

@@ -1,4 +1,4 @@
-"""Inputs for the MLIR files next to this one, and the answers, computed step by step in NumPy."""
+"""Inputs for the MLIR files next to this one, and the outputs, computed step by step in NumPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _CLOSE = Tolerance(atol=1e-5, rtol=1e-5)
 
 
 def while_loop() -> Cases:
-    """Ends by the limit, by the number of steps, and before the first step."""
+    """The loop ends at the limit, after the number of steps, or before the first step."""
     starts = (np.array([0.1, -0.2, 0.3, 0.4], np.float32), np.full(4, 30.0, np.float32))
     cases = [(x, np.array(n, np.int32)) for x in starts for n in (0, 3, 50)]
     return Cases(

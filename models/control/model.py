@@ -1,4 +1,4 @@
-"""State in PyTorch: entry points that share buffers, one of which is updated at a place that another gives."""
+"""State in PyTorch: entry points share buffers, and one buffer is updated at a position from another."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Memory(torch.nn.Module):
         self.register_buffer("position", torch.zeros(1, dtype=torch.int64))
 
     def step(self, x: torch.Tensor) -> torch.Tensor:
-        """x f32[1, 8] -> sum of the ring, f32[16]."""
+        """Maps f32 [1, 8] to the sum of the ring, f32 [16]."""
         hidden = self.cell(x, self.hidden)
         self.ring.index_copy_(0, self.position, hidden)
         self.position.copy_((self.position + 1) % 6)
@@ -28,7 +28,7 @@ class Memory(torch.nn.Module):
         return self.ring.sum(0)
 
     def peek(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """-> hidden state f32[1, 16], position i64[1]; changes nothing."""
+        """Returns the hidden state f32 [1, 16] and the position i64 [1]; changes nothing."""
         return self.hidden, self.position
 
 

@@ -1,4 +1,4 @@
-"""Loops in JAX that write a slice of their results at every step: places that only the target knows."""
+"""Loops in JAX that write a slice of their results at every step, at places that only the target knows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bmc.spec import ModelSpec, Tolerance
 
 
 def slices() -> ModelSpec:
-    """A state f32[8] and rows f32[3, 4, 8] -> slices of the states, of the rows, and of both reversed."""
+    """Maps a state f32 [8] and rows f32 [3, 4, 8] to slices of the states, of the rows, and of both reversed."""
     weight = jax.random.normal(jax.random.PRNGKey(0), (8, 8)) / 3
 
     def cell(state: jax.Array, row: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:

@@ -26,7 +26,7 @@ BATCH = 12
 
 
 class Block(torch.nn.Module):
-    """Attention over earlier tokens, then two fully connected layers; normalized before each."""
+    """Attention over earlier tokens, then two fully connected layers, with layer norm before both."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Block(torch.nn.Module):
     def attend(
         self, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor
     ) -> torch.Tensor:
-        """q f32[..., new, WIDTH], k and v f32[..., seen, WIDTH], mask bool[new, seen]."""
+        """Takes q f32 [..., new, WIDTH], k and v f32 [..., seen, WIDTH], mask bool [new, seen]."""
 
         def heads(x: torch.Tensor) -> torch.Tensor:
             return x.unflatten(-1, (HEADS, WIDTH // HEADS)).transpose(-2, -3)
@@ -52,12 +52,12 @@ class Block(torch.nn.Module):
         return self.out((weights @ heads(v)).transpose(-2, -3).flatten(-2))
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Without a cache, for training."""
+        """Runs without a cache, for training."""
         q, k, v = self.qkv(self.norm1(x)).chunk(3, -1)
         return self._feed(x + self.attend(q, k, v, mask))
 
     def cached(self, x: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        """x f32[new, WIDTH] at `places` i64[new]; their keys and values join the cache."""
+        """Takes x f32 [new, WIDTH] at `places` i64 [new]; adds their keys and values to the cache."""
         q, k, v = self.qkv(self.norm1(x)).chunk(3, -1)
         self.keys.index_copy_(0, places, k)
         self.values.index_copy_(0, places, v)
@@ -82,7 +82,7 @@ class Decoder(torch.nn.Module):
             torch.nn.init.normal_(embedding.weight, std=0.02)
 
     def logits(self, tokens: torch.Tensor) -> torch.Tensor:
-        """tokens i64[batch, time] -> f32[batch, time, VOCABULARY], for training."""
+        """Maps i64 [batch, time] to f32 [batch, time, VOCABULARY], for training."""
         time = tokens.shape[1]
         mask = torch.ones(time, time).tril().bool()
         x = self.tokens(tokens) + self.places(torch.arange(time))
@@ -91,11 +91,11 @@ class Decoder(torch.nn.Module):
         return self.norm(x) @ self.tokens.weight.T
 
     def prefill(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """tokens i64[time], the prompt -> see decode()."""
+        """Takes the prompt, i64 [time]; returns the same as decode()."""
         return self._continue(tokens)
 
     def decode(self, token: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """token i64[1] -> likeliest next token i64[1], logits f32[1, VOCABULARY]."""
+        """Maps i64 [1] to the likeliest next token i64 [1] and logits f32 [1, VOCABULARY]."""
         return self._continue(token)
 
     def _continue(self, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -109,7 +109,7 @@ class Decoder(torch.nn.Module):
 
 
 def trained() -> list[Array]:
-    """The weights, for all element types."""
+    """Trains the model; returns the weights for all element types."""
     torch.manual_seed(0)
     model = Decoder()
     _train(model, _corpus())
@@ -117,7 +117,7 @@ def trained() -> list[Array]:
 
 
 def text() -> ModelSpec:
-    """The trained model; the calls are its greedy decoding of PROMPT, token by token."""
+    """The trained model. The calls decode greedily from PROMPT, token by token."""
     model = Decoder()
     names = model.state_dict().keys()
     stored = (torch.from_numpy(weight) for weight in weights("decoder_lm"))
@@ -131,7 +131,7 @@ def text() -> ModelSpec:
 
 
 def text_to_quantize() -> ModelSpec:
-    """The same for int8, where one activation on the border between two steps changes all logits."""
+    """The same for int8, where a single activation on the border of two steps changes all logits."""
     spec = text()
     return _spoken(spec.module, spec.calls, Tolerance(atol=0.3, rtol=0.0))
 

@@ -31,7 +31,7 @@ def architecture() -> keras.Model:
 
 
 def _sounds(count: int, seed: int) -> npt.NDArray[np.float32]:
-    """Made-up MFCCs: they change slowly in time, and higher coefficients are weaker."""
+    """Made-up MFCCs that change slowly in time, with weaker higher coefficients."""
     noise = np.random.default_rng(seed).standard_normal((count, FRAMES + 8, COEFFICIENTS))
     slow = np.stack([noise[:, i : i + FRAMES] for i in range(9)]).mean(axis=0) * 3
     return (slow / np.sqrt(1 + np.arange(COEFFICIENTS)))[..., np.newaxis].astype(np.float32)

@@ -1,4 +1,4 @@
-"""Writes keras_model.py's network as a .keras file or, by its saved_model.pb, a SavedModel folder."""
+"""Writes keras_model.py's network as a .keras file or, for saved_model.pb, as a SavedModel folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a convolution with its batch free as a .pt2 file: f32 [batch, 3, 16, 16] to [batch, 4]."""
+"""Writes a convolution with a dynamic batch as a .pt2 file: f32 [batch, 3, 16, 16] to [batch, 4]."""
 
 from __future__ import annotations
 

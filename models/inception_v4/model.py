@@ -13,7 +13,7 @@ Tensor = keras.KerasTensor
 
 
 def _conv(x: Tensor, filters: int, *kernel: int, stride: int = 1, padding: str = "same") -> Tensor:
-    """Convolution, batch normalization, ReLU; one number is a square kernel."""
+    """Convolution, batch normalization, ReLU. One number for `kernel` is a square."""
     size = kernel * 2 if len(kernel) == 1 else kernel
     x = layers.Conv2D(filters, size, stride, padding=padding, use_bias=False)(x)
     return layers.ReLU()(layers.BatchNormalization(scale=False)(x))

@@ -1,7 +1,7 @@
 """A streaming classifier: a GRU that reads one window at a time and remembers earlier ones.
 
-Speech recordings would need a download, so the windows are the rows of scikit-learn's digits: eight
-features each, eight per utterance, as a small keyword spotter gets its spectrum slice by slice.
+Speech recordings would need a download, so the windows are rows of scikit-learn's digits, with eight
+features each and eight per utterance. A small keyword spotter gets slices of a spectrum like this.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ BATCH = 32
 
 
 class KeywordSpotter(torch.nn.Module):
-    """Scores of ten classes after every window."""
+    """Returns scores of ten classes after every window."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,21 +28,21 @@ class KeywordSpotter(torch.nn.Module):
         self.register_buffer("hidden", torch.zeros(1, UNITS))
 
     def scores(self, windows: torch.Tensor) -> torch.Tensor:
-        """windows f32[batch, time, 8] -> scores f32[batch, 10] after the last one, for training."""
+        """Maps f32 [batch, time, 8] to scores f32 [batch, 10] after the last window, for training."""
         hidden = windows.new_zeros(windows.shape[0], UNITS)
         for time in range(windows.shape[1]):
             hidden = self.cell(windows[:, time], hidden)
         return self.head(hidden)
 
     def step(self, window: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """window f32[1, 8] -> class i64[1], scores f32[1, 10]."""
+        """Maps a window f32 [1, 8] to its class i64 [1] and scores f32 [1, 10]."""
         self.hidden.copy_(self.cell(window, self.hidden))
         scores = self.head(self.hidden)
         return scores.argmax(1), scores
 
 
 def digits() -> ModelSpec:
-    """The import trains it; the calls stream held-out digits, with a reset before each."""
+    """The import trains the model. The calls stream held-out digits, with a reset before each digit."""
     data = sklearn.datasets.load_digits()
     windows = torch.from_numpy((data.images / 16).astype(np.float32))
     labels = torch.from_numpy(data.target.astype(np.int64))

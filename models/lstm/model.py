@@ -1,6 +1,6 @@
 """Two LSTM layers that read a digit row by row, trained during the import on scikit-learn's digits.
 
-The last 90 of the 1,797 images are never trained on; they are the cases that the target classifies.
+The target classifies the last 90 of the 1,797 images, which training never sees.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def architecture(implementation: int) -> keras.Model:
     """Two layers of 64 units: f32 [batch, 8, 8], eight rows in time, to ten probabilities.
 
     Args:
-      implementation: Keras's: 2 computes the four gates with one product and splits it, 1 uses four.
+      implementation: Keras's option. 2 splits one product into the four gates, 1 uses four products.
     """
     rows = keras.Input((8, 8), name="rows")
-    # Unrolled, an LSTM is fully connected and elementwise layers, which all have int8 forms.
+    # An unrolled LSTM consists of fully connected and elementwise layers, which all have int8 forms.
     how = {"unroll": True, "implementation": implementation}
     x = layers.LSTM(UNITS, return_sequences=True, **how)(rows)
     x = layers.LSTM(UNITS, **how)(x)
@@ -34,14 +34,14 @@ def architecture(implementation: int) -> keras.Model:
 
 
 def digits() -> ModelSpec:
-    """The trained classifier; each held-out image is a case of shape f32 [1, 8, 8]."""
+    """The trained classifier. Each held-out image is a case of shape f32 [1, 8, 8]."""
     return _trained(implementation=2)
 
 
 def digits_to_quantize() -> ModelSpec:
-    """The same with a product for each gate.
+    """The same with one product per gate.
 
-    Around a split, TFLite's quantization varies from run to run, and some of it stays in floats.
+    Around a split, TFLite's quantization varies from run to run, and parts of it stay in floats.
     """
     return _trained(implementation=1)
 

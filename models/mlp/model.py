@@ -1,7 +1,7 @@
 """A digit classifier, trained during the import on scikit-learn's 8x8 digits (real scans).
 
-The last 360 of the 1,797 images are never trained on; they are the cases that the target
-classifies, and its accuracy must be PyTorch's.
+The target classifies the last 360 of the 1,797 images, which training never sees. Its accuracy
+must equal PyTorch's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from bmc.spec import Case, ModelSpec, Tolerance
 
 HELD_OUT = 360
-# How many of them are the cases of an image for little flash.
+# The number of cases in an image for little flash.
 FEW = 64
 STEPS = 400
 CALIBRATION = 256
@@ -46,17 +46,17 @@ def _cases(images: npt.NDArray[np.float32]) -> tuple[Case, ...]:
 
 
 def few_digits() -> ModelSpec:
-    """As digits(), with the first few cases."""
+    """Like digits(), but with only the first few cases."""
     return _digits(FEW, CLOSE)
 
 
 def few_digits_to_quantize() -> ModelSpec:
-    """As digits_to_quantize(), with the first few cases."""
+    """Like digits_to_quantize(), but with only the first few cases."""
     return _digits(FEW, ONE_STEP)
 
 
 def digits() -> ModelSpec:
-    """The trained classifier; each held-out image is a case of shape f32 [1, 64]."""
+    """The trained classifier. Each held-out image is a case of shape f32 [1, 64]."""
     return _digits(HELD_OUT, CLOSE)
 
 

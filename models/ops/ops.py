@@ -1,6 +1,6 @@
-"""One small model per operator; each function is a factory that BUILD.bazel names.
+"""One small model per operator. Each function is a factory that BUILD.bazel names.
 
-Inputs are seeded; the expected outputs are PyTorch's.
+Inputs are seeded, and the expected outputs are PyTorch's.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ def gather() -> ModelSpec:
 
 
 class _OfSlices(torch.nn.Module):
-    """Reads parts of larger tensors by computed indices: rows with gaps between them, flat or not, two
-    and three dimensions, integers, an input and a buffer in the arena."""
+    """Reads parts of larger tensors by computed indices. Covers rows with gaps between them, flat or not,
+    two and three dimensions, integers, an input, and a buffer in the arena."""
 
     def __init__(self) -> None:
         super().__init__()

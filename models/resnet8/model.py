@@ -1,6 +1,6 @@
 """ResNet8 of MLPerf Tiny, trained by the build on scikit-learn's digits, enlarged to 32x32x3.
 
-The last 5 of the 1,797 images are never trained on; they are the cases that the target classifies.
+The target classifies the last 5 of the 1,797 images, which training never sees.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from models.support.trained import weights
 HELD_OUT = 5
 EPOCHS = 5
 BATCH = 32
-# The momentum of batch normalization: its averages must catch up within just 280 steps.
+# The momentum of batch normalization, whose averages must converge within only 280 steps.
 MOMENTUM = 0.9
 CALIBRATION = 64
 
@@ -44,7 +44,7 @@ def architecture() -> keras.Model:
 
 
 def trained() -> list[Array]:
-    """The weights, for all element types."""
+    """Trains the model; returns the weights for all element types."""
     images, labels = _data()
     keras.utils.set_random_seed(0)
     model = architecture()
@@ -54,7 +54,7 @@ def trained() -> list[Array]:
 
 
 def digits() -> ModelSpec:
-    """The trained classifier; each held-out image is a case of shape f32 [1, 32, 32, 3]."""
+    """The trained classifier. Each held-out image is a case of shape f32 [1, 32, 32, 3]."""
     images, labels = _data()
     model = architecture()
     model.set_weights(weights("resnet8"))

@@ -25,8 +25,8 @@ def classifier(
       architecture: makes the model, with Keras's random weights.
       size: height and width of the picture.
       logits: name of the layer that makes the logits.
-      examples: how many pictures give batch normalization and int8 their ranges.
-      tolerance: the f32 model's.
+      examples: number of pictures that determine the ranges of batch normalization and int8.
+      tolerance: tolerance of the f32 model.
     """
     keras.utils.set_random_seed(0)
     pictures = photos.crops(examples, size, seed=0)

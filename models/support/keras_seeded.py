@@ -1,7 +1,7 @@
-"""Makes a Keras model with random weights behave like a trained one, numerically.
+"""Makes a Keras model with random weights behave numerically like a trained one.
 
-Otherwise such a network gives almost the same answer to every input: activations vanish or grow from
-layer to layer, and their means hide the differences. A kernel with one wrong element would go
+Otherwise such a network computes almost the same output for every input, because activations vanish or
+grow from layer to layer and their means hide the differences. A kernel with one wrong element would go
 unnoticed, and int8 would spend its steps on the wrong range.
 """
 
@@ -11,7 +11,7 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-# Standard deviation of the logits, with which softmax is neither flat nor one-hot.
+# A standard deviation of the logits at which softmax is neither flat nor one-hot.
 LOGIT_DEVIATION = 1.0
 
 
@@ -19,7 +19,7 @@ def settle(model: keras.Model, examples: npt.NDArray[np.float32]) -> None:
     """Sets the statistics of every batch normalization, in place, to those of `examples`.
 
     Args:
-      model: the model; its batch normalizations are as Keras makes them.
+      model: the model, with batch normalizations as Keras makes them.
       examples: one batch of inputs.
     """
     norms = [layer for layer in model.layers if isinstance(layer, keras.layers.BatchNormalization)]
@@ -37,8 +37,8 @@ def settle_logits(
     """Scales and shifts a classifier's last layer, in place, so that logits differ between `examples`.
 
     Args:
-      model: the model; its batch normalizations have been settled.
-      layer: the layer that makes the logits, with a kernel and a bias; without activation.
+      model: the model, after settle().
+      layer: the layer that computes the logits, with a kernel and a bias and without activation.
       examples: one batch of inputs.
     """
     logits = keras.Model(model.inputs, layer.output)([examples], training=False).numpy()

@@ -16,6 +16,6 @@ def main(source: str, out: str) -> None:
 
 
 if __name__ == "__main__":
-    # As in bmc: the same weights on every machine.
+    # As in bmc, so that weights are the same on every machine.
     arithmetic.enter()
     main(*sys.argv[1:])

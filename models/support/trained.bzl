@@ -1,11 +1,11 @@
-"""trained_weights: a model is trained once for all its element types."""
+"""trained_weights: trains a model once for all its element types."""
 
 load("@rules_python//python:defs.bzl", "py_binary", "py_library")
 
 def trained_weights(*, name, deps):
     """Runs `trained()` of the folder's model.py, which returns a list of arrays.
 
-    Whatever has `name` in its deps gets them from `trained.weights()` in models/support/trained.py.
+    Targets with `name` in their deps get the arrays from `trained.weights()` in models/support/trained.py.
 
     Args:
       name: name of the library.
@@ -25,7 +25,7 @@ def trained_weights(*, name, deps):
         name = name + "._npz",
         srcs = ["model.py"],
         outs = ["weights.npz"],
-        # Frameworks talk a lot, even when all is well.
+        # Frameworks print a lot, even on success.
         cmd = "$(execpath {0}._trainer) $(location model.py):trained $@ >$(RULEDIR)/{0}.log 2>&1 || (cat $(RULEDIR)/{0}.log; exit 1)".format(name),
         message = "Training:",
         tags = [

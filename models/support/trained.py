@@ -10,6 +10,6 @@ from bmc.spec import Array
 
 
 def weights(model: str) -> list[Array]:
-    """Returns what `trained()` of models/<model>/model.py returned."""
+    """Returns the arrays that `trained()` in models/<model>/model.py returned."""
     with np.load(Path(__file__).parents[1] / model / "weights.npz") as file:
         return [file[name] for name in file.files]

@@ -1,4 +1,4 @@
-"""Models of one image share one arena: it is as large as the largest needs, not all together."""
+"""Models in one image share an arena, which is as large as the largest model needs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A denoiser for the pictures that models/mlp classifies, trained during the import on the same digits.
 
-Its cases are held-out images with seeded noise; neither these images nor their noise are in the training data.
+Its cases are held-out images with seeded noise. The training data has neither these images nor their noise.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _train(clean: torch.Tensor) -> Denoiser:
 
 
 def denoiser() -> ModelSpec:
-    """The trained denoiser; each noisy held-out image is a case of shape f32 [1, 64]."""
+    """The trained denoiser. Each noisy held-out image is a case of shape f32 [1, 64]."""
     images = (sklearn.datasets.load_digits().data / 16.0).astype(np.float32)
     noise = np.random.default_rng(0).normal(0, NOISE, (CASES, 64))
     noisy = (images[-HELD_OUT:][:CASES] + noise).astype(np.float32)

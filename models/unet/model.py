@@ -1,4 +1,4 @@
-"""A small U-Net (Ronneberger et al., 2015): every pixel of a 96x96x3 picture gets a class; random weights."""
+"""A small U-Net (Ronneberger et al., 2015) that classifies every pixel of a 96x96x3 picture; random weights."""
 
 from __future__ import annotations
 

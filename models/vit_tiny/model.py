@@ -15,7 +15,7 @@ CLASSES = 1000
 
 
 class Classifier(torch.nn.Module):
-    """Only the logits of the model's outputs."""
+    """Returns only the logits of the model's outputs."""
 
     def __init__(self, vit: torch.nn.Module) -> None:
         super().__init__()
@@ -44,8 +44,8 @@ def pictures() -> ModelSpec:
         intermediate_size=768,
         num_labels=CLASSES,
         image_size=SIZE,
-        # Five times the default: attention then distinguishes patches, and logits are of the order of 1.
-        # Much more makes it select a single one, and the smallest change selects another.
+        # Five times the default, so that attention distinguishes patches and logits are of the order of 1.
+        # With much more it selects a single patch, and the smallest change selects another one.
         initializer_range=0.1,
         attn_implementation="eager",
     )

@@ -1,4 +1,4 @@
-"""The real apt and dpkg on a local mirror made by the test: no network, no root."""
+"""Runs the real apt and dpkg on a local mirror that the test makes, without network or root."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For tests: a mirror in a folder, with freshly made packages, served to the real apt."""
+"""For tests: a mirror in a folder, with packages that the test makes, for the real apt."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class LocalMirror:
-    """Packages in `folder`; `source` is its line of sources.list."""
+    """A mirror with packages in `folder`. `source` is its line in sources.list."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)
@@ -27,7 +27,12 @@ class LocalMirror:
     ) -> Path:
         """Builds one package; returns its .deb.
 
-        files: path -> content. links: path -> target.
+        Args:
+          name: name of the package.
+          version: its version.
+          files: path -> content.
+          depends: names of packages that it depends on.
+          links: path -> target of a symbolic link.
         """
         tree = self.folder / "trees" / f"{name}-{version}"
         (tree / "DEBIAN").mkdir(parents=True)

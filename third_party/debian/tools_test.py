@@ -1,4 +1,4 @@
-"""The program of the repository rules, on a local mirror made by the test."""
+"""Runs the program of the repository rules on a local mirror that the test makes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features and actions that both toolchains share; each adds its own flags."""
+"""The features and actions that all toolchains share. Each toolchain adds its own flags."""
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "ACTION_NAMES")
 load(

@@ -10,7 +10,7 @@ _CLANG_HEADERS = "%workspace%/external/debian_llvm/root/usr/lib/llvm-19/lib/clan
 _SYSROOT = "external/debian_sysroot/root"
 
 def _toolchain(name, files, exec_compatible_with, target_compatible_with, **config):
-    """A cc_toolchain and its registration.
+    """Defines a cc_toolchain and its registration.
 
     Args:
       name: name of the registration; its parts are name.cc, name.config, name.files.
@@ -51,10 +51,10 @@ def _toolchain(name, files, exec_compatible_with, target_compatible_with, **conf
     )
 
 def host_toolchain(*, name):
-    """Programs for this machine, with its own C library at run time and Debian's headers at build time.
+    """Builds programs for this machine, with its own C library at run time and Debian's headers at build time.
 
     Args:
-      name: of the toolchain.
+      name: name of the toolchain.
     """
     _toolchain(
         name = name,
@@ -78,15 +78,15 @@ def host_toolchain(*, name):
     )
 
 def riscv_toolchain(*, name, isa, libgcc = None):
-    """Firmware for RISC-V without an operating system.
+    """Builds firmware for RISC-V without an operating system.
 
-    No vector extension: the compiler must not emit vector instructions on its own before the boot code has
-    checked that the vector registers have the right length. IREE compiles kernels with its own flags.
+    It does not use the vector extension, because no vector instruction may run before the boot code has
+    checked the length of the vector registers. IREE compiles kernels with its own flags.
 
     Args:
-      name: of the toolchain.
-      isa: of C code.
-      libgcc: functions that the compiler calls if the ISA has no instruction, e.g. __muldf3.
+      name: name of the toolchain.
+      isa: the ISA of C code.
+      libgcc: functions that the compiler calls where the ISA has no instruction, e.g. __muldf3.
     """
     about = ISAS[isa]
     cpu = "riscv{}".format(about["xlen"])
@@ -97,7 +97,7 @@ def riscv_toolchain(*, name, isa, libgcc = None):
             "-fno-common",
             "-fno-exceptions",
 
-            # There is no errno: a square root is one instruction, not a call.
+            # There is no errno, so a square root can be an instruction instead of a call.
             "-fno-math-errno",
             "-fno-pic",
             "-fno-stack-protector",

@@ -1,4 +1,4 @@
-"""pip's configuration, and the page of links that makes pip prefer a CPU build in a folder."""
+"""Tests how pip's configuration is read, and the page of links that makes pip prefer a local CPU build."""
 
 from __future__ import annotations
 

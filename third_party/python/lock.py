@@ -1,8 +1,8 @@
-"""Writes requirements_lock.txt from requirements.in: the whole closure, every file's hash.
+"""Writes requirements_lock.txt from requirements.in: the whole closure with the hash of every file.
 
-Run it by hand when requirements.in changes; it needs `uv` on PATH. Resolves for Python 3.11 on
-Linux x86-64 against the index that uv is configured for, without local wheel folders: the lock
-must contain what everybody can get.
+Run it by hand when requirements.in changes. It needs `uv` on PATH. It resolves for Python 3.11 on Linux
+x86-64 against the index that uv is configured for. It ignores local wheel folders, because the lock must
+contain only what everybody can get.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ sys.path.insert(0, str(HERE.parent.parent))
 from tools.launcher.table import read_table  # noqa: E402
 
 NO_DEPS = "# no-deps"
-# Packages that only torch's CUDA build requires; without_cuda.py lets it work without them.
+# Packages that only torch's CUDA build requires. without_cuda.py makes it work without them.
 LEFT_OUT = re.compile(r"(cuda|nvidia)-|triton==")
 HEADER = "# Written by third_party/python/lock.py from requirements.in; not to be edited.\n"
 
 
 def resolve(requirements: list[str], *flags: str) -> str:
-    """The locked text for these requirements."""
+    """Returns the lock's text for these requirements; raises subprocess.CalledProcessError if uv fails."""
     command = [
         "uv",
         "pip",
@@ -45,13 +45,13 @@ def resolve(requirements: list[str], *flags: str) -> str:
 
 
 def leave_out(lock: str) -> str:
-    """The lock without LEFT_OUT."""
+    """Returns the lock without the packages of LEFT_OUT."""
     entries = re.split(r"^(?=\S+==)", lock, flags=re.MULTILINE)
     return "".join(entry for entry in entries if not LEFT_OUT.match(entry))
 
 
 def add_cpu_builds(lock: str, builds: Mapping[str, str]) -> str:
-    """The lock with the hashes of PYTHON_CPU_BUILDS; ValueError if it lacks the package."""
+    """Returns the lock with the hashes of PYTHON_CPU_BUILDS; raises ValueError if it lacks the package."""
     for wheel, sha256 in builds.items():
         name, version = wheel.split("+")[0].rsplit("-", 1)
         first = f"{name}=={version} \\\n"

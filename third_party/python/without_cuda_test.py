@@ -1,4 +1,4 @@
-"""A library built against CUDA loads without it and gets the answer that there is no device."""
+"""A library built against CUDA loads without CUDA and is told that there is no device."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class GathersTest(support.FolderTest):
         self.tool.opt("configured.mlirbc", "lowered.mlir", passes)
         wrong = r"vector\.gather .* memref<2x2xf32, strided<\[4, 1\]"
         self.assertRegex(
-            self.text("lowered.mlir"), wrong, "IREE is mended: drop rewrites/gathers.py"
+            self.text("lowered.mlir"), wrong, "IREE has fixed this: drop rewrites/gathers.py"
         )
         mended = self.rewritten((self.folder / "lowered.mlir").read_text(encoding="utf-8"))
         self.assertNotRegex(mended, wrong)

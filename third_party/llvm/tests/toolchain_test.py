@@ -1,4 +1,4 @@
-"""The output of the two toolchains: host programs that catch their bugs, plain RV64GC firmware."""
+"""Tests the output of two toolchains: host programs with sanitizers, and RV64GC firmware without vectors."""
 
 from __future__ import annotations
 
