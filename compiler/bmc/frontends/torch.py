@@ -68,7 +68,7 @@ def import_spec(
 
 @contextlib.contextmanager
 def _evaluating(module: Any) -> Iterator[None]:
-    """eval() for a block: the factory may have returned a module that is used elsewhere too."""
+    """Puts a module into evaluation mode for a block, since the module may also be used elsewhere."""
     training = [part for part in module.modules() if part.training]
     module.eval()
     try:
