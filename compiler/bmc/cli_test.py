@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -101,12 +102,14 @@ class CommandLineTest(support.FolderTest):
         for name in ("sm", "net.v1", "net.onnx", "net.py", "net.py:make", "a:b"):
             (self.folder / name).mkdir()
             (self.folder / name / "saved_model.pb").touch()
-            stop = BmcError("stop", "here")
-            with contextlib.chdir(self.folder), mock.patch.object(frontends, "_call") as called:
-                called.return_value.side_effect = stop
+            keras = mock.Mock()
+            keras.import_file.side_effect = BmcError("stop", "here")
+            with (
+                contextlib.chdir(self.folder),
+                mock.patch.dict(sys.modules, {"bmc.frontends.keras": keras}),
+            ):
                 self.assertIn("error[stop]", self.refused("import", name, "--out", "out"))
-            called.assert_called_once_with("keras", "import_file")
-            self.assertEqual(called.return_value.call_args.args[0], self.folder / name)
+            self.assertEqual(keras.import_file.call_args.args[0], self.folder / name)
 
     def test_paths_with_colons(self) -> None:
         (self.folder / "a:b").mkdir()
@@ -205,6 +208,13 @@ class CommandLineTest(support.FolderTest):
             self.assertIn("usage: bmc", result.err)
             self.assertNotIn("Traceback", result.err)
         self.assertEqual(support.bmc("--help").status, 0)
+
+    def test_a_float_part_needs_a_reason(self) -> None:
+        arguments = ("--import", self.folder, "--isa", support.ISA, "--name", "m", "--out", "o")
+        for text in ("conv_f32", "conv_f32= ", "=reason"):
+            done = support.bmc("compile", *arguments, "--float-part", text)
+            self.assertEqual(done.status, 2)
+            self.assertIn(f"'{text}' is not NAME=REASON", done.err)
 
     def test_errors_of_bmc_exit_with_70(self) -> None:
         artifacts.save(support.import_text(support.ADD, self.folder), self.folder)

@@ -23,7 +23,7 @@ from bmc.iree.tool import IreeTool
 if TYPE_CHECKING:
     from bmc.rewrites.context import States
 
-_HOST_FLAGS = (
+HOST_FLAGS = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=generic",
@@ -78,7 +78,7 @@ class HostModel:
                 module = ir_util.read(mlir)
                 explicit = states.make_explicit(module)
                 ir_util.write(module, Path(work) / artifacts.MODEL_FILE)
-            flags = (*_HOST_FLAGS, *phases.f64_flags(signatures))
+            flags = (*HOST_FLAGS, *phases.f64_flags(signatures))
             IreeTool(Path(work), reproducer).compile(artifacts.MODEL_FILE, "model.vmfb", *flags)
             vmfb = (Path(work) / "model.vmfb").read_bytes()
         return HostModel(vmfb, signatures, explicit)

@@ -16,7 +16,6 @@ import numpy as np
 import support
 import tensorflow as tf
 from keras import layers
-from tensorflow.core.framework.node_def_pb2 import NodeDef
 from tensorflow.python.saved_model import loader_impl
 
 from bmc.errors import BmcError
@@ -56,6 +55,10 @@ def nested(marker: str, x: Any) -> Any:
 def dataset(marker: str, x: Any) -> Any:
     lines = tf.data.TextLineDataset(marker)
     return x + lines.reduce(0.0, lambda total, line: total + 1.0)
+
+
+def double(_: str, x: Any) -> Any:
+    return x + x
 
 
 class SavedModelTest(support.FolderTest):
@@ -128,21 +131,24 @@ class SavedModelTest(support.FolderTest):
         self.refuses("unsafe-file", "in 'saved'", call=lambda: saved_model.check(file.parent))
 
     def test_functions_of_jax(self) -> None:
+        path = self.save(double)
+        model = loader_impl.parse_saved_model(str(path))
+        functions = model.meta_graphs[0].graph_def.library.function
+        nodes = [f.node_def.add(name="n", op="XlaCallModule") for f in functions]
         for module, accepted in (
             (b"ML\xefR ... tanh_v1", True),
             (b"ML\xefR ... custom_call_v1", False),
             (b"module {}", False),
         ):
-            node = NodeDef(name="n", op="XlaCallModule")
-            node.attr["module"].s = module
+            for node in nodes:
+                node.attr["module"].s = module
+            (path / saved_model.FILE).write_bytes(model.SerializeToString())
             with self.subTest(module):
                 if accepted:
-                    saved_model._check_op(node, "f", "saved")
+                    saved_model.check(path)
                 else:
                     self.refuses(
-                        "unsafe-file",
-                        "XlaCallModule",
-                        call=lambda n=node: saved_model._check_op(n, "f", "saved"),
+                        "unsafe-file", "XlaCallModule", call=lambda: saved_model.check(path)
                     )
 
     def test_files_of_tensorflow_1(self) -> None:

@@ -23,8 +23,8 @@ _PACKAGES = ("ai-edge-litert", "tosa-converter-for-tflite")
 _MISCONVERTED = ("FLOOR_MOD",)
 # The largest number of inputs on which a quantized model is compared, and the multiply-accumulates that
 # all of them together may take: a few seconds of LiteRT's reference kernels on any machine.
-_MOST_SAMPLES = 256
-_SAMPLES_WORK = 2**31
+MOST_SAMPLES = 256
+SAMPLES_WORK = 2**31
 _ERROR = re.compile(r"error: (?P<text>.*)")
 
 
@@ -111,7 +111,7 @@ def _samples(file: TfliteFile, inputs: tuple[TensorInfo, ...], least: int) -> tu
     """Returns `least` made-up inputs, or more if all inputs are quantized and a run is cheap."""
     count = least
     if None not in file.zero_points:
-        count = max(least, min(_MOST_SAMPLES, _SAMPLES_WORK // max(1, file.work())))
+        count = max(least, min(MOST_SAMPLES, SAMPLES_WORK // max(1, file.work())))
     return tuple(samples.case(inputs, index, file.zero_points) for index in range(count))
 
 

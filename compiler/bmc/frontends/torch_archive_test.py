@@ -15,7 +15,7 @@ from typing import Any
 import support
 import torch
 
-from bmc.frontends import import_model, quiet, torch_archive, torch_program
+from bmc.frontends import import_model, quiet, torch_archive
 from bmc.frontends.options import ImportOptions
 
 Program = dict[str, Any]
@@ -89,12 +89,12 @@ class TorchArchiveTest(support.FolderTest):
 
     def holds(self, what: str, path: Path) -> None:
         self.refuses(
-            "unsafe-file", f"'net.pt2' contains {what}", call=lambda: torch_program._load(path)
+            "unsafe-file", f"'net.pt2' contains {what}", call=lambda: torch_archive.load(path)
         )
         self.assertFalse(self.marker.exists(), what)
 
     def test_the_file_as_it_is_saved(self) -> None:
-        program = torch_program._load(self.file())
+        program = torch_archive.load(self.file())
         x = torch.rand(5, 4)
         torch.manual_seed(0)
         self.assertTrue(torch.equal(program.module()(x), Network()(x)))
@@ -103,7 +103,7 @@ class TorchArchiveTest(support.FolderTest):
         bomb = saved({"linear.weight": Touch(self.marker)})
         # bmc does not read the example inputs at all.
         path = self.file(members={"data/sample_inputs/model.pt": bomb})
-        torch_program._load(path)
+        torch_archive.load(path)
         self.assertFalse(self.marker.exists())
         # PyTorch reads them without a word.
         with quiet.python():
@@ -191,7 +191,7 @@ class TorchArchiveTest(support.FolderTest):
                 self.holds(what, self.file(change))
         # bmc drops the text that checks shapes: see PyTorch's _convert_guards_code_to_fn.
         guarded = self.file(lambda program: program.update(guards_code=[touch]))
-        torch_program._load(guarded).module()
+        torch_archive.load(guarded).module()
         self.assertFalse(self.marker.exists())
 
     def test_an_op_of_somebody_else(self) -> None:
@@ -201,7 +201,7 @@ class TorchArchiveTest(support.FolderTest):
         self.refuses(
             "op-rejected",
             "op 'torchvision.nms.default' in 'net.pt2' is not one of PyTorch's own",
-            call=lambda: torch_program._load(self.file(change)),
+            call=lambda: torch_archive.load(self.file(change)),
         )
 
     def test_members(self) -> None:

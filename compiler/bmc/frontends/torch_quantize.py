@@ -270,12 +270,15 @@ def _is_constant(node: Any) -> bool:
 def _decompositions() -> dict[Any, Callable[..., Any]]:
     from torch._decomp import get_decompositions
 
-    attention = _aten.scaled_dot_product_attention.default
     cells = {cell: torch.export.default_decompositions()[cell] for cell in _CELLS}
-    return {attention: _attention, **get_decompositions(_RECURRENT), **cells}
+    return {
+        _aten.scaled_dot_product_attention.default: attention,
+        **get_decompositions(_RECURRENT),
+        **cells,
+    }
 
 
-def _attention(
+def attention(
     query: Any,
     key: Any,
     value: Any,

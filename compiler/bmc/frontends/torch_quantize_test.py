@@ -301,7 +301,7 @@ class AttentionTest(unittest.TestCase):
             {"attn_mask": torch.ones(5, 5, dtype=torch.bool).triu()},
         ):
             want = torch.nn.functional.scaled_dot_product_attention(query, key, value, **options)
-            got = torch_quantize._attention(query, key, value, **options)
+            got = torch_quantize.attention(query, key, value, **options)
             np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
 
     def test_grouped_queries(self) -> None:
@@ -309,7 +309,7 @@ class AttentionTest(unittest.TestCase):
         query = torch.randn(1, 4, 5, 8)
         key, value = torch.randn(2, 1, 2, 5, 8)
         want = torch.nn.functional.scaled_dot_product_attention(query, key, value, enable_gqa=True)
-        got = torch_quantize._attention(query, key, value, enable_gqa=True)
+        got = torch_quantize.attention(query, key, value, enable_gqa=True)
         np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-5, atol=1e-6)
 
 

@@ -45,7 +45,7 @@ class RoundingTest(support.FolderTest):
         """Compiles to phase flow and applies the rewrite; writes rewritten.mlir and returns its text."""
         tool = IreeTool(self.folder, self.folder / "reproducer")
         self.write("source.mlir", text)
-        flags = (*reference._HOST_FLAGS, "--compile-to=flow", "--emit-mlir-bytecode")
+        flags = (*reference.HOST_FLAGS, "--compile-to=flow", "--emit-mlir-bytecode")
         tool.compile("source.mlir", "flow.mlirbc", *flags)
         tool.opt("flow.mlirbc", "flow.mlir")
         flow = (self.folder / "flow.mlir").read_text(encoding="utf-8")
@@ -57,7 +57,7 @@ class RoundingTest(support.FolderTest):
         from iree import runtime
 
         tool = IreeTool(self.folder, self.folder / "reproducer")
-        flags = (*reference._HOST_FLAGS, "--compile-from=flow")
+        flags = (*reference.HOST_FLAGS, "--compile-from=flow")
         tool.compile("rewritten.mlir", "model.vmfb", *flags)
         data = (self.folder / "model.vmfb").read_bytes()
         module = runtime.load_vm_flatbuffer(data, driver="local-sync")

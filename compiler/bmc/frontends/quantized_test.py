@@ -1,0 +1,45 @@
+"""Tests which models count as quantized."""
+
+from __future__ import annotations
+
+import unittest
+
+import support
+
+from bmc.frontends import quantized
+
+# Multiplies int8 by int8.
+_TOSA = """func.func @main(%x: tensor<1x2x4xi8>, %y: tensor<1x4x3xi8>) -> tensor<1x2x3xi32> {
+  %zero = "tosa.const"() {values = dense<0> : tensor<1xi8>} : () -> tensor<1xi8>
+  %0 = tosa.matmul %x, %y, %zero, %zero
+      : (tensor<1x2x4xi8>, tensor<1x4x3xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x2x3xi32>
+  return %0 : tensor<1x2x3xi32>
+}
+"""
+
+
+class QuantizedTest(support.FolderTest):
+    def is_quantized(self, text: str) -> bool:
+        return quantized.is_quantized(self.write("m.mlir", text))
+
+    def test_products_of_int8(self) -> None:
+        self.assertTrue(self.is_quantized(_TOSA))
+        # The same product of floats.
+        floats = _TOSA.replace("i8", "f32").replace("i32", "f32").replace("dense<0>", "dense<0.0>")
+        self.assertFalse(self.is_quantized(floats))
+
+    def test_dequantized_values(self) -> None:
+        for op in ("onnx.DequantizeLinear", "onnx.Relu"):
+            text = f"""func.func @main(%x: !torch.vtensor<[4],si8>) -> !torch.vtensor<[4],f32> {{
+  %0 = torch.operator "{op}"(%x) : (!torch.vtensor<[4],si8>) -> !torch.vtensor<[4],f32>
+  return %0 : !torch.vtensor<[4],f32>
+}}
+"""
+            self.assertEqual(self.is_quantized(text), op == "onnx.DequantizeLinear")
+
+    def test_other_models(self) -> None:
+        self.assertFalse(self.is_quantized(support.ADD))
+
+
+if __name__ == "__main__":
+    unittest.main()
