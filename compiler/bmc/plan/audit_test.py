@@ -9,13 +9,10 @@ from typing import Any
 from unittest import mock
 
 import support
-from iree.compiler import ir
 
 from bmc import target
 from bmc.compile import CompileOptions, compile_model
-from bmc.facts import products
 from bmc.facts.products import Product
-from bmc.frontends import quantized
 from bmc.iree import phases
 from bmc.plan import audit
 from bmc.plan.weights import Weight
@@ -68,107 +65,6 @@ _MATMUL = """func.func @main(%x: tensor<4x64xf32>) -> tensor<4x32xf32> {
   return %0 : tensor<4x32xf32>
 }
 """
-
-
-def _generic(
-    inputs: str, maps: str, body: str, result: str = "f32", loops: str = '"reduction"'
-) -> str:
-    """A linalg.generic over 4 rows that are summed; every operand has 8 columns if its map has d1."""
-    names = [f"%a{i}" for i in range(len(inputs.split()))]
-    types = inputs.split()
-    return f"""
-#k = affine_map<(d0, d1) -> (d0, d1)>
-#r = affine_map<(d0, d1) -> (d0)>
-#c = affine_map<(d0, d1) -> (d1)>
-func.func @f({", ".join(f"{n}: {t}" for n, t in zip(names, types, strict=True))},
-             %out: tensor<4x{result}>) -> tensor<4x{result}> {{
-  %0 = linalg.generic {{indexing_maps = [{maps}, #r], iterator_types = ["parallel", {loops}]}}
-      ins({", ".join(names)} : {", ".join(types)}) outs(%out : tensor<4x{result}>) {{
-    {body}
-  }} -> tensor<4x{result}>
-  return %0 : tensor<4x{result}>
-}}
-"""
-
-
-class ProductsTest(unittest.TestCase):
-    def accumulators(self, text: str) -> list[str]:
-        with ir.Context():
-            module = ir.Module.parse(text)
-            return [product.accumulator for product in products.read(module)]
-
-    def test_sums_of_products_of_two_inputs(self) -> None:
-        product = """^bb0(%a: f32, %b: f32, %o: f32):
-    %0 = arith.mulf %a, %b : f32
-    %1 = arith.addf %o, %0 : f32
-    linalg.yield %1 : f32"""
-        text = _generic("tensor<4x8xf32> tensor<8xf32>", "#k, #c", product)
-        self.assertEqual(self.accumulators(text), ["f32"])
-        integers = """^bb0(%a: i8, %b: i8, %o: i32):
-    %0 = arith.extsi %a : i8 to i32
-    %1 = arith.extsi %b : i8 to i32
-    %2 = arith.muli %0, %1 : i32
-    %3 = arith.addi %2, %o : i32
-    linalg.yield %3 : i32"""
-        text = _generic("tensor<4x8xi8> tensor<8xi8>", "#k, #c", integers, "i32")
-        self.assertEqual(self.accumulators(text), ["i32"])
-
-    def test_dequantized_where_it_is_multiplied(self) -> None:
-        text = _generic(
-            "tensor<4x8xi8> tensor<8xi8> tensor<4xf32>",
-            "#k, #c, #r",
-            """^bb0(%a: i8, %b: i8, %s: f32, %o: f32):
-    %0 = arith.sitofp %a : i8 to f32
-    %1 = arith.sitofp %b : i8 to f32
-    %2 = arith.mulf %0, %s : f32
-    %3 = arith.mulf %2, %1 : f32
-    %4 = arith.addf %o, %3 : f32
-    linalg.yield %4 : f32""",
-        )
-        self.assertEqual(self.accumulators(text), ["f32"])
-
-    def test_sums_of_squares_and_of_scaled_accumulators_are_none(self) -> None:
-        square = """^bb0(%a: f32, %m: f32, %o: f32):
-    %0 = arith.subf %a, %m : f32
-    %1 = arith.mulf %0, %0 : f32
-    %2 = arith.addf %o, %1 : f32
-    linalg.yield %2 : f32"""
-        self.assertEqual(
-            self.accumulators(_generic("tensor<4x8xf32> tensor<4xf32>", "#k, #r", square)), []
-        )
-        mean = """^bb0(%a: i32, %s: f32, %o: f32):
-    %0 = arith.sitofp %a : i32 to f32
-    %1 = arith.mulf %0, %s : f32
-    %2 = arith.addf %o, %1 : f32
-    linalg.yield %2 : f32"""
-        self.assertEqual(
-            self.accumulators(_generic("tensor<4x8xi32> tensor<8xf32>", "#k, #c", mean)), []
-        )
-
-    def test_maximum_of_products_is_none(self) -> None:
-        body = """^bb0(%a: f32, %b: f32, %o: f32):
-    %0 = arith.mulf %a, %b : f32
-    %1 = arith.maximumf %o, %0 : f32
-    linalg.yield %1 : f32"""
-        self.assertEqual(
-            self.accumulators(_generic("tensor<4x8xf32> tensor<8xf32>", "#k, #c", body)), []
-        )
-
-    def test_named_operations(self) -> None:
-        text = """
-func.func @f(%x: tensor<1x6x6x4xf32>, %w: tensor<3x3x4xf32>, %p: tensor<2x2xf32>,
-             %y: tensor<1x4x4x4xf32>, %z: tensor<1x5x5x4xf32>)
-    -> (tensor<1x4x4x4xf32>, tensor<1x5x5x4xf32>) {
-  %0 = linalg.depthwise_conv_2d_nhwc_hwc
-      ins(%x, %w : tensor<1x6x6x4xf32>, tensor<3x3x4xf32>) outs(%y : tensor<1x4x4x4xf32>)
-      -> tensor<1x4x4x4xf32>
-  %1 = linalg.pooling_nhwc_sum
-      ins(%x, %p : tensor<1x6x6x4xf32>, tensor<2x2xf32>) outs(%z : tensor<1x5x5x4xf32>)
-      -> tensor<1x5x5x4xf32>
-  return %0, %1 : tensor<1x4x4x4xf32>, tensor<1x5x5x4xf32>
-}
-"""
-        self.assertEqual(self.accumulators(text), ["f32"])
 
 
 class BuildTest(support.FolderTest):
@@ -267,31 +163,13 @@ class CheckTest(support.FolderTest):
         )
 
 
-class QuantizedTest(support.FolderTest):
-    def is_quantized(self, text: str) -> bool:
-        return quantized.is_quantized(self.write("m.mlir", text))
-
-    def test_files_that_say_so(self) -> None:
-        self.assertTrue(self.is_quantized(_QDQ))
-        self.assertTrue(self.is_quantized(_TOSA))
-        self.assertFalse(self.is_quantized(support.ADD))
-        self.assertFalse(self.is_quantized(_MATMUL.replace("{WEIGHT}", "0.5")))
-
+class ImportTest(support.FolderTest):
     def test_import_says_so(self) -> None:
         path = self.write("m.mlir", _QDQ)
         done = support.bmc("import", path, "--out", self.folder / "imported")
         self.assertEqual(done.status, 0, done.err)
         text = Path(self.folder / "imported/import.json").read_text(encoding="utf-8")
         self.assertIn('"int8": true', text)
-
-
-class CommandLineTest(support.FolderTest):
-    def test_reason_is_needed(self) -> None:
-        arguments = ("--import", self.folder, "--isa", support.ISA, "--name", "m", "--out", "o")
-        for text in ("conv_f32", "conv_f32= ", "=reason"):
-            done = support.bmc("compile", *arguments, "--float-part", text)
-            self.assertEqual(done.status, 2)
-            self.assertIn(f"'{text}' is not NAME=REASON", done.err)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def apply(module: Any, context: Context) -> None:
       BmcError: tuning.json is malformed or names a dispatch or level that does not exist.
     """
     target, tuning = context.target, context.tuning
-    overrides = _read_tuning(tuning, target) if tuning else {}
+    overrides = read_tuning(tuning, target) if tuning else {}
     context.configs = tuple(
         config
         for function in ir_util.all_of(module, "func.func")
@@ -174,7 +174,7 @@ def _check(key: str, changes: Levels, configured: dict[ir_util.Op, Levels]) -> N
             )
 
 
-def _read_tuning(path: Path, target: Target) -> dict[str, Levels]:
+def read_tuning(path: Path, target: Target) -> dict[str, Levels]:
     """Returns the tile sizes for `target`: dispatch -> level -> sizes."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Tests the calls on harts without F, and the refusal of functions that IREE's library gets wrong."""
+"""Tests the calls that replace fused multiply-adds on harts without F."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import unittest
 
 import support
 
-from bmc.iree import linking
 from bmc.rewrites import soft_fma
 
 _KERNEL = """builtin.module {
@@ -17,11 +16,6 @@ _KERNEL = """builtin.module {
     %2 = llvm.intr.fma(%1, %x, %x) : (f32, f32, f32) -> f32
     llvm.return %2 : f32
   }
-}
-"""
-_FLOOR = """func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {
-  %0 = stablehlo.floor %x : tensor<4xf64>
-  return %0 : tensor<4xf64>
 }
 """
 
@@ -50,29 +44,6 @@ class SoftFmaTest(support.FolderTest):
             call=lambda: support.lower_text(text, self.folder, "rv32imac"),
         )
         self.assertNotIn(" fmaf", str(error))
-
-
-class BrokenFunctionTest(support.FolderTest):
-    def check(self, line: str) -> None:
-        (self.folder / "link.map").write_text(
-            f"  8c0 8c0 0 2         /tmp/main-1.o:({line})\n", encoding="utf-8"
-        )
-        linking.check(self.folder)
-
-    def test_map_of_the_linker(self) -> None:
-        self.refuses("broken-function", "call fmaf, which", call=lambda: self.check(".text.fmaf"))
-        self.check(".text.floorf")
-        self.check(".rodata.exp")
-
-    def test_a_model_that_calls_one(self) -> None:
-        for isa in ("rv32imac", "rv32imafc_zve32f_zvl128b"):
-            self.refuses(
-                "broken-function",
-                "the kernels call floor, which",
-                call=lambda i=isa: support.lower_text(_FLOOR, self.folder, i),
-            )
-        # The 64-bit library is correct.
-        support.lower_text(_FLOOR, self.folder, "rv64gc")
 
 
 if __name__ == "__main__":

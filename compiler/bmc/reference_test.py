@@ -1,0 +1,38 @@
+"""Tests how far an answer may be from the expected one, and in how many elements."""
+
+from __future__ import annotations
+
+import unittest
+
+import numpy as np
+
+from bmc import reference
+from bmc.spec import Exact, IntStep, Tolerance
+
+WANT = np.array([-128, 0, 127, 5], np.int8)
+NEAR = np.array([-127, 0, 126, 5], np.int8)
+
+
+class CompareTest(unittest.TestCase):
+    def test_step_limits_how_far_and_how_many(self) -> None:
+        far = np.array([-128, 2, 127, 5], np.int8)
+        for got, policy, ok in (
+            (WANT, IntStep(0, 0), True),
+            (NEAR, IntStep(1, 2), True),
+            (NEAR, IntStep(1, 1), False),
+            (NEAR, IntStep(0, 4), False),
+            (far, IntStep(1, 4), False),
+            (far, IntStep(2, 1), True),
+        ):
+            self.assertEqual(reference.compare(got, WANT, policy).ok, ok, (got, policy))
+
+    def test_what_differs_is_counted(self) -> None:
+        self.assertEqual(reference.compare(NEAR, WANT, IntStep(1, 2)).differing, 2)
+        self.assertEqual(reference.compare(NEAR, WANT, Exact()).differing, 2)
+        nan = np.array([np.nan, np.nan, 1.0], np.float32)
+        other = np.array([np.nan, 0.0, 1.5], np.float32)
+        self.assertEqual(reference.compare(nan, other, Tolerance(1.0, 0.0)).differing, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,91 @@
+"""Tests tile sizes from tuning.json."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from pathlib import Path
+from typing import Any
+
+import support
+
+from bmc import target
+from bmc.rewrites import configs
+
+_MATMUL = """func.func @main(%x: tensor<4x32xf32>) -> tensor<4x64xf32> {
+  %w = stablehlo.constant dense<1.5> : tensor<32x64xf32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<4x32xf32>, tensor<32x64xf32>) -> tensor<4x64xf32>
+  return %0 : tensor<4x64xf32>
+}
+"""
+_OP = "matmul_4x64x32_f32"
+
+
+class TuningTest(support.FolderTest):
+    def written(self, tuning: object) -> Path:
+        text = tuning if isinstance(tuning, str) else json.dumps(tuning)
+        return self.write("tuning.json", text)
+
+    def tuned(self, tuning: object) -> dict[str, Any]:
+        path = self.written(tuning)
+        return support.compile_text(_MATMUL, self.folder / "tuned", tuning=path)
+
+    def rejects(self, tuning: object, *parts: str) -> None:
+        self.refuses("bad-tuning", *parts, call=lambda: self.tuned(tuning))
+
+    def test_override_changes_the_kernel(self) -> None:
+        tiles = {"vector_common_parallel": [2, 32, 0]}
+        tuned = self.tuned({support.ISA: {_OP: tiles}})
+        default = support.compile_text(_MATMUL, self.folder / "default")
+        (before,), (after,) = default["dispatches"], tuned["dispatches"]
+        self.assertEqual(after["tiles_by"], "tuning")
+        self.assertEqual(tuple(after["tiles"]["vector_common_parallel"]), (2, 32, 0))
+        self.assertNotEqual(before["tiles_by"], "tuning")
+        self.assertNotEqual(before["tiles"], after["tiles"])
+        self.assertNotEqual(default["sha256"]["kernels.elf"], tuned["sha256"]["kernels.elf"])
+
+    def test_full_name_and_other_instruction_sets(self) -> None:
+        name = f"main_dispatch_0_{_OP}"
+        report = self.tuned({support.ISA: {name: {"vector_common_parallel": [2, 32, 0]}}})
+        self.assertEqual(report["dispatches"][0]["tiles_by"], "tuning")
+        report = self.tuned({"rv64gc": {name: {"vector_common_parallel": [2, 32, 0]}}})
+        self.assertNotEqual(report["dispatches"][0]["tiles_by"], "tuning")
+
+    def test_a_malformed_file_is_refused_by_the_compiler(self) -> None:
+        self.rejects([], "'tuning.json' is not a JSON object")
+
+    def test_malformed_files(self) -> None:
+        isa = target.find(support.ISA)
+
+        def rejects(tuning: object, *parts: str) -> None:
+            path = self.written(tuning)
+            self.refuses("bad-tuning", *parts, call=lambda: configs.read_tuning(path, isa))
+
+        rejects('{"rv64gc": {', "'tuning.json' is not JSON")
+        rejects({"rv32": {}}, "'rv32' in 'tuning.json' is not an instruction set", "rv64gc")
+        rejects({support.ISA: 3}, f"'{support.ISA}' in 'tuning.json' is not an object")
+        rejects({support.ISA: {_OP: 3}}, f"'{_OP}' in 'tuning.json' is not an object")
+        for sizes in (3, [1, -1, 0], [1, 1.5, 0], [1, True, 0], ["1"]):
+            tuning = {support.ISA: {_OP: {"vector_common_parallel": sizes}}}
+            rejects(tuning, "'vector_common_parallel'", "not a list of sizes")
+
+    def test_what_the_model_does_not_have(self) -> None:
+        tiles = {"vector_common_parallel": [2, 32, 0]}
+        self.rejects({support.ISA: {"matmul_9x9x9_f32": tiles}}, "'matmul_9x9x9_f32'")
+        tuning = {support.ISA: {_OP: {"vectors": [2, 32, 0]}}}
+        self.rejects(tuning, "no tiling level 'vectors'", "vector_common_parallel")
+        tuning = {support.ISA: {_OP: {"vector_common_parallel": [2, 32]}}}
+        self.rejects(tuning, "'vector_common_parallel'", "needs 3 sizes, not 2")
+
+    def test_missing_file(self) -> None:
+        missing = self.folder / "none.json"
+        self.refuses(
+            "file-missing",
+            "none.json",
+            call=lambda: support.compile_text(_MATMUL, self.folder / "m", tuning=missing),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

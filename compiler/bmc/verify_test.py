@@ -1,0 +1,67 @@
+"""Tests `bmc verify`, which tells wrong imports from wrong code."""
+
+from __future__ import annotations
+
+import unittest
+from dataclasses import replace
+
+import numpy as np
+import support
+
+from bmc import artifacts, verify
+from bmc.errors import BmcError
+from bmc.spec import Tolerance
+
+_CASES = """
+import numpy as np
+from bmc.spec import Cases, Tolerance
+
+def cases():
+    x = np.arange(16, dtype=np.float32)
+    return Cases(((x,),), Tolerance(1e-4, 1e-4), ((x + x,),))
+"""
+
+
+class VerifyTest(support.FolderTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.imported = self.folder / "imported"
+        source = self.write("add.mlir", support.ADD)
+        cases = f"{self.write('cases.py', _CASES)}:cases"
+        done = support.bmc("import", source, "--cases", cases, "--out", self.imported)
+        self.assertEqual(done.status, 0, done.err)
+
+    def test_it_agrees_and_says_where_to_look(self) -> None:
+        done = support.bmc("verify", "--import", self.imported)
+        self.assertEqual(done.status, 0)
+        self.assertIn("case 0 output0: ok", done.out)
+        self.assertIn("the import is right", done.out)
+
+    def test_it_blames_the_import_for_other_golden_data(self) -> None:
+        model = artifacts.load(self.imported)
+        wrong = tuple(
+            tuple(array + np.float32(1) for array in case) for case in model.golden.outputs
+        )
+        broken = replace(
+            model,
+            golden=replace(model.golden, outputs=wrong, policies=(Tolerance(1e-4, 1e-4),)),
+        )
+        checks = verify.run(broken, self.folder / "reproducer")
+        self.assertFalse(checks[0].difference.ok)
+        self.assertAlmostEqual(checks[0].difference.max_abs, 1.0, places=4)
+        with self.assertRaisesRegex(
+            BmcError, "the expected outputs: output output0 of case 0 is off by 1, 16 elements"
+        ):
+            verify.require(broken, checks)
+        other = self.folder / "wrong"
+        other.mkdir()
+        (other / artifacts.MODEL_FILE).write_bytes(model.mlir.read_bytes())
+        artifacts.save(broken, other)
+        done = support.bmc("verify", "--import", other)
+        self.assertEqual(done.status, 1)
+        self.assertIn("MISMATCH", done.out)
+        self.assertIn("error[import-disagrees]", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
