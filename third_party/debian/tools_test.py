@@ -76,10 +76,9 @@ class Tools(unittest.TestCase):
 
     def test_lists_older_than_the_mirror_are_renewed(self) -> None:
         self.tools("lists", str(self.folder / "state"))
-        (self.mirror.folder / "dtc_1.6-1_amd64.deb").unlink()
-        (self.mirror.folder / "Packages").unlink()
-        self.mirror._stanzas.clear()
-        self.mirror.add("dtc", "1.7-1", {"usr/bin/dtc": "newer\n"})
+        # Another mirror, at the same address.
+        shutil.rmtree(self.mirror.folder)
+        LocalMirror(self.mirror.folder).add("dtc", "1.7-1", {"usr/bin/dtc": "newer\n"})
         done = self.tools("unpack", request=self.request(versions={}))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual((self.folder / "root/usr/bin/dtc").read_text(), "newer\n")

@@ -92,11 +92,11 @@ class Choose(unittest.TestCase):
 
     def test_without_github_rulesets_come_from_debian_though_bazel_does_not(self) -> None:
         real = self.program("real", "bazel 7.7.1")
-        unpacked = self.root / "unpacked"
-        with mock.patch.object(choose, "_from_debian", return_value=unpacked):
-            bazel = choose.choose(
-                self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="no")
-            )
+        unpacked = self.cache / "bazel-7.7.1-debian-1"
+        unpacked.mkdir()
+        bazel = choose.choose(
+            self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="no")
+        )
         self.assertEqual(
             (bazel.program, bazel.debian_prefix, bazel.rulesets),
             (real, None, unpacked / "usr/share/bazel"),

@@ -134,7 +134,7 @@ def java_home(prefix: Path) -> Path:
 
 def _mend(work: Path, final: Path) -> None:
     relative_symlinks(work)
-    _mend_classpath(work, final)
+    mend_classpath(work, final)
     # The prefix comes from a newer suite than the machine: its programs need its own C library
     # and loader. The loader's path must be absolute, so it is that of the final place. patchelf
     # itself is one of these programs, so it is started through the loader by hand.
@@ -169,7 +169,7 @@ def _mend(work: Path, final: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def _mend_classpath(work: Path, final: Path) -> None:
+def mend_classpath(work: Path, final: Path) -> None:
     """Jars are listed by absolute path, and one that the server loads is missing from the list."""
     listing = work / SERVER / "bazel_classpath_debian_depends.txt"
     jars = [

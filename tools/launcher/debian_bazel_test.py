@@ -62,7 +62,7 @@ class Classpath(unittest.TestCase):
             listing = work / "usr/share/bazel/bazel_classpath_debian_depends.txt"
             listing.parent.mkdir(parents=True)
             listing.write_text("/usr/share/java/guava.jar\n")
-            debian_bazel._mend_classpath(work, Path("/final"))
+            debian_bazel.mend_classpath(work, Path("/final"))
             self.assertEqual(
                 listing.read_text().splitlines(),
                 ["/final/usr/share/java/guava.jar", "/final/usr/share/java/perfmark-api.jar"],

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import pty
 import unittest
+from unittest import mock
+
+import serial
 
 from tools.flash.errors import FlashError
 from tools.flash.serial_line import SerialLine
@@ -27,9 +30,16 @@ class VanishedTest(unittest.TestCase):
                 call()
 
     def test_between_sending_and_its_end(self) -> None:
-        send = self.line._serial.write
-        self.line._serial.write = lambda data: (send(data), self.vanish())
-        with self.assertRaisesRegex(FlashError, "vanished: plug it in again"):
+        send = serial.Serial.write
+
+        def write(port: serial.Serial, data: bytes) -> None:
+            send(port, data)
+            self.vanish()
+
+        with (
+            mock.patch.object(serial.Serial, "write", write),
+            self.assertRaisesRegex(FlashError, "vanished: plug it in again"),
+        ):
             self.line.write(b"x")
 
 
