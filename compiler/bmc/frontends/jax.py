@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import re
@@ -39,16 +40,7 @@ def import_spec(
       BmcError: the function cannot be traced or run, or contains an op that is not StableHLO; the error
         names the op.
     """
-    try:
-        with quiet.python():
-            import jax
-            import jax.export
-    except ImportError as error:
-        raise BmcError(
-            "jax-missing",
-            f"importing a function of arrays needs the package {error.name}",
-            hint="pip install jax",
-        ) from None
+    _require_jax()
     if options.quantize:
         raise BmcError(
             "bad-option",
@@ -65,15 +57,15 @@ def import_spec(
         )
     inputs = golden.infos(model.cases[0], model.input_names or names, "input")
     golden.check_cases(model.cases, inputs)
-    _locations_relative_to(path.parent)
-    function = jax.jit(_unwrapped(model.module), keep_unused=True)
-    traced = _trace(function, inputs, path.parent)
-    constants = _constants(model.module, traced)
-    for constant, array in constants.items():
-        golden.check_finite(constant, array)
-    expected = tuple(_run(function, case, path.parent) for case in model.cases)
-    outputs = golden.infos(expected[0], model.output_names or _keys(traced.out_info), "output")
-    _export(function, traced, inputs, out / artifacts.MODEL_FILE)
+    with _locations_relative_to(path.parent):
+        function = _jitted(model.module)
+        traced = _trace(function, inputs, path.parent)
+        constants = _constants(model.module, traced)
+        for constant, array in constants.items():
+            golden.check_finite(constant, array)
+        expected = tuple(_run(function, case, path.parent) for case in model.cases)
+        outputs = golden.infos(expected[0], model.output_names or _keys(traced.out_info), "output")
+        _export(function, traced, inputs, out / artifacts.MODEL_FILE)
     return imported.build(
         model,
         out=out,
@@ -88,6 +80,19 @@ def import_spec(
     )
 
 
+def _require_jax() -> None:
+    try:
+        with quiet.python():
+            import jax
+            import jax.export  # noqa: F401
+    except ImportError as error:
+        raise BmcError(
+            "jax-missing",
+            f"importing a function of arrays needs the package {error.name}",
+            hint="pip install jax",
+        ) from None
+
+
 def _names(function: Callable[..., Any]) -> tuple[str, ...]:
     """Names of the function's required arguments, () if it takes any number of them."""
     arguments = inspect.signature(function).parameters.values()
@@ -98,14 +103,25 @@ def _names(function: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(argument.name for argument in required)
 
 
-def _locations_relative_to(folder: Path) -> None:
+@contextlib.contextmanager
+def _locations_relative_to(folder: Path) -> Iterator[None]:
     """Makes file names in the MLIR independent of where the model and Python are installed."""
     import jax
 
     roots = sorted({str(folder.absolute()), *filter(None, sys.path)}, key=len, reverse=True)
     pattern = "|".join(re.escape(root) for root in roots)
-    jax.config.update("jax_hlo_source_file_canonicalization_regex", f"^(?:{pattern})/")
-    jax.config.update("jax_traceback_in_locations_limit", 1)
+    settings = {
+        "jax_hlo_source_file_canonicalization_regex": f"^(?:{pattern})/",
+        "jax_traceback_in_locations_limit": 1,
+    }
+    before = {name: getattr(jax.config, name) for name in settings}
+    try:
+        for name, value in settings.items():
+            jax.config.update(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
 
 
 def _trace(function: Any, inputs: tuple[TensorInfo, ...], folder: Path) -> Any:
@@ -157,9 +173,13 @@ def _keys(result: Any) -> tuple[str, ...]:
     return tuple(jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves)
 
 
-def _unwrapped(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Removes the function's own jax.jit, because JAX would then drop unused arguments."""
-    return function if isinstance(function, functools.partial) else inspect.unwrap(function)
+def _jitted(function: Callable[..., Any]) -> Any:
+    """Replaces the function's own jax.jit, because JAX would then drop unused arguments."""
+    import jax
+
+    if not isinstance(function, functools.partial):
+        function = inspect.unwrap(function)
+    return jax.jit(function, keep_unused=True)
 
 
 def _constants(function: Callable[..., Any], traced: Any) -> dict[str, Array]:

@@ -191,6 +191,14 @@ class JaxTest(support.FolderTest):
         self.assertNotIn(str(self.folder).encode(), data)
         self.assertEqual(self.load("network").mlir.read_bytes(), data)
 
+    def test_settings_of_jax_are_the_callers(self) -> None:
+        import jax
+
+        before = dict(jax.config.values)
+        self.load("network")
+        self.rejects("branch", "export-rejected")
+        self.assertEqual(dict(jax.config.values), before)
+
     def test_weights_of_a_partial(self) -> None:
         model = self.load("partial")
         self.assertEqual(self.signature(model), ["x: 2x4xf32", "output0: 2x100xf32"])
