@@ -81,6 +81,30 @@ def _parser() -> argparse.ArgumentParser:
     importer.add_argument("--out", type=Path, required=True, help="import directory to write")
     importer.set_defaults(run=_run_import)
 
+    _add_compile(commands)
+
+    inspector = commands.add_parser("inspect", help="show what a compiled model consists of")
+    inspector.add_argument("compiled", type=Path, help="folder or report.json of `bmc compile`")
+    inspector.add_argument("--configs", action="store_true", help="show tile sizes of the kernels")
+    inspector.set_defaults(run=_run_inspect)
+
+    verifier = commands.add_parser(
+        "verify", help="run an imported model in IREE's host runtime against its golden data"
+    )
+    verifier.add_argument("--import", dest="imported", type=Path, required=True)
+    verifier.set_defaults(run=_run_verify)
+
+    mutator = commands.add_parser(
+        "mutate", help="change the largest elements of a weight, for a negative control"
+    )
+    mutator.add_argument("--report", type=Path, required=True, help="report.json of `bmc compile`")
+    mutator.add_argument("--weights", type=Path, required=True, help="weights.bin beside it")
+    mutator.add_argument("--out", type=Path, required=True, help="file for the changed weights")
+    mutator.set_defaults(run=_run_mutate)
+    return parser
+
+
+def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     compiler = commands.add_parser("compile", help="compile a model for one instruction set")
     what = compiler.add_mutually_exclusive_group(required=True)
     what.add_argument("--import", dest="imported", type=Path, help="directory of `bmc import`")
@@ -125,26 +149,6 @@ def _parser() -> argparse.ArgumentParser:
         help="show the phases and rewrites with the reason for their order, and exit",
     )
     compiler.set_defaults(run=_run_compile)
-
-    inspector = commands.add_parser("inspect", help="show what a compiled model consists of")
-    inspector.add_argument("compiled", type=Path, help="folder or report.json of `bmc compile`")
-    inspector.add_argument("--configs", action="store_true", help="show tile sizes of the kernels")
-    inspector.set_defaults(run=_run_inspect)
-
-    verifier = commands.add_parser(
-        "verify", help="run an imported model in IREE's host runtime against its golden data"
-    )
-    verifier.add_argument("--import", dest="imported", type=Path, required=True)
-    verifier.set_defaults(run=_run_verify)
-
-    mutator = commands.add_parser(
-        "mutate", help="change the largest elements of a weight, for a negative control"
-    )
-    mutator.add_argument("--report", type=Path, required=True, help="report.json of `bmc compile`")
-    mutator.add_argument("--weights", type=Path, required=True, help="weights.bin beside it")
-    mutator.add_argument("--out", type=Path, required=True, help="file for the changed weights")
-    mutator.set_defaults(run=_run_mutate)
-    return parser
 
 
 def _add_import_options(parser: argparse.ArgumentParser) -> None:

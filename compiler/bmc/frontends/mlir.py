@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bmc import artifacts, dtype, golden, intake, reference, samples, tolerances
-from bmc.artifacts import ImportedModel, TensorInfo
+from bmc.artifacts import Golden, ImportedModel, Signature, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import mlir_dialects
 from bmc.frontends.options import ImportOptions
@@ -46,54 +46,66 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     inputs, outputs = signature(out / artifacts.MODEL_FILE, path.name)
     _check_weights(out / artifacts.MODEL_FILE)
     if options.cases:
-        given = intake.cases(options.cases)
-        if len(given.expected) != len(given.cases):
-            raise BmcError(
-                "bad-spec",
-                f"{len(given.cases)} cases have {len(given.expected)} expected outputs",
-                hint="MLIR has no framework to ask: give Cases.expected",
-            )
-        input_infos = golden.infos(given.cases[0], (), "input") if given.cases else ()
-        output_infos = golden.infos(given.expected[0], (), "output") if given.expected else ()
-        _check_compatible("input", input_infos, inputs)
-        _check_compatible("output", output_infos, outputs)
-        data = golden.make(
-            inputs=given.cases,
-            outputs=given.expected,
-            input_infos=input_infos,
-            output_infos=output_infos,
-            tolerance=given.tolerance,
-            labels=None,
-            source=artifacts.GOLDEN_FRAMEWORK,
-        )
-        inputs, outputs = input_infos, output_infos
+        data, signatures = _given(options.cases, inputs, outputs)
     else:
-        cases = samples.cases(inputs)
-        host = reference.HostModel.compile(
-            out / artifacts.MODEL_FILE,
-            artifacts.main_signature(inputs, outputs),
-            out / "reproducer",
-        )
-        cases, expected = samples.sensible(cases, tuple(map(host.run, cases)))
-        data = golden.make(
-            inputs=cases,
-            outputs=expected,
-            input_infos=inputs,
-            output_infos=outputs,
-            tolerance=tolerances.default(outputs, expected),
-            labels=None,
-            source=artifacts.GOLDEN_IREE_HOST,
-        )
+        data, signatures = _sampled(inputs, outputs, out)
     model = ImportedModel(
         mlir=out / artifacts.MODEL_FILE,
         source=path.name,
         frontend="mlir",
         versions={"iree-base-compiler": installed_version()},
-        signatures=artifacts.main_signature(inputs, outputs),
+        signatures=signatures,
         golden=data,
         parameters=(),
     )
     return model if options.cases else samples.carry_few(model)
+
+
+def _given(
+    cases: str, inputs: tuple[TensorInfo, ...], outputs: tuple[TensorInfo, ...]
+) -> tuple[Golden, tuple[Signature, ...]]:
+    """Returns the user's cases, and the function with the shapes that they have."""
+    given = intake.cases(cases)
+    if len(given.expected) != len(given.cases):
+        raise BmcError(
+            "bad-spec",
+            f"{len(given.cases)} cases have {len(given.expected)} expected outputs",
+            hint="MLIR has no framework to ask: give Cases.expected",
+        )
+    input_infos = golden.infos(given.cases[0], (), "input") if given.cases else ()
+    output_infos = golden.infos(given.expected[0], (), "output") if given.expected else ()
+    _check_compatible("input", input_infos, inputs)
+    _check_compatible("output", output_infos, outputs)
+    data = golden.make(
+        inputs=given.cases,
+        outputs=given.expected,
+        input_infos=input_infos,
+        output_infos=output_infos,
+        tolerance=given.tolerance,
+        labels=None,
+        source=artifacts.GOLDEN_FRAMEWORK,
+    )
+    return data, artifacts.main_signature(input_infos, output_infos)
+
+
+def _sampled(
+    inputs: tuple[TensorInfo, ...], outputs: tuple[TensorInfo, ...], out: Path
+) -> tuple[Golden, tuple[Signature, ...]]:
+    """Returns cases of samples.py with the answers of IREE's host runtime, and the function."""
+    signatures = artifacts.main_signature(inputs, outputs)
+    host = reference.HostModel.compile(out / artifacts.MODEL_FILE, signatures, out / "reproducer")
+    cases = samples.cases(inputs)
+    cases, expected = samples.sensible(cases, tuple(map(host.run, cases)))
+    data = golden.make(
+        inputs=cases,
+        outputs=expected,
+        input_infos=inputs,
+        output_infos=outputs,
+        tolerance=tolerances.default(outputs, expected),
+        labels=None,
+        source=artifacts.GOLDEN_IREE_HOST,
+    )
+    return data, signatures
 
 
 def _parse(tool: IreeTool, name: str) -> None:

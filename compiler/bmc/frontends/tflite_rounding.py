@@ -13,6 +13,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from bmc.errors import BmcError
 from bmc.frontends import tflite_file, tflite_tables
 from bmc.frontends.tflite_file import TfliteFile
 
+# Dialects of the file.
+_TFLITE = ("tf.", "tfl.")
 # Operands that stand for an absent tensor or a constant.
 _ARGUMENTS = ("tfl.no_value", "tfl.pseudo_const")
 _SINGLE_ROUND = "#tosa.rounding_mode<SINGLE_ROUND>"
@@ -47,35 +51,11 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
     """
     from iree.compiler import ir
 
-    dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
-    tables = tflite_tables.tables(file)
-    left: list[Any] = []
-    looking_up: list[Any] = []
-    resizing: list[Any] = []
-    rounding: list[Any] = []
-    quantizing: list[tuple[Any, Any]] = []
-
-    def visit(op: Any) -> Any:
-        if op.name.startswith(("tf.", "tfl.")) and op.name not in _ARGUMENTS:
-            left.append(op)
-        if op.name == "tosa.rescale" and _tensor(op) in dense:
-            sums = ir.ShapedType(op.operands[0].type).element_type
-            if str(sums) == "i32":
-                op.attributes["rounding_mode"] = ir.Attribute.parse(_SINGLE_ROUND)
-        if op.name == "tosa.rescale" and _is(op.operands[0], "tosa.resize"):
-            resizing.append(op)
-        if op.name == "tosa.table" and _tensor(op) in tables:
-            looking_up.append(op)
-        if op.name == "tosa.cast" and _tensor(op) in casts:
-            rounding.append(op)
-        elif op.name == "tosa.cast" and (rounded := _quantized(op)) is not None:
-            quantizing.append((op, rounded))
-        return ir.WalkResult.ADVANCE
-
     with ir.Context() as context:
         context.allow_unregistered_dialects = True
         module = ir.Module.parse(converted)
-        module.operation.walk(visit)
+        ops = _walk(module)
+        left = [op for op in ops if op.name.startswith(_TFLITE) and op.name not in _ARGUMENTS]
         if left:
             raise BmcError(
                 "op-rejected",
@@ -84,19 +64,51 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
                 where=f"{_tensor(left[0])} in {file.name}",
                 hint=tflite_file.OTHER_OPS,
             )
-        for op in looking_up:
-            _Maker(op, op.operands[1]).replace(1, tables[_tensor(op)])
-        for op in resizing:
-            _round_away(op)
-        for op in rounding:
-            _truncate(op)
-        for narrowing, rounded in quantizing:
-            _quantize(narrowing, rounded)
+        # All are found before the first one changes what others are found by.
+        for correct in list(_corrections(ops, file)):
+            correct()
         attributes = module.operation.attributes
         for name in list(attributes):
             del attributes[name]
         with destination.open("wb") as stream:
             module.operation.write_bytecode(stream)
+
+
+def _walk(module: Any) -> list[Any]:
+    from iree.compiler import ir
+
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None]]:
+    """Yields the changes that make each op compute as in LiteRT."""
+    dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
+    tables = tflite_tables.tables(file)
+    for op in ops:
+        if op.name == "tosa.rescale" and _tensor(op) in dense:
+            yield partial(_round_once, op)
+        if op.name == "tosa.rescale" and _is(op.operands[0], "tosa.resize"):
+            yield partial(_round_away, op)
+        if op.name == "tosa.table" and _tensor(op) in tables:
+            yield partial(_Maker(op, op.operands[1]).replace, 1, tables[_tensor(op)])
+        if op.name == "tosa.cast" and _tensor(op) in casts:
+            yield partial(_truncate, op)
+        elif op.name == "tosa.cast" and (rounded := _quantized(op)) is not None:
+            yield partial(_quantize, op, rounded)
+
+
+def _round_once(rescale: Any) -> None:
+    from iree.compiler import ir
+
+    if str(ir.ShapedType(rescale.operands[0].type).element_type) == "i32":
+        rescale.attributes["rounding_mode"] = ir.Attribute.parse(_SINGLE_ROUND)
 
 
 def _round_away(rescale: Any) -> None:

@@ -41,16 +41,7 @@ def export(
     Raises:
       BmcError: a call is wrong, or a method cannot be exported or quantized.
     """
-    if model.calibration:
-        raise BmcError(
-            "bad-spec",
-            "calibration is given, but the ranges of a model with calls are measured on the calls",
-            hint="leave calibration out",
-        )
-    names = tuple(dict.fromkeys(call.entry for call in model.calls))
-    for name in names:
-        if not callable(getattr(module, name, None)) or not name.isidentifier():
-            raise BmcError("bad-spec", f"the module has no method '{name}', which a call names")
+    names = _names(module, model)
     methods = _Methods(module)
     inputs, outputs = _make_calls(methods, model.calls, folder)
     states = methods.changed()
@@ -82,10 +73,10 @@ def export(
     )
     with tempfile.TemporaryDirectory() as work:
         functions = []
-        for name in names:
+        for name, entry in entries.items():
             function = link.Function(name, Path(work) / f"{name}.mlirbc")
             torch_export.export(
-                entries[name],
+                entry,
                 examples[name],
                 output_type,
                 folder.absolute(),
@@ -98,6 +89,21 @@ def export(
             functions.append(function)
         link.link(tuple(functions), states, out / artifacts.MODEL_FILE)
     return signatures, data, _weights(entries, states)
+
+
+def _names(module: torch.nn.Module, model: spec.ModelSpec) -> tuple[str, ...]:
+    """Returns the methods that become entry points, in the order of their first calls."""
+    if model.calibration:
+        raise BmcError(
+            "bad-spec",
+            "calibration is given, but the ranges of a model with calls are measured on the calls",
+            hint="leave calibration out",
+        )
+    names = tuple(dict.fromkeys(call.entry for call in model.calls))
+    for name in names:
+        if not callable(getattr(module, name, None)) or not name.isidentifier():
+            raise BmcError("bad-spec", f"the module has no method '{name}', which a call names")
+    return names
 
 
 def _weights(

@@ -91,16 +91,8 @@ def export(
     program = _exported_program(module, example, root)
     context = ir.Context()
     torch_dialect.register_dialect(context)
-    diagnostics: list[tuple[str, str]] = []
-
-    def collect(diagnostic: Any) -> bool:
-        if diagnostic.severity == ir.DiagnosticSeverity.ERROR:
-            diagnostics.append((str(diagnostic.location), diagnostic.message))
-        return True
-
-    handler = context.attach_diagnostic_handler(collect)
     imported = None
-    with _left_behind() as left:
+    with _left_behind() as left, _errors(context) as diagnostics:
         try:
             imported = fx.export_and_import(
                 program,
@@ -120,10 +112,27 @@ def export(
             if diagnostics:
                 raise _lowering_rejected(*diagnostics[0], imported, kept) from error
             raise _node_rejected(program, error) from error
-        finally:
-            handler.detach()
     with output.open("wb") as file:
         imported.write_bytecode(file)
+
+
+@contextlib.contextmanager
+def _errors(context: Any) -> Iterator[list[tuple[str, str]]]:
+    """Yields a list that collects the location and the message of each error."""
+    from torch_mlir import ir
+
+    found: list[tuple[str, str]] = []
+
+    def collect(diagnostic: Any) -> bool:
+        if diagnostic.severity == ir.DiagnosticSeverity.ERROR:
+            found.append((str(diagnostic.location), diagnostic.message))
+        return True
+
+    handler = context.attach_diagnostic_handler(collect)
+    try:
+        yield found
+    finally:
+        handler.detach()
 
 
 def _stablehlo(imported: Any) -> Any:

@@ -36,6 +36,29 @@ def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> Bm
       returncode: its exit status, negative if a signal ended it.
       reproducer: folder that the hint points to.
     """
+    missing = _missing_function(messages)
+    if missing:
+        return missing
+    error, where = _first_error(messages)
+    if not error:
+        return _without_reason(tool, messages, returncode, reproducer)
+    op = _FOREIGN_OP.search(error) or _OP.search(error)
+    name = op[1] if op else ""
+    reader = _TORCH_OP.search(messages) if _TORCH_ARGUMENT.match(name) else None
+    if reader:
+        name = reader["foreign"] or reader["op"]
+        where = reader["name"] + (reader["line"] or "")
+    if where.startswith(LIBRARY_PREFIX):
+        where = ""
+    what = f"cannot compile op '{name.removeprefix('torch.')}'" if name else "rejects the model"
+    if not name or not error.startswith("failed to legalize"):
+        what += f": {_short(error)}"
+    hint = f"rewrite that part of the model with other ops; reproducer: {reproducer}"
+    return BmcError("op-rejected", f"{tool} {what}", where=where, hint=hint)
+
+
+def _missing_function(messages: str) -> BmcError | None:
+    """An undefined symbol in the kernels."""
     undefined = sorted(set(_UNDEFINED.findall(messages)))
     library = [name for name in undefined if not name.startswith("__")]
     if library:
@@ -51,6 +74,11 @@ def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> Bm
             hint="use an instruction set with F, or pass archives that have these functions, such as"
             " GCC's libgcc.a, with --libcalls",
         )
+    return None
+
+
+def _first_error(messages: str) -> tuple[str, str]:
+    """Returns the text of the first error and the place it names, "" where there is none."""
     error = ""
     where = ""
     for line in messages.splitlines():
@@ -64,35 +92,24 @@ def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> Bm
             error = match["text"]
         if error and not where and not match["file"].startswith(LIBRARY_PREFIX):
             where = f"{match['file']}:{match['line']}"
-    hint = f"rewrite that part of the model with other ops; reproducer: {reproducer}"
-    if not error and returncode < 0:
+    return error, where
+
+
+def _without_reason(tool: str, messages: str, returncode: int, reproducer: Path) -> BmcError:
+    """A tool that failed without an error in MLIR's form."""
+    if returncode < 0:
         return BmcError(
             "iree-crashed",
             f"{tool} crashed with {signal.Signals(-returncode).name} and gave no reason",
             hint="unroll loops (Keras: unroll=True), or remove parts of the model to find the op;"
             f" reproducer: {reproducer}",
         )
-    if not error:
-        first = next(
-            (line for line in messages.splitlines() if "error" in line.lower()), "no message"
-        )
-        return BmcError(
-            "iree-failed",
-            f"{tool} failed with status {returncode}: {first.strip()}",
-            hint=f"reproducer: {reproducer}",
-        )
-    op = _FOREIGN_OP.search(error) or _OP.search(error)
-    name = op[1] if op else ""
-    reader = _TORCH_OP.search(messages) if _TORCH_ARGUMENT.match(name) else None
-    if reader:
-        name = reader["foreign"] or reader["op"]
-        where = reader["name"] + (reader["line"] or "")
-    if where.startswith(LIBRARY_PREFIX):
-        where = ""
-    what = f"cannot compile op '{name.removeprefix('torch.')}'" if name else "rejects the model"
-    if not name or not error.startswith("failed to legalize"):
-        what += f": {_short(error)}"
-    return BmcError("op-rejected", f"{tool} {what}", where=where, hint=hint)
+    first = next((line for line in messages.splitlines() if "error" in line.lower()), "no message")
+    return BmcError(
+        "iree-failed",
+        f"{tool} failed with status {returncode}: {first.strip()}",
+        hint=f"reproducer: {reproducer}",
+    )
 
 
 def _short(error: str) -> str:
