@@ -71,6 +71,9 @@ def _run_child(command: Callable[[], int], traceback: IO[str]) -> None:
         status = int(usage.code or 0)
     except KeyboardInterrupt:
         status = 128 + signal.SIGINT
+    except Exception:
+        # Where bmc or a package of it is broken; cli.main reports everything else.
+        sys.excepthook(*sys.exc_info())
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

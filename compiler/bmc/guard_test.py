@@ -100,6 +100,20 @@ class GuardTest(support.FolderTest):
     def test_without_a_traceback(self) -> None:
         self.assertIn("a native library crashed with SIGABRT,", str(guard.crash(6, "")))
 
+    def test_a_broken_package_is_shown_not_swallowed(self) -> None:
+        code = (
+            "import sys; from bmc import guard;"
+            " sys.exit(guard.run(lambda: __import__('a_package_that_is_missing')))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(done.returncode, 70)
+        self.assertIn("No module named 'a_package_that_is_missing'", done.stderr)
+
 
 class IreeTest(unittest.TestCase):
     def test_a_crash_of_iree_compile_is_one_sentence(self) -> None:
