@@ -83,7 +83,7 @@ def _through_probe(program: Program, port: str, folder: Path, ends: contextlib.E
                 " check probe, wiring and power; `tools/bazel run //tools/flash -- --list` shows probes"
             )
         time.sleep(0.05)
-    return f"target extended-remote localhost:{gdb_port}"
+    return f"target extended-remote 127.0.0.1:{gdb_port}"
 
 
 def free_port() -> int:
