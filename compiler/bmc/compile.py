@@ -12,7 +12,7 @@ from bmc import artifacts
 from bmc.artifacts import ImportedModel
 from bmc.elf import kernels
 from bmc.elf.kernels import Kernels
-from bmc.emit import c_text, golden_c, kernels_asm, plan_c, report
+from bmc.emit import c_text, golden_c, kernels_asm, plan_c, report, symbols
 from bmc.errors import BmcError
 from bmc.facts import half_floats, liveness, macs, operands, products, stored_weights
 from bmc.facts.operands import Kernel
@@ -101,7 +101,9 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         lowered = lower(model, options, Path(work))
     program, packed = lowered.program, lowered.weights
     code = kernels.load(program.executable, options.target) if program.executable else None
-    plan = schedule.build(options.name, options.target, model, program, code, packed)
+    plan = schedule.build(
+        options.name, options.target, model, program, code, packed, lowered.operands
+    )
     files = _emit(plan, model, code, packed, options.target)
     for file, data in files.items():
         (options.out / file).write_bytes(data)
@@ -226,7 +228,7 @@ def _emit(
 ) -> dict[str, bytes]:
     """Returns the contents of every output file but report.json, by name."""
     weights_s = c_text.include_blob(
-        f".bm.weights.{plan.name}", f"{plan.name}_weights", "weights.bin"
+        f".bm.weights.{plan.name}", symbols.weights(plan.name), "weights.bin"
     )
     kernels_s = kernels_asm.source(plan.name, code, target) if code else kernels_asm.EMPTY
     return {

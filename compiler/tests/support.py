@@ -181,5 +181,7 @@ def lower_text(text: str, folder: Path, isa: str = ISA) -> Compiled:
         lowered = lower(model, options, Path(work))
     elf = lowered.program.executable
     code = kernels.load(elf, options.target) if elf else None
-    plan = schedule.build("m", options.target, model, lowered.program, code, lowered.weights)
+    plan = schedule.build(
+        "m", options.target, model, lowered.program, code, lowered.weights, lowered.operands
+    )
     return Compiled(lowered, plan)

@@ -14,8 +14,8 @@ static BM_NOINLINE int fail_cpu(bm_status_t status, const bm_plan_t *plan,
   bm_console_error(&line, status);
   bm_text_string(&line, "the kernels are built for ");
   bm_text_string(&line, bm_firmware_isa);
-  if (plan->vlen_bits != 0) {
-    bm_console_field(&line, " (VLEN >= ", plan->vlen_bits);
+  if (plan->header->vlen_bits != 0) {
+    bm_console_field(&line, " (VLEN >= ", plan->header->vlen_bits);
     bm_text_string(&line, ")");
   }
   bm_text_string(&line, " and this hart is ");

@@ -78,7 +78,7 @@ static bool count_walk(const bm_plan_runner_t *empty, uint32_t first,
                        uint32_t count, uint64_t *out) {
   uint64_t calls = 0;
   for (uint32_t i = first; i < first + count; ++i) {
-    calls += workgroups(&empty->plan->commands[i]);
+    calls += workgroups(&empty->commands[i]);
   }
   const uint64_t read = bm_hal_instret();
   const uint64_t start = bm_hal_instret();
@@ -93,12 +93,10 @@ static bool count_walk(const bm_plan_runner_t *empty, uint32_t first,
 static bool count_workgroup(const bm_plan_runner_t *empty,
                             const bm_plan_command_t *dispatch, uint64_t *out) {
   bm_plan_command_t command = *dispatch;
-  bm_plan_t plan = *empty->plan;
   bm_plan_runner_t runner = *empty;
   uint64_t one;
   uint64_t two;
-  plan.commands = &command;
-  runner.plan = &plan;
+  runner.commands = &command;
   command.workgroup_count[0] = 1;
   command.workgroup_count[1] = 1;
   command.workgroup_count[2] = 1;
@@ -114,8 +112,10 @@ static bm_profile_t measure_walker(const bm_plan_runner_t *runner) {
   static const void *functions[MAX_EXPORTS];
   bm_profile_t profile = {0, BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
   const bm_plan_t *plan = runner->plan;
-  if (plan->export_count > MAX_EXPORTS) return profile;
-  for (uint32_t i = 0; i < plan->export_count; ++i) {
+  const bm_plan_command_t *commands = runner->commands;
+  const uint32_t command_count = plan->header->commands.count;
+  if (plan->header->exports.count > MAX_EXPORTS) return profile;
+  for (uint32_t i = 0; i < plan->header->exports.count; ++i) {
     functions[i] = (const void *)(uintptr_t)empty_kernel;
   }
   bm_plan_runner_t empty = *runner;
@@ -126,18 +126,18 @@ static bm_profile_t measure_walker(const bm_plan_runner_t *runner) {
   uint64_t dispatches = 0;
   uint64_t calls = 0;
   uint64_t workgroup = 0;
-  for (uint32_t i = 0; i < plan->command_count;) {
+  for (uint32_t i = 0; i < command_count;) {
     // Consecutive dispatches in one call, as in a real run.
     uint32_t count = 0;
     uint64_t walked = 0;
-    for (; i + count < plan->command_count &&
-           plan->commands[i + count].kind == BM_COMMAND_DISPATCH;
+    for (; i + count < command_count &&
+           commands[i + count].kind == BM_COMMAND_DISPATCH;
          ++count) {
-      calls += workgroups(&plan->commands[i + count]);
+      calls += workgroups(&commands[i + count]);
     }
     if (count != 0) {
       if (!count_walk(&empty, i, count, &walked)) return profile;
-      if (!count_workgroup(&empty, &plan->commands[i], &workgroup)) {
+      if (!count_workgroup(&empty, &commands[i], &workgroup)) {
         return profile;
       }
     }

@@ -33,18 +33,19 @@ static const bm_model_t *checked;
 // NULL when a fill or a copy is running.
 static const char *kernel_at(uintptr_t pc) {
   const bm_plan_runner_t *runner = &checked->runner;
+  const bm_plan_t *plan = runner->plan;
   const uint32_t index = bm_trap_dispatch;
-  if (index < runner->plan->command_count &&
-      runner->plan->commands[index].kind != BM_COMMAND_DISPATCH) {
+  if (index < plan->header->commands.count &&
+      bm_plan_commands(plan)[index].kind != BM_COMMAND_DISPATCH) {
     return NULL;
   }
   const char *name = NULL;
   uintptr_t start = 0;
-  for (uint32_t i = 0; i < runner->plan->export_count; ++i) {
+  for (uint32_t i = 0; i < plan->header->exports.count; ++i) {
     const uintptr_t function = (uintptr_t)runner->functions[i];
     if (function <= pc && function > start) {
       start = function;
-      name = runner->plan->exports[i].name;
+      name = bm_plan_string(plan, bm_plan_exports(plan)[i].name);
     }
   }
   return name;
@@ -60,9 +61,12 @@ static bm_golden_call_t call_of(const bm_golden_t *golden, uint32_t index) {
   return golden->calls == NULL ? kFirstEntry : golden->calls[index];
 }
 
-static uint32_t padded_sum(const bm_plan_tensor_t *tensors, uint32_t count) {
+static uint32_t padded_sum(const bm_plan_tensor_t *tensors, uint32_t first,
+                           uint32_t count) {
   uint32_t bytes = 0;
-  for (uint32_t i = 0; i < count; ++i) bytes += padded(tensors[i].length);
+  for (uint32_t i = first; i < first + count; ++i) {
+    bytes += padded(tensors[i].length);
+  }
   return bytes;
 }
 
@@ -72,11 +76,12 @@ bm_status_t bm_self_check_verify(const bm_plan_t *plan,
   BM_CHECK(golden->case_count != 0, INVALID_ARGUMENT);
   for (uint32_t i = 0; i < golden->case_count; ++i) {
     const uint32_t number = call_of(golden, i).entry;
-    BM_CHECK(number < plan->entry_count, INVALID_ARGUMENT);
-    const bm_plan_entry_t *entry = &plan->entries[number];
-    bytes += padded_sum(plan->inputs + entry->first_input, entry->input_count);
-    bytes +=
-        padded_sum(plan->outputs + entry->first_output, entry->output_count);
+    BM_CHECK(number < plan->header->entries.count, INVALID_ARGUMENT);
+    const bm_plan_entry_t *entry = &bm_plan_entries(plan)[number];
+    bytes += padded_sum(bm_plan_inputs(plan), entry->first_input,
+                        entry->input_count);
+    bytes += padded_sum(bm_plan_outputs(plan), entry->first_output,
+                        entry->output_count);
   }
   BM_CHECK(golden->data_bytes == bytes, INVALID_ARGUMENT);
   return bm_ok();
@@ -182,7 +187,7 @@ static BM_NOINLINE void report_stats(const bm_plan_t *plan,
   bm_console_record(&line, "STATS");
   bm_console_field(&line, " instret=", totals->instret);
   bm_console_field(&line, " cycles=", totals->cycles);
-  bm_console_field(&line, " arena=", plan->arena_bytes);
+  bm_console_field(&line, " arena=", plan->header->arena_bytes);
   bm_console_field(&line, " stack=", bm_hal_stack_used());
   report_count(&line, " walker=", totals->profile.walker);
   report_count(&line, " workgroup=", totals->profile.workgroup);
@@ -221,7 +226,7 @@ bm_status_t bm_self_check_run(const char *name, bm_model_t *model,
   for (uint32_t i = 0; i < golden->case_count; ++i) {
     const bm_golden_call_t call = call_of(golden, i);
     bm_model_t entry = *model;
-    entry.entry = &plan->entries[call.entry];
+    entry.entry = &bm_plan_entries(plan)[call.entry];
     if (call.reset != 0) BM_TRY(bm_model_reset(&entry));
     BM_TRY(run_case(name, &entry, golden, i, &data, &totals));
   }

@@ -11,18 +11,19 @@
 
 #define BM_FILE BM_FILE_MODEL
 
-static bm_cspan_t kernels_of(const bm_plan_t *plan) {
-  const bm_cspan_t kernels = {plan->kernels_elf, plan->kernels_elf_bytes};
-  return kernels;
+static bm_cspan_t elf_of(const bm_plan_executable_t *executable) {
+  const bm_cspan_t elf = {executable->elf, executable->elf_bytes};
+  return elf;
 }
 
 bm_status_t bm_model_info(const bm_plan_t *plan, bm_model_info_t *out_info) {
   uint64_t code_bytes = 0;
-  if (plan->kernels_elf != NULL) {
+  const bm_plan_executable_t *executable = plan->executables;
+  if (executable != NULL && executable->elf != NULL) {
     BM_TRY(
-        bm_elf_measure(kernels_of(plan), BM_ELF_MACHINE_NATIVE, &code_bytes));
+        bm_elf_measure(elf_of(executable), BM_ELF_MACHINE_NATIVE, &code_bytes));
   }
-  out_info->arena_bytes = plan->arena_bytes;
+  out_info->arena_bytes = plan->header->arena_bytes;
   out_info->code_bytes = (size_t)code_bytes;
   return bm_ok();
 }
@@ -30,30 +31,33 @@ bm_status_t bm_model_info(const bm_plan_t *plan, bm_model_info_t *out_info) {
 // Loads the kernels if necessary, opens them and checks them against the plan.
 static bm_status_t open_kernels(const bm_plan_t *plan, bm_span_t code,
                                 const void *const **out_functions) {
-  if (plan->export_count == 0) {
+  const uint32_t export_count = plan->header->exports.count;
+  const bm_plan_executable_t *executable = plan->executables;
+  if (export_count == 0) {
     *out_functions = NULL;
     return bm_ok();
   }
-  bm_executable_query_t query = plan->library_query;
+  bm_executable_query_t query = executable->library_query;
   bm_cspan_t image = bm_executable_linked_image();
   if (query == NULL) {
     bm_span_t loaded;
     void *function;
-    BM_TRY(bm_elf_load(kernels_of(plan), BM_ELF_MACHINE_NATIVE, code,
+    BM_TRY(bm_elf_load(elf_of(executable), BM_ELF_MACHINE_NATIVE, code,
                        BM_EXECUTABLE_QUERY_SYMBOL, &loaded, &function));
     bm_hal_code_written(loaded.data, loaded.size);
     query = (bm_executable_query_t)(uintptr_t)function;
     image.data = loaded.data;
     image.size = loaded.size;
   }
-  bm_executable_t executable;
-  BM_TRY(bm_executable_open(query, image, plan->export_count, &executable));
-  for (uint32_t i = 0; i < plan->export_count; ++i) {
-    BM_TRY(bm_executable_check(&executable, i, plan->exports[i].name,
-                               plan->exports[i].binding_count,
-                               plan->exports[i].constant_count));
+  bm_executable_t opened;
+  BM_TRY(bm_executable_open(query, image, export_count, &opened));
+  for (uint32_t i = 0; i < export_count; ++i) {
+    const bm_plan_export_t *export_ = &bm_plan_exports(plan)[i];
+    BM_TRY(bm_executable_check(&opened, i, bm_plan_string(plan, export_->name),
+                               export_->binding_count,
+                               export_->constant_count));
   }
-  *out_functions = bm_executable_functions(&executable);
+  *out_functions = bm_executable_functions(&opened);
   return bm_ok();
 }
 
@@ -64,18 +68,11 @@ bm_status_t bm_model_init(bm_model_t *out_model, const bm_plan_t *plan,
   BM_TRY(bm_plan_check_cpu(plan, cpu.isa_bits, cpu.vlen_bits));
   BM_CHECK(bm_is_aligned((uintptr_t)arena.data, BM_PLAN_ALIGNMENT),
            INVALID_ARGUMENT);
-  BM_CHECK(plan->arena_bytes <= arena.size, RESOURCE_EXHAUSTED);
+  BM_CHECK(plan->header->arena_bytes <= arena.size, RESOURCE_EXHAUSTED);
   const void *const *functions;
   BM_TRY(open_kernels(plan, code, &functions));
-  const bm_plan_runner_t runner = {
-      .plan = plan,
-      .regions = {arena.data, (uint8_t *)(uintptr_t)plan->weights, plan->state},
-      .functions = functions,
-      .observer = NULL,
-      .observer_context = NULL,
-  };
-  out_model->runner = runner;
-  out_model->entry = plan->entries;
+  out_model->runner = bm_plan_runner_of(plan, arena.data, functions);
+  out_model->entry = bm_plan_entries(plan);
   return bm_model_reset(out_model);
 }
 
@@ -90,10 +87,11 @@ static bool names_match(const char *a, const char *b) {
 bm_status_t bm_model_entry(const bm_model_t *model, const char *name,
                            bm_model_t *out_model) {
   const bm_plan_t *plan = model->runner.plan;
-  for (uint32_t i = 0; i < plan->entry_count; ++i) {
-    if (names_match(plan->entries[i].name, name)) {
+  for (uint32_t i = 0; i < plan->header->entries.count; ++i) {
+    const bm_plan_entry_t *entry = &bm_plan_entries(plan)[i];
+    if (names_match(bm_plan_string(plan, entry->name), name)) {
       out_model->runner = model->runner;
-      out_model->entry = &plan->entries[i];
+      out_model->entry = entry;
       return bm_ok();
     }
   }
@@ -101,15 +99,18 @@ bm_status_t bm_model_entry(const bm_model_t *model, const char *name,
 }
 
 bm_status_t bm_model_reset(const bm_model_t *model) {
-  return bm_plan_run(&model->runner, 0, model->runner.plan->reset_count);
+  return bm_plan_run(&model->runner, 0,
+                     model->runner.plan->header->reset_count);
 }
 
 static void view(const bm_model_t *model, const bm_plan_tensor_t *tensor,
                  bm_tensor_t *out_tensor) {
+  const bm_plan_t *plan = model->runner.plan;
   out_tensor->data =
       model->runner.regions[BM_PLAN_REGION_ARENA] + tensor->offset;
-  out_tensor->name = tensor->name;
-  out_tensor->shape = tensor->shape;
+  out_tensor->name = bm_plan_string(plan, tensor->name);
+  out_tensor->shape =
+      tensor->rank == 0 ? NULL : bm_plan_extents(plan) + tensor->first_extent;
   out_tensor->rank = tensor->rank;
   out_tensor->dtype = tensor->dtype;
   out_tensor->bytes = tensor->length;
@@ -119,7 +120,7 @@ bm_status_t bm_model_input(const bm_model_t *model, uint32_t index,
                            bm_tensor_t *out_tensor) {
   const bm_plan_entry_t *entry = model->entry;
   BM_CHECK(index < entry->input_count, INVALID_ARGUMENT);
-  view(model, &model->runner.plan->inputs[entry->first_input + index],
+  view(model, &bm_plan_inputs(model->runner.plan)[entry->first_input + index],
        out_tensor);
   return bm_ok();
 }
@@ -128,7 +129,7 @@ bm_status_t bm_model_output(const bm_model_t *model, uint32_t index,
                             bm_tensor_t *out_tensor) {
   const bm_plan_entry_t *entry = model->entry;
   BM_CHECK(index < entry->output_count, INVALID_ARGUMENT);
-  view(model, &model->runner.plan->outputs[entry->first_output + index],
+  view(model, &bm_plan_outputs(model->runner.plan)[entry->first_output + index],
        out_tensor);
   return bm_ok();
 }
@@ -150,7 +151,9 @@ bm_status_t bm_model_set_input(bm_model_t *model, uint32_t index,
 
 bm_status_t bm_model_run(bm_model_t *model) {
   const bm_plan_entry_t *entry = model->entry;
-  if (entry->driver != NULL) return entry->driver(&model->runner);
+  if (entry->driver != BM_PLAN_NO_DRIVER) {
+    return model->runner.plan->drivers[entry->driver](&model->runner);
+  }
   return bm_plan_run(&model->runner, entry->first_command,
                      entry->command_count);
 }

@@ -78,38 +78,60 @@ static void refuses_memory_that_does_not_do(void) {
                  INVALID_ARGUMENT);
 }
 
+// A copy of the fake plan that a test may change.
+static fake_tables_t tables;
+
+static bm_plan_t plan_to_change(void) {
+  bm_plan_t plan = fake_plan;
+  tables = fake_tables;
+  plan.header = &tables.header;
+  return plan;
+}
+
 static void refuses_plans_for_other_harts(void) {
-  static const bm_plan_t kOtherMachine = FAKE_PLAN(
-      fake_weights, FAKE_ISA == BM_ISA_X86_64 ? BM_ISA_RV64 : BM_ISA_X86_64, 0);
-  // Vectors longer than any hart's.
-  static const bm_plan_t kLongVectors =
-      FAKE_PLAN(fake_weights, FAKE_ISA | BM_ISA_V, 1 << 20);
+  const bm_plan_t plan = plan_to_change();
   bm_model_t model;
-  BM_EXPECT_CODE(bm_model_init(&model, &kOtherMachine, kArena, kNoCode),
+  tables.header.isa = FAKE_ISA == BM_ISA_X86_64 ? BM_ISA_RV64 : BM_ISA_X86_64;
+  BM_EXPECT_CODE(bm_model_init(&model, &plan, kArena, kNoCode),
                  FAILED_PRECONDITION);
-  BM_EXPECT_CODE(bm_model_init(&model, &kLongVectors, kArena, kNoCode),
+  // Vectors longer than any hart's.
+  tables.header.isa = FAKE_ISA | BM_ISA_V;
+  tables.header.vlen_bits = 1 << 20;
+  BM_EXPECT_CODE(bm_model_init(&model, &plan, kArena, kNoCode),
                  FAILED_PRECONDITION);
 }
 
 static void refuses_malformed_plans(void) {
-  bm_plan_t plan = fake_plan;
+  const bm_plan_t plan = plan_to_change();
   bm_model_t model;
-  plan.arena_bytes = FAKE_ARENA_BYTES - 64;
+  tables.header.arena_bytes = FAKE_ARENA_BYTES - 64;
   BM_EXPECT_CODE(bm_model_init(&model, &plan, kArena, kNoCode), OUT_OF_RANGE);
 }
 
 static void refuses_kernels_of_another_plan(void) {
-  bm_plan_export_t exports[FAKE_EXPORT_COUNT];
-  bm_plan_t plan = fake_plan;
+  bm_plan_t plan = plan_to_change();
   bm_model_t model;
-  memcpy(exports, fake_exports, sizeof(exports));
-  plan.exports = exports;
-  exports[FAKE_IDS].name = "fake_ids_";
+  tables.exports[FAKE_IDS].name = tables.exports[FAKE_ADD].name;
   BM_EXPECT_CODE(bm_model_init(&model, &plan, kArena, kNoCode), NOT_FOUND);
-  exports[FAKE_IDS] = fake_exports[FAKE_IDS];
-  exports[FAKE_IDS].constant_count = 1;
+  plan = plan_to_change();
+  tables.exports[FAKE_IDS].constant_count = 1;
   BM_EXPECT_CODE(bm_model_init(&model, &plan, kArena, kNoCode),
                  INVALID_ARGUMENT);
+}
+
+// Where a plan lies makes no difference.
+static void runs_a_plan_at_another_address(void) {
+  static _Alignas(4) uint8_t moved[sizeof(fake_tables_t) + 4];
+  bm_plan_t plan = fake_plan;
+  bm_model_t model;
+  bm_tensor_t y;
+  memcpy(moved + 4, &fake_tables, sizeof(fake_tables));
+  plan.header = (const bm_plan_header_t *)(const void *)(moved + 4);
+  BM_EXPECT_OK(bm_model_init(&model, &plan, kArena, kNoCode));
+  BM_EXPECT_OK(set_x(&model, fake_golden_data));
+  BM_EXPECT_OK(bm_model_run(&model));
+  BM_EXPECT_OK(bm_model_output(&model, 0, &y));
+  BM_EXPECT(memcmp(y.data, fake_golden_data + 64, 256) == 0);
 }
 
 #ifdef __riscv
@@ -120,52 +142,48 @@ static const bm_elf_machine_t *const kForeignMachine = &bm_elf_machine_riscv64;
 
 // A plan whose kernels are an ELF that is loaded at run time.
 static uint8_t elf[FAKE_ELF_BYTES];
-static const bm_plan_export_t kElfExports[] = {{"fake_answer", 1, 0}};
-static const bm_plan_command_t kElfCommands[] = {
-    {.kind = BM_COMMAND_DISPATCH,
-     .binding_count = 1,
-     .workgroup_count = {1, 1, 1}}};
-static const bm_plan_binding_t kElfBindings[] = {{BM_PLAN_REGION_ARENA, 64, 4}};
-static const bm_plan_tensor_t kElfOutputs[] = {
-    {"answer", NULL, BM_DTYPE_U32, 0, 64, 4}};
-static const bm_plan_entry_t kElfEntry = {
-    .name = "main", .command_count = 1, .output_count = 1};
 
-static const bm_plan_t kElfPlan = {
-    .abi_version = BM_PLAN_ABI_VERSION,
-    .isa = FAKE_ISA,
-    .arena_bytes = 128,
-    .kernels_elf_bytes = FAKE_ELF_BYTES,
-    .name = "answer",
-    .kernels_elf = elf,
-    .exports = kElfExports,
-    .export_count = 1,
-    .commands = kElfCommands,
-    .command_count = 1,
-    .bindings = kElfBindings,
-    .binding_count = 1,
-    .outputs = kElfOutputs,
-    .output_count = 1,
-    .entries = &kElfEntry,
-    .entry_count = 1,
+typedef struct elf_tables_t {
+  bm_plan_header_t header;
+  bm_plan_export_t exports[1];
+  bm_plan_command_t commands[1];
+  bm_plan_binding_t bindings[1];
+  bm_plan_tensor_t outputs[1];
+  bm_plan_entry_t entries[1];
+  char strings[12];
+} elf_tables_t;
+
+static const elf_tables_t kElfTables = {
+    .header = {.abi_version = BM_PLAN_ABI_VERSION,
+               .bytes = sizeof(elf_tables_t),
+               .isa = FAKE_ISA,
+               .arena_bytes = 128,
+               .executable_count = 1,
+               .exports = FAKE_TABLE(elf_tables_t, exports),
+               .commands = FAKE_TABLE(elf_tables_t, commands),
+               .bindings = FAKE_TABLE(elf_tables_t, bindings),
+               .outputs = FAKE_TABLE(elf_tables_t, outputs),
+               .entries = FAKE_TABLE(elf_tables_t, entries),
+               .strings = FAKE_TABLE(elf_tables_t, strings)},
+    .exports = {{.binding_count = 1}},
+    .commands = {{.kind = BM_COMMAND_DISPATCH,
+                  .binding_count = 1,
+                  .workgroup_count = {1, 1, 1}}},
+    .bindings = {{BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 0, 64, 4}},
+    .outputs = {{.dtype = BM_DTYPE_U32, .offset = 64, .length = 4}},
+    .entries = {{.driver = BM_PLAN_NO_DRIVER,
+                 .command_count = 1,
+                 .output_count = 1}},
+    .strings = "fake_answer",
 };
+static const bm_plan_executable_t kElfExecutable = {
+    .elf = elf, .elf_bytes = FAKE_ELF_BYTES};
+static const bm_plan_t kElfPlan = {.header = &kElfTables.header,
+                                   .executables = &kElfExecutable};
 
 // A model whose state is one word: "bump" doubles its low byte through a
 // driver, "peek" copies the state out, and a reset sets it to 3.
 static _Alignas(BM_PLAN_ALIGNMENT) uint8_t state_bytes[64];
-static const uint32_t kStateConstants[] = {3, 4};
-static bm_plan_binding_t state_bindings[] = {
-    {BM_PLAN_REGION_STATE, 0, 4},  // reset
-    {BM_PLAN_REGION_STATE, 0, 4},  // peek
-    {BM_PLAN_REGION_ARENA, 64, 4},
-};
-static const bm_plan_command_t kStateCommands[] = {
-    {.kind = BM_COMMAND_FILL, .binding_count = 1, .constant_count = 2},
-    {.kind = BM_COMMAND_COPY, .binding_count = 2, .first_binding = 1},
-};
-static const uint32_t kWordShape[] = {1};
-static const bm_plan_tensor_t kStateOutputs[] = {
-    {"word", kWordShape, BM_DTYPE_U32, 1, 64, 4}};
 
 static bm_status_t bump(const bm_plan_runner_t *runner) {
   uint64_t value;
@@ -174,33 +192,60 @@ static bm_status_t bump(const bm_plan_runner_t *runner) {
   return bm_ok();
 }
 
-static const bm_plan_entry_t kStateEntries[] = {
-    {.name = "peek", .first_command = 1, .command_count = 1, .output_count = 1},
-    {.name = "bump", .driver = bump},
-};
+typedef struct state_tables_t {
+  bm_plan_header_t header;
+  bm_plan_command_t commands[2];
+  bm_plan_binding_t bindings[3];
+  uint32_t constants[2];
+  bm_plan_tensor_t outputs[1];
+  uint32_t extents[1];
+  bm_plan_entry_t entries[2];
+  char strings[10];
+} state_tables_t;
 
-static const bm_plan_t kStatePlan = {
-    .abi_version = BM_PLAN_ABI_VERSION,
-    .isa = FAKE_ISA,
-    .arena_bytes = 128,
-    .name = "state",
-    .library_query = fake_library_query,
-    .exports = fake_exports,
-    .export_count = FAKE_EXPORT_COUNT,
-    .commands = kStateCommands,
-    .command_count = 2,
-    .bindings = state_bindings,
-    .binding_count = 3,
-    .constants = kStateConstants,
-    .constant_count = 2,
-    .outputs = kStateOutputs,
-    .output_count = 1,
-    .state_bytes = sizeof(state_bytes),
-    .state = state_bytes,
-    .entries = kStateEntries,
-    .entry_count = 2,
-    .reset_count = 1,
+enum { PEEK = 0, BUMP = 5 };
+
+static const state_tables_t kStateTables = {
+    .header = {.abi_version = BM_PLAN_ABI_VERSION,
+               .bytes = sizeof(state_tables_t),
+               .isa = FAKE_ISA,
+               .arena_bytes = 128,
+               .state_bytes = sizeof(state_bytes),
+               .driver_count = 1,
+               .reset_count = 1,
+               .commands = FAKE_TABLE(state_tables_t, commands),
+               .bindings = FAKE_TABLE(state_tables_t, bindings),
+               .constants = FAKE_TABLE(state_tables_t, constants),
+               .outputs = FAKE_TABLE(state_tables_t, outputs),
+               .extents = FAKE_TABLE(state_tables_t, extents),
+               .entries = FAKE_TABLE(state_tables_t, entries),
+               .strings = FAKE_TABLE(state_tables_t, strings)},
+    .commands =
+        {
+            {.kind = BM_COMMAND_FILL, .binding_count = 1, .constant_count = 2},
+            {.kind = BM_COMMAND_COPY, .binding_count = 2, .first_binding = 1},
+        },
+    .bindings =
+        {
+            {BM_PLAN_REGION_STATE, BM_PLAN_ACCESS_WRITE, 0, 0, 4},  // reset
+            {BM_PLAN_REGION_STATE, BM_PLAN_ACCESS_READ, 0, 0, 4},   // peek
+            {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 0, 64, 4},
+        },
+    .constants = {3, 4},
+    .outputs = {{.dtype = BM_DTYPE_U32, .rank = 1, .offset = 64, .length = 4}},
+    .extents = {1},
+    .entries = {{.name = PEEK,
+                 .driver = BM_PLAN_NO_DRIVER,
+                 .first_command = 1,
+                 .command_count = 1,
+                 .output_count = 1},
+                {.name = BUMP, .driver = 0}},
+    .strings = "peek\0bump",
 };
+static const bm_plan_driver_t kStateDrivers[] = {bump};
+static const bm_plan_t kStatePlan = {.header = &kStateTables.header,
+                                     .state = state_bytes,
+                                     .drivers = kStateDrivers};
 
 static void expect_word(bm_model_t *peek, uint32_t want) {
   bm_tensor_t word;
@@ -241,7 +286,7 @@ static void finds_entries_by_their_whole_name(void) {
 static void checks_what_drivers_compute(void) {
   const bm_plan_runner_t runner = {.plan = &kStatePlan,
                                    .regions = {arena_bytes}};
-  bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, 0, 32};
+  bm_plan_binding_t binding = {.region = BM_PLAN_REGION_ARENA, .length = 32};
   uint64_t value;
   for (uint32_t i = 0; i < 16; ++i) arena_bytes[64 + i] = (uint8_t)(0xF0 + i);
   BM_EXPECT_OK(bm_driver_load(&runner, 0, 64, 16, 8, 8, &value));
@@ -264,8 +309,9 @@ static void checks_what_drivers_compute(void) {
 
 static void checks_where_drivers_copy(void) {
   // 16 bytes within [64, 128).
-  bm_plan_binding_t copy[] = {{BM_PLAN_REGION_ARENA, 64, 16},
-                              {BM_PLAN_REGION_ARENA, 80, 16}};
+  bm_plan_binding_t copy[] = {
+      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_READ, 0, 64, 16},
+      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 0, 80, 16}};
   BM_EXPECT_OK(bm_driver_bind_copy(copy, 64, 16, 0, 64, 64, 48));
   BM_EXPECT_EQ(copy[1].offset, 112);
   BM_EXPECT_OK(bm_driver_bind_copy(copy, 64, 64, 32, 64, 64, 16));
@@ -334,6 +380,7 @@ int main(void) {
   BM_TEST(refuses_plans_for_other_harts);
   BM_TEST(refuses_malformed_plans);
   BM_TEST(refuses_kernels_of_another_plan);
+  BM_TEST(runs_a_plan_at_another_address);
   BM_TEST(remembers_until_reset);
   BM_TEST(finds_entries_by_their_whole_name);
   BM_TEST(checks_what_drivers_compute);

@@ -1,14 +1,22 @@
 // The plan: a model's host program as constant tables.
 //
+// A plan has two parts. The first is a header followed by tables and strings:
+// constant, without pointers, the same bytes wherever it lies and on 32 and on
+// 64 bits. Everything in it is found by its offset from the header, so a plan
+// can be flashed apart from the firmware. The second, bm_plan_t, is what only a
+// linker or a loader can know: where the header, the weights, the kernels and
+// the state are.
+//
 // Commands are always tables. A straight-line entry point is a range of them.
 // An entry point with control flow, or with values known only at run time, also
 // has a driver: generated C that runs ranges of the same tables.
 //
-// The compiler (compiler/bmc) emits these tables, and the walker in plan_run.c
-// reads them. Field order is the ABI. plan_abi.json states the same layout as
-// data; plan_abi_test.c checks it against this header, and a compiler test
-// checks it against the emitter. If you change any of it, also change
-// BM_PLAN_ABI_VERSION.
+// The compiler (compiler/bmc) emits plans, and the walker in plan_run.c reads
+// them. Field order is the ABI. plan_abi.json states the same layout as data;
+// plan_abi_test.c checks it against this header, and a compiler test checks it
+// against the emitter. If you change any of it, also change
+// BM_PLAN_ABI_VERSION. docs/decisions/0010 says why it is as it is, and what is
+// there for later: this runtime answers UNIMPLEMENTED to that.
 #ifndef RUNTIME_BM_PLAN_PLAN_H_
 #define RUNTIME_BM_PLAN_PLAN_H_
 
@@ -22,7 +30,7 @@
 
 BM_EXTERN_C_BEGIN
 
-enum { BM_PLAN_ABI_VERSION = 2 };
+enum { BM_PLAN_ABI_VERSION = 3 };
 
 // bm_plan_binding_t.region.
 enum {
@@ -31,6 +39,12 @@ enum {
   // What the model keeps from one run to the next.
   BM_PLAN_REGION_STATE = 2,
   BM_PLAN_REGION_COUNT = 3,
+};
+
+// bm_plan_binding_t.access.
+enum {
+  BM_PLAN_ACCESS_READ = 1,
+  BM_PLAN_ACCESS_WRITE = 2,
 };
 
 // bm_plan_command_t.kind.
@@ -54,26 +68,41 @@ enum {
   // Most bindings a dispatch may have; the walker keeps them on the stack.
   BM_PLAN_MAX_BINDINGS = 32,
   BM_PLAN_MAX_RANK = 8,
+  // bm_plan_export_t.executable: the kernel is a function linked into the
+  // firmware, and `ordinal` counts those. Not offered yet.
+  BM_PLAN_LINKED = 0xFFFF,
 };
+
+// bm_plan_entry_t.driver: the entry point has none.
+#define BM_PLAN_NO_DRIVER UINT32_MAX
+
+// `count` rows at `offset` bytes from the header; {0, 0} when there are none.
+typedef struct bm_plan_table_t {
+  uint32_t offset;
+  uint32_t count;
+} bm_plan_table_t;
 
 // Bytes a command reads or writes: [offset, offset + length) of a region.
 typedef struct bm_plan_binding_t {
-  uint32_t region;
+  uint8_t region;
+  uint8_t access;     // BM_PLAN_ACCESS_* bits
+  uint16_t reserved;  // 0
   uint32_t offset;
   uint32_t length;
 } bm_plan_binding_t;
 
-// DISPATCH runs export `ordinal` over workgroup_count x*y*z workgroups.
+// DISPATCH runs kernel `export_index` over workgroup_count x*y*z workgroups,
+// which do not depend on each other.
 // FILL sets bindings[0] to constants[0] (pattern), repeated every constants[1]
 // bytes (1, 2 or 4; little endian).
 // COPY copies bindings[0] to bindings[1]; same length, no overlap.
-// FILL and COPY leave ordinal and workgroup_count zero.
+// FILL and COPY leave export_index and workgroup_count zero.
 // The same rules apply to a binding that a driver moves before the command
 // runs, both as it is in the table and wherever bm_driver_bind* puts it.
 typedef struct bm_plan_command_t {
   uint8_t kind;
   uint8_t flags;
-  uint16_t ordinal;
+  uint16_t export_index;
   uint16_t binding_count;
   uint16_t constant_count;  // push constants, in 32-bit words
   uint32_t workgroup_count[3];
@@ -83,29 +112,30 @@ typedef struct bm_plan_command_t {
 
 // An input or output: dense, row-major, at `offset` in the arena.
 typedef struct bm_plan_tensor_t {
-  const char *name;
-  const uint32_t *shape;  // `rank` extents; NULL when rank is 0
-  uint32_t dtype;         // bm_dtype_t
+  uint32_t name;   // string
+  uint32_t dtype;  // bm_dtype_t
   uint32_t rank;
+  uint32_t first_extent;  // of `rank` in the table of extents
   uint32_t offset;
   uint32_t length;  // bytes
 } bm_plan_tensor_t;
 
-// A kernel that the executable must export, in ordinal order.
+// A kernel: export `ordinal` of executable number `executable`.
 typedef struct bm_plan_export_t {
-  const char *name;
+  uint32_t name;  // string
+  uint16_t executable;
+  uint16_t ordinal;
   uint16_t binding_count;
   uint16_t constant_count;
 } bm_plan_export_t;
 
-struct bm_plan_runner_t;
-
 // A function of the model. Its inputs and outputs are ranges of the plan's
 // tables.
 typedef struct bm_plan_entry_t {
-  const char *name;
-  // NULL: commands [first_command, first_command + command_count) in order.
-  bm_status_t (*driver)(const struct bm_plan_runner_t *runner);
+  uint32_t name;  // string
+  // BM_PLAN_NO_DRIVER: commands [first_command, first_command + command_count)
+  // in order.
+  uint32_t driver;
   uint32_t first_command;
   uint32_t command_count;
   uint32_t first_input;
@@ -114,46 +144,115 @@ typedef struct bm_plan_entry_t {
   uint32_t output_count;
 } bm_plan_entry_t;
 
-typedef struct bm_plan_t {
-  uint32_t abi_version;        // BM_PLAN_ABI_VERSION
-  uint32_t isa;                // BM_ISA_* bits, all required
-  uint32_t vlen_bits;          // smallest VLEN the kernels may run on; 0: none
-  uint32_t arena_bytes;        // inputs, outputs and intermediates together
-  uint32_t weights_bytes;      // read in place
-  uint32_t kernels_elf_bytes;  // 0: prelinked
-  const char *name;
-  const uint8_t *weights;
-  // Prelinked kernels: IREE's library query. NULL when loaded at run time.
-  const void *(*library_query)(uint32_t max_version, const void *environment);
-  // Kernels to load at run time, an embedded ELF. NULL when prelinked.
-  const uint8_t *kernels_elf;
-  const bm_plan_export_t *exports;
-  uint32_t export_count;
-  const bm_plan_command_t *commands;
-  uint32_t command_count;
-  const bm_plan_binding_t *bindings;
-  uint32_t binding_count;
-  const uint32_t *constants;
-  uint32_t constant_count;
-  const bm_plan_tensor_t *inputs;
-  uint32_t input_count;
-  const bm_plan_tensor_t *outputs;
-  uint32_t output_count;
+typedef struct bm_plan_header_t {
+  uint32_t abi_version;    // BM_PLAN_ABI_VERSION
+  uint32_t bytes;          // header, tables and strings together
+  uint32_t isa;            // BM_ISA_* bits, all required
+  uint32_t vlen_bits;      // smallest VLEN the kernels may run on; 0: none
+  uint32_t arena_bytes;    // inputs, outputs and intermediates together
+  uint32_t weights_bytes;  // read in place
   uint32_t state_bytes;
-  // Written by the model; NULL when it has no state.
-  uint8_t *state;
-  const bm_plan_entry_t *entries;  // bm_model_init returns the first
-  uint32_t entry_count;
+  uint32_t name;  // string
+  uint32_t executable_count;
+  uint32_t driver_count;
   // Commands [0, reset_count) write the state's initial value.
   uint32_t reset_count;
+  uint32_t function_count;  // of BM_PLAN_LINKED exports; not offered yet
+  bm_plan_table_t exports;
+  bm_plan_table_t commands;
+  // Offset 0: a driver changes rows, so they are in memory, see bm_plan_t.
+  bm_plan_table_t bindings;
+  bm_plan_table_t constants;  // likewise
+  bm_plan_table_t inputs;
+  bm_plan_table_t outputs;
+  bm_plan_table_t extents;  // of inputs and outputs
+  bm_plan_table_t entries;  // bm_model_init returns the first
+  // Characters. A string is the offset of its first one in this table; the
+  // last character of the table is '\0'.
+  bm_plan_table_t strings;
+  bm_plan_table_t checks;  // checksums; not offered yet
+} bm_plan_header_t;
+
+// Kernels that were compiled together. Exactly one of the two is given.
+typedef struct bm_plan_executable_t {
+  // Prelinked kernels: IREE's library query.
+  const void *(*library_query)(uint32_t max_version, const void *environment);
+  // Kernels to load at run time, an embedded ELF.
+  const uint8_t *elf;
+  uint32_t elf_bytes;
+} bm_plan_executable_t;
+
+struct bm_plan_runner_t;
+typedef bm_status_t (*bm_plan_driver_t)(const struct bm_plan_runner_t *runner);
+
+// A plan in its place. NULL stands for whatever the model does not have.
+typedef struct bm_plan_t {
+  const bm_plan_header_t *header;
+  const uint8_t *weights;
+  // Written by the model.
+  uint8_t *state;
+  const bm_plan_executable_t *executables;
+  const bm_plan_driver_t *drivers;
+  // The tables of a plan whose drivers change rows of them.
+  bm_plan_binding_t *bindings;
+  uint32_t *constants;
 } bm_plan_t;
 
+BM_ABI_SIZE(bm_plan_table_t, 8, 8);
 BM_ABI_SIZE(bm_plan_binding_t, 12, 12);
 BM_ABI_SIZE(bm_plan_command_t, 28, 28);
-BM_ABI_SIZE(bm_plan_tensor_t, 32, 24);
-BM_ABI_SIZE(bm_plan_export_t, 16, 8);
-BM_ABI_SIZE(bm_plan_entry_t, 40, 32);
-BM_ABI_SIZE(bm_plan_t, 176, 108);
+BM_ABI_SIZE(bm_plan_tensor_t, 24, 24);
+BM_ABI_SIZE(bm_plan_export_t, 12, 12);
+BM_ABI_SIZE(bm_plan_entry_t, 32, 32);
+BM_ABI_SIZE(bm_plan_header_t, 128, 128);
+BM_ABI_SIZE(bm_plan_executable_t, 24, 12);
+BM_ABI_SIZE(bm_plan_t, 56, 28);
+
+// The rows of a verified plan. A table without rows is NULL.
+static inline const void *bm_plan_rows(const bm_plan_t *plan,
+                                       bm_plan_table_t table) {
+  if (table.offset == 0) return NULL;
+  return (const uint8_t *)plan->header + table.offset;
+}
+
+static inline const bm_plan_export_t *bm_plan_exports(const bm_plan_t *plan) {
+  return (const bm_plan_export_t *)bm_plan_rows(plan, plan->header->exports);
+}
+
+static inline const bm_plan_command_t *bm_plan_commands(const bm_plan_t *plan) {
+  return (const bm_plan_command_t *)bm_plan_rows(plan, plan->header->commands);
+}
+
+static inline const bm_plan_binding_t *bm_plan_bindings(const bm_plan_t *plan) {
+  if (plan->bindings != NULL) return plan->bindings;
+  return (const bm_plan_binding_t *)bm_plan_rows(plan, plan->header->bindings);
+}
+
+static inline const uint32_t *bm_plan_constants(const bm_plan_t *plan) {
+  if (plan->constants != NULL) return plan->constants;
+  return (const uint32_t *)bm_plan_rows(plan, plan->header->constants);
+}
+
+static inline const bm_plan_tensor_t *bm_plan_inputs(const bm_plan_t *plan) {
+  return (const bm_plan_tensor_t *)bm_plan_rows(plan, plan->header->inputs);
+}
+
+static inline const bm_plan_tensor_t *bm_plan_outputs(const bm_plan_t *plan) {
+  return (const bm_plan_tensor_t *)bm_plan_rows(plan, plan->header->outputs);
+}
+
+static inline const uint32_t *bm_plan_extents(const bm_plan_t *plan) {
+  return (const uint32_t *)bm_plan_rows(plan, plan->header->extents);
+}
+
+static inline const bm_plan_entry_t *bm_plan_entries(const bm_plan_t *plan) {
+  return (const bm_plan_entry_t *)bm_plan_rows(plan, plan->header->entries);
+}
+
+static inline const char *bm_plan_string(const bm_plan_t *plan,
+                                         uint32_t string) {
+  return (const char *)bm_plan_rows(plan, plan->header->strings) + string;
+}
 
 BM_EXTERN_C_END
 

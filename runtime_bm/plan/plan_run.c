@@ -25,7 +25,6 @@ static void fill(void *target, size_t length, uint32_t pattern,
 
 bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
                         uint32_t count) {
-  const bm_plan_t *plan = runner->plan;
   // Adjacent, so that one index register serves both.
   struct {
     void *pointers[BM_PLAN_MAX_BINDINGS];
@@ -33,15 +32,17 @@ bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
   } bound;
   bm_dispatcher_t dispatcher;
   bm_dispatcher_init(&dispatcher, bound.pointers, bound.lengths);
-  const bm_plan_command_t *command = plan->commands + first;
+  const bm_plan_command_t *command = runner->commands + first;
   const uint32_t end = first + count;
   for (uint32_t index = first; index != end; ++index, ++command) {
     BM_DEBUG_PLACE(bm_plan_before_command);
-    const bm_plan_binding_t *binding = plan->bindings + command->first_binding;
-    // A table without rows may be NULL, and C allows no arithmetic on NULL.
-    const uint32_t *constants = command->constant_count == 0
-                                    ? NULL
-                                    : plan->constants + command->first_constant;
+    const bm_plan_binding_t *binding =
+        runner->bindings + command->first_binding;
+    // A table without rows is NULL, and C allows no arithmetic on NULL.
+    const uint32_t *constants =
+        command->constant_count == 0
+            ? NULL
+            : runner->constants + command->first_constant;
     for (uint32_t i = 0; i < command->binding_count; ++i, ++binding) {
       bound.pointers[i] = runner->regions[binding->region] + binding->offset;
       bound.lengths[i] = binding->length;
@@ -49,11 +50,11 @@ bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
     // The binding and constant counts of FILL and COPY have been verified.
     // NOLINTBEGIN(clang-analyzer-core.*)
     if (command->kind == BM_COMMAND_DISPATCH) {
-      BM_CHECK(
-          bm_dispatcher_run(&dispatcher, runner->functions[command->ordinal],
-                            command->workgroup_count, command->binding_count,
-                            constants, command->constant_count) == 0,
-          INTERNAL);
+      BM_CHECK(bm_dispatcher_run(
+                   &dispatcher, runner->functions[command->export_index],
+                   command->workgroup_count, command->binding_count, constants,
+                   command->constant_count) == 0,
+               INTERNAL);
     } else if (command->kind == BM_COMMAND_FILL) {
       fill(bound.pointers[0], bound.lengths[0], constants[0], constants[1]);
     } else {

@@ -11,6 +11,10 @@ BM_EXTERN_C_BEGIN
 
 typedef struct bm_plan_runner_t {
   const bm_plan_t *plan;
+  // The plan's tables, so that the walker need not find them again.
+  const bm_plan_command_t *commands;
+  const bm_plan_binding_t *bindings;
+  const uint32_t *constants;
   // The start of each region. Weights are only bound for reading, but kernels
   // take just one kind of pointer.
   uint8_t *regions[BM_PLAN_REGION_COUNT];
@@ -19,6 +23,24 @@ typedef struct bm_plan_runner_t {
   void (*observer)(void *context, uint32_t index);
   void *observer_context;
 } bm_plan_runner_t;
+
+// Returns a runner of a verified plan, without observer.
+static inline bm_plan_runner_t bm_plan_runner_of(const bm_plan_t *plan,
+                                                 uint8_t *arena,
+                                                 const void *const *functions) {
+  bm_plan_runner_t runner;
+  runner.plan = plan;
+  runner.commands = bm_plan_commands(plan);
+  runner.bindings = bm_plan_bindings(plan);
+  runner.constants = bm_plan_constants(plan);
+  runner.regions[BM_PLAN_REGION_ARENA] = arena;
+  runner.regions[BM_PLAN_REGION_WEIGHTS] = (uint8_t *)(uintptr_t)plan->weights;
+  runner.regions[BM_PLAN_REGION_STATE] = plan->state;
+  runner.functions = functions;
+  runner.observer = NULL;
+  runner.observer_context = NULL;
+  return runner;
+}
 
 // Runs commands [first, first + count) in order. Checks only what kernels
 // return. Error: INTERNAL when a kernel fails; nothing after it runs.

@@ -8,6 +8,12 @@
 
 enum { ARENA_BYTES = 1024 };
 
+#define READ BM_PLAN_ACCESS_READ
+#define WRITE BM_PLAN_ACCESS_WRITE
+
+static const bm_plan_table_t kNoRows = {0, 0};
+static const uint32_t kUnused[] = {0};
+
 static _Alignas(BM_PLAN_ALIGNMENT) uint8_t arena[ARENA_BYTES];
 static uint32_t observed[8];
 static uint32_t observed_count;
@@ -26,30 +32,32 @@ static const void *const *fake_functions(void) {
 }
 
 static bm_plan_runner_t runner_of(const bm_plan_t *plan) {
-  const bm_plan_runner_t runner = {
-      .plan = plan,
-      .regions = {arena, (uint8_t *)(uintptr_t)plan->weights},
-      .functions = fake_functions()};
-  return runner;
+  return bm_plan_runner_of(plan, arena, fake_functions());
 }
 
-// A plan of one command over the fake library.
-static bm_plan_t plan_of(const bm_plan_command_t *command,
+// A plan of a few commands over the fake library.
+static bm_plan_t plan_of(const bm_plan_command_t *commands,
+                         uint32_t command_count,
                          const bm_plan_binding_t *bindings,
                          uint32_t binding_count, const uint32_t *constants,
                          uint32_t constant_count) {
-  static const bm_plan_entry_t kEntry = {.name = "main", .command_count = 1};
+  static fake_tables_t tables;
   bm_plan_t plan = fake_plan;
-  plan.entries = &kEntry;
-  plan.arena_bytes = ARENA_BYTES;
-  plan.commands = command;
-  plan.command_count = 1;
-  plan.bindings = bindings;
-  plan.binding_count = binding_count;
-  plan.constants = constants;
-  plan.constant_count = constant_count;
-  plan.input_count = 0;
-  plan.output_count = 0;
+  tables = fake_tables;
+  plan.header = &tables.header;
+  tables.header.arena_bytes = ARENA_BYTES;
+  tables.header.inputs = kNoRows;
+  tables.header.outputs = kNoRows;
+  tables.header.commands.count = command_count;
+  tables.header.bindings.count = binding_count;
+  tables.header.constants.count = constant_count;
+  if (constant_count == 0) tables.header.constants = kNoRows;
+  memcpy(tables.commands, commands, command_count * sizeof(*commands));
+  memcpy(tables.bindings, bindings, binding_count * sizeof(*bindings));
+  memcpy(tables.constants, constants, constant_count * sizeof(*constants));
+  const bm_plan_entry_t entry = {.driver = BM_PLAN_NO_DRIVER,
+                                 .command_count = command_count};
+  tables.entries[0] = entry;
   BM_EXPECT_OK(bm_plan_verify(&plan));
   return plan;
 }
@@ -85,9 +93,9 @@ static void runs_ranges_and_observes(void) {
 static void fill(uint32_t length, uint32_t pattern, uint32_t pattern_bytes) {
   const bm_plan_command_t command = {
       .kind = BM_COMMAND_FILL, .binding_count = 1, .constant_count = 2};
-  const bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, 8, length};
+  const bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, WRITE, 0, 8, length};
   const uint32_t constants[] = {pattern, pattern_bytes};
-  const bm_plan_t plan = plan_of(&command, &binding, 1, constants, 2);
+  const bm_plan_t plan = plan_of(&command, 1, &binding, 1, constants, 2);
   const bm_plan_runner_t runner = runner_of(&plan);
   memset(arena, 0, sizeof(arena));
   BM_EXPECT_OK(bm_plan_run(&runner, 0, 1));
@@ -111,18 +119,19 @@ static void fills_patterns(void) {
 static void copies_from_weights_and_within_the_arena(void) {
   const bm_plan_command_t command = {.kind = BM_COMMAND_COPY,
                                      .binding_count = 2};
-  const bm_plan_binding_t from_weights[] = {{BM_PLAN_REGION_WEIGHTS, 3, 5},
-                                            {BM_PLAN_REGION_ARENA, 9, 5}};
-  const bm_plan_binding_t within[] = {{BM_PLAN_REGION_ARENA, 9, 5},
-                                      {BM_PLAN_REGION_ARENA, 14, 5}};
-  bm_plan_t plan = plan_of(&command, from_weights, 2, NULL, 0);
+  const bm_plan_binding_t from_weights[] = {
+      {BM_PLAN_REGION_WEIGHTS, READ, 0, 3, 5},
+      {BM_PLAN_REGION_ARENA, WRITE, 0, 9, 5}};
+  const bm_plan_binding_t within[] = {{BM_PLAN_REGION_ARENA, READ, 0, 9, 5},
+                                      {BM_PLAN_REGION_ARENA, WRITE, 0, 14, 5}};
+  bm_plan_t plan = plan_of(&command, 1, from_weights, 2, kUnused, 0);
   bm_plan_runner_t runner = runner_of(&plan);
   memset(arena, 0xEE, sizeof(arena));
   BM_EXPECT_OK(bm_plan_run(&runner, 0, 1));
   BM_EXPECT(memcmp(arena + 9, (const uint8_t *)fake_weights + 3, 5) == 0);
   BM_EXPECT_EQ(arena[8], 0xEE);
   BM_EXPECT_EQ(arena[14], 0xEE);
-  plan = plan_of(&command, within, 2, NULL, 0);
+  plan = plan_of(&command, 1, within, 2, kUnused, 0);
   runner = runner_of(&plan);
   BM_EXPECT_OK(bm_plan_run(&runner, 0, 1));
   BM_EXPECT(memcmp(arena + 14, (const uint8_t *)fake_weights + 3, 5) == 0);
@@ -131,11 +140,12 @@ static void copies_from_weights_and_within_the_arena(void) {
 // Every workgroup of 5 x 3 x 2 runs once and knows its own index.
 static void runs_every_workgroup(void) {
   const bm_plan_command_t command = {.kind = BM_COMMAND_DISPATCH,
-                                     .ordinal = FAKE_IDS,
+                                     .export_index = FAKE_IDS,
                                      .binding_count = 1,
                                      .workgroup_count = {5, 3, 2}};
-  const bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, 64, 5 * 3 * 2 * 4};
-  const bm_plan_t plan = plan_of(&command, &binding, 1, NULL, 0);
+  const bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, WRITE, 0, 64,
+                                     5 * 3 * 2 * 4};
+  const bm_plan_t plan = plan_of(&command, 1, &binding, 1, kUnused, 0);
   const bm_plan_runner_t runner = runner_of(&plan);
   memset(arena, 0xFF, sizeof(arena));
   BM_EXPECT_OK(bm_plan_run(&runner, 0, 1));
@@ -156,25 +166,24 @@ static void runs_every_workgroup(void) {
 static void stops_when_a_kernel_fails(void) {
   static const bm_plan_command_t kCommands[] = {
       {.kind = BM_COMMAND_DISPATCH,
-       .ordinal = FAKE_RETURN,
+       .export_index = FAKE_RETURN,
        .constant_count = 1,
        .workgroup_count = {2, 1, 1},
        .first_constant = 0},
       {.kind = BM_COMMAND_DISPATCH,
-       .ordinal = FAKE_RETURN,
+       .export_index = FAKE_RETURN,
        .constant_count = 1,
        .workgroup_count = {2, 1, 1},
        .first_constant = 1},
       {.kind = BM_COMMAND_DISPATCH,
-       .ordinal = FAKE_RETURN,
+       .export_index = FAKE_RETURN,
        .constant_count = 1,
        .workgroup_count = {2, 1, 1},
        .first_constant = 0},
   };
-  const bm_plan_binding_t unused = {BM_PLAN_REGION_ARENA, 0, 0};
+  const bm_plan_binding_t unused = {.region = BM_PLAN_REGION_ARENA};
   const uint32_t constants[] = {0, 1};
-  bm_plan_t plan = plan_of(kCommands, &unused, 1, constants, 2);
-  plan.command_count = 3;
+  bm_plan_t plan = plan_of(kCommands, 3, &unused, 1, constants, 2);
   bm_plan_runner_t runner = runner_of(&plan);
   runner.observer = observe;
   runner.observer_context = observed;

@@ -20,63 +20,131 @@ bool bm_plan_bindings_overlap(const bm_plan_binding_t *a,
 
 bm_status_t bm_plan_check_cpu(const bm_plan_t *plan, uint32_t isa_bits,
                               uint32_t vlen_bits) {
-  BM_CHECK((plan->isa & ~isa_bits) == 0, FAILED_PRECONDITION);
-  BM_CHECK(plan->vlen_bits <= vlen_bits, FAILED_PRECONDITION);
+  BM_CHECK((plan->header->isa & ~isa_bits) == 0, FAILED_PRECONDITION);
+  BM_CHECK(plan->header->vlen_bits <= vlen_bits, FAILED_PRECONDITION);
   return bm_ok();
 }
 
-static bool region_fits(const bm_plan_t *plan,
+static bool region_fits(const bm_plan_header_t *header,
                         const bm_plan_binding_t *binding) {
-  const uint32_t sizes[] = {plan->arena_bytes, plan->weights_bytes,
-                            plan->state_bytes};
+  const uint32_t sizes[] = {header->arena_bytes, header->weights_bytes,
+                            header->state_bytes};
   return binding->region < BM_PLAN_REGION_COUNT &&
          bm_range_fits(binding->offset, binding->length,
                        sizes[binding->region]);
 }
 
-// True when a table of `count` rows exists.
-static bool table_ok(const void *table, uint32_t count) {
-  return table != NULL || count == 0;
+// True when memory of `size` bytes exists.
+static bool memory_ok(const void *memory, uint32_t size) {
+  return memory != NULL || size == 0;
+}
+
+// True when the rows lie within the plan, behind its header.
+static bool table_ok(const bm_plan_header_t *header, bm_plan_table_t table,
+                     size_t row_bytes) {
+  if (table.count == 0) return table.offset == 0;
+  return table.offset >= sizeof(*header) &&
+         bm_is_aligned(table.offset, row_bytes == 1 ? 1 : sizeof(uint32_t)) &&
+         bm_range_fits(table.offset, (uint64_t)table.count * row_bytes,
+                       header->bytes);
+}
+
+// The same for rows that drivers may change: those are in `memory`.
+static bool changed_ok(const bm_plan_header_t *header, bm_plan_table_t table,
+                       size_t row_bytes, const void *memory) {
+  if (memory != NULL) return table.offset == 0;
+  return table_ok(header, table, row_bytes);
+}
+
+static bm_status_t verify_machine(const bm_plan_header_t *header) {
+  const uint32_t machines = BM_ISA_RV32 | BM_ISA_RV64 | BM_ISA_X86_64;
+  const uint32_t vectors = BM_ISA_V | BM_ISA_ZVE32F;
+  const uint32_t machine = header->isa & machines;
+  const bool vector = (header->isa & vectors) != 0;
+  // Exactly one of them.
+  BM_CHECK(machine != 0 && (machine & (machine - 1)) == 0, DATA_LOSS);
+  BM_CHECK((header->isa & ~(machines | vectors)) == 0, UNIMPLEMENTED);
+  BM_CHECK(vector == (header->vlen_bits != 0), DATA_LOSS);
+  return bm_ok();
+}
+
+static bm_status_t verify_tables(const bm_plan_t *plan) {
+  const bm_plan_header_t *header = plan->header;
+  BM_CHECK(table_ok(header, header->exports, sizeof(bm_plan_export_t)) &&
+               table_ok(header, header->commands, sizeof(bm_plan_command_t)) &&
+               changed_ok(header, header->bindings, sizeof(bm_plan_binding_t),
+                          plan->bindings) &&
+               changed_ok(header, header->constants, sizeof(uint32_t),
+                          plan->constants) &&
+               table_ok(header, header->inputs, sizeof(bm_plan_tensor_t)) &&
+               table_ok(header, header->outputs, sizeof(bm_plan_tensor_t)) &&
+               table_ok(header, header->extents, sizeof(uint32_t)) &&
+               table_ok(header, header->entries, sizeof(bm_plan_entry_t)) &&
+               table_ok(header, header->strings, 1),
+           OUT_OF_RANGE);
+  // There is always the plan's name, and every string ends at the last one's
+  // end at the latest.
+  BM_CHECK(header->strings.count != 0 &&
+               *bm_plan_string(plan, header->strings.count - 1) == '\0',
+           DATA_LOSS);
+  BM_CHECK(header->checks.count == 0, UNIMPLEMENTED);
+  return bm_ok();
+}
+
+static bool string_ok(const bm_plan_header_t *header, uint32_t string) {
+  return string < header->strings.count;
+}
+
+// What the linker or loader has provided.
+static bm_status_t verify_place(const bm_plan_t *plan) {
+  const bm_plan_header_t *header = plan->header;
+  BM_CHECK(memory_ok(plan->weights, header->weights_bytes) &&
+               bm_is_aligned((uintptr_t)plan->weights, BM_PLAN_ALIGNMENT),
+           DATA_LOSS);
+  BM_CHECK(memory_ok(plan->state, header->state_bytes) &&
+               bm_is_aligned((uintptr_t)plan->state, BM_PLAN_ALIGNMENT),
+           DATA_LOSS);
+  BM_CHECK(memory_ok(plan->drivers, header->driver_count), DATA_LOSS);
+  BM_CHECK(header->executable_count <= 1 && header->function_count == 0,
+           UNIMPLEMENTED);
+  // A plan that only copies and fills has no kernels.
+  BM_CHECK((header->exports.count != 0) == (header->executable_count != 0) &&
+               memory_ok(plan->executables, header->executable_count),
+           DATA_LOSS);
+  if (header->executable_count != 0) {
+    const bm_plan_executable_t *executable = plan->executables;
+    BM_CHECK((executable->library_query != NULL) == (executable->elf == NULL) &&
+                 (executable->elf != NULL) == (executable->elf_bytes != 0),
+             DATA_LOSS);
+  }
+  return bm_ok();
 }
 
 static bm_status_t verify_header(const bm_plan_t *plan) {
-  const uint32_t machines = BM_ISA_RV32 | BM_ISA_RV64 | BM_ISA_X86_64;
-  const uint32_t vectors = BM_ISA_V | BM_ISA_ZVE32F;
-  const uint32_t machine = plan->isa & machines;
-  const bool vector = (plan->isa & vectors) != 0;
-  const bool kernels = plan->export_count != 0;
-  const bool prelinked = plan->library_query != NULL;
-  const bool loaded = plan->kernels_elf != NULL;
-  BM_CHECK(plan->abi_version == BM_PLAN_ABI_VERSION, UNIMPLEMENTED);
-  // Exactly one of them.
-  BM_CHECK(machine != 0 && (machine & (machine - 1)) == 0, DATA_LOSS);
-  BM_CHECK((plan->isa & ~(machines | vectors)) == 0, UNIMPLEMENTED);
-  BM_CHECK(vector == (plan->vlen_bits != 0), DATA_LOSS);
-  BM_CHECK(plan->name != NULL, DATA_LOSS);
-  BM_CHECK(table_ok(plan->weights, plan->weights_bytes) &&
-               bm_is_aligned((uintptr_t)plan->weights, BM_PLAN_ALIGNMENT),
+  const bm_plan_header_t *header = plan->header;
+  BM_CHECK(header != NULL && bm_is_aligned((uintptr_t)header, sizeof(uint32_t)),
            DATA_LOSS);
-  BM_CHECK(table_ok(plan->state, plan->state_bytes) &&
-               bm_is_aligned((uintptr_t)plan->state, BM_PLAN_ALIGNMENT),
-           DATA_LOSS);
-  // A plan that only copies and fills has no kernels.
-  BM_CHECK(!(prelinked && loaded) && kernels == (prelinked || loaded) &&
-               loaded == (plan->kernels_elf_bytes != 0),
-           DATA_LOSS);
-  BM_CHECK(plan->commands != NULL && plan->bindings != NULL, DATA_LOSS);
-  BM_CHECK(table_ok(plan->exports, plan->export_count) &&
-               table_ok(plan->constants, plan->constant_count) &&
-               table_ok(plan->inputs, plan->input_count) &&
-               table_ok(plan->outputs, plan->output_count),
-           DATA_LOSS);
-  BM_CHECK(plan->entries != NULL && plan->entry_count != 0 &&
-               plan->reset_count <= plan->command_count,
+  BM_CHECK(header->abi_version == BM_PLAN_ABI_VERSION, UNIMPLEMENTED);
+  BM_CHECK(header->bytes >= sizeof(*header), DATA_LOSS);
+  BM_TRY(verify_machine(header));
+  BM_TRY(verify_tables(plan));
+  BM_TRY(verify_place(plan));
+  BM_CHECK(string_ok(header, header->name), DATA_LOSS);
+  BM_CHECK(header->commands.count != 0 && header->bindings.count != 0 &&
+               header->entries.count != 0 &&
+               header->reset_count <= header->commands.count,
            DATA_LOSS);
   return bm_ok();
 }
 
-static bm_status_t verify_export(const bm_plan_export_t *export_) {
-  BM_CHECK(export_->name != NULL, DATA_LOSS);
+static bm_status_t verify_export(const bm_plan_header_t *header,
+                                 const bm_plan_export_t *export_,
+                                 uint32_t index) {
+  BM_CHECK(string_ok(header, export_->name), DATA_LOSS);
+  BM_CHECK(export_->executable != BM_PLAN_LINKED, UNIMPLEMENTED);
+  BM_CHECK(export_->executable < header->executable_count, OUT_OF_RANGE);
+  // The one executable's table of functions serves as the plan's.
+  BM_CHECK(export_->ordinal == index, UNIMPLEMENTED);
   BM_CHECK(export_->binding_count <= BM_PLAN_MAX_BINDINGS, UNIMPLEMENTED);
   BM_CHECK(export_->constant_count <= MAX_EXPORT_CONSTANTS, UNIMPLEMENTED);
   return bm_ok();
@@ -85,8 +153,9 @@ static bm_status_t verify_export(const bm_plan_export_t *export_) {
 static bm_status_t verify_dispatch(const bm_plan_t *plan,
                                    const bm_plan_command_t *command,
                                    const bm_plan_binding_t *bindings) {
-  BM_CHECK(command->ordinal < plan->export_count, OUT_OF_RANGE);
-  const bm_plan_export_t *export_ = &plan->exports[command->ordinal];
+  BM_CHECK(command->export_index < plan->header->exports.count, OUT_OF_RANGE);
+  const bm_plan_export_t *export_ =
+      &bm_plan_exports(plan)[command->export_index];
   BM_CHECK(command->binding_count == export_->binding_count, DATA_LOSS);
   BM_CHECK(command->constant_count == export_->constant_count, DATA_LOSS);
   BM_CHECK(command->workgroup_count[0] != 0, DATA_LOSS);
@@ -95,6 +164,7 @@ static bm_status_t verify_dispatch(const bm_plan_t *plan,
   BM_CHECK(command->workgroup_count[2] <= MAX_WORKGROUP_COUNT_Z, UNIMPLEMENTED);
   for (uint32_t i = 0; i < command->binding_count; ++i) {
     BM_CHECK(bm_is_aligned(bindings[i].offset, BM_PLAN_ALIGNMENT), DATA_LOSS);
+    BM_CHECK(bindings[i].access != 0, DATA_LOSS);
   }
   return bm_ok();
 }
@@ -107,7 +177,7 @@ static bm_status_t verify_fill(const bm_plan_command_t *command,
   const uint32_t pattern_bytes = constants[1];
   BM_CHECK(pattern_bytes == 1 || pattern_bytes == 2 || pattern_bytes == 4,
            DATA_LOSS);
-  BM_CHECK(bindings[0].region != BM_PLAN_REGION_WEIGHTS, DATA_LOSS);
+  BM_CHECK(bindings[0].access == BM_PLAN_ACCESS_WRITE, DATA_LOSS);
   BM_CHECK(bm_is_aligned(bindings[0].offset, pattern_bytes), DATA_LOSS);
   BM_CHECK(bm_is_aligned(bindings[0].length, pattern_bytes), DATA_LOSS);
   return bm_ok();
@@ -117,9 +187,23 @@ static bm_status_t verify_copy(const bm_plan_command_t *command,
                                const bm_plan_binding_t *bindings) {
   BM_CHECK(command->binding_count == 2, DATA_LOSS);
   BM_CHECK(command->constant_count == 0, DATA_LOSS);
-  BM_CHECK(bindings[1].region != BM_PLAN_REGION_WEIGHTS, DATA_LOSS);
+  BM_CHECK(bindings[0].access == BM_PLAN_ACCESS_READ &&
+               bindings[1].access == BM_PLAN_ACCESS_WRITE,
+           DATA_LOSS);
   BM_CHECK(bindings[0].length == bindings[1].length, DATA_LOSS);
   BM_CHECK(!bm_plan_bindings_overlap(&bindings[0], &bindings[1]), DATA_LOSS);
+  return bm_ok();
+}
+
+static bm_status_t verify_binding(const bm_plan_header_t *header,
+                                  const bm_plan_binding_t *binding) {
+  const uint32_t known = BM_PLAN_ACCESS_READ | BM_PLAN_ACCESS_WRITE;
+  BM_CHECK(region_fits(header, binding), OUT_OF_RANGE);
+  BM_CHECK((binding->access & ~known) == 0 && binding->reserved == 0,
+           UNIMPLEMENTED);
+  BM_CHECK(binding->region != BM_PLAN_REGION_WEIGHTS ||
+               binding->access == BM_PLAN_ACCESS_READ,
+           DATA_LOSS);
   return bm_ok();
 }
 
@@ -128,19 +212,22 @@ static bm_status_t verify_copy(const bm_plan_command_t *command,
 BM_NOINLINE static bm_status_t verify_command(
     const bm_plan_t *plan, const bm_plan_command_t *command) {
   BM_CHECK((command->flags & ~BM_COMMAND_BARRIER) == 0, UNIMPLEMENTED);
+  const bm_plan_header_t *header = plan->header;
   BM_CHECK(bm_range_fits(command->first_binding, command->binding_count,
-                         plan->binding_count),
+                         header->bindings.count),
            OUT_OF_RANGE);
   BM_CHECK(bm_range_fits(command->first_constant, command->constant_count,
-                         plan->constant_count),
+                         header->constants.count),
            OUT_OF_RANGE);
-  const bm_plan_binding_t *bindings = plan->bindings + command->first_binding;
-  // A table without rows may be NULL, and C allows no arithmetic on NULL.
-  const uint32_t *constants = command->constant_count == 0
-                                  ? NULL
-                                  : plan->constants + command->first_constant;
+  const bm_plan_binding_t *bindings =
+      bm_plan_bindings(plan) + command->first_binding;
+  // A table without rows is NULL, and C allows no arithmetic on NULL.
+  const uint32_t *constants =
+      command->constant_count == 0
+          ? NULL
+          : bm_plan_constants(plan) + command->first_constant;
   for (uint32_t i = 0; i < command->binding_count; ++i) {
-    BM_CHECK(region_fits(plan, &bindings[i]), OUT_OF_RANGE);
+    BM_TRY(verify_binding(header, &bindings[i]));
   }
   switch (command->kind) {
     case BM_COMMAND_DISPATCH:
@@ -156,52 +243,58 @@ BM_NOINLINE static bm_status_t verify_command(
 
 static bm_status_t verify_tensor(const bm_plan_t *plan,
                                  const bm_plan_tensor_t *tensor) {
-  BM_CHECK(tensor->name != NULL, DATA_LOSS);
+  const bm_plan_header_t *header = plan->header;
+  BM_CHECK(string_ok(header, tensor->name), DATA_LOSS);
   BM_CHECK(tensor->rank <= BM_PLAN_MAX_RANK, UNIMPLEMENTED);
-  BM_CHECK(tensor->rank == 0 || tensor->shape != NULL, DATA_LOSS);
+  BM_CHECK(
+      bm_range_fits(tensor->first_extent, tensor->rank, header->extents.count),
+      OUT_OF_RANGE);
   BM_CHECK(bm_is_aligned(tensor->offset, BM_PLAN_ALIGNMENT), DATA_LOSS);
-  BM_CHECK(bm_range_fits(tensor->offset, tensor->length, plan->arena_bytes),
+  BM_CHECK(bm_range_fits(tensor->offset, tensor->length, header->arena_bytes),
            OUT_OF_RANGE);
   uint64_t bytes = bm_dtype_bytes(tensor->dtype);
   BM_CHECK(bytes != 0, DATA_LOSS);
   for (uint32_t i = 0; i < tensor->rank; ++i) {
     // Both factors are below 2^32: `bytes` by the check, the extent by type.
-    bytes *= tensor->shape[i];
+    bytes *= bm_plan_extents(plan)[tensor->first_extent + i];
     BM_CHECK(bytes <= UINT32_MAX, DATA_LOSS);
   }
   BM_CHECK(bytes == tensor->length, DATA_LOSS);
   return bm_ok();
 }
 
-static bm_status_t verify_entry(const bm_plan_t *plan,
+static bm_status_t verify_entry(const bm_plan_header_t *header,
                                 const bm_plan_entry_t *entry) {
-  BM_CHECK(entry->name != NULL &&
+  BM_CHECK(string_ok(header, entry->name) &&
                bm_range_fits(entry->first_command, entry->command_count,
-                             plan->command_count) &&
+                             header->commands.count) &&
                bm_range_fits(entry->first_input, entry->input_count,
-                             plan->input_count) &&
+                             header->inputs.count) &&
                bm_range_fits(entry->first_output, entry->output_count,
-                             plan->output_count),
+                             header->outputs.count) &&
+               (entry->driver == BM_PLAN_NO_DRIVER ||
+                entry->driver < header->driver_count),
            DATA_LOSS);
   return bm_ok();
 }
 
 bm_status_t bm_plan_verify(const bm_plan_t *plan) {
   BM_TRY(verify_header(plan));
-  for (uint32_t i = 0; i < plan->export_count; ++i) {
-    BM_TRY(verify_export(&plan->exports[i]));
+  const bm_plan_header_t *header = plan->header;
+  for (uint32_t i = 0; i < header->exports.count; ++i) {
+    BM_TRY(verify_export(header, &bm_plan_exports(plan)[i], i));
   }
-  for (uint32_t i = 0; i < plan->command_count; ++i) {
-    BM_TRY(verify_command(plan, &plan->commands[i]));
+  for (uint32_t i = 0; i < header->commands.count; ++i) {
+    BM_TRY(verify_command(plan, &bm_plan_commands(plan)[i]));
   }
-  for (uint32_t i = 0; i < plan->input_count; ++i) {
-    BM_TRY(verify_tensor(plan, &plan->inputs[i]));
+  for (uint32_t i = 0; i < header->inputs.count; ++i) {
+    BM_TRY(verify_tensor(plan, &bm_plan_inputs(plan)[i]));
   }
-  for (uint32_t i = 0; i < plan->output_count; ++i) {
-    BM_TRY(verify_tensor(plan, &plan->outputs[i]));
+  for (uint32_t i = 0; i < header->outputs.count; ++i) {
+    BM_TRY(verify_tensor(plan, &bm_plan_outputs(plan)[i]));
   }
-  for (uint32_t i = 0; i < plan->entry_count; ++i) {
-    BM_TRY(verify_entry(plan, &plan->entries[i]));
+  for (uint32_t i = 0; i < header->entries.count; ++i) {
+    BM_TRY(verify_entry(header, &bm_plan_entries(plan)[i]));
   }
   return bm_ok();
 }

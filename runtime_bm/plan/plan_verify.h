@@ -18,7 +18,8 @@ BM_MUST_USE bm_status_t bm_plan_check_cpu(const bm_plan_t *plan,
                                           uint32_t vlen_bits);
 
 // Checks every table of the plan: versions, indices, ranges, alignment, counts.
-// The tables themselves must be readable memory of the stated counts.
+// The header states its size; that many bytes must be readable. So must be the
+// tables that drivers change.
 // Errors: UNIMPLEMENTED for another ABI version or an unsupported feature,
 // OUT_OF_RANGE for an index or range outside its table or region, DATA_LOSS for
 // anything else that is malformed.

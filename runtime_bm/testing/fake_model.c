@@ -26,13 +26,6 @@ _Alignas(BM_GOLDEN_ALIGNMENT) const float fake_golden_data[] = {
     ROW32(X0, 0), ROW32(X0, 32), ROW32(Y0_COPIED, 0), ROW32(Y0_FILLED, 32),
     ROW32(X1, 0), ROW32(X1, 32), ROW32(Y1_COPIED, 0), ROW32(Y1_FILLED, 32)};
 
-const bm_plan_export_t fake_exports[] = {
-    {"fake_multiply", 3, 1},
-    {"fake_add", 3, 1},
-    {"fake_ids", 1, 0},
-    {"fake_return", 0, 1},
-};
-
 // Where things are in the arena and in the weights.
 enum {
   X = 0,
@@ -42,64 +35,117 @@ enum {
   K = 256,
 };
 
-const bm_plan_binding_t fake_bindings[] = {
-    {BM_PLAN_REGION_ARENA, T, 256},    // fill
-    {BM_PLAN_REGION_WEIGHTS, K, 128},  // copy
-    {BM_PLAN_REGION_ARENA, T, 128},
-    {BM_PLAN_REGION_ARENA, X, 256},  // multiply
-    {BM_PLAN_REGION_WEIGHTS, W, 256},
-    {BM_PLAN_REGION_ARENA, Y, 256},
-    {BM_PLAN_REGION_ARENA, Y, 256},  // add
-    {BM_PLAN_REGION_ARENA, T, 256},
-    {BM_PLAN_REGION_ARENA, Y, 256},
+#define READ BM_PLAN_ACCESS_READ
+#define WRITE BM_PLAN_ACCESS_WRITE
+
+// Where the names begin in `strings`.
+enum {
+  FAKE = 0,
+  NAME_MULTIPLY = 5,
+  NAME_ADD = 19,
+  NAME_IDS = 28,
+  NAME_RETURN = 37,
+  NAME_X = 49,
+  NAME_Y = 51,
+  NAME_MAIN = 53,
 };
 
-const uint32_t fake_constants[] = {
-    0x3F800000, 4,  // fill with 1.0f
-    64,             // multiply: one workgroup
-    16,             // add: four workgroups
-};
+#define TABLES(plan_isa, plan_vlen_bits)                                 \
+  {                                                                      \
+      .header = {.abi_version = BM_PLAN_ABI_VERSION,                     \
+                 .bytes = sizeof(fake_tables_t),                         \
+                 .isa = (plan_isa),                                      \
+                 .vlen_bits = (plan_vlen_bits),                          \
+                 .arena_bytes = FAKE_ARENA_BYTES,                        \
+                 .weights_bytes = FAKE_WEIGHTS_BYTES,                    \
+                 .name = FAKE,                                           \
+                 .executable_count = 1,                                  \
+                 .exports = FAKE_TABLE(fake_tables_t, exports),          \
+                 .commands = FAKE_TABLE(fake_tables_t, commands),        \
+                 .bindings = FAKE_TABLE(fake_tables_t, bindings),        \
+                 .constants = FAKE_TABLE(fake_tables_t, constants),      \
+                 .inputs = FAKE_TABLE(fake_tables_t, inputs),            \
+                 .outputs = FAKE_TABLE(fake_tables_t, outputs),          \
+                 .extents = FAKE_TABLE(fake_tables_t, extents),          \
+                 .entries = FAKE_TABLE(fake_tables_t, entries),          \
+                 .strings = FAKE_TABLE(fake_tables_t, strings)},         \
+      .exports =                                                         \
+          {                                                              \
+              {NAME_MULTIPLY, 0, FAKE_MULTIPLY, 3, 1},                   \
+              {NAME_ADD, 0, FAKE_ADD, 3, 1},                             \
+              {NAME_IDS, 0, FAKE_IDS, 1, 0},                             \
+              {NAME_RETURN, 0, FAKE_RETURN, 0, 1},                       \
+          },                                                             \
+      .commands =                                                        \
+          {                                                              \
+              {.kind = BM_COMMAND_FILL,                                  \
+               .binding_count = 1,                                       \
+               .constant_count = 2,                                      \
+               .first_binding = 0,                                       \
+               .first_constant = 0},                                     \
+              {.kind = BM_COMMAND_COPY,                                  \
+               .flags = BM_COMMAND_BARRIER,                              \
+               .binding_count = 2,                                       \
+               .first_binding = 1},                                      \
+              {.kind = BM_COMMAND_DISPATCH,                              \
+               .export_index = FAKE_MULTIPLY,                            \
+               .binding_count = 3,                                       \
+               .constant_count = 1,                                      \
+               .workgroup_count = {1, 1, 1},                             \
+               .first_binding = 3,                                       \
+               .first_constant = 2},                                     \
+              {.kind = BM_COMMAND_DISPATCH,                              \
+               .flags = BM_COMMAND_BARRIER,                              \
+               .export_index = FAKE_ADD,                                 \
+               .binding_count = 3,                                       \
+               .constant_count = 1,                                      \
+               .workgroup_count = {4, 1, 1},                             \
+               .first_binding = 6,                                       \
+               .first_constant = 3},                                     \
+          },                                                             \
+      .bindings =                                                        \
+          {                                                              \
+              {BM_PLAN_REGION_ARENA, WRITE, 0, T, 256},  /* fill */      \
+              {BM_PLAN_REGION_WEIGHTS, READ, 0, K, 128}, /* copy */      \
+              {BM_PLAN_REGION_ARENA, WRITE, 0, T, 128},                  \
+              {BM_PLAN_REGION_ARENA, READ, 0, X, 256}, /* multiply */    \
+              {BM_PLAN_REGION_WEIGHTS, READ, 0, W, 256},                 \
+              {BM_PLAN_REGION_ARENA, WRITE, 0, Y, 256},                  \
+              {BM_PLAN_REGION_ARENA, READ, 0, Y, 256}, /* add */         \
+              {BM_PLAN_REGION_ARENA, READ, 0, T, 256},                   \
+              {BM_PLAN_REGION_ARENA, WRITE, 0, Y, 256},                  \
+          },                                                             \
+      .constants =                                                       \
+          {                                                              \
+              0x3F800000, 4, /* fill with 1.0f */                        \
+              64,            /* multiply: one workgroup */               \
+              16,            /* add: four workgroups */                  \
+          },                                                             \
+      .inputs = {{NAME_X, BM_DTYPE_F32, 2, 0, X, 256}},                  \
+      .outputs = {{NAME_Y, BM_DTYPE_F32, 2, 0, Y, 256}},                 \
+      .extents = {2, 32},                                                \
+      .entries = {{.name = NAME_MAIN,                                    \
+                   .driver = BM_PLAN_NO_DRIVER,                          \
+                   .command_count = FAKE_COMMAND_COUNT,                  \
+                   .input_count = 1,                                     \
+                   .output_count = 1}},                                  \
+      .strings =                                                         \
+          "fake\0fake_multiply\0fake_add\0fake_ids\0fake_return\0x\0y\0" \
+          "main",                                                        \
+  }
 
-const bm_plan_command_t fake_commands[] = {
-    {.kind = BM_COMMAND_FILL,
-     .binding_count = 1,
-     .constant_count = 2,
-     .first_binding = 0,
-     .first_constant = 0},
-    {.kind = BM_COMMAND_COPY,
-     .flags = BM_COMMAND_BARRIER,
-     .binding_count = 2,
-     .first_binding = 1},
-    {.kind = BM_COMMAND_DISPATCH,
-     .ordinal = FAKE_MULTIPLY,
-     .binding_count = 3,
-     .constant_count = 1,
-     .workgroup_count = {1, 1, 1},
-     .first_binding = 3,
-     .first_constant = 2},
-    {.kind = BM_COMMAND_DISPATCH,
-     .flags = BM_COMMAND_BARRIER,
-     .ordinal = FAKE_ADD,
-     .binding_count = 3,
-     .constant_count = 1,
-     .workgroup_count = {4, 1, 1},
-     .first_binding = 6,
-     .first_constant = 3},
-};
+const fake_tables_t fake_tables = TABLES(FAKE_ISA, 0);
 
-static const uint32_t kShape[] = {2, 32};
+static const fake_tables_t kVectorTables = TABLES(FAKE_ISA | BM_ISA_V, 256);
 
-const bm_plan_tensor_t fake_inputs[] = {{"x", kShape, BM_DTYPE_F32, 2, X, 256}};
+const bm_plan_executable_t fake_executable = {.library_query =
+                                                  fake_library_query};
 
-const bm_plan_tensor_t fake_outputs[] = {
-    {"y", kShape, BM_DTYPE_F32, 2, Y, 256}};
+const bm_plan_t fake_plan = FAKE_PLAN(fake_weights);
 
-const bm_plan_entry_t fake_entries[] = {{.name = "main",
-                                         .command_count = FAKE_COMMAND_COUNT,
-                                         .input_count = 1,
-                                         .output_count = 1}};
-
-const bm_plan_t fake_plan = FAKE_PLAN(fake_weights, FAKE_ISA, 0);
+const bm_plan_t fake_vector_plan = {.header = &kVectorTables.header,
+                                    .weights = (const uint8_t *)fake_weights,
+                                    .executables = &fake_executable};
 
 static const bm_golden_output_t kPolicy[] = {{.policy = BM_GOLDEN_FLOAT,
                                               .atol = 1e-6f,

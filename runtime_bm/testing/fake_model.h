@@ -24,6 +24,7 @@ enum {
   FAKE_CASE_BYTES = 512,
   FAKE_CASE_COUNT = 2,
   FAKE_ENTRY_COUNT = 1,
+  FAKE_STRINGS_BYTES = 58,
 };
 
 #if defined(__riscv) && __riscv_xlen == 32
@@ -34,48 +35,39 @@ enum {
 #define FAKE_ISA BM_ISA_X86_64
 #endif
 
+// The fake plan's header and tables. Tests change copies of it.
+typedef struct fake_tables_t {
+  bm_plan_header_t header;
+  bm_plan_export_t exports[FAKE_EXPORT_COUNT];
+  bm_plan_command_t commands[FAKE_COMMAND_COUNT];
+  bm_plan_binding_t bindings[FAKE_BINDING_COUNT];
+  uint32_t constants[FAKE_CONSTANT_COUNT];
+  bm_plan_tensor_t inputs[1];
+  bm_plan_tensor_t outputs[1];
+  uint32_t extents[2];
+  bm_plan_entry_t entries[FAKE_ENTRY_COUNT];
+  char strings[FAKE_STRINGS_BYTES];
+} fake_tables_t;
+
+// A table of a plan, for its header: an array of a struct that begins with it.
+#define FAKE_TABLE(type, field) \
+  {offsetof(type, field),       \
+   sizeof(((type *)0)->field) / sizeof(((type *)0)->field[0])}
+
 extern const float fake_weights[FAKE_WEIGHTS_BYTES / 4];
-extern const bm_plan_export_t fake_exports[FAKE_EXPORT_COUNT];
-extern const bm_plan_command_t fake_commands[FAKE_COMMAND_COUNT];
-extern const bm_plan_binding_t fake_bindings[FAKE_BINDING_COUNT];
-extern const uint32_t fake_constants[FAKE_CONSTANT_COUNT];
-extern const bm_plan_tensor_t fake_inputs[1];
-extern const bm_plan_tensor_t fake_outputs[1];
-extern const bm_plan_entry_t fake_entries[FAKE_ENTRY_COUNT];
+extern const fake_tables_t fake_tables;
+extern const bm_plan_executable_t fake_executable;
 extern const float fake_golden_data[FAKE_CASE_COUNT * FAKE_CASE_BYTES / 4];
 
-// Initializes a bm_plan_t of the fake model with other weights or another ISA.
-#define FAKE_PLAN(plan_weights, plan_isa, plan_vlen_bits) \
-  FAKE_PLAN_OF(fake_library_query, plan_weights, plan_isa, plan_vlen_bits)
-
-// The same, also with other kernels.
-#define FAKE_PLAN_OF(query, plan_weights, plan_isa, plan_vlen_bits) \
-  {                                                                 \
-      .abi_version = BM_PLAN_ABI_VERSION,                           \
-      .isa = (plan_isa),                                            \
-      .vlen_bits = (plan_vlen_bits),                                \
-      .arena_bytes = FAKE_ARENA_BYTES,                              \
-      .weights_bytes = FAKE_WEIGHTS_BYTES,                          \
-      .name = "fake",                                               \
-      .weights = (const uint8_t *)(plan_weights),                   \
-      .library_query = (query),                                     \
-      .exports = fake_exports,                                      \
-      .export_count = FAKE_EXPORT_COUNT,                            \
-      .commands = fake_commands,                                    \
-      .command_count = FAKE_COMMAND_COUNT,                          \
-      .bindings = fake_bindings,                                    \
-      .binding_count = FAKE_BINDING_COUNT,                          \
-      .constants = fake_constants,                                  \
-      .constant_count = FAKE_CONSTANT_COUNT,                        \
-      .inputs = fake_inputs,                                        \
-      .input_count = 1,                                             \
-      .outputs = fake_outputs,                                      \
-      .output_count = 1,                                            \
-      .entries = fake_entries,                                      \
-      .entry_count = FAKE_ENTRY_COUNT,                              \
-  }
+// Initializes a bm_plan_t of the fake model with other weights.
+#define FAKE_PLAN(plan_weights)                \
+  {.header = &fake_tables.header,              \
+   .weights = (const uint8_t *)(plan_weights), \
+   .executables = &fake_executable}
 
 extern const bm_plan_t fake_plan;
+// The same, for vectors of 256 bits.
+extern const bm_plan_t fake_vector_plan;
 extern const bm_golden_t fake_golden;
 
 BM_EXTERN_C_END

@@ -8,6 +8,7 @@
 // Prints a status and the number of the command it concerns, -1 for none.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime_bm/bm.h"
 #include "runtime_bm/elf/elf_loader.h"
@@ -27,8 +28,8 @@ static const void *query(uint32_t max_version, const void *environment) {
 
 // The image's rules check which hart runs it.
 bm_hal_cpu_t bm_hal_cpu(void) {
-  const bm_hal_cpu_t cpu = {.isa_bits = fit_plan->isa,
-                            .vlen_bits = fit_plan->vlen_bits};
+  const bm_hal_cpu_t cpu = {.isa_bits = fit_plan->header->isa,
+                            .vlen_bits = fit_plan->header->vlen_bits};
   return cpu;
 }
 
@@ -58,18 +59,30 @@ static bm_cspan_t read_file(const char *path) {
   return contents;
 }
 
+// A copy of the plan's header and tables, to be changed.
+static bm_plan_header_t *copy_of_header(void) {
+  const uint32_t bytes = fit_plan->header->bytes;
+  uint8_t *copy = memory_of(BM_PLAN_ALIGNMENT, bytes);
+  memcpy(copy, fit_plan->header, bytes);
+  return (bm_plan_header_t *)(void *)copy;
+}
+
 // The number of commands before the first bad one; -1 when the plan is refused
 // for another reason.
 static int first_bad_command(void) {
-  static const bm_plan_entry_t kNothing = {.name = ""};
+  static const bm_plan_table_t kNoRows = {0, 0};
+  const uint32_t commands = fit_plan->header->commands.count;
+  bm_plan_header_t *header = copy_of_header();
   bm_plan_t plan = *fit_plan;
-  plan.input_count = 0;
-  plan.output_count = 0;
-  plan.entries = &kNothing;
-  plan.entry_count = 1;
-  plan.reset_count = 0;
-  for (uint32_t count = 0; count <= fit_plan->command_count; ++count) {
-    plan.command_count = count;
+  plan.header = header;
+  header->inputs = kNoRows;
+  header->outputs = kNoRows;
+  header->reset_count = 0;
+  const bm_plan_entry_t nothing = {.driver = BM_PLAN_NO_DRIVER};
+  bm_plan_entry_t *entries = (bm_plan_entry_t *)bm_plan_entries(&plan);
+  for (uint32_t i = 0; i < header->entries.count; ++i) entries[i] = nothing;
+  for (uint32_t count = 1; count <= commands; ++count) {
+    header->commands.count = count;
     if (bm_plan_verify(&plan).bits != 0) return (int)count - 1;
   }
   return -1;
@@ -78,7 +91,7 @@ static int first_bad_command(void) {
 // Opens the kernels as bm_model_init does. Runs nothing, not even the commands
 // that initialize the state.
 static bm_status_t check_kernels(bm_cspan_t file, size_t address) {
-  const bm_elf_machine_t *machine = (fit_plan->isa & BM_ISA_X86_64) != 0
+  const bm_elf_machine_t *machine = (fit_plan->header->isa & BM_ISA_X86_64) != 0
                                         ? &bm_elf_machine_x86_64
                                         : &bm_elf_machine_riscv64;
   uint64_t bytes;
@@ -89,11 +102,14 @@ static bm_status_t check_kernels(bm_cspan_t file, size_t address) {
   BM_TRY(bm_elf_load(file, machine, memory, BM_EXECUTABLE_QUERY_SYMBOL, &image,
                      &function));
   library = image.data + address;
+  const bm_plan_executable_t opened = {.library_query = query};
+  bm_plan_header_t *header = copy_of_header();
   bm_plan_t plan = *fit_plan;
-  plan.library_query = query;
-  plan.reset_count = 0;
-  const bm_span_t arena = {memory_of(BM_PLAN_ALIGNMENT, plan.arena_bytes),
-                           plan.arena_bytes};
+  header->reset_count = 0;
+  plan.header = header;
+  plan.executables = &opened;
+  const bm_span_t arena = {memory_of(BM_PLAN_ALIGNMENT, header->arena_bytes),
+                           header->arena_bytes};
   const bm_span_t no_code = {NULL, 0};
   bm_model_t model;
   return bm_model_init(&model, &plan, arena, no_code);

@@ -9,45 +9,62 @@
 #define OUTPUTS 0
 #endif
 
-static const bm_plan_command_t kCommands[] = {
-    {.kind = BM_COMMAND_COPY, .binding_count = 2, .first_binding = 0},
-    {.kind = BM_COMMAND_COPY, .binding_count = 2, .first_binding = 2},
-};
-static const bm_plan_binding_t kBindings[] = {
-    {BM_PLAN_REGION_ARENA, 0, 64},
-    {BM_PLAN_REGION_ARENA, 64, 64},
-    {BM_PLAN_REGION_ARENA, 0, 64},
-    {BM_PLAN_REGION_ARENA, TARGET, 64},
-};
-static const bm_plan_entry_t kEntry = {
-    .name = "main", .command_count = 2, .output_count = OUTPUTS};
-
 #ifdef KERNELS
-static const bm_plan_export_t kExport = {.name = "other", .binding_count = 3};
-
 // Never called: the check opens the kernels from their ELF.
 static const void *query(uint32_t max_version, const void *environment) {
   (void)max_version;
   (void)environment;
   return NULL;
 }
+static const bm_plan_executable_t kExecutable = {.library_query = query};
+#define EXPORTS 1
+#else
+#define EXPORTS 0
 #endif
 
+typedef struct tables_t {
+  bm_plan_header_t header;
+  bm_plan_export_t exports[1];
+  bm_plan_command_t commands[2];
+  bm_plan_binding_t bindings[4];
+  bm_plan_entry_t entries[1];
+  char strings[6];
+} tables_t;
+
+static const tables_t kTables = {
+    .header = {.abi_version = BM_PLAN_ABI_VERSION,
+               .bytes = sizeof(tables_t),
+               .isa = BM_ISA_X86_64,
+               .arena_bytes = 192,
+               .executable_count = EXPORTS,
+               .exports = {EXPORTS * offsetof(tables_t, exports), EXPORTS},
+               .commands = {offsetof(tables_t, commands), 2},
+               .bindings = {offsetof(tables_t, bindings), 4},
+               .entries = {offsetof(tables_t, entries), 1},
+               .strings = {offsetof(tables_t, strings), 6}},
+    .exports = {{.binding_count = 3}},
+    .commands =
+        {
+            {.kind = BM_COMMAND_COPY, .binding_count = 2, .first_binding = 0},
+            {.kind = BM_COMMAND_COPY, .binding_count = 2, .first_binding = 2},
+        },
+    .bindings =
+        {
+            {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_READ, 0, 0, 64},
+            {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 0, 64, 64},
+            {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_READ, 0, 0, 64},
+            {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 0, TARGET, 64},
+        },
+    .entries = {{.driver = BM_PLAN_NO_DRIVER,
+                 .command_count = 2,
+                 .output_count = OUTPUTS}},
+    .strings = "other",
+};
+
 static const bm_plan_t kPlan = {
-    .abi_version = BM_PLAN_ABI_VERSION,
-    .isa = BM_ISA_X86_64,
-    .arena_bytes = 192,
-    .name = "plan",
-    .commands = kCommands,
-    .command_count = 2,
-    .bindings = kBindings,
-    .binding_count = 4,
-    .entries = &kEntry,
-    .entry_count = 1,
+    .header = &kTables.header,
 #ifdef KERNELS
-    .library_query = query,
-    .exports = &kExport,
-    .export_count = 1,
+    .executables = &kExecutable,
 #endif
 };
 const bm_plan_t *const fit_plan = &kPlan;

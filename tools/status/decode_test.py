@@ -46,10 +46,12 @@ class DecodeTest(unittest.TestCase):
         line = next(
             i
             for i, text in enumerate(source, 1)
-            if text.strip() == "BM_CHECK(entry->name != NULL &&"
+            if text.strip() == "BM_CHECK(string_ok(header, entry->name) &&"
         )
         text = decode.describe(3 << 24 | line << 12 | 15, ROOT)
-        self.assertRegex(text, r"\n    BM_CHECK\(entry->name != NULL && bm_range.*, DATA_LOSS\);$")
+        self.assertRegex(
+            text, r"\n    BM_CHECK\(string_ok\(header, entry->name\) && bm_range.*, DATA_LOSS\);$"
+        )
 
     def test_missing_sources_are_one_sentence(self) -> None:
         with self.assertRaisesRegex(decode.DecodeError, "status.h is missing: run this from"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bmc import spec
 from bmc.artifacts import Golden
-from bmc.emit import c_text
+from bmc.emit import c_text, symbols
 from bmc.plan import tables
 from bmc.plan.tables import Plan
 
@@ -38,8 +38,8 @@ def source(model: Plan, golden: Golden) -> str:
         (f"{{.entry = {call.entry}, .reset = {int(call.reset)}}}" for call in golden.calls),
     )
     return text + (
-        f"extern const bm_golden_t {name}_golden;\n"
-        f"const bm_golden_t {name}_golden = {{\n"
+        f"extern const bm_golden_t {symbols.golden(name)};\n"
+        f"const bm_golden_t {symbols.golden(name)} = {{\n"
         f"    .case_count = {len(golden.inputs)},\n"
         f"    .data = {name}_golden_data,\n"
         f"    .data_bytes = {len(data(golden))}u,\n"

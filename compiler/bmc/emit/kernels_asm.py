@@ -11,7 +11,7 @@ import itertools
 import re
 
 from bmc.elf.kernels import Kernels
-from bmc.emit import c_text
+from bmc.emit import c_text, symbols
 from bmc.target import Target
 
 BLOB = "kernels.bin"
@@ -28,14 +28,14 @@ def source(name: str, kernels: Kernels, target: Target) -> str:
     would show it as such; what is data is an object, or it would be shown as code. The attribute
     adds the kernels' ISA to that of the firmware's C: objdump and gdb decode a linked image by it.
     """
-    base = f"{name}_kernels"
+    base = symbols.kernels(name)
     lines = [
         f"/* {c_text.BANNER} */",
         "#ifdef BM_KERNELS_LOADED",
         f'    .section .bm.kernels.{name}, "a", @progbits',
         "    .balign 64",
-        f"    .globl {name}_kernels_elf",
-        f"{name}_kernels_elf:",
+        f"    .globl {symbols.kernels_elf(name)}",
+        f"{symbols.kernels_elf(name)}:",
         f'    .incbin "{ELF}"',
         "#else",
         f'    .section .bm.kernels.{name}, "ax", @progbits',
@@ -73,9 +73,10 @@ def source(name: str, kernels: Kernels, target: Target) -> str:
 def _symbols(name: str, kernels: Kernels) -> list[tuple[str, int]]:
     """The query function and one symbol per kernel, so that disassembly and traps are readable."""
     exports = [
-        (f"{name}_k_{re.sub(r'[^A-Za-z0-9_]', '_', e.name)}", e.address) for e in kernels.exports
+        (symbols.kernel(name, re.sub(r"[^A-Za-z0-9_]", "_", e.name)), e.address)
+        for e in kernels.exports
     ]
-    return [(f"{name}_library_query", kernels.query), *exports]
+    return [(symbols.library_query(name), kernels.query), *exports]
 
 
 def _pieces(kernels: Kernels) -> list[tuple[int, int]]:

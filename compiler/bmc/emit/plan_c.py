@@ -6,10 +6,13 @@ RAM when it starts; otherwise they are prelinked and run in place (see kernels_a
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
 from bmc.elf.kernels import Kernels
-from bmc.emit import c_text, driver_c
+from bmc.emit import c_text, driver_c, symbols
 from bmc.plan import tables
-from bmc.plan.tables import BindingPatch, ConstantPatch, Entry, Plan, Tensor
+from bmc.plan.tables import BindingPatch, Command, ConstantPatch, Entry, Plan, Tensor
 
 
 def header(model: Plan, kernels: Kernels | None) -> str:
@@ -31,7 +34,7 @@ def header(model: Plan, kernels: Kernels | None) -> str:
         f"  {prefix}_INPUT_COUNT = {len(model.entries[0].inputs)},\n"
         f"  {prefix}_OUTPUT_COUNT = {len(model.entries[0].outputs)},\n"
         "};\n\n"
-        f"extern const bm_plan_t {model.name}_plan;\n\n"
+        f"extern const bm_plan_t {symbols.plan(model.name)};\n\n"
         "#ifdef __cplusplus\n}\n#endif\n\n"
         f"#endif /* {guard} */\n"
     )
@@ -40,132 +43,202 @@ def header(model: Plan, kernels: Kernels | None) -> str:
 def source(model: Plan, kernels: Kernels | None) -> str:
     """Returns plan.c with the tables; kernels.S and weights.S define what it declares extern."""
     name = model.name
-    first_binding = 0
-    first_constant = 0
-    commands: list[str] = []
-    for command in model.commands:
-        fields = [
-            f".kind = {int(command.kind)}",
-            f".flags = {tables.FLAG_BARRIER if command.barrier else 0}",
-            f".ordinal = {command.ordinal}",
-            f".binding_count = {len(command.bindings)}",
-            f".constant_count = {len(command.constants)}",
-            f".workgroup_count = {{{', '.join(map(str, command.workgroups))}}}",
-            f".first_binding = {first_binding}",
-            f".first_constant = {first_constant}",
-        ]
-        commands.append("{" + ", ".join(fields) + "}")
-        first_binding += len(command.bindings)
-        first_constant += len(command.constants)
-    bindings = [b for command in model.commands for b in command.bindings]
-    constants = [word for command in model.commands for word in command.constants]
-    patches = [type(patch) for command in model.commands for patch in command.patches]
     driven = [index for index, entry in enumerate(model.entries) if entry.driver]
     text = f'/* {c_text.BANNER} */\n#include "plan.h"\n\n'
     if driven:
         text += driver_c.INCLUDE + "\n"
     if model.weights_bytes:
-        text += f"extern const uint8_t {name}_weights[];\n"
+        text += f"extern const uint8_t {symbols.weights(name)}[];\n"
     if kernels:
-        text += f"extern const uint8_t {name}_kernels_elf[];\n"
-        text += f"extern const void *{name}_library_query(uint32_t max_version, const void *environment);\n"
-    text += "\n"
-    text += c_text.array(
-        "static const bm_plan_export_t k_exports",
-        (
-            f"{{.name = {c_text.string(e.name)}, .binding_count = {e.binding_count},"
-            f" .constant_count = {e.constant_count}}}"
-            for e in model.exports
-        ),
-    )
-    text += c_text.array("static const bm_plan_command_t k_commands", commands)
-    text += c_text.array(
-        f"static {'' if BindingPatch in patches else 'const '}bm_plan_binding_t k_bindings",
-        (
-            f"{{.region = {int(b.region)}, .offset = {b.offset}u, .length = {b.length}u}}"
-            for b in bindings
-        ),
-    )
-    text += c_text.packed_array(
-        f"static {'' if ConstantPatch in patches else 'const '}uint32_t k_constants", constants
-    )
-    text += _tensors("input", model.inputs) + _tensors("output", model.outputs)
+        text += f"extern const uint8_t {symbols.kernels_elf(name)}[];\n"
+        query = symbols.library_query(name)
+        text += f"extern const void *{query}(uint32_t max_version, const void *environment);\n"
+    tables_ = _tables(model)
+    changed = [table for table in tables_ if table.is_changed]
+    text += "\n" + _constant_tables(model, tables_)
+    for table in changed:
+        text += c_text.array(f"static {table.row_type} k_{table.name}", table.lines)
     text += "".join(driver_c.source(model, index) for index in driven)
-    text += c_text.array("static const bm_plan_entry_t k_entries", _entries(model.entries))
+    drivers = (driver_c.function_name(index) for index in driven)
+    text += c_text.array("static const bm_plan_driver_t k_drivers", drivers)
+    if kernels:
+        text += _EXECUTABLE.format(
+            elf=symbols.kernels_elf(name),
+            elf_bytes=len(kernels.elf),
+            library_query=symbols.library_query(name),
+        )
     if model.state_bytes:
         text += f"static uint8_t k_state[{model.state_bytes}] __attribute__((aligned(64)));\n\n"
-    fields = [
+    fields = [".header = &k_tables.header"]
+    if model.weights_bytes:
+        fields.append(f".weights = {symbols.weights(name)}")
+    if model.state_bytes:
+        fields.append(".state = k_state")
+    if kernels:
+        fields.append(".executables = &k_executable")
+    if driven:
+        fields.append(".drivers = k_drivers")
+    fields += [f".{table.name} = k_{table.name}" for table in changed]
+    return text + f"const bm_plan_t {symbols.plan(name)} = {{\n{_lines(fields, 4)}}};\n"
+
+
+_EXECUTABLE = """static const bm_plan_executable_t k_executable = {{
+#ifdef BM_KERNELS_LOADED
+    .elf = {elf},
+    .elf_bytes = {elf_bytes}u,
+#else
+    .library_query = {library_query},
+#endif
+}};
+
+"""
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of the plan; one that drivers change is a variable of its own."""
+
+    name: str
+    row_type: str
+    rows: tuple[str, ...]
+    is_changed: bool = False
+
+    @property
+    def member(self) -> str:
+        return f"{self.row_type} {self.name}[{len(self.rows)}];"
+
+    @property
+    def lines(self) -> list[str]:
+        """The rows, several numbers on a line."""
+        if self.row_type != "uint32_t":
+            return list(self.rows)
+        return [", ".join(self.rows[i : i + 8]) for i in range(0, len(self.rows), 8)]
+
+    @property
+    def place(self) -> str:
+        """The table's row in the header."""
+        offset = "0" if self.is_changed else f"offsetof(tables_t, {self.name})"
+        return f".{self.name} = {{{offset}, {len(self.rows)}}}"
+
+
+def _lines(items: Iterable[str], indent: int) -> str:
+    return "".join(f"{' ' * indent}{item},\n" for item in items)
+
+
+def _constant_tables(model: Plan, tables_: list[_Table]) -> str:
+    """Returns the header and the tables that follow it, a struct without pointers."""
+    constant = [table for table in tables_ if not table.is_changed]
+    offsets = _offsets(model)
+    length = sum(map(c_text.string_bytes, offsets))
+    # The C compiler ends the last one.
+    strings = ' "\\0"\n        '.join(map(c_text.string, offsets))
+    header = [
         ".abi_version = BM_PLAN_ABI_VERSION",
+        ".bytes = sizeof(tables_t)",
         f".isa = {model.isa_bits}",
         f".vlen_bits = {model.vlen_bits}",
         f".arena_bytes = {model.arena_bytes}u",
         f".weights_bytes = {model.weights_bytes}u",
-        f".name = {c_text.string(name)}",
-        f".weights = {f'{name}_weights' if model.weights_bytes else '0'}",
-    ]
-    for table, items in (
-        ("exports", model.exports),
-        ("commands", model.commands),
-        ("bindings", bindings),
-        ("constants", constants),
-        ("inputs", model.inputs),
-        ("outputs", model.outputs),
-        ("entries", model.entries),
-    ):
-        fields.append(f".{table} = {f'k_{table}' if items else '0'}")
-        singular = table.removesuffix("s") if table != "entries" else "entry"
-        fields.append(f".{singular}_count = {len(items)}")
-    fields += [
         f".state_bytes = {model.state_bytes}u",
-        f".state = {'k_state' if model.state_bytes else '0'}",
+        f".name = {offsets[model.name]}",
+        f".executable_count = {int(bool(model.exports))}",
+        f".driver_count = {sum(bool(entry.driver) for entry in model.entries)}",
         f".reset_count = {model.reset_count}",
+        *(table.place for table in tables_),
+        f".strings = {{offsetof(tables_t, strings), {length}}}",
     ]
-    return (
-        text
-        + f"const bm_plan_t {name}_plan = {{\n"
-        + "".join(f"    {field},\n" for field in fields)
-        + (_kernels(name, kernels) if kernels else "")
-        + "};\n"
+    members = ["bm_plan_header_t header;", *(table.member for table in constant)]
+    members.append(f"char strings[{length}];")
+    text = "typedef struct tables_t {\n" + "".join(f"  {member}\n" for member in members)
+    text += "} tables_t;\n\nstatic const tables_t k_tables = {\n"
+    text += f"    .header = {{\n{_lines(header, 8)}    }},\n"
+    for table in constant:
+        text += f"    .{table.name} = {{\n{_lines(table.lines, 8)}    }},\n"
+    return text + f"    .strings =\n        {strings},\n}};\n\n"
+
+
+def _offsets(model: Plan) -> dict[str, int]:
+    """Where each name begins in the table of strings."""
+    offsets: dict[str, int] = {}
+    end = 0
+    for name in model.names:
+        offsets[name] = end
+        end += c_text.string_bytes(name)
+    return offsets
+
+
+def _tables(model: Plan) -> list[_Table]:
+    """Returns the tables that have rows, but for the strings."""
+    names = _offsets(model)
+    patches = [type(patch) for command in model.commands for patch in command.patches]
+    bindings = (
+        f"{{.region = {int(b.region)}, .access = {int(b.access)},"
+        f" .offset = {b.offset}u, .length = {b.length}u}}"
+        for command in model.commands
+        for b in command.bindings
     )
-
-
-def _kernels(name: str, kernels: Kernels) -> str:
-    return (
-        "#ifdef BM_KERNELS_LOADED\n"
-        f"    .kernels_elf = {name}_kernels_elf,\n"
-        f"    .kernels_elf_bytes = {len(kernels.elf)}u,\n"
-        "#else\n"
-        f"    .library_query = {name}_library_query,\n"
-        "#endif\n"
+    constants = (f"{word}u" for command in model.commands for word in command.constants)
+    exports = (
+        f"{{.name = {names[e.name]}, .executable = 0, .ordinal = {ordinal},"
+        f" .binding_count = {e.binding_count}, .constant_count = {e.constant_count}}}"
+        for ordinal, e in enumerate(model.exports)
     )
+    tensors = (*model.inputs, *model.outputs)
+    extents = [str(extent) for tensor in tensors for extent in tensor.info.shape]
+    rows = _tensors(tensors, names)
+    found = [
+        _Table("exports", "bm_plan_export_t", tuple(exports)),
+        _Table("commands", "bm_plan_command_t", tuple(_commands(model.commands))),
+        _Table("bindings", "bm_plan_binding_t", tuple(bindings), BindingPatch in patches),
+        _Table("constants", "uint32_t", tuple(constants), ConstantPatch in patches),
+        _Table("inputs", "bm_plan_tensor_t", tuple(rows[: len(model.inputs)])),
+        _Table("outputs", "bm_plan_tensor_t", tuple(rows[len(model.inputs) :])),
+        _Table("extents", "uint32_t", tuple(extents)),
+        _Table("entries", "bm_plan_entry_t", tuple(_entries(model.entries, names))),
+    ]
+    return [table for table in found if table.rows]
 
 
-def _entries(entries: tuple[Entry, ...]) -> list[str]:
-    rows = []
-    first_input = first_output = 0
-    for index, entry in enumerate(entries):
-        driver = driver_c.function_name(index) if entry.driver else "0"
-        rows.append(
-            f"{{.name = {c_text.string(entry.name)}, .driver = {driver},"
+def _commands(commands: tuple[Command, ...]) -> Iterator[str]:
+    first_binding = first_constant = 0
+    for command in commands:
+        yield (
+            f"{{.kind = {int(command.kind)},"
+            f" .flags = {tables.FLAG_BARRIER if command.barrier else 0},"
+            f" .export_index = {command.export_index},"
+            f" .binding_count = {len(command.bindings)},"
+            f" .constant_count = {len(command.constants)},"
+            f" .workgroup_count = {{{', '.join(map(str, command.workgroups))}}},"
+            f" .first_binding = {first_binding}, .first_constant = {first_constant}}}"
+        )
+        first_binding += len(command.bindings)
+        first_constant += len(command.constants)
+
+
+def _entries(entries: tuple[Entry, ...], names: dict[str, int]) -> Iterator[str]:
+    first_input = first_output = driver_count = 0
+    for entry in entries:
+        driver = str(driver_count) if entry.driver else "BM_PLAN_NO_DRIVER"
+        yield (
+            f"{{.name = {names[entry.name]}, .driver = {driver},"
             f" .first_command = {entry.first_command}, .command_count = {entry.command_count},"
             f" .first_input = {first_input}, .input_count = {len(entry.inputs)},"
             f" .first_output = {first_output}, .output_count = {len(entry.outputs)}}}"
         )
         first_input += len(entry.inputs)
         first_output += len(entry.outputs)
+        driver_count += bool(entry.driver)
+
+
+def _tensors(tensors: tuple[Tensor, ...], names: dict[str, int]) -> list[str]:
+    rows = []
+    first_extent = 0
+    for tensor in tensors:
+        info = tensor.info
+        rows.append(
+            f"{{.name = {names[info.name]}, .dtype = {int(info.dtype)},"
+            f" .rank = {len(info.shape)}, .first_extent = {first_extent},"
+            f" .offset = {tensor.offset}u, .length = {info.byte_count}u}}"
+        )
+        first_extent += len(info.shape)
     return rows
-
-
-def _tensors(role: str, tensors: tuple[Tensor, ...]) -> str:
-    text = ""
-    for index, tensor in enumerate(tensors):
-        if tensor.info.shape:
-            text += f"static const uint32_t k_{role}{index}_shape[] = {{{', '.join(map(str, tensor.info.shape))}}};\n"
-    rows = (
-        f"{{.name = {c_text.string(tensor.info.name)},"
-        f" .shape = {f'k_{role}{index}_shape' if tensor.info.shape else '0'},"
-        f" .dtype = {int(tensor.info.dtype)}, .rank = {len(tensor.info.shape)},"
-        f" .offset = {tensor.offset}u, .length = {tensor.info.byte_count}u}}"
-        for index, tensor in enumerate(tensors)
-    )
-    return text + c_text.array(f"static const bm_plan_tensor_t k_{role}s", rows)

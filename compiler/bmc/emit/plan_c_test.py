@@ -20,7 +20,17 @@ from bmc.elf import kernels
 from bmc.emit import golden_c, plan_c
 from bmc.host.program import ALIGNMENT
 from bmc.plan import tables
-from bmc.plan.tables import Binding, Command, CommandKind, Plan, Region, Tensor
+from bmc.plan.tables import (
+    Access,
+    Binding,
+    BindingPatch,
+    Command,
+    CommandKind,
+    ConstantPatch,
+    Plan,
+    Region,
+    Tensor,
+)
 
 _HERE = Path(__file__).parent
 _ABI = _HERE.parents[2] / "runtime_bm/plan/plan_abi.json"
@@ -33,7 +43,14 @@ _PLAN = Plan(
     weights_bytes=256,
     exports=(tables.Export('odd"name\\', 2, 3), tables.Export("second", 0, 1)),
     commands=(
-        Command(CommandKind.FILL, True, 0, (0, 0, 0), (7, 4), (Binding(Region.ARENA, 64, 64),)),
+        Command(
+            CommandKind.FILL,
+            True,
+            0,
+            (0, 0, 0),
+            (7, 4),
+            (Binding(Region.ARENA, 64, 64, Access.WRITE),),
+        ),
         Command(
             CommandKind.DISPATCH,
             False,
@@ -41,12 +58,19 @@ _PLAN = Plan(
             (2, 1, 1),
             (1, 0xFFFFFFFF),
             (
-                Binding(Region.ARENA, 0, 64),
-                Binding(Region.WEIGHTS, 64, 128),
-                Binding(Region.ARENA, 64, 64),
+                Binding(Region.ARENA, 0, 64, Access.READ),
+                Binding(Region.WEIGHTS, 64, 128, Access.READ),
+                Binding(Region.ARENA, 64, 64, Access.READ | Access.WRITE),
             ),
         ),
-        Command(CommandKind.DISPATCH, True, 1, (1, 2, 3), (), (Binding(Region.ARENA, 128, 4),)),
+        Command(
+            CommandKind.DISPATCH,
+            True,
+            1,
+            (1, 2, 3),
+            (),
+            (Binding(Region.ARENA, 128, 4, Access.WRITE),),
+        ),
     ),
     entries=(
         tables.Entry(
@@ -104,30 +128,53 @@ class PlanTextTest(unittest.TestCase):
             dataclasses.replace(command, workgroups=(3, 1, 1)),
             dataclasses.replace(command, constants=(1, 2)),
             dataclasses.replace(command, barrier=True),
-            dataclasses.replace(command, ordinal=1),
+            dataclasses.replace(command, export_index=1),
             dataclasses.replace(command, bindings=command.bindings[:2]),
         ):
             commands = (_PLAN.commands[0], other, _PLAN.commands[2])
             changed = dataclasses.replace(_PLAN, commands=commands)
             self.assertNotEqual(good, plan_c.source(changed, _KERNELS))
 
-    def test_empty_tables_are_null(self) -> None:
+    def test_empty_tables_are_left_out(self) -> None:
         text = plan_c.source(_EMPTY, None)
-        self.assertNotIn("[] = {\n}", text)
-        self.assertIn(".commands = 0,", text)
-        self.assertIn(".weights = 0,", text)
+        self.assertNotIn("[0]", text)
+        self.assertNotIn("commands", text)
+        self.assertNotIn(".weights =", text)
+        self.assertIn(".strings = {offsetof(tables_t, strings), 10}", text)
+
+    def test_tables_that_a_driver_changes_are_variables(self) -> None:
+        fill, *others = _PLAN.commands
+        for patch, changed, constant in (
+            (BindingPatch(0, 0, 0, 320), "bindings", "constants"),
+            (ConstantPatch(0, 0), "constants", "bindings"),
+        ):
+            commands = (dataclasses.replace(fill, patches=(patch,)), *others)
+            text = plan_c.source(dataclasses.replace(_PLAN, commands=commands), _KERNELS)
+            self.assertRegex(text, rf"(?m)^static \w+ k_{changed}\[\] = {{")
+            self.assertRegex(text, rf"\.{changed} = {{0, \d+}}")
+            self.assertIn(f".{changed} = k_{changed},", text)
+            self.assertIn(f".{constant} = {{offsetof(tables_t, {constant}),", text)
+            self.assertNotIn(f"k_{constant}", text)
+
+    def test_a_name_is_there_once(self) -> None:
+        entry = dataclasses.replace(_PLAN.entries[0], name="tokens")
+        text = plan_c.source(dataclasses.replace(_PLAN, entries=(entry,)), _KERNELS)
+        self.assertEqual(text.count("tokens"), 1)
+        shared = f".name = {len('tiny0odd4name_0second0')}"
+        self.assertEqual(text.count(f"{{{shared}, "), 2)
 
 
 class AbiTest(unittest.TestCase):
     def setUp(self) -> None:
         self.abi = json.loads(_ABI.read_text(encoding="utf-8"))
 
-    def agrees(self, numbers: type[enum.IntEnum], name: str) -> None:
+    def agrees(self, numbers: type[enum.IntEnum] | type[enum.IntFlag], name: str) -> None:
         self.assertEqual({item.name: item.value for item in numbers}, self.abi["enums"][name])
 
     def test_enumerations(self) -> None:
         self.agrees(DType, "dtype")
         self.agrees(Region, "region")
+        self.agrees(Access, "access")
         self.agrees(CommandKind, "command")
         self.agrees(target.PlanIsa, "isa")
         self.assertEqual(tables.FLAG_BARRIER, self.abi["enums"]["command_flags"]["BARRIER"])
@@ -140,7 +187,9 @@ class AbiTest(unittest.TestCase):
             "MAX_BINDINGS": tables.MAX_BINDINGS,
             "MAX_RANK": tables.MAX_RANK,
         }
-        self.assertEqual(ours, limits)
+        # The last two are constants of plan.h, which generated code names.
+        self.assertEqual(ours, {name: limits[name] for name in ours})
+        self.assertEqual(set(limits) - set(ours), {"LINKED", "NO_DRIVER"})
 
     def test_golden_policies(self) -> None:
         ours = {
@@ -151,17 +200,9 @@ class AbiTest(unittest.TestCase):
         self.assertEqual(ours, self.abi["enums"]["golden_policy"])
 
     def test_struct_sizes(self) -> None:
-        names = {
-            "plan": "bm_plan_t",
-            "entry": "bm_plan_entry_t",
-            "export": "bm_plan_export_t",
-            "command": "bm_plan_command_t",
-            "binding": "bm_plan_binding_t",
-            "tensor": "bm_plan_tensor_t",
-        }
-        for xlen, key in ((32, "bytes_32"), (64, "bytes")):
-            theirs = {ours: self.abi["structs"][name][key] for ours, name in names.items()}
-            self.assertEqual(dataclasses.asdict(tables.STRUCT_BYTES[xlen]), theirs)
+        for name, size in tables.STRUCT_BYTES.items():
+            struct = self.abi["structs"][name]
+            self.assertEqual({struct["bytes"], struct["bytes_32"]}, {size}, name)
 
     def test_emitted_fields_exist(self) -> None:
         fields = {field for struct in self.abi["structs"].values() for field in struct["fields"]}
@@ -175,9 +216,11 @@ class AbiTest(unittest.TestCase):
         self.assertIn("workgroup_count", emitted)
         self.assertEqual(emitted - fields, set())
         # Fields left out are zero in C: only those that are meant to be.
-        structs = ("bm_plan_t", "bm_plan_command_t", "bm_plan_binding_t", "bm_plan_tensor_t")
+        rows = ("command", "binding", "tensor", "export", "entry")
+        structs = ("bm_plan_t", *(f"bm_plan_{row}_t" for row in rows))
         needed = {field for name in structs for field in self.abi["structs"][name]["fields"]}
-        self.assertEqual(needed - emitted, set())
+        absent = {"reserved", "state", "drivers"}
+        self.assertEqual(needed - emitted, absent)
 
     def test_element_sizes(self) -> None:
         for element in DType:

@@ -63,7 +63,7 @@ def report(
             "weights_bytes": len(weights.data),
             "golden_bytes": golden_bytes,
             "weights_distinct_bytes": weights.distinct_bytes,
-            "plan_bytes": _plan_bytes(result, target.xlen),
+            "plan_bytes": _plan_bytes(result),
         },
         "arena": {
             "bytes": result.arena_bytes,
@@ -113,28 +113,22 @@ def _bytes(tensors: tuple[tables.Tensor, ...]) -> int:
     return sum(tensor.info.byte_count for tensor in tensors)
 
 
-def _plan_bytes(result: Plan, xlen: int) -> int:
-    """Size of the tables in plan.c (names included), see plan_abi.json."""
-    of = tables.STRUCT_BYTES[xlen]
-    names = [export.name for export in result.exports] + [
-        t.info.name for t in (*result.inputs, *result.outputs)
-    ]
-    names += [entry.name for entry in result.entries]
-    shapes = sum(4 * len(t.info.shape) for t in (*result.inputs, *result.outputs))
+def _plan_bytes(result: Plan) -> int:
+    """Size of the plan's header, tables and strings, see plan_abi.json."""
+    of = tables.STRUCT_BYTES
+    tensors = (*result.inputs, *result.outputs)
     bindings = sum(len(command.bindings) for command in result.commands)
     constants = sum(len(command.constants) for command in result.commands)
     return (
-        of.plan
-        + of.export * len(result.exports)
-        + of.command * len(result.commands)
-        + of.binding * bindings
-        + of.entry * len(result.entries)
-        + of.tensor * (len(result.inputs) + len(result.outputs))
+        of["bm_plan_header_t"]
+        + of["bm_plan_export_t"] * len(result.exports)
+        + of["bm_plan_command_t"] * len(result.commands)
+        + of["bm_plan_binding_t"] * bindings
+        + of["bm_plan_entry_t"] * len(result.entries)
+        + of["bm_plan_tensor_t"] * len(tensors)
         + 4 * constants
-        + shapes
-        + sum(map(c_text.string_bytes, names))
-        + len(result.name)
-        + 1
+        + 4 * sum(len(tensor.info.shape) for tensor in tensors)
+        + sum(map(c_text.string_bytes, result.names))
     )
 
 
@@ -159,7 +153,7 @@ def _dispatches(
     """
     by_function = {config.function: config for config in configs}
     untiled = Config("", "", "", {}, {}, "iree")
-    uses = Counter(c.ordinal for c in result.commands if c.kind is CommandKind.DISPATCH)
+    uses = Counter(c.export_index for c in result.commands if c.kind is CommandKind.DISPATCH)
     return [
         {
             "ordinal": ordinal,
@@ -183,10 +177,10 @@ def _commands(result: Plan) -> list[dict[str, Any]]:
     return [
         {
             "kind": command.kind.name.lower(),
-            "function": result.exports[command.ordinal].name
+            "function": result.exports[command.export_index].name
             if command.kind is CommandKind.DISPATCH
             else "",
-            "ordinal": command.ordinal,
+            "ordinal": command.export_index,
             "workgroups": command.workgroups,
             "bytes": sum(binding.length for binding in command.bindings),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import unittest
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from bmc.host.program import (
     Variable,
 )
 from bmc.plan import schedule, tables
-from bmc.plan.tables import BindingPatch, CommandKind, Region
+from bmc.plan.tables import Access, BindingPatch, CommandKind, Region
 from bmc.rewrites import states
 from bmc.rewrites.context import Context
 
@@ -141,12 +142,15 @@ class PatchTest(unittest.TestCase):
 
     def test_a_fill_keeps_the_alignment_of_its_pattern(self) -> None:
         patch = BindingPatch(0, variable=0, start=64, size=32)
-        binding = tables.Binding(Region.ARENA, 64, 4)
+        binding = tables.Binding(Region.ARENA, 64, 4, Access.WRITE)
         command = tables.Command(CommandKind.FILL, True, 0, (0, 0, 0), (7, 2), (binding,), (patch,))
         self.assertIn("bm_driver_bind(&k_bindings[0], 64u, 32u, v0, 2)", self.driver(command))
 
     def test_both_ends_of_a_copy_move_together(self) -> None:
-        source, target = (tables.Binding(Region.ARENA, offset, 4) for offset in (8, 64))
+        source, target = (
+            tables.Binding(Region.ARENA, offset, 4, access)
+            for offset, access in ((8, Access.READ), (64, Access.WRITE))
+        )
         to = BindingPatch(1, variable=0, start=64, size=32)
         command = tables.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), (source, target), (to,))
         self.assertIn(
@@ -156,10 +160,11 @@ class PatchTest(unittest.TestCase):
     def test_until_it_is_known_a_place_overlaps_nothing(self) -> None:
         storage = Storage(StorageKind.STATE, 0, 64)
         places = schedule._Places(None, [0], (), ())  # type: ignore[arg-type]
+        kinds = schedule._Kinds({}, {})
 
         def offsets(source: Integer, target: Integer) -> list[int]:
             copy = Copy(Span(storage, source, 16), Span(storage, target, 16), True)
-            return [binding.offset for binding in schedule._command(copy, {}, places).bindings]
+            return [binding.offset for binding in schedule._command(copy, kinds, places).bindings]
 
         v = Variable(0, 64)
         self.assertEqual(offsets(0, v), [0, 16])
@@ -171,7 +176,10 @@ class PatchTest(unittest.TestCase):
         self.assertEqual(offsets(0, 8), [0, 8])
 
     def test_a_true_overlap_is_refused(self) -> None:
-        bindings = tuple(tables.Binding(Region.STATE, offset, 16) for offset in (0, 15))
+        bindings = tuple(
+            tables.Binding(Region.STATE, offset, 16, access)
+            for offset, access in ((0, Access.READ), (15, Access.WRITE))
+        )
         command = tables.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), bindings)
         model = tables.Plan("m", 0, 0, 0, 0, (), (command,), (), state_bytes=64)
         with self.assertRaisesRegex(InternalError, "command 0 copies within what it reads"):
@@ -184,7 +192,8 @@ class OverlapTest(support.FolderTest):
         plan = support.lower_text(text, self.folder).plan
         away, back = plan.commands[:2]
         self.assertEqual((away.kind, back.kind), (CommandKind.COPY, CommandKind.COPY))
-        self.assertEqual(away.bindings[1], back.bindings[0])
+        between = dataclasses.replace(away.bindings[1], access=Access.READ)
+        self.assertEqual(between, back.bindings[0])
         # Down by a row of 32 bytes.
         moved = back.bindings[1].offset - away.bindings[0].offset
         self.assertEqual((moved, away.bindings[0].length), (32, 160))

@@ -9,6 +9,7 @@ from bmc.artifacts import ImportedModel, Signature, TensorInfo
 from bmc.dtype import DType
 from bmc.elf.kernels import Kernels
 from bmc.errors import BmcError, InternalError
+from bmc.facts.operands import Kernel
 from bmc.host.program import (
     ALIGNMENT,
     Branch,
@@ -25,7 +26,16 @@ from bmc.host.program import (
     View,
 )
 from bmc.plan import tables
-from bmc.plan.tables import Binding, BindingPatch, CommandKind, ConstantPatch, Plan, Region, Tensor
+from bmc.plan.tables import (
+    Access,
+    Binding,
+    BindingPatch,
+    CommandKind,
+    ConstantPatch,
+    Plan,
+    Region,
+    Tensor,
+)
 from bmc.plan.weights import PackedWeights
 from bmc.target import Target
 
@@ -39,8 +49,11 @@ def build(
     program: HostProgram,
     kernels: Kernels | None,
     weights: PackedWeights,
+    operands: dict[str, Kernel],
 ) -> Plan:
     """Returns the plan; `kernels` is None for a program that launches none.
+
+    `operands` say what each dispatch function reads and writes.
 
     Every entry point has the whole arena to itself. Its inputs and outputs keep their places for the
     whole run, so that a caller may run it again without setting unchanged inputs. Slabs whose lives do
@@ -51,7 +64,8 @@ def build(
     state = _Stack()
     state_offsets = [state.append(item.length) for item in program.states]
     shared = _Places(weights, state_offsets, (), ())
-    commands = [_command(command, ordinals, shared) for command in program.reset]
+    kinds = _Kinds(ordinals, operands)
+    commands = [_command(command, kinds, shared) for command in program.reset]
     reset_count = len(commands)
     entries: list[tables.Entry] = []
     arena_bytes = 0
@@ -68,7 +82,7 @@ def build(
                 command_count=len(entry.commands),
                 inputs=inputs,
                 outputs=tuple(
-                    Tensor(info, places.bind(view.span).offset)
+                    Tensor(info, places.bind(view.span, Access.READ).offset)
                     for info, view in zip(signature.outputs, entry.outputs, strict=True)
                 ),
                 driver=entry.driver,
@@ -78,7 +92,7 @@ def build(
                 variable_bits=entry.variable_bits,
             )
         )
-        commands += [_command(command, ordinals, places) for command in entry.commands]
+        commands += [_command(command, kinds, places) for command in entry.commands]
         arena_bytes = max(arena_bytes, arena.size)
     result = Plan(
         name=name,
@@ -128,11 +142,11 @@ class _Places:
                 return Region.ARENA, self.inputs[index]
         return Region.ARENA, self.slabs[index]
 
-    def bind(self, span: Span) -> Binding:
+    def bind(self, span: Span, access: Access) -> Binding:
         """A span at a run-time offset is bound to the start of its storage."""
         region, start = self.start(span)
         offset = span.offset if isinstance(span.offset, int) else 0
-        return Binding(region, start + offset, span.length)
+        return Binding(region, start + offset, span.length, access)
 
     def load(self, span: Span) -> tables.LoadPlace:
         region, start = self.start(span)
@@ -193,15 +207,36 @@ def _place_slabs(entry: Entry, arena: _Stack) -> list[int]:
     return [offsets[index] for index in range(len(entry.slabs))]
 
 
-def _command(command: Command, ordinals: dict[str, int], places: _Places) -> tables.Command:
-    bindings = tuple(places.bind(span) for span in command.spans)
+@dataclass(frozen=True)
+class _Kinds:
+    """What dispatch functions are: their ordinals, and their operands."""
+
+    ordinals: dict[str, int]
+    operands: dict[str, Kernel]
+
+    def accesses(self, command: Command) -> list[Access]:
+        """Returns what a command does with each of its spans."""
+        if isinstance(command, Copy):
+            return [Access.READ, Access.WRITE]
+        if not isinstance(command, Dispatch):
+            return [Access.WRITE]
+        found = [Access(0)] * len(command.spans)
+        for operand in self.operands[command.function].operands:
+            found[operand.binding] |= Access.READ if operand.reads else Access(0)
+            found[operand.binding] |= Access.WRITE if operand.writes else Access(0)
+        return found
+
+
+def _command(command: Command, kinds: _Kinds, places: _Places) -> tables.Command:
+    spans = zip(command.spans, kinds.accesses(command), strict=True)
+    bindings = tuple(places.bind(span, access) for span, access in spans)
     patches: list[ConstantPatch | BindingPatch] = []
     for index, span in enumerate(command.spans):
         if isinstance(span.offset, Variable):
             start = places.start(span)[1]
             patches.append(BindingPatch(index, span.offset.index, start, span.storage.length))
     if isinstance(command, Dispatch):
-        if command.function not in ordinals:
+        if command.function not in kinds.ordinals:
             raise InternalError(f"the kernels do not export {command.function}")
         words: list[int] = []
         for word in command.constants:
@@ -211,7 +246,7 @@ def _command(command: Command, ordinals: dict[str, int], places: _Places) -> tab
         return tables.Command(
             CommandKind.DISPATCH,
             command.barrier,
-            ordinals[command.function],
+            kinds.ordinals[command.function],
             command.workgroups,
             tuple(words),
             bindings,
@@ -284,11 +319,13 @@ def verify(result: Plan) -> None:
             )
     for index, command in enumerate(result.commands):
         if len(command.bindings) > tables.MAX_BINDINGS:
-            name = result.exports[command.ordinal].name
+            name = result.exports[command.export_index].name
             raise BmcError(
                 "too-large", f"kernel {name} has more than {tables.MAX_BINDINGS} buffers"
             )
         for binding in command.bindings:
+            if binding.region is Region.WEIGHTS and binding.access is not Access.READ:
+                raise InternalError(f"command {index} writes to the weights")
             if binding.offset < 0 or binding.offset + binding.length > sizes[binding.region]:
                 raise InternalError(
                     f"command {index} is bound outside the {binding.region.name.lower()}"
@@ -296,7 +333,7 @@ def verify(result: Plan) -> None:
         if command.kind is CommandKind.COPY and _overlap(*command.bindings):
             raise InternalError(f"command {index} copies within what it reads")
         if command.kind is CommandKind.DISPATCH:
-            export = result.exports[command.ordinal]
+            export = result.exports[command.export_index]
             counts = (len(command.constants), len(command.bindings))
             if counts != (export.constant_count, export.binding_count):
                 raise InternalError(

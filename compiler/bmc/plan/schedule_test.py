@@ -13,7 +13,7 @@ from bmc.errors import InternalError
 from bmc.host import evaluate
 from bmc.iree import phases
 from bmc.plan import schedule, tables
-from bmc.plan.tables import Binding, Region
+from bmc.plan.tables import Access, Binding, Region
 from bmc.rewrites.context import States
 
 _IDENTITY = """func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
@@ -79,7 +79,11 @@ class PlanTest(support.FolderTest):
         model = self.plan(support.ADD)
         (command,) = model.commands
         self.assertEqual(
-            command.bindings, (Binding(Region.ARENA, 0, 64), Binding(Region.ARENA, 64, 64))
+            command.bindings,
+            (
+                Binding(Region.ARENA, 0, 64, Access.READ),
+                Binding(Region.ARENA, 64, 64, Access.WRITE),
+            ),
         )
         self.assertEqual(command.workgroups, (1, 1, 1))
         self.assertEqual(model.exports[0].name, "main_dispatch_0_elementwise_16_f32")
@@ -95,18 +99,22 @@ class PlanTest(support.FolderTest):
     def test_matmul_reads_its_weight_in_place(self) -> None:
         model = self.plan(_MATMUL)
         (command,) = model.commands
-        self.assertIn(Binding(Region.WEIGHTS, 0, 32 * 64 * 4), command.bindings)
+        self.assertIn(Binding(Region.WEIGHTS, 0, 32 * 64 * 4, Access.READ), command.bindings)
         self.assertEqual(model.weights_bytes, 32 * 64 * 4)
 
     def test_padding_is_a_fill_and_a_copy(self) -> None:
         fill, copy = self.plan(_PAD).commands
         self.assertEqual(fill.kind, tables.CommandKind.FILL)
         self.assertEqual(fill.constants, (0x40000000, 4))
-        self.assertEqual(fill.bindings, (Binding(Region.ARENA, 64, 256),))
+        self.assertEqual(fill.bindings, (Binding(Region.ARENA, 64, 256, Access.WRITE),))
         self.assertEqual(copy.kind, tables.CommandKind.COPY)
         # 16 elements behind 16 elements of padding.
         self.assertEqual(
-            copy.bindings, (Binding(Region.ARENA, 0, 64), Binding(Region.ARENA, 128, 64))
+            copy.bindings,
+            (
+                Binding(Region.ARENA, 0, 64, Access.READ),
+                Binding(Region.ARENA, 128, 64, Access.WRITE),
+            ),
         )
 
     def test_concatenation_is_two_copies(self) -> None:
@@ -136,7 +144,7 @@ class PlanTest(support.FolderTest):
         # Input, output and two transients in turns, not three.
         self.assertEqual(model.arena_bytes, 4 * 1024)
         # The same kernel runs on different places, told apart by push constants.
-        self.assertEqual([c.ordinal for c in model.commands], [0, 1, 1, 1])
+        self.assertEqual([c.export_index for c in model.commands], [0, 1, 1, 1])
         self.assertEqual(len({c.constants for c in model.commands[1:]}), 3)
         self.assertTrue(all(command.barrier for command in model.commands))
 

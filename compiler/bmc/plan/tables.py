@@ -30,13 +30,21 @@ class CommandKind(enum.IntEnum):
     COPY = 2
 
 
+class Access(enum.IntFlag):
+    """bm_plan_binding_t.access."""
+
+    READ = 1
+    WRITE = 2
+
+
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A byte range of the arena, the weights or the state."""
+    """A byte range of the arena, the weights or the state, and what a command does with it."""
 
     region: Region
     offset: int
     length: int
+    access: Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,7 @@ class Command:
 
     kind: CommandKind
     barrier: bool
-    ordinal: int
+    export_index: int
     workgroups: tuple[int, int, int]
     constants: tuple[int, ...]
     bindings: tuple[Binding, ...]
@@ -141,6 +149,14 @@ class Plan:
         return tuple(tensor for entry in self.entries for tensor in entry.inputs)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Every name in the plan once, in the order in which the table of strings has them."""
+        named = [export.name for export in self.exports]
+        named += [tensor.info.name for tensor in (*self.inputs, *self.outputs)]
+        named += [entry.name for entry in self.entries]
+        return tuple(dict.fromkeys((self.name, *named)))
+
+    @property
     def outputs(self) -> tuple[Tensor, ...]:
         """Of all entry points, one after the other."""
         return tuple(tensor for entry in self.entries for tensor in entry.outputs)
@@ -151,20 +167,12 @@ def align(offset: int) -> int:
     return (offset + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 
 
-@dataclass(frozen=True, slots=True)
-class StructBytes:
-    """sizeof the runtime's structs, checked against runtime_bm/plan/plan_abi.json by a test."""
-
-    plan: int
-    entry: int
-    export: int
-    command: int
-    binding: int
-    tensor: int
-
-
-# By XLEN in bits.
+# sizeof the runtime's structs, checked against runtime_bm/plan/plan_abi.json by a test.
 STRUCT_BYTES = {
-    32: StructBytes(plan=108, entry=32, export=8, command=28, binding=12, tensor=24),
-    64: StructBytes(plan=176, entry=40, export=16, command=28, binding=12, tensor=32),
+    "bm_plan_header_t": 128,
+    "bm_plan_entry_t": 32,
+    "bm_plan_export_t": 12,
+    "bm_plan_command_t": 28,
+    "bm_plan_binding_t": 12,
+    "bm_plan_tensor_t": 24,
 }

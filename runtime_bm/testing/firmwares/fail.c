@@ -4,6 +4,6 @@
 
 _Alignas(BM_PLAN_ALIGNMENT) static const
     float kWrong[FAKE_WEIGHTS_BYTES / 4] = {3.0f};
-static const bm_plan_t kPlan = FAKE_PLAN(kWrong, FAKE_ISA, 0);
+static const bm_plan_t kPlan = FAKE_PLAN(kWrong);
 
 FAKE_FIRMWARE(&kPlan, &fake_golden, "any");

@@ -5,7 +5,7 @@
 
 _Alignas(BM_PLAN_ALIGNMENT) static const
     float kWrong[FAKE_WEIGHTS_BYTES / 4] = {3.0f};
-static const bm_plan_t kWrongPlan = FAKE_PLAN(kWrong, FAKE_ISA, 0);
+static const bm_plan_t kWrongPlan = FAKE_PLAN(kWrong);
 
 const bm_firmware_model_t bm_firmware_models[] = {
     {"first", &fake_plan, {NULL, 0}},

@@ -23,6 +23,9 @@ static const void *query(uint32_t max_version, const void *environment) {
   return &library;
 }
 
-static const bm_plan_t kPlan = FAKE_PLAN_OF(query, fake_weights, FAKE_ISA, 0);
+static const bm_plan_executable_t kKernels = {.library_query = query};
+static const bm_plan_t kPlan = {.header = &fake_tables.header,
+                                .weights = (const uint8_t *)fake_weights,
+                                .executables = &kKernels};
 
 FAKE_FIRMWARE(&kPlan, &fake_golden, "any");

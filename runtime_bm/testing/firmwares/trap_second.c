@@ -2,7 +2,7 @@
 // with TRAP, which names that model and its command, and exit status 3.
 #include "runtime_bm/testing/firmwares/fake_firmware.h"
 
-static const bm_plan_t kPlan = FAKE_PLAN(UINTPTR_MAX - 0xFFFFFF, FAKE_ISA, 0);
+static const bm_plan_t kPlan = FAKE_PLAN(UINTPTR_MAX - 0xFFFFFF);
 
 const bm_firmware_model_t bm_firmware_models[] = {
     {"first", &fake_plan, {NULL, 0}},

@@ -25,21 +25,22 @@ static int empty_kernel(const void *environment, const void *dispatch,
 
 static bm_plan_command_t commands[COMMANDS];
 static const bm_plan_binding_t kBindings[] = {
-    {0, 0, 64}, {1, 0, 64}, {0, 0, 64}};
-static const uint32_t kConstants[] = {0};
-static const bm_plan_t kPlan = {
-    .commands = commands,
-    .command_count = COMMANDS,
-    .bindings = kBindings,
-    .constants = kConstants,
+    {.region = 0, .length = 64},
+    {.region = 1, .length = 64},
+    {.region = 0, .length = 64},
 };
+static const uint32_t kConstants[] = {0};
 
 // Instructions of a run of the first `count` commands.
 static uint64_t measure(uint32_t count) {
   static uint8_t arena[64];
   const void *functions[1] = {(const void *)(uintptr_t)empty_kernel};
-  const bm_plan_runner_t runner = {
-      .plan = &kPlan, .regions = {arena}, .functions = functions};
+  // What the walker reads.
+  const bm_plan_runner_t runner = {.commands = commands,
+                                   .bindings = kBindings,
+                                   .constants = kConstants,
+                                   .regions = {arena},
+                                   .functions = functions};
   const uint64_t start = bm_hal_instret();
   if (bm_plan_run(&runner, 0, count).bits != 0) return UINT64_MAX;
   return bm_hal_instret() - start;

@@ -2,7 +2,4 @@
 // and exit status 2 before any kernel runs; with 256 or more it passes.
 #include "runtime_bm/testing/firmwares/fake_firmware.h"
 
-static const bm_plan_t kPlan =
-    FAKE_PLAN(fake_weights, BM_ISA_RV64 | BM_ISA_V, 256);
-
-FAKE_FIRMWARE(&kPlan, &fake_golden, "rv64gcv_zvl256b");
+FAKE_FIRMWARE(&fake_vector_plan, &fake_golden, "rv64gcv_zvl256b");

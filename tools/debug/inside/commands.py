@@ -63,8 +63,9 @@ def plan(program: Program, arguments: list[str]) -> None:
 def stop(program: Program, arguments: list[str]) -> None:
     """ironcast stop [N] [CALL] [MODEL]: runs to just before command N of the plan in call CALL.
 
-    Without N, runs to the first dispatch. Calls of the model count from 0. Sets $plan and a pointer
-    to every tensor of the command: `print *$in0`.
+    Without N, runs to the first dispatch. Calls of the model count from 0. Sets $plan, its tables
+    ($commands, $bindings, $inputs, $outputs) and a pointer to every tensor of the command:
+    `print *$in0`.
     """
     if not program.plans():
         program.go(running.address("main"))
@@ -89,6 +90,9 @@ def stop(program: Program, arguments: list[str]) -> None:
                 program.to_kernel(position)
             print(f"Before {command.describe()} (call {number}, {call.entry})")
             gdb.set_convenience_variable("plan", shown.value.address)
+            for table in ("commands", "bindings", "inputs", "outputs"):
+                if shown.count(table):
+                    gdb.set_convenience_variable(table, shown.rows(table))
             for tensor in position.tensors:
                 gdb.set_convenience_variable(tensor.name, printers.pointer(tensor))
                 print(f"  {tensor.describe()}")

@@ -7,6 +7,7 @@ report.json.
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,12 +17,28 @@ import gdb
 
 from tools.debug import npy
 
-KINDS = ("dispatch", "fill", "copy")
-REGIONS = ("arena", "weights", "state")
-# bm_dtype_t (runtime_bm/base/dtype.h).
-DTYPES = (
-    "?", "bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64",
-)  # fmt: skip
+_ABI = json.loads(
+    (Path(__file__).absolute().parents[3] / "runtime_bm/plan/plan_abi.json").read_text()
+)
+
+
+def _names(enum: str) -> dict[int, str]:
+    return {number: name.lower() for name, number in _ABI["enums"][enum].items()}
+
+
+KINDS = _names("command")
+REGIONS = _names("region")
+DTYPES = _names("dtype")
+# Tables of a plan, and what their rows are.
+_ROWS = {
+    "exports": "bm_plan_export_t",
+    "commands": "bm_plan_command_t",
+    "bindings": "bm_plan_binding_t",
+    "inputs": "bm_plan_tensor_t",
+    "outputs": "bm_plan_tensor_t",
+    "extents": "uint32_t",
+    "strings": "char",
+}
 
 Report = dict[str, Any]
 
@@ -79,28 +96,55 @@ class Plan:
 
     def __init__(self, value: gdb.Value, report: Report | None) -> None:
         self.value = value
+        self.header = value["header"].dereference()
         self.report = report
-        self.name: str = value["name"].string()
-        self.command_count = int(value["command_count"])
-        self.reset_count = int(value["reset_count"])
+        self.name = self.string(self.header["name"])
+        self.command_count = self.count("commands")
+        self.reset_count = int(self.header["reset_count"])
+
+    def count(self, table: str) -> int:
+        return int(self.header[table]["count"])
+
+    def rows(self, table: str) -> gdb.Value:
+        """Returns a table as a pointer to its rows; raises gdb.GdbError if it has none."""
+        if not self.count(table):
+            raise gdb.GdbError(f"the plan of {self.name} has no {table}")
+        if table == "bindings" and int(self.value[table]):  # a driver changes them
+            return self.value[table]
+        start = int(self.value["header"]) + int(self.header[table]["offset"])
+        return gdb.Value(start).cast(gdb.lookup_type(_ROWS[table]).pointer())
+
+    def string(self, offset: gdb.Value) -> str:
+        start = int(self.value["header"]) + int(self.header["strings"]["offset"])
+        character = gdb.lookup_type("char").pointer()
+        text: str = gdb.Value(start + int(offset)).cast(character).string()
+        return text
+
+    def holds(self, row: gdb.Value) -> bool:
+        """Whether a row lies in one of the plan's tables."""
+        start = int(self.value["header"])
+        return start <= int(row.address or 0) < start + int(self.header["bytes"])
 
     def command(self, index: int) -> Command:
-        raw = self.value["commands"][index]
+        raw = self.rows("commands")[index]
         kind = KINDS[int(raw["kind"])]
-        ordinal = int(raw["ordinal"])
+        number = int(raw["export_index"])
         groups = tuple(int(raw["workgroup_count"][axis]) for axis in range(3))
         if kind != "dispatch":
             return Command(index, kind, "", "", groups)
-        function = self.value["exports"][ordinal]["name"].string()
-        return Command(index, kind, function, self._dispatch(ordinal, function)["source"], groups)
+        function = self._function(number)
+        return Command(index, kind, function, self._dispatch(number, function)["source"], groups)
 
     def kernels(self, runner: gdb.Value) -> list[tuple[int, str]]:
         """Returns the address of every kernel, and its name if it is linked."""
-        exports, functions = self.value["exports"], runner["functions"]
+        functions = runner["functions"]
         return [
-            (int(functions[i]), f"{self.name}_k_{exports[i]['name'].string()}")
-            for i in range(int(self.value["export_count"]))
+            (int(functions[i]), f"{self.name}_k_{self._function(i)}")
+            for i in range(self.count("exports"))
         ]
+
+    def _function(self, number: int) -> str:
+        return self.string(self.rows("exports")[number]["name"])
 
     def tensors(self, runner: gdb.Value, index: int) -> list[Tensor]:
         """Returns the operands of a command, with the addresses they have in this run.
@@ -108,19 +152,20 @@ class Plan:
         Args:
           runner: the bm_plan_runner_t that runs it.
         """
-        raw = self.value["commands"][index]
+        raw = self.rows("commands")[index]
         kind = KINDS[int(raw["kind"])]
         spans = []
         for number in range(int(raw["binding_count"])):
-            binding = self.value["bindings"][int(raw["first_binding"]) + number]
+            binding = self.rows("bindings")[int(raw["first_binding"]) + number]
             address = int(runner["regions"][int(binding["region"])]) + int(binding["offset"])
             spans.append((address, int(binding["length"])))
         if kind == "fill":
             return [_bytes("out0", spans[0], False)]
         if kind == "copy":
             return [_bytes("in0", spans[0], True), _bytes("out1", spans[1], False)]
-        function = self.value["exports"][int(raw["ordinal"])]["name"].string()
-        return list(_operands(self._dispatch(int(raw["ordinal"]), function)["operands"], spans))
+        number = int(raw["export_index"])
+        operands = self._dispatch(number, self._function(number))["operands"]
+        return list(_operands(operands, spans))
 
     def _dispatch(self, ordinal: int, function: str) -> Report:
         if self.report is None:
@@ -160,6 +205,13 @@ def _operands(operands: list[Report], spans: list[tuple[int, int]]) -> Iterator[
         yield Tensor(name, dtype, tuple(shape), address + offset, reads, writes, is_placed)
 
 
+def of_value(value: gdb.Value, reports: dict[str, Report]) -> Plan:
+    """Returns the plan that a bm_plan_t is, with its report if there is one."""
+    plan = Plan(value, None)
+    plan.report = reports.get(plan.name)
+    return plan
+
+
 def of_image(reports: dict[str, Report]) -> list[Plan]:
     """Returns the plans in the image's table of models; none if it has no such table."""
     try:
@@ -169,5 +221,5 @@ def of_image(reports: dict[str, Report]) -> list[Plan]:
     plans = []
     for index in range(count):
         value = gdb.parse_and_eval(f"*bm_firmware_models[{index}].plan")
-        plans.append(Plan(value, reports.get(value["name"].string())))
+        plans.append(of_value(value, reports))
     return plans

@@ -45,51 +45,64 @@ def status_text(word: int, tables: decode.Tables) -> str:
 
 def binding_text(binding: gdb.Value) -> str:
     region, start, length = (int(binding[field]) for field in ("region", "offset", "length"))
-    name = plans.REGIONS[region] if region < len(plans.REGIONS) else f"region {region}"
+    name = plans.REGIONS.get(region, f"region {region}")
     return f"{name}[{start}..{start + length})"
 
 
-def _type_text(tensor: gdb.Value) -> str:
-    extents = "x".join(str(int(tensor["shape"][axis])) for axis in range(int(tensor["rank"])))
-    return f"{plans.DTYPES[int(tensor['dtype'])]}[{extents}] {tensor['name'].string()}"
+def _type_text(tensor: gdb.Value, shape: gdb.Value, name: str) -> str:
+    extents = "x".join(str(int(shape[axis])) for axis in range(int(tensor["rank"])))
+    return f"{_dtype(tensor)}[{extents}] {name}"
 
 
-def _plan_tensor(tensor: gdb.Value) -> Shown:
+def _dtype(tensor: gdb.Value) -> str:
+    return plans.DTYPES.get(int(tensor["dtype"]), "?")
+
+
+def _plan_tensor(tensor: gdb.Value, known: list[plans.Plan]) -> Shown:
     start = int(tensor["offset"])
-    return Shown(f"{_type_text(tensor)} in arena[{start}..{start + int(tensor['length'])})")
+    place = f"in arena[{start}..{start + int(tensor['length'])})"
+    for plan in known:
+        if plan.holds(tensor):
+            first = int(tensor["first_extent"])
+            shape = plan.rows("extents") + first if int(tensor["rank"]) else tensor["rank"]
+            return Shown(f"{_type_text(tensor, shape, plan.string(tensor['name']))} {place}")
+    return Shown(f"{_dtype(tensor)} {place}, of a plan not in this image")
 
 
 def _tensor(tensor: gdb.Value) -> Shown:
-    name = C_TYPES.get(plans.DTYPES[int(tensor["dtype"])])
+    name = C_TYPES.get(_dtype(tensor))
+    text = _type_text(tensor, tensor["shape"], tensor["name"].string())
     if name is None:
-        return Shown(f"{_type_text(tensor)} at {int(tensor['data']):#x}")
+        return Shown(f"{text} at {int(tensor['data']):#x}")
     kind = gdb.lookup_type(name)
     data = tensor["data"].cast(kind.pointer())
     count = min(int(tensor["bytes"]) // kind.sizeof, _ELEMENTS)
-    return Shown(_type_text(tensor), ((f"[{i}]", data[i]) for i in range(count)))
+    return Shown(text, ((f"[{i}]", data[i]) for i in range(count)))
 
 
 def _plan(value: gdb.Value) -> Shown:
-    count = int(value["command_count"])
+    plan = plans.Plan(value, None)
+    header, commands = plan.header, plan.rows("commands")
     text = (
-        f"plan {value['name'].string()}: {int(value['export_count'])} kernels,"
-        f" {int(value['arena_bytes'])} bytes of arena, {int(value['weights_bytes'])} of weights,"
-        f" {int(value['state_bytes'])} of state, {count} commands"
+        f"plan {plan.name}: {plan.count('exports')} kernels,"
+        f" {int(header['arena_bytes'])} bytes of arena, {int(header['weights_bytes'])} of weights,"
+        f" {int(header['state_bytes'])} of state, {plan.command_count} commands"
     )
-    return Shown(text, ((f"[{i}]", value["commands"][i]) for i in range(count)))
+    return Shown(text, ((f"[{i}]", commands[i]) for i in range(plan.command_count)))
 
 
 def _command(value: gdb.Value, known: list[plans.Plan]) -> Shown:
     for plan in known:
-        first = int(plan.value["commands"])
+        first = int(plan.rows("commands"))
         number, rest = divmod(int(value.address or 0) - first, value.type.sizeof)
         if rest == 0 and 0 <= number < plan.command_count:
             start, count = int(value["first_binding"]), int(value["binding_count"])
-            spans = [binding_text(plan.value["bindings"][start + i]) for i in range(count)]
+            spans = [binding_text(plan.rows("bindings")[start + i]) for i in range(count)]
             return Shown(f"{plan.command(number).describe()}, {', '.join(spans)}")
     kind = int(value["kind"])
     return Shown(
-        f"{plans.KINDS[kind]}, kernel {int(value['ordinal'])}, of a plan not in this image"
+        f"{plans.KINDS.get(kind, '?')}, kernel {int(value['export_index'])}, of a plan not in"
+        " this image"
     )
 
 
@@ -108,7 +121,7 @@ def register(tables: decode.Tables, known: Callable[[], list[plans.Plan]]) -> No
         "bm_plan_binding_t": lambda value: Shown(binding_text(value)),
         "bm_plan_command_t": lambda value: _command(value, known()),
         "bm_plan_t": _plan,
-        "bm_plan_tensor_t": _plan_tensor,
+        "bm_plan_tensor_t": lambda value: _plan_tensor(value, known()),
         "bm_status_t": lambda value: Shown(status_text(int(value["bits"]), tables)),
         "bm_tensor_t": _tensor,
     }

@@ -37,13 +37,13 @@ class Call:
     """A call of bm_model_run that has just begun; `model` is its bm_model_t, `end` is where it returns to."""
 
     number: int
+    plan: Plan
     model: gdb.Value
     end: int
 
     @property
     def entry(self) -> str:
-        name: str = self.model["entry"]["name"].string()
-        return name
+        return self.plan.string(self.model["entry"]["name"])
 
 
 class Program:
@@ -75,8 +75,7 @@ class Program:
         if frame is None:
             raise gdb.GdbError("no model is running here: `ironcast stop N` goes to command N")
         runner = frame.read_var("runner").dereference()
-        value = runner["plan"].dereference()
-        plan = Plan(value, self._reports.get(value["name"].string()))
+        plan = plans.of_value(runner["plan"].dereference(), self._reports)
         return Position(plan, runner, int(frame.read_var("index")))
 
     def go(self, *places: int) -> int:
@@ -111,23 +110,26 @@ class Program:
             if int(model["runner"]["plan"]) == int(plan.value.address):
                 break
         kernels = plan.kernels(model["runner"])
-        if int(plan.value["kernels_elf"]) and not self._loaded.at(kernels[0][0]):
-            self._loaded.add(kernels, int(plan.value["kernels_elf_bytes"]))
+        if kernels and not self._loaded.at(kernels[0][0]):
+            executable = plan.value["executables"].dereference()
+            if int(executable["elf"]):
+                self._loaded.add(kernels, int(executable["elf_bytes"]))
         self._calls += 1
-        return Call(self._calls - 1, model, gdb.newest_frame().older().pc())
+        return Call(self._calls - 1, plan, model, gdb.newest_frame().older().pc())
 
     def clear_arena(self, call: Call) -> None:
         """Clears the arena except for the inputs of a call, so that nothing is left of earlier calls.
 
         A call may read only what it wrote, so this changes no result.
         """
-        plan, entry = call.model["runner"]["plan"], call.model["entry"]
+        plan, entry = call.plan, call.model["entry"]
         inputs = [
-            plan["inputs"][int(entry["first_input"]) + i] for i in range(int(entry["input_count"]))
+            plan.rows("inputs")[int(entry["first_input"]) + i]
+            for i in range(int(entry["input_count"]))
         ]
         spans = sorted((int(t["offset"]), int(t["offset"]) + int(t["length"])) for t in inputs)
         arena, start = int(call.model["runner"]["regions"][0]), 0
-        for first, end in [*spans, (int(plan["arena_bytes"]),) * 2]:
+        for first, end in [*spans, (int(plan.header["arena_bytes"]),) * 2]:
             if first > start:
                 gdb.selected_inferior().write_memory(arena + start, bytes(first - start))
             start = max(start, end)
@@ -139,8 +141,8 @@ class Program:
 
     def to_kernel(self, position: Position) -> None:
         """Runs from just before a dispatch to the first instruction of its kernel."""
-        ordinal = int(position.plan.value["commands"][position.index]["ordinal"])
-        self.go(int(position.runner["functions"][ordinal]))
+        number = int(position.plan.rows("commands")[position.index]["export_index"])
+        self.go(int(position.runner["functions"][number]))
 
     def finish_command(self) -> None:
         """Runs the next or current command to its end."""
