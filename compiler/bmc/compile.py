@@ -35,16 +35,16 @@ from bmc.target import Target
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """What `bmc compile` is asked to do.
+    """The options of `bmc compile`.
 
     Attributes:
-      name: C name of the model, prefix of every symbol.
+      name: C name of the model, which is the prefix of every symbol.
       target: instruction set.
-      out: folder for the results; it is created.
-      tuning: tuning.json, or None for the defaults.
-      float_parts: of an int8 model, what is in floating point and why, see plan/audit.py.
-      libcalls: archives with what kernels call where the ISA has no instruction, e.g. __mulsf3.
-      keep: folder for every intermediate of the pipeline as text, None to keep none.
+      out: folder for the results, which is created.
+      tuning: path of tuning.json, None to use the defaults.
+      float_parts: the parts of an int8 model that use floating point, with reasons (plan/audit.py).
+      libcalls: archives with functions that kernels call for instructions the ISA lacks, e.g. __mulsf3.
+      keep: folder that receives every intermediate of the pipeline as text, None to keep none.
       stop_after: name of the rewrite to stop after, "" to compile to the end.
     """
 
@@ -58,7 +58,7 @@ class CompileOptions:
     stop_after: str = ""
 
     def __post_init__(self) -> None:
-        """Raises BmcError for a name that no C symbol can have, and for a file that is missing."""
+        """Raises BmcError for a name that cannot be in a C symbol, and for a file that is missing."""
         c_text.check_name(self.name)
         for file in (*((self.tuning,) if self.tuning else ()), *self.libcalls):
             if not file.is_file():
@@ -67,17 +67,17 @@ class CompileOptions:
 
 @dataclass(frozen=True)
 class Lowered:
-    """What IREE made of the model.
+    """A model after IREE and the host program have run.
 
     Attributes:
       program: the host program with the kernels' ELF.
       weights: its constants, packed.
       configs: tile sizes of the kernels.
-      operands: what their bindings hold.
-      liveness_bound: least arena in bytes.
+      operands: the kernels' operands, by dispatch function.
+      liveness_bound: smallest possible arena, in bytes.
       macs: multiply-accumulates of every entry point.
-      int8: what plan/audit.py found, None for a model that is not int8.
-      flags: of the first run of iree-compile.
+      int8: the result of plan/audit.py, None for a model that is not int8.
+      flags: iree-compile's flags for the first step.
     """
 
     program: HostProgram
@@ -94,7 +94,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
     """Compiles a model and writes all output files; returns the report.
 
     Raises:
-      BmcError: the model or its compiled form cannot be brought to the target.
+      BmcError: the model cannot be compiled for the target.
     """
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
@@ -128,10 +128,10 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
 
 
 def rewrite_until(model: ImportedModel, options: CompileOptions) -> Path:
-    """Runs the pipeline up to the rewrite options.stop_after; returns the file with its result as text.
+    """Runs the pipeline up to the rewrite options.stop_after; returns the file with the IR as text.
 
     Raises:
-      BmcError: the model cannot be brought to the target, or has no need of that rewrite.
+      BmcError: the model cannot be compiled for the target, or that rewrite does not apply to it.
     """
     options.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
@@ -143,13 +143,13 @@ def rewrite_until(model: ImportedModel, options: CompileOptions) -> Path:
             return path
     raise BmcError(
         "not-rewritten",
-        f"the rewrite '{options.stop_after}' is not for this model on {options.target.isa}",
-        hint="`bmc compile --print-pipeline` shows all of them",
+        f"the rewrite '{options.stop_after}' does not apply to this model on {options.target.isa}",
+        hint="`bmc compile --print-pipeline` lists all rewrites",
     )
 
 
 class _Facts:
-    """Notes what is to be known of the IR when it is at the right phase."""
+    """Collects facts from the IR at each phase."""
 
     def __init__(self, context: Context) -> None:
         self.has_half_floats = False
@@ -178,11 +178,11 @@ class _Facts:
 def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     """Runs IREE, the rewrites and the host program; writes intermediate files into `work`.
 
-    Beside that it writes what was asked for: options.keep, and a reproducer in options.out.
+    Also writes the folder options.keep, and a reproducer in options.out if IREE fails.
 
     Raises:
-      BmcError: the model cannot be brought to the target.
-      Stopped: options.stop_after has run.
+      BmcError: the model cannot be compiled for the target.
+      Stopped: the rewrite options.stop_after has run.
     """
     tool = IreeTool(work, options.out / "reproducer")
     context = Context(options.target, model.int8, options.tuning)
@@ -226,7 +226,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
 def _emit(
     plan: Plan, model: ImportedModel, code: Kernels | None, packed: PackedWeights, target: Target
 ) -> dict[str, bytes]:
-    """Returns the contents of every output file but report.json, by name."""
+    """Returns the contents of every output file except report.json, by name."""
     weights_s = c_text.include_blob(
         f".bm.weights.{plan.name}", symbols.weights(plan.name), "weights.bin"
     )

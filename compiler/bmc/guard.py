@@ -1,4 +1,4 @@
-"""Runs bmc in a child process: frameworks are native code, and what crashes there says nothing.
+"""Runs bmc in a child process, because frameworks are native code that crashes without a message.
 
 This module imports nothing that starts threads, so that forking is safe.
 """
@@ -20,18 +20,18 @@ from typing import IO
 from bmc import errors
 from bmc.errors import BmcError
 
-# A frame of faulthandler's traceback in an installed package: File ".../site-packages/jax/core.py", line ...
+# A frame of an installed package in faulthandler's traceback: File ".../site-packages/jax/core.py", line ...
 _FRAME = re.compile(
     r'File "[^"]*/site-packages/(?!bmc/)(?P<package>\w+)[^"]*", line \d+ in (?P<function>\S+)'
 )
-# Of clone(2).
+# Flags of unshare(2).
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 
 
 def run(command: Callable[[], int], *, offline: bool = False) -> int:
     """Returns the exit status of `command`; raises BmcError if it crashes.
 
-    With `offline` it runs without network, where the system lets an ordinary program give that up.
+    With `offline` it has no network, if the system lets ordinary programs give that up.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as traceback:
         child = os.fork()
@@ -39,7 +39,7 @@ def run(command: Callable[[], int], *, offline: bool = False) -> int:
             if offline:
                 _leave_network()
             _run_child(command, traceback)
-        # The child has the terminal's interrupts as well, and ends of them.
+        # Ctrl-C reaches the child too and ends it.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         _, status = os.waitpid(child, 0)
         signal.signal(signal.SIGINT, before)
@@ -51,10 +51,10 @@ def run(command: Callable[[], int], *, offline: bool = False) -> int:
 
 
 def _leave_network() -> None:
-    """Moves this process into a network of its own, in which there is nothing."""
+    """Moves this process into an empty network namespace."""
     user, group = os.getuid(), os.getgid()
     unshare = ctypes.CDLL(None, use_errno=True).unshare
-    # Only root can have the one without the other.
+    # Only root may create a network namespace without a user namespace.
     if unshare(_NEW_NETWORK) != 0 and unshare(_NEW_NETWORK | _NEW_USER) == 0:
         with contextlib.suppress(OSError):
             Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
@@ -81,12 +81,12 @@ def _run_child(command: Callable[[], int], traceback: IO[str]) -> None:
 
 
 def crash(number: int, traceback: str) -> BmcError:
-    """Returns what to say of a process that signal `number` ended with this traceback of faulthandler."""
+    """Returns the error for a process that died from signal `number`, given faulthandler's traceback."""
     name = signal.Signals(number).name
     if number == signal.SIGKILL:
         return BmcError(
             "killed",
-            f"bmc was ended by {name}, probably because memory ran out",
+            f"bmc was killed by {name}, probably because memory ran out",
             hint="run fewer builds at once (--jobs), or on a machine with more memory",
         )
     frame = _FRAME.search(traceback)
@@ -94,7 +94,7 @@ def crash(number: int, traceback: str) -> BmcError:
     doing = f" in {frame['function']}" if frame else ""
     return BmcError(
         "crashed",
-        f"{who} crashed with {name}{doing}, without saying why",
-        hint="it does so without bmc too: leave out parts of the model to find the op, or convert the"
-        " model again; --verbose shows what the package says",
+        f"{who} crashed with {name}{doing} and gave no reason",
+        hint="it crashes without bmc too: remove parts of the model to find the op, or convert the model"
+        " again; --verbose shows the package's messages",
     )

@@ -1,4 +1,4 @@
-"""Native code that crashes: one sentence that names the package, and every other end as it was."""
+"""A crash in native code becomes one sentence that names the package. Other exits are unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def cases():
     socket.create_connection(("127.0.0.1", port.PORT)).close()
     return spec.Cases((), ())
 """
-# Whether a program may move into a network and a user namespace of its own here.
+# Tells whether a program may enter its own network and user namespaces on this machine.
 _CAN_LEAVE = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x50000000) != 0)"
 
 
@@ -93,12 +93,12 @@ class GuardTest(support.FolderTest):
         done = self.bmc("import", "model.mlir", "--cases", "cases.py:cases", "--out", "out")
         if subprocess.run([sys.executable, "-c", _CAN_LEAVE]).returncode == 0:
             self.assertIn("OSError: [Errno 101]", done.stderr)
-        # Python is code, and may fetch what it needs.
+        # Python is code, which may use the network.
         done = self.bmc("import", "model.py:cases", "--out", "out")
         self.assertIn("returned Cases", done.stderr)
 
     def test_without_a_traceback(self) -> None:
-        self.assertIn("a native library crashed with SIGABRT,", str(guard.crash(6, "")))
+        self.assertIn("a native library crashed with SIGABRT and", str(guard.crash(6, "")))
 
     def test_a_broken_package_is_shown_not_swallowed(self) -> None:
         code = (

@@ -1,4 +1,4 @@
-"""Compiles a few lines of MLIR the way `bmc compile` does, and keeps what tests look at."""
+"""Helpers for tests: compiles a few lines of MLIR as `bmc compile` does, and runs bmc's command line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ADD = """func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
 
 
 class FolderTest(unittest.TestCase):
-    """A test with a folder of its own, removed afterwards."""
+    """A test with a temporary folder."""
 
     def setUp(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
@@ -50,7 +50,7 @@ class FolderTest(unittest.TestCase):
         return path
 
     def refuses(self, kind: str, *parts: str, call: Any) -> BmcError:
-        """Asserts that call() raises a BmcError of that kind whose text has all the parts."""
+        """Asserts that call() raises a BmcError of this kind whose text contains all the parts."""
         with self.assertRaises(BmcError) as caught:
             call()
         error = caught.exception
@@ -62,13 +62,15 @@ class FolderTest(unittest.TestCase):
 
 
 class ModelFileTest(FolderTest):
-    """Tests of a frontend for files, `model<SUFFIX>` in the test's folder."""
+    """Tests a frontend for files. The file is `model<SUFFIX>` in the test's folder."""
 
     SUFFIX = ""
 
     def load(self, data: Any, cases: str = "", **options: str) -> ImportedModel:
-        """Imports a file, given as bytes or as a protobuf; `cases` is the body of a function that
-        returns Cases."""
+        """Imports a file, given as bytes or as a protobuf.
+
+        `cases` is the body of a function that returns Cases, "" for none.
+        """
         path = self.folder / f"model{self.SUFFIX}"
         path.write_bytes(data if isinstance(data, bytes) else data.SerializeToString())
         if cases:
@@ -80,7 +82,7 @@ class ModelFileTest(FolderTest):
         self.refuses(kind, *parts, call=lambda: self.load(data, cases, **options))
 
     def rejects_beginnings(self, data: bytes, *parts: str, count: int = 23) -> None:
-        """Asserts that files cut off at `count` places and more are refused as bad ones."""
+        """Asserts that the file is refused when it is cut off at any of at least `count` lengths."""
         for length in range(1, len(data), len(data) // count):
             self.rejects("bad-file", *parts, data=data[:length])
 
@@ -88,7 +90,7 @@ class ModelFileTest(FolderTest):
         self.assertEqual([i.describe() for i in (*model.inputs, *model.outputs)], list(tensors))
 
     def agrees(self, model: ImportedModel) -> None:
-        """IREE's host runtime computes what the framework does, and another answer would not pass."""
+        """Asserts that IREE's host runtime agrees with the framework, and that wrong outputs would not pass."""
         self.assertIn(AGREES, model.second_reference)
         golden = model.golden
         wrong = tuple(
@@ -121,7 +123,7 @@ def bmc(*arguments: object) -> CommandLine:
 
 
 def import_text(text: str, folder: Path) -> ImportedModel:
-    """Imports MLIR text; one case of zeros, whose expected outputs are zeros too."""
+    """Imports MLIR text with one case of zeros. The expected outputs are zeros too."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "source.mlir").write_text(text, encoding="utf-8")
     path = folder / artifacts.MODEL_FILE
@@ -153,7 +155,7 @@ def compile_text(
 def rewritten(
     text: str, *rewrites: Callable[[Any, Context], None], context: Context | None = None
 ) -> str:
-    """Applies rewrites to a module given as text; nothing of IREE runs but its parser and verifier."""
+    """Applies rewrites to a module given as text. Only IREE's parser and verifier run."""
     context = context or Context(target.find(ISA))
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
@@ -174,7 +176,7 @@ class Compiled:
 
 
 def lower_text(text: str, folder: Path, isa: str = ISA) -> Compiled:
-    """Compiles MLIR text up to the plan; writes no output files."""
+    """Compiles MLIR text up to the plan, without writing output files."""
     model = import_text(text, folder)
     options = CompileOptions("m", target.find(isa), folder / "out")
     with tempfile.TemporaryDirectory() as work:

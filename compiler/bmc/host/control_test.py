@@ -1,4 +1,4 @@
-"""Control flow and state: what becomes of loops, branches and mutable globals, and what is refused."""
+"""Tests control flow and state: the drivers for loops, branches and mutable globals, and the errors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ func.func @main(%x: tensor<4xf32>, %go: tensor<i1>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 """
-# Five steps, known before anything runs; or steps without end.
+# Five steps, known before anything runs, and then an endless loop.
 _COUNTED = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
@@ -105,7 +105,7 @@ class ControlTest(support.FolderTest):
 
     def test_a_loop_that_counts(self) -> None:
         (entry,) = support.lower_text(_COUNTED, self.folder).plan.entries
-        # Nothing is read back: the count is a variable of the driver.
+        # Nothing is read back, because the count is a variable of the driver.
         self.assertEqual([s for s in entry.driver if isinstance(s, Load)], [])
         self.assertEqual(len([s for s in entry.driver if isinstance(s, Branch)]), 1)
 
@@ -133,7 +133,7 @@ class ControlTest(support.FolderTest):
 
 
 class PatchTest(unittest.TestCase):
-    """What a driver does before commands whose places only the target knows."""
+    """Tests what a driver does before commands whose places only the target knows."""
 
     def driver(self, command: tables.Command) -> str:
         entry = tables.Entry("main", 0, 1, (), (), driver=(Run(0, 1),), variable_bits=(64,))
@@ -172,7 +172,7 @@ class PatchTest(unittest.TestCase):
         self.assertEqual(offsets(16, v), [16, 0])
         self.assertEqual(offsets(v, 8), [24, 8])
         self.assertEqual(offsets(v, v), [0, 16])
-        # What is known stays where it is, for the check to judge.
+        # A known place is unchanged, so the check can judge it.
         self.assertEqual(offsets(0, 8), [0, 8])
 
     def test_a_true_overlap_is_refused(self) -> None:
@@ -194,7 +194,7 @@ class OverlapTest(support.FolderTest):
         self.assertEqual((away.kind, back.kind), (CommandKind.COPY, CommandKind.COPY))
         between = dataclasses.replace(away.bindings[1], access=Access.READ)
         self.assertEqual(between, back.bindings[0])
-        # Down by a row of 32 bytes.
+        # It moves down by a row of 32 bytes.
         moved = back.bindings[1].offset - away.bindings[0].offset
         self.assertEqual((moved, away.bindings[0].length), (32, 160))
 
@@ -207,7 +207,7 @@ class StateTest(support.FolderTest):
         self.assertEqual(reset.kind, CommandKind.FILL)
         self.assertEqual(reset.bindings[0].region, Region.STATE)
         self.assertEqual({command.kind for command in commands}, {CommandKind.DISPATCH})
-        # Zeros take no room in flash, and the arena does not hold the cache.
+        # Zeros take no flash, and the cache is not in the arena.
         self.assertEqual(plan.weights_bytes, 0)
         self.assertLess(plan.arena_bytes, 512)
 
@@ -220,7 +220,7 @@ class StateTest(support.FolderTest):
         last = own[-1]
         self.assertEqual(last.kind, CommandKind.COPY)
         self.assertEqual(last.bindings[1].region, Region.STATE)
-        # The old value, which the model returns, leaves before the new one arrives.
+        # The old value, which the model returns, is copied out before the new one is stored.
         first = [c.bindings[0].region for c in own if c.kind is CommandKind.COPY]
         self.assertEqual(first[0], Region.STATE)
 
@@ -247,7 +247,7 @@ class StateTest(support.FolderTest):
 
 
 class ExpressionTest(unittest.TestCase):
-    """C for the VM dialect's operations; values are kept unsigned."""
+    """Tests the C for operations of the VM dialect, which keeps values unsigned."""
 
     def test_signs_and_widths(self) -> None:
         v, w, n = Variable(0, 64), Variable(1, 64), Variable(2, 32)
