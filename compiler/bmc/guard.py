@@ -72,7 +72,7 @@ def _run_child(command: Callable[[], int], traceback: IO[str]) -> None:
     except KeyboardInterrupt:
         status = 128 + signal.SIGINT
     except Exception:
-        # Where bmc or a package of it is broken; cli.main reports everything else.
+        # bmc itself or one of its packages is broken. cli.main reports everything else.
         sys.excepthook(*sys.exc_info())
     finally:
         sys.stdout.flush()

@@ -91,7 +91,7 @@ def _given(
 def _sampled(
     inputs: tuple[TensorInfo, ...], outputs: tuple[TensorInfo, ...], out: Path
 ) -> tuple[Golden, tuple[Signature, ...]]:
-    """Returns cases of samples.py with the answers of IREE's host runtime, and the function."""
+    """Returns cases from samples.py with outputs from IREE's host runtime, and the function."""
     signatures = artifacts.main_signature(inputs, outputs)
     host = reference.HostModel.compile(out / artifacts.MODEL_FILE, signatures, out / "reproducer")
     cases = samples.cases(inputs)

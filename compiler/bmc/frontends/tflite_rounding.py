@@ -64,7 +64,7 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
                 where=f"{_tensor(left[0])} in {file.name}",
                 hint=tflite_file.OTHER_OPS,
             )
-        # All are found before the first one changes what others are found by.
+        # Find all of them first, because a change may alter what identifies the others.
         for correct in list(_corrections(ops, file)):
             correct()
         attributes = module.operation.attributes

@@ -58,7 +58,7 @@ def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> Bm
 
 
 def _missing_function(messages: str) -> BmcError | None:
-    """An undefined symbol in the kernels."""
+    """Returns the error for undefined symbols in the kernels."""
     undefined = sorted(set(_UNDEFINED.findall(messages)))
     library = [name for name in undefined if not name.startswith("__")]
     if library:
@@ -96,7 +96,7 @@ def _first_error(messages: str) -> tuple[str, str]:
 
 
 def _without_reason(tool: str, messages: str, returncode: int, reproducer: Path) -> BmcError:
-    """A tool that failed without an error in MLIR's form."""
+    """Returns the error for a tool that failed without an error in MLIR's form."""
     if returncode < 0:
         return BmcError(
             "iree-crashed",
