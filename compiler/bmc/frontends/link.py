@@ -53,16 +53,11 @@ def link(functions: tuple[Function, ...], states: dict[str, Array], output: Path
 
 
 def _add_global(module: ir.Module, name: str, value: Array) -> None:
-    if value.dtype == np.bool_:
-        element = ir.IntegerType.get_signless(1)
-        data = np.packbits(value.reshape(-1), bitorder="little")
-        initial = ir.DenseElementsAttr.get(data, shape=list(value.shape), type=element)
-    else:
-        initial = ir.DenseElementsAttr.get(np.ascontiguousarray(value))
-        if not value.any():
-            # A splat takes no flash.
-            zero = "0.0" if value.dtype.kind == "f" else "0"
-            initial = ir.Attribute.parse(f"dense<{zero}> : {initial.type}")
+    initial = ir.DenseElementsAttr.get(np.ascontiguousarray(value))
+    if not value.any():
+        # A splat takes no flash.
+        zero = "0.0" if value.dtype.kind == "f" else "0"
+        initial = ir.Attribute.parse(f"dense<{zero}> : {initial.type}")
     with ir.InsertionPoint(module.body):
         ir.Operation.create(
             "util.global",
