@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import unittest
 
 import support
@@ -18,6 +19,11 @@ class ImportDirectoryTest(support.FolderTest):
             data = dataclasses.replace(model.golden, policies=(policy,))
             artifacts.save(dataclasses.replace(model, golden=data), self.folder)
             self.assertEqual(artifacts.load(self.folder).golden.policies, (policy,))
+
+    def test_what_is_written_can_be_printed(self) -> None:
+        path = self.folder / "x.json"
+        artifacts.write_json(path, {"\x1bé": ["\x07", {"名": 1.5}]})
+        self.assertEqual(json.loads(path.read_text("utf-8")), {"?é": ["?", {"名": 1.5}]})
 
 
 if __name__ == "__main__":

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
-import tempfile
 import unittest
-from pathlib import Path
 from unittest import mock
 
 import support
@@ -235,18 +232,6 @@ class TooLargeTest(unittest.TestCase):
                 done = support.bmc("import", "x.onnx", "--out", "out")
             self.assertEqual(done.status, 1)
             self.assertRegex(done.err, rf"\Abmc: error\[too-large\]: [^\n]*{said}[^\n]*\n\Z")
-
-
-class NamesTest(unittest.TestCase):
-    def test_a_sentence_is_one_line_without_escape_sequences(self) -> None:
-        error = BmcError("x", "op '\x1b[2Ja\nb'", where="\u202e.py:1", hint="\r")
-        self.assertEqual(str(error), "error[x]: op '?[2Ja?b' (at ?.py:1)\n  hint: ?")
-        self.assertEqual(error.message, "op '?[2Ja?b'")
-
-    def test_what_is_written_is_shown_as_it_is(self) -> None:
-        with tempfile.NamedTemporaryFile("r", encoding="utf-8") as file:
-            artifacts.write_json(Path(file.name), {"\x1bé": ["\x07", {"名": 1.5}]})
-            self.assertEqual(json.load(file), {"?é": ["?", {"名": 1.5}]})
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import subprocess
 import unittest
-from unittest import mock
 
 import support
 from iree.compiler import ir
@@ -19,35 +18,13 @@ from iree.compiler.dialects import linalg
 from bmc import target
 from bmc.artifacts import Signature, TensorInfo
 from bmc.dtype import DType
-from bmc.iree import phases, tool, version
+from bmc.iree import phases, tool
 from bmc.iree.tool import IreeTool
 
 
 def _help(program: str) -> str:
     argv = [str(tool.find(program)), "--help-hidden"]
     return subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-
-
-class VersionTest(support.FolderTest):
-    def test_the_installed_iree_is_the_pinned_one(self) -> None:
-        self.assertEqual(version.installed_version(), version.PINNED)
-        version.check(any_version=False)
-
-    def test_another_one_is_refused_until_the_user_insists(self) -> None:
-        with mock.patch.object(version, "installed_version", return_value="9.0.0"):
-            self.refuses(
-                "iree-version",
-                "9.0.0",
-                f"iree-base-compiler=={version.PINNED}",
-                "--any-iree",
-                call=lambda: version.check(any_version=False),
-            )
-            version.check(any_version=True)
-            result = support.bmc(
-                "compile", "--src", "x.mlir", "--isa", "rv64gc", "--name", "m", "--out", "o"
-            )
-            self.assertEqual(result.status, 1)
-            self.assertIn("error[iree-version]", result.err)
 
 
 class FlagsTest(unittest.TestCase):

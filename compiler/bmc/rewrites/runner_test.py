@@ -113,19 +113,6 @@ class RunnerTest(support.FolderTest):
         self.refuses("refused", "this model", call=lambda: self.run_only(refuses))
         self.assertFalse((self.folder / "reproducer").exists())
 
-
-class PipelineTest(unittest.TestCase):
-    def test_phases_and_names_are_in_order(self) -> None:
-        names = [rewrite.name for rewrite in pipeline.PIPELINE]
-        self.assertEqual(len(names), len(set(names)))
-        after = [phases.PHASES.index(rewrite.after) for rewrite in pipeline.PIPELINE]
-        self.assertEqual(after, sorted(after))
-
-    def test_a_rewrite_is_named_like_its_module(self) -> None:
-        for rewrite in pipeline.PIPELINE:
-            self.assertEqual(rewrite.apply.__module__, f"bmc.rewrites.{rewrite.name}")
-            self.assertTrue(rewrite.why.endswith("."), rewrite.name)
-
     def test_the_table_has_every_rewrite_under_its_phase(self) -> None:
         table = runner.describe((_TRIVIAL,)).splitlines()
         self.assertEqual(

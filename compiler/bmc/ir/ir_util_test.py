@@ -1,0 +1,83 @@
+"""Tests the helpers over IREE's Python bindings."""
+
+from __future__ import annotations
+
+import unittest
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+
+
+class PlaceTest(unittest.TestCase):
+    def place(self, *locations: str) -> str:
+        """Returns the place of operations with these locations."""
+        lines = [
+            f"  %{number} = arith.constant 0 : i32 loc({location})"
+            for number, location in enumerate(locations)
+        ]
+        text = "\n".join(("func.func @main() {", *lines, "  return", "}"))
+        with ir.Context():
+            return ir_util.place(ir_util.all_of(ir.Module.parse(text), "arith.constant"))
+
+    def test_lines_of_the_model_come_first(self) -> None:
+        model, library = '"model.py":12:3', '"<python>/torch/nn.py":7:1'
+        self.assertEqual(self.place(f"callsite({library} at {model})"), "model.py:12")
+        self.assertEqual(self.place(library, model), "model.py:12")
+        self.assertEqual(self.place(library), "torch/nn.py:7")
+        self.assertEqual(self.place('"node"', library), "torch/nn.py:7")
+
+    def test_a_name_is_better_than_nothing(self) -> None:
+        self.assertEqual(self.place('"layer1/conv"'), "layer1/conv")
+        self.assertEqual(self.place("unknown"), "")
+
+
+class WalkTest(unittest.TestCase):
+    TEXT = """
+func.func @main(%x: tensor<4xf32>, %go: i1) -> tensor<4xf32> {
+  %n = arith.constant 7 : index
+  %0 = scf.if %go -> tensor<4xf32> {
+    %1 = arith.addf %x, %x : tensor<4xf32>
+    scf.yield %1 : tensor<4xf32>
+  } else {
+    scf.yield %x : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+"""
+
+    def test_outer_operations_come_before_inner_ones(self) -> None:
+        with ir.Context():
+            module = ir.Module.parse(self.TEXT)
+            found = [op.name.rpartition(".")[2] for op in ir_util.walk(module.operation)]
+        wanted = ["func", "constant", "if", "addf", "yield", "yield", "return"]
+        self.assertEqual(found, wanted)
+
+    def test_values(self) -> None:
+        with ir.Context():
+            module = ir.Module.parse(self.TEXT)
+            (function,) = ir_util.all_of(module, "func.func")
+            self.assertEqual(ir_util.string(function, "sym_name"), "main")
+            x = function.regions[0].blocks[0].arguments[0]
+            uses = [(op.name, operand) for op, operand in ir_util.uses(x)]
+            self.assertCountEqual(uses, [("arith.addf", 0), ("arith.addf", 1), ("scf.yield", 0)])
+            (seven,) = ir_util.all_of(module, "arith.constant")
+            self.assertEqual(ir_util.constant(seven.results[0]), 7)
+            (total,) = ir_util.all_of(module, "arith.addf")
+            self.assertIsNone(ir_util.constant(total.results[0]))
+            self.assertIsNone(ir_util.constant(x))
+
+    def test_bytes_of_a_tensor(self) -> None:
+        with ir.Context():
+            for text, count in (
+                ("tensor<3x5xf32>", 60),
+                ("tensor<3x5xi8>", 15),
+                ("tensor<9xi1>", 9),
+                ("tensor<f64>", 8),
+                ("tensor<0x4xf32>", 0),
+            ):
+                self.assertEqual(ir_util.tensor_bytes(ir.Type.parse(text)), count, text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,44 @@
+"""Tests that the bias of a grouped convolution is added after it."""
+
+from __future__ import annotations
+
+import unittest
+
+import support
+
+from bmc.rewrites import biases
+
+_CONVOLUTION = """
+func.func @main(%x: tensor<1x2x4x6x6xf32>, %w: tensor<2x3x4x3x3xf32>, %bias: tensor<1x6x4x4xf32>,
+                %sums: tensor<1x2x3x4x4xf32>) -> tensor<1x2x3x4x4xf32> {
+  %groups = tensor.expand_shape %bias [[0], [1, 2], [3], [4]] output_shape [1, 2, 3, 4, 4]
+      : tensor<1x6x4x4xf32> into tensor<1x2x3x4x4xf32>
+  %positive = math.absf %sums : tensor<1x2x3x4x4xf32>
+  %0 = linalg.conv_2d_ngchw_gfchw
+      ins(%x, %w : tensor<1x2x4x6x6xf32>, tensor<2x3x4x3x3xf32>)
+      outs(%groups : tensor<1x2x3x4x4xf32>) -> tensor<1x2x3x4x4xf32>
+  return %0 : tensor<1x2x3x4x4xf32>
+}
+"""
+
+
+class BiasesTest(unittest.TestCase):
+    def test_a_reshaped_bias_is_added_to_a_sum_from_zeros(self) -> None:
+        text = support.rewritten(_CONVOLUTION, biases.apply)
+        self.assertRegex(
+            text,
+            r"(?s)%(\w+) = linalg.fill .*%(\w+) = linalg.conv_2d\S+ .*outs\(%\1 .*"
+            r"%(\w+) = arith.addf %\2, %expanded .*return %\3 ",
+        )
+
+    def test_a_sum_that_starts_elsewhere_is_left_alone(self) -> None:
+        for start in ("%sums", "%positive"):
+            text = support.rewritten(
+                _CONVOLUTION.replace("outs(%groups", f"outs({start}"), biases.apply
+            )
+            self.assertNotIn("arith.addf", text)
+            self.assertNotIn("linalg.fill", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

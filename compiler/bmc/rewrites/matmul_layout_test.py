@@ -1,0 +1,67 @@
+"""Tests which operands of matrix products are transposed, and when."""
+
+from __future__ import annotations
+
+import unittest
+
+import support
+
+from bmc import target
+from bmc.rewrites import matmul_layout
+from bmc.rewrites.context import Context
+
+_PRODUCT = """linalg.matmul
+    indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>,
+                     affine_map<(m, n, k) -> (m, n)>]
+    ins({a}, {b} : tensor<{m}x8xf32>, tensor<16x8xf32>) outs(%init : tensor<{m}x16xf32>)
+    -> tensor<{m}x16xf32>"""
+_MODEL = """
+util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<16x8xf32>
+util.func @main(%x: tensor<{m}x8xf32>, %y: tensor<16x8xf32>, %init: tensor<{m}x16xf32>, %i: index)
+    -> tensor<{m}x16xf32> {{
+  %w = util.global.load immutable @w : tensor<16x8xf32>
+  {other}
+  %0 = {product}
+  util.return %0 : tensor<{m}x16xf32>
+}}
+"""
+
+
+class MatmulLayoutTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.context = Context(target.find(support.ISA))
+
+    def rewritten(self, b: str, m: int = 4, other: str = "") -> str:
+        product = _PRODUCT.format(a="%x", b=b, m=m)
+        text = _MODEL.format(m=m, product=product, other=other)
+        return support.rewritten(text, matmul_layout.apply, context=self.context)
+
+    def test_a_weight_is_transposed_at_build_time(self) -> None:
+        text = self.rewritten("%w")
+        self.assertEqual(self.context.permutations, {"w": (1, 0)})
+        self.assertIn('#flow.parameter.named<"model"::"w"> : tensor<8x16xf32>', text)
+        self.assertIn("tensor<4x8xf32>, tensor<8x16xf32>)", text)
+        self.assertNotIn("linalg.transpose", text)
+
+    def test_a_gather_from_the_same_table_changes_with_it(self) -> None:
+        gather = "%row = arith.constant 3 : index\n  %e = tensor.extract %w[%i, %row]"
+        text = self.rewritten("%w", other=f"{gather} : tensor<16x8xf32>")
+        self.assertEqual(self.context.permutations, {"w": (1, 0)})
+        self.assertRegex(text, r"tensor.extract %\S+\[%c3, %arg3\] : tensor<8x16xf32>")
+
+    def test_a_weight_that_others_read_is_left_alone(self) -> None:
+        text = self.rewritten("%w", other="%2 = math.absf %w : tensor<16x8xf32>")
+        self.assertEqual(self.context.permutations, {})
+        # Its product reads a transposed copy, as of anything computed.
+        self.assertEqual(text.count("linalg.transpose"), 1)
+
+    def test_what_is_computed_is_transposed_at_run_time(self) -> None:
+        text = self.rewritten("%y")
+        self.assertEqual(self.context.permutations, {})
+        self.assertIn("permutation = [1, 0]", text)
+        # A single row gains nothing by that.
+        self.assertNotIn("linalg.transpose", self.rewritten("%y", m=1))
+
+
+if __name__ == "__main__":
+    unittest.main()
