@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import enum
+
 from bmc import spec
 from bmc.artifacts import Golden
 from bmc.emit import c_text, symbols
 from bmc.plan import tables
 from bmc.plan.tables import Plan
 
-_EXACT, _FLOAT, _INT_STEP = 0, 1, 2
+
+class PolicyKind(enum.IntEnum):
+    """The numbers of BM_GOLDEN_EXACT and the others in runtime_bm/app/golden.h."""
+
+    EXACT = 0
+    FLOAT = 1
+    INT_STEP = 2
+
+
 # Below every possible cosine: "not checked".
 _NO_COSINE = -2.0
 
@@ -60,15 +70,15 @@ def assembly(model: Plan) -> str:
 
 def _policy(policy: spec.Policy) -> str:
     if isinstance(policy, spec.Exact):
-        return f"{{.policy = {_EXACT}}}"
+        return f"{{.policy = {PolicyKind.EXACT}}}"
     if isinstance(policy, spec.IntStep):
         return (
-            f"{{.policy = {_INT_STEP}, .max_step = {policy.max_step}u,"
+            f"{{.policy = {PolicyKind.INT_STEP}, .max_step = {policy.max_step}u,"
             f" .max_differing = {policy.max_differing}u}}"
         )
     cosine = _NO_COSINE if policy.min_cosine is None else policy.min_cosine
     return (
-        f"{{.policy = {_FLOAT}, .atol = {_float(policy.atol)}, .rtol = {_float(policy.rtol)},"
+        f"{{.policy = {PolicyKind.FLOAT}, .atol = {_float(policy.atol)}, .rtol = {_float(policy.rtol)},"
         f" .min_cosine = {_float(cosine)}}}"
     )
 
