@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from iree.compiler import ir
@@ -26,6 +27,7 @@ from bmc.iree.tool import IreeTool
 from bmc.plan import schedule
 from bmc.plan.tables import Plan
 from bmc.rewrites.context import Context
+from bmc.rewrites.pipeline import PIPELINE
 
 ISA = "rv64gcv_zvl256b"
 AGREES = "IREE's host runtime agrees with the framework"
@@ -163,6 +165,13 @@ def rewritten(
             rewrite(module, context)
             module.operation.verify()
         return str(module)
+
+
+def without(rewrite: str) -> Any:
+    """A patch in which the pipeline lacks a rewrite: the negative control of that rewrite's test."""
+    rest = tuple(item for item in PIPELINE if item.name != rewrite)
+    assert len(rest) == len(PIPELINE) - 1, rewrite
+    return mock.patch("bmc.compile.PIPELINE", rest)
 
 
 @dataclass(frozen=True)
