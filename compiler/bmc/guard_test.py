@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import subprocess
 import sys
 import unittest
-from pathlib import Path
 
 import support
 
 from bmc import guard
-from bmc.iree.diagnostics import rejection
 
 _PACKAGE = """import ctypes
 import os
@@ -113,18 +110,6 @@ class GuardTest(support.FolderTest):
         )
         self.assertEqual(done.returncode, 70)
         self.assertIn("No module named 'a_package_that_is_missing'", done.stderr)
-
-
-class IreeTest(unittest.TestCase):
-    def test_a_crash_of_iree_compile_is_one_sentence(self) -> None:
-        messages = (
-            "Please report issues and include the crash backtrace.\nStack dump:\n0. Program\n"
-        )
-        error = rejection("iree-compile", messages, -signal.SIGSEGV, Path("reproducer"))
-        self.assertEqual(error.kind, "iree-crashed")
-        self.assertEqual(error.message, "iree-compile crashed with SIGSEGV and gave no reason")
-        self.assertIn("unroll loops", error.hint)
-        self.assertIn("reproducer: reproducer", error.hint)
 
 
 if __name__ == "__main__":

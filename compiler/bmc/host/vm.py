@@ -24,7 +24,7 @@ Import = Callable[..., tuple[Any, ...]]
 # Stands for every fence, because one queue executes everything in order.
 FENCE = "fence"
 # Far more than any real host program needs. Without a limit, an endless loop would hang the build.
-_STEP_LIMIT = 10_000_000
+STEP_LIMIT = 10_000_000
 
 
 def _signed(value: int, bits: int) -> int:
@@ -172,10 +172,10 @@ class VirtualMachine:
                 op = op_view.operation
                 operands = [values[operand] for operand in op.operands]
                 self._steps += 1
-                if self._steps > _STEP_LIMIT:
+                if self._steps > STEP_LIMIT:
                     raise BmcError(
                         "host-program",
-                        f"the host program runs more than {_STEP_LIMIT} steps in {function}",
+                        f"the host program runs more than {STEP_LIMIT} steps in {function}",
                     )
                 if op.name == "vm.return":
                     return tuple(operands)

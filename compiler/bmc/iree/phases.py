@@ -49,7 +49,7 @@ PHASES = (INPUT, OPTIMIZED, PARAMETERS, FLOW, CONFIGURED, VECTORIZED, TARGETS, V
 
 # Constant expressions are evaluated at build time unless that makes them larger. Later phases must not
 # hoist any more: what they hoist runs on the target as initialization.
-_HOIST_EARLY = "--iree-opt-const-expr-max-size-increase-threshold=0"
+HOIST_EARLY = "--iree-opt-const-expr-max-size-increase-threshold=0"
 HOIST_NO_MORE = "--iree-opt-const-expr-hoisting=false"
 # Evaluate them with IREE's interpreter. Its compiler would use the features of the builder's CPU, such as
 # fused multiply-add, and weights would differ from builder to builder.
@@ -69,6 +69,6 @@ def f64_flags(signatures: tuple[Signature, ...]) -> tuple[str, ...]:
 
 def import_flags(signatures: tuple[Signature, ...], has_half_floats: bool) -> tuple[str, ...]:
     """Returns the flags for the step from INPUT to OPTIMIZED."""
-    flags = (*f64_flags(signatures), _HOIST_EARLY)
+    flags = (*f64_flags(signatures), HOIST_EARLY)
     # The interpreter has no 16-bit floats.
     return flags if has_half_floats else (*flags, _EVALUATE_ALIKE)

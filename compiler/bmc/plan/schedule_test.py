@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import unittest
-from unittest import mock
+from pathlib import Path
 
 import support
 
-from bmc import artifacts
+from bmc import artifacts, target
 from bmc.errors import InternalError
-from bmc.host import evaluate
-from bmc.iree import phases
+from bmc.host.program import (
+    Copy,
+    Entry,
+    HostProgram,
+    Integer,
+    Run,
+    Span,
+    State,
+    Storage,
+    StorageKind,
+    Variable,
+)
 from bmc.plan import schedule, tables
-from bmc.plan.tables import Access, Binding, Region
-from bmc.rewrites.context import States
+from bmc.plan.tables import Access, Binding, CommandKind, Region
+from bmc.plan.weights import PackedWeights
 
+_MODELS = Path(__file__).parents[3] / "models/control"
 _IDENTITY = """func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %x : tensor<16xf32>
 }
@@ -59,16 +70,6 @@ _CHAIN = "\n".join(
         "}",
     )
 )
-_CONSTANT_WORK = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
-  %b = stablehlo.sine %a : tensor<4xf32>
-  %c = stablehlo.dot_general %b, %b, contracting_dims = [] x []
-    : (tensor<4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
-  %d = stablehlo.dot_general %x, %c, contracting_dims = [0] x [0]
-    : (tensor<4xf32>, tensor<4x4xf32>) -> tensor<4xf32>
-  return %d : tensor<4xf32>
-}
-"""
 
 
 class PlanTest(support.FolderTest):
@@ -171,83 +172,52 @@ class PlanTest(support.FolderTest):
         schedule.verify(dataclasses.replace(good, commands=(command,)))
 
 
-class InitializationTest(support.FolderTest):
-    def test_kernels_do_not_run_at_initialization(self) -> None:
-        # Without bmc's flags IREE leaves this work on constants to the target.
-        with (
-            mock.patch.object(phases, "_HOIST_EARLY", "--iree-opt-const-eval=false"),
-            mock.patch.object(phases, "HOIST_NO_MORE", "--iree-opt-const-eval=false"),
-        ):
-            self.refuses(
-                "init-work",
-                "while it initializes",
-                "_dispatch_0",
-                call=lambda: support.lower_text(_CONSTANT_WORK, self.folder),
-            )
-        compiled = support.lower_text(_CONSTANT_WORK, self.folder)
-        self.assertEqual(set(compiled.kinds), {"DISPATCH"})
-
-
-class HostProgramTest(support.FolderTest):
-    """Host programs in the VM dialect, written by hand."""
-
-    def run_vm(self, body: str, declarations: str = "") -> None:
-        text = f"""vm.module public @model {{
-  {declarations}
-  vm.export @main
-  vm.func private @main() {{
-    {body}
-    vm.return
-  }}
-}}
-"""
-        evaluate.run(self.write("vm.mlir", text), artifacts.main_signature((), ()), States())
-
-    def test_arithmetic_and_branches_are_carried_out(self) -> None:
-        self.run_vm(
-            """%one = vm.const.i32 1
-    %two = vm.add.i32 %one, %one : i32
-    %is_two = vm.cmp.eq.i32 %two, %two : i32
-    vm.cond_br %is_two, ^good, ^bad
-  ^bad:
-    %status = vm.const.i32 3
-    vm.fail %status, "arithmetic is broken"
-  ^good:"""
+class OverlapTest(support.FolderTest):
+    def test_until_it_is_known_a_place_overlaps_nothing(self) -> None:
+        storage = Storage(StorageKind.STATE, 0, 64)
+        golden = artifacts.Golden((), (), (), None, 0, artifacts.GOLDEN_IREE_HOST)
+        model = artifacts.ImportedModel(
+            Path(), "", "mlir", {}, (artifacts.Signature("main", (), ()),), golden, ()
         )
+        isa = target.find(support.ISA)
 
-    def test_failure_of_the_program_is_reported(self) -> None:
-        body = '%status = vm.const.i32 3\n    vm.fail %status, "wrong device"\n  ^dead:'
-        self.refuses("host-program", "wrong device", call=lambda: self.run_vm(body))
+        def offsets(start: Integer, end: Integer) -> list[int]:
+            copy = Copy(Span(storage, start, 16), Span(storage, end, 16), True)
+            main = Entry("main", (), (), (), (copy,), (Run(0, 1),), variable_bits=(64,))
+            program = HostProgram(b"", (), (State("s", 64),), (), (main,))
+            plan = schedule.build("m", isa, model, program, None, PackedWeights(b"", {}), {})
+            return [binding.offset for binding in plan.commands[0].bindings]
 
-    def test_unknown_operation_is_named(self) -> None:
-        body = "%a = vm.const.i32 6\n    %b = vm.div.i32.s %a, %a : i32"
-        self.refuses("unsupported-host-op", "'vm.div.i32.s'", call=lambda: self.run_vm(body))
+        v = Variable(0, 64)
+        self.assertEqual(offsets(0, v), [0, 16])
+        self.assertEqual(offsets(8, v), [8, 24])
+        self.assertEqual(offsets(16, v), [16, 0])
+        self.assertEqual(offsets(v, 8), [24, 8])
+        self.assertEqual(offsets(v, v), [0, 16])
+        # A known place is unchanged, and refused.
+        with self.assertRaisesRegex(InternalError, "command 0 copies within what it reads"):
+            offsets(0, 8)
 
-    def test_unknown_import_is_named(self) -> None:
-        body, declaration = "vm.call @custom.poke() : () -> ()", "vm.import private @custom.poke()"
-        self.refuses(
-            "unsupported-host-op", "'custom.poke'", call=lambda: self.run_vm(body, declaration)
+    def test_a_true_overlap_is_refused(self) -> None:
+        bindings = tuple(
+            tables.Binding(Region.STATE, offset, 16, access)
+            for offset, access in ((0, Access.READ), (15, Access.WRITE))
         )
+        command = tables.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), bindings)
+        model = tables.Plan("m", 0, 0, 0, 0, (), (command,), (), state_bytes=64)
+        with self.assertRaisesRegex(InternalError, "command 0 copies within what it reads"):
+            schedule.verify(model)
 
-    def test_endless_loop_ends(self) -> None:
-        loop = "vm.br ^again\n  ^again:\n    vm.br ^again\n  ^dead:"
-        self.refuses("host-program", "never ends", call=lambda: self.run_vm(loop))
-        initializer = f"vm.func private @__init() {{\n{loop}\n    vm.return\n  }}"
-        with mock.patch("bmc.host.vm._STEP_LIMIT", 1000):
-            self.refuses(
-                "host-program", "more than 1000 steps", call=lambda: self.run_vm("", initializer)
-            )
-
-    def test_state_that_is_no_tensor_is_refused(self) -> None:
-        body = "%a = vm.const.i32 1\n    vm.global.store.i32 %a, @counter : i32"
-        declaration = "vm.global.i32 private mutable @counter : i32"
-        self.refuses("unsupported-host-op", "@counter", call=lambda: self.run_vm(body, declaration))
-
-    def test_no_main(self) -> None:
-        path = self.write("vm.mlir", "vm.module public @model {\n}\n")
-        self.refuses(
-            "no-main", call=lambda: evaluate.run(path, artifacts.main_signature((), ()), States())
-        )
+    def test_a_tensor_that_moves_within_itself_goes_by_way_of_another(self) -> None:
+        text = (_MODELS / "shift.mlir").read_text(encoding="utf-8")
+        plan = support.lower_text(text, self.folder).plan
+        away, back = plan.commands[:2]
+        self.assertEqual((away.kind, back.kind), (CommandKind.COPY, CommandKind.COPY))
+        between = dataclasses.replace(away.bindings[1], access=Access.READ)
+        self.assertEqual(between, back.bindings[0])
+        # It moves down by a row of 32 bytes.
+        moved = back.bindings[1].offset - away.bindings[0].offset
+        self.assertEqual((moved, away.bindings[0].length), (32, 160))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,76 @@
+"""Tests the interpreter on host programs written by hand in the VM dialect."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import support
+
+from bmc import artifacts
+from bmc.host import evaluate, vm
+from bmc.rewrites.context import States
+
+
+class VmTest(support.FolderTest):
+    def run_vm(self, body: str, declarations: str = "") -> None:
+        text = f"""vm.module public @model {{
+  {declarations}
+  vm.export @main
+  vm.func private @main() {{
+    {body}
+    vm.return
+  }}
+}}
+"""
+        evaluate.run(self.write("vm.mlir", text), artifacts.main_signature((), ()), States())
+
+    def test_arithmetic_and_branches_are_carried_out(self) -> None:
+        self.run_vm(
+            """%one = vm.const.i32 1
+    %two = vm.add.i32 %one, %one : i32
+    %is_two = vm.cmp.eq.i32 %two, %two : i32
+    vm.cond_br %is_two, ^good, ^bad
+  ^bad:
+    %status = vm.const.i32 3
+    vm.fail %status, "arithmetic is broken"
+  ^good:"""
+        )
+
+    def test_failure_of_the_program_is_reported(self) -> None:
+        body = '%status = vm.const.i32 3\n    vm.fail %status, "wrong device"\n  ^dead:'
+        self.refuses("host-program", "wrong device", call=lambda: self.run_vm(body))
+
+    def test_unknown_operation_is_named(self) -> None:
+        body = "%a = vm.const.i32 6\n    %b = vm.div.i32.s %a, %a : i32"
+        self.refuses("unsupported-host-op", "'vm.div.i32.s'", call=lambda: self.run_vm(body))
+
+    def test_unknown_import_is_named(self) -> None:
+        body, declaration = "vm.call @custom.poke() : () -> ()", "vm.import private @custom.poke()"
+        self.refuses(
+            "unsupported-host-op", "'custom.poke'", call=lambda: self.run_vm(body, declaration)
+        )
+
+    def test_endless_loop_ends(self) -> None:
+        loop = "vm.br ^again\n  ^again:\n    vm.br ^again\n  ^dead:"
+        self.refuses("host-program", "never ends", call=lambda: self.run_vm(loop))
+        initializer = f"vm.func private @__init() {{\n{loop}\n    vm.return\n  }}"
+        with mock.patch.object(vm, "STEP_LIMIT", 1000):
+            self.refuses(
+                "host-program", "more than 1000 steps", call=lambda: self.run_vm("", initializer)
+            )
+
+    def test_state_that_is_no_tensor_is_refused(self) -> None:
+        body = "%a = vm.const.i32 1\n    vm.global.store.i32 %a, @counter : i32"
+        declaration = "vm.global.i32 private mutable @counter : i32"
+        self.refuses("unsupported-host-op", "@counter", call=lambda: self.run_vm(body, declaration))
+
+    def test_no_main(self) -> None:
+        path = self.write("vm.mlir", "vm.module public @model {\n}\n")
+        self.refuses(
+            "no-main", call=lambda: evaluate.run(path, artifacts.main_signature((), ()), States())
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
