@@ -15,6 +15,9 @@ class TextChecksTest(unittest.TestCase):
             "runtime_bm/plan/y.c": '#include "runtime_bm/abi/executable_library.h"',
             "compiler/bmc/rewrites/x.py": "import subprocess",
             "compiler/bmc/rewrites/y.py": "print(1)",
+            # Escaped, because this file is checked too.
+            "tools/x_test.py": "module.\x5fname()",
+            "tools/y_test.py": 'mock.patch.object(module, "\x5fname")',
             "tools/long.py": "x\n" * 1000,
         }
         for path, text in broken.items():
@@ -29,6 +32,7 @@ class TextChecksTest(unittest.TestCase):
             "compiler/bmc/iree/x_test.py": "import subprocess",
             "compiler/bmc/cli.py": "print(1)",
             "runtime_bm/base/x.h": "#include <stdint.h>\n#include <limits.h>",
+            "tools/x_test.py": "self._name, os._exit(1)",
             "README.md": "x\n" * 1000,
         }
         self.assertEqual(text_checks.check(fine), [])
