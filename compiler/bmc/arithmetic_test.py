@@ -107,11 +107,14 @@ _OTHER_MACHINE = {
 # Another CPU below the environment, if this machine's CPU can pretend to be one.
 _OTHER_CPU = {"LD_PRELOAD": str(Path(os.environ["OTHER_CPU"]).absolute())}
 _CPU_INFO = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-# bmc without the pinning that is tested here.
-_UNPINNED = (
-    "import sys; from bmc import arithmetic, cli;"
-    " arithmetic.pin = lambda: None; sys.exit(cli.main(sys.argv[1:]))"
+# Runs several commands of bmc in one process, each an argument: loading a framework takes seconds.
+_COMMANDS = (
+    "import sys; from bmc import arithmetic, cli; {};"
+    " sys.exit(any([cli.main(line.split()) for line in sys.argv[1:]]))"
 )
+_PINNED = _COMMANDS.format("arithmetic.enter()")
+# Without the pinning that is tested here.
+_UNPINNED = _COMMANDS.format("arithmetic.pin = lambda: None")
 
 
 class ArithmeticTest(support.FolderTest):
@@ -132,64 +135,56 @@ class ArithmeticTest(support.FolderTest):
 
     def bytes_of(
         self,
-        factory: str,
-        *options: str,
+        *models: str,
         machine: dict[str, str],
-        program: tuple[str, ...],
+        program: str,
         place: tuple[Path, list[str]] | None = None,
     ) -> dict[str, str]:
-        """Imports a model in a separate process; returns the hashes of the files it wrote."""
+        """Imports models (factory and options) in a separate process; returns hashes of all files."""
         folder, path = place or (self.folder, sys.path)
         out = folder / f"out{len(list(folder.iterdir()))}"
+        lines = [f"import model.py:{model} --out {out}/{n}" for n, model in enumerate(models)]
         plain = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(path)}
+        out.mkdir()
         done = subprocess.run(
-            [sys.executable, *program, "import", f"model.py:{factory}", "--out", out, *options],
+            [sys.executable, "-c", program, *lines],
             cwd=folder,
             env=plain | machine,
             capture_output=True,
             text=True,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
-        return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(out.iterdir())}
+        return {
+            str(file.relative_to(out)): hashlib.sha256(file.read_bytes()).hexdigest()
+            for file in sorted(out.glob("*/*"))
+        }
 
-    def same_bytes(self, factory: str, *options: str) -> None:
-        program = ("-m", "bmc")
+    def same_bytes(self, *models: str) -> None:
         other = _OTHER_MACHINE | _OTHER_CPU
-        here = self.bytes_of(factory, *options, machine={}, program=program)
-        there = self.bytes_of(
-            factory, *options, machine=other, program=program, place=self.elsewhere()
-        )
+        here = self.bytes_of(*models, machine={}, program=_PINNED)
+        there = self.bytes_of(*models, machine=other, program=_PINNED, place=self.elsewhere())
         self.assertEqual(here, there)
-        self.assertEqual(list(here), ["cases.npz", "import.json", "model.mlirbc"])
+        names = ("cases.npz", "import.json", "model.mlirbc")
+        self.assertEqual(list(here), [f"{n}/{name}" for n in range(len(models)) for name in names])
 
     def test_pytorch(self) -> None:
-        self.same_bytes("torch_model")
+        self.same_bytes("torch_model", "torch_model --quantize int8")
 
-    def test_pytorch_int8(self) -> None:
-        self.same_bytes("torch_model", "--quantize", "int8")
-
-    def test_keras(self) -> None:
-        self.same_bytes("keras_model")
-
-    def test_keras_int8_by_litert(self) -> None:
-        self.same_bytes("keras_model", "--quantize", "int8")
+    def test_keras_and_litert(self) -> None:
+        self.same_bytes("keras_model", "keras_model --quantize int8")
 
     def test_jax(self) -> None:
         self.same_bytes("jax_model")
 
     def test_onnx(self) -> None:
-        self.same_bytes("onnx_model")
-
-    def test_onnx_int8(self) -> None:
-        self.same_bytes("onnx_model", "--quantize", "int8")
+        self.same_bytes("onnx_model", "onnx_model --quantize int8")
 
     def test_without_pinning_bytes_differ(self) -> None:
         default = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
-        program = ("-c", _UNPINNED)
-        here = self.bytes_of("torch_model", machine=default, program=program)
-        there = self.bytes_of("torch_model", machine=_OTHER_MACHINE, program=program)
-        self.assertNotEqual(here["model.mlirbc"], there["model.mlirbc"])
-        self.assertNotEqual(here["cases.npz"], there["cases.npz"])
+        here = self.bytes_of("torch_model", machine=default, program=_UNPINNED)
+        there = self.bytes_of("torch_model", machine=_OTHER_MACHINE, program=_UNPINNED)
+        self.assertNotEqual(here["0/model.mlirbc"], there["0/model.mlirbc"])
+        self.assertNotEqual(here["0/cases.npz"], there["0/cases.npz"])
 
     def test_the_other_cpu_is_seen(self) -> None:
         script = "import torch; print(torch.backends.cpu.get_cpu_capability())"

@@ -1,6 +1,6 @@
-"""Control flow of an entry point -> a C function over ranges of the plan's tables.
+"""Turns an entry point's control flow into a C function that runs ranges of the plan's commands.
 
-Integers are unsigned here, as wide as in the VM dialect; where an operation is signed it says so.
+Integers are unsigned and as wide as in the VM dialect. Signed operations cast.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class _Driver:
                 )
                 yield f"v{target.index} = (uint32_t)loaded;"
             case Assign(targets, sources):
-                # At once: a source may be another one's target.
+                # All at once: a source may also be a target.
                 yield "{"
                 for target, value in zip(targets, sources, strict=True):
                     text = _operand(value, target.bits)
@@ -102,7 +102,7 @@ class _Driver:
                 yield "return bm_ok();"
 
     def _patches(self, number: int) -> Iterator[str]:
-        """What the tables could not say about a command."""
+        """Sets what the tables cannot know about a command."""
         command = self._commands[number]
         first_binding, first_constant = self._first[number]
         moved: dict[int, str] = {}
@@ -113,7 +113,7 @@ class _Driver:
                 constant = first_constant + patch.constant
                 yield f"k_constants[{constant}] = (uint32_t)v{patch.variable};"
         if command.kind is CommandKind.COPY and moved:
-            # Together, for they must not overlap: one that stays is a storage of its own.
+            # Together, because they must not overlap. A side that stays is its own storage.
             source, target = (
                 moved.get(index, f"{binding.offset}u, {binding.length}u, 0u")
                 for index, binding in enumerate(command.bindings)
@@ -174,7 +174,7 @@ def _operand(value: Integer, bits: int) -> str:
 
 
 def _variables(entry: Entry) -> set[int]:
-    """Those that the driver sets."""
+    """The variables that the driver sets."""
 
     def of(statements: Sequence[Statement]) -> Iterator[int]:
         for statement in statements:

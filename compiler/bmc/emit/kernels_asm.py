@@ -1,8 +1,8 @@
-"""Kernels -> kernels.bin and kernels.S: the ELF image prelinked, to be executed in place.
+"""Writes kernels.bin and kernels.S, the prelinked image of the kernels' ELF, which runs in place.
 
-The final link is static, so the linker fills in the image's few pointers (its RELATIVE relocations)
-and nothing is copied or patched at boot. Assembled with BM_KERNELS_LOADED it is the ELF itself, for
-the runtime to load.
+The final link is static, so the linker fills in the image's few pointers (its RELATIVE relocations),
+and nothing is copied or patched at boot. Assembled with BM_KERNELS_LOADED, it is the ELF itself, which
+the runtime loads.
 """
 
 from __future__ import annotations

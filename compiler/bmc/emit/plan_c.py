@@ -1,7 +1,7 @@
-"""Plan -> plan.c and plan.h (runtime_bm/plan/plan.h describes the structs).
+"""Writes plan.c and plan.h. runtime_bm/plan/plan.h describes the structs.
 
-Compiled with BM_KERNELS_LOADED the model carries its kernels as an ELF that the runtime loads into
-RAM when it starts; otherwise they are prelinked and run in place (see kernels_asm).
+Compiled with BM_KERNELS_LOADED, the model carries its kernels as an ELF that the runtime loads into RAM
+when it starts. Otherwise they are prelinked and run in place (see kernels_asm).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ _EXECUTABLE = """static const bm_plan_executable_t k_executable = {{
 
 @dataclass(frozen=True)
 class _Table:
-    """A table of the plan; one that drivers change is a variable of its own."""
+    """A table of the plan. If drivers change it, it is a variable of its own."""
 
     name: str
     row_type: str

@@ -1,14 +1,14 @@
-"""An int8 model computes in integers, or says where it does not and why.
+"""Checks that an int8 model computes in integers, except where it lists a reason.
 
-A quantized model that is compiled without care still gives the right answers: int8 weights are
-made f32 when it is built, four times as large, and multiplied in floating point. Nothing fails. So
-every product (convolution, matrix product, attention) of a model declared int8 must accumulate
-integers, and every large weight must be int8; what is not has to be listed with a reason:
+Compiled carelessly, a quantized model still gives the right answers: its int8 weights become f32 at build
+time, four times as large, and are multiplied in floating point. Nothing fails. So every product
+(convolution, matrix product, attention) of a model declared int8 must accumulate integers, and every
+large weight must be int8. Exceptions are listed with a reason:
 
     bm_model(..., float_parts = {"conv_8x2x4x4x3x3_f32": "grouped, IREE keeps it in f32"})
 
-Keys are dispatch functions, their op signatures or names of weights. Element-wise operations,
-poolings, softmax and normalizations are not products: they may be in floating point between two.
+A key is a dispatch function, its op signature or the name of a weight. Element-wise operations,
+poolings, softmax and normalizations are not products and may be in floating point.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LARGE_WEIGHT_BYTES = 1024
 def check(
     found: tuple[Product, ...], weights: Iterable[Weight], float_parts: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Returns the report's section on integers.
+    """Returns the report's section about integers.
 
     Args:
       found: the model's products.
@@ -35,8 +35,8 @@ def check(
       float_parts: reason by dispatch function, op signature or name of a weight.
 
     Raises:
-      BmcError: naming the dispatch and model line, or the weight, that is in floating point without
-        being listed, or what is listed but is not in floating point.
+      BmcError: a dispatch or weight is in floating point and not listed, or listed and not in floating
+        point. The message names it, with the model's line.
     """
     float_products = [product for product in found if not product.is_integer]
     unlisted = [p for p in float_products if not {p.function, p.op} & float_parts.keys()]

@@ -1,4 +1,4 @@
-"""Host program -> plan: everything gets its place in the arena, the weights or the state."""
+"""Turns the host program into a plan: gives everything a place in the arena, the weights or the state."""
 
 from __future__ import annotations
 
@@ -279,10 +279,10 @@ def _command(command: Command, kinds: _Kinds, places: _Places) -> tables.Command
 
 
 def _apart(copy: Copy, source: Binding, target: Binding) -> tuple[Binding, Binding]:
-    """Where a run-time place in the storage of the other one is until a driver moves it.
+    """Places a copy whose offset is known only at run time, until a driver moves it.
 
-    The runtime refuses copies that overlap. If the storage's start is no place for the copy then
-    behind the other one is, for the driver could find no place either if there were none.
+    The runtime refuses overlapping copies. If the start of the storage overlaps the other side, the bytes
+    behind that side are free: otherwise the driver could find no place either.
     """
     if copy.source.storage == copy.target.storage:
         if isinstance(copy.target.offset, Variable) and _overlap(source, target):
@@ -299,7 +299,7 @@ def _overlap(a: Binding, b: Binding) -> bool:
 
 
 def verify(result: Plan) -> None:
-    """Checks a plan independently of how it was made, as the runtime will.
+    """Checks a plan as the runtime will, without relying on how it was made.
 
     Raises:
       BmcError: the model is beyond what the runtime's tables can hold.

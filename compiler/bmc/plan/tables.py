@@ -1,4 +1,4 @@
-"""The plan: what the runtime walks, as plain data. Mirrors runtime_bm/plan/plan.h."""
+"""The plan that the runtime walks, as plain data. Mirrors runtime_bm/plan/plan.h."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class BindingPatch:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One step; see plan.h for what bindings and constants mean for each kind."""
+    """One step. plan.h says what bindings and constants mean for each kind."""
 
     kind: CommandKind
     barrier: bool
@@ -88,6 +88,8 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Export:
+    """A kernel: its name, and how many push constants and bindings it takes."""
+
     name: str
     constant_count: int
     binding_count: int

@@ -1,4 +1,4 @@
-"""Constants are permuted to their final layout and packed, each distinct one once."""
+"""Permutes constants to their final layout and packs them, equal ones once."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Weight:
 
 @dataclass(frozen=True)
 class PackedWeights:
-    """`table` has the constants that commands read, by their number in the host program."""
+    """`table` holds the constants that commands read, by their number in the host program."""
 
     data: bytes
     table: dict[int, Weight]
 
     @property
     def distinct_bytes(self) -> int:
-        """Sum of the lengths of distinct constants, without alignment."""
+        """Sum of the lengths of distinct constants in bytes, without alignment."""
         return sum({weight.offset: weight.length for weight in self.table.values()}.values())
 
 
@@ -64,9 +64,9 @@ def pack(
 
     Args:
       program: whose constants to pack.
-      archive: the .irpa file with the parameters; it does not exist for a model without any.
+      archive: the .irpa file with the parameters; missing if the model has none.
       types: type and permutation of each parameter.
-      parameters: the framework's weights, to name constants by their contents.
+      parameters: the framework's weights, which name constants of equal contents.
     """
     contents = _contents(program, _read_archive(archive))
     names = _names_by_hash(parameters)
@@ -103,7 +103,7 @@ def _order_of_use(program: HostProgram) -> list[int]:
 
 
 def _names_by_hash(parameters: tuple[artifacts.Parameter, ...]) -> dict[str, str]:
-    """Equal weights (biases of zeros) cannot be told apart and are all said to be the first."""
+    """Equal weights, such as biases of zeros, cannot be told apart: all get the first one's name."""
     found: dict[str, list[str]] = {}
     for parameter in parameters:
         found.setdefault(parameter.sha256, []).append(parameter.name)
@@ -146,7 +146,7 @@ def _contents(program: HostProgram, stored: dict[str, bytes]) -> list[bytes]:
 
 
 def _written(constant: Constant, contents: list[bytes]) -> bytes:
-    """Carries out the fills and copies that make a constant of earlier ones."""
+    """Runs the fills and copies that make a constant from earlier ones."""
     data = bytearray(constant.length)
     for write in constant.writes:
         target = write.target
