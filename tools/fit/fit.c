@@ -59,10 +59,11 @@ static bm_cspan_t read_file(const char *path) {
   return contents;
 }
 
-// A copy of the plan's header and tables, to be changed.
-static bm_plan_header_t *copy_of_header(void) {
+// A copy of the plan's header and tables, to be changed, with room for `more`
+// bytes behind them.
+static bm_plan_header_t *copy_of_header(uint32_t more) {
   const uint32_t bytes = fit_plan->header->bytes;
-  uint8_t *copy = memory_of(BM_PLAN_ALIGNMENT, bytes);
+  uint8_t *copy = memory_of(BM_PLAN_ALIGNMENT, bytes + more);
   memcpy(copy, fit_plan->header, bytes);
   return (bm_plan_header_t *)(void *)copy;
 }
@@ -71,16 +72,19 @@ static bm_plan_header_t *copy_of_header(void) {
 // for another reason.
 static int first_bad_command(void) {
   static const bm_plan_table_t kNoRows = {0, 0};
+  const bm_plan_entry_t nothing = {.driver = BM_PLAN_NO_DRIVER};
   const uint32_t commands = fit_plan->header->commands.count;
-  bm_plan_header_t *header = copy_of_header();
+  const uint32_t end = fit_plan->header->bytes;
+  bm_plan_header_t *header = copy_of_header(sizeof(nothing));
   bm_plan_t plan = *fit_plan;
   plan.header = header;
   header->inputs = kNoRows;
   header->outputs = kNoRows;
   header->reset_count = 0;
-  const bm_plan_entry_t nothing = {.driver = BM_PLAN_NO_DRIVER};
-  bm_plan_entry_t *entries = (bm_plan_entry_t *)bm_plan_entries(&plan);
-  for (uint32_t i = 0; i < header->entries.count; ++i) entries[i] = nothing;
+  memcpy((uint8_t *)header + end, &nothing, sizeof(nothing));
+  const bm_plan_table_t entries = {end, 1};
+  header->bytes = end + sizeof(nothing);
+  header->entries = entries;
   for (uint32_t count = 1; count <= commands; ++count) {
     header->commands.count = count;
     if (bm_plan_verify(&plan).bits != 0) return (int)count - 1;
@@ -103,7 +107,7 @@ static bm_status_t check_kernels(bm_cspan_t file, size_t address) {
                      &function));
   library = image.data + address;
   const bm_plan_executable_t opened = {.library_query = query};
-  bm_plan_header_t *header = copy_of_header();
+  bm_plan_header_t *header = copy_of_header(0);
   bm_plan_t plan = *fit_plan;
   header->reset_count = 0;
   plan.header = header;
