@@ -216,6 +216,18 @@ class WriteDiskTest(fake.FolderTest):
         sdcard.write_disk(self.disk, self.data, lambda done, total: None, chunk=1024)
         self.assertEqual(sdcard.read_back(self.disk, len(self.data)), self.data)
 
+    def test_disk_is_opened_for_nobody_else(self) -> None:
+        # A file takes O_EXCL and ignores it; a disk that is mounted refuses it.
+        with mock.patch.object(os, "open", wraps=os.open) as opened:
+            sdcard.write_disk(self.disk, self.data, lambda done, total: None)
+        ((path, flags),) = [call.args for call in opened.call_args_list]
+        self.assertEqual((path, flags), (self.disk, os.O_WRONLY | os.O_EXCL))
+
+    def test_what_is_read_back_is_not_in_the_page_cache(self) -> None:
+        with mock.patch.object(os, "posix_fadvise") as advise:
+            sdcard.read_back(self.disk, 100)
+        self.assertEqual(advise.call_args.args[1:], (0, 100, os.POSIX_FADV_DONTNEED))
+
     def test_pulled_out_half_way(self) -> None:
         def pull(done: int, total: int) -> None:
             if done > total // 2:
