@@ -127,6 +127,13 @@ class KernelsTest(support.FolderTest):
             self.check("unsupported-relocation", self.changed(at, "<I", 2), "relocation kind 2")
             self.check("unsupported-relocation", self.changed(at + 4, "<I", 1))
 
+    def test_relocations_are_those_of_the_file(self) -> None:
+        start = self.file_offset(self.dynamic(_DT_RELA)[1])
+        code = kernels.load(self.elf, _RV)
+        table = self.elf[start:][: 24 * len(code.relocations)]
+        in_file = [(slot, addend) for slot, _, addend in struct.iter_unpack("<QQq", table)]
+        self.assertEqual(code.relocations, tuple(sorted(in_file)))
+
     def test_relocations_stay_inside_the_image(self) -> None:
         start = self.file_offset(self.dynamic(_DT_RELA)[1])
         for offset, value in ((0, 1 << 40), (0, 3), (16, 1 << 40), (16, (1 << 64) - 8)):

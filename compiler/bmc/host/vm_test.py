@@ -6,9 +6,11 @@ import unittest
 from unittest import mock
 
 import support
+from iree.compiler import ir
 
 from bmc import artifacts
 from bmc.host import evaluate, vm
+from bmc.ir import ir_util
 from bmc.rewrites.context import States
 
 
@@ -40,6 +42,22 @@ class VmTest(support.FolderTest):
     def test_failure_of_the_program_is_reported(self) -> None:
         body = '%status = vm.const.i32 3\n    vm.fail %status, "wrong device"\n  ^dead:'
         self.refuses("host-program", "wrong device", call=lambda: self.run_vm(body))
+
+    def test_lists_of_a_call_keep_their_order(self) -> None:
+        text = """vm.module public @model {
+  vm.import private @custom.poke(%x : i32, %pairs : tuple<i32, i32>..., %rest : i32 ...)
+  vm.func private @main(%a: i32, %b: i32, %c: i32) {
+    vm.call.variadic @custom.poke(%c, [(%a, %b), (%b, %c)], [%a, %b, %c])
+      : (i32, tuple<i32, i32> ..., i32 ...)
+    vm.return
+  }
+}
+"""
+        poke = mock.Mock(return_value=())
+        with ir.Context():
+            module = ir_util.read(self.write("vm.mlir", text))
+            vm.VirtualMachine(module, {"custom.poke": poke}).call("main", (1, 2, 3))
+        poke.assert_called_once_with(3, [(1, 2), (2, 3)], [1, 2, 3])
 
     def test_unknown_operation_is_named(self) -> None:
         body = "%a = vm.const.i32 6\n    %b = vm.div.i32.s %a, %a : i32"

@@ -9,18 +9,26 @@ from pathlib import Path
 import support
 
 from bmc import artifacts, target
+from bmc.artifacts import TensorInfo
+from bmc.dtype import DType
+from bmc.elf.kernels import DispatchFunction, Kernels
 from bmc.errors import InternalError
+from bmc.facts.operands import Kernel, Operand
 from bmc.host.program import (
     Copy,
+    Dispatch,
     Entry,
+    Fill,
     HostProgram,
     Integer,
     Run,
+    Slab,
     Span,
     State,
     Storage,
     StorageKind,
     Variable,
+    View,
 )
 from bmc.plan import schedule, tables
 from bmc.plan.tables import Access, Binding, CommandKind, Region
@@ -70,6 +78,21 @@ _CHAIN = "\n".join(
         "}",
     )
 )
+_STATE = Storage(StorageKind.STATE, 0, 256)
+_TENSOR = TensorInfo("y", DType.F32, (16,))
+
+
+def build(
+    main: Entry, code: Kernels | None = None, operands: dict[str, Kernel] | None = None
+) -> tables.Plan:
+    """Returns the plan of a program with a state of 256 bytes and an entry that returns _TENSORs."""
+    golden = artifacts.Golden((), (), (), None, 0, artifacts.GOLDEN_IREE_HOST)
+    signature = artifacts.Signature(main.name, (), (_TENSOR,) * len(main.outputs))
+    model = artifacts.ImportedModel(Path(), "", "mlir", {}, (signature,), golden, ())
+    program = HostProgram(b"", (), (State("s", _STATE.length),), (), (main,))
+    weights = PackedWeights(b"", {})
+    isa = target.find(support.ISA)
+    return schedule.build("m", isa, model, program, code, weights, operands or {})
 
 
 class PlanTest(support.FolderTest):
@@ -172,21 +195,90 @@ class PlanTest(support.FolderTest):
         schedule.verify(dataclasses.replace(good, commands=(command,)))
 
 
+class DispatchTest(unittest.TestCase):
+    def test_numbers_of_a_dispatch_keep_their_order(self) -> None:
+        spans = (Span(_STATE, 128, 64), Span(_STATE, 0, 32), Span(_STATE, 64, 16))
+        dispatch = Dispatch("second", (5, 6, 7), (1, 2, 3), spans, True)
+        functions = (DispatchFunction("first", 0, 0, 0), DispatchFunction("second", 0, 3, 3))
+        code = Kernels(b"", b"", 0, (), (), 0, 0, 8, functions, "")
+        accesses = ((True, False), (False, True), (True, True))
+        operands = tuple(Operand(i, 0, "f32", (), *access) for i, access in enumerate(accesses))
+        main = Entry("main", (), (), (), (dispatch,))
+        plan = build(main, code, {"second": Kernel(operands, "")})
+        command = tables.Command(
+            CommandKind.DISPATCH,
+            True,
+            1,
+            (5, 6, 7),
+            (1, 2, 3),
+            (
+                Binding(Region.STATE, 128, 64, Access.READ),
+                Binding(Region.STATE, 0, 32, Access.WRITE),
+                Binding(Region.STATE, 64, 16, Access.READ | Access.WRITE),
+            ),
+        )
+        self.assertEqual(plan.commands, (command,))
+
+
+class LifetimeTest(unittest.TestCase):
+    def offsets(self, *lives: tuple[int, int], output: int | None = None) -> list[int]:
+        """Returns the places of slabs of 64 bytes that live from one command up to another."""
+        spans = [Span(Storage(StorageKind.SLAB, number, 64), 0, 64) for number in range(len(lives))]
+        outputs = () if output is None else (View(spans[output], _TENSOR.dtype, _TENSOR.shape),)
+        fills = tuple(Fill(span, 0, 4, True) for span in spans)
+        slabs = tuple(Slab(64, first, end) for first, end in lives)
+        plan = build(Entry("main", (), outputs, slabs, fills))
+        return [command.bindings[0].offset for command in plan.commands]
+
+    def test_slabs_that_both_live_during_a_command_are_apart(self) -> None:
+        self.assertEqual(self.offsets((0, 2), (1, 3)), [0, 64])
+        self.assertEqual(self.offsets((1, 3), (0, 2)), [0, 64])
+        self.assertEqual(self.offsets((0, 3), (1, 2)), [0, 64])
+        self.assertEqual(self.offsets((0, 2), (1, 3), (2, 4)), [0, 64, 0])
+
+    def test_a_slab_takes_the_place_of_one_that_has_been_freed(self) -> None:
+        self.assertEqual(self.offsets((0, 2), (2, 3)), [0, 0])
+        self.assertEqual(self.offsets((2, 3), (0, 2)), [0, 0])
+
+    def test_an_output_shares_its_place_with_nothing(self) -> None:
+        for output in (0, 1):
+            self.assertEqual(self.offsets((0, 1), (1, 2), output=output), [0, 64])
+
+
+class LimitTest(support.FolderTest):
+    def verify(self, **parts: object) -> None:
+        plan = tables.Plan("m", 0, 0, 64, 0, (), (), ())
+        schedule.verify(dataclasses.replace(plan, **parts))  # type: ignore[arg-type]
+
+    def test_bindings(self) -> None:
+        def verify(count: int) -> None:
+            bindings = (Binding(Region.ARENA, 0, 64, Access.READ),) * count
+            command = tables.Command(CommandKind.DISPATCH, True, 0, (1, 1, 1), (), bindings)
+            self.verify(exports=(tables.Export("k", 0, count),), commands=(command,))
+
+        verify(32)
+        self.refuses("too-large", "kernel k has more than 32 buffers", call=lambda: verify(33))
+
+    def test_dimensions(self) -> None:
+        def verify(rank: int) -> None:
+            tensor = tables.Tensor(TensorInfo("x", DType.F32, (1,) * rank), 0)
+            self.verify(entries=(tables.Entry("main", 0, 0, (tensor,), ()),))
+
+        verify(8)
+        self.refuses("too-large", "more than 8 dimensions", call=lambda: verify(9))
+
+    def test_bytes(self) -> None:
+        for region in ("arena_bytes", "weights_bytes", "state_bytes"):
+            self.verify(**{region: (1 << 32) - 1})
+            self.refuses("too-large", "4 GiB", call=lambda r=region: self.verify(**{r: 1 << 32}))
+
+
 class OverlapTest(support.FolderTest):
     def test_until_it_is_known_a_place_overlaps_nothing(self) -> None:
-        storage = Storage(StorageKind.STATE, 0, 64)
-        golden = artifacts.Golden((), (), (), None, 0, artifacts.GOLDEN_IREE_HOST)
-        model = artifacts.ImportedModel(
-            Path(), "", "mlir", {}, (artifacts.Signature("main", (), ()),), golden, ()
-        )
-        isa = target.find(support.ISA)
-
         def offsets(start: Integer, end: Integer) -> list[int]:
-            copy = Copy(Span(storage, start, 16), Span(storage, end, 16), True)
+            copy = Copy(Span(_STATE, start, 16), Span(_STATE, end, 16), True)
             main = Entry("main", (), (), (), (copy,), (Run(0, 1),), variable_bits=(64,))
-            program = HostProgram(b"", (), (State("s", 64),), (), (main,))
-            plan = schedule.build("m", isa, model, program, None, PackedWeights(b"", {}), {})
-            return [binding.offset for binding in plan.commands[0].bindings]
+            return [binding.offset for binding in build(main).commands[0].bindings]
 
         v = Variable(0, 64)
         self.assertEqual(offsets(0, v), [0, 16])
