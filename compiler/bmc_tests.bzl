@@ -2,38 +2,47 @@
 
 load("@rules_python//python:defs.bzl", "py_test")
 
-def bmc_tests(*, name, deps = {}, data = {}, env = {}):
-    """Defines a test for each `*_test.py` of the folder, and a suite of them.
+_RUN = Label("//compiler/tests:run_tests.py")
 
-    Each test has all of bmc and `support`, but no framework. A test that needs one names it, so it fails if bmc
-    imports another framework.
+def bmc_tests(*, name, deps = {}, data = [], env = {}):
+    """Defines a test that runs all `*_test.py` of the folder, but those that need a framework: each is its own.
+
+    Each has all of bmc and `support`. A test that needs a framework names it, so it fails if bmc imports another
+    one.
 
     Args:
-      name: name of the suite.
-      deps: test -> the framework's packages. Frameworks are slow, so such a test has size large.
-      data: test -> files it reads.
-      env: test -> its environment variables.
+      name: name of the test of everything that needs no framework.
+      deps: test -> the framework's packages.
+      data: files that the tests read.
+      env: environment variables of the tests.
     """
     files = {
         file.removesuffix(".py").replace("/", "_"): file
         for file in native.glob(["**/*_test.py"])
     }
-    for test in deps.keys() + data.keys() + env.keys():
+    for test in deps:
         if test not in files:
             fail("{} is no test of this folder".format(test))
-    for test, file in files.items():
+    common = {
+        "data": data,
+        "env": env,
+        "size": "large",
+        # The documentation names tests, and //docs/tests checks that each of them exists.
+        "visibility": ["//docs/tests:__pkg__"],
+    }
+    plain = [file for test, file in files.items() if test not in deps]
+    py_test(
+        name = name,
+        srcs = plain + [_RUN],
+        args = ["$(rootpath {})".format(file) for file in plain],
+        main = _RUN,
+        deps = ["//compiler/tests:support"],
+        **common
+    )
+    for test, packages in deps.items():
         py_test(
             name = test,
-            size = "large" if test in deps else "medium",
-            srcs = [file],
-            main = file,
-            data = data.get(test, []),
-            env = env.get(test, {}),
-            # The documentation names tests, and //docs/tests checks that each of them exists.
-            visibility = ["//docs/tests:__pkg__"],
-            deps = ["//compiler/tests:support"] + deps.get(test, []),
+            srcs = [files[test]],
+            deps = ["//compiler/tests:support"] + packages,
+            **common
         )
-    native.test_suite(
-        name = name,
-        tests = [":" + test for test in files],
-    )
