@@ -11,13 +11,17 @@ from bmc.rewrites.tiles.root import Levels, Root
 _ELEMENTS = (("f32", "f32", "f32"), ("i8", "i8", "i32"))
 # Vector registers of RISC-V.
 _REGISTERS = 32
-# Sums in one register at VLEN 256. With fewer, a vector does less work than its loop costs.
+# Sums in one register at VLEN 256. Fewer leave a part of it idle, and are left to IREE, although bmc's tiles would
+# take fewer instructions there too: 3x3 from 16 to 4 channels in f32 59,969 instead of 92,964.
 _FEWEST_COLUMNS = 8
-# Instructions per turn of the innermost loop, other than loads and multiply-adds.
+# Instructions per turn of the innermost loop, other than loads and multiply-adds: two pointers advance, LLVM keeps
+# a copy of one, and there is the branch. For the 3x3 layers of ResNet8 any number up to 16 chooses the same tiles.
 _LOOP = 4
-# A loop over this few channels, as in a color image, costs more than the work inside it.
+# A loop over this few channels, as in a color image, costs more than the work inside it. In 3x3 windows with stride
+# 2, unrolling takes 8 to 30 % fewer instructions for 2 to 4 channels, but in int8 11 % more for 16 to 32 channels.
 _FEW_CHANNELS = 4
-# Unrolling a longer row of a window adds code and gains nothing.
+# Unrolling a longer row of a window may spill: 1x9 from 16 to 64 channels in f32 takes 263,199 instructions instead
+# of 122,703. With eight taps it takes 120,237 instead of 202,000.
 _MOST_TAPS = 8
 
 
@@ -46,8 +50,8 @@ def choose(root: Root, lanes: int) -> Levels:
     A tile is several pixels of a row by one register group of channels. A depthwise tile has no more
     registers than such a group in total, because its pixels share nothing. All sizes divide their loops,
     since left-overs become scalar code.
-    At VLEN 256, ResNet8 takes 0.12 instructions per multiply-add in f32 (IREE: 0.24) and 0.14 in int8
-    (IREE: 0.88).
+    An inference of ResNet8 takes 1.35 million instructions in f32 (with IREE's tiles 2.73) and 1.55 million
+    in int8 (4.23).
     """
     if root.product is None or root.elements not in _ELEMENTS:
         return {}
