@@ -1,4 +1,8 @@
-"""Reads the parts of an ELF file that bmc checks and prelinks. Trusts nothing in the file."""
+"""Reads the parts of an ELF file that bmc checks and prelinks. Trusts nothing in the file.
+
+pyelftools, which tools/flash uses, would leave the checks of ranges to do, and raises more than its own error at a
+damaged file: OverflowError, StopIteration, TypeError. Here every range is checked, and every error is a BmcError.
+"""
 
 from __future__ import annotations
 
