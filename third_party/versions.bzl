@@ -349,7 +349,7 @@ PYTHON_PACKAGES = {
     "reedsolo": {"license": "Unlicense OR MIT-0", "why": "for esptool"},
     "regex": {"license": "Apache-2.0 AND CNRI-Python", "why": "for transformers"},
     "requests": {"license": "Apache-2.0", "why": "for transformers"},
-    "rich": {"license": "MIT", "why": "progress bars of tools/flash; for keras"},
+    "rich": {"license": "MIT", "why": "progress bars of tools/flash, tables of tools/size; for keras"},
     "rich-click": {"license": "MIT", "why": "for esptool"},
     "ruff": {"license": "MIT", "why": "lint", "programs": ["bin/ruff"]},
     "safetensors": {"license": "Apache-2.0", "why": "reads weights"},

@@ -1,4 +1,4 @@
-"""Sizes and costs of an image: `room`, `report`, `merge`, `show`, `check`."""
+"""Sizes and costs of an image: `room`, `report`, `merge`, `check`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.emulate import result
-from tools.size import budget, image_report, table
+from tools.size import budget, image_report
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -72,7 +72,6 @@ def main(args: list[str]) -> int:
     room = commands.add_parser("room", help="fail if the models cannot fit on the board")
     report = commands.add_parser("report", help="write the report of a linked image")
     merge = commands.add_parser("merge", help="add a profile run to a report")
-    show = commands.add_parser("show", help="print a report for people")
     check = commands.add_parser("check", help="check a report against a budget")
     for command in (room, report):
         command.add_argument("--board", type=Path, required=True)
@@ -83,7 +82,7 @@ def main(args: list[str]) -> int:
     report.add_argument("--map", type=Path, required=True)
     merge.add_argument("--run", type=Path, required=True)
     check.add_argument("--budget", type=Path, required=True)
-    for command in (merge, show, check):
+    for command in (merge, check):
         command.add_argument("--report", type=Path, required=True)
     room.add_argument("--out", type=Path, help="file to write if they fit")
     for command in (report, merge):
@@ -126,8 +125,6 @@ def _run(options: argparse.Namespace) -> int:
         run = load(options.run)
         outcome = result.Outcome(tuple(run["lines"]), run["exit_status"])
         save(options.out, {**load(options.report), "run": run_summary(outcome)})
-    elif options.command == "show":
-        print(table.render(load(options.report)))
     else:
         problems = budget.check(load(options.budget), load(options.report))
         print(*(problems or ["within budget"]), sep="\n")

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import re
+import tempfile
 import unittest
+from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from tools.emulate import result
-from tools.size import budget, image_report, link_map, size, table
+from tools.size import budget, image_report, link_map, show, size
 
 MAP = """\
              VMA              LMA     Size Align Out     In      Symbol
@@ -138,19 +146,40 @@ class RunTest(unittest.TestCase):
         )
         self.assertEqual((run["instructions"], run["stack_bytes"]), (63, 120))
 
-    def test_table_names_what_ran(self) -> None:
-        kernel = {"function": "matmul", "kind": "dispatch"}
+    def measured(self, kernel: str) -> dict[str, Any]:
+        """The report of two models and their run; `kernel` is the function of the only dispatch."""
+        dispatch = {"function": kernel, "kind": "dispatch"}
         fill = {"function": "", "kind": "fill"}
         arena = {"bytes": 0x200, "liveness_bound_bytes": 0x100}
-        m = {**MODEL, "arena": arena, "commands": [kernel], "isa": "i"}
-        n = {**m, "commands": [fill, kernel], "name": "n"}
+        m = {**MODEL, "arena": arena, "commands": [dispatch], "isa": "i"}
+        n = {**m, "commands": [fill, dispatch], "name": "n"}
         image = image_report.build(MAP.splitlines(), BOARD, [m, n])
-        text = table.render({**image, "run": size.run_summary(result.Outcome(self.LINES, 0))})
-        self.assertIn("m, n (i) on spike_rv64", text)
-        self.assertIn("Arena of n 512; liveness bound 256; ratio 2.00", text)
-        self.assertIn("n: one inference on Spike, VLEN 256", text)
+        return {**image, "run": size.run_summary(result.Outcome(self.LINES, 0))}
+
+    def test_what_is_shown(self) -> None:
+        kernel = "matmul_[red]_" + 100 * "x"
+        out = io.StringIO()
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(out):
+            report = Path(folder) / "report.json"
+            report.write_text(json.dumps(self.measured(kernel)))
+            show.main([str(report)])
+        text = out.getvalue()
+        self.assertIn("m, n (i) on spike_rv64\n", text)
+        self.assertRegex(text, r"\nRAM *\n  arena +512 *\n")
+        self.assertIn("Arena of n 512; liveness bound 256; ratio 2.00\n", text)
+        self.assertIn("n: one inference on Spike, VLEN 256\n", text)
         self.assertEqual(text.count("outside kernels, per dispatch"), 1)
-        self.assertRegex(text, r"30 +60.0 % +x2 +matmul\n +20 +40.0 % +x1 +fill")
+        # In a file or a pipe nothing is folded, and nothing in a name is markup.
+        row = rf"30 +60.0 % +2 +{re.escape(kernel)} *\n +20 +40.0 % +1 +fill"
+        self.assertRegex(text, row)
+
+    def test_a_narrow_terminal(self) -> None:
+        kernel = 100 * "z"
+        out = io.StringIO()
+        show.show(self.measured(kernel), Console(file=out, width=60))
+        self.assertLessEqual(max(map(len, out.getvalue().splitlines())), 60)
+        # Once for each model: folded, not cut.
+        self.assertEqual(out.getvalue().count("z"), 2 * len(kernel))
 
     def test_a_run_that_failed_is_no_measurement(self) -> None:
         with self.assertRaisesRegex(image_report.SizeError, "the profile run failed"):

@@ -14,12 +14,12 @@ def _bm_report_impl(ctx):
     args.add("--out", full)
     ctx.actions.run(
         mnemonic = "BmFullReport",
-        executable = ctx.executable._size_exec,
+        executable = ctx.executable._size,
         arguments = [args],
         inputs = [report, record],
         outputs = [full],
     )
-    show = write_launcher(ctx, ctx.attr._size, ["show", "--report", full], [full])
+    show = write_launcher(ctx, ctx.attr._show, [full], [full])
     return [DefaultInfo(files = depset([full]), **show)]
 
 bm_report = rule(
@@ -36,8 +36,8 @@ bm_report = rule(
             mandatory = True,
             providers = [BmRunInfo],
         ),
-        "_size": attr.label(default = "//tools/size", executable = True, cfg = "target"),
-        "_size_exec": attr.label(default = "//tools/size", executable = True, cfg = "exec"),
+        "_show": attr.label(default = "//tools/size:show", executable = True, cfg = "target"),
+        "_size": attr.label(default = "//tools/size", executable = True, cfg = "exec"),
     },
     executable = True,
 )

@@ -1,0 +1,111 @@
+"""Prints a report for people: `show REPORT`.
+
+Not a command of size.py: the build runs that for every image, where the packages that this needs would be inputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+TOP = 20
+# Where no terminal says how wide it is, no line is folded.
+_NO_END = 1000
+
+
+# Of a table without lines.
+_PLAIN: dict[str, Any] = {"box": None, "header_style": "", "padding": (0, 0, 0, 2)}
+
+
+def _sizes(rows: list[tuple[str, int]]) -> Table:
+    table = Table(show_header=False, **_PLAIN)
+    table.add_column(min_width=28)
+    table.add_column(min_width=14, justify="right")
+    for name, value in rows:
+        table.add_row(name, f"{value:,}")
+    return table
+
+
+def _dispatches(model: dict[str, Any], run: dict[str, Any]) -> Table:
+    total = sum(command["instructions"] for command in run["commands"]) or 1
+    cost: dict[str, list[int]] = {}
+    for measured in run["commands"]:
+        command = model["commands"][measured["index"]]
+        entry = cost.setdefault(command["function"] or command["kind"], [0, 0])
+        entry[0] += measured["times"]
+        entry[1] += measured["instructions"]
+    ordered = sorted(cost.items(), key=lambda item: -item[1][1])
+    table = Table(**_PLAIN)
+    for number in ("instructions", "share", "runs"):
+        table.add_column(number, justify="right")
+    table.add_column("kernel", overflow="fold")
+    for name, (times, count) in ordered[:TOP]:
+        table.add_row(f"{count:,}", f"{100 * count / total:.1f} %", str(times), name)
+    rest = [count for _, (_, count) in ordered[TOP:]]
+    if rest:
+        share = f"{100 * sum(rest) / total:.1f} %"
+        table.add_row(f"{sum(rest):,}", share, "", f"{len(rest)} more kernels")
+    return table
+
+
+def _arena_line(model: dict[str, Any]) -> str:
+    arena = model["arena"]["bytes"]
+    bound = model["arena"]["liveness_bound_bytes"]
+    return (
+        f"Arena of {model['name']} {arena:,}; liveness bound {bound:,}; "
+        f"ratio {arena / max(bound, 1):.2f}"
+    )
+
+
+def show(report: dict[str, Any], console: Console) -> None:
+    """Prints the report; sizes in bytes."""
+    models = report["models"]
+    names = ", ".join(model["name"] for model in models)
+    console.print(f"{names} ({models[0]['isa']}) on {report['board']}\n")
+    for title, rows in (
+        ("Flash", [(p, n) for p, n in report["flash_bytes"].items() if n]),
+        ("RAM", [(p, n) for p, n in report["ram_bytes"].items() if n]),
+        ("Code outside kernels (.text)", list(report["text_bytes"].items())),
+    ):
+        console.print(title, style="bold")
+        console.print(_sizes(rows), "")
+    for model in models:
+        console.print(_arena_line(model))
+    for region in report["memory"]:
+        share = 100 * region["used"] / region["length"]
+        console.print(
+            f"Memory {region['name']}: {region['used']:,} of {region['length']:,} ({share:.1f} %)"
+        )
+    if "run" in report:
+        run = report["run"]
+        for model, measured in zip(models, run["models"], strict=True):
+            rows = [("instructions", measured["instructions"])]
+            walker = measured["walker_instructions_per_dispatch"]
+            if walker is not None:
+                rows.append(("outside kernels, per dispatch", walker))
+            title = f"{model['name']}: one inference on Spike, VLEN {run['boot']['vlen']}"
+            console.print(f"\n{title}", style="bold")
+            console.print(_sizes(rows))
+            title = f"Kernels by instructions ({len(measured['commands'])} commands)"
+            console.print(f"\n{title}", style="bold")
+            console.print(_dispatches(model, measured))
+        console.print(f"\nStack high water {run['stack_bytes']:,}")
+
+
+def main(args: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="show", description=__doc__)
+    parser.add_argument("report", type=Path)
+    options = parser.parse_args(args)
+    width = None if sys.stdout.isatty() else _NO_END
+    console = Console(width=width, markup=False, highlight=False, emoji=False)
+    show(json.loads(options.report.read_text()), console)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
