@@ -22,8 +22,8 @@ from bmc.host.program import (
     ALIGNMENT,
     Assign,
     Branch,
-    Entry,
     Goto,
+    HostFunction,
     Integer,
     Label,
     Return,
@@ -50,7 +50,7 @@ class _Assumptions:
     returns: int = 1
 
 
-def trace(machine: VirtualMachine, begin: Callable[[], Call]) -> tuple[Entry, Call]:
+def trace(machine: VirtualMachine, begin: Callable[[], Call]) -> tuple[HostFunction, Call]:
     """Runs an entry point until all assumptions hold.
 
     Args:
@@ -113,13 +113,13 @@ class _Attempt:
             self._assumptions.returns = self._returns
             self.surprised = True
 
-    def entry(self) -> Entry:
+    def entry(self) -> HostFunction:
         recorder = self._recorder
         position = {block: place for place, block in enumerate(self._order)}
         loops = any(position[target] <= position[source] for source, target in self._edges)
         driver = _tidy(recorder.statements)
         straight = all(isinstance(statement, (Run, Return)) for statement in driver)
-        return Entry(
+        return HostFunction(
             name=self._call.name,
             inputs=self._call.inputs(),
             outputs=self._results or (),

@@ -10,7 +10,7 @@ from bmc.artifacts import Signature
 from bmc.host import control, inplace
 from bmc.host.call import Call
 from bmc.host.hal import Hal
-from bmc.host.program import Command, Entry, HostProgram, State
+from bmc.host.program import HalCommand, HostFunction, HostProgram, State
 from bmc.host.vm import VirtualMachine
 from bmc.ir import ir_util
 from bmc.rewrites.context import RESET, States
@@ -33,7 +33,7 @@ def run(vm_module: Path, signatures: tuple[Signature, ...], states: States) -> H
         if machine.defines("__init"):  # absent if the model has neither kernels nor weights
             machine.call("__init", ())
         entries = tuple(_entry(signature, hal, machine, states) for signature in signatures)
-        reset: tuple[Command, ...] = ()
+        reset: tuple[HalCommand, ...] = ()
         if states.infos:
             reset = _entry(Signature(RESET, (), ()), hal, machine, states).commands
         return HostProgram(
@@ -45,7 +45,7 @@ def run(vm_module: Path, signatures: tuple[Signature, ...], states: States) -> H
         )
 
 
-def _entry(signature: Signature, hal: Hal, machine: VirtualMachine, states: States) -> Entry:
+def _entry(signature: Signature, hal: Hal, machine: VirtualMachine, states: States) -> HostFunction:
     def begin() -> Call:
         call = Call(signature, states)
         hal.begin(call.recorder)

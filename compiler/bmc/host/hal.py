@@ -14,10 +14,10 @@ from bmc.errors import BmcError
 from bmc.host.call import InputView
 from bmc.host.initialization import Initialization
 from bmc.host.program import (
-    Command,
     Copy,
     Dispatch,
     Fill,
+    HalCommand,
     Integer,
     Span,
     StorageKind,
@@ -41,7 +41,7 @@ class _Slot:
 
 _Place = Span | _Slot
 # A recorded command whose places may still be slots. Given a resolver and a barrier, makes the command.
-_Recorded = Callable[[Callable[[_Place], Span], bool], Command]
+_Recorded = Callable[[Callable[[_Place], Span], bool], HalCommand]
 
 
 @dataclass
@@ -309,7 +309,7 @@ class Hal:
             self._submit(recorded(resolve, barrier or index == 0))
         return ()
 
-    def _submit(self, command: Command) -> None:
+    def _submit(self, command: HalCommand) -> None:
         if self._recorder:
             self._recorder.add(command)
         else:

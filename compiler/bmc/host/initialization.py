@@ -9,7 +9,7 @@ import struct
 from dataclasses import replace
 
 from bmc.errors import BmcError
-from bmc.host.program import Command, Constant, Dispatch, Span, Storage, StorageKind
+from bmc.host.program import Constant, Dispatch, HalCommand, Span, Storage, StorageKind
 
 
 class Initialization:
@@ -22,7 +22,7 @@ class Initialization:
         """Returns a new constant, which later commands write."""
         return self._add(Constant(f"constant{len(self.constants)}", length))
 
-    def write(self, command: Command) -> None:
+    def write(self, command: HalCommand) -> None:
         """Records a command that writes a constant; raises BmcError for a kernel."""
         if isinstance(command, Dispatch):
             raise BmcError(

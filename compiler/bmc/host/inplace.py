@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from bmc.host.program import Command, Copy, Dispatch, Entry, Fill, Slab, Span, Storage
+from bmc.host.program import Copy, Dispatch, Fill, HalCommand, HostFunction, Slab, Span, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class NewState:
     place: Span
 
 
-def merge(entry: Entry, states: Sequence[NewState]) -> Entry:
+def merge(entry: HostFunction, states: Sequence[NewState]) -> HostFunction:
     """Returns the entry with as few state copies as possible. An entry with a driver is unchanged."""
     if not entry.driver:
         for state in states:
@@ -29,7 +29,7 @@ def merge(entry: Entry, states: Sequence[NewState]) -> Entry:
     return entry
 
 
-def _merge_one(entry: Entry, state: NewState) -> Entry:
+def _merge_one(entry: HostFunction, state: NewState) -> HostFunction:
     new, old = state.written.storage, state.place.storage
     commit = Copy(state.written, state.place, True)
     if commit not in entry.commands or any(view.span.storage == new for view in entry.outputs):
@@ -52,11 +52,11 @@ def _merge_one(entry: Entry, state: NewState) -> Entry:
     )
 
 
-def _touches(command: Command, storage: Storage) -> bool:
+def _touches(command: HalCommand, storage: Storage) -> bool:
     return any(span.storage == storage for span in command.spans)
 
 
-def _renamed(command: Command, new: Storage, old: Storage) -> Command:
+def _renamed(command: HalCommand, new: Storage, old: Storage) -> HalCommand:
     def rename(span: Span) -> Span:
         return replace(span, storage=old) if span.storage == new else span
 

@@ -10,11 +10,11 @@ from bmc.dtype import DType
 from bmc.host import inplace
 from bmc.host.inplace import NewState
 from bmc.host.program import (
-    Command,
     Copy,
     Dispatch,
-    Entry,
     Fill,
+    HalCommand,
+    HostFunction,
     Run,
     Slab,
     Span,
@@ -40,11 +40,11 @@ def reads(*spans: Span) -> Dispatch:
     return Dispatch("kernel", (1, 1, 1), (), spans, True)
 
 
-def merged(*commands: Command, **changes: Any) -> Entry:
+def merged(*commands: HalCommand, **changes: Any) -> HostFunction:
     """Merges an entry with these commands and a second slab that is alive while the last two run."""
     count = len(commands)
     slabs = (Slab(64, 0, count), Slab(64, count - 2, count))
-    entry = Entry("main", (), (), slabs, commands)
+    entry = HostFunction("main", (), (), slabs, commands)
     return inplace.merge(replace(entry, **changes), [NewState(_NEW, _OLD)])
 
 
@@ -59,7 +59,7 @@ class InPlaceTest(unittest.TestCase):
         entry = merged(reads(_OLD, _OTHER), row(_NEW), _COMMIT)
         self.assertEqual(entry.commands, (reads(_OLD, _OTHER), row(_OLD)))
 
-    def refused(self, *commands: Command, **changes: Any) -> None:
+    def refused(self, *commands: HalCommand, **changes: Any) -> None:
         self.assertEqual(merged(*commands, **changes).commands, commands)
 
     def test_the_old_state_is_read_too_late(self) -> None:

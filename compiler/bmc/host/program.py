@@ -43,7 +43,7 @@ Integer = int | Variable
 class Storage:
     """One piece of memory.
 
-    `index` counts within its kind: .inputs and .slabs of the Entry, .constants and .states of the
+    `index` counts within its kind: .inputs and .slabs of the HostFunction, .constants and .states of the
     HostProgram. `length` is in bytes.
     """
 
@@ -116,7 +116,7 @@ class Copy:
         return (self.source, self.target)
 
 
-Command = Dispatch | Fill | Copy
+HalCommand = Dispatch | Fill | Copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ Statement = Run | Let | Load | Assign | Label | Goto | Branch | Return
 
 
 @dataclass(frozen=True)
-class Entry:
+class HostFunction:
     """A function of the model.
 
     Attributes:
@@ -224,7 +224,7 @@ class Entry:
     inputs: tuple[View, ...]
     outputs: tuple[View, ...]
     slabs: tuple[Slab, ...]
-    commands: tuple[Command, ...]
+    commands: tuple[HalCommand, ...]
     driver: tuple[Statement, ...] = ()
     variable_bits: tuple[int, ...] = ()
 
@@ -252,10 +252,10 @@ class HostProgram:
     executable: bytes
     constants: tuple[Constant, ...]
     states: tuple[State, ...]
-    reset: tuple[Command, ...]
-    entries: tuple[Entry, ...]
+    reset: tuple[HalCommand, ...]
+    entries: tuple[HostFunction, ...]
 
     @property
-    def commands(self) -> tuple[Command, ...]:
+    def commands(self) -> tuple[HalCommand, ...]:
         """All commands of the program."""
         return (*self.reset, *(command for entry in self.entries for command in entry.commands))

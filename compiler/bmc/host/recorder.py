@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from bmc.host.program import (
     Branch,
-    Command,
     Copy,
+    HalCommand,
     Integer,
     Let,
     Load,
@@ -35,7 +35,7 @@ class EntryRecorder:
       uses: every span that is read or written, with the block that does so.
     """
 
-    commands: list[Command] = field(default_factory=list)
+    commands: list[HalCommand] = field(default_factory=list)
     slabs: list[Slab] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
     variable_bits: list[int] = field(default_factory=list)
@@ -54,7 +54,7 @@ class EntryRecorder:
         self.statements.append(Let(target, operation, operands))
         return target
 
-    def add(self, command: Command) -> None:
+    def add(self, command: HalCommand) -> None:
         if isinstance(command, Copy) and _overlap(command.source, command.target):
             # Part of a tensor moves within it (x[1:] = x[:-1]). The runtime copies in no fixed order.
             aside = self.allocate(command.source.length)

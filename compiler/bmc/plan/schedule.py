@@ -13,10 +13,10 @@ from bmc.facts.operands import Kernel
 from bmc.host.program import (
     ALIGNMENT,
     Branch,
-    Command,
     Copy,
     Dispatch,
-    Entry,
+    HalCommand,
+    HostFunction,
     HostProgram,
     Load,
     Span,
@@ -161,7 +161,7 @@ def _loads(statements: tuple[Statement, ...]) -> Iterator[Load]:
             yield from _loads((*statement.then, *statement.otherwise))
 
 
-def _check_signature(declared: Signature, compiled: Entry) -> None:
+def _check_signature(declared: Signature, compiled: HostFunction) -> None:
     """IREE may call i8 what the model calls u8, and nothing else."""
 
     def form(dtype: DType, shape: tuple[int, ...]) -> tuple[int, bool, tuple[int, ...]]:
@@ -180,7 +180,7 @@ def _check_signature(declared: Signature, compiled: Entry) -> None:
             )
 
 
-def _place_slabs(entry: Entry, arena: _Stack) -> list[int]:
+def _place_slabs(entry: HostFunction, arena: _Stack) -> list[int]:
     """First fit, largest first, over the lives of slabs; slabs that hold outputs live for ever."""
     base = arena.size
     forever = {
@@ -214,7 +214,7 @@ class _Kinds:
     ordinals: dict[str, int]
     operands: dict[str, Kernel]
 
-    def accesses(self, command: Command) -> list[Access]:
+    def accesses(self, command: HalCommand) -> list[Access]:
         """Returns what a command does with each of its spans."""
         if isinstance(command, Copy):
             return [Access.READ, Access.WRITE]
@@ -227,7 +227,7 @@ class _Kinds:
         return found
 
 
-def _command(command: Command, kinds: _Kinds, places: _Places) -> tables.Command:
+def _command(command: HalCommand, kinds: _Kinds, places: _Places) -> tables.Command:
     spans = zip(command.spans, kinds.accesses(command), strict=True)
     bindings = tuple(places.bind(span, access) for span, access in spans)
     patches: list[ConstantPatch | BindingPatch] = []

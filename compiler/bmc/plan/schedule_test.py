@@ -17,8 +17,8 @@ from bmc.facts.operands import Kernel, Operand
 from bmc.host.program import (
     Copy,
     Dispatch,
-    Entry,
     Fill,
+    HostFunction,
     HostProgram,
     Integer,
     Run,
@@ -83,7 +83,7 @@ _TENSOR = TensorInfo("y", DType.F32, (16,))
 
 
 def build(
-    main: Entry, code: Kernels | None = None, operands: dict[str, Kernel] | None = None
+    main: HostFunction, code: Kernels | None = None, operands: dict[str, Kernel] | None = None
 ) -> tables.Plan:
     """Returns the plan of a program with a state of 256 bytes and an entry that returns _TENSORs."""
     golden = artifacts.Golden((), (), (), None, 0, artifacts.GOLDEN_IREE_HOST)
@@ -203,7 +203,7 @@ class DispatchTest(unittest.TestCase):
         code = Kernels(b"", b"", 0, (), (), 0, 0, 8, functions, "")
         accesses = ((True, False), (False, True), (True, True))
         operands = tuple(Operand(i, 0, "f32", (), *access) for i, access in enumerate(accesses))
-        main = Entry("main", (), (), (), (dispatch,))
+        main = HostFunction("main", (), (), (), (dispatch,))
         plan = build(main, code, {"second": Kernel(operands, "")})
         command = tables.Command(
             CommandKind.DISPATCH,
@@ -227,7 +227,7 @@ class LifetimeTest(unittest.TestCase):
         outputs = () if output is None else (View(spans[output], _TENSOR.dtype, _TENSOR.shape),)
         fills = tuple(Fill(span, 0, 4, True) for span in spans)
         slabs = tuple(Slab(64, first, end) for first, end in lives)
-        plan = build(Entry("main", (), outputs, slabs, fills))
+        plan = build(HostFunction("main", (), outputs, slabs, fills))
         return [command.bindings[0].offset for command in plan.commands]
 
     def test_slabs_that_both_live_during_a_command_are_apart(self) -> None:
@@ -277,7 +277,7 @@ class OverlapTest(support.FolderTest):
     def test_until_it_is_known_a_place_overlaps_nothing(self) -> None:
         def offsets(start: Integer, end: Integer) -> list[int]:
             copy = Copy(Span(_STATE, start, 16), Span(_STATE, end, 16), True)
-            main = Entry("main", (), (), (), (copy,), (Run(0, 1),), variable_bits=(64,))
+            main = HostFunction("main", (), (), (), (copy,), (Run(0, 1),), variable_bits=(64,))
             return [binding.offset for binding in build(main).commands[0].bindings]
 
         v = Variable(0, 64)
