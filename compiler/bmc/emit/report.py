@@ -57,9 +57,7 @@ def report(
         "isa": target.isa,
         "vlen_bits": target.vlen_bits,
         "flash": {
-            "kernels_bytes": len(kernels.image) if kernels else 0,
-            "kernels_text_bytes": sum(end - start for start, end in kernels.text) if kernels else 0,
-            "kernels_elf_bytes": len(kernels.elf) if kernels else 0,
+            **_kernels_bytes(kernels),
             "weights_bytes": len(weights.data),
             "golden_bytes": golden_bytes,
             "weights_distinct_bytes": weights.distinct_bytes,
@@ -78,23 +76,34 @@ def report(
         "dispatches": _dispatches(result, configs, operands),
         "commands": _commands(result),
         "weights": [asdict(weight) for weight in weights.table.values()],
-        "golden": {
-            "source": model.golden.source,
-            "second_reference": model.second_reference,
-            "cases": len(model.golden.inputs),
-            "policies": [
-                {"kind": type(policy).__name__, **asdict(policy)}
-                for policy in model.golden.policies
-            ],
-            "labels": model.golden.labels is not None,
-            "framework_correct": model.golden.framework_correct,
-        },
+        "golden": _golden(model),
         "int8": int8,
         "kernels_library": kernels.library if kernels else 0,
         "kernels_arch": kernels.arch if kernels else "",
         "iree_flags": list(flags),
         "versions": {**model.versions, **versions},
         "sha256": {"model": artifacts.sha256_file(model.mlir), **outputs},
+    }
+
+
+def _kernels_bytes(kernels: Kernels | None) -> dict[str, int]:
+    return {
+        "kernels_bytes": len(kernels.image) if kernels else 0,
+        "kernels_text_bytes": sum(end - start for start, end in kernels.text) if kernels else 0,
+        "kernels_elf_bytes": len(kernels.elf) if kernels else 0,
+    }
+
+
+def _golden(model: ImportedModel) -> dict[str, Any]:
+    return {
+        "source": model.golden.source,
+        "second_reference": model.second_reference,
+        "cases": len(model.golden.inputs),
+        "policies": [
+            {"kind": type(policy).__name__, **asdict(policy)} for policy in model.golden.policies
+        ],
+        "labels": model.golden.labels is not None,
+        "framework_correct": model.golden.framework_correct,
     }
 
 
