@@ -208,10 +208,10 @@ BM_ABI_SIZE(bm_plan_header_t, 128, 128);
 BM_ABI_SIZE(bm_plan_executable_t, 24, 12);
 BM_ABI_SIZE(bm_plan_t, 56, 28);
 
-// The rows of a verified plan. A table without rows is NULL.
+// The rows of a verified plan. What is returned for a table without rows must
+// not be read.
 static inline const void *bm_plan_rows(const bm_plan_t *plan,
                                        bm_plan_table_t table) {
-  if (table.offset == 0) return NULL;
   return (const uint8_t *)plan->header + table.offset;
 }
 

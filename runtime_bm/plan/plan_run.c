@@ -38,11 +38,7 @@ bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
     BM_DEBUG_PLACE(bm_plan_before_command);
     const bm_plan_binding_t *binding =
         runner->bindings + command->first_binding;
-    // A table without rows is NULL, and C allows no arithmetic on NULL.
-    const uint32_t *constants =
-        command->constant_count == 0
-            ? NULL
-            : runner->constants + command->first_constant;
+    const uint32_t *constants = runner->constants + command->first_constant;
     for (uint32_t i = 0; i < command->binding_count; ++i, ++binding) {
       bound.pointers[i] = runner->regions[binding->region] + binding->offset;
       bound.lengths[i] = binding->length;

@@ -39,21 +39,15 @@ static bool memory_ok(const void *memory, uint32_t size) {
   return memory != NULL || size == 0;
 }
 
-// True when the rows lie within the plan, behind its header.
+// True when the rows lie within the plan, behind its header. Those of a table
+// that drivers change are in memory instead.
 static bool table_ok(const bm_plan_header_t *header, bm_plan_table_t table,
-                     size_t row_bytes) {
-  if (table.count == 0) return table.offset == 0;
+                     uint32_t row_bytes, const void *memory) {
+  if (table.count == 0 || memory != NULL) return table.offset == 0;
   return table.offset >= sizeof(*header) &&
-         bm_is_aligned(table.offset, row_bytes == 1 ? 1 : sizeof(uint32_t)) &&
+         (row_bytes == 1 || bm_is_aligned(table.offset, sizeof(uint32_t))) &&
          bm_range_fits(table.offset, (uint64_t)table.count * row_bytes,
                        header->bytes);
-}
-
-// The same for rows that drivers may change: those are in `memory`.
-static bool changed_ok(const bm_plan_header_t *header, bm_plan_table_t table,
-                       size_t row_bytes, const void *memory) {
-  if (memory != NULL) return table.offset == 0;
-  return table_ok(header, table, row_bytes);
 }
 
 static bm_status_t verify_machine(const bm_plan_header_t *header) {
@@ -70,18 +64,26 @@ static bm_status_t verify_machine(const bm_plan_header_t *header) {
 
 static bm_status_t verify_tables(const bm_plan_t *plan) {
   const bm_plan_header_t *header = plan->header;
-  BM_CHECK(table_ok(header, header->exports, sizeof(bm_plan_export_t)) &&
-               table_ok(header, header->commands, sizeof(bm_plan_command_t)) &&
-               changed_ok(header, header->bindings, sizeof(bm_plan_binding_t),
-                          plan->bindings) &&
-               changed_ok(header, header->constants, sizeof(uint32_t),
-                          plan->constants) &&
-               table_ok(header, header->inputs, sizeof(bm_plan_tensor_t)) &&
-               table_ok(header, header->outputs, sizeof(bm_plan_tensor_t)) &&
-               table_ok(header, header->extents, sizeof(uint32_t)) &&
-               table_ok(header, header->entries, sizeof(bm_plan_entry_t)) &&
-               table_ok(header, header->strings, 1),
-           OUT_OF_RANGE);
+  const struct {
+    bm_plan_table_t table;
+    uint32_t row_bytes;
+    const void *memory;
+  } tables[] = {
+      {header->exports, sizeof(bm_plan_export_t), NULL},
+      {header->commands, sizeof(bm_plan_command_t), NULL},
+      {header->bindings, sizeof(bm_plan_binding_t), plan->bindings},
+      {header->constants, sizeof(uint32_t), plan->constants},
+      {header->inputs, sizeof(bm_plan_tensor_t), NULL},
+      {header->outputs, sizeof(bm_plan_tensor_t), NULL},
+      {header->extents, sizeof(uint32_t), NULL},
+      {header->entries, sizeof(bm_plan_entry_t), NULL},
+      {header->strings, 1, NULL},
+  };
+  for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); ++i) {
+    BM_CHECK(table_ok(header, tables[i].table, tables[i].row_bytes,
+                      tables[i].memory),
+             OUT_OF_RANGE);
+  }
   // There is always the plan's name, and every string ends at the last one's
   // end at the latest.
   BM_CHECK(header->strings.count != 0 &&
@@ -221,11 +223,7 @@ BM_NOINLINE static bm_status_t verify_command(
            OUT_OF_RANGE);
   const bm_plan_binding_t *bindings =
       bm_plan_bindings(plan) + command->first_binding;
-  // A table without rows is NULL, and C allows no arithmetic on NULL.
-  const uint32_t *constants =
-      command->constant_count == 0
-          ? NULL
-          : bm_plan_constants(plan) + command->first_constant;
+  const uint32_t *constants = bm_plan_constants(plan) + command->first_constant;
   for (uint32_t i = 0; i < command->binding_count; ++i) {
     BM_TRY(verify_binding(header, &bindings[i]));
   }

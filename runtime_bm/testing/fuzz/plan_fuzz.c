@@ -1,7 +1,7 @@
 // Passes plans to bm_model_init and runs those it accepts. The input is a list
 // of edits to the bytes of a plan: where, and the new value.
 //
-// The kernels read every byte of every binding, and write those that they may.
+// The kernels read every byte of every binding, and write those in the arena.
 // If init accepts a range that does not exist, the address sanitizer finds the
 // access.
 #include <stdbool.h>

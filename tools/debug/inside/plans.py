@@ -108,16 +108,14 @@ class Plan:
     def rows(self, table: str) -> gdb.Value:
         """Returns a table as a pointer to its rows; raises gdb.GdbError if it has none."""
         if not self.count(table):
-            raise gdb.GdbError(f"the plan of {self.name} has no {table}")
+            raise gdb.GdbError(f"the plan has no {table}")
         if table == "bindings" and int(self.value[table]):  # a driver changes them
             return self.value[table]
         start = int(self.value["header"]) + int(self.header[table]["offset"])
         return gdb.Value(start).cast(gdb.lookup_type(_ROWS[table]).pointer())
 
     def string(self, offset: gdb.Value) -> str:
-        start = int(self.value["header"]) + int(self.header["strings"]["offset"])
-        character = gdb.lookup_type("char").pointer()
-        text: str = gdb.Value(start + int(offset)).cast(character).string()
+        text: str = (self.rows("strings") + int(offset)).string()
         return text
 
     def holds(self, row: gdb.Value) -> bool:
