@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -144,15 +143,8 @@ class ArithmeticTest(support.FolderTest):
         folder, path = place or (self.folder, sys.path)
         out = folder / f"out{len(list(folder.iterdir()))}"
         lines = [f"import model.py:{model} --out {out}/{n}" for n, model in enumerate(models)]
-        plain = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(path)}
         out.mkdir()
-        done = subprocess.run(
-            [sys.executable, "-c", program, *lines],
-            cwd=folder,
-            env=plain | machine,
-            capture_output=True,
-            text=True,
-        )
+        done = support.python("-c", program, *lines, cwd=folder, path=path, env=machine)
         self.assertEqual(done.returncode, 0, done.stderr)
         return {
             str(file.relative_to(out)): hashlib.sha256(file.read_bytes()).hexdigest()
@@ -188,12 +180,9 @@ class ArithmeticTest(support.FolderTest):
 
     def test_the_other_cpu_is_seen(self) -> None:
         script = "import torch; print(torch.backends.cpu.get_cpu_capability())"
-        plain = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
-        here, there = (
-            subprocess.check_output([sys.executable, "-c", script], env=plain | more, text=True)
-            for more in ({}, _OTHER_CPU)
-        )
+        here, there = (support.python("-c", script, env=more).stdout for more in ({}, _OTHER_CPU))
         has_more = {"cpuid_fault", "avx512f"} <= set(_CPU_INFO.split())
+        self.assertTrue(here)
         self.assertEqual(there, "AVX2\n" if has_more else here)
 
     def test_eigen_divides_by_the_sizes_that_are_set(self) -> None:
@@ -213,16 +202,7 @@ class ArithmeticTest(support.FolderTest):
         )
         results = []
         for sizes in ((), (), (48 << 10, 2 << 20, 256 << 20)):
-            done = subprocess.run(
-                [sys.executable, "-c", script, *map(str, sizes)],
-                env={
-                    "PATH": os.environ["PATH"],
-                    "PYTHONPATH": os.pathsep.join(sys.path),
-                    "PYTHONHASHSEED": "0",
-                },
-                capture_output=True,
-                text=True,
-            )
+            done = support.python("-c", script, *sizes, env={"PYTHONHASHSEED": "0"})
             self.assertEqual(done.returncode, 0, done.stderr)
             results.append(done.stdout)
         self.assertEqual(results[0], results[1])
@@ -242,13 +222,7 @@ class EnvironmentTest(unittest.TestCase):
             "import os; from bmc import arithmetic; os.environ['OMP_NUM_THREADS'] = '3';"
             " arithmetic.enter(); print(os.environ['OMP_NUM_THREADS'], os.environ['GLIBC_TUNABLES'][:5])"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env={"PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = support.python("-c", code)
         # The script changes a variable that enter() has set. Without the mark it would restart forever.
         self.assertEqual(done.stdout, "3 glibc\n")
 

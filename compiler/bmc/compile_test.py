@@ -12,16 +12,6 @@ import support
 from bmc import artifacts
 from bmc.artifacts import sha256
 
-_PRODUCT = """func.func @main(%x: tensor<4x32xf32>) -> tensor<4x64xf32> {
-  %w = stablehlo.constant dense<WEIGHT> : tensor<32x64xf32>
-  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-    : (tensor<4x32xf32>, tensor<32x64xf32>) -> tensor<4x64xf32>
-  return %0 : tensor<4x64xf32>
-}
-"""
-_VALUES = np.random.default_rng(2).standard_normal((32, 64)).astype(np.float32)
-_MATMUL = _PRODUCT.replace("WEIGHT", f'"0x{_VALUES.tobytes().hex()}"')
-
 
 def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
@@ -31,7 +21,7 @@ class DeterminismTest(support.FolderTest):
     def test_output_does_not_depend_on_where_it_is_made(self) -> None:
         folders = (self.folder / "a", self.folder / "longer name" / "b")
         for folder in folders:
-            support.compile_text(_MATMUL, folder)
+            support.compile_text(support.MATMUL, folder)
         first, second = (files(folder / "out") for folder in folders)
         self.assertEqual(
             {name: sha256(data) for name, data in first.items()},
@@ -67,8 +57,8 @@ class DeterminismTest(support.FolderTest):
         self.assertTrue((weights != fused).any())
 
     def test_other_model_gives_other_bytes(self) -> None:
-        support.compile_text(_MATMUL, self.folder / "a")
-        support.compile_text(_MATMUL.replace("<4x", "<5x"), self.folder / "b")
+        support.compile_text(support.MATMUL, self.folder / "a")
+        support.compile_text(support.MATMUL.replace("<4x", "<5x"), self.folder / "b")
         first, second = (files(self.folder / name / "out") for name in "ab")
         for name in ("plan.c", "kernels.elf", "report.json"):
             self.assertNotEqual(first[name], second[name], name)
@@ -87,7 +77,7 @@ class DeterminismTest(support.FolderTest):
         self.assertNotIn(str(self.folder).encode(), results[0][artifacts.MODEL_FILE])
 
     def test_report_states_the_hashes_of_the_files(self) -> None:
-        report = support.compile_text(_MATMUL, self.folder)
+        report = support.compile_text(support.MATMUL, self.folder)
         written = files(self.folder / "out")
         del written["report.json"]
         for name, data in written.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -49,13 +48,7 @@ _CAN_LEAVE = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x50000000)
 
 class GuardTest(support.FolderTest):
     def bmc(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "bmc", *arguments],
-            cwd=self.folder,
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-        )
+        return support.python("-m", "bmc", *arguments, cwd=self.folder)
 
     def test_a_crash_is_one_sentence(self) -> None:
         packages = self.folder / "site-packages"
@@ -102,12 +95,7 @@ class GuardTest(support.FolderTest):
             "import sys; from bmc import guard;"
             " sys.exit(guard.run(lambda: __import__('a_package_that_is_missing')))"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env={"PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-        )
+        done = support.python("-c", code)
         self.assertEqual(done.returncode, 70)
         self.assertIn("No module named 'a_package_that_is_missing'", done.stderr)
 

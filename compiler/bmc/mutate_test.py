@@ -10,20 +10,10 @@ import support
 
 from bmc import mutate
 
-_PRODUCT = """func.func @main(%x: tensor<4x32xf32>) -> tensor<4x64xf32> {
-  %w = stablehlo.constant dense<WEIGHT> : tensor<32x64xf32>
-  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
-    : (tensor<4x32xf32>, tensor<32x64xf32>) -> tensor<4x64xf32>
-  return %0 : tensor<4x64xf32>
-}
-"""
-_VALUES = np.random.default_rng(2).standard_normal((32, 64)).astype(np.float32)
-_MATMUL = _PRODUCT.replace("WEIGHT", f'"0x{_VALUES.tobytes().hex()}"')
-
 
 class MutateTest(support.FolderTest):
     def test_one_element_of_a_real_model_changes(self) -> None:
-        support.compile_text(_MATMUL, self.folder)
+        support.compile_text(support.MATMUL, self.folder)
         out = self.folder / "out"
         changed = self.folder / "changed.bin"
         result = support.bmc(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,6 +40,43 @@ ADD = """func.func @main(%x: tensor<16xf32>) -> tensor<16xf32> {
   return %0 : tensor<16xf32>
 }
 """
+
+
+_WEIGHT = np.random.default_rng(2).standard_normal((32, 64)).astype(np.float32)
+MATMUL = f"""func.func @main(%x: tensor<4x32xf32>) -> tensor<4x64xf32> {{
+  %w = stablehlo.constant dense<"0x{_WEIGHT.tobytes().hex()}"> : tensor<32x64xf32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<4x32xf32>, tensor<32x64xf32>) -> tensor<4x64xf32>
+  return %0 : tensor<4x64xf32>
+}}
+"""
+
+
+def place(model: str, comment: str) -> str:
+    """Returns "(at model.py:42)", what an error says of the one line of `model` that ends with the comment."""
+    lines = model.splitlines()
+    (number,) = (i for i, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
+    return f"(at model.py:{number})"
+
+
+def python(
+    *arguments: object,
+    cwd: Path | None = None,
+    path: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Runs Python in another process.
+
+    Its environment is PATH, PYTHONPATH (`path`, or that of this process) and `env`, nothing else.
+    """
+    plain = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(path or sys.path)}
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd,
+        env={**plain, **(env or {})},
+        capture_output=True,
+        text=True,
+    )
 
 
 class FolderTest(unittest.TestCase):

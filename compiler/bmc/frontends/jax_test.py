@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import sys
@@ -153,12 +154,7 @@ def control():
 # JAX enables 64-bit types for the whole process, so these are last.
 _TYPES = "float16 float32 int8 uint8 int16 int32 bool int64 float64"
 
-
-def line(comment: str) -> str:
-    """Returns "model.py:42" for the line of the model that ends with the comment."""
-    lines = _MODEL.splitlines()
-    (number,) = (i for i, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
-    return f"(at model.py:{number})"
+line = functools.partial(support.place, _MODEL)
 
 
 class JaxTest(support.FolderTest):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -27,12 +28,7 @@ _AGREES = "IREE's host runtime agrees with the framework"
 
 _MODEL = Path(__file__).with_name("keras_models.py").read_text(encoding="utf-8")
 
-
-def line(comment: str) -> str:
-    """Returns "model.py:42" for the line of the model that ends with the comment."""
-    lines = _MODEL.splitlines()
-    (number,) = (i for i, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
-    return f"(at model.py:{number})"
+line = functools.partial(support.place, _MODEL)
 
 
 class KerasTest(support.FolderTest):
@@ -207,13 +203,8 @@ class KerasTest(support.FolderTest):
         path = self.write("model.py", _MODEL)
 
         def run(factory: str) -> subprocess.CompletedProcess[str]:
-            return subprocess.run(
-                [sys.executable, "-m", "bmc", "import", f"{path}:{factory}", "--out", "out"],
-                cwd=self.folder,
-                env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)},
-                capture_output=True,
-                text=True,
-            )
+            what = ("import", f"{path}:{factory}", "--out", "out")
+            return support.python("-m", "bmc", *what, cwd=self.folder)
 
         good = run("two_inputs")
         self.assertEqual((good.returncode, good.stderr), (0, ""))

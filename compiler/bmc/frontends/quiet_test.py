@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
-import subprocess
-import sys
 import unittest
 import warnings
+
+import support
 
 from bmc.frontends import quiet
 
@@ -28,12 +28,7 @@ say("after")
 
 class QuietTest(unittest.TestCase):
     def test_native_code_is_silent_and_python_is_not(self) -> None:
-        done = subprocess.run(
-            [sys.executable, "-c", _NATIVE],
-            env={"PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-        )
+        done = support.python("-c", _NATIVE)
         wanted = "python inside\nnative after\npython after\n"
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, wanted, wanted))
 

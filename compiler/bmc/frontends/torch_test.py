@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 import unittest
 from pathlib import Path
@@ -220,12 +221,7 @@ def names():
     return _spec(lambda self, x: x + 1, output_names=("a", "b"))
 '''
 
-
-def line(comment: str) -> str:
-    """Returns "model.py:42" for the line of the model that ends with the comment."""
-    lines = _MODEL.splitlines()
-    (number,) = (i for i, text in enumerate(lines, 1) if text.endswith(f"# {comment}"))
-    return f"(at model.py:{number})"
+line = functools.partial(support.place, _MODEL)
 
 
 class TorchTest(support.FolderTest):
