@@ -15,11 +15,9 @@ from rich.console import Console
 from rich.table import Table
 
 TOP = 20
-# Where no terminal says how wide it is, no line is folded.
+# Output to a file or a pipe has no width, so no line is folded.
 _NO_END = 1000
-
-
-# Of a table without lines.
+# Options for tables without lines.
 _PLAIN: dict[str, Any] = {"box": None, "header_style": "", "padding": (0, 0, 0, 2)}
 
 
