@@ -1,6 +1,7 @@
 """The contents of each kernel's bindings, and the model line that the kernel comes from.
 
-Debuggers use this to show memory. Nothing that is compiled depends on it.
+The plan states the accesses: what a kernel may write is exactly what IREE does not mark read-only, and a writable
+tensor counts as read if a load of it is seen. Debuggers show memory with the rest.
 """
 
 from __future__ import annotations

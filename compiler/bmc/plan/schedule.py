@@ -222,8 +222,7 @@ class _Kinds:
             return [Access.WRITE]
         found = [Access(0)] * len(command.spans)
         for operand in self.operands[command.function].operands:
-            found[operand.binding] |= Access.READ if operand.reads else Access(0)
-            found[operand.binding] |= Access.WRITE if operand.writes else Access(0)
+            found[operand.binding] |= operand.reads * Access.READ | operand.writes * Access.WRITE
         return found
 
 
