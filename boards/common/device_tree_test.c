@@ -38,10 +38,14 @@ static void says_nothing_of_what_is_damaged(void) {
   BM_EXPECT(with(14, 0xff) == 0);  // strings outside
   BM_EXPECT(with(35, 1) == 0);     // strings cut short
   BM_EXPECT(with(39, 20) == 0);    // structure cut short
+  BM_EXPECT(with(39, 52) == 0);    // structure cut before the value
   BM_EXPECT(with(43, 9) == 0);     // an unknown token
+  BM_EXPECT(with(51, 9) == 0);     // another, before tokens that are known
   BM_EXPECT(with(53, 0xff) == 0);  // a property that never ends
   BM_EXPECT(with(88, 0xff) == 0);  // a name outside
   BM_EXPECT(with(108, 'T') == 0);  // another name
+  BM_EXPECT(with(125, 'Y') == 0);  // a name that begins alike
+  BM_EXPECT(with(126, 's') == 0);  // a longer name
 }
 
 // Whatever value a byte has, nothing outside is read.

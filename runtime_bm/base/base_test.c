@@ -93,6 +93,8 @@ static void floats_are_printed(void) {
   BM_EXPECT(text_is("1.000000e00"));
   bm_text_f64(&text, -0.00012345678);
   BM_EXPECT(text_is("-1.234568e-04"));
+  bm_text_f64(&text, 0.5);
+  BM_EXPECT(text_is("5.000000e-01"));
   bm_text_f64(&text, 9.9999999);
   BM_EXPECT(text_is("1.000000e01"));
   bm_text_f64(&text, 6.6e-7);

@@ -151,6 +151,10 @@ static void multiplies_and_adds_at_the_edges(void) {
     const uint32_t c = kEdges[edges / EDGES / EDGES] | (i >> 2) << 31;
     if (!multiplies_and_adds(a, b, c)) return;
   }
+  // A tie, which the smallest addend decides.
+  const float x = 0x1.000002p+0f;
+  EXPECT_SAME(tested_fmaf(x, 1.5f, 0.0f), 0x1.800004p+0f);
+  EXPECT_SAME(tested_fmaf(x, 1.5f, -0x1p-63f), 0x1.800002p+0f);
   BM_EXPECT(is_nan(bits_of(tested_fmaf(NAN_, 0.0f, 1.0f))));
   BM_EXPECT(is_nan(bits_of(tested_fmaf(1.0f, 1.0f, NAN_))));
 }
