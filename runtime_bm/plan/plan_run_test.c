@@ -137,18 +137,20 @@ static void copies_from_weights_and_within_the_arena(void) {
   BM_EXPECT(memcmp(arena + 14, (const uint8_t *)fake_weights + 3, 5) == 0);
 }
 
-// Every workgroup of 5 x 3 x 2 runs once and knows its own index.
+// Every workgroup of 5 x 3 x 2 runs once and knows its own index. So it does in
+// the next dispatch, which begins where the first has ended.
 static void runs_every_workgroup(void) {
   const bm_plan_command_t command = {.kind = BM_COMMAND_DISPATCH,
                                      .export_index = FAKE_IDS,
                                      .binding_count = 1,
                                      .workgroup_count = {5, 3, 2}};
+  const bm_plan_command_t commands[] = {command, command};
   const bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, WRITE, 0, 64,
                                      5 * 3 * 2 * 4};
-  const bm_plan_t plan = plan_of(&command, 1, &binding, 1, kUnused, 0);
+  const bm_plan_t plan = plan_of(commands, 2, &binding, 1, kUnused, 0);
   const bm_plan_runner_t runner = runner_of(&plan);
   memset(arena, 0xFF, sizeof(arena));
-  BM_EXPECT_OK(bm_plan_run(&runner, 0, 1));
+  BM_EXPECT_OK(bm_plan_run(&runner, 0, 2));
   uint32_t offset = 64;
   for (uint32_t z = 0; z < 2; ++z) {
     for (uint32_t y = 0; y < 3; ++y) {

@@ -107,6 +107,8 @@ static void checks_a_table(bm_plan_table_t *table, uint32_t row_bytes) {
                  OUT_OF_RANGE);
   EXPECT_SPOILED(table->offset, UINT32_MAX - 3, OUT_OF_RANGE);
   EXPECT_SPOILED(table->count, UINT32_MAX, OUT_OF_RANGE);
+  // In 32 bits, its size is a multiple of 2^32.
+  EXPECT_SPOILED(table->count, 1u << 30, OUT_OF_RANGE);
   EXPECT_SPOILED(table->count, sizeof(tables) / row_bytes + 1, OUT_OF_RANGE);
   EXPECT_SPOILED(table->count, 0, OUT_OF_RANGE);
   if (row_bytes == 1) return;
@@ -298,6 +300,7 @@ static void checks_tensors(void) {
   tables.extents[0] = 1u << 31;
   tables.extents[1] = 1u << 31;
   tables.inputs[0].length = 0;
+  tables.outputs[0].length = 0;  // of the same extents
   BM_EXPECT_CODE(bm_plan_verify(&plan), DATA_LOSS);
   // No type, no bytes.
   reset();
