@@ -61,29 +61,32 @@ static bm_golden_call_t call_of(const bm_golden_t *golden, uint32_t index) {
   return golden->calls == NULL ? kFirstEntry : golden->calls[index];
 }
 
-static uint32_t padded_sum(const bm_plan_tensor_t *tensors, uint32_t first,
-                           uint32_t count) {
-  uint32_t bytes = 0;
+// Takes tensors [first, first + count) from the front of `left` bytes of data.
+// Nothing is added up, so a number of cases cannot wrap around to fit.
+static bm_status_t take(const bm_plan_tensor_t *tensors, uint32_t first,
+                        uint32_t count, uint32_t *left) {
   for (uint32_t i = first; i < first + count; ++i) {
-    bytes += padded(tensors[i].length);
+    const uint32_t length = tensors[i].length;
+    BM_CHECK(length <= *left && padded(length) <= *left, INVALID_ARGUMENT);
+    *left -= padded(length);
   }
-  return bytes;
+  return bm_ok();
 }
 
 bm_status_t bm_self_check_verify(const bm_plan_t *plan,
                                  const bm_golden_t *golden) {
-  uint32_t bytes = 0;
+  uint32_t left = golden->data_bytes;
   BM_CHECK(golden->case_count != 0, INVALID_ARGUMENT);
   for (uint32_t i = 0; i < golden->case_count; ++i) {
     const uint32_t number = call_of(golden, i).entry;
     BM_CHECK(number < plan->header->entries.count, INVALID_ARGUMENT);
     const bm_plan_entry_t *entry = &bm_plan_entries(plan)[number];
-    bytes += padded_sum(bm_plan_inputs(plan), entry->first_input,
-                        entry->input_count);
-    bytes += padded_sum(bm_plan_outputs(plan), entry->first_output,
-                        entry->output_count);
+    BM_TRY(take(bm_plan_inputs(plan), entry->first_input, entry->input_count,
+                &left));
+    BM_TRY(take(bm_plan_outputs(plan), entry->first_output, entry->output_count,
+                &left));
   }
-  BM_CHECK(golden->data_bytes == bytes, INVALID_ARGUMENT);
+  BM_CHECK(left == 0, INVALID_ARGUMENT);
   return bm_ok();
 }
 

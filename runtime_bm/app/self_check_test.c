@@ -40,6 +40,11 @@ static void data_has_the_size_of_all_cases(void) {
   EXPECT_SPOILED(tables.outputs[0].length, 192);
 }
 
+// 2^23 more cases of 512 bytes are 2^32 bytes more, which 32 bits do not show.
+static void sizes_do_not_wrap_around(void) {
+  EXPECT_SPOILED(golden.case_count, FAKE_CASE_COUNT + (1u << 23));
+}
+
 static void every_tensor_is_padded(void) {
   reset();
   tables.inputs[0].length = 193;  // takes 256 bytes
@@ -68,6 +73,7 @@ static void every_case_calls_an_entry_point(void) {
 int main(void) {
   BM_TEST(accepts_its_own_data);
   BM_TEST(data_has_the_size_of_all_cases);
+  BM_TEST(sizes_do_not_wrap_around);
   BM_TEST(every_tensor_is_padded);
   BM_TEST(there_is_a_case);
   BM_TEST(every_case_calls_an_entry_point);
