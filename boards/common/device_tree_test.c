@@ -1,29 +1,13 @@
-// A device tree as QEMU passes it, and damaged versions of it.
+// Reads a device tree as QEMU passes it, and damaged versions of it.
 #include "boards/common/device_tree.c"
 
+#include "boards/common/fake_device_tree.h"
 #include "runtime_bm/base/memory.h"
 #include "runtime_bm/testing/bm_test.h"
 
-// The root has another property; /cpus has the timebase 10000000.
-static const uint8_t kTree[] = {
-    0xd0, 0x0d, 0xfe, 0xed, 0,   0,   0,   136, 0,   0,   0,   40,  0,    0,
-    0,    108,  //
-    0,    0,    0,    40,   0,   0,   0,   17,  0,   0,   0,   16,  0,    0,
-    0,    0,                                    //
-    0,    0,    0,    26,   0,   0,   0,   68,  //
-    0,    0,    0,    1,    0,   0,   0,   0,   // root
-    0,    0,    0,    3,    0,   0,   0,   5,   0,   0,   0,   19,  1,    2,
-    3,    4,    5,    0,    0,   0,                                // model
-    0,    0,    0,    1,    'c', 'p', 'u', 's', 0,   0,   0,   0,  // cpus
-    0,    0,    0,    3,    0,   0,   0,   4,   0,   0,   0,   0,   0x00, 0x98,
-    0x96, 0x80,                                                    //
-    0,    0,    0,    2,    0,   0,   0,   2,   0,   0,   0,   9,  // ends
-    't',  'i',  'm',  'e',  'b', 'a', 's', 'e', '-', 'f', 'r', 'e', 'q',  'u',
-    'e',  'n',  'c',  'y',  0,   'm', 'o', 'd', 'e', 'l', 0,   0,   0,    0};
-
 static uint32_t with(uint32_t offset, uint8_t value) {
-  static _Alignas(4) uint8_t tree[sizeof(kTree)];
-  memcpy(tree, kTree, sizeof(kTree));
+  static _Alignas(4) uint8_t tree[sizeof(fake_device_tree)];
+  memcpy(tree, fake_device_tree, sizeof(fake_device_tree));
   tree[offset] = value;
   return bm_device_tree_timebase(tree);
 }
@@ -50,7 +34,7 @@ static void says_nothing_of_what_is_damaged(void) {
 
 // Whatever value a byte has, nothing outside is read.
 static void survives_every_changed_byte(void) {
-  for (uint32_t i = 0; i < sizeof(kTree); ++i) {
+  for (uint32_t i = 0; i < sizeof(fake_device_tree); ++i) {
     for (uint32_t value = 0; value < 256; value += 5) {
       (void)with(i, (uint8_t)value);
     }

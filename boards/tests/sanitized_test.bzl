@@ -1,14 +1,18 @@
 """sanitized_test: a host program built with sanitizers, including all its libraries."""
 
 _FEATURES = "//command_line_option:features"
+_MODE = "//command_line_option:compilation_mode"
 
 def _sanitizers_impl(settings, attr):
-    return {_FEATURES: settings[_FEATURES] + attr.sanitizers}
+    return {
+        _FEATURES: settings[_FEATURES] + attr.sanitizers,
+        _MODE: attr.mode or settings[_MODE],
+    }
 
 _sanitizers = transition(
     implementation = _sanitizers_impl,
-    inputs = [_FEATURES],
-    outputs = [_FEATURES],
+    inputs = [_FEATURES, _MODE],
+    outputs = [_FEATURES, _MODE],
 )
 
 def _sanitized_test_impl(ctx):
@@ -28,6 +32,7 @@ sanitized_test = rule(
     A `features` attribute applies to one target only. This also applies to the libraries, so an
     ordinary `test //...` runs the sanitizers without a second configuration.""",
     attrs = {
+        "mode": attr.string(doc = "Compilation mode; if empty, that of the build."),
         "program": attr.label(
             doc = "cc_binary or cc_test.",
             cfg = _sanitizers,
