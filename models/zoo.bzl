@@ -1,4 +1,5 @@
-"""zoo_model: a well-known model in each of its element types. model_table: a table of all models."""
+"""zoo_model: a well-known model in each of its element types. large_test: the tests that take minutes.
+model_table: a table of all models."""
 
 load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_binary", "py_test")
@@ -16,6 +17,9 @@ TORCH = [
     requirement("torch-mlir"),
     requirement("torchao"),
 ]
+
+# Tags of what takes minutes: wildcards neither build nor test it.
+LARGE = ["large", "manual"]
 
 # VLENs at which kernels for the smallest vectors run; kernels for VLEN 256 run at VLEN 256.
 _VLENS = {
@@ -50,7 +54,7 @@ def zoo_model(
       float_parts: for the int8 model, as in bm_model.
       hooks: cc_library with the model's own console output.
     """
-    tags = ["large", "manual"] if size == "large" else []
+    tags = LARGE if size == "large" else []
     for dtype, factory in factories.items():
         model = "{}_{}".format(name, dtype)
         bm_model(
@@ -77,21 +81,24 @@ def zoo_model(
             vlens = _VLENS[size],
         )
     if size == "large":
-        native.test_suite(
-            name = "large_test",
-            tags = ["manual"],
-            # Tests that run without a board.
-            tests = [
-                rule
-                for rule, attrs in native.existing_rules().items()
-                if attrs["kind"].endswith("_test") and "external" not in attrs["tags"]
-            ],
-        )
+        large_test(name = "large_test")
     for emulator in ["qemu", "spike"]:
         native.test_suite(
             name = emulator + "_test",
             tags = [emulator],
         )
+
+def large_test(*, name):
+    """Makes the suite of the package's tests with the tags LARGE that run without a board."""
+    native.test_suite(
+        name = name,
+        tags = ["manual"],
+        tests = [
+            rule
+            for rule, attrs in native.existing_rules().items()
+            if attrs["kind"].endswith("_test") and "large" in attrs["tags"] and "external" not in attrs["tags"]
+        ],
+    )
 
 def model_table(*, name, order, reports, tags):
     """A program that prints the README rows of some models; with --update it writes them there.

@@ -1,150 +1,51 @@
-"""One small model per operator. Each function is a factory that BUILD.bazel names.
+"""Operators of PyTorch, each an entry point of one of three models. A model is what one tolerance fits.
 
-Inputs are seeded, and the expected outputs are PyTorch's.
+Inputs are seeded, and the expected outputs are PyTorch's. BUILD.bazel names the factories.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 
-from bmc.spec import Exact, IntStep, ModelSpec, Tolerance
+from bmc.spec import Array, Call, Exact, ModelSpec, Policy, Tolerance
 
-F32 = Tolerance(atol=1e-5, rtol=1e-5)
+_F32 = Tolerance(atol=1e-5, rtol=1e-5)
 # Sums of a few hundred products, in another order than PyTorch's.
-F32_SUM = Tolerance(atol=5e-5, rtol=1e-5)
+_F32_SUM = Tolerance(atol=5e-5, rtol=1e-5)
 
 
-class _Op(torch.nn.Module):
-    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        return self.function(*inputs)
-
-
-def _f32(*shape: int, seed: int = 0) -> np.ndarray:
+def _f32(*shape: int, seed: int = 0) -> Array:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
-def _spec(
-    model: Callable[..., torch.Tensor],
-    *inputs: np.ndarray,
-    tolerance: Tolerance | Exact | IntStep = F32,
-) -> ModelSpec:
-    module = model if isinstance(model, torch.nn.Module) else _Op(model)
-    return ModelSpec(module=module.eval(), cases=(inputs,), tolerance=tolerance)
+def _spec(module: torch.nn.Module, tolerance: Policy, /, **inputs: tuple[Array, ...]) -> ModelSpec:
+    """Calls each method of `module` that `inputs` names."""
+    calls = tuple(Call(entry, arrays) for entry, arrays in inputs.items())
+    return ModelSpec(module=module.eval(), cases=(), calls=calls, tolerance=tolerance)
 
 
-def _seeded(make: Callable[[], torch.nn.Module]) -> torch.nn.Module:
-    torch.manual_seed(0)
-    return make()
-
-
-def add() -> ModelSpec:
-    return _spec(torch.add, _f32(17, 33), _f32(17, 33, seed=1), tolerance=Exact())
-
-
-def matmul() -> ModelSpec:
-    return _spec(torch.matmul, _f32(64, 96), _f32(96, 80, seed=1), tolerance=F32_SUM)
-
-
-def matmul_odd() -> ModelSpec:
-    return _spec(torch.matmul, _f32(13, 29), _f32(29, 7, seed=1), tolerance=F32_SUM)
-
-
-def batch_matmul_transposed() -> ModelSpec:
-    return _spec(
-        lambda q, k: q @ k.transpose(1, 2),
-        _f32(2, 32, 64),
-        _f32(2, 48, 64, seed=1),
-        tolerance=F32_SUM,
-    )
-
-
-def linear() -> ModelSpec:
-    return _spec(_seeded(lambda: torch.nn.Linear(64, 48)), _f32(16, 64), tolerance=F32_SUM)
-
-
-def conv2d() -> ModelSpec:
-    conv = _seeded(lambda: torch.nn.Conv2d(8, 16, 3, padding=1))
-    return _spec(conv, _f32(1, 8, 14, 14), tolerance=F32_SUM)
-
-
-def conv2d_strided() -> ModelSpec:
-    conv = _seeded(lambda: torch.nn.Conv2d(3, 8, 3, stride=2))
-    return _spec(conv, _f32(1, 3, 15, 15), tolerance=F32_SUM)
-
-
-def conv2d_column() -> ModelSpec:
-    conv = _seeded(lambda: torch.nn.Conv2d(8, 16, (7, 1), stride=(2, 1), padding=(3, 0)))
-    return _spec(conv, _f32(1, 8, 13, 9), tolerance=F32_SUM)
-
-
-def depthwise_conv2d() -> ModelSpec:
-    conv = _seeded(lambda: torch.nn.Conv2d(16, 16, 3, padding=1, groups=16))
-    return _spec(conv, _f32(1, 16, 12, 12), tolerance=F32_SUM)
-
-
-def max_pool2d() -> ModelSpec:
-    return _spec(torch.nn.MaxPool2d(2), _f32(1, 4, 16, 16), tolerance=Exact())
-
-
-def avg_pool2d() -> ModelSpec:
-    return _spec(torch.nn.AvgPool2d(2), _f32(1, 4, 16, 16))
-
-
-def softmax() -> ModelSpec:
-    return _spec(torch.nn.Softmax(dim=-1), _f32(16, 50))
-
-
-def layer_norm() -> ModelSpec:
-    return _spec(_seeded(lambda: torch.nn.LayerNorm(96)), _f32(8, 96))
-
-
-def gelu() -> ModelSpec:
-    return _spec(torch.nn.GELU(), _f32(8, 100) * 3)
-
-
-def tanh() -> ModelSpec:
-    return _spec(torch.tanh, _f32(8, 100) * 3)
-
-
-def sigmoid() -> ModelSpec:
-    return _spec(torch.sigmoid, _f32(8, 100) * 3)
-
-
-def exp() -> ModelSpec:
-    return _spec(torch.exp, _f32(8, 100))
-
-
-def pow() -> ModelSpec:
-    base = np.abs(_f32(8, 33)) + np.float32(0.1)
-    return _spec(torch.pow, base, _f32(8, 33, seed=1))
-
-
-def rsqrt() -> ModelSpec:
-    return _spec(torch.rsqrt, np.abs(_f32(8, 100)) + np.float32(0.1))
-
-
-def gather() -> ModelSpec:
-    embedding = _seeded(lambda: torch.nn.Embedding(50, 24))
-    ids = np.random.default_rng(0).integers(0, 50, (2, 9))
-    return _spec(embedding, ids, tolerance=Exact())
-
-
-class _OfSlices(torch.nn.Module):
-    """Reads parts of larger tensors by computed indices. Covers rows with gaps between them, flat or not,
-    two and three dimensions, integers, an input, and a buffer in the arena."""
+class _Moves(torch.nn.Module):
+    """Moves, compares or selects elements, or computes with integers: every bit must be right."""
 
     def __init__(self) -> None:
         super().__init__()
+        torch.manual_seed(0)
+        self.embedding = torch.nn.Embedding(50, 24)
         self.register_buffer("table", torch.randn(20, 12))
 
-    def forward(self, x: torch.Tensor, which: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def add(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return a + b
+
+    def max_pool2d(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.max_pool2d(x, 2)
+
+    def gather(self, ids: torch.Tensor) -> torch.Tensor:
+        return self.embedding(ids)
+
+    def gather_of_slices(self, x: torch.Tensor, which: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Reads parts of larger tensors by computed indices. Covers rows with gaps between them, flat or
+        not, two and three dimensions, integers, an input, and a buffer in the arena."""
         part = x[:, 1:5, 2:7]
         edge = torch.nn.functional.pad(part, (2, 1, 1, 2), mode="reflect")
         return (
@@ -159,42 +60,150 @@ class _OfSlices(torch.nn.Module):
             torch.gather(part[2], 1, which[None, :].expand(4, 3)),
         )
 
+    def transpose(self, x: torch.Tensor) -> torch.Tensor:
+        return x.permute(2, 0, 1).contiguous()
 
-def gather_of_slices() -> ModelSpec:
-    which = np.array([2, 0, 1])
-    return _spec(_seeded(_OfSlices), _f32(3, 6, 8) * 9, which, tolerance=Exact())
+    def reduce_max(self, x: torch.Tensor) -> torch.Tensor:
+        return x.amax(dim=0)
+
+    def concat(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return torch.cat([a, b], dim=1)
+
+    def where(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return torch.where(a > 0, a, b)
+
+    def float_to_int(self, x: torch.Tensor) -> torch.Tensor:
+        return x.to(torch.int32)
+
+    def int32_arithmetic(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x * y + x
 
 
-def transpose() -> ModelSpec:
-    return _spec(lambda x: x.permute(2, 0, 1).contiguous(), _f32(5, 7, 19), tolerance=Exact())
-
-
-def reduce_sum() -> ModelSpec:
-    return _spec(lambda x: x.sum(dim=1), _f32(6, 200), tolerance=F32_SUM)
-
-
-def reduce_max() -> ModelSpec:
-    return _spec(lambda x: x.amax(dim=0), _f32(30, 40), tolerance=Exact())
-
-
-def concat() -> ModelSpec:
+def moves() -> ModelSpec:
+    integers = np.random.default_rng(0)
     return _spec(
-        lambda a, b: torch.cat([a, b], dim=1), _f32(3, 5), _f32(3, 9, seed=1), tolerance=Exact()
+        _Moves(),
+        Exact(),
+        add=(_f32(17, 33), _f32(17, 33, seed=1)),
+        max_pool2d=(_f32(1, 4, 16, 16),),
+        gather=(integers.integers(0, 50, (2, 9)),),
+        gather_of_slices=(_f32(3, 6, 8) * 9, np.array([2, 0, 1])),
+        transpose=(_f32(5, 7, 19),),
+        reduce_max=(_f32(30, 40),),
+        concat=(_f32(3, 5), _f32(3, 9, seed=1)),
+        where=(_f32(11, 13), _f32(11, 13, seed=1)),
+        float_to_int=(_f32(7, 33) * 1000,),
+        int32_arithmetic=(
+            integers.integers(-1000, 1000, (9, 21), dtype=np.int32),
+            integers.integers(1, 50, (9, 21), dtype=np.int32),
+        ),
     )
 
 
-def where() -> ModelSpec:
+class _Pointwise(torch.nn.Module):
+    """Computes each element by itself, or from a row of at most a hundred."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.norm = torch.nn.LayerNorm(96)
+
+    def avg_pool2d(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.avg_pool2d(x, 2)
+
+    def softmax(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.softmax(x, dim=-1)
+
+    def layer_norm(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(x)
+
+    def gelu(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.gelu(x)
+
+    def tanh(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(x)
+
+    def sigmoid(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sigmoid(x)
+
+    def exp(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.exp(x)
+
+    def pow(self, base: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
+        return torch.pow(base, exponent)
+
+    def rsqrt(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.rsqrt(x)
+
+
+def pointwise() -> ModelSpec:
+    x = _f32(8, 100)
     return _spec(
-        lambda a, b: torch.where(a > 0, a, b), _f32(11, 13), _f32(11, 13, seed=1), tolerance=Exact()
+        _Pointwise(),
+        _F32,
+        avg_pool2d=(_f32(1, 4, 16, 16),),
+        softmax=(_f32(16, 50),),
+        layer_norm=(_f32(8, 96),),
+        gelu=(x * 3,),
+        tanh=(x * 3,),
+        sigmoid=(x * 3,),
+        exp=(x,),
+        pow=(np.abs(_f32(8, 33)) + np.float32(0.1), _f32(8, 33, seed=1)),
+        rsqrt=(np.abs(x) + np.float32(0.1),),
     )
 
 
-def float_to_int() -> ModelSpec:
-    x = np.random.default_rng(0).normal(0, 1000, (7, 33)).astype(np.float32)
-    return _spec(lambda x: x.to(torch.int32), x, tolerance=Exact())
+class _Sums(torch.nn.Module):
+    """Sums of up to a few hundred products."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.dense = torch.nn.Linear(64, 48)
+        self.conv = torch.nn.Conv2d(8, 16, 3, padding=1)
+        self.strided = torch.nn.Conv2d(3, 8, 3, stride=2)
+        self.column = torch.nn.Conv2d(8, 16, (7, 1), stride=(2, 1), padding=(3, 0))
+        self.depthwise = torch.nn.Conv2d(16, 16, 3, padding=1, groups=16)
+
+    def matmul(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return a @ b
+
+    def matmul_odd(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return a @ b
+
+    def batch_matmul_transposed(self, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        return q @ k.transpose(1, 2)
+
+    def linear(self, x: torch.Tensor) -> torch.Tensor:
+        return self.dense(x)
+
+    def conv2d(self, x: torch.Tensor) -> torch.Tensor:
+        return self.conv(x)
+
+    def conv2d_strided(self, x: torch.Tensor) -> torch.Tensor:
+        return self.strided(x)
+
+    def conv2d_column(self, x: torch.Tensor) -> torch.Tensor:
+        return self.column(x)
+
+    def depthwise_conv2d(self, x: torch.Tensor) -> torch.Tensor:
+        return self.depthwise(x)
+
+    def reduce_sum(self, x: torch.Tensor) -> torch.Tensor:
+        return x.sum(dim=1)
 
 
-def int32_arithmetic() -> ModelSpec:
-    a = np.random.default_rng(0).integers(-1000, 1000, (9, 21), dtype=np.int32)
-    b = np.random.default_rng(1).integers(1, 50, (9, 21), dtype=np.int32)
-    return _spec(lambda x, y: x * y + x, a, b, tolerance=Exact())
+def sums() -> ModelSpec:
+    return _spec(
+        _Sums(),
+        _F32_SUM,
+        matmul=(_f32(64, 96), _f32(96, 80, seed=1)),
+        matmul_odd=(_f32(13, 29), _f32(29, 7, seed=1)),
+        batch_matmul_transposed=(_f32(2, 32, 64), _f32(2, 48, 64, seed=1)),
+        linear=(_f32(16, 64),),
+        conv2d=(_f32(1, 8, 14, 14),),
+        conv2d_strided=(_f32(1, 3, 15, 15),),
+        conv2d_column=(_f32(1, 8, 13, 9),),
+        depthwise_conv2d=(_f32(1, 16, 12, 12),),
+        reduce_sum=(_f32(6, 200),),
+    )

@@ -13,7 +13,7 @@ from typing import Any
 from tools.fit import fit
 
 HERE = Path(__file__).absolute().parent
-ADD = HERE.parent.parent / "models/ops/add"
+REAL = HERE.parent.parent / "models/ops/remainder"
 
 
 class FitTest(unittest.TestCase):
@@ -40,7 +40,7 @@ class FitTest(unittest.TestCase):
 
     def with_kernels(self, **changes: object) -> None:
         """Uses the report of a real model with one kernel."""
-        self.report = json.loads((ADD / "report.json").read_text()) | changes
+        self.report = json.loads((REAL / "report.json").read_text()) | changes
 
     def test_a_good_plan_gets_its_stamp(self) -> None:
         self.assertEqual(self.judge("plan_good"), (0, ""))
@@ -64,7 +64,7 @@ class FitTest(unittest.TestCase):
 
     def test_kernels_that_are_not_the_plans_are_refused(self) -> None:
         self.with_kernels()
-        status, said = self.judge("plan_kernels", ADD / "kernels.elf")
+        status, said = self.judge("plan_kernels", REAL / "kernels.elf")
         self.assertEqual(status, 1)
         # It gets as far as their names.
         self.assertRegex(said, r"NOT_FOUND .* at runtime_bm/exec/executable\.c:\d+")
@@ -72,7 +72,7 @@ class FitTest(unittest.TestCase):
     def test_kernels_the_loader_cannot_load_are_refused(self) -> None:
         self.with_kernels()
         cut = self.folder / "kernels.elf"
-        cut.write_bytes((ADD / "kernels.elf").read_bytes()[:100])
+        cut.write_bytes((REAL / "kernels.elf").read_bytes()[:100])
         status, said = self.judge("plan_kernels", cut)
         self.assertEqual(status, 1)
         self.assertRegex(said, r"DATA_LOSS .* at runtime_bm/elf/elf_loader\.c:\d+")

@@ -137,7 +137,7 @@ def error_tests(*, name, model):
         run_env = "//boards/qemu_virt_rv64:vlen256",
         tags = ["manual"],
     )
-    _expect("same_c_name", "are both `add` in C: build one of them under another name")
+    _expect("same_c_name", "are both `remainder` in C: build one of them under another name")
 
     native.filegroup(
         name = "two_files",
