@@ -10,6 +10,7 @@ load("//third_party/llvm:users_clang_repo.bzl", "users_clang_repo")
 load("//third_party/python:cpu_builds_repo.bzl", "cpu_builds_repo")
 load("//third_party/python:local_python_repo.bzl", "local_python_repo")
 load("//third_party/spike:spike_repo.bzl", "spike_repo")
+load("//tools/lint:tree_repo.bzl", "tree_repo")
 
 def ironcast_repositories():
     """Declares the repositories. Each is fetched only when something needs it."""
@@ -44,3 +45,4 @@ def ironcast_repositories():
         sha256s = BUILDIFIER["sha256s"],
     )
     spike_repo(name = "spike")
+    tree_repo(name = "tree")

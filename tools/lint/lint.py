@@ -18,6 +18,7 @@ C_SUFFIXES = (".c", ".h", ".cc")
 STARLARK = (".bzl", ".bazel")
 # C that runs on a target; a host board, tests and examples may use a libc.
 TARGET_C = re.compile(r"runtime_bm/(?!testing/|examples/)|boards/(?!host_|tests/)|models/")
+_ON_HOST = ("_test.c", "_fuzz.c")
 
 
 def tracked(tree: Path, suffixes: Iterable[str]) -> list[str]:
@@ -58,7 +59,7 @@ def clang_format(tree: Path, tool: str) -> int:
 
 
 def clang_tidy(tree: Path, tool: str) -> int:
-    files = [f for f in tracked(tree, (".c",)) if TARGET_C.match(f) and not f.endswith("_test.c")]
+    files = [f for f in tracked(tree, (".c",)) if TARGET_C.match(f) and not f.endswith(_ON_HOST)]
     flags = ["-std=c11", "-ffreestanding", "--target=riscv64-unknown-elf", "-march=rv64gc", "-I."]
     return run(tree, [tool, "--quiet", *files, "--", *flags], "see .clang-tidy for the checks")
 

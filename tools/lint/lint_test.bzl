@@ -17,10 +17,10 @@ def lint_test(*, name, check, tool = None, deps = [], **kwargs):
         srcs = ["lint.py"],
         args = [check, "--tree", "$(rootpath //:WORKSPACE)"] +
                (["--tool", "$(rootpath {})".format(tool)] if tool else []),
-        data = ["//:WORKSPACE"] + ([tool] if tool else []),
+        # It reads the tree itself, so it runs unsandboxed. @tree has it run again when a file changes.
+        data = ["//:WORKSPACE", "@tree//:contents.txt"] + ([tool] if tool else []),
         main = "lint.py",
-        # It reads the tree itself, which Bazel does not track, so it is never cached or sandboxed.
-        tags = ["external", "lint", "no-sandbox"],
+        tags = ["lint", "no-sandbox"],
         deps = [":text_checks"] + deps,
         **kwargs
     )

@@ -10,12 +10,12 @@ MAX_LINES = 400
 # Folder -> pattern -> reason. The target has no libc and no heap; a host board is the only exception.
 _BANNED: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
     (
-        re.compile(r"^(runtime_bm/(?!testing/|examples/).*|boards/(?!host_).*)\.[ch]$"),
+        re.compile(r"^(runtime_bm/(?!testing/|examples/).*|boards/(?!host_).*)(?<!_fuzz)\.[ch]$"),
         re.compile(r"\b(malloc|calloc|realloc|free|printf|sprintf|strcpy|alloca)\s*\("),
         "firmware has no heap and no libc",
     ),
     (
-        re.compile(r"^(runtime_bm/(?!testing/|examples/).*|boards/(?!host_).*)\.[ch]$"),
+        re.compile(r"^(runtime_bm/(?!testing/|examples/).*|boards/(?!host_).*)(?<!_fuzz)\.[ch]$"),
         re.compile(
             r"#\s*include\s*<(?!std(int|def|bool|align|arg|noreturn)\.h|limits\.h|float\.h)"
         ),
