@@ -69,6 +69,10 @@ class KernelsTest(support.FolderTest):
         self.assertTrue(any(low <= code.exports[0].address < high for low, high in code.text))
         self.assertTrue(code.relocations)
         self.assertIn("zvl256b", code.arch)
+        # Whole pages, and no more than needed.
+        in_memory = len(reader.read(self.elf).image)
+        self.assertEqual(code.loaded_bytes % kernels.PAGE_BYTES, 0)
+        self.assertIn(code.loaded_bytes - in_memory, range(kernels.PAGE_BYTES))
 
     def test_truncated_at_every_length(self) -> None:
         needed = max(s.offset + s.file_size for _, s in self.headers())
@@ -76,6 +80,7 @@ class KernelsTest(support.FolderTest):
         for length in lengths:
             with self.assertRaises(BmcError, msg=str(length)):
                 kernels.load(self.elf[:length], _RV)
+        self.check("bad-elf", self.elf[: needed - 1], f"a segment ends at byte {needed} of")
         # bmc uses nothing after the last segment.
         kernels.load(self.elf[:needed], _RV)
 
@@ -141,7 +146,11 @@ class KernelsTest(support.FolderTest):
 
     def test_undefined_symbol(self) -> None:
         symbols = self.file_offset(self.dynamic(_DT_SYMTAB)[1])
-        self.check("undefined-symbol", self.changed(symbols + 24 + 6, "<H", 0))
+        data = bytearray(self.changed(symbols + 24 + 6, "<H", 0))
+        self.check("undefined-symbol", bytes(data))
+        # As linkers write it, without a value.
+        struct.pack_into("<Q", data, symbols + 24 + 8, 0)
+        self.check("undefined-symbol", bytes(data))
 
     def test_imports_of_the_library(self) -> None:
         base = kernels.load(self.elf, _RV).library
@@ -180,6 +189,13 @@ class KernelsTest(support.FolderTest):
                 self.check("writable-data", self.changed(offset + 4, "<I", 6))
             if segment.kind == reader.PT_GNU_RELRO:
                 self.check("writable-data", self.changed(offset, "<I", 0x6FFF0000))
+                # Only the first byte is read-only after relocation.
+                self.check("writable-data", self.changed(offset + 40, "<Q", 1))
+
+    def test_segments_do_not_overlap(self) -> None:
+        first, second, *_ = [h for h in self.headers() if h[1].kind == reader.PT_LOAD]
+        end = first[1].vaddr + first[1].memory_size
+        self.check("bad-elf", self.changed(second[0] + 16, "<Q", end - 1), "segments that overlap")
 
     def test_huge_memory_size_is_not_allocated(self) -> None:
         for offset, segment in self.headers():

@@ -35,6 +35,14 @@ class StringTest(unittest.TestCase):
         self.assertEqual(c_text.string_bytes("é1"), 4)
 
 
+class BlobTest(unittest.TestCase):
+    def test_the_file_is_aligned_behind_its_symbol(self) -> None:
+        before, symbol, behind = c_text.include_blob(".w", "m_w", "w.bin").partition("\nm_w:\n")
+        self.assertTrue(symbol)
+        self.assertIn("\n    .balign 64\n", before)
+        self.assertTrue(behind.startswith('    .incbin "w.bin"\n'), behind)
+
+
 class ArrayTest(unittest.TestCase):
     def test_one_item_a_line(self) -> None:
         self.assertEqual(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import unittest
 from pathlib import Path
 
@@ -18,9 +19,11 @@ _MODELS = Path(__file__).parents[3] / "models/control"
 class PatchTest(support.FolderTest):
     """Tests what a driver does before commands whose places only the target knows."""
 
-    def driver(self, command: tables.Command) -> str:
-        entry = tables.Entry("main", 0, 1, (), (), driver=(Run(0, 1),), variable_bits=(64,))
-        model = tables.Plan("m", 0, 0, 256, 0, (), (command,), (entry,))
+    def driver(self, *commands: tables.Command) -> str:
+        """The driver of the last command."""
+        last = len(commands) - 1
+        entry = tables.Entry("main", last, 1, (), (), driver=(Run(0, 1),), variable_bits=(64,))
+        model = tables.Plan("m", 0, 0, 256, 0, (), commands, (entry,))
         return driver_c.source(model, 0)
 
     def test_a_fill_keeps_the_alignment_of_its_pattern(self) -> None:
@@ -28,6 +31,21 @@ class PatchTest(support.FolderTest):
         binding = tables.Binding(Region.ARENA, 64, 4, Access.WRITE)
         command = tables.Command(CommandKind.FILL, True, 0, (0, 0, 0), (7, 2), (binding,), (patch,))
         self.assertIn("bm_driver_bind(&k_bindings[0], 64u, 32u, v0, 2)", self.driver(command))
+
+    def test_a_kernel_gets_an_aligned_buffer(self) -> None:
+        patch = BindingPatch(0, variable=0, start=64, size=128)
+        binding = tables.Binding(Region.ARENA, 64, 64, Access.READ)
+        kernel = CommandKind.DISPATCH
+        command = tables.Command(kernel, True, 0, (1, 1, 1), (), (binding,), (patch,))
+        self.assertIn("bm_driver_bind(&k_bindings[0], 64u, 128u, v0, 64)", self.driver(command))
+
+    def test_an_entry_point_runs_its_own_commands(self) -> None:
+        patch = BindingPatch(0, variable=0, start=64, size=32)
+        binding = tables.Binding(Region.ARENA, 64, 4, Access.WRITE)
+        fill = tables.Command(CommandKind.FILL, True, 0, (0, 0, 0), (7, 2), (binding,))
+        text = self.driver(fill, fill, dataclasses.replace(fill, patches=(patch,)))
+        self.assertIn("bm_driver_bind(&k_bindings[2], ", text)
+        self.assertIn("bm_plan_run(runner, 2, 1)", text)
 
     def test_both_ends_of_a_copy_move_together(self) -> None:
         source, target = (

@@ -62,6 +62,13 @@ class KernelsAsmTest(unittest.TestCase):
             ],
         )
 
+    def test_the_image_begins_a_page_and_nothing_in_it_moves(self) -> None:
+        linked = kernels_asm.source("m", _KERNELS, target.find("rv64gc")).partition("#else")[2]
+        before, label, _ = linked.partition("\nm_kernels:\n")
+        self.assertTrue(label)
+        self.assertIn("\n    .balign 4096\n", before)
+        self.assertIn("\n    .option norelax\n", before)
+
     def test_pointers_of_32_bits(self) -> None:
         kernels = replace(_KERNELS, pointer_bytes=4)
         lines = content(kernels, "rv32imac")[4:8]

@@ -10,6 +10,7 @@ import dataclasses
 import enum
 import json
 import os
+import re
 import unittest
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from bmc.artifacts import TensorInfo
 from bmc.dtype import DType
 from bmc.elf import kernels
 from bmc.emit import golden_c, plan_c
-from bmc.host.program import ALIGNMENT
+from bmc.host.program import ALIGNMENT, Run
 from bmc.plan import tables
 from bmc.plan.tables import (
     Access,
@@ -155,6 +156,15 @@ class PlanTextTest(unittest.TestCase):
             self.assertIn(f".{changed} = k_{changed},", text)
             self.assertIn(f".{constant} = {{offsetof(tables_t, {constant}),", text)
             self.assertNotIn(f"k_{constant}", text)
+
+    def test_drivers_are_numbered_without_the_entries_that_have_none(self) -> None:
+        (plain,) = _PLAN.entries
+        driven = dataclasses.replace(plain, driver=(Run(0, 1),))
+        text = plan_c.source(dataclasses.replace(_PLAN, entries=(driven, plain, driven)), _KERNELS)
+        self.assertEqual(
+            re.findall(r"\.driver = (\w+)", text), ["0", "BM_PLAN_NO_DRIVER", "1"], text
+        )
+        self.assertIn("k_drivers[] = {\n    drive_entry0,\n    drive_entry2,\n}", text)
 
     def test_a_name_is_there_once(self) -> None:
         entry = dataclasses.replace(_PLAN.entries[0], name="tokens")

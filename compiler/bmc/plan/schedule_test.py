@@ -18,9 +18,11 @@ from bmc.host.program import (
     Copy,
     Dispatch,
     Fill,
+    HalCommand,
     HostFunction,
     HostProgram,
     Integer,
+    Load,
     Run,
     Slab,
     Span,
@@ -83,13 +85,18 @@ _TENSOR = TensorInfo("y", DType.F32, (16,))
 
 
 def build(
-    main: HostFunction, code: Kernels | None = None, operands: dict[str, Kernel] | None = None
+    *entries: HostFunction,
+    reset: tuple[HalCommand, ...] = (),
+    code: Kernels | None = None,
+    operands: dict[str, Kernel] | None = None,
 ) -> tables.Plan:
-    """Returns the plan of a program with a state of 256 bytes and an entry that returns _TENSORs."""
+    """Returns the plan of a program with a state of 256 bytes and entries that return _TENSORs."""
     golden = artifacts.Golden((), (), (), None, 0, artifacts.GOLDEN_IREE_HOST)
-    signature = artifacts.Signature(main.name, (), (_TENSOR,) * len(main.outputs))
-    model = artifacts.ImportedModel(Path(), "", "mlir", {}, (signature,), golden, ())
-    program = HostProgram(b"", (), (State("s", _STATE.length),), (), (main,))
+    signatures = tuple(
+        artifacts.Signature(entry.name, (), (_TENSOR,) * len(entry.outputs)) for entry in entries
+    )
+    model = artifacts.ImportedModel(Path(), "", "mlir", {}, signatures, golden, ())
+    program = HostProgram(b"", (), (State("s", _STATE.length),), reset, entries)
     weights = PackedWeights(b"", {})
     isa = target.find(support.ISA)
     return schedule.build("m", isa, model, program, code, weights, operands or {})
@@ -204,7 +211,7 @@ class DispatchTest(unittest.TestCase):
         accesses = ((True, False), (False, True), (True, True))
         operands = tuple(Operand(i, 0, "f32", (), *access) for i, access in enumerate(accesses))
         main = HostFunction("main", (), (), (), (dispatch,))
-        plan = build(main, code, {"second": Kernel(operands, "")})
+        plan = build(main, code=code, operands={"second": Kernel(operands, "")})
         command = tables.Command(
             CommandKind.DISPATCH,
             True,
@@ -218,6 +225,41 @@ class DispatchTest(unittest.TestCase):
             ),
         )
         self.assertEqual(plan.commands, (command,))
+
+
+class EntryTest(support.FolderTest):
+    def test_the_arena_is_large_enough_for_every_entry(self) -> None:
+        def entry(name: str, length: int) -> HostFunction:
+            span = Span(Storage(StorageKind.SLAB, 0, length), 0, length)
+            return HostFunction(name, (), (), (Slab(length, 0, 1),), (Fill(span, 0, 4, True),))
+
+        for lengths in ((64, 640, 64), (640, 64, 64)):
+            plan = build(*(entry(f"e{index}", n) for index, n in enumerate(lengths)))
+            self.assertEqual(plan.arena_bytes, 640)
+
+    def test_an_entry_begins_behind_the_reset(self) -> None:
+        fill = Fill(Span(_STATE, 0, 64), 0, 4, True)
+        entries = (HostFunction(name, (), (), (), (fill,) * 2) for name in ("first", "second"))
+        plan = build(*entries, reset=(fill,))
+        self.assertEqual(plan.reset_count, 1)
+        self.assertEqual(
+            [(e.first_command, e.command_count) for e in plan.entries], [(1, 2), (3, 2)]
+        )
+
+    def test_a_load_may_read_all_of_its_storage(self) -> None:
+        load = Load(Variable(0, 32), Span(_STATE, 128, 4))
+        plan = build(HostFunction("main", (), (), (), (), (load,), variable_bits=(32,)))
+        place = tables.LoadPlace(Region.STATE, 0, _STATE.length, 128, 4)
+        self.assertEqual(plan.entries[0].loads, {0: place})
+
+    def test_a_pattern_of_8_bytes_must_be_one_of_4(self) -> None:
+        def constants(pattern: int) -> tuple[int, ...]:
+            fill = Fill(Span(_STATE, 0, 64), pattern, 8, True)
+            return build(HostFunction("main", (), (), (), (fill,))).commands[0].constants
+
+        self.assertEqual(constants(0x7_0000_0007), (7, 4))
+        for pattern in (7, 0x7_0000_0000):
+            self.refuses("unsupported-host-op", "8-byte", call=lambda p=pattern: constants(p))
 
 
 class LifetimeTest(unittest.TestCase):

@@ -8,6 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import support
 
+from bmc.host.program import (
+    Constant,
+    Copy,
+    Fill,
+    HostFunction,
+    HostProgram,
+    Span,
+    Storage,
+    StorageKind,
+)
+from bmc.plan import weights
 from bmc.plan.weights import PackedWeights, Weight
 
 Floats = npt.NDArray[np.float32]
@@ -230,6 +241,26 @@ class WeightsTest(support.FolderTest):
         )
         packed = self.pack(text)
         self.assertEqual(packed.data, b.tobytes())
+
+
+class WrittenTest(support.FolderTest):
+    """A constant that the compiled model makes while it initializes."""
+
+    def test_fills_and_copies(self) -> None:
+        stored, made = (Storage(StorageKind.CONSTANT, number, 64) for number in (0, 1))
+        writes = (
+            Fill(Span(made, 0, 32), 0x0102, 2, True),
+            Copy(Span(stored, 8, 32), Span(made, 32, 32), True),
+        )
+        constants = (
+            Constant("stored", 64, data=bytes(range(64))),
+            Constant("made", 64, writes=writes),
+        )
+        out = Storage(StorageKind.SLAB, 0, 64)
+        use = Copy(Span(made, 0, 64), Span(out, 0, 64), True)
+        program = HostProgram(b"", constants, (), (), (HostFunction("main", (), (), (), (use,)),))
+        packed = weights.pack(program, self.folder / "none.irpa", {}, ())
+        self.assertEqual(packed.data, b"\2\1" * 16 + bytes(range(8, 40)))
 
 
 if __name__ == "__main__":
