@@ -58,6 +58,11 @@ static void check(const bm_plan_t *plan, const bm_golden_t *golden) {
   const bm_span_t memory = {arena, sizeof(arena)};
   const bm_span_t no_code = {NULL, 0};
   if (bm_self_check_verify(plan, golden).bits != 0) return;
+  const uint64_t tensor_bytes =
+      bm_plan_inputs(plan)[0].length == FAKE_CASE_BYTES / 2
+          ? FAKE_CASE_BYTES / 2
+          : BM_GOLDEN_ALIGNMENT;
+  FUZZ_ASSERT(golden->case_count * 2 * tensor_bytes == golden->data_bytes);
   bm_model_t model;
   bm_self_check_t found;
   memset(arena, 0, sizeof(arena));
