@@ -68,7 +68,10 @@ class Kit:
         if verdict.ok:
             return ""
         if outcome.records("FAIL"):
-            worst = max(float(case.fields["max_abs"]) for case in outcome.records("CASE"))
+            try:
+                worst = max((case.real("max_abs") for case in outcome.records("CASE")), default=0.0)
+            except result.RecordError as error:
+                return str(error)
             return f"the largest difference is {worst:.2g}"
         return verdict.sentence
 

@@ -58,7 +58,7 @@ def run(gdb: str, program: Program, reference: Program, model: str, call: int | 
     """Compares a call of a model, by default the first one whose answer was wrong.
 
     Raises:
-      DebugError, EmulatorError: one of the programs could not be debugged.
+      DebugError, EmulatorError, RecordError: one of the programs could not be debugged.
     """
     model, call, wrong = _choose(program, model, call)
     report = program.report(model)
@@ -91,8 +91,8 @@ def _choose(program: Program, model: str, call: int | None) -> tuple[str, int, b
     outcome = process.run(program.run, program.deadline, env=process.with_tools(program.path_tools))
     for name, records in outcome.models().items():
         for record in records:
-            if model in ("", name) and record.kind == "CASE" and record.fields["result"] != "ok":
-                return name, int(record.fields["index"]), True
+            if model in ("", name) and record.kind == "CASE" and record.field("result") != "ok":
+                return name, record.number("index"), True
     return model, 0, False
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from tools.debug import bisect, session
 from tools.debug.program import DebugError, Program
 from tools.emulate import process
+from tools.emulate.result import RecordError
 
 
 def main(args: list[str]) -> int:
@@ -47,7 +48,7 @@ def main(args: list[str]) -> int:
             return session.interactive(data["gdb"], program, commands)
         print(session.batch(data["gdb"], program, commands), end="")
         return 0
-    except (DebugError, process.EmulatorError) as error:
+    except (DebugError, process.EmulatorError, RecordError) as error:
         print(f"debug: {error}", file=sys.stderr)
         return 2
 

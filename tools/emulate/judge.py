@@ -26,13 +26,10 @@ def agree(outcomes: dict[str, result.Outcome]) -> result.Verdict:
         verdict = result.judge(outcome)
         if not verdict.ok:
             return result.Verdict(False, f"{name} did not pass: {verdict.sentence}")
-        hashes[name] = {}
-        for model, records in outcome.models().items():
-            values = [r.text.split()[1] for r in records if r.kind == "HASH"]
-            if len(values) != 1:
-                sentence = f"{name} printed {len(values)} HASH records of {model}, not one"
-                return result.Verdict(False, sentence)
-            hashes[name][model] = values[0]
+        try:
+            hashes[name] = _hashes(outcome)
+        except result.RecordError as error:
+            return result.Verdict(False, f"{name}: {error}")
         if not hashes[name]:
             return result.Verdict(False, f"{name} printed no MODEL record")
     models = sorted(set().union(*hashes.values()))
@@ -45,6 +42,17 @@ def agree(outcomes: dict[str, result.Outcome]) -> result.Verdict:
         return result.Verdict(False, f"the runs disagree bit for bit: {listed}")
     same = ", ".join(f"{model} {value}" for model, value in next(iter(hashes.values())).items())
     return result.Verdict(True, f"{len(hashes)} runs agree: {same}")
+
+
+def _hashes(outcome: result.Outcome) -> dict[str, str]:
+    """Returns the hash of each model's results; raises RecordError unless there is one of each."""
+    hashes = {}
+    for model, records in outcome.models().items():
+        values = [record.hash() for record in records if record.kind == "HASH"]
+        if len(values) != 1:
+            raise result.RecordError(f"{len(values)} HASH records of {model}, not one")
+        hashes[model] = values[0]
+    return hashes
 
 
 def all_end(outcomes: dict[str, result.Outcome], expect: str, text: str) -> result.Verdict:

@@ -97,6 +97,26 @@ class ModelsTest(unittest.TestCase):
 
 
 class AgreeTest(unittest.TestCase):
+    def test_damaged_records_are_a_sentence(self) -> None:
+        for line, sentence in (
+            ("BM1 MODEL", "the record 'MODEL' has no `name`: the console lost"),
+            ("BM1 HASH", "the record 'HASH' has no hash"),
+            ("BM1 HASH zz", "the record 'HASH zz' has no hash"),
+        ):
+            damaged = run(*(line if good.startswith(line[:8]) else good for good in GOOD))
+            verdict = judge.agree({"a": damaged, "b": damaged})
+            self.assertFalse(verdict.ok)
+            self.assertIn(sentence, verdict.sentence)
+
+    def test_fields_are_read_as_numbers(self) -> None:
+        (record,) = result.parse(["BM1 CASE index=12 max_abs=1.5e-07 differing=1_0 cosine=nan"])
+        self.assertEqual(record.number("index"), 12)
+        self.assertEqual(record.real("max_abs"), 1.5e-07)
+        self.assertNotEqual(record.real("cosine"), record.real("cosine"))
+        for key in ("max_abs", "differing", "hash"):
+            with self.assertRaisesRegex(result.RecordError, f"`{key}`"):
+                record.number(key)
+
     def test_same_bits(self) -> None:
         self.assertTrue(judge.agree({"a": run(*GOOD), "b": run(*GOOD)}).ok)
 

@@ -9,15 +9,53 @@ from collections.abc import Iterable
 PREFIX = "BM1 "
 
 _FIELD = re.compile(r"([a-z_]+)=(\S+)")
+# Firmware prints integers of at most 64 bits, and decimals with an exponent.
+_NUMBER = re.compile(r"[0-9]{1,20}")
+_REAL = re.compile(r"-?(?:inf|nan|[0-9]{1,20}(?:\.[0-9]{1,20})?(?:e[+-]?[0-9]{1,3})?)")
+_HASH = re.compile(r"HASH ([0-9a-f]+)")
+
+
+class RecordError(Exception):
+    """A record is not as firmware prints it; the message is one sentence for the user."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}: the console lost or changed something; run the firmware again")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Record:
-    """One `BM1 ...` line: `kind` is its first word, `fields` its key=value pairs."""
+    """One `BM1 ...` line: `kind` is its first word, `fields` its key=value pairs.
+
+    A console may lose bytes, so what reads a field raises RecordError when it is not there or no number.
+    """
 
     kind: str
     fields: dict[str, str]
     text: str
+
+    def field(self, key: str) -> str:
+        if key not in self.fields:
+            raise RecordError(f"the record {self.text!r} has no `{key}`")
+        return self.fields[key]
+
+    def number(self, key: str) -> int:
+        return int(self._matching(key, _NUMBER))
+
+    def real(self, key: str) -> float:
+        return float(self._matching(key, _REAL))
+
+    def hash(self) -> str:
+        """The bits of a HASH record."""
+        match = _HASH.fullmatch(self.text)
+        if not match:
+            raise RecordError(f"the record {self.text!r} has no hash")
+        return match[1]
+
+    def _matching(self, key: str, pattern: re.Pattern[str]) -> str:
+        value = self.field(key)
+        if not pattern.fullmatch(value):
+            raise RecordError(f"`{key}` of the record {self.text!r} is no number")
+        return value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,12 +74,12 @@ class Outcome:
         return [r for r in found if kind is None or r.kind == kind]
 
     def models(self) -> dict[str, list[Record]]:
-        """Returns the records of each model in the image, by name, in order."""
+        """Returns the records of each model in the image, by name, in order; may raise RecordError."""
         sections: dict[str, list[Record]] = {}
         current: list[Record] | None = None
         for record in self.records():
             if record.kind == "MODEL":
-                current = sections.setdefault(record.fields["name"], [])
+                current = sections.setdefault(record.field("name"), [])
             elif record.kind in ("PASS", "FAIL"):
                 current = None
             elif current is not None:

@@ -53,15 +53,18 @@ def _live(argv: list[str], deadline: float, env: dict[str, str]) -> int:
     seconds = time.monotonic() - start
     verdict = result.judge(outcome)
     print()
-    print(*_summary(outcome), sep="\n")
+    try:
+        print(*summary(outcome), sep="\n")
+    except result.RecordError as error:
+        verdict = result.Verdict(False, str(error))
     print(
         f"{'PASS' if verdict.ok else 'FAIL'}: {verdict.sentence} ({seconds:.1f} s in the emulator)"
     )
     return 0 if verdict.ok else 1
 
 
-def _summary(outcome: result.Outcome) -> list[str]:
-    """Returns the run's numbers as sentences, each about one model."""
+def summary(outcome: result.Outcome) -> list[str]:
+    """Returns the run's numbers as sentences, each about one model; may raise RecordError."""
     return [
         f"{name}: {sentence}"
         for name, records in outcome.models().items()
@@ -71,25 +74,25 @@ def _summary(outcome: result.Outcome) -> list[str]:
 
 def _model_summary(records: list[result.Record]) -> list[str]:
     sentences = []
-    cases = [record.fields for record in records if record.kind == "CASE"]
+    cases = [record for record in records if record.kind == "CASE"]
     if cases:
-        worst = max(float(case["max_abs"]) for case in cases)
-        matched = sum(case["result"] == "ok" for case in cases)
+        worst = max(case.real("max_abs") for case in cases)
+        matched = sum(case.field("result") == "ok" for case in cases)
         sentences.append(
             f"{matched} of {len(cases)} cases match the framework's own output; "
             f"largest difference {worst:.2g}"
         )
     for record in records:
-        fields = record.fields
+        number = record.number
         if record.kind == "ACCURACY":
-            correct, total, framework = (fields[k] for k in ("correct", "total", "framework"))
             sentences.append(
-                f"{correct} of {total} classified correctly; the framework: {framework}"
+                f"{number('correct')} of {number('total')} classified correctly; the framework: "
+                f"{number('framework')}"
             )
         elif record.kind == "STATS":
             sentences.append(
-                f"{int(fields['instret']):,} instructions, arena {int(fields['arena']):,} bytes, "
-                f"stack {int(fields['stack']):,} bytes"
+                f"{number('instret'):,} instructions, arena {number('arena'):,} bytes, "
+                f"stack {number('stack'):,} bytes"
             )
     return sentences
 

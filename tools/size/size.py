@@ -23,16 +23,18 @@ def save(path: Path, data: dict[str, Any]) -> None:
 
 
 def run_summary(outcome: result.Outcome) -> dict[str, Any]:
-    """Returns what a profile run measured; raises SizeError if the run did not pass."""
+    """Returns what a profile run measured; raises SizeError if the run did not pass, or RecordError."""
     verdict = result.judge(outcome)
     if not verdict.ok:
         raise image_report.SizeError(f"the profile run failed: {verdict.sentence}")
     models = [model_summary(name, records) for name, records in outcome.models().items()]
+    if not models:
+        raise result.RecordError("no MODEL record")
     return {
-        "boot": outcome.records("BOOT")[0].fields,
+        "boot": _only(outcome.records("BOOT"), "BOOT").fields,
         "instructions": sum(model["instructions"] for model in models),
         "models": models,
-        "stack_bytes": max(int(r.fields["stack"]) for r in outcome.records("STATS")),
+        "stack_bytes": max(r.number("stack") for r in outcome.records("STATS")),
     }
 
 
@@ -40,30 +42,38 @@ def model_summary(name: str, records: list[result.Record]) -> dict[str, Any]:
     """Returns what one inference of a model took, in total and for each command of its plan.
 
     A command that runs in a loop is listed once, with the number of times it ran. The result also says
-    how close all cases came to the framework's answers.
+    how close all cases came to the framework's answers. Raises RecordError.
     """
-    (stats,) = (record.fields for record in records if record.kind == "STATS")
+    stats = _only([record for record in records if record.kind == "STATS"], "STATS")
     commands: dict[int, dict[str, int]] = {}
     for record in records:
         if record.kind == "DISPATCH":
-            index = int(record.fields["index"])
+            index = record.number("index")
             command = commands.setdefault(index, {"index": index, "instructions": 0, "times": 0})
-            command["instructions"] += int(record.fields["instret"])
+            command["instructions"] += record.number("instret")
             command["times"] += 1
-    cases = [record.fields for record in records if record.kind == "CASE"]
-    accuracy = [record.fields for record in records if record.kind == "ACCURACY"]
+    cases = [record for record in records if record.kind == "CASE"]
+    accuracy = [record for record in records if record.kind == "ACCURACY"]
     return {
-        "accuracy": {key: int(value) for key, value in accuracy[0].items()} if accuracy else None,
+        "accuracy": {key: accuracy[0].number(key) for key in accuracy[0].fields}
+        if accuracy
+        else None,
         "commands": list(commands.values()),
-        "differing": sum(int(case["differing"]) for case in cases),
-        "instructions": int(stats["instret"]),
-        "max_abs": max((float(case["max_abs"]) for case in cases), default=0.0),
+        "differing": sum(case.number("differing") for case in cases),
+        "instructions": stats.number("instret"),
+        "max_abs": max((case.real("max_abs") for case in cases), default=0.0),
         "name": name,
         # None for a model without dispatches.
         "walker_instructions_per_dispatch": None
-        if stats["walker"] == "-"
-        else int(stats["walker"]),
+        if stats.field("walker") == "-"
+        else stats.number("walker"),
     }
+
+
+def _only(records: list[result.Record], kind: str) -> result.Record:
+    if len(records) != 1:
+        raise result.RecordError(f"{len(records)} {kind} records, not one")
+    return records[0]
 
 
 def main(args: list[str]) -> int:
@@ -90,7 +100,7 @@ def main(args: list[str]) -> int:
     options = parser.parse_args(args)
     try:
         return _run(options)
-    except (image_report.SizeError, budget.BudgetError) as error:
+    except (image_report.SizeError, budget.BudgetError, result.RecordError) as error:
         print(f"size: {error}", file=sys.stderr)
         return 1
 

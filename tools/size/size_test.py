@@ -185,6 +185,16 @@ class RunTest(unittest.TestCase):
         with self.assertRaisesRegex(image_report.SizeError, "the profile run failed"):
             size.run_summary(result.Outcome(self.LINES[:-1], 0))
 
+    def test_a_run_that_lost_a_record_or_a_field_is_no_measurement(self) -> None:
+        for kind in ("BOOT", "STATS"):
+            lines = tuple(line for line in self.LINES if f" {kind} " not in line)
+            with self.assertRaisesRegex(result.RecordError, f"{kind} records, not one"):
+                size.run_summary(result.Outcome(lines, 0))
+        for field in ("name=", "stack=", "instret="):
+            lines = tuple(line.replace(field, "x") for line in self.LINES)
+            with self.assertRaisesRegex(result.RecordError, f"`{field[:-1]}`"):
+                size.run_summary(result.Outcome(lines, 0))
+
 
 class BudgetTest(unittest.TestCase):
     def test_within(self) -> None:
