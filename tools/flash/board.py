@@ -14,7 +14,7 @@ Settings = Mapping[str, object]
 
 def _number(value: object) -> bool:
     try:
-        return isinstance(value, int) or int(str(value), 0) >= 0
+        return int(str(value), 0) >= 0
     except ValueError:
         return False
 
@@ -114,9 +114,12 @@ def read(path: Path) -> Board:
         text = path.read_text()
     except OSError as error:
         raise FlashError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise FlashError(f"{path} is not text: {error}") from error
     try:
         data = json.loads(text)
-    except json.JSONDecodeError as error:
+    # A number with thousands of digits is a ValueError, deep nesting a RecursionError.
+    except (ValueError, RecursionError) as error:
         raise FlashError(f"{path} is not JSON: {error}") from error
     if not isinstance(data, dict) or "name" not in data:
         raise FlashError(f"{path} does not describe a board: it has no `name`")
@@ -128,10 +131,12 @@ def read(path: Path) -> Board:
             "(`bazel run` without .flash); choose another board with --board=NAME"
         )
     methods = flash["methods"]
+    if not isinstance(methods, dict):
+        raise FlashError(f"{path}: flash.methods is not an object")
     for method, settings in methods.items():
         _check(path, method, settings)
     default = flash.get("default")
-    if default not in methods:
+    if not isinstance(default, str) or default not in methods:
         raise FlashError(f"{path}: flash.default is {default!r}, not one of {', '.join(methods)}")
     try:
         regions = tuple(
@@ -139,7 +144,7 @@ def read(path: Path) -> Board:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise FlashError(f"{path}: `memory` needs name, origin and length: {error}") from error
-    return Board(name, str(data.get("title", name)), path.parent, regions, str(default), methods)
+    return Board(name, str(data.get("title", name)), path.parent, regions, default, methods)
 
 
 def _check(path: Path, method: str, settings: object) -> None:

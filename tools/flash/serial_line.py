@@ -13,6 +13,8 @@ VANISHED = (
     "{port} vanished: plug it in again and run the same command again; what is already in the "
     "board's memory is kept while it has power"
 )
+# A board that prints without end is not waited for.
+_NEVER_QUIET_SECONDS = 5.0
 # What pyserial raises when a port goes away: termios' own error is no OSError.
 _GONE = (serial.SerialException, OSError, termios.error)
 
@@ -68,10 +70,11 @@ class SerialLine:
                 return None
 
     def drain(self, quiet: float = 0.2) -> bytes:
-        """Everything that comes until nothing has come for `quiet` seconds."""
+        """Everything that comes until nothing has come for `quiet` seconds, or the line is never quiet."""
         seen = b""
         end = time.monotonic() + quiet
-        while time.monotonic() < end:
+        last = end + _NEVER_QUIET_SECONDS
+        while time.monotonic() < min(end, last):
             data = self.read()
             if data:
                 seen += data

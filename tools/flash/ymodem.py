@@ -12,6 +12,8 @@ _SOH, _STX, _EOT, _ACK, _NAK, _CAN, _WANT_CRC = 0x01, 0x02, 0x04, 0x06, 0x15, 0x
 _BLOCK = 1024
 _TRIES = 12
 _ANSWER_SECONDS = 3.0
+# U-Boot prints less before it asks. A board that never stops printing is not waited for.
+_MAX_NOISE_BYTES = 4096
 
 
 class Line(Protocol):
@@ -44,12 +46,13 @@ def send(line: Line, name: str, data: bytes, progress: Callable[[int], None]) ->
 
 
 def _await_receiver(line: Line) -> None:
-    for _ in range(_TRIES):
+    silences = noise = 0
+    while silences < _TRIES and noise < _MAX_NOISE_BYTES:
         answer = line.read_byte(_ANSWER_SECONDS)
-        while answer is not None:
-            if answer == _WANT_CRC:
-                return
-            answer = line.read_byte(0.3)
+        if answer == _WANT_CRC:
+            return
+        silences += answer is None
+        noise += answer is not None
     raise TransferError("the receiver does not ask for the file by YMODEM")
 
 

@@ -9,6 +9,8 @@ from unittest import mock
 
 import serial
 
+from tools.emulate.fake_clock import FakeClock
+from tools.flash import serial_line
 from tools.flash.errors import FlashError
 from tools.flash.serial_line import SerialLine
 
@@ -41,6 +43,13 @@ class VanishedTest(unittest.TestCase):
             self.assertRaisesRegex(FlashError, "vanished: plug it in again"),
         ):
             self.line.write(b"x")
+
+    def test_a_board_that_never_stops_printing_is_not_waited_for(self) -> None:
+        with (
+            mock.patch.object(serial_line, "time", FakeClock(tick=0.1)),
+            mock.patch.object(self.line, "read", return_value=b"x"),
+        ):
+            self.assertIn(len(self.line.drain()), range(10, 100))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 from tools.emulate.fake_clock import FakeClock
-from tools.flash import board, disks, image, main, monitor, pack, ports, sdcard, uboot
+from tools.flash import board, disks, image, main, monitor, pack, ports, sdcard, uboot, ymodem
 from tools.flash.errors import FlashError
 from tools.flash.tests import fake
 
@@ -87,6 +87,8 @@ class BoardTest(fake.FolderTest):
             "telepathy is no flashing method": {"telepathy": {}},
             "pflash lacks its setting size": {"pflash": {}},
             "pflash.size cannot be 'big'": {"pflash": {"size": "big"}},
+            "pflash.size cannot be -1": {"pflash": {"size": -1}},
+            "pflash.size cannot be True": {"pflash": {"size": True}},
             "copy has no setting color": {"copy": {"label": "X", "color": "red"}},
             "it only runs in an emulator": {},
         }.items():
@@ -94,6 +96,29 @@ class BoardTest(fake.FolderTest):
         self.refused(
             "flash.default is", {}, flash={"default": "x", "methods": {"pflash": {"size": 1}}}
         )
+        self.refused(
+            "flash.default is", {}, flash={"default": [], "methods": {"pflash": {"size": 1}}}
+        )
+        self.refused("flash.methods is not an object", {}, flash={"methods": True})
+
+    def test_what_is_no_json(self) -> None:
+        path = self.folder / "board.json"
+        for content, sentence in {
+            b"\x80": "is not text",
+            b"[" * 100_000: "is not JSON",
+            b"1" * 10_000: "is not JSON",
+        }.items():
+            path.write_bytes(content)
+            with self.assertRaisesRegex(FlashError, sentence):
+                board.read(path)
+
+
+class TransferTest(unittest.TestCase):
+    def test_a_board_that_never_stops_printing_is_not_waited_for(self) -> None:
+        line = mock.Mock()
+        line.read_byte.return_value = ord("x")
+        with self.assertRaisesRegex(ymodem.TransferError, "does not ask for the file"):
+            ymodem.send(line, "image", b"", lambda done: None)
 
 
 class RefusalTest(fake.FolderTest):
