@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -53,9 +54,11 @@ def export(
     entries: dict[str, torch.nn.Module] = {
         name: _Pure(module, name, tuple(states)) for name in names
     }
+    lower = None
     if quantize:
         from bmc.frontends import torch_quantize
 
+        lower = torch_quantize.lower
         output_type = torch_quantize.OUTPUT_TYPE
 
         def calibrate(observed: dict[str, Any]) -> None:
@@ -71,6 +74,21 @@ def export(
         signatures=signatures,
         tolerance=model.tolerance,
     )
+    _write(entries, examples, states, output_type, folder, out, lower)
+    return signatures, data, _weights(entries, states)
+
+
+def _write(
+    entries: dict[str, torch.nn.Module],
+    examples: dict[str, tuple[torch.Tensor, ...]],
+    states: dict[str, torch.Tensor],
+    output_type: str,
+    folder: Path,
+    out: Path,
+    lower: Callable[[Path, Path], None] | None,
+) -> None:
+    """Exports every entry, lowers it further if it is int8, and links them into model.mlirbc."""
+    reproducer = out / "reproducer"
     with tempfile.TemporaryDirectory() as work:
         functions = []
         for name, entry in entries.items():
@@ -81,14 +99,13 @@ def export(
                 output_type,
                 folder.absolute(),
                 function.mlir,
-                out / "reproducer",
+                reproducer,
                 link.pure_name(name),
             )
-            if quantize:
-                torch_quantize.lower(function.mlir, out / "reproducer")
+            if lower:
+                lower(function.mlir, reproducer)
             functions.append(function)
         link.link(tuple(functions), states, out / artifacts.MODEL_FILE)
-    return signatures, data, _weights(entries, states)
 
 
 def _names(module: torch.nn.Module, model: spec.ModelSpec) -> tuple[str, ...]:

@@ -75,23 +75,7 @@ def build(
         inputs = tuple(Tensor(t, arena.append(t.byte_count)) for t in signature.inputs)
         slabs = _place_slabs(entry, arena)
         places = replace(shared, inputs=tuple(t.offset for t in inputs), slabs=tuple(slabs))
-        entries.append(
-            tables.Entry(
-                name=entry.name,
-                first_command=len(commands),
-                command_count=len(entry.commands),
-                inputs=inputs,
-                outputs=tuple(
-                    Tensor(info, places.bind(view.span, Access.READ).offset)
-                    for info, view in zip(signature.outputs, entry.outputs, strict=True)
-                ),
-                driver=entry.driver,
-                loads={
-                    load.target.index: places.load(load.source) for load in _loads(entry.driver)
-                },
-                variable_bits=entry.variable_bits,
-            )
-        )
+        entries.append(_entry(entry, signature, inputs, len(commands), places))
         commands += [_command(command, kinds, places) for command in entry.commands]
         arena_bytes = max(arena_bytes, arena.size)
     result = Plan(
@@ -108,6 +92,29 @@ def build(
     )
     verify(result)
     return result
+
+
+def _entry(
+    entry: HostFunction,
+    signature: Signature,
+    inputs: tuple[Tensor, ...],
+    first_command: int,
+    places: _Places,
+) -> tables.Entry:
+    outputs = tuple(
+        Tensor(info, places.bind(view.span, Access.READ).offset)
+        for info, view in zip(signature.outputs, entry.outputs, strict=True)
+    )
+    return tables.Entry(
+        name=entry.name,
+        first_command=first_command,
+        command_count=len(entry.commands),
+        inputs=inputs,
+        outputs=outputs,
+        driver=entry.driver,
+        loads={load.target.index: places.load(load.source) for load in _loads(entry.driver)},
+        variable_bits=entry.variable_bits,
+    )
 
 
 class _Stack:
