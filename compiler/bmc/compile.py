@@ -46,6 +46,7 @@ class CompileOptions:
       libcalls: archives with functions that kernels call for instructions the ISA lacks, e.g. __mulsf3.
       keep: folder that receives every intermediate of the pipeline as text, None to keep none.
       stop_after: name of the rewrite to stop after, "" to compile to the end.
+      plain: leave out the rewrites that only make kernels faster, to compare results with and without.
     """
 
     name: str
@@ -56,6 +57,7 @@ class CompileOptions:
     libcalls: tuple[Path, ...] = ()
     keep: Path | None = None
     stop_after: str = ""
+    plain: bool = False
 
     def __post_init__(self) -> None:
         """Raises BmcError for a name that cannot be in a C symbol, and for a file that is missing."""
@@ -202,7 +204,8 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
         phases.FLOW: facts.of_flow,
         phases.CONFIGURED: facts.of_configured,
     }
-    runner = Runner(tool, PIPELINE, context, flags, observers, options.keep, options.stop_after)
+    pipeline = tuple(rewrite for rewrite in PIPELINE if not (options.plain and rewrite.faster))
+    runner = Runner(tool, pipeline, context, flags, observers, options.keep, options.stop_after)
     vm = runner.run(model.mlir)
     if options.target.xlen == 32:
         linking.check(work)

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import support
 
-from bmc import artifacts
+from bmc import artifacts, target
 from bmc.artifacts import sha256
+from bmc.compile import CompileOptions, compile_model, rewrite_until
+from bmc.errors import BmcError
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -83,6 +85,21 @@ class DeterminismTest(support.FolderTest):
         for name, data in written.items():
             self.assertEqual(report["sha256"][name], sha256(data), name)
         self.assertEqual(report["flash"]["weights_bytes"], len(written["weights.bin"]))
+
+
+class PlainTest(support.FolderTest):
+    def test_rewrites_that_only_make_kernels_faster_are_left_out(self) -> None:
+        model = support.import_text(support.MATMUL, self.folder)
+        isa = target.find(support.ISA)
+
+        def options(plain: bool) -> CompileOptions:
+            return CompileOptions("m", isa, self.folder, stop_after="configs", plain=plain)
+
+        self.assertTrue(rewrite_until(model, options(False)).is_file())
+        with self.assertRaisesRegex(BmcError, "the rewrite 'configs' does not apply"):
+            rewrite_until(model, options(True))
+        report = compile_model(model, CompileOptions("m", isa, self.folder / "plain", plain=True))
+        self.assertIn("main", report["macs"])
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ PIPELINE = (
         phases.PARAMETERS,
         "Before channels_last, which also stores the weights in the shape that im2col reads.",
         im2col.apply,
+        faster=True,
     ),
     Rewrite(
         "channels_last",
@@ -54,18 +55,21 @@ PIPELINE = (
         "While convolutions are still linalg on whole tensors, so that its transpositions fuse with the"
         " ops between them.",
         channels_last.apply,
+        faster=True,
     ),
     Rewrite(
         "row_windows",
         phases.PARAMETERS,
         "After channels_last, because it swaps pixel axes and expects the channels behind them.",
         row_windows.apply,
+        faster=True,
     ),
     Rewrite(
         "matmul_layout",
         phases.PARAMETERS,
         "After the rewrites of convolutions, which turn some of them into matrix products.",
         matmul_layout.apply,
+        faster=True,
     ),
     Rewrite(
         "rounding",
@@ -78,12 +82,14 @@ PIPELINE = (
         phases.CONFIGURED,
         "Once results are stored to buffers, before those stores are vectorized.",
         views.apply,
+        faster=True,
     ),
     Rewrite(
         "configs",
         phases.CONFIGURED,
         "After IREE has chosen tile sizes, before it applies them.",
         configs.apply,
+        faster=True,
     ),
     Rewrite(
         "mark_vectorized",
@@ -96,6 +102,7 @@ PIPELINE = (
         phases.VECTORIZED,
         "After vectorization, which widens whole vectors, and before LLVM, which would shuffle them.",
         scalar_operands.apply,
+        faster=True,
     ),
     Rewrite(
         "gathers",

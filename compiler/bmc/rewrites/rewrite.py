@@ -24,6 +24,7 @@ class Rewrite:
       why: the reason for its place, in a sentence or two.
       apply: changes a module in place; raises BmcError for a mistake that the user must fix.
       applies: whether this model and target need the rewrite.
+      faster: whether it is there only to make kernels faster or smaller; models work without it.
     """
 
     name: str
@@ -31,3 +32,4 @@ class Rewrite:
     why: str
     apply: Callable[[Any, Context], None]
     applies: Callable[[Context], bool] = _always
+    faster: bool = False
