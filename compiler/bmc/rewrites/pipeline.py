@@ -7,6 +7,7 @@ from bmc.rewrites import (
     biases,
     channels_last,
     configs,
+    constant_casts,
     constants,
     gathers,
     im2col,
@@ -35,6 +36,12 @@ PIPELINE = (
         " if the sum starts from zeros.",
         biases.apply,
         lambda context: context.int8,
+    ),
+    Rewrite(
+        "constant_casts",
+        phases.INPUT,
+        "Before IREE evaluates constant expressions.",
+        constant_casts.apply,
     ),
     Rewrite(
         "constants",

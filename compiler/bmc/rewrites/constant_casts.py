@@ -1,0 +1,69 @@
+"""Constant floats are truncated before they become integers.
+
+bmc evaluates constant expressions with IREE's interpreter, which rounds a float to the nearest integer where
+the model truncates it: 2.8 would become 3 (docs/upstream/iree-vm-float-to-int.md). An integral float becomes
+the right integer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+from bmc.rewrites.context import Context
+
+# Zero, maximum, floor, minimum, ceiling and sum.
+_ARITH = (
+    "arith.constant", "arith.maximumf", "math.floor", "arith.minimumf", "math.ceil", "arith.addf",
+)  # fmt: skip
+_STABLEHLO = (
+    "stablehlo.constant", "stablehlo.maximum", "stablehlo.floor", "stablehlo.minimum",
+    "stablehlo.ceil", "stablehlo.add",
+)  # fmt: skip
+
+
+def apply(module: Any, _: Context) -> None:
+    """Rewrites the conversions of constant expressions."""
+    constants: set[ir_util.Op] = set()
+    for op in list(ir_util.walk(module.operation)):
+        # States and what control flow hands on are arguments of blocks.
+        if all(not isinstance(o.owner, ir.Block) and o.owner in constants for o in op.operands):
+            constants.add(op)
+        if op.name == "stablehlo.convert" and _truncates(op) and op in constants:
+            _truncate(op, _STABLEHLO)
+        elif op.name == "arith.fptosi" and _whole(op) in constants:
+            _truncate(op, _ARITH)
+
+
+def _truncates(op: ir_util.Op) -> bool:
+    source, result = str(_element(op.operands[0])), str(_element(op.results[0]))
+    # A conversion to i1 compares with 0.
+    return source.startswith(("f", "bf")) and "i" in result and result != "i1"
+
+
+def _whole(op: ir_util.Op) -> ir_util.Op:
+    """Returns the linalg op whose body contains `op`, or `op` itself."""
+    parent = op.parent
+    return parent if parent is not None and parent.name.startswith("linalg.") else op
+
+
+def _truncate(op: ir_util.Op, names: tuple[str, ...]) -> None:
+    """Replaces the operand x by floor(max(x, 0)) + ceil(min(x, 0)): the interpreter has neither trunc nor sign."""
+    constant, maximum, floor, minimum, ceil, add = names
+    x = op.operands[0]
+
+    def make(name: str, *operands: ir_util.Value, **attributes: ir.Attribute) -> ir_util.Value:
+        return ir.Operation.create(name, [x.type], operands, attributes).result
+
+    with ir.InsertionPoint(op), op.location:
+        number = "0.0" if x.type == _element(x) else "dense<0.0>"
+        zero = make(constant, value=ir.Attribute.parse(f"{number} : {x.type}"))
+        positive = make(floor, make(maximum, x, zero))
+        negative = make(ceil, make(minimum, x, zero))
+        op.operands[0] = make(add, positive, negative)
+
+
+def _element(value: ir_util.Value) -> Any:
+    return value.type.element_type if isinstance(value.type, ir.RankedTensorType) else value.type
