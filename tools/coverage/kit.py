@@ -43,8 +43,17 @@ class Kit:
         """Links the model that bmc compiled into the folder and runs it against its golden data.
 
         Returns:
-          What is wrong; "" if nothing is.
+          What is wrong in the first environment that finds something; "" if all are content.
         """
+        elf = self.link(compiled)
+        for name in self.data["runs"]:
+            sentence = _judge(self.run(elf, name))
+            if sentence:
+                return sentence
+        return ""
+
+    def link(self, compiled: Path) -> Path:
+        """Returns the image of the model that bmc compiled into the folder."""
         firmware = compiled / "firmware.c"
         firmware.write_text(self.data["firmware_c"], encoding="utf-8")
         sources = sorted(compiled.glob("*.c")) + [compiled / name for name in _ASSEMBLY]
@@ -59,23 +68,30 @@ class Kit:
             [*self.data["link"], *objects, "-Wl,--start-group", *self.data["archives"],
              "-Wl,--end-group", "-o", str(elf)]
         )  # fmt: skip
-        argv = [word.replace("{elf}", str(elf)) for word in self.data["emulate"]]
+        return elf
+
+    def run(self, elf: Path, name: str) -> result.Outcome:
+        """Boots an image in one of the kit's environments."""
+        run = self.data["runs"][name]
+        argv = [word.replace("{elf}", str(elf)) for word in run["argv"]]
         argv[0] = str(self.runfiles / argv[0])
-        folders = [str((self.runfiles / tool).parent) for tool in self.data["path_tools"]]
-        env = {**os.environ, "PATH": os.pathsep.join([*folders, os.environ["PATH"]])}
-        outcome = process.run(argv, self.data["deadline_seconds"], env=env)
-        verdict = result.judge(outcome)
-        if verdict.ok:
-            return ""
-        if outcome.records("FAIL"):
-            try:
-                worst = max((case.real("max_abs") for case in outcome.records("CASE")), default=0.0)
-            except result.RecordError as error:
-                return str(error)
-            return f"the largest difference is {worst:.2g}"
-        return verdict.sentence
+        tools = [str(self.runfiles / tool) for tool in run["path_tools"]]
+        return process.run(argv, run["deadline_seconds"], env=process.with_tools(tools))
 
     def _start(self, argv: list[str]) -> None:
         done = subprocess.run(argv, cwd=self.root, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(f"{Path(argv[0]).name} failed: {done.stderr[-2000:]}")
+
+
+def _judge(outcome: result.Outcome) -> str:
+    verdict = result.judge(outcome)
+    if verdict.ok:
+        return ""
+    if outcome.records("FAIL"):
+        try:
+            worst = max((case.real("max_abs") for case in outcome.records("CASE")), default=0.0)
+        except result.RecordError as error:
+            return str(error)
+        return f"the largest difference is {worst:.2g}"
+    return verdict.sentence

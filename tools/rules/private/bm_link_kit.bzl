@@ -24,7 +24,7 @@ def _archives(contexts):
 
 def _bm_link_kit_impl(ctx):
     board = ctx.attr.board[BmBoardInfo]
-    env = ctx.attr.run_env[BmExecEnvInfo]
+    envs = {name: env[BmExecEnvInfo] for env, name in ctx.attr.run_envs.items()}
     toolchain = find_cpp_toolchain(ctx)
     features = cc_common.configure_features(
         ctx = ctx,
@@ -63,8 +63,6 @@ def _bm_link_kit_impl(ctx):
         "archives": [archive.path for archive in archives],
         "assemble": command("preprocess-assemble", compile_variables),
         "compile": command("c-compile", compile_variables),
-        "deadline_seconds": env.deadline_seconds,
-        "emulate": [getattr(word, "short_path", word) for word in env.command(env, "{elf}", "")],
         "firmware_c": firmware_c(board.name, ctx.attr.isa, [struct(
             c_name = _C_NAME,
             kernels = "prelinked",
@@ -74,19 +72,30 @@ def _bm_link_kit_impl(ctx):
         "isa": ctx.attr.isa,
         "c_name": _C_NAME,
         "link": link,
-        "path_tools": [tool.executable.short_path for tool in env.path_tools],
+        "runs": {name: {
+            "argv": [getattr(word, "short_path", word) for word in env.command(env, "{elf}", "")],
+            "deadline_seconds": env.deadline_seconds,
+            "path_tools": [tool.executable.short_path for tool in env.path_tools],
+        } for name, env in envs.items()},
     }))
-    runfiles = ctx.runfiles(files = [kit], transitive_files = files).merge(env.runfiles)
+    runfiles = ctx.runfiles(files = [kit], transitive_files = files)
+    runfiles = runfiles.merge_all([env.runfiles for env in envs.values()])
     return [DefaultInfo(files = depset([kit]), runfiles = runfiles)]
 
 bm_link_kit = rule(
     implementation = _bm_link_kit_impl,
-    doc = """Records the commands that compile bmc's output, link it with `deps` and boot it.
+    doc = """Records the commands that compile bmc's output, link it with `deps` and boot it in `run_envs`.
 
     The result is JSON; its runfiles contain everything the commands need. `files` maps the paths in
     the commands to paths in the runfiles.""",
-    attrs = IMAGE_ATTRS | {
+    attrs = {key: value for key, value in IMAGE_ATTRS.items() if key != "run_env"} | {
         "deps": attr.label_list(doc = "cc_library targets.", mandatory = True, providers = [CcInfo]),
+        "run_envs": attr.label_keyed_string_dict(
+            doc = "Environments of the board -> the name of each in the JSON.",
+            allow_empty = False,
+            mandatory = True,
+            providers = [BmExecEnvInfo],
+        ),
     },
     **{key: value for key, value in IMAGE_RULE.items() if key != "executable"}
 )
