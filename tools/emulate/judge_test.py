@@ -67,9 +67,10 @@ class ExpectedEndTest(unittest.TestCase):
     def test_pass_beside_the_announced_end_is_a_failure(self) -> None:
         failed = "BM1 FAIL cases=1 bad=1"
         for lines in ((*GOOD, failed), (failed, *GOOD)):
-            verdict = result.judge_expected(run(*lines, status=1), "FAIL")
-            self.assertFalse(verdict.ok)
-            self.assertIn("PASS beside: FAIL", verdict.sentence)
+            for text in ("", "bad=1"):
+                verdict = result.judge_expected(run(*lines, status=1), "FAIL", text)
+                self.assertFalse(verdict.ok)
+                self.assertIn("PASS beside: FAIL", verdict.sentence)
 
     def test_text_is_whole_words(self) -> None:
         failed = run("BM1 FAIL cases=1 bad=11 models=a,b", status=1)

@@ -63,11 +63,12 @@ class FitTest(unittest.TestCase):
         self.assertIn("DATA_LOSS", said)
 
     def test_kernels_that_are_not_the_plans_are_refused(self) -> None:
-        self.with_kernels()
-        status, said = self.judge("plan_kernels", REAL / "kernels.elf")
-        self.assertEqual(status, 1)
-        # It gets as far as their names.
-        self.assertRegex(said, r"NOT_FOUND .* at runtime_bm/exec/executable\.c:\d+")
+        for isa in ("rv64gc", "x86_64"):
+            self.with_kernels(isa=isa)
+            status, said = self.judge("plan_kernels", REAL / "kernels.elf")
+            self.assertEqual(status, 1, isa)
+            # It gets as far as their names.
+            self.assertRegex(said, r"NOT_FOUND .* at runtime_bm/exec/executable\.c:\d+")
 
     def test_kernels_the_loader_cannot_load_are_refused(self) -> None:
         self.with_kernels()

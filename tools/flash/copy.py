@@ -8,7 +8,7 @@ from tools.flash import pack
 from tools.flash.errors import FlashError
 from tools.flash.job import Console, Job, Step
 
-_MOUNTS = Path("/proc/self/mounts")
+MOUNTS = Path("/proc/self/mounts")
 
 
 class Copy:
@@ -36,7 +36,7 @@ class Copy:
     def _folder(self) -> Path:
         if self._job.port:
             return self._job.target("the folder")
-        for line in _MOUNTS.read_text().splitlines():
+        for line in MOUNTS.read_text().splitlines():
             where = Path(line.split()[1].replace("\\040", " "))
             if where.name == self._label:
                 return where

@@ -8,20 +8,29 @@ import json
 import struct
 import tempfile
 import unittest
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tools.flash import main
 
 
-def elf(path: Path, board: str, address: int, data: bytes, entry: int | None = None) -> Path:
-    """An ELF64 with one segment and a .note.ironcast that names `board`."""
+def elf(
+    path: Path,
+    board: str,
+    address: int,
+    data: bytes,
+    entry: int | None = None,
+    more: Sequence[tuple[int, bytes]] = (),
+) -> Path:
+    """An ELF64 with a .note.ironcast that names `board`, a segment, and `more` behind it."""
+    parts = [(address, data), *more]
     text = json.dumps({"board": board, "isa": "rv64gc", "models": ["m"]}).encode()
     padded = text + b"\0" * (-len(text) % 4)
     note = struct.pack("<III", 9, len(text), 1) + b"Ironcast\0".ljust(12, b"\0") + padded
     names = b"\0.note.ironcast\0.shstrtab\0"
-    at = 64 + 56
-    start = at + len(data)
+    at = 64 + 56 * len(parts)
+    start = at + sum(len(content) for _, content in parts)
     header = struct.pack("<4sBBB9x", b"\x7fELF", 2, 1, 1) + struct.pack(
         "<HHIQQQIHHHHHH",
         2,
@@ -33,12 +42,17 @@ def elf(path: Path, board: str, address: int, data: bytes, entry: int | None = N
         0,
         64,
         56,
-        1,
+        len(parts),
         64,
         3,
         2,
     )
-    segment = struct.pack("<IIQQQQQQ", 1, 5, at, address, address, len(data), len(data), 4)
+    headers = b""
+    for place, content in parts:
+        size = len(content)
+        headers += struct.pack("<IIQQQQQQ", 1, 5, at, place, place, size, size, 4)
+        at += size
+    stored = b"".join(content for _, content in parts)
     sections = b"".join(
         struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, offset, size, 0, 0, 4, 0)
         for name, kind, offset, size in [
@@ -47,7 +61,7 @@ def elf(path: Path, board: str, address: int, data: bytes, entry: int | None = N
             (16, 3, start + len(note), len(names)),
         ]
     )
-    path.write_bytes(header + segment + data + note + names + sections)
+    path.write_bytes(header + headers + stored + note + names + sections)
     return path
 
 

@@ -79,14 +79,14 @@ _METHODS: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
         ],
     ),
     "esptool": (
-        {"chip": "esp32c3", "offset": "0x0"},
+        {"chip": "esp32c3", "offset": "0x10000"},
         ["--port", "/dev/ttyACM0"],
         [
             f"{shlex.quote(sys.executable)} -m esptool --chip esp32c3 {rest}"
             for rest in (
                 "elf2image --output WORK/image.bin FOLDER/m.elf",
-                "--port /dev/ttyACM0 write-flash 0x0 WORK/image.bin",
-                "--port /dev/ttyACM0 verify-flash 0x0 WORK/image.bin",
+                "--port /dev/ttyACM0 write-flash 0x10000 WORK/image.bin",
+                "--port /dev/ttyACM0 verify-flash 0x10000 WORK/image.bin",
             )
         ],
     ),
@@ -201,6 +201,18 @@ class StepsTest(fake.FolderTest):
         said, found = self.run_method("sdcard", "--dry-run")
         self.assertEqual(said, self.named(_METHODS["sdcard"][2][:4] + _REPLACED))
         self.assertEqual(found, [])
+
+    def test_image_in_ram_starts_at_its_entry(self) -> None:
+        fake.elf(self.elf, "b", 0x1000, _DATA, entry=0x1004)
+        settings = {"config": ["openocd.cfg"], "kind": "ram"}
+        tool = "--tool=openocd=openocd"
+        status, said = self.flash({"openocd": settings}, tool, "--dry-run")
+        self.assertEqual(status, 0, said)
+        self.assertIn(
+            f"-c 'init; halt; load_image {{{self.elf}}}; verify_image {{{self.elf}}}; reg a1 0; "
+            "reg pc 0x1004; resume; shutdown'",
+            said,
+        )
 
     def test_without_verifying(self) -> None:
         for method in (

@@ -11,7 +11,19 @@ from pathlib import Path
 from unittest import mock
 
 from tools.emulate.fake_clock import FakeClock
-from tools.flash import board, disks, image, main, monitor, pack, ports, sdcard, uboot, ymodem
+from tools.flash import (
+    board,
+    copy,
+    disks,
+    image,
+    main,
+    monitor,
+    pack,
+    ports,
+    sdcard,
+    uboot,
+    ymodem,
+)
 from tools.flash.errors import FlashError
 from tools.flash.tests import fake
 
@@ -29,6 +41,25 @@ class ImageTest(fake.FolderTest):
         segments = (image.Segment(16, b"ab"), image.Segment(20, b"c"))
         gap = image.Image(self.elf, 16, segments, "b", "", ())
         self.assertEqual(gap.flat(), b"ab\0\0c")
+
+    def test_segments_are_in_the_order_of_their_addresses(self) -> None:
+        more = [(0x1000, b"first")]
+        read = image.read(fake.elf(self.elf, "b", 0x3000, b"behind", more=more))
+        self.assertEqual([s.address for s in read.segments], [0x1000, 0x3000])
+        self.assertEqual((read.address, read.flat()[:5]), (0x1000, b"first"))
+
+    def test_segment_that_the_file_does_not_hold(self) -> None:
+        whole = self.elf.read_bytes()
+        # The segment's size in the file: one byte more than there is.
+        size = len(whole) - 120 + 1
+        self.elf.write_bytes(whole[:96] + size.to_bytes(8, "little") + whole[104:])
+        with self.assertRaisesRegex(FlashError, "reaches past the end of the file"):
+            image.read(self.elf)
+
+    def test_rest_of_a_chip_reads_as_erased(self) -> None:
+        self.assertEqual(
+            pack.padded(image.read(self.elf), 202, "it"), bytes(range(200)) + b"\xff\xff"
+        )
 
     def test_what_is_not_an_image(self) -> None:
         whole = self.elf.read_bytes()
@@ -130,6 +161,16 @@ class RefusalTest(fake.FolderTest):
         self.elf = fake.elf(self.folder / "m.elf", "b", 0x1000, b"x" * 0x100001)
         self.refused("which no memory of b holds", {"uboot-serial": UBOOT})
 
+    def test_reaching_past_the_region(self) -> None:
+        # Memory of 1 MB begins at 0x1000.
+        for address, sentence in {0x100F38: "", 0x100F39: "200 bytes for 0x100f39"}.items():
+            self.elf = fake.elf(self.folder / "m.elf", "b", address, bytes(200))
+            disk = {"copy": {"label": "X"}}
+            if sentence:
+                self.refused(sentence, disk, "--port", str(self.folder))
+            else:
+                self.assertEqual(self.flash(disk, "--port", str(self.folder))[0], 0)
+
     def test_larger_than_the_flash(self) -> None:
         self.refused(
             "takes 200 bytes and the flash of b has 199",
@@ -183,6 +224,17 @@ class CopyTest(fake.FolderTest):
         self.assertEqual(status, 0, said)
         self.assertEqual((disk / "ironcast-b.bin").read_bytes(), bytes(range(200)))
 
+    def test_finds_the_disk_by_its_label(self) -> None:
+        disk = self.folder / "MY BOOT"
+        disk.mkdir()
+        mounts = self.folder / "mounts"
+        # Linux writes a space in octal.
+        mounts.write_text(f"/dev/sdb1 {self.folder}/MY\\040BOOT vfat rw 0 0\n")
+        with mock.patch.object(copy, "MOUNTS", mounts):
+            status, said = self.flash({"copy": {"label": "MY BOOT"}})
+        self.assertEqual(status, 0, said)
+        self.assertEqual((disk / "ironcast-b.bin").read_bytes(), bytes(range(200)))
+
     def test_not_mounted(self) -> None:
         self.refused("no disk BOOT is mounted", {"copy": {"label": "BOOT"}})
 
@@ -210,6 +262,17 @@ class DiskTest(fake.FolderTest):
         }.items():
             with self.assertRaisesRegex(FlashError, sentence):
                 disks.check_disk(device, self.folder)
+
+    def test_swap_and_what_holds_a_partition(self) -> None:
+        swaps = self.folder / "proc/swaps"
+        swaps.write_text("Filename Type Size Used Priority\n/dev/sdb1 partition 8 0 -2\n")
+        with self.assertRaisesRegex(FlashError, "/dev/sdb is swap"):
+            disks.check_disk("/dev/sdb", self.folder)
+        swaps.write_text("Filename Type Size Used Priority\n")
+        disks.check_disk("/dev/sdb", self.folder)
+        (self.folder / "sys/block/sdb/sdb1/holders/dm-0").mkdir(parents=True)
+        with self.assertRaisesRegex(FlashError, "held by another device"):
+            disks.check_disk("/dev/sdb", self.folder)
 
     def test_neither_disk_nor_file(self) -> None:
         for target, sentence in {"/dev/null": "neither a disk", "/dev/none": "not there"}.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import unittest
 import zlib
 from collections.abc import Callable
@@ -44,7 +45,7 @@ class CardTest(fake.FolderTest):
         super().setUp()
         self.card = self.folder / "card"
 
-    def write_card(self, mtools: str = _MTOOLS) -> tuple[int, str]:
+    def write_card(self, mtools: str = _MTOOLS, **changes: object) -> tuple[int, str]:
         """Runs the tool with small programs in the places of mkimage and mtools."""
         tools = []
         for name, text in (("mkimage", _MKIMAGE), ("mtools", mtools)):
@@ -52,11 +53,24 @@ class CardTest(fake.FolderTest):
             program.write_text(text.replace("FOLDER", str(self.folder)))
             program.chmod(0o755)
             tools.append(f"--tool={name}={program}")
-        return self.flash(_SDCARD, "--port", str(self.card), *tools)
+        return self.flash(_SDCARD, "--port", str(self.card), *tools, **changes)
 
     def calls(self) -> list[str]:
         """What mtools was asked to do."""
         return (self.folder / "log").read_text().splitlines()
+
+    def test_partition_ends_where_the_card_does(self) -> None:
+        first, count = struct.unpack_from("<II", sdcard.master_boot_record(_CARD_SIZE), 446 + 8)
+        self.assertEqual((first + count) * 512, _CARD_SIZE)
+
+    def test_two_images_must_fit_beside_each_other(self) -> None:
+        half = (_CARD_SIZE - (1 << 20)) // 2
+        memory = [{"name": "ram", "origin": "0x1000", "length": "0x1000000"}]
+        for size, end in ((half, 0), (half + 1, 2)):
+            self.elf = fake.elf(self.folder / "m.elf", "b", 0x1000, bytes(size))
+            status, said = self.write_card(memory=memory)
+            self.assertEqual(status, end, said)
+            self.assertEqual(f"takes {2 * size} bytes" in said, end == 2)
 
     def test_new_card_is_read_back(self) -> None:
         status, said = self.write_card()
@@ -82,20 +96,36 @@ class CardTest(fake.FolderTest):
         self.assertEqual(self.calls(), ["mcopy -o", "mcopy -n", "mren -o", "mren -o"])
 
     def test_update_that_is_not_on_the_card(self) -> None:
-        self.card.write_bytes(sdcard.master_boot_record(_CARD_SIZE))
-        status, said = self.write_card(_MTOOLS + 'if [ "$5" = -n ]; then echo >> "$8"; fi\n')
+        # One byte more than was written, or another in the place of the first.
+        for damage in ('echo >> "$8"', 'printf X | dd of="$8" conv=notrunc 2>&1'):
+            self.card.write_bytes(sdcard.master_boot_record(_CARD_SIZE))
+            (self.folder / "log").unlink(missing_ok=True)
+            status, said = self.write_card(_MTOOLS + f'if [ "$5" = -n ]; then {damage}; fi\n')
+            self.assertEqual(status, 2, said)
+            self.assertIn(f"{self.card} does not hold what was written: the card still boots", said)
+            self.assertEqual(self.calls(), ["mcopy -o", "mcopy -n"])
+
+
+class ChipTest(fake.FolderTest):
+    def test_file_that_holds_something_else_does_not_replace_the_old_one(self) -> None:
+        chip, real = self.folder / "chip", pack.write
+        chip.write_bytes(b"old")
+        with mock.patch.object(pack, "write", lambda path, data: real(path, damaged(data))):
+            status, said = self.flash({"pflash": {"size": 4096}}, "--port", str(chip))
         self.assertEqual(status, 2, said)
-        self.assertIn(f"{self.card} does not hold what was written: the card still boots", said)
-        self.assertEqual(self.calls(), ["mcopy -o", "mcopy -n"])
+        self.assertIn("does not hold what was written", said)
+        self.assertEqual(chip.read_bytes(), b"old")
+        self.assertEqual(sorted(p.name for p in self.folder.glob("chip*")), ["chip"])
 
 
 class Board:
     """U-Boot and its memory, behind a line or a server that damages the first `bad` transfers."""
 
-    def __init__(self, bad: int = 0, memory: bytes = b"") -> None:
+    def __init__(self, bad: int = 0, memory: bytes = b"", fetched: int = len(_DATA)) -> None:
         self.started: list[str] = []
         self.line = mock.Mock(port="/dev/none")
         self._bad = bad
+        self._fetched = fetched
         self._memory = memory.ljust(len(_DATA), b"\0")
 
     def attach(self) -> None:
@@ -107,7 +137,7 @@ class Board:
     def run(self, command: str, seconds: float) -> str:
         if command.startswith("tftpboot"):
             self._take(_DATA)
-        return f"Bytes transferred = {len(_DATA)} (c8 hex)"
+        return f"Bytes transferred = {self._fetched} ({self._fetched:x} hex)"
 
     def receive(
         self, line: object, name: str, data: bytes, progress: Callable[[int], None]
@@ -162,6 +192,14 @@ class UBootTest(fake.FolderTest):
             self.assertEqual(status, end, said)
             self.assertEqual(board.started, started)
             self.assertEqual("what U-Boot fetched is not" in said, bad > 0)
+
+    def test_part_of_a_file_is_not_started(self) -> None:
+        board = Board(fetched=len(_DATA) - 1)
+        tftp = ("--tftp-root", str(self.folder), "--no-verify")
+        status, said = self.start(board, _TFTP, *tftp)
+        self.assertEqual(status, 2, said)
+        self.assertIn("U-Boot could not fetch ironcast-b.img", said)
+        self.assertEqual(board.started, [])
 
 
 if __name__ == "__main__":
