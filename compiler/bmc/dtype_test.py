@@ -27,6 +27,8 @@ class DTypeTest(unittest.TestCase):
         for name, element in (
             ("i1", DType.BOOL),
             ("i8", DType.I8),
+            ("si8", DType.I8),
+            ("ui8", DType.U8),
             ("si16", DType.I16),
             ("ui32", DType.U32),
             ("bf16", DType.BF16),

@@ -14,9 +14,28 @@ _TWO_STEPS = """func.func @main(%x: tensor<4x32xf32>) -> (tensor<4x64xf32>, tens
   return %0, %1 : tensor<4x64xf32>, tensor<4x64xi1>
 }
 """
+# The kernel reads the elements that it writes.
+_IN_PLACE = """func.func @main(%x: tensor<8xi32>, %i: tensor<4x1xi32>, %u: tensor<4xi32>) -> tensor<8xi32> {
+  %0 = stablehlo.add %x, %x : tensor<8xi32>
+  %1 = "stablehlo.scatter"(%0, %i, %u) ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %sum = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %sum : tensor<i32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = true}
+    : (tensor<8xi32>, tensor<4x1xi32>, tensor<4xi32>) -> tensor<8xi32>
+  return %1 : tensor<8xi32>
+}
+"""
 
 
 class OperandsTest(support.FolderTest):
+    def test_what_is_updated_in_place_is_read_and_written(self) -> None:
+        kernels = support.lower_text(_IN_PLACE, self.folder).lowered.operands
+        scatter = next(kernel for name, kernel in kernels.items() if "scatter" in name)
+        accesses = [(o.reads, o.writes) for o in scatter.operands]
+        self.assertEqual(accesses, [(True, False), (True, False), (True, True)])
+
     def test_shapes_types_and_directions(self) -> None:
         report = support.compile_text(_TWO_STEPS, self.folder)
         product = next(d for d in report["dispatches"] if "matmul" in d["op"])

@@ -46,6 +46,12 @@ util.func @f(%x: tensor<4x5x32xf32>, %init: tensor<4x5x64xf32>) -> tensor<4x5x64
             types = stored_weights.read(module, context.permutations)
         self.assertEqual(types["w"], WeightType("f32", (64, 32), (1, 0)))
 
+    def test_shape_in_the_archive_is_that_before_the_permutation(self) -> None:
+        with ir.Context():
+            module = ir.Module.parse("util.global private @w : tensor<3x2x8x16xf32>")
+            types = stored_weights.read(module, {"w": (2, 3, 1, 0)})
+        self.assertEqual(types["w"], WeightType("f32", (16, 8, 3, 2), (2, 3, 1, 0)))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,10 +6,12 @@ import random
 import unittest
 from typing import Any
 
+import numpy as np
 import support
 import tensorflow as tf
 import tflite_kit
 
+from bmc.dtype import DType
 from bmc.errors import BmcError
 from bmc.frontends import tflite_file
 
@@ -66,6 +68,11 @@ class TfliteFileTest(support.ModelFileTest):
             except BmcError:
                 refused += 1
         self.assertGreater(refused, 50)
+
+    def test_floats_are_quantized_with_ties_away_from_zero(self) -> None:
+        floats = np.array([-0.25, 0.25, -0.75, 0.2, 100.0, -100.0], np.float32)
+        quantized = tflite_file.Quantization(0.5, 1).quantize(floats, DType.I8)
+        self.assertEqual(quantized.tolist(), [0, 2, -1, 1, 127, -128])
 
 
 if __name__ == "__main__":

@@ -21,12 +21,14 @@ def fill(target: Span) -> Fill:
 
 class CopyTest(unittest.TestCase):
     def test_a_copy_within_a_tensor_goes_by_way_of_another(self) -> None:
-        recorder = EntryRecorder()
-        source, target = Span(_STATE, 0, 48), Span(_STATE, 16, 48)
-        recorder.copy(source, target)
-        aside = Span(Storage(StorageKind.SLAB, 0, 48), 0, 48)
-        self.assertEqual(recorder.commands, [Copy(source, aside, True), Copy(aside, target, True)])
-        self.assertEqual(recorder.finished_slabs(loops=False), (Slab(48, 0, 2),))
+        low, high = Span(_STATE, 0, 48), Span(_STATE, 16, 48)
+        for source, target in ((low, high), (high, low)):
+            recorder = EntryRecorder()
+            recorder.copy(source, target)
+            aside = Span(Storage(StorageKind.SLAB, 0, 48), 0, 48)
+            copies = [Copy(source, aside, True), Copy(aside, target, True)]
+            self.assertEqual(recorder.commands, copies)
+            self.assertEqual(recorder.finished_slabs(loops=False), (Slab(48, 0, 2),))
 
     def test_a_copy_to_its_neighbor_is_one_copy(self) -> None:
         recorder = EntryRecorder()

@@ -39,6 +39,24 @@ class VmTest(support.FolderTest):
   ^good:"""
         )
 
+    def test_numbers_wrap_and_compare_by_their_type(self) -> None:
+        text = """vm.module public @model {
+  vm.func private @main(%a: i32, %b: i32) -> (i32, i32, i32, i64, i64) {
+    %sum = vm.add.i32 %a, %b : i32
+    %signed = vm.cmp.lt.i32.s %a, %b : i32
+    %unsigned = vm.cmp.lt.i32.u %a, %b : i32
+    %wide = vm.ext.i32.i64.s %sum : i32 -> i64
+    %plain = vm.ext.i32.i64.u %sum : i32 -> i64
+    vm.return %sum, %signed, %unsigned, %wide, %plain : i32, i32, i32, i64, i64
+  }
+}
+"""
+        with ir.Context():
+            machine = vm.VirtualMachine(ir_util.read(self.write("vm.mlir", text)), {})
+            top = -(2**31)
+            self.assertEqual(machine.call("main", (2**31 - 1, 1)), (top, 0, 0, top, 2**31))
+            self.assertEqual(machine.call("main", (-2, 1)), (-1, 1, 0, -1, 2**32 - 1))
+
     def test_failure_of_the_program_is_reported(self) -> None:
         body = '%status = vm.const.i32 3\n    vm.fail %status, "wrong device"\n  ^dead:'
         self.refuses("host-program", "wrong device", call=lambda: self.run_vm(body))

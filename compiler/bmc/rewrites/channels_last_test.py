@@ -83,6 +83,22 @@ class RewriteTest(support.FolderTest):
         support.rewritten(text, channels_last.apply, context=context)
         self.assertEqual(context.permutations, {"w0": (1, 2, 0)})
 
+    def test_weight_of_two_convolutions_is_left_alone(self) -> None:
+        first, second = (_CHANNELS_FIRST.index(part) for part in ("  %2 = ", "  util.return"))
+        product = _CHANNELS_FIRST[first:second]
+        other = product.replace("  %2 = ", "  %3 = ").replace("ins(%1", "ins(%0")
+        text = _CHANNELS_FIRST[:second] + other + _CHANNELS_FIRST[second:]
+        text = text.replace(
+            "-> tensor<16x4x5xf32> {", "-> (tensor<16x4x5xf32>, tensor<16x4x5xf32>) {", 1
+        )
+        text = text.replace(
+            "return %2 : tensor<16x4x5xf32>",
+            "return %2, %3 : tensor<16x4x5xf32>, tensor<16x4x5xf32>",
+        )
+        context = Context(target.find(support.ISA))
+        support.rewritten(text, channels_last.apply, context=context)
+        self.assertEqual(context.permutations, {"w0": (1, 2, 0)})
+
     def test_a_body_that_counts_the_loops_is_left_alone(self) -> None:
         product = "    %product = arith.mulf %a, %b : f32\n"
         self.assertIn(product, _CHANNELS_FIRST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unittest
 
 import support
@@ -28,6 +29,9 @@ class SoftFmaTest(support.FolderTest):
         text = self.rewritten(_KERNEL)
         self.assertNotIn("llvm.intr.fma", text)
         self.assertEqual(text.count("llvm.call @bm_fmaf("), 4)
+        # Every element, and the one that the kernel takes.
+        places = re.findall(r"llvm\.mlir\.constant\((\d) : i32\)", text)
+        self.assertEqual(sorted(places), ["0", "1", "2", "2"])
         self.assertEqual(text.count("llvm.func @bm_fmaf(f32, f32, f32) -> f32"), 1)
 
     def test_other_types_stay(self) -> None:

@@ -45,6 +45,17 @@ class ViewsTest(support.FolderTest):
         transposed = self.rewritten("1x8x4x16", "[%a, %c] by (1, 8)", "%merged, %b, %d")
         self.assertIn("map_store", transposed)
 
+    def test_a_store_of_some_elements_is_left_alone(self) -> None:
+        mask = "%some = arith.cmpi ult, %b, %c : index\n    iree_linalg_ext.yield PLACE, %some"
+        text = _STORE.replace("iree_linalg_ext.yield PLACE, %true", mask)
+        for part, value in (
+            ("SHAPE", "1x8x4x16"),
+            ("MERGED", "[%a, %b] by (1, 8)"),
+            ("PLACE", "%merged, %c, %d"),
+        ):
+            text = text.replace(part, value)
+        self.assertIn("map_store", support.rewritten(text, views.apply))
+
 
 if __name__ == "__main__":
     unittest.main()
