@@ -1,0 +1,125 @@
+"""Makes the checks of a linked image: fills in the sums of all rows in .bm.checks.
+
+runtime_bm/base/check.h describes rows and sums. This is done after linking, because only then do the
+bytes of code and kernels, with their addresses in them, exist.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from array import array
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from struct import Struct
+
+from elftools.elf.elffile import ELFFile
+
+SECTION = ".bm.checks"
+
+_WORD_BYTES = 4
+_WRAP = 2**64
+
+# bm_check_t: start, end, sum.words, sum.places, guard.
+_ROWS = {32: Struct("<IIQQI4x"), 64: Struct("<QQQQQ")}
+
+
+class SealError(Exception):
+    """The image cannot get checks; the message is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A range of an image over which there is a check.
+
+    Attributes:
+      place: where the row is in the file.
+      start, end: the addresses of the range.
+      offset: where the range's bytes are in the file.
+    """
+
+    place: int
+    start: int
+    end: int
+    offset: int
+
+
+def sums(data: bytes | bytearray) -> tuple[int, int]:
+    """Returns bm_sum_t of whole words: `words` and `places`."""
+    words = array("I")
+    assert words.itemsize == _WORD_BYTES
+    words.frombytes(data)
+    if sys.byteorder == "big":
+        words.byteswap()
+    return sum(words) % _WRAP, sum(accumulate(words)) % _WRAP
+
+
+def rows(elf: ELFFile) -> list[Row]:
+    """Returns the rows of an image, in the order of the linker.
+
+    Raises:
+      SealError: a range is not in the image, or does not consist of words.
+    """
+    section = elf.get_section_by_name(SECTION)
+    if section is None:
+        return []
+    row = _ROWS[elf.elfclass]
+    data = section.data()
+    if len(data) % row.size:
+        raise SealError(f"{SECTION} has {len(data)} bytes, which are not rows of {row.size}")
+    found = []
+    for at in range(0, len(data), row.size):
+        start, end, *_ = row.unpack_from(data, at)
+        if start % _WORD_BYTES or end % _WORD_BYTES:
+            raise SealError(
+                f"the range {start:#x} to {end:#x} is not aligned to {_WORD_BYTES} bytes"
+            )
+        found.append(Row(section["sh_offset"] + at, start, end, _offset(elf, start, end)))
+    return found
+
+
+def seal(image: bytearray, elf: ELFFile) -> None:
+    """Fills in the rows of `image`, the contents of `elf`."""
+    row = _ROWS[elf.elfclass]
+    for at in rows(elf):
+        words, places = sums(image[at.offset : at.offset + at.end - at.start])
+        guard = ~(at.start ^ at.end) % 2**elf.elfclass
+        row.pack_into(image, at.place, at.start, at.end, words, places, guard)
+
+
+def seal_file(linked: Path, out: Path) -> None:
+    """Writes the image of a linked ELF with its checks; `out` may be the same file."""
+    image = bytearray(linked.read_bytes())
+    with linked.open("rb") as file:
+        seal(image, ELFFile(file))
+    out.write_bytes(image)
+
+
+def _offset(elf: ELFFile, start: int, end: int) -> int:
+    """Where a range is in the file. Its addresses are those where the image is stored, before startup
+    copies variables to where they run."""
+    if start == end:
+        return 0
+    for segment in elf.iter_segments("PT_LOAD"):
+        first = segment["p_paddr"]
+        if first <= start and end <= first + segment["p_filesz"]:
+            return int(segment["p_offset"] + start - first)
+    raise SealError(f"the range {start:#x} to {end:#x} is not in the image")
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="seal", description=__doc__)
+    parser.add_argument("linked", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args(args)
+    try:
+        seal_file(options.linked, options.out)
+    except SealError as error:
+        print(f"{options.linked}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,124 @@
+"""Rows are filled in from the bytes of the image; the runtime's own tests and boots judge the sums."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import struct
+import tempfile
+import unittest
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+from tools.seal import seal
+
+# The one segment begins here in the file, runs at one address and is stored at another.
+_OFFSET = 0x200
+_RUNS = 0x80000000
+_STORED = 0x20000000
+_CODE = bytes(range(64))
+
+
+def image(bits: int, *ranges: tuple[int, int], section: bytes = b".bm.checks") -> bytes:
+    """An ELF with 64 bytes of code and then a row, not filled in, for each range of addresses."""
+    word, row = ("Q", "<QQ24x") if bits == 64 else ("I", "<II24x")
+    checks = b"".join(struct.pack(row, *ends) for ends in ranges)
+    names = b"\0" + section + b"\0.names\0"
+    data = _CODE + checks
+    sections = _OFFSET + len(data) + len(names)
+    size = 64 if bits == 64 else 52
+    header = struct.pack(
+        f"<4sBBB9xHHI3{word}IHHHHHH",
+        *(b"\x7fELF", bits // 32, 1, 1, 2, 243, 1, _RUNS, size, sections, 0, size),
+        *(56 if bits == 64 else 32, 1, size if bits == 64 else 40, 3, 2),
+    )
+    if bits == 64:
+        segment = struct.pack("<II6Q", 1, 5, _OFFSET, _RUNS, _STORED, len(data), len(data), 4096)
+    else:
+        segment = struct.pack("<8I", 1, _OFFSET, _RUNS, _STORED, len(data), len(data), 5, 4096)
+    tables = struct.pack(
+        "<" + f"II4{word}II2{word}" * 3,
+        *([0] * 10),
+        *(1, 1, 2, _RUNS + 64, _OFFSET + 64, len(checks), 0, 0, 8, 0),
+        *(2 + len(section), 3, 0, 0, _OFFSET + len(data), len(names), 0, 0, 1, 0),
+    )
+    return (header + segment).ljust(_OFFSET, b"\0") + data + names + tables
+
+
+def sealed(elf: bytes) -> bytes:
+    made = bytearray(elf)
+    seal.seal(made, ELFFile(io.BytesIO(elf)))
+    return bytes(made)
+
+
+class SealTest(unittest.TestCase):
+    def test_sums_are_of_words_and_their_places(self) -> None:
+        words = [3, 0xFFFFFFFF, 0, 5]
+        data = struct.pack("<4I", *words)
+        self.assertEqual(seal.sums(data), (sum(words), 4 * 3 + 3 * 0xFFFFFFFF + 5))
+        self.assertEqual(seal.sums(b""), (0, 0))
+
+    def test_a_row_is_filled_in(self) -> None:
+        for bits, row in ((64, "<QQQQQ"), (32, "<IIQQI4x")):
+            start, end = _STORED + 4, _STORED + 64
+            found = sealed(image(bits, (start, end)))
+            words = struct.unpack("<15I", _CODE[4:])
+            want = (start, end, sum(words), sum((15 - i) * word for i, word in enumerate(words)))
+            at = _OFFSET + 64
+            self.assertEqual(
+                struct.unpack_from(row, found, at), (*want, (start ^ end) ^ (2**bits - 1))
+            )
+            # Nothing else changes.
+            self.assertEqual(found[:at], image(bits, (start, end))[:at])
+            end_of_row = at + struct.calcsize(row)
+            self.assertEqual(found[end_of_row:], image(bits, (start, end))[end_of_row:])
+
+    def test_every_row_is_filled_in(self) -> None:
+        rows = [(_STORED, _STORED + 8), (0, 0), (_STORED + 8, _STORED + 64)]
+        found = sealed(image(64, *rows))
+        guards = [struct.unpack_from("<Q", found, _OFFSET + 64 + 40 * i + 32)[0] for i in range(3)]
+        self.assertEqual(guards, [(start ^ end) ^ (2**64 - 1) for start, end in rows])
+
+    def test_other_bytes_have_other_sums(self) -> None:
+        elf = bytearray(image(64, (_STORED, _STORED + 64)))
+        before = sealed(bytes(elf))
+        elf[_OFFSET + 63] ^= 0x80
+        self.assertNotEqual(sealed(bytes(elf))[_OFFSET + 64 :], before[_OFFSET + 64 :])
+
+    def test_an_image_without_rows_stays_as_it_is(self) -> None:
+        elf = image(64, (_STORED, _STORED + 8), section=b".other")
+        self.assertEqual(sealed(elf), elf)
+
+    def test_what_is_not_stored_is_refused(self) -> None:
+        for ends in ((_RUNS, _RUNS + 8), (_STORED - 4, _STORED + 4), (_STORED, _STORED + 0x1000)):
+            with self.assertRaisesRegex(seal.SealError, "is not in the image"):
+                sealed(image(64, ends))
+
+    def test_parts_of_words_are_refused(self) -> None:
+        for ends in ((_STORED + 2, _STORED + 8), (_STORED, _STORED + 7)):
+            with self.assertRaisesRegex(seal.SealError, "not aligned to 4 bytes"):
+                sealed(image(64, ends))
+
+    def test_what_are_no_rows_is_refused(self) -> None:
+        # 32 bytes, a row for 32 bits.
+        file = ELFFile(io.BytesIO(image(32, (_STORED, _STORED + 8))))
+        file.elfclass = 64
+        with self.assertRaisesRegex(seal.SealError, "32 bytes, which are not rows of 40"):
+            seal.rows(file)
+
+    def test_a_mistake_is_one_sentence(self) -> None:
+        with tempfile.TemporaryDirectory() as root:
+            linked, out = Path(root) / "linked.elf", Path(root) / "out.elf"
+            linked.write_bytes(image(64, (_STORED, _STORED + 7)))
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(seal.main([str(linked), "--out", str(out)]), 1)
+            self.assertEqual(said.getvalue().count("\n"), 1)
+            self.assertFalse(out.exists())
+            linked.write_bytes(image(64, (_STORED, _STORED + 8)))
+            self.assertEqual(seal.main([str(linked), "--out", str(out)]), 0)
+            self.assertEqual(out.read_bytes(), sealed(linked.read_bytes()))
+
+
+if __name__ == "__main__":
+    unittest.main()
