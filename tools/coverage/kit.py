@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.emulate import process, result
+from tools.seal import seal
 
 _ASSEMBLY = ("golden.S", "kernels.S", "weights.S")
 
@@ -68,6 +69,7 @@ class Kit:
             [*self.data["link"], *objects, "-Wl,--start-group", *self.data["archives"],
              "-Wl,--end-group", "-o", str(elf)]
         )  # fmt: skip
+        seal.seal_file(elf, elf)
         return elf
 
     def run(self, elf: Path, name: str) -> result.Outcome:

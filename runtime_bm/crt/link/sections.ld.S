@@ -33,6 +33,7 @@ SECTIONS {
     bm_text_start = .;
     KEEP(*(.text.bm_start))
     *(.text .text.*)
+    . = ALIGN(4);
     bm_text_end = .;
   } > BM_ROM
 
@@ -50,7 +51,13 @@ SECTIONS {
     LONG(BM_TIMEBASE_HZ)
     LONG(BM_BOOT_DEVICE_TREE)
     *(.rodata .rodata.* .srodata .srodata.*)
+    . = ALIGN(4);
     bm_rodata_end = .;
+  } > BM_ROM
+
+  /* Filled in after linking (tools/seal), so no check covers it. */
+  .bm.checks : ALIGN(8) {
+    *(.bm.checks)
   } > BM_ROM
 
   /* Read in place, at the alignment the kernels were compiled for. */
@@ -75,6 +82,7 @@ SECTIONS {
     bm_data_end = .;
   } > BM_RAM AT > BM_ROM
   bm_data_load = LOADADDR(.data);
+  bm_data_load_end = LOADADDR(.data) + SIZEOF(.data);
 
   /* Not cleared at startup: a model writes before it reads. */
   .bm.arena (NOLOAD) : ALIGN(64) {

@@ -19,6 +19,7 @@ IMAGE_ATTRS = {
     "_objcopy": attr.label(default = "//third_party/llvm:objcopy", executable = True, cfg = "exec"),
     "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
     "_runner": attr.label(default = "//tools/emulate:runner", executable = True, cfg = "exec"),
+    "_seal": attr.label(default = "//tools/seal", executable = True, cfg = "exec"),
     "_sections": attr.label(
         default = "//runtime_bm/crt:link/sections.ld.S",
         allow_single_file = True,
@@ -128,7 +129,7 @@ def link_image(ctx, libraries, source = None, stamps = [], models = []):
     )
     map_file = ctx.actions.declare_file(ctx.label.name + ".map")
     linked = cc_common.link(
-        name = ctx.label.name + ".elf",
+        name = ctx.label.name + ".linked.elf",
         actions = ctx.actions,
         feature_configuration = features,
         cc_toolchain = toolchain,
@@ -138,8 +139,24 @@ def link_image(ctx, libraries, source = None, stamps = [], models = []):
         additional_inputs = inputs,
         additional_outputs = [map_file],
     )
-    binary, disassembly = _derive(ctx, linked.executable)
-    return struct(elf = linked.executable, map = map_file, bin = binary, disasm = disassembly)
+    elf = _seal(ctx, linked.executable)
+    binary, disassembly = _derive(ctx, elf)
+    return struct(elf = elf, map = map_file, bin = binary, disasm = disassembly)
+
+def _seal(ctx, linked):
+    """Returns the ELF with checks over its final bytes; whatever is derived from an image comes after it."""
+    elf = ctx.actions.declare_file(ctx.label.name + ".elf")
+    args = ctx.actions.args()
+    args.add(linked)
+    args.add("--out", elf)
+    ctx.actions.run(
+        mnemonic = "BmSeal",
+        executable = ctx.executable._seal,
+        arguments = [args],
+        inputs = [linked],
+        outputs = [elf],
+    )
+    return elf
 
 def _derive(ctx, elf):
     """Returns the raw image and the disassembly."""
