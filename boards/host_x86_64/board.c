@@ -9,8 +9,12 @@
 #include "runtime_bm/base/isa.h"
 #include "runtime_bm/base/result.h"
 #include "runtime_bm/base/text.h"
+#include "runtime_bm/crt/image.h"
 #include "runtime_bm/crt/trap.h"
 #include "runtime_bm/hal/hal.h"
+
+const bm_check_t bm_image_checks[] = {{0}};
+const uint32_t bm_image_check_count = 0;
 
 // The signals that a broken kernel raises; they are the traps of a process.
 static const int kTraps[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};

@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 
+#include "runtime_bm/crt/image.h"
+
 static bool same(const char *a, const char *b) {
   for (; *a != '\0' && *a == *b; ++a) ++b;
   return *a == *b;
@@ -12,6 +14,13 @@ const bm_firmware_model_t *bm_firmware_find(const char *name) {
     if (same(bm_firmware_models[i].name, name)) return &bm_firmware_models[i];
   }
   return NULL;
+}
+
+bm_status_t bm_firmware_verify(bm_verify_t *at) {
+  while (at->part != bm_image_check_count) {
+    BM_TRY(bm_check_step(bm_image_checks, SIZE_MAX, at));
+  }
+  return bm_ok();
 }
 
 bm_status_t bm_firmware_init(const bm_firmware_model_t *entry,

@@ -31,6 +31,13 @@ extern const bm_span_t bm_firmware_arena;
 // Returns the model with that name, or NULL.
 const bm_firmware_model_t *bm_firmware_find(const char *name);
 
+// Compares what belongs to no model with the checks that the build made: code,
+// constants and, because main has not changed any yet, initial values of
+// variables. Call it first, with a zeroed `at`; of the models, bm_model_verify
+// does the same. Errors: DAMAGED, with at->part a bm_image_part_t;
+// FAILED_PRECONDITION when the image was linked without its checks.
+BM_MUST_USE bm_status_t bm_firmware_verify(bm_verify_t *at);
+
 // Calls bm_model_init with the image's memory.
 BM_MUST_USE bm_status_t bm_firmware_init(const bm_firmware_model_t *entry,
                                          bm_model_t *out_model);

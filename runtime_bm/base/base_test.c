@@ -1,3 +1,4 @@
+#include "runtime_bm/base/check.h"
 #include "runtime_bm/base/dtype.h"
 #include "runtime_bm/base/hash.h"
 #include "runtime_bm/base/memory.h"
@@ -148,6 +149,98 @@ static void long_text_is_cut_off(void) {
   BM_EXPECT_EQ(guarded.canary, 0x5A);
 }
 
+static void sums_are_of_words_and_their_places(void) {
+  static const uint32_t kWords[] = {1, UINT32_MAX, 3, 0x80000000, 7, 11};
+  for (size_t count = 0; count <= sizeof(kWords) / sizeof(*kWords); ++count) {
+    uint64_t words = 0;
+    uint64_t places = 0;
+    for (size_t i = 0; i < count; ++i) {
+      words += kWords[i];
+      places += (uint64_t)kWords[i] * (count - i);
+    }
+    // In two steps, at every place.
+    for (size_t first = 0; first <= count; ++first) {
+      bm_sum_t sum = {0, 0};
+      bm_sum_extend(&sum, kWords, first);
+      bm_sum_extend(&sum, kWords + first, count - first);
+      BM_EXPECT_EQ(sum.words, words);
+      BM_EXPECT_EQ(sum.places, places);
+    }
+  }
+}
+
+enum { CHECKED_WORDS = 9 };
+static uint32_t checked[CHECKED_WORDS];
+static bm_check_t row;
+
+// The row that tools/seal would make of `checked`.
+static void seal_row(void) {
+  for (uint32_t i = 0; i < CHECKED_WORDS; ++i) checked[i] = 0x9E3779B9u * i;
+  row.start = (const uint8_t *)checked;
+  row.end = (const uint8_t *)(checked + CHECKED_WORDS);
+  row.sum = (bm_sum_t){0, 0};
+  bm_sum_extend(&row.sum, checked, CHECKED_WORDS);
+  row.guard = ~((uintptr_t)row.start ^ (uintptr_t)row.end);
+}
+
+static bm_status_t verify_row(void) {
+  bm_verify_t at = {0};
+  return bm_check_step(&row, SIZE_MAX, &at);
+}
+
+static void every_flipped_bit_is_noticed(void) {
+  seal_row();
+  BM_EXPECT_OK(verify_row());
+  for (uint32_t bit = 0; bit < 32 * CHECKED_WORDS; ++bit) {
+    checked[bit / 32] ^= 1u << bit % 32;
+    BM_EXPECT_CODE(verify_row(), DAMAGED);
+    checked[bit / 32] ^= 1u << bit % 32;
+  }
+  BM_EXPECT_OK(verify_row());
+}
+
+// Nor is a byte read through a damaged row: some of these ranges do not exist.
+static void every_flipped_bit_of_a_row_is_noticed(void) {
+  for (size_t bit = 0; bit < 8 * sizeof(row.start); ++bit) {
+    seal_row();
+    row.start = (const uint8_t *)((uintptr_t)row.start ^ (uintptr_t)1 << bit);
+    BM_EXPECT_CODE(verify_row(), DAMAGED);
+    seal_row();
+    row.end = (const uint8_t *)((uintptr_t)row.end ^ (uintptr_t)1 << bit);
+    BM_EXPECT_CODE(verify_row(), DAMAGED);
+  }
+  for (uint32_t bit = 0; bit < 64; ++bit) {
+    seal_row();
+    row.sum.words ^= (uint64_t)1 << bit;
+    BM_EXPECT_CODE(verify_row(), DAMAGED);
+    seal_row();
+    row.sum.places ^= (uint64_t)1 << bit;
+    BM_EXPECT_CODE(verify_row(), DAMAGED);
+  }
+}
+
+static void two_words_are_not_exchanged(void) {
+  seal_row();
+  const uint32_t word = checked[2];
+  checked[2] = checked[7];
+  checked[7] = word;
+  BM_EXPECT_CODE(verify_row(), DAMAGED);
+}
+
+// In words, the sum of these two flips is 0.
+static void two_flipped_bits_are_noticed(void) {
+  seal_row();
+  checked[0] ^= 0x80000000;
+  checked[8] ^= 0x80000000;
+  BM_EXPECT_CODE(verify_row(), DAMAGED);
+}
+
+static void a_row_without_a_check_is_no_success(void) {
+  seal_row();
+  row.guard = 0;
+  BM_EXPECT_CODE(verify_row(), FAILED_PRECONDITION);
+}
+
 int main(void) {
   BM_TEST(statuses_carry_code_file_and_line);
   BM_TEST(try_passes_errors_on);
@@ -159,5 +252,11 @@ int main(void) {
   BM_TEST(fixed_point_is_printed);
   BM_TEST(lines_are_joined);
   BM_TEST(long_text_is_cut_off);
+  BM_TEST(sums_are_of_words_and_their_places);
+  BM_TEST(every_flipped_bit_is_noticed);
+  BM_TEST(every_flipped_bit_of_a_row_is_noticed);
+  BM_TEST(two_words_are_not_exchanged);
+  BM_TEST(two_flipped_bits_are_noticed);
+  BM_TEST(a_row_without_a_check_is_no_success);
   return bm_test_end();
 }

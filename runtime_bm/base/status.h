@@ -30,6 +30,7 @@ typedef enum bm_code_t {
   BM_CODE_UNIMPLEMENTED = 12,       // valid, but not offered by this runtime
   BM_CODE_INTERNAL = 13,            // a kernel reported an error
   BM_CODE_DATA_LOSS = 15,           // an image is malformed
+  BM_CODE_DAMAGED = 16,             // bytes are not those that were built
 } bm_code_t;
 
 // Where it was raised: one constant per .c file that raises a status.
@@ -43,6 +44,7 @@ typedef enum bm_file_t {
   BM_FILE_STACK = 7,        // runtime_bm/crt/stack.c
   BM_FILE_PLAN_DRIVER = 8,  // runtime_bm/plan/plan_driver.c
   BM_FILE_MACHINE = 9,      // runtime_bm/app/machine.c
+  BM_FILE_CHECK = 10,       // runtime_bm/base/check.c
 } bm_file_t;
 
 static inline bm_status_t bm_ok(void) {

@@ -61,9 +61,28 @@ static bm_status_t open_kernels(const bm_plan_t *plan, bm_span_t code,
   return bm_ok();
 }
 
+bm_status_t bm_model_verify(const bm_plan_t *plan, size_t bytes,
+                            bm_verify_t *at) {
+  BM_CHECK(plan->checks != NULL, FAILED_PRECONDITION);
+  BM_CHECK(at->part < BM_PART_COUNT, INVALID_ARGUMENT);
+  return bm_check_step(plan->checks, bytes, at);
+}
+
+// All parts but the weights. A host program has no step after linking that
+// could have filled in checks.
+static bm_status_t verify_small_parts(const bm_plan_t *plan) {
+  bm_verify_t at = {0};
+  if (plan->checks == NULL || plan->checks->guard == 0) return bm_ok();
+  while (at.part != BM_PART_WEIGHTS) {
+    BM_TRY(bm_check_step(plan->checks, SIZE_MAX, &at));
+  }
+  return bm_ok();
+}
+
 bm_status_t bm_model_init(bm_model_t *out_model, const bm_plan_t *plan,
                           bm_span_t arena, bm_span_t code) {
   const bm_hal_cpu_t cpu = bm_hal_cpu();
+  BM_TRY(verify_small_parts(plan));
   BM_TRY(bm_plan_verify(plan));
   BM_TRY(bm_plan_check_cpu(plan, cpu.isa_bits, cpu.vlen_bits));
   BM_CHECK(bm_is_aligned((uintptr_t)arena.data, BM_PLAN_ALIGNMENT),

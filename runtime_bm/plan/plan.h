@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "runtime_bm/base/attributes.h"
+#include "runtime_bm/base/check.h"
 #include "runtime_bm/base/dtype.h"
 #include "runtime_bm/base/isa.h"
 #include "runtime_bm/base/status.h"
@@ -185,6 +186,15 @@ typedef struct bm_plan_executable_t {
 struct bm_plan_runner_t;
 typedef bm_status_t (*bm_plan_driver_t)(const struct bm_plan_runner_t *runner);
 
+// What bm_plan_t.checks has a row for. A part that the model does not have is
+// an empty range.
+typedef enum bm_part_t {
+  BM_PART_PLAN = 0,  // header, tables and strings
+  BM_PART_KERNELS = 1,
+  BM_PART_WEIGHTS = 2,
+  BM_PART_COUNT = 3,
+} bm_part_t;
+
 // A plan in its place. NULL stands for whatever the model does not have.
 typedef struct bm_plan_t {
   const bm_plan_header_t *header;
@@ -196,6 +206,8 @@ typedef struct bm_plan_t {
   // The tables of a plan whose drivers change rows of them.
   bm_plan_binding_t *bindings;
   uint32_t *constants;
+  // One row per bm_part_t; NULL: nothing to compare the bytes with.
+  const bm_check_t *checks;
 } bm_plan_t;
 
 BM_ABI_SIZE(bm_plan_table_t, 8, 8);
@@ -206,7 +218,7 @@ BM_ABI_SIZE(bm_plan_export_t, 12, 12);
 BM_ABI_SIZE(bm_plan_entry_t, 32, 32);
 BM_ABI_SIZE(bm_plan_header_t, 128, 128);
 BM_ABI_SIZE(bm_plan_executable_t, 24, 12);
-BM_ABI_SIZE(bm_plan_t, 56, 28);
+BM_ABI_SIZE(bm_plan_t, 64, 32);
 
 // The rows of a verified plan. What is returned for a table without rows must
 // not be read.

@@ -210,6 +210,13 @@ static void plan_structs(void) {
   FIELD(bm_plan_t, drivers);
   FIELD(bm_plan_t, bindings);
   FIELD(bm_plan_t, constants);
+  FIELD(bm_plan_t, checks);
+  end_struct();
+  BEGIN_STRUCT(bm_check_t);
+  FIELD(bm_check_t, start);
+  FIELD(bm_check_t, end);
+  FIELD(bm_check_t, sum);
+  FIELD(bm_check_t, guard);
   end_struct();
 }
 
