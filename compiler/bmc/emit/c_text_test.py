@@ -42,6 +42,10 @@ class BlobTest(unittest.TestCase):
         self.assertIn("\n    .balign 64\n", before)
         self.assertTrue(behind.startswith('    .incbin "w.bin"\n'), behind)
 
+    def test_a_file_is_padded_to_words(self) -> None:
+        text = c_text.include_blob(".a", "symbol", "file.bin")
+        self.assertIn('"file.bin"\n    .size symbol, . - symbol\n    .balign 4\n', text)
+
 
 class ArrayTest(unittest.TestCase):
     def test_one_item_a_line(self) -> None:

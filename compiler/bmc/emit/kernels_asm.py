@@ -29,6 +29,7 @@ def source(name: str, kernels: Kernels, target: Target) -> str:
     adds the kernels' ISA to that of the firmware's C: objdump and gdb decode a linked image by it.
     """
     base = symbols.kernels(name)
+    pad = f"    .balign {c_text.WORD_BYTES}, 0"
     lines = [
         f"/* {c_text.BANNER} */",
         "#ifdef BM_KERNELS_LOADED",
@@ -37,6 +38,7 @@ def source(name: str, kernels: Kernels, target: Target) -> str:
         f"    .globl {symbols.kernels_elf(name)}",
         f"{symbols.kernels_elf(name)}:",
         f'    .incbin "{ELF}"',
+        pad,
         "#else",
         f'    .section .bm.kernels.{name}, "ax", @progbits',
         "    .balign 4096",
@@ -60,6 +62,7 @@ def source(name: str, kernels: Kernels, target: Target) -> str:
             lines += _instructions(kernels.image[start:end])
         else:
             lines.append(f'    .incbin "{BLOB}", {start}, {end - start}')
+    lines.append(pad)
     for symbol, address in _symbols(name, kernels):
         lines += [
             f"    .globl {symbol}",

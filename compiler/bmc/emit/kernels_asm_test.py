@@ -69,6 +69,13 @@ class KernelsAsmTest(unittest.TestCase):
         self.assertIn("\n    .balign 4096\n", before)
         self.assertIn("\n    .option norelax\n", before)
 
+    def test_both_forms_are_padded_to_words_of_zeros(self) -> None:
+        loaded, _, prelinked = kernels_asm.source("m", _KERNELS, target.find("rv64gc")).partition(
+            "#else"
+        )
+        self.assertTrue(loaded.endswith('"kernels.elf"\n    .balign 4, 0\n'))
+        self.assertIn('"kernels.bin", 40, 8\n    .balign 4, 0\n', prelinked)
+
     def test_pointers_of_32_bits(self) -> None:
         kernels = replace(_KERNELS, pointer_bytes=4)
         lines = content(kernels, "rv32imac")[4:8]

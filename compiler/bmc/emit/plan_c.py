@@ -50,6 +50,7 @@ def source(model: Plan, kernels: Kernels | None) -> str:
     if model.weights_bytes:
         text += f"extern const uint8_t {symbols.weights(name)}[];\n"
     if kernels:
+        text += f"extern const uint8_t {symbols.kernels(name)}[];\n"
         text += f"extern const uint8_t {symbols.kernels_elf(name)}[];\n"
         query = symbols.library_query(name)
         text += f"extern const void *{query}(uint32_t max_version, const void *environment);\n"
@@ -69,6 +70,7 @@ def source(model: Plan, kernels: Kernels | None) -> str:
         )
     if model.state_bytes:
         text += f"static uint8_t k_state[{model.state_bytes}] __attribute__((aligned(64)));\n\n"
+    text += _checks(model, kernels)
     fields = [".header = &k_tables.header"]
     if model.weights_bytes:
         fields.append(f".weights = {symbols.weights(name)}")
@@ -79,6 +81,7 @@ def source(model: Plan, kernels: Kernels | None) -> str:
     if driven:
         fields.append(".drivers = k_drivers")
     fields += [f".{table.name} = k_{table.name}" for table in changed]
+    fields.append(".checks = k_checks")
     return text + f"const bm_plan_t {symbols.plan(name)} = {{\n{_lines(fields, 4)}}};\n"
 
 
@@ -92,6 +95,37 @@ _EXECUTABLE = """static const bm_plan_executable_t k_executable = {{
 }};
 
 """
+
+
+_CHECKED_KERNELS = """#ifdef BM_KERNELS_LOADED
+    {loaded},
+#else
+    {prelinked},
+#endif
+"""
+
+
+def _checks(model: Plan, kernels: Kernels | None) -> str:
+    """Returns the ranges over which tools/seal makes checks after linking (runtime_bm/base/check.h)."""
+    rows = (
+        "    [BM_PART_PLAN] = {.start = (const uint8_t *)&k_tables,"
+        " .end = (const uint8_t *)(&k_tables + 1)},\n"
+    )
+    if kernels:
+        rows += _CHECKED_KERNELS.format(
+            loaded=_check("KERNELS", symbols.kernels_elf(model.name), len(kernels.elf)),
+            prelinked=_check("KERNELS", symbols.kernels(model.name), len(kernels.image)),
+        )
+    if model.weights_bytes:
+        row = _check("WEIGHTS", symbols.weights(model.name), model.weights_bytes)
+        rows += f"    {row},\n"
+    return f"static const bm_check_t k_checks[BM_PART_COUNT] BM_CHECKS = {{\n{rows}}};\n\n"
+
+
+def _check(part: str, symbol: str, byte_count: int) -> str:
+    """The row of a file in the image, which is padded to whole words."""
+    end = -(-byte_count // c_text.WORD_BYTES) * c_text.WORD_BYTES
+    return f"[BM_PART_{part}] = {{.start = {symbol}, .end = {symbol} + {end}u}}"
 
 
 @dataclass(frozen=True)

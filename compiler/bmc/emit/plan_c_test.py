@@ -136,11 +136,20 @@ class PlanTextTest(unittest.TestCase):
             changed = dataclasses.replace(_PLAN, commands=commands)
             self.assertNotEqual(good, plan_c.source(changed, _KERNELS))
 
+    def test_checks_are_over_whole_words(self) -> None:
+        kernels_ = dataclasses.replace(_KERNELS, elf=bytes(5), image=bytes(8))
+        text = plan_c.source(dataclasses.replace(_PLAN, weights_bytes=257), kernels_)
+        self.assertIn(".end = tiny_weights + 260u}", text)
+        self.assertIn(".end = tiny_kernels_elf + 8u}", text)
+        self.assertIn(".end = tiny_kernels + 8u}", text)
+
     def test_empty_tables_are_left_out(self) -> None:
         text = plan_c.source(_EMPTY, None)
         self.assertNotIn("[0]", text)
         self.assertNotIn("commands", text)
         self.assertNotIn(".weights =", text)
+        self.assertNotIn("[BM_PART_KERNELS]", text)
+        self.assertNotIn("[BM_PART_WEIGHTS]", text)
         self.assertIn(".strings = {offsetof(tables_t, strings), 10}", text)
 
     def test_tables_that_a_driver_changes_are_variables(self) -> None:

@@ -16,6 +16,7 @@ _FIT_C = """// Generated: the plan of a model, to be checked on the build machin
 #include "tools/fit/fit.h"
 
 _Alignas(BM_PLAN_ALIGNMENT) const uint8_t {name}_weights[1] = {{0}};
+const uint8_t {name}_kernels[1] = {{0}};
 const void *{name}_library_query(uint32_t max_version, const void *environment) {{
   (void)max_version;
   (void)environment;
