@@ -40,7 +40,11 @@ class OnnxFile:
         return tuple(output.name for output in self.model.graph.output)
 
     def weights(self) -> dict[str, Array]:
-        """Returns initializers and values of Constant nodes by name, sorted by name."""
+        """Returns initializers and values of Constant nodes by name, sorted by name.
+
+        Raises:
+          BmcError: a tensor is of a type that onnx does not know, or its data do not fill its shape.
+        """
         from onnx import numpy_helper
 
         found = {item.name: item for item in self.model.graph.initializer}
@@ -48,7 +52,10 @@ class OnnxFile:
             for attribute in node.attribute:
                 if node.op_type == "Constant" and attribute.name == "value":
                     found[node.output[0]] = attribute.t
-        return {name: numpy_helper.to_array(found[name]) for name in sorted(found)}
+        try:
+            return {name: numpy_helper.to_array(found[name]) for name in sorted(found)}
+        except (KeyError, TypeError, ValueError) as error:
+            raise _bad_file(self.name, error) from None
 
     def run(self, cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
         """Returns onnxruntime's outputs, from one thread and without optimizations that change rounding.
@@ -186,9 +193,11 @@ def _declared(value: Any, name: str) -> Declared:
             "bad-signature", f"input {value.name} of '{name}' is not a tensor of known rank"
         )
     tensor = value.type.tensor_type
-    element = dtype.from_numpy(
-        np.empty(0, helper.tensor_dtype_to_np_dtype(tensor.elem_type)), f"input {value.name}"
-    )
+    try:
+        numpy = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    except KeyError as error:
+        raise _bad_file(name, error) from None
+    element = dtype.from_numpy(np.empty(0, numpy), f"input {value.name}")
     # Some exporters write -1 for a dynamic dimension.
     dims = tuple(
         d.dim_value if d.HasField("dim_value") and d.dim_value != -1 else None

@@ -253,6 +253,11 @@ class OnnxTest(support.ModelFileTest):
         for broken in (b"", b"\0" * 64, b"PK\3\4" * 99):
             self.rejects("bad-file", "onnx rejects 'model.onnx'", "whole file", data=broken)
         self.rejects_beginnings(data, "onnx rejects 'model.onnx'")
+        weight, value = _vision(), _vision()
+        weight.graph.initializer[1].data_type = 127
+        value.graph.input[0].type.tensor_type.elem_type = 127
+        for unknown in (weight, value):
+            self.rejects("bad-file", "onnx rejects 'model.onnx'", data=unknown)
 
     def test_what_onnxruntime_folds(self) -> None:
         # Older exporters write x.squeeze(0) like this, with another rank in each branch.

@@ -99,7 +99,7 @@ class TfliteFile:
         return total
 
     def weights(self) -> dict[str, Array]:
-        """Returns constants by the name of their tensor, sorted by name."""
+        """Returns constants by the name of their tensor, sorted by name; raises BmcError for a wrong size."""
         from ai_edge_litert.schema_py_generated import TensorType
 
         types = {getattr(TensorType, name.upper()): name for name in _WEIGHT_TYPES}
@@ -108,9 +108,20 @@ class TfliteFile:
             for tensor in graph.tensors:
                 data = self.model.buffers[tensor.buffer].data
                 if data is not None and tensor.type in types:
-                    array = np.asarray(data, np.uint8).view(types[tensor.type])
-                    found[text(tensor.name)] = array.reshape(tensor.shape)
+                    found[text(tensor.name)] = self._constant(tensor, data, types[tensor.type])
         return dict(sorted(found.items()))
+
+    def _constant(self, tensor: Any, data: Any, kind: str) -> Array:
+        array = np.asarray(data, np.uint8)
+        shape = _shape(tensor)
+        if array.nbytes != math.prod(shape) * np.dtype(kind).itemsize:
+            raise BmcError(
+                "bad-file",
+                f"'{self.name}' has {array.nbytes} bytes for {text(tensor.name)}, which is {kind}"
+                f" {list(shape)}",
+                hint="convert the model again, or fetch the whole file",
+            )
+        return array.view(kind).reshape(shape)
 
     def outputs_of(self, kind: str) -> set[str]:
         """Returns the names of the first outputs of all ops of a kind, such as FULLY_CONNECTED."""

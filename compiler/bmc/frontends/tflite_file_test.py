@@ -47,6 +47,14 @@ class TfliteFileTest(support.ModelFileTest):
 
         self.rejects("bad-file", "LiteRT rejects", data=tflite_kit.edit(self.data, elsewhere))
 
+    def test_weights_of_another_size(self) -> None:
+        def scalar(model: Any) -> None:
+            for item in model.subgraphs[0].tensors:
+                if model.buffers[item.buffer].data is not None:
+                    item.shape = item.shapeSignature = None
+
+        self.rejects("bad-file", "has 96 bytes for", data=tflite_kit.edit(self.data, scalar))
+
     def test_shapes_that_no_machine_has(self) -> None:
         def huge(model: Any) -> None:
             item = model.subgraphs[0].tensors[model.subgraphs[0].inputs[0]]
