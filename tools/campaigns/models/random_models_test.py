@@ -1,0 +1,186 @@
+"""The campaign of random models: its parts, and one small batch through the compiler and the emulators."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import batch
+import graph
+import random_models
+import reduce
+import torch
+import workers
+from answers import UndecidedError, answers
+from campaign import Budget
+from generate import generate
+from graph import Graph, Input, Node
+from kit import Kit
+from program import OPS, Program
+
+from bmc import spec
+
+_KIT = Path("tools/campaigns/models/spike.json")
+_LINEAR = Graph(
+    seed=3,
+    int8=False,
+    inputs=(Input("x", (4, 6)), Input("s", (4, 5), becomes="sum")),
+    nodes=(
+        Node("scaled", "linear", ("x",), {"out": 5, "bias": True}),
+        Node("sum", "add", ("scaled", "s"), {}),
+        Node("unread", "tanh", ("x",), {}),
+    ),
+    outputs=("sum",),
+)
+
+
+class GraphTest(unittest.TestCase):
+    def test_text_is_the_whole_model(self) -> None:
+        (again,) = graph.from_text("# wrong\n" + graph.to_text([_LINEAR]))
+        self.assertEqual(again, _LINEAR)
+        given = _LINEAR.inputs[0]
+        self.assertEqual(again.data(given, 1).tobytes(), _LINEAR.data(given, 1).tobytes())
+        self.assertNotEqual(again.data(given, 0).tobytes(), _LINEAR.data(given, 1).tobytes())
+
+    def test_what_no_output_needs_goes(self) -> None:
+        needed = _LINEAR.needed()
+        self.assertEqual([node.name for node in needed.nodes], ["scaled", "sum"])
+        self.assertEqual(needed.inputs, _LINEAR.inputs)
+
+    def test_models_are_the_same_again_and_cover_the_weak_sides(self) -> None:
+        made = random_models.made(Budget(1, 0, 300))
+        found = [made.model(trial) for trials in made.batches for trial in trials]
+        self.assertEqual(found[17], random_models.made(Budget(1, 17, 1)).model(17))
+        self.assertTrue(any(model.states for model in found))
+        self.assertTrue(any(len(model.outputs) > 1 for model in found))
+        nodes = [node for model in found for node in model.nodes]
+        attrs = [node.attrs for node in nodes if node.op in ("conv1d", "conv2d")]
+        self.assertTrue(any(1 < a["groups"] < a["out"] for a in attrs))
+        self.assertTrue(any(max(a["dilation"]) > 1 for a in attrs))
+        self.assertTrue(any(node.attrs.get("mode") == "reflect" for node in nodes))
+        self.assertTrue(any(node.attrs.get("weight_scale") for node in nodes))
+        self.assertLess(len(OPS.keys() - {node.op for node in nodes}), len(OPS) // 10)
+
+
+class AnswersTest(unittest.TestCase):
+    def _answers(self, model: Graph) -> tuple[spec.Policy, ...]:
+        program = Program(model)
+        calls = (program.inputs(0), program.inputs(1))
+        program(*calls[0], *program.initial())
+        return answers(program, calls, program.initial(), int8=False).policies
+
+    def _of(self, *nodes: tuple[str, dict[str, object]]) -> Graph:
+        names = ["x", *(f"v{i}" for i in range(len(nodes)))]
+        return Graph(
+            1,
+            False,
+            (Input("x", (4, 6)),),
+            tuple(
+                Node(names[i + 1], op, (names[i],), attrs) for i, (op, attrs) in enumerate(nodes)
+            ),
+            (names[-1],),
+        )
+
+    def test_sums_have_a_small_tolerance_and_moves_have_none(self) -> None:
+        (policy,) = self._answers(_LINEAR.needed())
+        assert isinstance(policy, spec.Tolerance)
+        self.assertGreater(policy.atol, 1e-7)
+        self.assertLess(policy.atol, 1e-4)
+        self.assertEqual(
+            self._answers(self._of(("permute", {"order": [1, 0]}), ("relu", {}))),
+            (spec.Tolerance(0.0, 0.0),),
+        )
+
+    def test_answers_that_hang_on_roundings_are_no_tests(self) -> None:
+        # What is left of a mean that is always 0.
+        with self.assertRaisesRegex(UndecidedError, "ill-conditioned"):
+            self._answers(
+                self._of(("softmax", {"axis": 1}), ("sum", {"axes": [1], "keep": True}),
+                         ("log_softmax", {"axis": 0}), ("softmax", {"axis": 0}),
+                         ("std", {"axes": [0]}))
+            )  # fmt: skip
+        with self.assertRaisesRegex(UndecidedError, "zero"):
+            self._answers(self._of(("clamp", {"low": 0.0, "high": 0.0})))
+
+
+class ReduceTest(unittest.TestCase):
+    def test_only_what_fails_is_left(self) -> None:
+        random = Budget(1, 0, 1).random(0)
+        found = generate(random, int8=False)
+        while not any(node.op == "conv2d" for node in found.nodes) or len(found.nodes) < 4:
+            found = generate(random, int8=False)
+
+        def fails(graphs: tuple[Graph, ...]) -> bool:
+            return any(node.op == "conv2d" for model in graphs for node in model.nodes)
+
+        (smallest,) = reduce.reduce((_LINEAR, found), fails, checks=500)
+        self.assertEqual([node.op for node in smallest.nodes], ["conv2d"])
+        (given,) = smallest.inputs
+        self.assertEqual(given.shape[0], 1)
+        with torch.no_grad():
+            Program(smallest)(*Program(smallest).inputs(0))
+
+    def test_it_gives_up(self) -> None:
+        self.assertEqual(reduce.reduce((_LINEAR,), lambda _: False, checks=5), (_LINEAR,))
+
+
+def _answer(task: str) -> str:
+    if task == "dies":
+        os._exit(7)
+    while task == "hangs":
+        time.sleep(1)
+    return task.upper()
+
+
+class WorkersTest(unittest.TestCase):
+    def test_a_dead_process_is_an_answer(self) -> None:
+        done = workers.run(["one", "dies", "two"], _answer, jobs=2, deadline_seconds=1e6)
+        found = {item.task: (item.answer, item.died) for item in done}
+        self.assertEqual(found["one"], ("ONE", ""))
+        self.assertEqual(found["two"], ("TWO", ""))
+        self.assertEqual(found["dies"], (None, "its process ended with status 7"))
+
+    def test_an_endless_task_is_ended(self) -> None:
+        (done,) = workers.run(["hangs"], _answer, jobs=1, deadline_seconds=0.0)
+        self.assertEqual((done.answer, done.died), (None, "it ran past its deadline"))
+
+
+class BatchTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.kit = Kit.load(_KIT, Path(folder.name))
+
+    def test_models_of_both_kinds_are_right(self) -> None:
+        int8 = dataclasses.replace(_LINEAR, int8=True, nodes=_LINEAR.nodes[:2])
+        for graphs in ((_LINEAR.needed(), *self._some()), (int8,)):
+            found = batch.check(graphs, self.kit)
+            self.assertEqual({verdict.outcome for verdict in found}, {batch.RIGHT}, found)
+
+    def _some(self) -> list[Graph]:
+        made = random_models.made(Budget(1, 0, 4))
+        return [made.model(trial) for trial in range(4)]
+
+    def test_a_wrong_answer_is_a_fault(self) -> None:
+        def other(*args: object, **options: object) -> object:
+            right = answers(*args, **options)  # type: ignore[arg-type]
+            outputs = tuple(tuple(out + 1 for out in call) for call in right.outputs)
+            return dataclasses.replace(right, outputs=outputs)
+
+        with mock.patch("batch.answers", other):
+            (found,) = batch.check((_LINEAR,), self.kit)
+            self.assertEqual(
+                found.outcome, "refused: IREE's host runtime disagrees with PyTorch", found
+            )
+            with mock.patch("bmc.verify.run", return_value=()):
+                (found,) = batch.check((_LINEAR,), self.kit)
+        self.assertEqual((found.outcome, found.fault), ("wrong on spike_vlen128, tuned", True))
+
+
+if __name__ == "__main__":
+    unittest.main()
