@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -262,8 +263,8 @@ def _send(said: _Said) -> None:
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
     # In memory, where there is such a place: every input is a file.
-    memory = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
+    memory = "/dev/shm"
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as name:
         yield Path(name)
 
 
