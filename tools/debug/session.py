@@ -83,7 +83,7 @@ def _waiting(program: Program, console: int | None) -> Iterator[list[str]]:
         yield [*setup, "set startup-with-shell off", "set disable-randomization off", "starti"]
         return
     with target.started(program, console) as connect:
-        yield [*setup, connect]
+        yield [*setup, connect, "python commands.permit_breakpoints()"]
 
 
 @contextlib.contextmanager

@@ -20,6 +20,16 @@ from tools.debug.inside.running import Position, Program
 from tools.status import decode
 
 
+def permit_breakpoints() -> None:
+    """Keeps an image that has not started from comparing its instructions with their checks.
+
+    A breakpoint may be an instruction written into memory, which the checks would call damage.
+    """
+    # In flash it cannot be changed, but there a breakpoint is in the hart.
+    with contextlib.suppress(gdb.error):
+        gdb.execute("set variable *(unsigned int *)&bm_image_check_count = 0")
+
+
 def setup(reports: list[str], status_h: str) -> None:
     """Defines the commands and the pretty-printers.
 
