@@ -163,8 +163,8 @@ class BatchTest(unittest.TestCase):
             self.assertEqual({verdict.outcome for verdict in found}, {batch.RIGHT}, found)
 
     def _some(self) -> list[Graph]:
-        made = random_models.made(Budget(1, 0, 4))
-        return [made.model(trial) for trial in range(4)]
+        made = random_models.made(Budget(1, 0, 2))
+        return [made.model(trial) for trial in range(2)]
 
     def test_a_wrong_answer_is_a_fault(self) -> None:
         def other(*args: object, **options: object) -> object:
@@ -179,7 +179,9 @@ class BatchTest(unittest.TestCase):
             )
             with mock.patch("bmc.verify.run", return_value=()):
                 (found,) = batch.check((_LINEAR,), self.kit)
-        self.assertEqual((found.outcome, found.fault), ("wrong on spike_vlen128, tuned", True))
+        # In whichever environment it ran first.
+        self.assertRegex(found.outcome, r"^wrong on (qemu|spike)_vlen\d+, tuned$")
+        self.assertTrue(found.fault)
 
 
 if __name__ == "__main__":
