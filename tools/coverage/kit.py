@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,13 +73,24 @@ class Kit:
         seal.seal_file(elf, elf)
         return elf
 
-    def run(self, elf: Path, name: str) -> result.Outcome:
-        """Boots an image in one of the kit's environments."""
+    def run(
+        self, elf: Path, name: str, *, options: Sequence[str] = (), deadline: float | None = None
+    ) -> result.Outcome:
+        """Boots an image in one of the kit's environments.
+
+        Args:
+          elf: the image.
+          name: the environment's name in the JSON.
+          options: further arguments of the emulator.
+          deadline: seconds after which it is ended; default: the environment's own.
+        """
         run = self.data["runs"][name]
-        argv = [word.replace("{elf}", str(elf)) for word in run["argv"]]
-        argv[0] = str(self.runfiles / argv[0])
+        program, *words = run["argv"]
+        argv = [str(self.runfiles / program), *options]
+        argv += [word.replace("{elf}", str(elf)) for word in words]
         tools = [str(self.runfiles / tool) for tool in run["path_tools"]]
-        return process.run(argv, run["deadline_seconds"], env=process.with_tools(tools))
+        seconds = run["deadline_seconds"] if deadline is None else deadline
+        return process.run(argv, seconds, env=process.with_tools(tools))
 
     def _start(self, argv: list[str]) -> None:
         done = subprocess.run(argv, cwd=self.root, capture_output=True, text=True, check=False)

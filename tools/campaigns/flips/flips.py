@@ -18,11 +18,13 @@ import campaign
 import machines
 import parts
 from campaign import Budget, Result
+from kit import Kit
 from machines import Machine
 from parts import Region
 from rich.console import Console
 
 from tools.emulate import result
+from tools.status import decode
 
 REFUSED = "refused by its check"
 OTHERWISE = "refused by another check"
@@ -32,9 +34,7 @@ HUNG = "hung"
 SILENT = "ended without a word"
 _FINDS = (UNCHANGED, CHANGED, HUNG, SILENT)
 
-# BM_CODE_DAMAGED of runtime_bm/base/status.h, in the low bits of a status word.
-_DAMAGED = 16
-_CODE_MASK = 0xFFF
+_TABLES = decode.read_tables(Path(decode.STATUS_H).read_text(encoding="utf-8"))
 _WORD = re.compile("[0-9a-f]{8}")
 
 
@@ -91,7 +91,9 @@ def outcome(run: result.Outcome, sound: tuple[str, ...]) -> str:
 
 def _is_damage(status: str) -> bool:
     # The code that prints the word may be what is damaged.
-    return bool(_WORD.fullmatch(status)) and int(status, 16) & _CODE_MASK == _DAMAGED
+    if not _WORD.fullmatch(status):
+        return False
+    return decode.decode(int(status, 16), _TABLES).code == "DAMAGED"
 
 
 def trial(number: int, budget: Budget, targets: list[Target], attacked: list[str]) -> Result:
@@ -125,27 +127,24 @@ def _trials(budget: Budget, targets: list[Target], attacked: list[str]) -> Itera
 def main(args: list[str]) -> int:
     parser = campaign.parser("flips", __doc__, count=2000)
     parser.add_argument("--image", type=Path, action="append", required=True, help="ELF to damage")
-    parser.add_argument("--spike", type=Path, required=True)
-    parser.add_argument("--dtc", type=Path, required=True, help="which Spike starts")
-    parser.add_argument("--qemu", type=Path, required=True)
     parser.add_argument("--emulator", choices=("spike", "qemu"), default="spike")
     parser.add_argument("--part", choices=(*parts.MODEL, parts.RUNTIME), action="append")
     options = parser.parse_args(args)
-    targets = []
-    for path in options.image:
-        if options.emulator == "spike":
-            machine, run = machines.spike(options.spike, options.dtc, path)
-        else:
-            machine, run = machines.qemu(options.qemu, path)
-        targets.append(Target(path, parts.find(path), machine, hashes(run)))
-    budget = campaign.budget(options)
-    return campaign.run(
-        "flips",
-        _trials(budget, targets, options.part or list(parts.MODEL)),
-        count=budget.count,
-        finds=campaign.finds_folder(options),
-        console=Console(),
-    )
+    with tempfile.TemporaryDirectory() as root:
+        kit = Kit.load(machines.KIT, Path(root))
+        start = machines.spike if options.emulator == "spike" else machines.qemu
+        targets = []
+        for path in options.image:
+            machine, run = start(kit, path)
+            targets.append(Target(path, parts.find(path), machine, hashes(run)))
+        budget = campaign.budget(options)
+        return campaign.run(
+            "flips",
+            _trials(budget, targets, options.part or list(parts.MODEL)),
+            count=budget.count,
+            finds=campaign.finds_folder(options),
+            console=Console(),
+        )
 
 
 if __name__ == "__main__":

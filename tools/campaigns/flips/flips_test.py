@@ -13,6 +13,7 @@ import flips
 import machines
 import parts
 from campaign import Budget
+from kit import Kit
 from parts import Region
 
 from tools.emulate import result
@@ -58,11 +59,14 @@ class PlaceTest(unittest.TestCase):
 
 
 class FlipsTest(unittest.TestCase):
+    kit: Kit
     target: flips.Target
 
     @classmethod
     def setUpClass(cls) -> None:
-        machine, run = machines.spike(Path(os.environ["SPIKE"]), Path(os.environ["DTC"]), _IMAGE)
+        root = cls.enterClassContext(tempfile.TemporaryDirectory())
+        cls.kit = Kit.load(machines.KIT, Path(root))
+        machine, run = machines.spike(cls.kit, _IMAGE)
         cls.target = flips.Target(_IMAGE, parts.find(_IMAGE), machine, flips.hashes(run))
 
     def setUp(self) -> None:
@@ -120,7 +124,7 @@ class FlipsTest(unittest.TestCase):
         weights = self.target.parts["weights"][0]
         self.copy.write_bytes(flips.Flip(weights.offset, 0).apply(_IMAGE.read_bytes()))
         with self.assertRaisesRegex(machines.Unfit, "its weights were damaged"):
-            machines.spike(Path(os.environ["SPIKE"]), Path(os.environ["DTC"]), self.copy)
+            machines.spike(self.kit, self.copy)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,17 @@ from __future__ import annotations
 import itertools
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.emulate import process, result
+from kit import Kit
+
+from tools.emulate import result
+
+# Where the campaign and its test find the commands of the emulators, and which two they use.
+KIT = Path("tools/campaigns/models/spike.json")
+_SPIKE = "spike_vlen256"
+_QEMU = "qemu_vlen256"
 
 # A damaged image that takes this many times as long as an undamaged one hangs.
 _PATIENCE = 4
@@ -34,13 +40,12 @@ class Machine(ABC):
 class Spike(Machine):
     """Spike, which can stop after a number of instructions: the same on every machine."""
 
-    argv: tuple[str, ...]
-    env: Mapping[str, str]
+    kit: Kit
     instructions: int
 
     def boot(self, elf: Path) -> result.Outcome:
-        argv = [*self.argv, f"--instructions={self.instructions}", str(elf)]
-        run = process.run(argv, float("inf"), env=self.env)
+        limit = f"--instructions={self.instructions}"
+        run = self.kit.run(elf, _SPIKE, options=[limit], deadline=float("inf"))
         # At the limit, Spike ends with status 0, as after PASS.
         ended = run.records("PASS") or run.exit_status != 0
         return run if ended else result.Outcome(run.lines, None)
@@ -50,37 +55,32 @@ class Spike(Machine):
 class Qemu(Machine):
     """QEMU, which has only time for a limit."""
 
-    argv: tuple[str, ...]
+    kit: Kit
     seconds: float
 
     def boot(self, elf: Path) -> result.Outcome:
-        return process.run([*self.argv, "-kernel", str(elf)], self.seconds)
+        return self.kit.run(elf, _QEMU, deadline=self.seconds)
 
 
-def spike(program: Path, dtc: Path, elf: Path) -> tuple[Machine, result.Outcome]:
+def spike(kit: Kit, elf: Path) -> tuple[Machine, result.Outcome]:
     """Returns Spike with a limit for `elf`, and the run of the undamaged image.
 
     Raises:
       Unfit: it does not pass.
     """
-    argv = (str(program.absolute()), "--isa=rv64gcv_zvl256b_zicntr", "-m0x80000000:0x20000000")
-    env = process.with_tools([str(dtc)])
     for limit in (_FIRST_LIMIT * _PATIENCE**power for power in itertools.count()):
-        run = Spike(argv, env, limit).boot(elf)
+        run = Spike(kit, limit).boot(elf)
         if run.exit_status is not None:
-            return Spike(argv, env, limit * _PATIENCE), _passed(elf, run)
+            return Spike(kit, limit * _PATIENCE), _passed(elf, run)
     raise AssertionError
 
 
-def qemu(program: Path, elf: Path) -> tuple[Machine, result.Outcome]:
+def qemu(kit: Kit, elf: Path) -> tuple[Machine, result.Outcome]:
     """The same of QEMU."""
-    argv = (str(program.absolute()), "-machine", "spike", "-m", "512M", "-bios", "none")
-    argv += ("-nographic", "-monitor", "none")
-    argv += ("-cpu", "rv64,v=true,vext_spec=v1.0,vlen=256,elen=64")
     start = time.monotonic()
-    run = Qemu(argv, float("inf")).boot(elf)
+    run = Qemu(kit, float("inf")).boot(elf)
     seconds = time.monotonic() - start
-    return Qemu(argv, _PATIENCE * seconds + _GRACE), _passed(elf, run)
+    return Qemu(kit, _PATIENCE * seconds + _GRACE), _passed(elf, run)
 
 
 def _passed(elf: Path, run: result.Outcome) -> result.Outcome:
