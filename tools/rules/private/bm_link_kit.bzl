@@ -32,7 +32,7 @@ def _bm_link_kit_impl(ctx):
         requested_features = ctx.features,
         unsupported_features = ctx.disabled_features,
     )
-    libraries = [dep[CcInfo] for dep in ctx.attr.deps] + [board.hal]
+    libraries = [dep[CcInfo] for dep in ctx.attr._application] + [board.hal]
     headers = depset(transitive = [library.compilation_context.headers for library in libraries])
     script = linker_script(ctx, toolchain, features, board)
     archives, flags = _archives([library.linking_context for library in libraries])
@@ -84,17 +84,26 @@ def _bm_link_kit_impl(ctx):
 
 bm_link_kit = rule(
     implementation = _bm_link_kit_impl,
-    doc = """Records the commands that compile bmc's output, link it with `deps` and boot it in `run_envs`.
+    doc = """Records the commands that compile bmc's output, link it with the self-check and boot it in
+    `run_envs`.
 
     The result is JSON; its runfiles contain everything the commands need. `files` maps the paths in
     the commands to paths in the runfiles.""",
     attrs = {key: value for key, value in IMAGE_ATTRS.items() if key != "run_env"} | {
-        "deps": attr.label_list(doc = "cc_library targets.", mandatory = True, providers = [CcInfo]),
         "run_envs": attr.label_keyed_string_dict(
             doc = "Environments of the board -> the name of each in the JSON.",
             allow_empty = False,
             mandatory = True,
             providers = [BmExecEnvInfo],
+        ),
+        "_application": attr.label_list(
+            default = [
+                "//runtime_bm/app:firmware",
+                "//runtime_bm/app:hooks_default",
+                "//runtime_bm/app:main",
+                "//runtime_bm/app:profile_off",
+            ],
+            providers = [CcInfo],
         ),
     },
     **{key: value for key, value in IMAGE_RULE.items() if key != "executable"}
