@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tools.fit import plan_object
 from tools.status import decode
 
 
@@ -16,11 +17,12 @@ class FitError(Exception):
     """The target would refuse the model; the text is for the user."""
 
 
-def ask(program: Path, kernels: Path, report: dict[str, Any]) -> tuple[int, int]:
+def ask(program: Path, plan: bytes, kernels: Path, report: dict[str, Any]) -> tuple[int, int]:
     """Checks a model.
 
     Args:
-      program: tools/fit/fit.c, linked with the model's plan.
+      program: tools/fit/fit.c.
+      plan: what plan_object.read returned.
       kernels: the kernels' ELF.
       report: the compiler's report of the model.
 
@@ -34,9 +36,10 @@ def ask(program: Path, kernels: Path, report: dict[str, Any]) -> tuple[int, int]
     # How an executable describes itself depends on the pointer size: for 32 bits, bmc checks it.
     if report["flash"]["kernels_elf_bytes"] and not report["isa"].startswith("rv32"):
         command += [str(kernels), str(report["kernels_library"])]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=plan, capture_output=True, check=False)
     if done.returncode != 0:
-        raise FitError(f"the check itself ended with status {done.returncode}: {done.stderr}")
+        said = done.stderr.decode(errors="replace")
+        raise FitError(f"the check itself ended with status {done.returncode}: {said}")
     status, index = done.stdout.split()
     return int(status, 16), int(index)
 
@@ -63,6 +66,8 @@ def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="fit", description=__doc__)
     parser.add_argument("--model", required=True, help="for the message")
     parser.add_argument("--plan", required=True, help="for the message")
+    parser.add_argument("--plan-object", type=Path, required=True, help="the plan, compiled")
+    parser.add_argument("--name", required=True, help="prefix of the model's C symbols")
     parser.add_argument("--program", type=Path, required=True)
     parser.add_argument("--kernels", type=Path, required=True)
     parser.add_argument("--report", type=Path, required=True)
@@ -71,9 +76,13 @@ def main(args: list[str]) -> int:
     report = json.loads(options.report.read_text())
     root = Path(__file__).absolute().parent.parent.parent
     try:
-        status, index = ask(options.program, options.kernels, report)
+        plan = plan_object.read(options.plan_object, options.name)
+        status, index = ask(options.program, plan, options.kernels, report)
         if status:
             raise FitError(refusal(status, index, report, root))
+    except plan_object.PlanObjectError as error:
+        print(f"{options.model}: {error}", file=sys.stderr)
+        return 1
     except FitError as error:
         print(
             f"{options.model}: {error}\n  hint: this is a bug in bmc: report it with {options.plan}",

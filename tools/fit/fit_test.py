@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import tempfile
 import unittest
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any
 
 from tools.fit import fit
 
-HERE = Path(__file__).absolute().parent
-REAL = HERE.parent.parent / "models/ops/remainder"
+REAL = Path(__file__).absolute().parent.parent.parent / "models/ops/remainder"
+PROGRAM = Path(os.environ["PROGRAM"])
+# The object files of test_plan.c.
+PLANS = {path.parent.name: path for path in map(Path, os.environ["PLANS"].split())}
 
 
 class FitTest(unittest.TestCase):
@@ -27,11 +30,12 @@ class FitTest(unittest.TestCase):
             "commands": [{"kind": "copy", "function": "", "bytes": 64}] * 2,
         }
 
-    def judge(self, program: str, kernels: Path = Path("none")) -> tuple[int, str]:
+    def judge(self, plan: str, kernels: Path = Path("none"), name: str = "test") -> tuple[int, str]:
         """Runs the check; returns its exit status and its message."""
         stamp, report = self.folder / "stamp", self.folder / "report.json"
         report.write_text(json.dumps(self.report))
-        args = ["--model", "//a:model", "--plan", "out/plan.c", "--program", str(HERE / program)]
+        args = ["--model", "//a:model", "--plan", "out/plan.c", "--program", str(PROGRAM)]
+        args += ["--plan-object", str(PLANS.get(plan, plan)), "--name", name]
         args += ["--kernels", str(kernels), "--report", str(report), "--out", str(stamp)]
         with contextlib.redirect_stderr(io.StringIO()) as said:
             status = fit.main(args)
@@ -55,6 +59,41 @@ class FitTest(unittest.TestCase):
             r" runtime_bm/plan/plan_verify\.c:\d+ BM_CHECK\(.*overlap.*\);\n"
             r"  hint: .* out/plan\.c\n$",
         )
+
+    def test_a_plan_in_several_variables_gets_its_stamp(self) -> None:
+        self.assertEqual(self.judge("plan_placed"), (0, ""))
+
+    def test_a_refused_command_is_named_if_drivers_change_its_bindings(self) -> None:
+        status, said = self.judge("plan_placed_overlap")
+        self.assertEqual(status, 1)
+        self.assertIn("would refuse command 1 of its plan (a copy of 64 bytes)", said)
+
+    def test_a_plan_without_its_weights_is_refused(self) -> None:
+        status, said = self.judge("plan_weights")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"DATA_LOSS .* BM_CHECK\(.*plan->weights.*\);")
+
+    def test_state_that_is_not_aligned_is_refused(self) -> None:
+        status, said = self.judge("plan_placed_askew")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"DATA_LOSS .* BM_CHECK\(.*plan->state.*\);")
+
+    def test_a_table_longer_than_its_variable_is_no_pass(self) -> None:
+        status, said = self.judge("plan_placed_short")
+        self.assertEqual(status, 1)
+        self.assertIn("a table of the plan ends after its variable", said)
+
+    def test_an_object_without_the_plan_is_no_pass(self) -> None:
+        status, said = self.judge("plan_good", name="other")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"^//a:model: .* defines no other_plan: .*\n$")
+
+    def test_what_is_no_object_is_no_pass(self) -> None:
+        bitcode = self.folder / "plan.o"
+        bitcode.write_bytes(b"BC\xc0\xde" * 64)
+        status, said = self.judge(str(bitcode))
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"^//a:model: .*plan.o is no ELF file .*\n$")
 
     def test_what_is_no_command_is_said_to_be_the_plan(self) -> None:
         status, said = self.judge("plan_entry")

@@ -6,7 +6,7 @@
     bm_model_suite(name = "mlp_rv64", models = [":mlp"], vlens = [256, 1024], budget = "budget.json")
 """
 
-load("//tools/rules/private:any_isa_library.bzl", _any_isa_library = "any_isa_library")
+load("//tools/rules/private:any_isa_program.bzl", _any_isa_program = "any_isa_program")
 load("//tools/rules/private:bm_assert_no_dependency.bzl", _bm_assert_no_dependency = "bm_assert_no_dependency")
 load("//tools/rules/private:bm_board.bzl", _bm_board = "bm_board")
 load("//tools/rules/private:bm_budget_test.bzl", _bm_budget_test = "bm_budget_test")
@@ -26,7 +26,7 @@ load("//tools/rules/private:bm_run.bzl", _bm_run = "bm_run")
 load("//tools/rules/private:bm_run_test.bzl", _bm_run_test = "bm_run_test")
 load("//tools/rules/private:bm_runs_test.bzl", _bm_runs_test = "bm_runs_test")
 
-any_isa_library = _any_isa_library
+any_isa_program = _any_isa_program
 bm_assert_no_dependency = _bm_assert_no_dependency
 bm_board = _bm_board
 bm_budget_test = _bm_budget_test

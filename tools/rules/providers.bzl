@@ -10,6 +10,7 @@ BmModelInfo = provider(
         "report": "File: the compiler's report.json (dispatch table, sizes, flags, hashes).",
         "files": "dict from file name to File: everything bmc wrote.",
         "fits": "File: stamp that exists only if the target would accept the model.",
+        "outputs": "CcCompilationOutputs: plan, kernels and golden data, compiled; the same for other weights.",
         "cc_info": "CcInfo: plan, kernels, weights and golden data, ready to link.",
     },
 )
@@ -30,7 +31,8 @@ BmBoardInfo = provider(
         "description": "File: board.json.",
         "flash_files": "list of File: files that flashing reads besides board.json.",
         "flash_image": "bool: whether images are also made as the contents of the whole flash chip.",
-        "memory": "File: memory.ldh, the board's part of the linker script. None on a hosted board.",
+        "linker_script": "File: the runtime's sections over the board's memory. None on a hosted board.",
+        "note": "CcCompilationOutputs: the note of an image without models (image_note.bzl).",
         "hal": "CcInfo: implementation of runtime_bm/hal/hal.h.",
     },
 )

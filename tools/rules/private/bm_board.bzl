@@ -1,9 +1,58 @@
 """bm_board: a board as a target."""
 
+load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
+load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo")
+load("//tools/rules/private:image_note.bzl", "note_c")
+
+def _linker_script(ctx, toolchain, features):
+    """Returns the linker script: the runtime's sections over the board's memory."""
+    script = ctx.actions.declare_file(ctx.label.name + ".ld")
+    compiler = cc_common.get_tool_for_action(feature_configuration = features, action_name = "c-compile")
+    args = ctx.actions.args()
+    args.add_all(cc_common.get_memory_inefficient_command_line(
+        feature_configuration = features,
+        action_name = "preprocess-assemble",
+        variables = cc_common.create_compile_variables(
+            feature_configuration = features,
+            cc_toolchain = toolchain,
+        ),
+    ))
+    args.add_all(["-E", "-P", "-x", "assembler-with-cpp", "-I", ctx.file.memory.dirname])
+    args.add(ctx.file._sections)
+    args.add("-o", script)
+    ctx.actions.run(
+        mnemonic = "BmLinkerScript",
+        executable = compiler,
+        arguments = [args],
+        inputs = depset([ctx.file.memory, ctx.file._sections], transitive = [toolchain.all_files]),
+        outputs = [script],
+    )
+    return script
+
+def _note(ctx, toolchain, features):
+    """Returns the note of images without models, compiled: it is the same in all of them."""
+    source = ctx.actions.declare_file(ctx.label.name + "_note.c")
+    ctx.actions.write(source, note_c(ctx.label.name, ctx.attr._isa[BuildSettingInfo].value, []))
+    _, outputs = cc_common.compile(
+        name = ctx.label.name,
+        actions = ctx.actions,
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        srcs = [source],
+    )
+    return outputs
 
 def _bm_board_impl(ctx):
+    toolchain = find_cpp_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
     return [
         DefaultInfo(files = depset([ctx.file.description] + ctx.files.flash_files)),
         BmBoardInfo(
@@ -12,7 +61,8 @@ def _bm_board_impl(ctx):
             description = ctx.file.description,
             flash_files = ctx.files.flash_files,
             flash_image = ctx.attr.flash_image,
-            memory = ctx.file.memory,
+            linker_script = _linker_script(ctx, toolchain, features) if ctx.file.memory else None,
+            note = _note(ctx, toolchain, features),
             hal = ctx.attr.hal[CcInfo],
         ),
     ]
@@ -47,6 +97,13 @@ bm_board = rule(
             doc = "Platform that firmware for this board is compiled for.",
             mandatory = True,
         ),
+        "_isa": attr.label(default = "//tools/rules:isa"),
+        "_sections": attr.label(
+            default = "//runtime_bm/crt:link/sections.ld.S",
+            allow_single_file = True,
+        ),
     },
+    fragments = ["cpp"],
     provides = [BmBoardInfo],
+    toolchains = use_cpp_toolchain(),
 )

@@ -84,11 +84,6 @@ def firmware_c(board, isa, models):
         models = lines("    {{\"{name}\", &{name}_plan, {span}}},"),
     )
 
-def _write_source(ctx, board, models):
-    source = ctx.actions.declare_file(ctx.label.name + "_firmware.c")
-    ctx.actions.write(source, firmware_c(board.name, ctx.attr.isa, models))
-    return source
-
 def _check_room(ctx, board, reports):
     """Returns a stamp that exists only if the models can fit; its message is clearer than the linker's."""
     stamp = ctx.actions.declare_file(ctx.label.name + ".room")
@@ -137,9 +132,9 @@ def _bm_firmware_impl(ctx):
     image = link_image(
         ctx,
         libraries,
-        source = _write_source(ctx, board, models),
-        stamps = [_check_room(ctx, board, reports)] if board.memory else [],
         models = [model.c_name for model in models],
+        source = firmware_c(board.name, ctx.attr.isa, models),
+        stamps = [_check_room(ctx, board, reports)] if board.linker_script else [],
     )
     return image_providers(ctx, image, reports, _report(ctx, image.map, board, reports))
 

@@ -5,7 +5,7 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo")
 load("//tools/rules/private:bm_firmware.bzl", "firmware_c")
-load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "linker_script")
+load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE")
 
 # The tool's name for the model it compiles.
 _C_NAME = "model"
@@ -34,7 +34,6 @@ def _bm_link_kit_impl(ctx):
     )
     libraries = [dep[CcInfo] for dep in ctx.attr._application] + [board.hal]
     headers = depset(transitive = [library.compilation_context.headers for library in libraries])
-    script = linker_script(ctx, toolchain, features, board)
     archives, flags = _archives([library.linking_context for library in libraries])
 
     def command(action, variables):
@@ -55,9 +54,9 @@ def _bm_link_kit_impl(ctx):
     link = command("c++-link-executable", cc_common.create_link_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,
-        user_link_flags = flags + ["-Wl,-T," + script.path],
+        user_link_flags = flags + ["-Wl,-T," + board.linker_script.path],
     ))
-    files = depset(archives + [script], transitive = [headers, toolchain.all_files])
+    files = depset(archives + [board.linker_script], transitive = [headers, toolchain.all_files])
     kit = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(kit, json.encode_indent({
         "archives": [archive.path for archive in archives],

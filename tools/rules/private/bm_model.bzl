@@ -9,7 +9,16 @@ load("//tools/rules/private:bm_mutated_model.bzl", "bm_mutated_model")
 load("//tools/rules/private:c_names.bzl", "c_name_of", "check_c_name")
 load("//tools/rules/private:fit.bzl", "FIT_ATTRS", "check_fit")
 load("//tools/rules/private:frontends.bzl", "FRONTENDS", "QUANTIZERS", "suffix_of")
-load("//tools/rules/private:model_c.bzl", "BMC_ENV", "MODEL_ATTRS", "MODEL_FILES", "MODEL_RULE", "model_providers")
+load(
+    "//tools/rules/private:model_c.bzl",
+    "BMC_ENV",
+    "MODEL_ATTRS",
+    "MODEL_FILES",
+    "MODEL_RULE",
+    "compile_all_but_weights",
+    "model_providers",
+    "plan_object",
+)
 load("//tools/rules/private:transitions.bzl", "import_transition")
 
 # ISA -> functions that kernels call if it has no such instruction.
@@ -54,8 +63,9 @@ def _bm_model_impl(ctx):
     isa = "x86_64" if is_host else ctx.attr._isa[BuildSettingInfo].value
     files = _bmc_compile(ctx, isa, ctx.label.name)
     plan_h = "{}/{}/plan.h".format(ctx.label.package, ctx.label.name)
-    stamp = check_fit(ctx, ctx.attr.c_name, files)
-    return model_providers(ctx, isa, ctx.attr.c_name, plan_h, files, stamp)
+    outputs = compile_all_but_weights(ctx, files, ctx.attr.kernels)
+    stamp = check_fit(ctx, ctx.attr.c_name, files, plan_object(outputs))
+    return model_providers(ctx, isa, ctx.attr.c_name, plan_h, files, ctx.attr.kernels, outputs, stamp)
 
 _bm_model = rule(
     implementation = _bm_model_impl,
@@ -72,6 +82,12 @@ _bm_model = rule(
             cfg = import_transition,
             mandatory = True,
             providers = [BmImportInfo],
+        ),
+        "kernels": attr.string(
+            doc = """How the image carries kernels: `prelinked` runs them in place, `loaded` has the
+            runtime load their ELF into RAM when it starts.""",
+            default = "prelinked",
+            values = ["loaded", "prelinked"],
         ),
         "libcalls": attr.label_list(doc = "Archives to link to the kernels."),
         "tuning": attr.label(
@@ -161,7 +177,6 @@ def bm_model(
     )
     bm_mutated_model(
         name = name + ".mutated",
-        kernels = kernels,
         model = name,
         tags = tags,
         **kwargs

@@ -20,7 +20,16 @@ def _bm_mutated_model_impl(ctx):
         env = BMC_ENV,
     )
     files = model.files | {"weights.bin": weights}
-    return model_providers(ctx, model.isa, model.c_name, model.plan_h, files, model.fits)
+    return model_providers(
+        ctx,
+        model.isa,
+        model.c_name,
+        model.plan_h,
+        files,
+        model.kernels,
+        model.outputs,
+        model.fits,
+    )
 
 bm_mutated_model = rule(
     implementation = _bm_mutated_model_impl,

@@ -4,6 +4,7 @@ load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_c
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo", "BmFirmwareInfo")
 load("//tools/rules/private:bm_run.bzl", "check_env")
+load("//tools/rules/private:image_note.bzl", "note_c")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 load("//tools/rules/private:transitions.bzl", "check_isa", "isa_transition", "vlen_of_isa")
 
@@ -20,10 +21,6 @@ IMAGE_ATTRS = {
     "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
     "_runner": attr.label(default = "//tools/emulate:runner", executable = True, cfg = "exec"),
     "_seal": attr.label(default = "//tools/seal", executable = True, cfg = "exec"),
-    "_sections": attr.label(
-        default = "//runtime_bm/crt:link/sections.ld.S",
-        allow_single_file = True,
-    ),
 }
 
 # Its additions to the call of rule().
@@ -34,71 +31,15 @@ IMAGE_RULE = {
     "toolchains": use_cpp_toolchain(),
 }
 
-def linker_script(ctx, toolchain, features, board):
-    """Returns the linker script: the runtime's sections over the board's memory.
-
-    Args:
-      ctx: context of a rule with IMAGE_ATTRS.
-      toolchain: CcToolchainInfo.
-      features: FeatureConfiguration.
-      board: BmBoardInfo.
-
-    Returns:
-      File.
-    """
-    script = ctx.actions.declare_file(ctx.label.name + ".ld")
-    compiler = cc_common.get_tool_for_action(feature_configuration = features, action_name = "c-compile")
-    args = ctx.actions.args()
-    args.add_all(cc_common.get_memory_inefficient_command_line(
-        feature_configuration = features,
-        action_name = "preprocess-assemble",
-        variables = cc_common.create_compile_variables(
-            feature_configuration = features,
-            cc_toolchain = toolchain,
-        ),
-    ))
-    args.add_all(["-E", "-P", "-x", "assembler-with-cpp", "-I", board.memory.dirname])
-    args.add(ctx.file._sections)
-    args.add("-o", script)
-    ctx.actions.run(
-        mnemonic = "BmLinkerScript",
-        executable = compiler,
-        arguments = [args],
-        inputs = depset([board.memory, ctx.file._sections], transitive = [toolchain.all_files]),
-        outputs = [script],
-    )
-    return script
-
-# A note is a name and a text, each padded to four bytes. It takes no memory on the target. lld keeps
-# notes when it drops unreferenced sections.
-_NOTE = """// Generated: what this image was built for. Read by tools/flash.
-  .section .note.ironcast, "", @note
-  .balign 4
-  .4byte 9, 2f - 1f, 1
-  .asciz "Ironcast"
-  .balign 4
-1:
-  .ascii "{text}"
-2:
-  .balign 4
-"""
-
-def _write_note(ctx, board, models):
-    """Returns assembly that names the image's board, ISA and models."""
-    text = json.encode({"board": board.name, "isa": ctx.attr.isa, "models": models})
-    note = ctx.actions.declare_file(ctx.label.name + "_note.S")
-    ctx.actions.write(note, _NOTE.format(text = text.replace("\"", "\\\"")))
-    return note
-
-def link_image(ctx, libraries, source = None, stamps = [], models = []):
+def link_image(ctx, libraries, models = [], source = "", stamps = []):
     """Links an image for the board of the rule.
 
     Args:
       ctx: context of a rule with IMAGE_ATTRS.
       libraries: list of CcInfo.
-      source: File, C source of this image only.
-      stamps: list of File that must exist before anything is linked.
       models: list of string, the names of the models inside.
+      source: string, C source of this image only; empty without models.
+      stamps: list of File that must exist before anything is linked.
 
     Returns:
       struct of Files: elf, map, bin, disasm.
@@ -115,18 +56,21 @@ def link_image(ctx, libraries, source = None, stamps = [], models = []):
     libraries = libraries + [board.hal]
     flags = []
     inputs = stamps
-    if board.memory:
-        script = linker_script(ctx, toolchain, features, board)
-        flags.append("-Wl,-T," + script.path)
-        inputs = inputs + [script]
-    _, outputs = cc_common.compile(
-        name = ctx.label.name,
-        actions = ctx.actions,
-        feature_configuration = features,
-        cc_toolchain = toolchain,
-        srcs = ([source] if source else []) + [_write_note(ctx, board, models)],
-        compilation_contexts = [library.compilation_context for library in libraries],
-    )
+    if board.linker_script:
+        flags.append("-Wl,-T," + board.linker_script.path)
+        inputs = inputs + [board.linker_script]
+    outputs = board.note
+    if models:
+        source_file = ctx.actions.declare_file(ctx.label.name + "_firmware.c")
+        ctx.actions.write(source_file, source + note_c(board.name, ctx.attr.isa, models))
+        _, outputs = cc_common.compile(
+            name = ctx.label.name,
+            actions = ctx.actions,
+            feature_configuration = features,
+            cc_toolchain = toolchain,
+            srcs = [source_file],
+            compilation_contexts = [library.compilation_context for library in libraries],
+        )
     map_file = ctx.actions.declare_file(ctx.label.name + ".map")
     linked = cc_common.link(
         name = ctx.label.name + ".linked.elf",

@@ -21,12 +21,6 @@ MODEL_FILES = [
 ]
 
 MODEL_ATTRS = {
-    "kernels": attr.string(
-        doc = """How the image carries kernels: `prelinked` runs them in place, `loaded` has the
-        runtime load their ELF into RAM when it starts.""",
-        default = "prelinked",
-        values = ["loaded", "prelinked"],
-    ),
     "_bmc": attr.label(default = "//compiler:bmc_tool", executable = True, cfg = "exec"),
     "_runtime": attr.label(default = "//runtime_bm"),
 }
@@ -40,36 +34,78 @@ MODEL_RULE = {
 # Frameworks and compilers look for a home folder; nothing may depend on one.
 BMC_ENV = {"HOME": "/nonexistent", "PYTHONHASHSEED": "0"}
 
-def _compile_c(ctx, isa, files, stamp):
-    """Compiles bmc's output and returns its CcInfo; nothing links it without the stamp."""
+def _toolchain(ctx):
+    """Returns the C toolchain and its features."""
     toolchain = find_cpp_toolchain(ctx)
-    features = cc_common.configure_features(
+    return toolchain, cc_common.configure_features(
         ctx = ctx,
         cc_toolchain = toolchain,
         requested_features = ctx.features,
         unsupported_features = ctx.disabled_features,
     )
-    context, outputs = cc_common.compile(
-        name = ctx.label.name,
+
+def _compile(ctx, part, files, sources, data, **kwargs):
+    """Compiles `sources`, which read the files `data`; returns a compilation context and its outputs."""
+    toolchain, features = _toolchain(ctx)
+    return cc_common.compile(
+        name = ctx.label.name + part,
         actions = ctx.actions,
         feature_configuration = features,
         cc_toolchain = toolchain,
-        srcs = [files[n] for n in ("plan.c", "kernels.S", "weights.S", "golden.c", "golden.S")],
+        srcs = [files[name] for name in sources],
         public_hdrs = [files["plan.h"]],
-        additional_inputs = [files[n] for n in ("kernels.bin", "kernels.elf", "weights.bin", "golden.bin")],
-        local_defines = ["BM_KERNELS_LOADED"] if ctx.attr.kernels == "loaded" else [],
-        user_compile_flags = [
-            "-Wa,-I" + files[n].dirname
-            for n in ("weights.bin", "kernels.bin")
-        ],
+        additional_inputs = [files[name] for name in data],
+        user_compile_flags = ["-Wa,-I" + folder for folder in {files[name].dirname: None for name in data}],
         compilation_contexts = [ctx.attr._runtime[CcInfo].compilation_context],
+        **kwargs
     )
+
+def compile_all_but_weights(ctx, files, kernels):
+    """Compiles bmc's output but for the weights.
+
+    Args:
+      ctx: context of a rule with MODEL_ATTRS.
+      files: dict from each of MODEL_FILES to its File.
+      kernels: string, as in BmModelInfo.
+
+    Returns:
+      CcCompilationOutputs.
+    """
+    _, outputs = _compile(
+        ctx,
+        "",
+        files,
+        sources = ["plan.c", "kernels.S", "golden.c", "golden.S"],
+        data = ["kernels.bin", "kernels.elf", "golden.bin"],
+        local_defines = ["BM_KERNELS_LOADED"] if kernels == "loaded" else [],
+    )
+    return outputs
+
+def plan_object(outputs):
+    """Returns plan.c, compiled.
+
+    Args:
+      outputs: what compile_all_but_weights returned.
+
+    Returns:
+      File.
+    """
+    return [
+        file
+        for file in outputs.objects or outputs.pic_objects
+        if file.basename in ("plan.o", "plan.pic.o")
+    ][0]
+
+def _link(ctx, isa, files, outputs, stamp):
+    """Compiles the weights, and returns CcInfo of everything; nothing links it without the stamp."""
+    toolchain, features = _toolchain(ctx)
+    context, weights = _compile(ctx, "_weights", files, sources = ["weights.S"], data = ["weights.bin"])
     linking, _ = cc_common.create_linking_context_from_compilation_outputs(
         name = ctx.label.name,
         actions = ctx.actions,
         feature_configuration = features,
         cc_toolchain = toolchain,
-        compilation_outputs = outputs,
+        compilation_outputs = cc_common.merge_compilation_outputs(compilation_outputs = [outputs, weights]),
         additional_inputs = [stamp],
         disallow_dynamic_library = True,
         # Prelinked kernels have absolute addresses in read-only code, so the program that carries
@@ -78,8 +114,8 @@ def _compile_c(ctx, isa, files, stamp):
     )
     return CcInfo(compilation_context = context, linking_context = linking)
 
-def model_providers(ctx, isa, c_name, plan_h, files, stamp):
-    """Compiles bmc's output.
+def model_providers(ctx, isa, c_name, plan_h, files, kernels, outputs, stamp):
+    """Compiles the weights and packs everything for linking.
 
     Args:
       ctx: context of a rule with MODEL_ATTRS.
@@ -87,12 +123,14 @@ def model_providers(ctx, isa, c_name, plan_h, files, stamp):
       c_name: prefix of the C symbols.
       plan_h: header that C code includes to use the model.
       files: dict from each of MODEL_FILES to its File.
+      kernels: string, as in BmModelInfo.
+      outputs: what compile_all_but_weights returned for the same files, but for the weights.
       stamp: File that exists only if the target would accept the model.
 
     Returns:
       list of providers.
     """
-    cc_info = _compile_c(ctx, isa, files, stamp)
+    cc_info = _link(ctx, isa, files, outputs, stamp)
     return [
         DefaultInfo(files = depset(files.values() + [stamp])),
         cc_info,
@@ -102,7 +140,8 @@ def model_providers(ctx, isa, c_name, plan_h, files, stamp):
             plan_h = plan_h,
             files = files,
             fits = stamp,
-            kernels = ctx.attr.kernels,
+            kernels = kernels,
+            outputs = outputs,
             report = files["report.json"],
             cc_info = cc_info,
         ),

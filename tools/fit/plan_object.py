@@ -1,0 +1,125 @@
+"""Reads a plan from the object file of plan.c, in the form that fit.c takes.
+
+The plan's variables are found from the pointers to them in bm_plan_t (runtime_bm/plan/plan.h).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Symbol
+
+# The pointers of bm_plan_t, in its order.
+_HEADER, _WEIGHTS, _STATE, _EXECUTABLES, _DRIVERS, _BINDINGS, _CONSTANTS = range(7)
+# Those of bm_plan_executable_t; a size of 32 bits follows.
+_LIBRARY_QUERY, _ELF, _ELF_BYTES = range(3)
+
+# places_t of fit.c.
+_PLACES = Struct("<10I")
+_WORD = Struct("<I")
+
+# Weights and kernels are in other files, which align them as much as anything is.
+_MOST_ALIGNED = 64
+
+
+class PlanObjectError(Exception):
+    """A file has no plan that can be read; the text is for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a variable begins. `section` is None if another file defines it."""
+
+    section: int | None
+    offset: int
+
+
+class _Object:
+    def __init__(self, elf: ELFFile) -> None:
+        self._elf = elf
+        self._pointer_bytes = elf.elfclass // 8
+        self._symbols = elf.get_section_by_name(".symtab")
+
+    def variable(self, name: str) -> _Place:
+        for symbol in self._symbols.get_symbol_by_name(name) or ():
+            return _place(symbol, 0)
+        raise PlanObjectError(f"defines no {name}")
+
+    def pointer(self, struct: _Place | None, index: int) -> _Place | None:
+        """Returns what pointer number `index` of a struct points to; None for NULL or without a struct."""
+        if struct is None:
+            return None
+        at = struct.offset + index * self._pointer_bytes
+        for section in self._elf.iter_sections("SHT_RELA"):
+            if section["sh_info"] != struct.section:
+                continue
+            for relocation in section.iter_relocations():
+                if relocation["r_offset"] == at:
+                    symbol = self._symbols.get_symbol(relocation["r_info_sym"])
+                    return _place(symbol, relocation["r_addend"])
+        return None
+
+    def address(self, place: _Place | None) -> int:
+        """Returns an address that is aligned as the variable is, 0 for none."""
+        if place is None:
+            return 0
+        if place.section is None:
+            return _MOST_ALIGNED
+        aligned = int(self._elf.get_section(place.section)["sh_addralign"])
+        return min(place.offset & -place.offset or aligned, aligned, _MOST_ALIGNED)
+
+    def data(self, place: _Place | None, index: int = 0) -> bytes:
+        """Returns a variable from its field number `index` on; each variable has its own section."""
+        if place is None or place.section is None:
+            return b""
+        start = place.offset + index * self._pointer_bytes
+        return bytes(self._elf.get_section(place.section).data()[start:])
+
+
+def read(path: Path, name: str) -> bytes:
+    """Returns the plan of a model: places_t of fit.c, then the header with its tables, bindings and constants.
+
+    Args:
+      path: plan.c, compiled for any machine.
+      name: prefix of the model's C symbols.
+
+    Raises:
+      PlanObjectError: the file is no ELF file, or has no such plan.
+    """
+    try:
+        with path.open("rb") as file:
+            return _read(_Object(ELFFile(file)), name)
+    except ELFError as error:
+        raise PlanObjectError(
+            f"{path} is no ELF file ({error}): compile models without link-time optimization"
+        ) from error
+    except PlanObjectError as error:
+        raise PlanObjectError(f"{path} {error}: name it as the plan's C symbols") from error
+
+
+def _read(elf: _Object, name: str) -> bytes:
+    plan = elf.variable(f"{name}_plan")
+    executables = elf.pointer(plan, _EXECUTABLES)
+    tables = [elf.data(elf.pointer(plan, pointer)) for pointer in (_HEADER, _BINDINGS, _CONSTANTS)]
+    elf_bytes = _WORD.unpack_from(elf.data(executables, _ELF_BYTES))[0] if executables else 0
+    places = _PLACES.pack(
+        elf.address(elf.pointer(plan, _WEIGHTS)),
+        elf.address(elf.pointer(plan, _STATE)),
+        elf.address(executables),
+        elf.address(elf.pointer(plan, _DRIVERS)),
+        elf.address(elf.pointer(executables, _LIBRARY_QUERY)),
+        elf.address(elf.pointer(executables, _ELF)),
+        elf_bytes,
+        *map(len, tables),
+    )
+    return places + b"".join(tables)
+
+
+def _place(symbol: Symbol, addend: int) -> _Place:
+    section = symbol["st_shndx"]
+    offset = symbol["st_value"] + addend
+    return _Place(None if section == "SHN_UNDEF" else section, offset)
