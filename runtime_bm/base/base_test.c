@@ -27,6 +27,23 @@ static void statuses_carry_code_file_and_line(void) {
   BM_EXPECT_EQ(bm_ok().bits, 0);
 }
 
+static void statuses_have_texts(void) {
+  bm_text_clear(&text);
+  bm_status_text(&text, bm_status_make(BM_CODE_DATA_LOSS, BM_FILE_MODEL, 291));
+  BM_EXPECT(
+      text_is("0x0512300f: DATA_LOSS (an image is malformed) at "
+              "runtime_bm/model/model.c:291"));
+  bm_status_text(&text, bm_ok());
+  BM_EXPECT(text_is("0x00000000: success"));
+  const bm_status_t unknown = {0xFF001FFF};
+  bm_status_text(&text, unknown);
+  BM_EXPECT(
+      text_is("0xff001fff: code 4095 (not in status.h) at a file that "
+              "status.h does not list"));
+  BM_EXPECT(bm_status_is_ok(bm_ok()));
+  BM_EXPECT(!bm_status_is_ok(BM_ERROR(INTERNAL)));
+}
+
 static bm_status_t pass_on(bm_status_t status) {
   BM_TRY(status);
   return BM_ERROR(NOT_FOUND);
@@ -243,6 +260,7 @@ static void a_row_without_a_check_is_no_success(void) {
 
 int main(void) {
   BM_TEST(statuses_carry_code_file_and_line);
+  BM_TEST(statuses_have_texts);
   BM_TEST(try_passes_errors_on);
   BM_TEST(ranges_do_not_wrap);
   BM_TEST(dtypes_have_sizes);

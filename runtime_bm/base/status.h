@@ -5,47 +5,56 @@
 //   bits 11..0   code (bm_code_t)
 //
 // 0 is success. This field order needs the smallest instructions to build the
-// constants, and there are a hundred of them. To turn a word back into file,
-// line and source text, run `tools/status/decode.py 0304700b`. It reads the two
-// enums below, so keep one constant per line.
+// constants, and there are a hundred of them. `tools/status/decode.py 0304700b`
+// turns a word back into file, line and source text; bm_status_text does so on
+// the target. Both read the two tables below, so keep one row per line.
 #ifndef RUNTIME_BM_BASE_STATUS_H_
 #define RUNTIME_BM_BASE_STATUS_H_
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime_bm/base/attributes.h"
+#include "runtime_bm/base/text.h"
+
+BM_EXTERN_C_BEGIN
 
 typedef struct bm_status_t {
   uint32_t bits;
 } bm_status_t;
 
-// What went wrong.
-typedef enum bm_code_t {
-  BM_CODE_OK = 0,
-  BM_CODE_INVALID_ARGUMENT = 3,     // the caller passed something wrong
-  BM_CODE_NOT_FOUND = 5,            // a symbol or name is missing
-  BM_CODE_RESOURCE_EXHAUSTED = 8,   // a span given by the caller is too small
-  BM_CODE_FAILED_PRECONDITION = 9,  // this hart cannot run the image
-  BM_CODE_OUT_OF_RANGE = 11,        // a table points outside its memory
-  BM_CODE_UNIMPLEMENTED = 12,       // valid, but not offered by this runtime
-  BM_CODE_INTERNAL = 13,            // a kernel reported an error
-  BM_CODE_DATA_LOSS = 15,           // an image is malformed
-  BM_CODE_DAMAGED = 16,             // bytes are not those that were built
-} bm_code_t;
+// What went wrong: name, number, meaning.
+#define BM_CODES(CODE)                                                   \
+  CODE(OK, 0, "success")                                                 \
+  CODE(INVALID_ARGUMENT, 3, "the caller passed something wrong")         \
+  CODE(NOT_FOUND, 5, "a symbol or name is missing")                      \
+  CODE(RESOURCE_EXHAUSTED, 8, "a span given by the caller is too small") \
+  CODE(FAILED_PRECONDITION, 9, "this hart cannot run the image")         \
+  CODE(OUT_OF_RANGE, 11, "a table points outside its memory")            \
+  CODE(UNIMPLEMENTED, 12, "valid, but not offered by this runtime")      \
+  CODE(INTERNAL, 13, "a kernel reported an error")                       \
+  CODE(DATA_LOSS, 15, "an image is malformed")                           \
+  CODE(DAMAGED, 16, "bytes are not those that were built")
 
-// Where it was raised: one constant per .c file that raises a status.
-typedef enum bm_file_t {
-  BM_FILE_ELF_LOADER = 1,   // runtime_bm/elf/elf_loader.c
-  BM_FILE_EXECUTABLE = 2,   // runtime_bm/exec/executable.c
-  BM_FILE_PLAN_VERIFY = 3,  // runtime_bm/plan/plan_verify.c
-  BM_FILE_PLAN_RUN = 4,     // runtime_bm/plan/plan_run.c
-  BM_FILE_MODEL = 5,        // runtime_bm/model/model.c
-  BM_FILE_SELF_CHECK = 6,   // runtime_bm/app/self_check.c
-  BM_FILE_STACK = 7,        // runtime_bm/crt/stack.c
-  BM_FILE_PLAN_DRIVER = 8,  // runtime_bm/plan/plan_driver.c
-  BM_FILE_MACHINE = 9,      // runtime_bm/app/machine.c
-  BM_FILE_CHECK = 10,       // runtime_bm/base/check.c
-} bm_file_t;
+// Where it was raised: one row per .c file that raises a status.
+#define BM_FILES(FILE)                                  \
+  FILE(ELF_LOADER, 1, "runtime_bm/elf/elf_loader.c")    \
+  FILE(EXECUTABLE, 2, "runtime_bm/exec/executable.c")   \
+  FILE(PLAN_VERIFY, 3, "runtime_bm/plan/plan_verify.c") \
+  FILE(PLAN_RUN, 4, "runtime_bm/plan/plan_run.c")       \
+  FILE(MODEL, 5, "runtime_bm/model/model.c")            \
+  FILE(SELF_CHECK, 6, "runtime_bm/app/self_check.c")    \
+  FILE(STACK, 7, "runtime_bm/crt/stack.c")              \
+  FILE(PLAN_DRIVER, 8, "runtime_bm/plan/plan_driver.c") \
+  FILE(MACHINE, 9, "runtime_bm/app/machine.c")          \
+  FILE(CHECK, 10, "runtime_bm/base/check.c")
+
+#define BM_CODE_ENUMERATOR(name, number, text) BM_CODE_##name = (number),
+#define BM_FILE_ENUMERATOR(name, number, text) BM_FILE_##name = (number),
+typedef enum bm_code_t { BM_CODES(BM_CODE_ENUMERATOR) } bm_code_t;
+typedef enum bm_file_t { BM_FILES(BM_FILE_ENUMERATOR) } bm_file_t;
+#undef BM_CODE_ENUMERATOR
+#undef BM_FILE_ENUMERATOR
 
 static inline bm_status_t bm_ok(void) {
   bm_status_t status = {0};
@@ -63,6 +72,17 @@ static inline bm_code_t bm_status_code(bm_status_t status) {
   return (bm_code_t)(status.bits & 0xFFFu);
 }
 
+// For applications; the runtime itself uses BM_TRY.
+static inline bool bm_status_is_ok(bm_status_t status) {
+  return status.bits == 0;
+}
+
+// Appends what tools/status/decode.py says about `status`, without the source:
+// "0x0512300f: DATA_LOSS (an image is malformed) at
+// runtime_bm/model/model.c:291" An image carries the texts only if it calls
+// this.
+void bm_status_text(bm_text_t *text, bm_status_t status);
+
 // Raises a status in a .c file that has defined BM_FILE as its bm_file_t.
 #define BM_ERROR(code) bm_status_make(BM_CODE_##code, BM_FILE, __LINE__)
 
@@ -79,5 +99,7 @@ static inline bm_code_t bm_status_code(bm_status_t status) {
   do {                                       \
     if (!(condition)) return BM_ERROR(code); \
   } while (0)
+
+BM_EXTERN_C_END
 
 #endif  // RUNTIME_BM_BASE_STATUS_H_

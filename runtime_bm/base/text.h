@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "runtime_bm/base/attributes.h"
+
+BM_EXTERN_C_BEGIN
+
 enum { BM_TEXT_BYTES = 256 };
 
 typedef struct bm_text_t {
@@ -36,5 +40,7 @@ void bm_text_f64(bm_text_t *text, double value);
 // Appends `value` with `decimals` (0..9) digits after the point. Uses the
 // scientific form when |value| does not fit 10^9.
 void bm_text_fixed(bm_text_t *text, double value, uint32_t decimals);
+
+BM_EXTERN_C_END
 
 #endif  // RUNTIME_BM_BASE_TEXT_H_

@@ -43,6 +43,15 @@ class FirmwareTest(unittest.TestCase):
     def test_early_return(self) -> None:
         self.check_fails(boot("early_return"), "without a PASS record")
 
+    def test_application_that_returns_0(self) -> None:
+        verdict = result.judge_application(boot("early_return"))
+        self.assertTrue(verdict.ok, verdict.sentence)
+
+    def test_application_that_returns_7(self) -> None:
+        verdict = result.judge_application(boot("return_7"))
+        self.assertRegex(verdict.sentence, "ended with exit status 7: 0 from main")
+        self.assertFalse(verdict.ok)
+
     def test_pass_then_die(self) -> None:
         outcome = boot("pass_then_die")
         self.assertTrue(outcome.records("PASS"))

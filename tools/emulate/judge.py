@@ -72,8 +72,12 @@ def second_reference(report: dict[str, Any]) -> str:
 
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="judge", description=__doc__)
-    parser.add_argument("--expect", default="PASS", choices=("PASS", "FAIL", "ERROR", "TRAP"))
-    parser.add_argument("--text", default="", help="words that the expected record must contain")
+    parser.add_argument("--expect", default="PASS", choices=result.ENDS)
+    parser.add_argument(
+        "--text",
+        default="",
+        help="words that the expected record must contain, or, for EXIT, a line of the console",
+    )
     parser.add_argument("--agree", action="store_true", help="all runs must compute the same bits")
     parser.add_argument(
         "--model-report",

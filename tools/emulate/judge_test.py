@@ -79,6 +79,37 @@ class ExpectedEndTest(unittest.TestCase):
         self.assertFalse(result.judge_expected(failed, "FAIL", "bad=1").ok)
 
 
+class ApplicationTest(unittest.TestCase):
+    def test_exit_status_0_passes(self) -> None:
+        for lines in ((), ("digit 7",), GOOD):
+            self.assertTrue(result.judge_expected(run(*lines), "EXIT").ok)
+
+    def test_any_other_end_is_a_sentence(self) -> None:
+        bad = {
+            "ended with exit status 7: 0 from main": run("digit 7", status=7),
+            "reported: TRAP cause=2": run("BM1 TRAP cause=2"),
+            "reported: ERROR status": run("BM1 ERROR status=00000001 stack overflow"),
+            "reported: FAIL cases=1": run("BM1 FAIL cases=1 bad=1"),
+            "the deadline passed before the application": run("digit 7", status=None),
+        }
+        for sentence, outcome in bad.items():
+            verdict = result.judge_expected(outcome, "EXIT")
+            self.assertFalse(verdict.ok, sentence)
+            self.assertIn(sentence, verdict.sentence)
+
+    def test_a_line_of_the_console_may_be_expected(self) -> None:
+        printed = run("digit 7", "done")
+        self.assertTrue(result.judge_expected(printed, "EXIT", "digit 7").ok)
+        for line in ("digit", "digit 77"):
+            verdict = result.judge_expected(printed, "EXIT", line)
+            self.assertFalse(verdict.ok)
+            self.assertIn(f"did not print the line '{line}'", verdict.sentence)
+
+    def test_the_self_check_is_the_default(self) -> None:
+        self.assertFalse(judge.all_end({"a": run("digit 7")}, "PASS", "").ok)
+        self.assertTrue(judge.all_end({"a": run("digit 7")}, "EXIT", "").ok)
+
+
 class AllEndTest(unittest.TestCase):
     def test_one_that_ends_otherwise_is_named(self) -> None:
         trap = run("BM1 TRAP cause=2", status=3)

@@ -8,6 +8,9 @@ from collections.abc import Iterable
 
 PREFIX = "BM1 "
 
+# How a run may be meant to end: with a record, or, for EXIT, with main returning 0.
+ENDS = ("PASS", "FAIL", "ERROR", "TRAP", "EXIT")
+
 _FIELD = re.compile(r"([a-z_]+)=(\S+)")
 # Firmware prints integers of at most 64 bits, and decimals with an exponent.
 _NUMBER = re.compile(r"[0-9]{1,20}")
@@ -133,14 +136,37 @@ def judge(outcome: Outcome) -> Verdict:
     return Verdict(True, records[-1].text)
 
 
+def judge_application(outcome: Outcome, line: str = "") -> Verdict:
+    """Decides a run of an application, a `main` of its own: it passes if that returns 0.
+
+    A trap or error record is a failure whatever follows, and so is a console without `line`.
+    """
+    for record in outcome.records():
+        if record.kind in ("TRAP", "ERROR", "FAIL"):
+            return Verdict(False, f"the application reported: {record.text}")
+    if outcome.exit_status is None:
+        return Verdict(False, "the deadline passed before the application ended")
+    if outcome.exit_status != 0:
+        return Verdict(
+            False,
+            f"the application ended with exit status {outcome.exit_status}: 0 from main, or to "
+            "bm_hal_exit, means success",
+        )
+    if line and line not in outcome.lines:
+        return Verdict(False, f"the application did not print the line {line!r}")
+    return Verdict(True, "the application ended with exit status 0")
+
+
 def judge_expected(outcome: Outcome, expect: str, text: str = "") -> Verdict:
-    """Decides a run that is meant to end as `expect` ("PASS", "FAIL", "ERROR" or "TRAP").
+    """Decides a run that is meant to end as `expect`, one of ENDS.
 
     Negative controls use this: anything but the expected end (with the words `text` in that record)
-    is a failure, and so is exit status 0.
+    is a failure, and so is exit status 0. For EXIT, `text` is a line of the console.
     """
     if expect == "PASS":
         return judge(outcome)
+    if expect == "EXIT":
+        return judge_application(outcome, text)
     found = outcome.records(expect)
     if not found:
         return Verdict(

@@ -22,6 +22,9 @@ def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="runner", description=__doc__)
     parser.add_argument("mode", choices=("live", "record"))
     parser.add_argument("--deadline", type=float, required=True, help="seconds")
+    parser.add_argument(
+        "--expect", default="PASS", choices=result.ENDS, help="end that makes `live` succeed"
+    )
     parser.add_argument("--tool-path", action="append", default=[], help="program to put on PATH")
     parser.add_argument("--out", type=Path, help="JSON file written by `record`")
     own, separator, argv = _split(args)
@@ -31,7 +34,7 @@ def main(args: list[str]) -> int:
     env = process.with_tools(options.tool_path)
     try:
         if options.mode == "live":
-            return _live(argv, options.deadline, env)
+            return _live(argv, options.deadline, env, options.expect)
         if options.out is None:
             parser.error("`record` needs --out FILE")
         return _record(argv, options.deadline, env, options.out)
@@ -47,11 +50,11 @@ def _split(args: list[str]) -> tuple[list[str], bool, list[str]]:
     return args[:at], True, args[at + 1 :]
 
 
-def _live(argv: list[str], deadline: float, env: dict[str, str]) -> int:
+def _live(argv: list[str], deadline: float, env: dict[str, str], expect: str) -> int:
     start = time.monotonic()
     outcome = process.run(argv, deadline, lambda line: print(line, flush=True), env)
     seconds = time.monotonic() - start
-    verdict = result.judge(outcome)
+    verdict = result.judge_expected(outcome, expect)
     print()
     try:
         print(*summary(outcome), sep="\n")

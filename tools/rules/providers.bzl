@@ -62,6 +62,7 @@ BmFirmwareInfo = provider(
         "elf": "File: the image with symbols.",
         "flash": "File: contents of the board's whole flash chip; None where `flash_image` is not set.",
         "board": "BmBoardInfo: the board it was linked for.",
+        "expect": "string: how a good run ends, PASS or EXIT.",
         "isa": "string: ISA of its kernels.",
         "vlen": "int: smallest VLEN in bits it may run on; 0 without vectors.",
         "model_reports": "list of File: the compiler's report of every model in it.",
@@ -72,6 +73,7 @@ BmFirmwareInfo = provider(
 BmRunInfo = provider(
     doc = "One recorded run of a firmware in an execution environment.",
     fields = {
+        "expect": "string: how a good run of this firmware ends, PASS or EXIT.",
         "model_reports": "list of File: the compiler's report of every model that ran.",
         "record": "File: JSON with the exit status and the console lines.",
     },

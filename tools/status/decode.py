@@ -11,7 +11,7 @@ from pathlib import Path
 
 STATUS_H = "runtime_bm/base/status.h"
 
-_CONSTANT = re.compile(r"BM_(CODE|FILE)_(\w+) = (\d+),\s*(?://\s*(.*))?")
+_ROW = re.compile(r'\b(CODE|FILE)\((\w+), (\d+),\s*"([^"]*)"\)')
 _WORD = re.compile(r"(?:status=|0x)?([0-9a-fA-F]{8})\b")
 
 
@@ -21,7 +21,7 @@ class DecodeError(Exception):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Tables:
-    """The enums of status.h: code -> (name, meaning), file number -> path."""
+    """The tables of status.h: code -> (name, meaning), file number -> path."""
 
     codes: dict[int, tuple[str, str]]
     files: dict[int, str]
@@ -41,11 +41,11 @@ def read_tables(status_h: str) -> Tables:
     """Returns the tables in the text of status.h."""
     codes: dict[int, tuple[str, str]] = {}
     files: dict[int, str] = {}
-    for kind, name, number, comment in _CONSTANT.findall(status_h):
+    for kind, name, number, text in _ROW.findall(status_h):
         if kind == "CODE":
-            codes[int(number)] = (name, comment)
+            codes[int(number)] = (name, text)
         else:
-            files[int(number)] = comment
+            files[int(number)] = text
     return Tables(codes, files)
 
 
@@ -83,9 +83,7 @@ def describe(word: int, root: Path) -> str:
     if word == 0:
         return "0x00000000: success"
     where = f"{status.file}:{status.line}" if status.file else "a file that status.h does not list"
-    text = f"0x{word:08x}: {status.code}"
-    text += f" ({status.meaning})" if status.meaning else ""
-    text += f" at {where}"
+    text = f"0x{word:08x}: {status.code} ({status.meaning}) at {where}"
     source = root / status.file
     if status.file and source.is_file():
         lines = source.read_text().splitlines()

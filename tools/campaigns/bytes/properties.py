@@ -332,5 +332,5 @@ def _status_text() -> st.SearchStrategy[str]:
 
 
 def _decode(text: str) -> None:
-    header = "  BM_CODE_INVALID_ARGUMENT = 3,  // wrong\n  BM_FILE_MODEL = 5,  // model.c\n"
+    header = '  CODE(INVALID_ARGUMENT, 3, "wrong") FILE(MODEL, 5, "model.c")\n'
     decode.decode(decode.find_word(text), decode.read_tables(header + text))

@@ -27,7 +27,7 @@ def bm_firmware_test(
         name,
         firmware,
         exec_envs,
-        expect = "PASS",
+        expect = "",
         text = "",
         tags = [],
         allow_smaller_vlen = False,
@@ -38,8 +38,8 @@ def bm_firmware_test(
       name: prefix of the tests.
       firmware: bm_firmware that boots.
       exec_envs: dict from bm_exec_env label to the tags its tests carry.
-      expect: how the run must end: PASS, FAIL, ERROR or TRAP.
-      text: text that the expected record must contain.
+      expect: how the run must end: PASS, FAIL, ERROR, TRAP or EXIT; default: as the firmware says.
+      text: text that the expected record must contain; for EXIT, a line of the console.
       tags: tags of every test.
       allow_smaller_vlen: also boot if the hart's VLEN is too small.
       **kwargs: attributes of every target.

@@ -88,7 +88,7 @@ bm_link_kit = rule(
 
     The result is JSON; its runfiles contain everything the commands need. `files` maps the paths in
     the commands to paths in the runfiles.""",
-    attrs = {key: value for key, value in IMAGE_ATTRS.items() if key != "run_env"} | {
+    attrs = {key: value for key, value in IMAGE_ATTRS.items() if key not in ["expect", "run_env"]} | {
         "run_envs": attr.label_keyed_string_dict(
             doc = "Environments of the board -> the name of each in the JSON.",
             allow_empty = False,

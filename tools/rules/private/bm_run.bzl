@@ -49,7 +49,11 @@ def _bm_run_impl(ctx):
     )
     return [
         DefaultInfo(files = depset([record])),
-        BmRunInfo(model_reports = firmware.model_reports, record = record),
+        BmRunInfo(
+            expect = firmware.expect,
+            model_reports = firmware.model_reports,
+            record = record,
+        ),
     ]
 
 bm_run = rule(

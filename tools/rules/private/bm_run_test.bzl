@@ -5,7 +5,8 @@ load("//tools/rules/private:launcher.bzl", "write_launcher")
 
 def _bm_run_test_impl(ctx):
     records = [run[BmRunInfo].record for run in ctx.attr.runs]
-    args = ["--expect", ctx.attr.expect, "--text", ctx.attr.text]
+    expect = ctx.attr.expect or ctx.attr.runs[0][BmRunInfo].expect
+    args = ["--expect", expect, "--text", ctx.attr.text]
     if ctx.attr.agree:
         args.append("--agree")
 
@@ -23,9 +24,12 @@ bm_run_test = rule(
     The emulator has already run, in the bm_run targets: no run is repeated just to look at it again.""",
     attrs = {
         "agree": attr.bool(doc = "All runs must pass and print the same HASH."),
-        "expect": attr.string(default = "PASS", values = ["PASS", "FAIL", "ERROR", "TRAP"]),
+        "expect": attr.string(
+            doc = "How every run must end. Empty: as a good run of the first one's firmware does.",
+            values = ["", "PASS", "FAIL", "ERROR", "TRAP", "EXIT"],
+        ),
         "runs": attr.label_list(mandatory = True, providers = [BmRunInfo]),
-        "text": attr.string(doc = "Text that the expected record must contain."),
+        "text": attr.string(doc = "Text that the expected record must contain; for EXIT, a line of the console."),
         "_judge": attr.label(
             default = "//tools/emulate:judge",
             executable = True,

@@ -11,6 +11,12 @@ load("//tools/rules/private:transitions.bzl", "check_isa", "isa_transition", "vl
 # The attributes that a rule adds to its own in order to link an image.
 IMAGE_ATTRS = {
     "board": attr.label(mandatory = True, providers = [BmBoardInfo]),
+    "expect": attr.string(
+        doc = """How a good run ends: PASS, with the self-check's PASS record, or EXIT, for an application
+        whose own main returns 0.""",
+        default = "PASS",
+        values = ["PASS", "EXIT"],
+    ),
     "isa": attr.string(doc = "ISA of the kernels, e.g. rv64gcv_zvl256b.", mandatory = True),
     "run_env": attr.label(
         doc = "Where `bazel run` boots it. Omitted for a board without an emulator.",
@@ -144,7 +150,7 @@ def _boot(ctx, firmware):
     """Returns the executable that boots the image in `run_env`, as DefaultInfo's fields."""
     env = ctx.attr.run_env[BmExecEnvInfo]
     check_env(ctx.label, firmware, env)
-    args = ["live", "--deadline", str(env.deadline_seconds)]
+    args = ["live", "--deadline", str(env.deadline_seconds), "--expect", firmware.expect]
     for tool in env.path_tools:
         args += ["--tool-path", tool.executable]
     flash = [firmware.flash] if firmware.flash else []
@@ -177,6 +183,7 @@ def image_providers(ctx, image, model_reports = [], report = None):
         elf = image.elf,
         flash = _flash_image(ctx, board, image.elf) if board.flash_image else None,
         board = board,
+        expect = ctx.attr.expect,
         isa = ctx.attr.isa,
         vlen = vlen_of_isa(ctx.attr.isa),
         model_reports = model_reports,
