@@ -1,22 +1,39 @@
 // Ironcast runtime: the public interface for applications, C and C++.
 //
-//   #include "my_model.h"   // emitted by the compiler
+//   #include "models/mlp/mlp/plan.h"  // the build makes it, for every model
 //   #include "runtime_bm/bm.h"
 //
-//   static uint8_t arena[MY_MODEL_ARENA_BYTES] BM_ALIGNED;
-//   bm_model_t model;
-//   bm_model_init(&model, &my_model_plan, arena_span, no_code);
-//   bm_model_set_input(&model, 0, BM_DTYPE_F32, shape, 2, data, sizeof(data));
-//   bm_model_run(&model);
-//   bm_tensor_t result;
-//   bm_model_output(&model, 0, &result);
+//   // Inputs, outputs and what is between them.
+//   static BM_ALIGNED uint8_t arena[MLP_ARENA_BYTES];
+//   static bm_model_t model;
 //
-// A model with several entry points, or with state:
+//   // Once, before anything else.
+//   static bm_status_t start(void) {
+//     const bm_span_t memory = {arena, sizeof(arena)};
+//     const bm_span_t no_code = {NULL, 0};  // the kernels are linked in
+//     return bm_model_init(&model, &mlp_plan, memory, no_code);
+//   }
 //
-//   bm_model_t decode;
-//   bm_model_entry(&model, "decode", &decode);  // same arena and state
-//   bm_model_run(&decode);
-//   bm_model_reset(&model);  // back to the initial state
+//   // As often as there are inputs. `out_scores` is a view of the arena.
+//   static bm_status_t classify(const float *pixels, bm_tensor_t *out_scores) {
+//     static const uint32_t kShape[] = {1, 64};
+//     BM_TRY(bm_model_set_input(&model, 0, BM_DTYPE_F32, kShape, 2, pixels,
+//                               64 * sizeof(float)));
+//     BM_TRY(bm_model_run(&model));
+//     return bm_model_output(&model, 0, out_scores);
+//   }
+//
+// Whoever calls these asks bm_status_is_ok(classify(pixels, &scores)), and
+// bm_status_text says what went wrong. A model with several entry points, or
+// with state:
+//
+//   // Starts over and calls another entry point.
+//   static bm_status_t decode(const bm_model_t *any) {
+//     bm_model_t other;
+//     BM_TRY(bm_model_entry(any, "decode", &other));  // same arena and state
+//     BM_TRY(bm_model_reset(&other));                 // to the initial state
+//     return bm_model_run(&other);
+//   }
 //
 // No heap, no libc, no global state: a model uses the memory its caller
 // provides, and several models can exist at once. The one exception is the
@@ -78,10 +95,13 @@ BM_MUST_USE bm_status_t bm_model_info(const bm_plan_t *plan,
 // that the build made, at most up to the end of a part: its plan, its kernels,
 // its weights (bm_part_t). An application calls it whenever it has time.
 //
-//   bm_verify_t at = {0};
-//   while (at.part != BM_PART_COUNT) {
-//     if (bm_model_verify(plan, 4096, &at).bits != 0) ...  // part at.part
-//     ...                                       // whatever else is to be done
+//   static bm_status_t verify(const bm_plan_t *plan) {
+//     bm_verify_t at = {0};
+//     while (at.part != BM_PART_COUNT) {
+//       BM_TRY(bm_model_verify(plan, 4096, &at));  // what differs is at.part
+//       // Whatever else is to be done.
+//     }
+//     return bm_ok();
 //   }
 //
 // It takes an instruction per byte on 64 bits and 2.5 on 32 bits.

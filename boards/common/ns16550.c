@@ -2,7 +2,8 @@
 
 // Register numbers; the board gives the distance between registers.
 enum {
-  TRANSMIT = 0,
+  TRANSMIT = 0,  // when written
+  RECEIVE = 0,   // when read
   INTERRUPT_ENABLE = 1,
   LINE_CONTROL = 3,
   LINE_STATUS = 5,
@@ -10,6 +11,7 @@ enum {
 
 enum {
   LINE_CONTROL_8N1 = 0x03,
+  LINE_STATUS_RECEIVED = 0x01,
   LINE_STATUS_TRANSMIT_EMPTY = 0x20,
 };
 
@@ -41,4 +43,9 @@ void bm_ns16550_write(uintptr_t base, uint32_t stride, const char *bytes,
     }
     set(base, stride, TRANSMIT, (uint8_t)bytes[i]);
   }
+}
+
+int32_t bm_ns16550_read(uintptr_t base, uint32_t stride) {
+  if ((get(base, stride, LINE_STATUS) & LINE_STATUS_RECEIVED) == 0) return -1;
+  return (int32_t)(get(base, stride, RECEIVE) & 0xFF);
 }

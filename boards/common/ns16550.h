@@ -1,4 +1,4 @@
-// The 16550 UART, transmit only.
+// The 16550 UART.
 #ifndef BOARDS_COMMON_NS16550_H_
 #define BOARDS_COMMON_NS16550_H_
 
@@ -15,5 +15,8 @@ void bm_ns16550_init(uintptr_t base, uint32_t stride);
 // Writes `size` bytes, waiting for room before each.
 void bm_ns16550_write(uintptr_t base, uint32_t stride, const char *bytes,
                       size_t size);
+
+// Returns the next byte that was received, or -1 if there is none.
+int32_t bm_ns16550_read(uintptr_t base, uint32_t stride);
 
 #endif  // BOARDS_COMMON_NS16550_H_

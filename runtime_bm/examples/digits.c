@@ -12,9 +12,11 @@ extern const bm_golden_t mlp_golden;
 static BM_ALIGNED uint8_t arena[MLP_ARENA_BYTES];
 
 static int fail(const char *what, bm_status_t status) {
-  fprintf(stderr,
-          "digits: %s failed; `tools/status/decode.py 0x%08x` says where\n",
-          what, (unsigned)status.bits);
+  bm_text_t text;
+  bm_text_clear(&text);
+  bm_status_text(&text, status);
+  fprintf(stderr, "digits: %s failed: %.*s\n", what, (int)text.size,
+          text.bytes);
   return 1;
 }
 
@@ -31,7 +33,7 @@ int main(void) {
   const bm_span_t no_code = {NULL, 0};  // the kernels are linked in
   bm_model_t model;
   bm_status_t status = bm_model_init(&model, &mlp_plan, arena_span, no_code);
-  if (status.bits != 0) return fail("init", status);
+  if (!bm_status_is_ok(status)) return fail("init", status);
 
   const uint32_t *labels = (const uint32_t *)mlp_golden.labels;
   uint32_t correct = 0;
@@ -42,12 +44,12 @@ int main(void) {
         (size_t)i * (mlp_golden.data_bytes / mlp_golden.case_count);
     status = bm_model_set_input(&model, 0, BM_DTYPE_F32, kShape, 2, image,
                                 64 * sizeof(float));
-    if (status.bits != 0) return fail("set_input", status);
+    if (!bm_status_is_ok(status)) return fail("set_input", status);
     status = bm_model_run(&model);
-    if (status.bits != 0) return fail("run", status);
+    if (!bm_status_is_ok(status)) return fail("run", status);
     bm_tensor_t logits;
     status = bm_model_output(&model, 0, &logits);
-    if (status.bits != 0) return fail("output", status);
+    if (!bm_status_is_ok(status)) return fail("output", status);
     correct += largest(logits.data, logits.shape[1]) == labels[i];
   }
   printf("%u of %u digits classified right; PyTorch: %u\n", (unsigned)correct,

@@ -16,17 +16,18 @@ class Classifier {
  public:
   bool Init() {
     const bm_span_t memory = {arena_.data(), arena_.size()};
-    return bm_model_init(&model_, &mlp_plan, memory, bm_span_t{}).bits == 0;
+    return bm_status_is_ok(
+        bm_model_init(&model_, &mlp_plan, memory, bm_span_t{}));
   }
 
   // Returns the digit that `image` (64 floats) shows, or -1 on an error.
   int Classify(const uint8_t *image) {
     bm_tensor_t logits;
-    if (bm_model_set_input(&model_, 0, BM_DTYPE_F32, kShape.data(),
-                           kShape.size(), image, 64 * sizeof(float))
-                .bits != 0 ||
-        bm_model_run(&model_).bits != 0 ||
-        bm_model_output(&model_, 0, &logits).bits != 0) {
+    if (!bm_status_is_ok(bm_model_set_input(&model_, 0, BM_DTYPE_F32,
+                                            kShape.data(), kShape.size(), image,
+                                            64 * sizeof(float))) ||
+        !bm_status_is_ok(bm_model_run(&model_)) ||
+        !bm_status_is_ok(bm_model_output(&model_, 0, &logits))) {
       return -1;
     }
     const auto *values = static_cast<const float *>(logits.data);
