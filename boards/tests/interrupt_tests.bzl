@@ -11,11 +11,12 @@ _TRAPS = {
 # These protect the guard below the stack.
 _MACHINE_MODE = ["qemu_virt_rv32", "qemu_virt_rv64"]
 
-def interrupt_tests(*, name, boards):
-    """Makes `<name>_test`, and `<trap>_test` for each trap.
+def interrupt_tests(*, name, main, boards):
+    """Makes the test `name` of a model that is interrupted, and `<trap>_test` for each trap.
 
     Args:
-      name: cc_library with main() that returns 0, and prefix of the images.
+      name: name of the test.
+      main: cc_library with main() that returns 0.
       boards: dict from the name of a board to the ISA of the model.
     """
     for board, isa in boards.items():
@@ -25,13 +26,13 @@ def interrupt_tests(*, name, boards):
             board = "//boards/" + board,
             expect = "EXIT",
             isa = isa,
-            main = name,
+            main = main,
             models = ["//models/mlp"],
             run_env = "//boards/{}:vlen256".format(board),
             tags = ["manual"],
         )
     bm_runs_test(
-        name = name,
+        name = name.removesuffix("_test"),
         testonly = True,
         expect = "EXIT",
         firmwares = {

@@ -36,7 +36,8 @@ typedef struct bm_status_t {
   CODE(DATA_LOSS, 15, "an image is malformed")                           \
   CODE(DAMAGED, 16, "bytes are not those that were built")
 
-// Where it was raised: one row per .c file that raises a status.
+// Where it was raised: one row per .c file that raises a status, and one for
+// those of applications.
 #define BM_FILES(FILE)                                  \
   FILE(ELF_LOADER, 1, "runtime_bm/elf/elf_loader.c")    \
   FILE(EXECUTABLE, 2, "runtime_bm/exec/executable.c")   \
@@ -47,7 +48,8 @@ typedef struct bm_status_t {
   FILE(STACK, 7, "runtime_bm/crt/stack.c")              \
   FILE(PLAN_DRIVER, 8, "runtime_bm/plan/plan_driver.c") \
   FILE(MACHINE, 9, "runtime_bm/app/machine.c")          \
-  FILE(CHECK, 10, "runtime_bm/base/check.c")
+  FILE(CHECK, 10, "runtime_bm/base/check.c")            \
+  FILE(APPLICATION, 255, "the application")
 
 #define BM_CODE_ENUMERATOR(name, number, text) BM_CODE_##name = (number),
 #define BM_FILE_ENUMERATOR(name, number, text) BM_FILE_##name = (number),

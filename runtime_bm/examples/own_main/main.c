@@ -3,6 +3,9 @@
 #include "runtime_bm/bm.h"
 #include "runtime_bm/hal/hal.h"
 
+// For BM_CHECK and BM_ERROR.
+#define BM_FILE BM_FILE_APPLICATION
+
 enum { PIXELS = 64, DIGITS = 10 };
 
 // Says what went wrong and returns main's exit status.
@@ -17,13 +20,11 @@ static int fail(const char *what, bm_status_t status) {
   return 1;
 }
 
-static bm_model_t denoiser;
-static bm_model_t classifier;
-
-// Once: finds both models and checks them.
-static bm_status_t start(void) {
-  BM_TRY(bm_firmware_init(bm_firmware_find("denoiser"), &denoiser));
-  return bm_firmware_init(bm_firmware_find("mlp"), &classifier);
+// Finds a model of the image, checks it, and prepares it. Once for each model.
+static bm_status_t open(const char *name, bm_model_t *out_model) {
+  const bm_firmware_model_t *entry = bm_firmware_find(name);
+  BM_CHECK(entry != NULL, NOT_FOUND);
+  return bm_firmware_init(entry, out_model);
 }
 
 // Sets the input, runs the model and returns a view of its output, which is
@@ -35,6 +36,14 @@ static bm_status_t run(bm_model_t *model, const float pixels[PIXELS],
                             PIXELS * sizeof(float)));
   BM_TRY(bm_model_run(model));
   return bm_model_output(model, 0, out_result);
+}
+
+static bm_model_t denoiser;
+static bm_model_t classifier;
+
+static bm_status_t start(void) {
+  BM_TRY(open("denoiser", &denoiser));
+  return open("mlp", &classifier);
 }
 
 static bm_status_t classify(const float pixels[PIXELS], uint32_t *out_digit) {
@@ -62,14 +71,14 @@ static const char kPictures[][PIXELS + 1] = {
     " ##  ## "
     " ##  ## "
     "  ####  ",
-    "  #####  "
+    "  ##### "
     "    ##  "
     "    ##  "
     "  ##### "
     "   ##   "
     "   ##   "
     "  ##    "
-    "  ##   ",
+    "  ##    ",
 };
 
 int main(void) {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 CPU = "rv64,v=true,vext_spec=v1.0,vlen=256,elen=64"
 ZERO = "  ####  \n" + " ##  ## \n" * 6 + "  ####  \n"
-SEVEN = "  #####  \n    ##  \n    ##  \n  ##### \n   ##   \n   ##   \n  ##    \n  ##   \n"
+SEVEN = "  ##### \n    ##  \n    ##  \n  ##### \n   ##   \n   ##   \n  ##    \n  ##    \n"
 
 
 def console(typed: str) -> tuple[list[str], int]:

@@ -1,0 +1,63 @@
+"""The code on the how-to pages is that of the examples, which are built and booted."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(os.environ["TREE"]).resolve().parent
+PAGES = sorted((ROOT / "docs/how-to").glob("*.md"))
+EXAMPLES = ROOT / "runtime_bm/examples"
+# A block says which file it shows, or, as `text`, which run.
+BLOCK = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: str) -> list[tuple[str, str, str]]:
+    """Returns language, file and text of each fenced block."""
+    return BLOCK.findall(page)
+
+
+def strange(page: str) -> list[str]:
+    """Returns the blocks that are not, word for word, in the file they name."""
+    return [
+        text
+        for language, name, text in blocks(page)
+        if language != "text" and f"\n{text}" not in f"\n{(EXAMPLES / name).read_text()}"
+    ]
+
+
+class HowToTest(unittest.TestCase):
+    def test_every_block_is_in_the_file_that_it_names(self) -> None:
+        self.assertGreaterEqual(len(PAGES), 2)
+        for path in PAGES:
+            page = path.read_text()
+            self.assertGreaterEqual(len(blocks(page)), 3, path.name)
+            self.assertEqual(strange(page), [], path.name)
+
+    def test_a_changed_word_is_noticed(self) -> None:
+        page = (ROOT / "docs/how-to/own-main.md").read_text()
+        self.assertEqual(len(strange(page.replace("BM_TRY(bm_model_run", "BM_TRY(bm_run"))), 1)
+        self.assertEqual(len(strange(page.replace("cc_library(", "cc_binary("))), 1)
+
+    def test_the_status_word_shown_is_that_of_the_line(self) -> None:
+        source = (EXAMPLES / "own_main/main.c").read_text().splitlines()
+        line = next(i for i, text in enumerate(source, 1) if "BM_CHECK(entry" in text)
+        page = (ROOT / "docs/how-to/own-main.md").read_text()
+        self.assertEqual(page.count(f"{255 << 24 | line << 12 | 5:08x}"), 2)
+        self.assertIn(f"at the application:{line}\n", page)
+
+    def test_the_transcript_is_what_the_run_printed(self) -> None:
+        (shown,) = (
+            text
+            for language, _, text in blocks((ROOT / "docs/how-to/own-main.md").read_text())
+            if language == "text"
+        )
+        recorded = json.loads(Path(os.environ["RUN"]).read_text())["lines"]
+        self.assertEqual(shown.splitlines(), recorded)
+
+
+if __name__ == "__main__":
+    unittest.main()
