@@ -2,6 +2,7 @@
 #include "runtime_bm/base/dtype.h"
 #include "runtime_bm/base/hash.h"
 #include "runtime_bm/base/memory.h"
+#include "runtime_bm/base/quantize.h"
 #include "runtime_bm/base/range.h"
 #include "runtime_bm/base/status.h"
 #include "runtime_bm/base/text.h"
@@ -68,6 +69,17 @@ static void ranges_do_not_wrap(void) {
   BM_EXPECT(!bm_range_overlaps(0, 4, 4, 4));
   BM_EXPECT(!bm_range_overlaps(4, 4, 0, 4));
   BM_EXPECT(!bm_range_overlaps(4, 0, 4, 0));
+}
+
+// runtime_bm/testing/quantize_test.py compares many values with onnxruntime.
+static void quantizing_rounds_ties_to_even(void) {
+  BM_EXPECT_EQ(bm_quantize_i8(0.25f, 0.5f, 0), 0);
+  BM_EXPECT_EQ(bm_quantize_i8(0.75f, 0.5f, 0), 2);
+  BM_EXPECT_EQ(bm_quantize_i8(-1.25f, 0.5f, 10), 8);
+  BM_EXPECT_EQ(bm_quantize_i8(1e9f, 0.5f, 10), INT8_MAX);
+  BM_EXPECT_EQ(bm_quantize_i8(-1e9f, 0.5f, 10), INT8_MIN);
+  BM_EXPECT_EQ(bm_quantize_u8(-1e9f, 0.5f, 10), 0);
+  BM_EXPECT(bm_dequantize(8, 0.5f, 10) == -1.0f);
 }
 
 static void dtypes_have_sizes(void) {
@@ -263,6 +275,7 @@ int main(void) {
   BM_TEST(statuses_have_texts);
   BM_TEST(try_passes_errors_on);
   BM_TEST(ranges_do_not_wrap);
+  BM_TEST(quantizing_rounds_ties_to_even);
   BM_TEST(dtypes_have_sizes);
   BM_TEST(hash_is_fnv1a);
   BM_TEST(integers_are_printed);
