@@ -49,8 +49,8 @@
 //           Exit status 0 follows PASS and nothing else.
 //
 // A test passes if there is a PASS record, the exit status is 0, and there is
-// no TRAP or ERROR record. An application with its own main needs no PASS record
-// (bm_firmware's `expect`).
+// no TRAP or ERROR record. An application with its own main needs no PASS
+// record (bm_firmware's `expect`).
 #ifndef RUNTIME_BM_BASE_RESULT_H_
 #define RUNTIME_BM_BASE_RESULT_H_
 
