@@ -36,10 +36,10 @@ static void statuses_have_texts(void) {
               "runtime_bm/model/model.c:291"));
   bm_status_text(&text, bm_ok());
   BM_EXPECT(text_is("0x00000000: success"));
-  const bm_status_t unknown = {0xFF001FFF};
+  const bm_status_t unknown = {0xFE001FFF};
   bm_status_text(&text, unknown);
   BM_EXPECT(
-      text_is("0xff001fff: code 4095 (not in status.h) at a file that "
+      text_is("0xfe001fff: code 4095 (not in status.h) at a file that "
               "status.h does not list"));
   BM_EXPECT(bm_status_is_ok(bm_ok()));
   BM_EXPECT(!bm_status_is_ok(BM_ERROR(INTERNAL)));

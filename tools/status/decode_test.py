@@ -32,7 +32,7 @@ class DecodeTest(unittest.TestCase):
         self.assertEqual(status.line, 0x123)
 
     def test_numbers_out_of_the_tables_are_said_to_be(self) -> None:
-        text = decode.describe(0xFF001FFF, ROOT)
+        text = decode.describe(0xFE001FFF, ROOT)
         self.assertIn("code 4095 (not in status.h)", text)
         self.assertIn("a file that status.h does not list", text)
 
