@@ -1,7 +1,8 @@
-"""Adds the bias of a grouped convolution after it instead of before.
+"""Adds the bias of some convolutions after them instead of before.
 
 IREE turns a product of dequantized values into an integer product if its sum starts from zeros. It moves
-the bias out of an ordinary convolution by itself, but not a bias that was reshaped into groups.
+the bias out of an ordinary convolution by itself, but not a bias that was reshaped into groups, and not the
+constant that is left of the bias of one output channel.
 """
 
 from __future__ import annotations
@@ -16,16 +17,28 @@ from bmc.rewrites.context import Context
 
 
 def apply(module: Any, _: Context) -> None:
-    """Rewrites convolutions that start from a reshaped bias."""
-    for op in [op for op in ir_util.walk(module.operation) if _starts_from_reshaped(op)]:
+    """Rewrites convolutions that start from such a bias."""
+    for op in [op for op in ir_util.walk(module.operation) if _starts_from_bias(op)]:
         _detach(op)
 
 
-def _starts_from_reshaped(op: ir_util.Op) -> bool:
+def _starts_from_bias(op: ir_util.Op) -> bool:
     if not op.name.startswith("linalg.conv_"):
         return False
     owner = op.operands[2].owner
-    return not isinstance(owner, ir.Block) and owner.name == "tensor.expand_shape"
+    if isinstance(owner, ir.Block):
+        return False
+    return owner.name == "tensor.expand_shape" or (
+        owner.name == "arith.constant" and not _is_zero(owner.attributes["value"])
+    )
+
+
+def _is_zero(value: Any) -> bool:
+    return (
+        isinstance(value, ir.DenseFPElementsAttr)
+        and value.is_splat
+        and ir.FloatAttr(value.get_splat_value()).value == 0
+    )
 
 
 def _detach(convolution: ir_util.Op) -> None:

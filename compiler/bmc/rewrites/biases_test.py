@@ -1,4 +1,4 @@
-"""Tests that the bias of a grouped convolution is added after it."""
+"""Tests that a bias that IREE leaves in the sum is added after the convolution."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ func.func @main(%x: tensor<1x2x4x6x6xf32>, %w: tensor<2x3x4x3x3xf32>, %bias: ten
                 %sums: tensor<1x2x3x4x4xf32>) -> tensor<1x2x3x4x4xf32> {
   %groups = tensor.expand_shape %bias [[0], [1, 2], [3], [4]] output_shape [1, 2, 3, 4, 4]
       : tensor<1x6x4x4xf32> into tensor<1x2x3x4x4xf32>
+  %constant = arith.constant dense<0.5> : tensor<1x2x3x4x4xf32>
+  %zeros = arith.constant dense<0.0> : tensor<1x2x3x4x4xf32>
   %positive = math.absf %sums : tensor<1x2x3x4x4xf32>
   %0 = linalg.conv_2d_ngchw_gfchw
       ins(%x, %w : tensor<1x2x4x6x6xf32>, tensor<2x3x4x3x3xf32>)
@@ -31,8 +33,18 @@ class BiasesTest(unittest.TestCase):
             r"%(\w+) = arith.addf %\2, %expanded .*return %\3 ",
         )
 
+    def test_a_constant_bias_is_added_to_a_sum_from_zeros(self) -> None:
+        text = support.rewritten(
+            _CONVOLUTION.replace("outs(%groups", "outs(%constant"), biases.apply
+        )
+        self.assertRegex(
+            text,
+            r"(?s)%(\w+) = arith.constant dense<5.0\S+ .*%(\w+) = linalg.fill .*"
+            r"%(\w+) = linalg.conv_2d\S+ .*outs\(%\2 .*%(\w+) = arith.addf %\3, %\1 .*return %\4 ",
+        )
+
     def test_a_sum_that_starts_elsewhere_is_left_alone(self) -> None:
-        for start in ("%sums", "%positive"):
+        for start in ("%sums", "%positive", "%zeros"):
             text = support.rewritten(
                 _CONVOLUTION.replace("outs(%groups", f"outs({start}"), biases.apply
             )
