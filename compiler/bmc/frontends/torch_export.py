@@ -27,6 +27,8 @@ _OP = re.compile(r"'torch\.operator'.*?name = \"([^\"]+)\"|'([a-z]+\.[\w.]+)'")
 # Ops that make arguments of other ops; users do not write them. An error names the op that reads them.
 _ARGUMENTS = ("torch.constant.", "torch.prim.", "torch.vtensor.literal")
 _STABLEHLO, _LINALG = "stablehlo", "linalg-on-tensors"
+# torch-mlir's largest number of steps of a loop.
+_ENDLESS = 2**63 - 1
 
 
 def tensors(module: Any) -> dict[str, Any]:
@@ -112,6 +114,7 @@ def export(
             if diagnostics:
                 raise _lowering_rejected(*diagnostics[0], imported, kept) from error
             raise _node_rejected(program, error) from error
+    _refuse_endless(imported)
     with output.open("wb") as file:
         imported.write_bytecode(file)
 
@@ -251,6 +254,26 @@ def _refuse(program: Any) -> None:
         if what:
             where = _model_line(node.meta.get("stack_trace") or "", _FRAME)
             raise BmcError(kind, f"op '{node.target}' {what}", where=where, hint=hint)
+
+
+def _refuse_endless(lowered: Any) -> None:
+    """Raises BmcError for a loop that lost its test, as torch-mlir leaves one that always takes a first step.
+
+    docs/upstream/torch-mlir-while-loop.md has the report.
+    """
+    from torch_mlir import ir
+
+    for op in _walk(lowered):
+        last = op.operands[1].owner if op.name == "scf.for" else None
+        if getattr(last, "name", "") != "arith.constant":
+            continue
+        if ir.IntegerAttr(last.attributes["value"]).value == _ENDLESS:
+            raise BmcError(
+                "op-rejected",
+                "torch-mlir loses the test of a 'while_loop' whose first test is true whatever the input",
+                where=_model_line(str(op.location), _LOCATION),
+                hint="let the first test depend on the input, or write the steps one after another",
+            )
 
 
 @contextlib.contextmanager
