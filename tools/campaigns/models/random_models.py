@@ -5,6 +5,7 @@ tools/bazel run //tools/campaigns/models -- --count 100
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from campaign import Budget, Result
 from generate import generate
 from graph import Graph
 from kit import Kit
+from log import Log
 from rich.console import Console
 
 from bmc import arithmetic
@@ -29,11 +31,11 @@ from bmc import arithmetic
 _KIT = Path("tools/campaigns/models/spike.json")
 # At full length.
 _COUNT = 10_000
-_BATCH = 10
+_BATCH = 20
 # Every fourth batch is quantized.
 _INT8_EVERY = 4
 _CHECKS = 60
-_DEADLINE_SECONDS = 1800.0
+_DEADLINE_SECONDS = 7200.0
 
 
 @dataclass(frozen=True)
@@ -48,23 +50,51 @@ class Source:
     batches: list[list[int]]
     model: Callable[[int], Graph]
 
+    def without(self, results: list[Result]) -> Source:
+        """Returns what is left to do after these results."""
+        done = {result.trial for result in results}
+        left = [[trial for trial in trials if trial not in done] for trials in self.batches]
+        return Source([trials for trials in left if trials], self.model)
+
 
 def main(argv: list[str]) -> int:
     parser = campaign.parser("models", __doc__, count=_COUNT)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
-    parser.add_argument("--repeat", type=Path, help="run the models of this file instead")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--repeat", type=Path, help="run the models of this file instead")
+    only.add_argument(
+        "--log", type=Path, help="note what is done in this file, and go on where it ends"
+    )
+    parser.add_argument("--summary", action="store_true", help="run nothing more than --log has")
     options = parser.parse_args(argv)
+    if options.summary and not options.log:
+        parser.error("--summary needs --log FILE")
     arithmetic.enter()
-    batch.load()
+    log: Log | None = None
+    before: list[Result] = []
     source = of_file(options.repeat) if options.repeat else made(campaign.budget(options))
+    if options.log:
+        log = Log(_given(options.log), options.seed)
+        try:
+            before = log.read()
+        except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
+            parser.error(f"{log.path} is no log of this campaign ({error}): give another file")
+        source = Source([], source.model) if options.summary else source.without(before)
+    batch.load()
     with tempfile.TemporaryDirectory() as root:
+        done = run(source, Kit.load(_KIT, Path(root)), log, jobs=options.jobs)
         return campaign.run(
             "models",
-            run(source, Kit.load(_KIT, Path(root)), jobs=options.jobs),
-            count=sum(map(len, source.batches)),
+            itertools.chain(before, done),
+            count=len(before) + sum(map(len, source.batches)),
             finds=campaign.finds_folder(options),
             console=Console(),
         )
+
+
+def _given(path: Path) -> Path:
+    """A path that the user gave; a relative one is in the folder where Bazel was started."""
+    return Path(os.environ.get("BUILD_WORKING_DIRECTORY", ".")) / path
 
 
 def made(budget: Budget) -> Source:
@@ -82,14 +112,19 @@ def made(budget: Budget) -> Source:
 
 def of_file(path: Path) -> Source:
     """Returns the models of a find, in one batch."""
-    text = (Path(os.environ.get("BUILD_WORKING_DIRECTORY", ".")) / path).read_text(encoding="utf-8")
-    graphs = graph.from_text(text)
+    graphs = graph.from_text(_given(path).read_text(encoding="utf-8"))
     return Source([list(range(len(graphs)))], graphs.__getitem__)
 
 
-def run(source: Source, kit: Kit, *, jobs: int) -> Iterator[Result]:
-    """Yields the result of every model."""
+def run(source: Source, kit: Kit, log: Log | None, *, jobs: int) -> Iterator[Result]:
+    """Yields the result of every model, those of a batch once they are in the log."""
+    for results in _batches(source, kit, jobs):
+        if log:
+            log.add(results)
+        yield from results
 
+
+def _batches(source: Source, kit: Kit, jobs: int) -> Iterator[list[Result]]:
     def work(trials: list[int]) -> list[Result]:
         return judge(trials, tuple(map(source.model, trials)), kit)
 
@@ -97,13 +132,15 @@ def run(source: Source, kit: Kit, *, jobs: int) -> Iterator[Result]:
     for done in workers.run(source.batches, work, jobs=jobs, deadline_seconds=_DEADLINE_SECONDS):
         if done.answer is None:
             alone += [[trial] for trial in done.task]
-        yield from done.answer or ()
+        else:
+            yield done.answer
     for done in workers.run(alone, work, jobs=jobs, deadline_seconds=_DEADLINE_SECONDS):
         if done.answer is None:
             (trial,) = done.task
             text = _text(done.died, (source.model(trial),))
-            yield Result(trial, "the compiler's process died", text)
-        yield from done.answer or ()
+            yield [Result(trial, "the compiler's process died", text)]
+        else:
+            yield done.answer
 
 
 def judge(trials: list[int], graphs: tuple[Graph, ...], kit: Kit) -> list[Result]:

@@ -17,10 +17,11 @@ import reduce
 import torch
 import workers
 from answers import UndecidedError, answers
-from campaign import Budget
+from campaign import Budget, Result
 from generate import generate
 from graph import Graph, Input, Node
 from kit import Kit
+from log import Log
 from program import OPS, Program
 
 from bmc import spec
@@ -148,6 +149,50 @@ class WorkersTest(unittest.TestCase):
     def test_an_endless_task_is_ended(self) -> None:
         (done,) = workers.run(["hangs"], _answer, jobs=1, deadline_seconds=0.0)
         self.assertEqual((done.answer, done.died), (None, "it ran past its deadline"))
+
+
+class LogTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = Path(folder.name) / "log"
+
+    def test_a_cut_run_goes_on_with_what_is_left(self) -> None:
+        log = Log(self.path, seed=1)
+        self.assertEqual(log.read(), [])
+        first = [Result(0, "right"), Result(1, "refused: a b"), Result(2, "wrong", "# text\n[]")]
+        log.add(first)
+        log.add([Result(24, "right")])
+        Log(self.path, seed=2).add([Result(3, "right")])
+        whole = self.path.read_bytes()
+        # Cut while a line was written.
+        self.path.write_bytes(whole + whole[:30])
+        found = log.read()
+        self.assertEqual(found, [*first, Result(24, "right")])
+        self.assertEqual(self.path.read_bytes(), whole)
+        left = random_models.made(Budget(1, 0, 25)).without(found)
+        self.assertEqual(left.batches, [[*range(3, 20)], [20, 21, 22, 23]])
+
+    def test_another_file_is_refused(self) -> None:
+        for text in ("models: 20 of 100\n", "{}\n", "[1]\n"):
+            self.path.write_text(text)
+            with (
+                mock.patch("bmc.arithmetic.enter"),
+                mock.patch("sys.stderr") as stderr,
+                self.assertRaises(SystemExit),
+            ):
+                random_models.main(["--log", str(self.path), "--summary"])
+            said = "".join(call.args[0] for call in stderr.write.call_args_list)
+            self.assertIn("is no log of this campaign", said)
+
+    def test_finds_and_refusals_survive(self) -> None:
+        Log(self.path, seed=1).add([Result(0, "refused: a"), Result(7, "wrong", "text")])
+        finds = self.path.parent / "finds"
+        words = ["--log", str(self.path), "--summary", "--finds", str(finds)]
+        with mock.patch("bmc.arithmetic.enter"), mock.patch("rich.console.Console.print") as said:
+            self.assertEqual(random_models.main(words), 1)
+        self.assertEqual((finds / "models_7.txt").read_text(), "text")
+        self.assertIn(mock.call("       1 refused: a", highlight=False), said.call_args_list)
 
 
 class BatchTest(unittest.TestCase):
