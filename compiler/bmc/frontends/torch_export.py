@@ -264,8 +264,10 @@ def _refuse_endless(lowered: Any) -> None:
     from torch_mlir import ir
 
     for op in _walk(lowered):
-        last = op.operands[1].owner if op.name == "scf.for" else None
-        if getattr(last, "name", "") != "arith.constant":
+        if op.name != "scf.for":
+            continue
+        last = op.operands[1].owner
+        if isinstance(last, ir.Block) or last.name != "arith.constant":
             continue
         if ir.IntegerAttr(last.attributes["value"]).value == _ENDLESS:
             raise BmcError(

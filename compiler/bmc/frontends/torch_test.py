@@ -82,35 +82,6 @@ def rejected_inner_op():
     return _spec(lambda self, x: self.inner(x + 1), setup)
 
 
-def counted():
-    def forward(self, x):
-        def goes_on(step, value):
-            return step < 3
-
-        def body(step, value):
-            return step + 1, value * 2
-
-        first = torch.zeros((), dtype=torch.int64)
-        return torch.ops.higher_order.while_loop(goes_on, body, (first, x), ())[1]  # counted
-
-    return _spec(forward)
-
-
-def until_large():
-    def forward(self, x):
-        def goes_on(step, value):
-            return (step < 3) & (value.sum() < 300)
-
-        def body(step, value):
-            return step + 1, value * 2
-
-        first = torch.zeros((), dtype=torch.int64)
-        steps, value = torch.ops.higher_order.while_loop(goes_on, body, (first, x), ())
-        return value, steps
-
-    return _spec(forward, tolerance=(spec.Exact(), spec.Exact()))
-
-
 def branch():
     def forward(self, x):
         y = x + 1
@@ -362,15 +333,6 @@ class TorchTest(support.FolderTest):
 
     def test_branch_on_data(self) -> None:
         self.rejects("branch", "export-rejected", "data-dependent", line("branch"))
-
-    def test_loop_without_a_test(self) -> None:
-        # If this model can be imported, torch-mlir has mended what docs/upstream/torch-mlir-while-loop.md says.
-        self.rejects("counted", "op-rejected", "loses the test of a 'while_loop'", line("counted"))
-
-    def test_loop(self) -> None:
-        model = self.load("until_large")
-        self.assertEqual([int(steps) for _, steps in model.golden.outputs], [2, 2])
-        self.assertIn(support.AGREES, model.second_reference)
 
     def test_state(self) -> None:
         parts = ("aten.add", "buffer 'count'", line("changed"))
