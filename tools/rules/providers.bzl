@@ -34,6 +34,7 @@ BmBoardInfo = provider(
         "linker_script": "File: the runtime's sections over the board's memory. None on a hosted board.",
         "note": "CcCompilationOutputs: the note of an image without models (image_note.bzl).",
         "hal": "CcInfo: implementation of runtime_bm/hal/hal.h.",
+        "weights_apart": "bool: whether the weights have a memory, and a raw file, of their own.",
     },
 )
 

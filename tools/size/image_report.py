@@ -74,7 +74,8 @@ def check_room(board: dict[str, Any], models: list[dict[str, Any]]) -> None:
 
     Run before linking, because the linker can only name the last section. The first memory in
     board.json holds the image, and the last one holds data that is written; they may be the same.
-    The models share an arena; each has its own state.
+    Another one that `holds` weights or the arena is their own. The models share an arena; each has
+    its own state.
     """
     image = {
         "weights": sum(model["flash"]["weights_bytes"] for model in models),
@@ -86,10 +87,12 @@ def check_room(board: dict[str, Any], models: list[dict[str, Any]]) -> None:
         "state": sum(model["state_bytes"] for model in models),
     }
     memories = board["memory"]
-    contents = [(memories[0], image | written)]
-    if len(memories) > 1:
-        contents = [(memories[0], image), (memories[-1], written)]
-    for memory, parts in contents:
+    contents: list[dict[str, int]] = [{} for _ in memories]
+    for parts, place in ((image, 0), (written, -1)):
+        for part, size in parts.items():
+            own = [i for i, memory in enumerate(memories) if part in memory.get("holds", [])]
+            contents[own[0] if own else place][part] = size
+    for memory, parts in zip(memories, contents, strict=True):
         room, need = _number(memory["length"]), sum(parts.values())
         if need <= room:
             continue

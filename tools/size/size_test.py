@@ -105,6 +105,31 @@ class ReportTest(unittest.TestCase):
         with self.assertRaisesRegex(image_report.SizeError, "into the flash of .* kernels 4,096"):
             image_report.check_room(board, [kernels])
 
+    def test_room_in_memories_of_their_own(self) -> None:
+        ram = BOARD["memory"][0]
+        board = {
+            "name": "placed",
+            "memory": [
+                {**ram, "name": "flash"},
+                {**ram, "name": "xip", "length": 0x2000, "holds": ["weights"]},
+                {**ram, "name": "tcm", "length": 0x3000, "holds": ["arena"]},
+                {**ram, "name": "ram", "length": 0x100},
+            ],
+        }
+        flash = {"golden_bytes": 0, "kernels_bytes": 0x1000, "weights_bytes": 0x2000}
+        model = {**MODEL, "arena": {"bytes": 0x3000}, "flash": flash, "state_bytes": 0x100}
+        image_report.check_room(board, [model])
+        for name, change in (
+            ("xip", {"flash": {**flash, "weights_bytes": 0x2001}}),
+            ("tcm", {"arena": {"bytes": 0x3001}}),
+            ("ram", {"state_bytes": 0x101}),
+            ("flash", {"flash": {**flash, "kernels_bytes": 0x10001}}),
+        ):
+            with self.assertRaisesRegex(
+                image_report.SizeError, f"does not fit into the {name} of placed: at least"
+            ):
+                image_report.check_room(board, [{**model, **change}])
+
     def test_room_of_several(self) -> None:
         # One arena, the larger one: 0xF000 and 0x8000 would not both fit.
         light = {**MODEL, "flash": dict.fromkeys(MODEL["flash"], 0), "arena": {"bytes": 0xF000}}

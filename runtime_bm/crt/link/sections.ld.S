@@ -4,6 +4,8 @@
  *   MEMORY { ... }                     the board's memory
  *   REGION_ALIAS("BM_ROM", ...)        code, constants, weights, data's image
  *   REGION_ALIAS("BM_RAM", ...)        everything that is written
+ *   #define BM_WEIGHTS_REGION          memory of the weights, default BM_ROM
+ *   #define BM_ARENA_REGION            memory of the arena, default BM_RAM
  *   #define BM_STACK_BYTES             stack, for the largest VLEN of the board
  *   #define BM_STACK_GUARD_BYTES       guard below it, a power of two >= 64
  *   #define BM_BOOT_HART               hart that runs, default 0; the others wait
@@ -14,6 +16,12 @@
  */
 #include "memory.ldh"
 
+#ifndef BM_WEIGHTS_REGION
+#define BM_WEIGHTS_REGION BM_ROM
+#endif
+#ifndef BM_ARENA_REGION
+#define BM_ARENA_REGION BM_RAM
+#endif
 #ifndef BM_BOOT_HART
 #define BM_BOOT_HART 0
 #endif
@@ -65,7 +73,7 @@ SECTIONS {
     bm_weights_start = .;
     *(.bm.weights .bm.weights.*)
     bm_weights_end = .;
-  } > BM_ROM
+  } > BM_WEIGHTS_REGION
 
   .bm.golden : ALIGN(64) {
     bm_golden_start = .;
@@ -89,7 +97,7 @@ SECTIONS {
     bm_arena_start = .;
     *(.bss.bm_arena .bss.bm_code)
     bm_arena_end = .;
-  } > BM_RAM
+  } > BM_ARENA_REGION
 
   .bss (NOLOAD) : ALIGN(8) {
     bm_bss_start = .;

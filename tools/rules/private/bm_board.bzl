@@ -63,6 +63,7 @@ def _bm_board_impl(ctx):
             flash_image = ctx.attr.flash_image,
             linker_script = _linker_script(ctx, toolchain, features) if ctx.file.memory else None,
             note = _note(ctx, toolchain, features),
+            weights_apart = ctx.attr.weights_apart,
             hal = ctx.attr.hal[CcInfo],
         ),
     ]
@@ -96,6 +97,10 @@ bm_board = rule(
         "platform": attr.label(
             doc = "Platform that firmware for this board is compiled for.",
             mandatory = True,
+        ),
+        "weights_apart": attr.bool(
+            doc = """Set it if memory.ldh defines a BM_WEIGHTS_REGION: the raw form of an image is then two files,
+            `.bin` without the weights and `.weights.bin`, and not one with the gap between them.""",
         ),
         "_isa": attr.label(default = "//tools/rules:isa"),
         "_sections": attr.label(

@@ -48,7 +48,7 @@ def link_image(ctx, libraries, models = [], source = "", stamps = []):
       stamps: list of File that must exist before anything is linked.
 
     Returns:
-      struct of Files: elf, map, bin, disasm.
+      struct of Files: elf, map, disasm; and bin, a list of Files.
     """
     check_isa(ctx.label, ctx.attr.isa)
     board = ctx.attr.board[BmBoardInfo]
@@ -90,8 +90,12 @@ def link_image(ctx, libraries, models = [], source = "", stamps = []):
         additional_outputs = [map_file],
     )
     elf = _seal(ctx, linked.executable)
-    binary, disassembly = _derive(ctx, elf)
-    return struct(elf = elf, map = map_file, bin = binary, disasm = disassembly)
+    return struct(
+        elf = elf,
+        map = map_file,
+        bin = _raw_images(ctx, elf, board),
+        disasm = _disassembly(ctx, elf),
+    )
 
 def _seal(ctx, linked):
     """Returns the ELF with checks over its final bytes; whatever is derived from an image comes after it."""
@@ -108,16 +112,29 @@ def _seal(ctx, linked):
     )
     return elf
 
-def _derive(ctx, elf):
-    """Returns the raw image and the disassembly."""
-    binary = ctx.actions.declare_file(ctx.label.name + ".bin")
-    ctx.actions.run(
-        mnemonic = "BmBinary",
-        executable = ctx.executable._objcopy,
-        arguments = ["-O", "binary", elf.path, binary.path],
-        inputs = [elf],
-        outputs = [binary],
-    )
+def _raw_images(ctx, elf, board):
+    """Returns what belongs into the memories of the board, as raw files."""
+    sections = {".bin": []}
+    if board.weights_apart:
+        sections = {
+            ".bin": ["--remove-section=.bm.weights"],
+            ".weights.bin": ["--only-section=.bm.weights"],
+        }
+    files = []
+    for suffix, options in sections.items():
+        binary = ctx.actions.declare_file(ctx.label.name + suffix)
+        ctx.actions.run(
+            mnemonic = "BmBinary",
+            executable = ctx.executable._objcopy,
+            arguments = ["-O", "binary"] + options + [elf.path, binary.path],
+            inputs = [elf],
+            outputs = [binary],
+        )
+        files.append(binary)
+    return files
+
+def _disassembly(ctx, elf):
+    """Returns the disassembly."""
     disassembly = ctx.actions.declare_file(ctx.label.name + ".disasm")
     ctx.actions.run_shell(
         mnemonic = "BmDisassemble",
@@ -127,7 +144,7 @@ def _derive(ctx, elf):
         tools = [ctx.attr._objdump[DefaultInfo].files_to_run],
         outputs = [disassembly],
     )
-    return binary, disassembly
+    return disassembly
 
 def _flash_image(ctx, board, elf):
     """Returns the contents of the board's whole flash chip."""
@@ -191,7 +208,7 @@ def image_providers(ctx, image, model_reports = [], report = None):
     )
     run = _boot(ctx, firmware) if ctx.attr.run_env else _no_emulator(ctx, firmware)
     groups = {
-        "bin": [image.bin],
+        "bin": image.bin,
         "disasm": [image.disasm],
         "elf": [image.elf],
         "map": [image.map],
