@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import elementwise
+import loops
 import tensors
 import torch
 import windows
@@ -25,6 +26,7 @@ _FLOAT_OPS: tuple[tuple[float, dict[str, Op]], ...] = (
     (1.5, tensors.PRODUCTS),
     (3.0, tensors.MOVES),
     (3.0, tensors.OPS),
+    (0.7, loops.OPS),
 )
 _INT8_OPS: tuple[tuple[float, dict[str, Op]], ...] = (
     (5.0, {name: windows.CONVOLUTIONS[name] for name in ("conv1d", "conv2d")}),

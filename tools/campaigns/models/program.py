@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import elementwise
+import loops
 import tensors
 import torch
 import windows
@@ -20,6 +21,7 @@ OPS: dict[str, Op] = {
     **tensors.PRODUCTS,
     **tensors.MOVES,
     **tensors.OPS,
+    **loops.OPS,
 }
 
 

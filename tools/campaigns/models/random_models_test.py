@@ -39,6 +39,14 @@ _LINEAR = Graph(
     outputs=("sum",),
 )
 
+_LOOP = Graph(
+    seed=3,
+    int8=False,
+    inputs=(Input("x", (3, 4), scale=0.3),),
+    nodes=(Node("y", "loop", ("x",), {"body": "mix", "steps": 5, "limit": 24.0, "count": False}),),
+    outputs=("y",),
+)
+
 
 class GraphTest(unittest.TestCase):
     def test_text_is_the_whole_model(self) -> None:
@@ -203,7 +211,7 @@ class BatchTest(unittest.TestCase):
 
     def test_models_of_both_kinds_are_right(self) -> None:
         int8 = dataclasses.replace(_LINEAR, int8=True, nodes=_LINEAR.nodes[:2])
-        for graphs in ((_LINEAR.needed(), *self._some()), (int8,)):
+        for graphs in ((_LINEAR.needed(), _LOOP, *self._some()), (int8,)):
             found = batch.check(graphs, self.kit)
             self.assertEqual({verdict.outcome for verdict in found}, {batch.RIGHT}, found)
 
