@@ -9,6 +9,10 @@ import re
 import sys
 from pathlib import Path
 
+# Ironcast's boards, also where Ironcast is another workspace's dependency.
+OURS = Path(__file__).resolve().parent
+
+_LABEL = re.compile('"//(?!visibility:)')
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 _README = """# {name}
@@ -35,22 +39,28 @@ class NewBoardError(Exception):
     """One sentence for the user."""
 
 
-def make(boards: Path, source: str, name: str, into: Path) -> list[Path]:
-    """Copies boards/<source> to into/<name> under its new name; returns the files written."""
+def make(source: str, name: str, into: Path, repository: str = "") -> list[Path]:
+    """Copies the board `source`, from `into` or Ironcast's, to into/<name>; returns the files written.
+
+    repository: Ironcast's as labels in the workspace of `into` name it, e.g. `@ironcast`.
+    """
     if not _NAME.fullmatch(name):
         raise NewBoardError(
             f"{name!r} cannot be a board's name: use lower-case letters, digits and underscores, "
             "starting with a letter"
         )
-    old, new = boards / source, into / name
-    if not (old / "board.json").is_file():
+    new = into / name
+    boards = [folder for folder in (into, OURS) if (folder / source / "board.json").is_file()]
+    if not boards:
         raise NewBoardError(
-            f"there is no board {source} in {boards}: name one of the folders there"
+            f"there is no board {source} in {into} or {OURS}: name one of the folders there"
         )
+    old = boards[0] / source
+    labels = "//" if boards[0] == into else f"{repository}//"
     if new.exists():
         raise NewBoardError(f"{new} already exists: choose another name or remove it")
     texts = {
-        path.name: path.read_text().replace(f'"{source}"', f'"{name}"')
+        path.name: _LABEL.sub(f'"{labels}', path.read_text().replace(f'"{source}"', f'"{name}"'))
         for path in sorted(old.iterdir())
         if path.is_file()
     }
@@ -82,13 +92,12 @@ def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="new", description=__doc__)
     parser.add_argument("name", help="name of the board and its folder")
     parser.add_argument("--from", dest="source", default="template", help="the board to copy")
-    parser.add_argument("--boards", type=Path, help="folder that holds all boards")
     parser.add_argument("--into", type=Path, help="folder that gets the new board's folder")
+    parser.add_argument("--repository", default="", help=argparse.SUPPRESS)
     options = parser.parse_args(args)
-    boards = options.boards or Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", ".")) / "boards"
-    into = options.into or boards
+    into = options.into or Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", ".")) / "boards"
     try:
-        written = make(boards, options.source, options.name, into)
+        written = make(options.source, options.name, into, options.repository)
     except NewBoardError as error:
         print(f"new: {error}", file=sys.stderr)
         return 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from boards import new
 
-BOARDS = Path("boards")
+TEMPLATE = Path("boards/template")
 
 
 class NewTest(unittest.TestCase):
@@ -19,17 +19,17 @@ class NewTest(unittest.TestCase):
     def run_main(self, *args: str) -> tuple[int, str]:
         said = io.StringIO()
         with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
-            status = new.main([*args, "--boards", str(BOARDS), "--into", str(self.into)])
+            status = new.main([*args, "--into", str(self.into)])
         return status, said.getvalue()
 
     def test_is_the_template_under_another_name(self) -> None:
         status, said = self.run_main("mine")
         self.assertEqual(status, 0, said)
         made = self.into / "mine"
-        old = {path.name for path in (BOARDS / "template").iterdir()}
+        old = {path.name for path in TEMPLATE.iterdir()}
         self.assertEqual({path.name for path in made.iterdir()}, old)
         # Except for the name, the Starlark is that of a board whose tests run.
-        starlark = (BOARDS / "template/BUILD.bazel").read_text()
+        starlark = (TEMPLATE / "BUILD.bazel").read_text()
         self.assertEqual(
             (made / "BUILD.bazel").read_text(), starlark.replace('"template"', '"mine"')
         )
@@ -46,11 +46,21 @@ class NewTest(unittest.TestCase):
 
     def test_from_another_board(self) -> None:
         self.run_main("mine")
-        written = new.make(self.into, "mine", "other", self.into)
+        written = new.make("mine", "other", self.into, "@ironcast")
         self.assertEqual({path.parent.name for path in written}, {"other"})
         board = json.loads((self.into / "other/board.json").read_text())
         self.assertEqual(board["name"], "other")
         self.assertIn("Made from `mine`", (self.into / "other/README.md").read_text())
+
+    def test_labels_name_ironcast_in_another_workspace(self) -> None:
+        self.run_main("mine", "--repository=@ironcast")
+        new.make("mine", "other", self.into, "@ironcast")
+        for name in ("mine", "other"):
+            starlark = (self.into / name / "BUILD.bazel").read_text()
+            self.assertIn('load("@ironcast//tools/rules:defs.bzl"', starlark)
+            self.assertIn('"@ironcast//boards/common:riscv"', starlark)
+            self.assertIn('"@platforms//cpu:riscv64"', starlark)
+            self.assertNotRegex(starlark, '"//(?!visibility:)|@ironcast@')
 
     def test_refusals(self) -> None:
         self.run_main("mine")

@@ -2,18 +2,21 @@
 
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
-load("//third_party:versions.bzl", "BUILDIFIER", "DEBIAN_TOOLS", "PYTHON_CPU_BUILDS", "RULESETS")
-load("//third_party/buildifier:buildifier_repo.bzl", "buildifier_repo")
+load("//third_party:versions.bzl", "DEBIAN_TOOLS", "PYTHON_CPU_BUILDS", "RULESETS")
 load("//third_party/debian:debian_lists_repo.bzl", "debian_lists_repo")
 load("//third_party/debian:debian_tools_repo.bzl", "debian_tools_repo")
 load("//third_party/llvm:users_clang_repo.bzl", "users_clang_repo")
 load("//third_party/python:cpu_builds_repo.bzl", "cpu_builds_repo")
 load("//third_party/python:local_python_repo.bzl", "local_python_repo")
+load("//third_party/python:pypi_repo.bzl", "pypi_repo")
 load("//third_party/spike:spike_repo.bzl", "spike_repo")
-load("//tools/lint:tree_repo.bzl", "tree_repo")
 
-def ironcast_repositories():
-    """Declares the repositories. Each is fetched only when something needs it."""
+def ironcast_repositories(*, requirements_lock):
+    """Declares the repositories. Each is fetched only when something needs it.
+
+    Args:
+      requirements_lock: lock of the user's own Python packages, or None.
+    """
     for name, ruleset in RULESETS.items():
         maybe(
             http_archive,
@@ -39,10 +42,8 @@ def ironcast_repositories():
         name = "cpu_builds",
         builds = PYTHON_CPU_BUILDS,
     )
-    buildifier_repo(
-        name = "buildifier",
-        package = BUILDIFIER["package"],
-        sha256s = BUILDIFIER["sha256s"],
+    pypi_repo(
+        name = "pypi",
+        more = requirements_lock,
     )
     spike_repo(name = "spike")
-    tree_repo(name = "tree")

@@ -56,7 +56,7 @@ RULESETS = {
         "url": "https://github.com/bazelbuild/rules_python/releases/download/0.22.1/rules_python-0.22.1.tar.gz",
         "strip_prefix": "rules_python-0.22.1",
         "license": "Apache-2.0",
-        "why": "pip_parse; the version that Debian also packages",
+        "why": "Python rules, and repositories of wheels; the version that Debian also packages",
     },
 }
 
@@ -373,6 +373,7 @@ PYTHON_PACKAGES = {
     "transformers": {"license": "Apache-2.0", "why": "the BERT model code"},
     "typing-extensions": {"license": "PSF-2.0", "why": "for torch"},
     "urllib3": {"license": "MIT", "why": "for transformers"},
+    "uv": {"license": "MIT OR Apache-2.0", "why": "writes locks: this project's, and those of its users", "programs": ["bin/uv"]},
     "websockets": {"license": "BSD-3-Clause", "why": "for esptool"},
     "wheel": {"license": "MIT", "why": "for tensorflow"},
     "wrapt": {"license": "BSD-2-Clause", "why": "for tensorflow"},

@@ -1,14 +1,14 @@
 """new_board_test: a board fresh from //boards:new builds and boots."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
-load("//tools/rules:defs.bzl", "bm_board", "bm_firmware_test", "bm_image")
+load("//tools/rules:defs.bzl", "bm_board", "bm_exec_env", "bm_firmware_test", "bm_image")
 
 def new_board_test(*, name, env):
     """Makes a board, builds it as the template's BUILD file would, and boots it.
 
     Args:
       name: name of the new board.
-      env: execution environment for the machine that the template describes.
+      env: execution environment of the template.
     """
     files = [name + "/" + file for file in ["board.c", "board.json", "memory.ldh"]]
     native.genrule(
@@ -16,7 +16,7 @@ def new_board_test(*, name, env):
         srcs = ["//boards/template:files"],
         outs = files + [name + "/README.md"],
         # Without the BUILD file, which would make it a package.
-        cmd = "$(execpath //boards:new) {0} --boards boards --into made_boards > /dev/null && ".format(name) +
+        cmd = "$(execpath //boards:new) {0} --into made_boards > /dev/null && ".format(name) +
               "rm made_boards/{0}/BUILD.bazel && cp made_boards/{0}/* $(RULEDIR)/{0}".format(name),
         tools = ["//boards:new"],
     )
@@ -36,22 +36,28 @@ def new_board_test(*, name, env):
         name = name,
         description = name + "/board.json",
         hal = name + "._hal",
+        isa = "rv64gc",
         memory = name + "/memory.ldh",
         platform = "//boards:rv64_none",
         tags = ["manual"],
+    )
+    bm_exec_env(
+        name = name + "._env",
+        base = env,
+        board = name,
     )
     bm_image(
         name = "pass._" + name,
         testonly = True,
         board = name,
         isa = "rv64gc",
-        run_env = env,
+        run_env = name + "._env",
         tags = ["manual"],
         deps = ["//runtime_bm/testing/firmwares:pass"],
     )
     bm_firmware_test(
         name = "pass",
         testonly = True,
-        exec_envs = {env: ["qemu"]},
+        exec_envs = {name + "._env": ["qemu"]},
         firmware = "pass._" + name,
     )

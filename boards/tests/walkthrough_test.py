@@ -12,7 +12,7 @@ import sys
 import unittest
 from pathlib import Path
 
-# `X.flash` as Bazel builds it with `--board=bpi_f3`: label on the page -> program.
+# `X.flash` as Bazel builds it with `--board=//boards/bpi_f3`: label on the page -> program.
 PROGRAMS = dict(pair.split("=") for pair in os.environ["PROGRAMS"].split())
 # Labels on the page that other tests build or run unchanged.
 BUILT = set(os.environ["BUILT"].split())
@@ -40,8 +40,8 @@ def label(words: list[str]) -> str:
 
 
 def flash(words: list[str]) -> subprocess.CompletedProcess[str]:
-    """Runs `tools/bazel run --board=bpi_f3 X.flash -- ARGS` without a board."""
-    assert "--board=bpi_f3" in words, words
+    """Runs `tools/bazel run --board=//boards/bpi_f3 X.flash -- ARGS` without a board."""
+    assert "--board=//boards/bpi_f3" in words, words
     program = Path(PROGRAMS[label(words)]).absolute()
     return run([str(program), *words[words.index("--") + 1 :], "--dry-run"])
 

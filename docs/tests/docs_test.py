@@ -12,9 +12,10 @@ from pathlib import Path
 
 ROOT = Path(os.environ["TREE"]).resolve().parent
 README = (ROOT / "README.md").read_text()
-LABEL = re.compile(r"tools/bazel [^`\n]*?(//[\w./]*(?::[\w.]*\w)?)")
-# What a user would type for a model or board of their own.
-OWN = re.compile(r"//(models|boards)/mine\b")
+# Not the value of an option.
+LABEL = re.compile(r"tools/bazel [^`\n]*?(?<!=)(//[\w./]*(?::[\w.]*\w)?)")
+# What a user would type for a model or board of their own; //filter is in examples/consumer.
+OWN = re.compile(r"//((models|boards)/mine|filter)\b")
 
 
 def labels(text: str) -> set[str]:
@@ -44,7 +45,10 @@ class CommandsTest(unittest.TestCase):
         self.assertEqual(unknown, set())
 
     def test_a_page_is_read_as_its_reader_does(self) -> None:
-        text = "`tools/bazel test --x=1 //a/b/... //c` `tools/bazel run //a/b -- -y`, //e:f `tools/bazel run //c:d.e.`"
+        text = (
+            "`tools/bazel test --x=1 //a/b/... //c` `tools/bazel run --board=//x //a/b -- -y`, //e:f "
+            "`tools/bazel run //c:d.e.`"
+        )
         self.assertEqual(labels(text), {"//a/b:b", "//c:d.e"})
 
 

@@ -28,12 +28,11 @@ def _cpu_builds_repo_impl(rctx):
     rctx.file("BUILD.bazel", "")
 
     # When these change, only torch is fetched again.
-    torch = hash(answer["choices"] + "".join([rctx.read(file) for file in rctx.attr._without_cuda]))
-    rctx.file("defs.bzl", "PIP_ARGS = %r\nTORCH = %r\n" % (["--find-links=%s" % rctx.path("links.html")], torch))
+    rctx.file("torch", str(hash(answer["choices"] + "".join([rctx.read(file) for file in rctx.attr._without_cuda]))))
 
 cpu_builds_repo = repository_rule(
     implementation = _cpu_builds_repo_impl,
-    doc = "@NAME//:defs.bzl has PIP_ARGS, and TORCH: a number that changes when pip may choose another build of torch.",
+    doc = "@NAME//:links.html is for pip's --find-links; @NAME//:torch changes when pip may choose another build of torch.",
     attrs = {
         "builds": attr.string_dict(mandatory = True, doc = "Wheel file name -> sha256."),
         "_python": attr.label(default = "@local_python//:python3"),

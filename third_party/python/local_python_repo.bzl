@@ -1,6 +1,6 @@
 """The machine's Python as a toolchain: the `python3` on PATH, or IRONCAST_PYTHON."""
 
-# pip_parse unpacks wheels with this. It compiles the unpacked files once, here: importing torch and
+# rules_python unpacks wheels with this. It compiles the unpacked files once, here: importing torch and
 # transformers takes 7 s without compiled files and 3 s with them, in every action that imports them,
 # and an action cannot keep them. It makes PyTorch's CUDA build work without CUDA, and deletes the wheel,
 # which is no longer needed; all wheels together are 0.8 GB.

@@ -1,12 +1,14 @@
-"""Writes requirements_lock.txt from requirements.in: the whole closure with the hash of every file.
+"""Writes requirements_lock.txt: packages with everything they need and the hash of every file.
 
-Run it by hand when requirements.in changes. It needs `uv` on PATH. It resolves for Python 3.11 on Linux
-x86-64 against the index that uv is configured for. It ignores local wheel folders, because the lock must
-contain only what everybody can get.
+In Ironcast's own workspace, the lock of requirements.in. In another, what the requirements.txt at its top
+adds to Ironcast's lock, in versions that go with it. Resolves for Python 3.11 on Linux x86-64, against the
+indexes that pip is configured for. It ignores local wheel folders, because the lock must contain only what
+everybody can get.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -14,34 +16,77 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent.parent))
+from third_party.python.cpu_builds import choices
+from tools.launcher.table import read_table
 
-from tools.launcher.table import read_table  # noqa: E402
-
+HERE = Path(__file__).absolute().parent
 NO_DEPS = "# no-deps"
 # Packages that only torch's CUDA build requires. without_cuda.py makes it work without them.
 LEFT_OUT = re.compile(r"(cuda|nvidia)-|triton==")
-HEADER = "# Written by third_party/python/lock.py from requirements.in; not to be edited.\n"
+HEADER = "# Written by `tools/bazel run {target}` from {source}; not to be edited.\n"
 
 
-def resolve(requirements: list[str], *flags: str) -> str:
-    """Returns the lock's text for these requirements; raises subprocess.CalledProcessError if uv fails."""
-    command = [
-        "uv",
-        "pip",
-        "compile",
-        "--quiet",
-        "--generate-hashes",
-        "--no-annotate",
-        "--no-header",
+class LockError(Exception):
+    """One sentence for the user."""
+
+
+def uv_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which uv asks the indexes that pip would ask, unless uv is told others."""
+    said = choices(env)
+    indexes = {
+        "UV_DEFAULT_INDEX": said.get("index-url", [])[-1:],
+        "UV_INDEX": said.get("extra-index-url", []),
+    }
+    # Local ones are wheel folders by another name.
+    found = {
+        name: " ".join(url for url in urls if not url.startswith(("/", "file:")))
+        for name, urls in indexes.items()
+    }
+    return {name: value for name, value in found.items() if value} | {
+        name: value for name, value in env.items() if not name.startswith("PIP_")
+    }
+
+
+def resolve(uv: Path, requirements: list[str], *flags: str) -> str:
+    """Returns the lock's text for these requirements; raises LockError if there is none."""
+    if not requirements:
+        return ""
+    command = [uv, "pip", "compile", "--quiet", "--generate-hashes", "--no-annotate", "--no-header"]
+    command += [
         *flags,
+        "--python-version",
+        "3.11",
+        "--python-platform",
+        "x86_64-manylinux_2_28",
+        "-",
     ]
-    command += ["--python-version", "3.11", "--python-platform", "x86_64-manylinux_2_28", "-"]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
-    return subprocess.run(
-        command, input="\n".join(requirements), text=True, capture_output=True, check=True, env=env
-    ).stdout
+    done = subprocess.run(
+        command,
+        input="\n".join(requirements),
+        text=True,
+        capture_output=True,
+        env=uv_environment(os.environ),
+    )
+    if done.returncode != 0:
+        raise LockError(f"these packages cannot be resolved: {done.stderr.strip()}")
+    return done.stdout
+
+
+def entries(lock: str) -> dict[str, str]:
+    """Returns the packages of a lock: name -> text."""
+    texts = re.split(r"^(?=\S+==)", lock, flags=re.MULTILINE)[1:]
+    return {text.partition("==")[0]: text for text in texts}
+
+
+def requirements_of(file: Path) -> list[str]:
+    """Returns the lines of a requirements file that are not comments; raises LockError."""
+    try:
+        lines = file.read_text().splitlines()
+    except OSError as error:
+        raise LockError(
+            f"{file} cannot be read ({error.strerror}): write a package into it, one on each line"
+        ) from error
+    return [line for line in lines if line.strip() and not line.startswith("#")]
 
 
 def leave_out(lock: str) -> str:
@@ -64,27 +109,51 @@ def add_cpu_builds(lock: str, builds: Mapping[str, str]) -> str:
     return lock
 
 
-def main() -> int:
-    """Entry point; returns the exit status."""
-    lines = [
-        line
-        for line in (HERE / "requirements.in").read_text().splitlines()
-        if line and not line.startswith("#")
-    ]
+def own(uv: Path, root: Path) -> Path:
+    """Writes Ironcast's lock; returns it."""
+    lines = requirements_of(root / "third_party/python/requirements.in")
     alone = [line.removesuffix(NO_DEPS).strip() for line in lines if line.endswith(NO_DEPS)]
-    try:
-        lock = resolve([line for line in lines if not line.endswith(NO_DEPS)]) + resolve(
-            alone, "--no-deps"
-        )
-    except subprocess.CalledProcessError as error:
-        print(f"uv could not resolve requirements.in: {error.stderr.strip()}", file=sys.stderr)
-        return 1
-    (HERE / "requirements_lock.txt").write_text(
-        HEADER
-        + add_cpu_builds(leave_out(lock), read_table(HERE.parent.parent, "PYTHON_CPU_BUILDS"))
+    together = [line for line in lines if not line.endswith(NO_DEPS)]
+    text = leave_out(resolve(uv, together) + resolve(uv, alone, "--no-deps"))
+    lock = root / "third_party/python/requirements_lock.txt"
+    lock.write_text(
+        HEADER.format(target="//:lock", source="requirements.in")
+        + add_cpu_builds(text, read_table(root, "PYTHON_CPU_BUILDS"))
     )
+    return lock
+
+
+def joined(uv: Path, root: Path, ironcast: str) -> Path:
+    """Writes what the user's requirements.txt adds to Ironcast's lock; returns the file."""
+    ours = HERE / "requirements_lock.txt"
+    known = entries(ours.read_text())
+    text = leave_out(
+        resolve(uv, requirements_of(root / "requirements.txt"), "--constraint", str(ours))
+    )
+    lock = root / "requirements_lock.txt"
+    lock.write_text(
+        HEADER.format(target=f"{ironcast}//:lock", source="requirements.txt")
+        + "".join(entry for name, entry in entries(text).items() if name not in known)
+    )
+    return lock
+
+
+def main(args: list[str]) -> int:
+    """Entry point; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="lock", description=__doc__)
+    parser.add_argument("--uv", type=Path, required=True)
+    parser.add_argument("--repository", required=True, help="Ironcast's; empty: this workspace")
+    options = parser.parse_args(args)
+    uv = options.uv.absolute()
+    root = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
+    try:
+        lock = joined(uv, root, options.repository) if options.repository else own(uv, root)
+    except LockError as error:
+        print(f"lock: {error}", file=sys.stderr)
+        return 1
+    print(f"{lock.relative_to(root)} is written.")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -28,7 +28,7 @@ class Lock(unittest.TestCase):
 
     def test_what_is_wanted_is_locked_at_that_version(self) -> None:
         for name, version in re.findall(r"^([^#\s=]+)==(\S+)", WANTED, re.MULTILINE):
-            self.assertEqual(self.locked.get(name), version, "run third_party/python/lock.py")
+            self.assertEqual(self.locked.get(name), version, "run `tools/bazel run //:lock`")
 
     def test_every_package_has_hashes(self) -> None:
         for entry in re.split(r"^(?=\S+==)", LOCK, flags=re.MULTILINE)[1:]:
@@ -45,7 +45,7 @@ class Lock(unittest.TestCase):
             )
 
     def test_nothing_of_cuda_is_in_it(self) -> None:
-        self.assertEqual(leave_out(LOCK), LOCK, "run third_party/python/lock.py")
+        self.assertEqual(leave_out(LOCK), LOCK, "run `tools/bazel run //:lock`")
         lock = "a==1 \\\n    --hash=sha256:00\n"
         for name in ("nvidia-nccl-cu13", "cuda-toolkit", "triton"):
             self.assertEqual(leave_out(lock + lock.replace("a", name, 1) + lock), lock + lock)

@@ -128,7 +128,7 @@ def read(path: Path) -> Board:
     if not isinstance(flash, dict) or not flash.get("methods"):
         raise FlashError(
             f"{name} has no `flash` in its board.json: it only runs in an emulator "
-            "(`bazel run` without .flash); choose another board with --board=NAME"
+            "(`bazel run` without .flash); choose another board with --board=LABEL"
         )
     methods = flash["methods"]
     if not isinstance(methods, dict):

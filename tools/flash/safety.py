@@ -12,7 +12,7 @@ def check_image(image: Image, board: Board) -> None:
     if image.board != board.name:
         raise FlashError(
             f"{image.path.name} is built for {image.board}, not for {board.name}: "
-            f"build it with --board={board.name}"
+            f"build it with the label of {board.name} as --board=LABEL"
         )
     for segment in image.segments:
         if not any(r.holds(segment.address, len(segment.data)) for r in board.regions):

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from third_party.debian.apt import AptError
@@ -46,19 +47,24 @@ class Bazel:
     rulesets: Path | None = None
 
 
-def wanted_version(root: Path) -> str:
-    """The version in .bazelversion; raises LauncherError if it is missing."""
+def wanted_version(root: Path, ironcast: Traversable) -> str:
+    """The version in the workspace's .bazelversion, else in Ironcast's; raises LauncherError."""
+    own = root / ".bazelversion"
     try:
-        return (root / ".bazelversion").read_text(encoding="ascii").strip()
+        file = own if own.exists() else ironcast.joinpath(".bazelversion")
+        return file.read_text(encoding="ascii").strip()
     except OSError as error:
         raise LauncherError(
-            f"{root / '.bazelversion'} cannot be read ({error.strerror}): restore it from git."
+            f"{own} cannot be read ({error.strerror}): restore it from git."
         ) from error
 
 
-def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
-    """The Bazel to start, downloaded first if necessary; raises LauncherError."""
-    version = wanted_version(root)
+def choose(root: Path, ironcast: Traversable, cache: Path, env: Mapping[str, str]) -> Bazel:
+    """The Bazel to start for the workspace `root`, downloaded first if necessary; raises LauncherError.
+
+    ironcast: Ironcast's tree, for its tables.
+    """
+    version = wanted_version(root, ironcast)
     real = env.get("BAZEL_REAL")
     if real and not os.access(real, os.X_OK):
         raise LauncherError(
@@ -66,9 +72,11 @@ def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
         )
     program = Path(real) if real else installed(version, cache, env)
     prefix = _debian_prefix(program) if program else None
-    use_github = decide_github(cache, env, version, prefix or _debian_folder(root, cache, version))
+    use_github = decide_github(
+        cache, env, version, prefix or _debian_folder(ironcast, cache, version)
+    )
     if program is None and use_github:
-        return Bazel(_from_github(root, cache, version), version)
+        return Bazel(_from_github(ironcast, cache, version), version)
     if program is not None and use_github:
         return Bazel(program, version, prefix)
     left = (
@@ -76,7 +84,7 @@ def choose(root: Path, cache: Path, env: Mapping[str, str]) -> Bazel:
         if program
         else f"BAZEL_REAL may name any Bazel {version}."
     )
-    unpacked = prefix or _from_debian(root, cache, version, left)
+    unpacked = prefix or _from_debian(ironcast, cache, version, left)
     rulesets = unpacked / "usr/share/bazel"
     if program is not None:
         return Bazel(program, version, prefix, rulesets)
@@ -148,10 +156,10 @@ def _debian_prefix(program: Path) -> Path | None:
     return prefix if (prefix / "usr/share/bazel/build-label.txt").is_file() else None
 
 
-def _from_github(root: Path, cache: Path, version: str) -> Path:
+def _from_github(ironcast: Traversable, cache: Path, version: str) -> Path:
     final = cache / f"bazel-{version}-github"
     if not final.is_dir():
-        table = read_table(root, "BAZEL_RELEASES")
+        table = read_table(ironcast, "BAZEL_RELEASES")
         warn_of_small_disk(cache)
         with locked(cache):
             try:
@@ -166,17 +174,17 @@ def _from_github(root: Path, cache: Path, version: str) -> Path:
     return final / "bazel"
 
 
-def _debian_folder(root: Path, cache: Path, version: str) -> Path:
+def _debian_folder(ironcast: Traversable, cache: Path, version: str) -> Path:
     # The recipe's number is in the name so that a fixed recipe does not find an older one's
     # result.
-    return cache / f"bazel-{version}-debian-{read_table(root, 'BAZEL_FROM_DEBIAN')['recipe']}"
+    return cache / f"bazel-{version}-debian-{read_table(ironcast, 'BAZEL_FROM_DEBIAN')['recipe']}"
 
 
-def _from_debian(root: Path, cache: Path, version: str, left: str) -> Path:
+def _from_debian(ironcast: Traversable, cache: Path, version: str, left: str) -> Path:
     """Debian's Bazel, unpacked if necessary; `left` names the alternatives if it is unavailable."""
-    final = _debian_folder(root, cache, version)
+    final = _debian_folder(ironcast, cache, version)
     if not final.is_dir():
-        table = read_table(root, "BAZEL_FROM_DEBIAN")
+        table = read_table(ironcast, "BAZEL_FROM_DEBIAN")
         warn_of_small_disk(cache)
         with locked(cache):
             try:

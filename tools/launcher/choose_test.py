@@ -52,7 +52,7 @@ class Choose(unittest.TestCase):
     def test_bazel_real_is_used_as_it_is(self) -> None:
         real = self.program("real", "bazel 7.7.1")
         bazel = choose.choose(
-            self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="yes")
+            self.root, self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="yes")
         )
         self.assertEqual((bazel.program, bazel.rulesets), (real, None))
 
@@ -60,12 +60,12 @@ class Choose(unittest.TestCase):
         with self.assertRaisesRegex(
             LauncherError, "BAZEL_REAL is /nowhere/bazel, which is not an executable file"
         ):
-            choose.choose(self.root, self.cache, self.env(BAZEL_REAL="/nowhere/bazel"))
+            choose.choose(self.root, self.root, self.cache, self.env(BAZEL_REAL="/nowhere/bazel"))
 
     def test_an_installed_bazel_of_the_right_version_is_used_and_asked_once(self) -> None:
         installed = self.program("bin/bazel", "bazel 7.7.1")
         for _ in range(2):
-            bazel = choose.choose(self.root, self.cache, self.env(IRONCAST_GITHUB="yes"))
+            bazel = choose.choose(self.root, self.root, self.cache, self.env(IRONCAST_GITHUB="yes"))
             self.assertEqual(bazel.program, installed)
         self.assertEqual(self.started(), 1)
 
@@ -84,7 +84,7 @@ class Choose(unittest.TestCase):
     def test_debians_installed_bazel_is_known_by_its_label(self) -> None:
         prefix = self.debian_prefix("debian", "7.7.1")
         env = self.env(PATH=f"{prefix}/usr/bin", IRONCAST_GITHUB="no")
-        bazel = choose.choose(self.root, self.cache, env)
+        bazel = choose.choose(self.root, self.root, self.cache, env)
         self.assertEqual(bazel.program, prefix / "usr/bin/bazel")
         self.assertEqual(
             (bazel.debian_prefix, bazel.rulesets), (prefix, prefix / "usr/share/bazel")
@@ -95,7 +95,7 @@ class Choose(unittest.TestCase):
         unpacked = self.cache / "bazel-7.7.1-debian-1"
         unpacked.mkdir()
         bazel = choose.choose(
-            self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="no")
+            self.root, self.root, self.cache, self.env(BAZEL_REAL=str(real), IRONCAST_GITHUB="no")
         )
         self.assertEqual(
             (bazel.program, bazel.debian_prefix, bazel.rulesets),
@@ -129,7 +129,7 @@ class Choose(unittest.TestCase):
             mock.patch("tools.launcher.github.fill", side_effect=LauncherError("no luck")),
             self.assertRaisesRegex(LauncherError, "no luck"),
         ):
-            choose.choose(self.root, self.cache, self.env())
+            choose.choose(self.root, self.root, self.cache, self.env())
         self.assertEqual((self.decide(False), self.asked), (False, 1))
 
     def test_a_wrong_ironcast_github_is_named(self) -> None:
@@ -143,7 +143,7 @@ class Choose(unittest.TestCase):
         with self.assertRaisesRegex(
             LauncherError, r"\.bazelversion cannot be read .*: restore it from git"
         ):
-            choose.choose(self.root, self.cache, self.env())
+            choose.choose(self.root, self.root, self.cache, self.env())
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ class Asset(unittest.TestCase):
                 self.assertEqual(github.asset("7.7.1"), name)
 
     def test_the_table_has_every_file_of_the_version_wanted(self) -> None:
-        version = wanted_version(REPO)
+        version = wanted_version(REPO, REPO)
         names = {
             f"bazel-{version}-{system}-{machine}"
             for system in ("darwin", "linux")

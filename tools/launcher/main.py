@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from third_party.debian.apt import AptError
@@ -108,11 +109,11 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
     return result
 
 
-def run(root: Path, args: Sequence[str]) -> int:
+def run(root: Path, ironcast: Traversable, args: Sequence[str]) -> int:
     """Replaces this process with Bazel; returns only if Bazel is not needed. Raises LauncherError."""
     env = environment(os.environ)
     cache = cache_dir()
-    bazel = choose(root, cache, env)
+    bazel = choose(root, ironcast, cache, env)
     env |= latin1.environment((root, Path.cwd(), cache, Path(env.get("HOME", "/"))), cache)
     startup, command, rest = split_command(args)
     # Debian's Bazel carries no label and fails when asked for one.
@@ -129,10 +130,13 @@ def run(root: Path, args: Sequence[str]) -> int:
     os.execve(bazel.program, [*line, *([command] if command else []), *rest], env)
 
 
-def main(root: Path) -> int:
-    """Runs the launcher for the workspace at `root`; returns the exit status."""
+def main(root: Path, ironcast: Traversable) -> int:
+    """Runs the launcher for the workspace at `root`; returns the exit status.
+
+    ironcast: the tree that the launcher is part of: `root` itself, or the file it is packed into.
+    """
     try:
-        return run(root, sys.argv[1:])
+        return run(root, ironcast, sys.argv[1:])
     except (AptError, LauncherError) as error:
         print(f"tools/bazel: {error}", file=sys.stderr)
         return 1

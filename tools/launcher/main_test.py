@@ -45,7 +45,9 @@ class ToolsBazel(unittest.TestCase):
         self.real.write_text(_STAND_IN.format(python=sys.executable))
         self.real.chmod(0o755)
 
-    def start(self, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    def start(
+        self, *args: str, program: Path | None = None, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         base = {
             "PATH": "/usr/bin:/bin",
             "HOME": str(self.root / "home"),
@@ -53,7 +55,7 @@ class ToolsBazel(unittest.TestCase):
             "IRONCAST_GITHUB": "yes",
             "PIP_INDEX_URL": "file:///none",
         }
-        command = [sys.executable, str(self.root / "work/tools/bazel"), *args]
+        command = [sys.executable, str(program or self.root / "work/tools/bazel"), *args]
         return subprocess.run(command, env={**base, **env}, capture_output=True, text=True)
 
     def test_arguments_status_and_environment_pass_through(self) -> None:
@@ -129,6 +131,18 @@ class ToolsBazel(unittest.TestCase):
             f'common "--override_repository=rules_python={prefix}/usr/share/bazel/rules/python"\n',
             overrides,
         )
+
+    def test_one_file_is_all_of_it(self) -> None:
+        other = self.root / "other/tools/bazel"
+        other.parent.mkdir(parents=True)
+        shutil.copy(REPO / "tools/launcher/bazel", other)
+        shutil.rmtree(self.root / "work")
+        for version in (None, "7.7.1\n"):
+            if version:
+                (self.root / "other/.bazelversion").write_text(version)
+            done = self.start("build", "//a", program=other)
+            self.assertEqual(done.stdout.splitlines()[0], "['build', '//a']", done.stderr)
+        self.assertEqual([p for p in other.parent.iterdir()], [other])
 
     def test_nothing_is_written_outside_the_cache(self) -> None:
         self.start("info")

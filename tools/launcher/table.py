@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
+from importlib.resources.abc import Traversable
 from typing import Any
 
 
-def read_table(root: Path, name: str) -> Any:
-    """The value that versions.bzl assigns to `name`; KeyError if there is none."""
-    module = ast.parse((root / "third_party" / "versions.bzl").read_text(encoding="utf-8"))
+def read_table(ironcast: Traversable, name: str) -> Any:
+    """The value that versions.bzl of Ironcast's tree assigns to `name`; KeyError if there is none."""
+    table = ironcast.joinpath("third_party").joinpath("versions.bzl")
+    module = ast.parse(table.read_text(encoding="utf-8"))
     for statement in module.body:
         if isinstance(statement, ast.Assign) and any(
             isinstance(t, ast.Name) and t.id == name for t in statement.targets

@@ -27,6 +27,8 @@ BmBoardInfo = provider(
     doc = "A board: where memory is, which hart it has, and the code that drives it.",
     fields = {
         "name": "string: the board's folder name.",
+        "isa": "string: ISA of the kernels of a suite that is built for this board by `--board`.",
+        "exec_env": "BmExecEnvInfo: where a suite's `X.debug` runs; None on a real board, reached by its probe.",
         "platform": "Label: platform the firmware is compiled for.",
         "description": "File: board.json.",
         "flash_files": "list of File: files that flashing reads besides board.json.",

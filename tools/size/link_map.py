@@ -20,7 +20,8 @@ _PARTS = (
     (re.compile(r"runtime_bm/(app|crt)/|runtime_bm/base/.*/text\."), "application"),
     (re.compile(r"runtime_bm/"), "runtime"),
     (re.compile(r"boards/"), "board"),
-    (re.compile(r"models/"), "application"),
+    # Whatever else the build compiled, in any folder and any workspace.
+    (re.compile(r"\bbin/(?!.*third_party/)"), "application"),
 )
 
 # Output sections that take memory at run time but no space in the image (runtime_bm/crt/link).

@@ -63,6 +63,19 @@ class LinkMapTest(unittest.TestCase):
     def test_padding_is_what_no_input_accounts_for(self) -> None:
         self.assertEqual(report()["flash_bytes"]["padding"], 0x40)
 
+    def test_parts_in_other_workspaces(self) -> None:
+        for origin, part in {
+            "bin/external/ironcast/runtime_bm/plan/_objs/plan/plan_run.o:(.text.a)": "runtime",
+            "bin/external/ironcast/runtime_bm/app/_objs/main/main.o:(.text.main)": "application",
+            "bin/external/ironcast/boards/common/libriscv.a(riscv.o):(.text.a)": "board",
+            "bin/boards/mine/_objs/hal/board.o:(.text.a)": "board",
+            "bin/src/filter/_objs/filter/plan.o:(.rodata.a)": "plan",
+            "bin/src/_objs/loop/loop.o:(.text.main)": "application",
+            "bin/external/ironcast/third_party/libgcc/a.o:(.text)": "other",
+            "external/debian_libgcc/root/libgcc.a(muldi3.o):(.text)": "other",
+        }.items():
+            self.assertEqual(link_map.part_of(origin), part, origin)
+
 
 class ReportTest(unittest.TestCase):
     def test_parts(self) -> None:

@@ -4,8 +4,9 @@ load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
-load("//tools/rules:providers.bzl", "BmBoardInfo")
+load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo")
 load("//tools/rules/private:image_note.bzl", "note_c")
+load("//tools/rules/private:transitions.bzl", "board_platform_transition", "check_isa")
 
 def _linker_script(ctx, toolchain, features):
     """Returns the linker script: the runtime's sections over the board's memory."""
@@ -46,6 +47,7 @@ def _note(ctx, toolchain, features):
     return outputs
 
 def _bm_board_impl(ctx):
+    check_isa(ctx.label, ctx.attr.isa)
     toolchain = find_cpp_toolchain(ctx)
     features = cc_common.configure_features(
         ctx = ctx,
@@ -57,6 +59,8 @@ def _bm_board_impl(ctx):
         DefaultInfo(files = depset([ctx.file.description] + ctx.files.flash_files)),
         BmBoardInfo(
             name = ctx.label.name,
+            isa = ctx.attr.isa,
+            exec_env = ctx.attr.exec_env[BmExecEnvInfo] if ctx.attr.exec_env else None,
             platform = ctx.attr.platform.label,
             description = ctx.file.description,
             flash_files = ctx.files.flash_files,
@@ -77,6 +81,10 @@ bm_board = rule(
             allow_single_file = [".json"],
             mandatory = True,
         ),
+        "exec_env": attr.label(
+            doc = "Where a suite's `X.debug` and `X.bisect` run a board that is an emulator; others are reached by probe.",
+            providers = [BmExecEnvInfo],
+        ),
         "flash_files": attr.label_list(
             doc = "Files that flashing reads besides board.json, e.g. openocd.cfg.",
             allow_files = True,
@@ -88,6 +96,10 @@ bm_board = rule(
         "hal": attr.label(
             doc = "cc_library that implements runtime_bm/hal/hal.h.",
             providers = [CcInfo],
+            mandatory = True,
+        ),
+        "isa": attr.string(
+            doc = "ISA of the kernels of a suite that is built for this board by `--board`.",
             mandatory = True,
         ),
         "memory": attr.label(
@@ -108,6 +120,7 @@ bm_board = rule(
             allow_single_file = True,
         ),
     },
+    cfg = board_platform_transition,
     fragments = ["cpp"],
     provides = [BmBoardInfo],
     toolchains = use_cpp_toolchain(),

@@ -35,13 +35,13 @@ def _program(ctx, firmware, env):
     }
 
 def _bm_debug_impl(ctx):
-    sides = [(ctx.attr.firmware, ctx.attr.exec_env)]
+    firmware = ctx.attr.firmware[BmFirmwareInfo]
+    sides = [(
+        firmware,
+        ctx.attr.exec_env[BmExecEnvInfo] if ctx.attr.exec_env else firmware.board.exec_env,
+    )]
     if ctx.attr.reference:
-        sides.append((ctx.attr.reference, ctx.attr.reference_env))
-    sides = [
-        (firmware[BmFirmwareInfo], env[BmExecEnvInfo] if env else None)
-        for firmware, env in sides
-    ]
+        sides.append((ctx.attr.reference[BmFirmwareInfo], ctx.attr.reference_env[BmExecEnvInfo]))
     programs = [_program(ctx, firmware, env) for firmware, env in sides]
     session = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(session, json.encode_indent({
@@ -69,8 +69,9 @@ bm_debug = rule(
     With a `reference`, finds the first dispatch whose outputs differ between the two instead.""",
     attrs = {
         "exec_env": attr.label(
-            doc = """Where the firmware runs. Default: on its board, where OpenOCD loads it through the
-            probe that `flash.methods.openocd` in board.json describes.""",
+            doc = """Where the firmware runs. Default: the board's `exec_env`; without one, on the board
+            itself, where OpenOCD loads it through the probe that `flash.methods.openocd` in board.json
+            describes.""",
             providers = [BmExecEnvInfo],
         ),
         "firmware": attr.label(mandatory = True, providers = [BmFirmwareInfo]),

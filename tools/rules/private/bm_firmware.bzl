@@ -3,6 +3,7 @@
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmModelInfo")
 load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "image_providers", "link_image")
+load("//tools/rules/private:transitions.bzl", "any_board_transition")
 
 # The arena is a union: as large as the largest model needs.
 _FIRMWARE_C = """// Generated: the models of this image.
@@ -161,6 +162,7 @@ bm_firmware = rule(
         "models": attr.label_list(
             doc = "bm_model targets, in the order in which they are checked.",
             allow_empty = False,
+            cfg = any_board_transition,
             mandatory = True,
             providers = [BmModelInfo],
         ),

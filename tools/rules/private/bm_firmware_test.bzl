@@ -20,7 +20,8 @@ def recorded_run(*, name, exec_env, tags, **kwargs):
     return run
 
 def _env_name(env):
-    return "{}_{}".format(Label(env).package.split("/")[-1], Label(env).name)
+    label = native.package_relative_label(env)
+    return "{}_{}".format(label.package.split("/")[-1], label.name)
 
 def bm_firmware_test(
         *,

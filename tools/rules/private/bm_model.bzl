@@ -23,7 +23,7 @@ load("//tools/rules/private:transitions.bzl", "import_transition")
 
 # ISA -> functions that kernels call if it has no such instruction.
 _LIBCALLS = {
-    isa: (["//runtime_bm/crt:soft_float"] if about["abi"] == "ilp32" else []) + ["//third_party/libgcc:" + isa]
+    isa: ([Label("//runtime_bm/crt:soft_float")] if about["abi"] == "ilp32" else []) + [Label("//third_party/libgcc:" + isa)]
     for isa, about in ISAS.items()
     if about["xlen"] == 32
 }
@@ -168,7 +168,7 @@ def bm_model(
         imported = name + "._imported",
         kernels = kernels,
         libcalls = select({
-            Label("//tools/rules:isa_is_" + isa): [Label(archive) for archive in archives]
+            Label("//tools/rules:isa_is_" + isa): archives
             for isa, archives in _LIBCALLS.items()
         } | {"//conditions:default": []}),
         tags = tags,

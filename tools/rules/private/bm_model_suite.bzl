@@ -1,6 +1,6 @@
 """bm_model_suite: everything Ironcast builds and checks for a model, or several in one image."""
 
-load("//boards:flashable.bzl", "EMULATED", "FLASHABLE")
+load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules/private:bm_debug.bzl", "bm_debug")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
 load("//tools/rules/private:bm_firmware_test.bzl", "bm_firmware_test")
@@ -8,9 +8,15 @@ load("//tools/rules/private:bm_flash.bzl", "bm_flash", "bm_flash_test")
 load("//tools/rules/private:bm_measured.bzl", "bm_measured")
 load("//tools/rules/private:bm_runs_test.bzl", "bm_runs_test")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
+load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD")
+
+_HOST = Label("//boards/host_x86_64")
+_NATIVE = Label("//boards/host_x86_64:native")
+_QEMU = Label("//boards/qemu_virt_rv64")
+_SPIKE = Label("//boards/spike_rv64")
 
 def _env(board, vlen):
-    return "//boards/{}:vlen{}".format(board, vlen)
+    return board.same_package_label("vlen{}".format(vlen))
 
 def bm_model_suite(
         *,
@@ -19,7 +25,7 @@ def bm_model_suite(
         vlens,
         isa = "rv64gcv_zvl256b",
         budget = None,
-        hooks = "//runtime_bm/app:hooks_default",
+        hooks = Label("//runtime_bm/app:hooks_default"),
         tags = [],
         **kwargs):
     """Firmware for QEMU and Spike, and the tests that check it.
@@ -28,7 +34,7 @@ def bm_model_suite(
     `<name>.host` (the same as an x86-64 program), `<name>.report`, `<name>.spike.debug` (under gdb), and
     tests: runs in every environment that agree bit for bit, one run on the host, a negative control for
     each model, the budget.
-    `--board=NAME` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.debug` (under gdb)
+    `--board=LABEL` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.debug` (under gdb)
     and `<name>.bisect` (the first dispatch that differs from the host's).
 
     Args:
@@ -42,15 +48,15 @@ def bm_model_suite(
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.
     """
-    measured_at = _env("spike_rv64", vlens[0])
-    for board, firmware in {"qemu_virt_rv64": name, "spike_rv64": name + ".spike"}.items():
+    measured_at = _env(_SPIKE, vlens[0])
+    for board, firmware in {_QEMU: name, _SPIKE: name + ".spike"}.items():
         bm_firmware(
             name = firmware,
-            board = "//boards/" + board,
+            board = board,
             hooks = hooks,
             isa = isa,
             models = models,
-            profile = board == "spike_rv64",
+            profile = board == _SPIKE,
             run_env = _env(board, vlens[0]),
             tags = tags,
             **kwargs
@@ -59,10 +65,10 @@ def bm_model_suite(
         name = name + "_agreement",
         agree = True,
         firmwares = {
-            name: [_env("qemu_virt_rv64", vlen) for vlen in vlens],
+            name: [_env(_QEMU, vlen) for vlen in vlens],
             # The same ELF in a second emulator: a difference is a bug in one of them, or ours.
-            name + ".spike": [_env("spike_rv64", vlen) for vlen in vlens] +
-                             ["//boards/spike_rv64:qemu_vlen{}".format(vlens[0])],
+            name + ".spike": [_env(_SPIKE, vlen) for vlen in vlens] +
+                             [_SPIKE.same_package_label("qemu_vlen{}".format(vlens[0]))],
         },
         tags = tags,
         **kwargs
@@ -76,17 +82,17 @@ def bm_model_suite(
     )
     bm_firmware(
         name = name + ".host",
-        board = "//boards/host_x86_64",
+        board = _HOST,
         hooks = hooks,
         isa = "x86_64",
         models = models,
-        run_env = "//boards/host_x86_64:native",
+        run_env = _NATIVE,
         tags = tags + ["manual"],
         **kwargs
     )
     bm_firmware_test(
         name = name,
-        exec_envs = {"//boards/host_x86_64:native": ["host"]},
+        exec_envs = {_NATIVE: ["host"]},
         firmware = name + ".host",
         tags = tags,
         **kwargs
@@ -98,17 +104,17 @@ def bm_model_suite(
         suffix = "_" + c_name if len(models) > 1 else ""
         bm_firmware(
             name = name + "._mutated" + suffix,
-            board = "//boards/qemu_virt_rv64",
+            board = _QEMU,
             hooks = hooks,
             isa = isa,
             models = models[:i] + [str(label) + ".mutated"] + models[i + 1:],
-            run_env = _env("qemu_virt_rv64", vlens[0]),
+            run_env = _env(_QEMU, vlens[0]),
             tags = tags + ["manual"],
             **kwargs
         )
         bm_firmware_test(
             name = name + "_negative" + suffix,
-            exec_envs = {_env("qemu_virt_rv64", vlens[0]): ["qemu"]},
+            exec_envs = {_env(_QEMU, vlens[0]): ["qemu"]},
             expect = "FAIL",
             firmware = name + "._mutated" + suffix,
             tags = tags,
@@ -122,10 +128,12 @@ def bm_model_suite(
         tags = tags + ["manual"],
         **kwargs
     )
-    for board, board_isa in FLASHABLE.items():
+
+    # Of the chosen board's ISA only the one image is built.
+    for board_isa in ISAS:
         bm_firmware(
-            name = "{}._on_{}".format(name, board),
-            board = "//boards/" + board,
+            name = "{}._for_{}".format(name, board_isa),
+            board = CHOSEN_BOARD,
             hooks = hooks,
             isa = board_isa,
             models = models,
@@ -133,13 +141,13 @@ def bm_model_suite(
             **kwargs
         )
     chosen = select({
-        "//boards:board_is_" + board: "{}._on_{}".format(name, board)
-        for board in FLASHABLE
+        Label("//tools/rules:board_has_" + board_isa): "{}._for_{}".format(name, board_isa)
+        for board_isa in ISAS
     } | {"//conditions:default": name})
     chosen_env = select({
-        "//boards:board_is_" + board: EMULATED.get(board)
-        for board in FLASHABLE
-    } | {"//conditions:default": _env("qemu_virt_rv64", vlens[0])})
+        Label("//tools/rules:board_has_" + board_isa): None
+        for board_isa in ISAS
+    } | {"//conditions:default": _env(_QEMU, vlens[0])})
     for part, reference in {".bisect": name + ".host", ".debug": None}.items():
         bm_debug(
             name = name + part,

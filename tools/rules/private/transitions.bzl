@@ -4,8 +4,13 @@ load("//compiler/bmc:isas.bzl", "ISAS")
 
 ISA_FLAG = "//tools/rules:isa"
 
-# The board that `X.flash` chooses. Compilation does not depend on it, so nothing is compiled twice.
+# `--board`. Only an image that is built for it and its board's own code are configured by it: models are
+# not compiled twice.
 _BOARD_FLAG = "//boards:board"
+CHOSEN_BOARD = Label("//boards:board")
+NO_BOARD = Label("//boards:none")
+
+_PLATFORMS = "//command_line_option:platforms"
 
 def _platform_of(isa):
     """Returns the platform that C code for `isa` is compiled for.
@@ -15,8 +20,8 @@ def _platform_of(isa):
     Neither is F on 32 bits, where some harts have it and some do not.
     """
     if isa == "x86_64":
-        return "//boards:x86_64_linux"
-    return "//boards:rv{}_none".format(ISAS[isa]["xlen"])
+        return Label("//boards:x86_64_linux")
+    return Label("//boards:rv{}_none".format(ISAS[isa]["xlen"]))
 
 def vlen_of_isa(isa):
     """Returns the smallest VLEN in bits that `isa` may run on; 0 without a vector unit."""
@@ -27,22 +32,44 @@ def check_isa(label, isa):
     if isa not in ISAS:
         fail("{}: isa = \"{}\" is unknown: use one of {}".format(label, isa, ", ".join(sorted(ISAS))))
 
-def _isa_transition_impl(_settings, attr):
+def _isa_transition_impl(settings, attr):
     isa = attr.isa
     if isa not in ISAS:
         # The rule refuses it (check_isa), under its own name. It gets there with an ISA of the same width:
         # Bazel would refuse a board that does not suit the platform before.
         isa = {"rv32": "rv32imac", "x86_": "x86_64"}.get(isa[:4], "rv64gc")
     return {
-        "//command_line_option:platforms": _platform_of(isa),
+        _PLATFORMS: str(_platform_of(isa)),
         ISA_FLAG: isa,
-        _BOARD_FLAG: "",
+        _BOARD_FLAG: settings[_BOARD_FLAG] if attr.board == CHOSEN_BOARD else NO_BOARD,
     }
 
 isa_transition = transition(
     implementation = _isa_transition_impl,
+    inputs = [_BOARD_FLAG],
+    outputs = [_PLATFORMS, ISA_FLAG, _BOARD_FLAG],
+)
+
+def _any_board_transition_impl(_settings, _attr):
+    return {_BOARD_FLAG: NO_BOARD}
+
+any_board_transition = transition(
+    implementation = _any_board_transition_impl,
     inputs = [],
-    outputs = ["//command_line_option:platforms", ISA_FLAG, _BOARD_FLAG],
+    outputs = [_BOARD_FLAG],
+)
+
+def _board_platform_transition_impl(settings, attr):
+    # An image's configuration already has the platform of its ISA, which must suit the board. Elsewhere the
+    # board is only asked what it is.
+    ours = [_platform_of(isa) for isa in ISAS]
+    current = settings[_PLATFORMS]
+    return {_PLATFORMS: str(current[0] if current and current[0] in ours else attr.platform)}
+
+board_platform_transition = transition(
+    implementation = _board_platform_transition_impl,
+    inputs = [_PLATFORMS],
+    outputs = [_PLATFORMS],
 )
 
 _FEATURES = "//command_line_option:features"
@@ -51,20 +78,20 @@ def _import_transition_impl(_settings, _attr):
     # Any fixed configuration works: an import is the same for every ISA and with sanitizers, and runs
     # once. (The exec configuration is not fixed: it keeps the value of ISA_FLAG.)
     return {
-        "//command_line_option:platforms": _platform_of("x86_64"),
+        _PLATFORMS: str(_platform_of("x86_64")),
         _FEATURES: [],
         ISA_FLAG: "x86_64",
-        _BOARD_FLAG: "",
+        _BOARD_FLAG: NO_BOARD,
     }
 
 import_transition = transition(
     implementation = _import_transition_impl,
     inputs = [],
-    outputs = ["//command_line_option:platforms", _FEATURES, ISA_FLAG, _BOARD_FLAG],
+    outputs = [_PLATFORMS, _FEATURES, ISA_FLAG, _BOARD_FLAG],
 )
 
 def _any_isa_transition_impl(_settings, _attr):
-    return {ISA_FLAG: "x86_64", _BOARD_FLAG: ""}
+    return {ISA_FLAG: "x86_64", _BOARD_FLAG: NO_BOARD}
 
 any_isa_transition = transition(
     implementation = _any_isa_transition_impl,

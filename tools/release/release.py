@@ -1,0 +1,79 @@
+"""Packs the source tree for other repositories: release --tree DIR --contents FILE --out DIR.
+
+Writes ironcast.tar.gz, its sha256, and the lines that a WORKSPACE file needs. The same tree gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import io
+import re
+import sys
+import tarfile
+from pathlib import Path
+
+NAME = "ironcast.tar.gz"
+# What a checkout has besides the project: continuous integration, tools' caches, downloaded checkpoints.
+_LEFT_OUT = re.compile(r"\.ci/|(.*/)?(\.\w+_cache|__pycache__|checkpoint)/|.*\.pyc$")
+
+SNIPPET = """\
+load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
+
+# `url` is where you put the archive; file:///... works too.
+http_archive(
+    name = "ironcast",
+    sha256 = "{sha256}",
+    url = "https://example.com/{name}",
+)
+
+load("@ironcast//:deps.bzl", "ironcast_deps")
+
+ironcast_deps(requirements_lock = "//:requirements_lock.txt")
+
+load("@ironcast//:toolchains.bzl", "ironcast_toolchains")
+
+ironcast_toolchains()
+"""
+
+
+def files_of(contents: str) -> list[str]:
+    """The files of @tree//:contents.txt that belong into an archive, in order."""
+    names = [line.split(" ", 2)[2] for line in contents.splitlines()]
+    return sorted(name for name in names if not _LEFT_OUT.match(name))
+
+
+def archive(tree: Path, names: list[str]) -> bytes:
+    """A .tar.gz of these files that depends on nothing but their contents and whether they are programs."""
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=packed, mode="wb", filename="", mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w", format=tarfile.USTAR_FORMAT) as tar,
+    ):
+        for name in names:
+            content = (tree / name).read_bytes()
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            info.mode = 0o755 if (tree / name).stat().st_mode & 0o100 else 0o644
+            tar.addfile(info, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="release", description=__doc__)
+    parser.add_argument("--tree", type=Path, required=True, help="a file at the top of the tree")
+    parser.add_argument("--contents", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args(args)
+    tree = options.tree.resolve().parent
+    packed = archive(tree, files_of(options.contents.read_text()))
+    sha256 = hashlib.sha256(packed).hexdigest()
+    (options.out / NAME).write_bytes(packed)
+    (options.out / f"{NAME}.sha256").write_text(f"{sha256}  {NAME}\n")
+    (options.out / "ironcast.snippet").write_text(SNIPPET.format(name=NAME, sha256=sha256))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

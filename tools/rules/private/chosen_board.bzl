@@ -1,0 +1,25 @@
+"""chosen_board: the ISA of the board that `--board` names, for select()."""
+
+load("//tools/rules:providers.bzl", "BmBoardInfo")
+load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "NO_BOARD")
+
+def _chosen_board_impl(ctx):
+    board = ctx.attr._board
+    if BmBoardInfo in board:
+        isa = board[BmBoardInfo].isa
+    elif board.label == NO_BOARD:
+        isa = ""
+    else:
+        fail("--board={} is not a bm_board: name a board by its label, e.g. {}".format(
+            board.label,
+            Label("//boards/bpi_f3"),
+        ))
+    return [config_common.FeatureFlagInfo(value = isa)]
+
+chosen_board = rule(
+    implementation = _chosen_board_impl,
+    doc = "For config_setting: the ISA of the kernels for the chosen board, empty if none is chosen.",
+    attrs = {
+        "_board": attr.label(default = CHOSEN_BOARD),
+    },
+)
