@@ -14,8 +14,8 @@ ROOT = Path(os.environ["TREE"]).resolve().parent
 README = (ROOT / "README.md").read_text()
 # Not the value of an option.
 LABEL = re.compile(r"tools/bazel [^`\n]*?(?<!=)(//[\w./]*(?::[\w.]*\w)?)")
-# What a user would type for a model or board of their own; //filter is in examples/consumer.
-OWN = re.compile(r"//((models|boards)/mine|filter)\b")
+# What a user would type for a model or board of their own; //bands is in examples/consumer.
+OWN = re.compile(r"//((models|boards)/mine|bands)\b")
 
 
 def labels(text: str) -> set[str]:
