@@ -19,6 +19,7 @@ enum {
 static volatile uint32_t count;
 static volatile uint32_t other_numbers;
 static volatile float sum;
+static volatile float two = 2, three = 3, quotient;
 static volatile bool is_periodic = true;
 
 static void on_interrupt(uint32_t number) {
@@ -29,6 +30,7 @@ static void on_interrupt(uint32_t number) {
   for (uint32_t i = 0; i < 16; ++i) x[i] = sum + (float)i * 1.7f;
   for (uint32_t i = 0; i < 16; ++i) sum = sum + x[i] * 0.01f;
   if (sum > 1e6f) sum = 0;
+  quotient = two / three;
   bm_hal_timer(is_periodic ? bm_hal_time() + PERIOD : UINT64_MAX);
 }
 
@@ -68,6 +70,17 @@ static int check(void) {
     if (memcmp(got, want, sizeof(want)) != 0) return 14;
   }
   if (count < MANY || other_numbers != 0) return 15;
+
+#ifdef __riscv_flen
+  // Kernels change the rounding mode; the handler has the usual one.
+  uintptr_t mode;
+  const uint32_t earlier = count;
+  __asm__ volatile("csrwi frm, 1" ::: "memory");  // towards zero
+  while (count == earlier) {
+  }
+  __asm__ volatile("csrr %0, frm\ncsrwi frm, 0" : "=r"(mode)::"memory");
+  if (mode != 1 || quotient != 2.0f / 3.0f) return 21;
+#endif
 
   // None comes while they are off, and one that came meanwhile is not lost.
   bm_hal_interrupts_off();
