@@ -1,4 +1,4 @@
-"""The code on the how-to pages is that of the examples, which are built and booted."""
+"""The code on the pages about applications is that of the examples, which are built and booted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(os.environ["TREE"]).resolve().parent
-PAGES = sorted((ROOT / "docs/how-to").glob("*.md"))
+PAGES = [ROOT / "docs/how-to" / name for name in ("feed-a-sensor.md", "own-main.md")]
 EXAMPLES = ROOT / "runtime_bm/examples"
 # A block says which file it shows, or, as `text`, which run.
 BLOCK = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -31,7 +31,6 @@ def strange(page: str) -> list[str]:
 
 class HowToTest(unittest.TestCase):
     def test_every_block_is_in_the_file_that_it_names(self) -> None:
-        self.assertGreaterEqual(len(PAGES), 2)
         for path in PAGES:
             page = path.read_text()
             self.assertGreaterEqual(len(blocks(page)), 3, path.name)
