@@ -19,18 +19,22 @@ from pathlib import Path
 
 RUNFILES = Path.cwd()
 # Repositories that hold the same for every workspace; not those that are made for one, like @pypi.
-_SHARED = re.compile(r"@((pypi_|debian_|rules_|bazel_)\w+|platforms|spike)\.marker")
+_SHARED = re.compile(r"(pypi_|debian_|rules_|bazel_)\w+|platforms|spike")
 _NOT_SHARED = {"bazel_tools"}
 
 
 def shared(external: Path) -> dict[str, Path]:
-    """Repositories in `external` that Bazel has completely fetched: it writes their markers last."""
-    found = {}
-    for marker in sorted(external.glob("@*.marker")):
-        match = _SHARED.fullmatch(marker.name)
-        if match and match[1] not in _NOT_SHARED and (external / match[1]).is_dir():
-            found[match[1]] = external / match[1]
-    return found
+    """Repositories in `external` that are complete.
+
+    Bazel writes a repository's marker last. A link leads to a folder that Bazel has not fetched itself.
+    """
+    return {
+        folder.name: folder
+        for folder in sorted(external.iterdir())
+        if _SHARED.fullmatch(folder.name)
+        and folder.name not in _NOT_SHARED
+        and (folder.is_symlink() or (external / f"@{folder.name}.marker").exists())
+    }
 
 
 def remove(folder: Path) -> None:
