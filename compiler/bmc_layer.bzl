@@ -2,9 +2,7 @@
 
 load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_library", "py_test")
-
-# Every layer may use IREE's Python bindings and NumPy.
-_PACKAGES = ["iree-base-compiler", "iree-base-runtime", "numpy"]
+load(":packages.bzl", "BASE")
 
 def bmc_layer(*, name, deps, visibility, srcs = None, data = [], imports = "../.."):
     """Defines a library and a test of its imports.
@@ -24,7 +22,7 @@ def bmc_layer(*, name, deps, visibility, srcs = None, data = [], imports = "../.
         data = data,
         imports = [imports],
         visibility = visibility,
-        deps = deps + [requirement(package) for package in _PACKAGES],
+        deps = deps + [requirement(package) for package in BASE],
     )
     py_test(
         name = name + "_imports_test",

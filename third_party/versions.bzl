@@ -294,7 +294,7 @@ PYTHON_PACKAGES = {
     "cffi": {"license": "MIT-0", "why": "for esptool"},
     "charset-normalizer": {"license": "MIT", "why": "for transformers"},
     "click": {"license": "BSD-3-Clause", "why": "for esptool"},
-    "cloudpickle": {"license": "BSD-3-Clause", "why": "for scikit-learn"},
+    "cloudpickle": {"license": "BSD-3-Clause", "why": "copies a module of a notebook to bmc"},
     "cryptography": {"license": "Apache-2.0 OR BSD-3-Clause", "why": "for esptool"},
     "esp-pylib": {"license": "Apache-2.0", "why": "for esptool"},
     "esptool": {"license": "GPL-2.0-or-later", "why": "packs and writes images for ESP32 chips"},

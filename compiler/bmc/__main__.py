@@ -22,7 +22,8 @@ def _is_code(argv: list[str]) -> bool:
     return any(re.search(r"\.py:\w+$", a) and before != "--cases" for before, a in pairs)
 
 
-def _main() -> int:
+def main() -> int:
+    """The program `bmc`; returns its exit status."""
     arithmetic.enter()
     # `bazel run` starts in a folder of its own, but paths are relative to the user's.
     os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
@@ -35,4 +36,4 @@ def _main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_main())
+    sys.exit(main())

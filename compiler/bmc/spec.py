@@ -91,7 +91,8 @@ class ModelSpec:
         become the outputs in flattened order.
       cases: one tuple of NumPy arrays per case. All cases have the same shapes and dtypes, and the first
         one is used to export the module.
-      tolerance: one policy for all outputs, or one per output.
+      tolerance: one policy for all outputs, or one per output. With cases, () is the default tolerance, that
+        of a model file without cases.
       labels: class of each case, shape [case_count]. With labels, the firmware counts correct answers
         (argmax of output 0) and compares the count with the framework's.
       input_names, output_names: names for reports; the framework's own if empty.

@@ -49,8 +49,10 @@ def ruff(tree: Path, tool: str) -> int:
 
 
 def mypy(tree: Path, _tool: str) -> int:
-    argv = [sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", "compiler/bmc"]
-    return run(tree, argv, "compiler/ must pass mypy --strict")
+    argv = [sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null"]
+    return run(
+        tree, [*argv, "compiler/bmc", "compiler/ironcast"], "compiler/ must pass mypy --strict"
+    )
 
 
 def clang_format(tree: Path, tool: str) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, factory, golden, spec
+from bmc import artifacts, factory, golden, spec, tolerances
 from bmc.artifacts import Golden, ImportedModel, Parameter, Signature
 from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_export
@@ -114,7 +114,7 @@ def _export_forward(
         outputs=expected,
         input_infos=inputs,
         output_infos=outputs,
-        tolerance=model.tolerance,
+        tolerance=model.tolerance or tolerances.default(outputs, expected),
         labels=model.labels,
         source=artifacts.GOLDEN_FRAMEWORK,
     )

@@ -1,0 +1,153 @@
+"""Ironcast for notebooks and scripts: compile() takes a module that is in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+
+from bmc.spec import ModelSpec
+
+# What bmc imports instead of the user's model.py.
+_LOADER = """\
+import pickle
+from pathlib import Path
+
+
+def module():
+    return pickle.loads(Path(__file__).with_name("module.pickle").read_bytes())
+"""
+
+
+class IroncastError(Exception):
+    """The model cannot be compiled. The message says what is wrong, where, and what to do."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled model.
+
+    Attributes:
+      folder: the files that `bmc compile` writes: plan, kernels, weights, golden data, report.json.
+      report: report.json: sizes, entry points, kernels, hashes.
+      summary: what `bmc compile` printed: notes on the import, and the most important sizes.
+    """
+
+    folder: Path
+    report: dict[str, Any]
+    summary: str
+
+
+def compile(
+    module: Any,
+    example_inputs: Sequence[Any] | None = None,
+    *,
+    isa: str,
+    name: str = "model",
+    folder: Path | str | None = None,
+    options: Sequence[str] = (),
+) -> Compiled:
+    """Compiles a module for one instruction set and checks it against its framework.
+
+    It does what `bmc compile` does with a model.py, and in the same way: in another process, which computes
+    the same on every machine. The module goes there as a copy, with its classes and functions if they are
+    of a notebook or script.
+
+    Args:
+      module: torch.nn.Module, keras.Model of Keras's own layers or function of JAX arrays, on the CPU; or a ModelSpec,
+        which can also give tolerances, several cases and calls.
+      example_inputs: one tensor or array per input. The model is exported for their shapes and checked on
+        their values. None with a ModelSpec, which has cases.
+      isa: instruction set, as for `bmc compile --isa`.
+      name: C name of the model.
+      folder: where to write the results; by default `NAME_ISA` in the current folder.
+      options: more options of `bmc compile`, such as ("--quantize", "int8").
+
+    Raises:
+      IroncastError: the module cannot be copied, or bmc refuses it.
+    """
+    out = Path(folder or f"{name}_{isa}").absolute()
+    with tempfile.TemporaryDirectory() as work:
+        source = _write(_model(module, example_inputs), Path(work))
+        arguments = ("--isa", isa, "--name", name, "--out", str(out), *options)
+        summary = _bmc(("compile", "--src", source, *arguments), work)
+    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    return Compiled(out, report, summary)
+
+
+def _model(module: Any, example_inputs: Sequence[Any] | None) -> ModelSpec:
+    if isinstance(module, ModelSpec):
+        if example_inputs is not None:
+            raise IroncastError("a ModelSpec has cases of its own: leave out example_inputs")
+        return module
+    if not isinstance(example_inputs, (tuple, list)):
+        found = type(example_inputs).__name__
+        raise IroncastError(f"example_inputs is {found}, not a tuple: write (x,) for one input")
+    return ModelSpec(module, (tuple(example_inputs),), ())
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Moves the code of notebooks and scripts into the model's folder, so that errors name its lines."""
+
+    def __init__(self, file: Any, folder: Path) -> None:
+        super().__init__(file)
+        self._folder = folder
+
+    def reducer_override(self, value: Any) -> Any:
+        if not isinstance(value, types.CodeType):
+            return super().reducer_override(value)
+        moved = value.replace(co_filename=str(self._folder / Path(value.co_filename).name))
+        return self.dispatch_table[types.CodeType](moved)
+
+
+def _write(model: ModelSpec, folder: Path) -> str:
+    """Writes the model as a source for bmc."""
+    loader = folder / "ironcast_module.py"
+    loader.write_text(_LOADER, encoding="utf-8")
+    try:
+        with (folder / "module.pickle").open("wb") as file:
+            _Pickler(file, folder).dump(model)
+    except Exception as error:  # An object that the module holds may raise anything.
+        raise IroncastError(
+            f"the module cannot be copied to another process: {type(error).__name__}: {error}"
+        ) from error
+    return f"{loader}:module"
+
+
+def _bmc(arguments: Sequence[str], work: str) -> str:
+    """Runs bmc and returns what it prints. Whatever it leaves behind if it is interrupted is in `work`."""
+    # Modules that lie in the user's folder are copied by name.
+    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bmc", *arguments],
+        env={**os.environ, "PYTHONPATH": path, "TMPDIR": work},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        process_group=0,
+    )
+    try:
+        printed, errors = process.communicate()
+    except BaseException:
+        # The notebook's "interrupt": bmc has children of its own.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    if process.returncode:
+        start = max(errors.find("bmc: error["), errors.find("bmc compile: error:"), 0)
+        raise IroncastError(errors[start:].strip())
+    return printed.strip()

@@ -1,0 +1,28 @@
+"""Python packages that the compiler imports; third_party/python/requirements_lock.txt has their versions."""
+
+# What all of bmc imports.
+BASE = [
+    "iree-base-compiler",
+    "iree-base-runtime",
+    "numpy",
+]
+
+# Extra of the wheel -> the packages with which bmc imports these models.
+FRAMEWORKS = {
+    "jax": ["jax"],
+    "onnx": [
+        "onnx",
+        "onnxruntime",
+    ],
+    "tensorflow": [
+        "ai-edge-litert",
+        "keras",
+        "tensorflow",
+        "tosa-converter-for-tflite",
+    ],
+    "torch": [
+        "torch",
+        "torch-mlir",
+        "torchao",
+    ],
+}
