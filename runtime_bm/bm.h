@@ -1,28 +1,22 @@
 // Ironcast runtime: the public interface for applications, C and C++.
 //
-//   #include "models/mlp/mlp/plan.h"  // the build makes it, for every model
-//   #include "runtime_bm/bm.h"
+//   #include "models/mlp/mlp/mlp.h"  // the build makes it, for every model
 //
-//   // Inputs, outputs and what is between them.
-//   static BM_ALIGNED uint8_t arena[MLP_ARENA_BYTES];
+//   static mlp_arena_t arena;  // inputs, outputs and what is between them
 //   static bm_model_t model;
 //
 //   // Once, before anything else.
-//   static bm_status_t start(void) {
-//     const bm_span_t memory = {arena, sizeof(arena)};
-//     const bm_span_t no_code = {NULL, 0};  // the kernels are linked in
-//     return bm_model_init(&model, &mlp_plan, memory, no_code);
-//   }
+//   static bm_status_t start(void) { return mlp_init(&model, &arena); }
 //
-//   // As often as there are inputs. `out_scores` is a view of the arena.
-//   static bm_status_t classify(const float *pixels, bm_tensor_t *out_scores) {
-//     static const uint32_t kShape[] = {1, 64};
-//     BM_TRY(bm_model_set_input(&model, 0, BM_DTYPE_F32, kShape, 2, pixels,
-//                               64 * sizeof(float)));
+//   // As often as there are inputs. `*out_scores` is in the arena.
+//   static bm_status_t classify(const float *pixels, const float **out_scores) {
+//     memcpy(mlp_input_image(&model), pixels, 64 * sizeof(float));
 //     BM_TRY(bm_model_run(&model));
-//     return bm_model_output(&model, 0, out_scores);
+//     *out_scores = mlp_output_logits(&model);
+//     return bm_ok();
 //   }
 //
+// Code that serves any model asks for its tensors by number (bm_model_input).
 // Whoever calls these asks bm_status_is_ok(classify(pixels, &scores)), and
 // bm_status_text says what went wrong. A model with several entry points, or
 // with state:
@@ -139,6 +133,12 @@ BM_MUST_USE bm_status_t bm_model_input(const bm_model_t *model, uint32_t index,
                                        bm_tensor_t *out_tensor);
 BM_MUST_USE bm_status_t bm_model_output(const bm_model_t *model, uint32_t index,
                                         bm_tensor_t *out_tensor);
+
+// Where a generated header finds an input or output: `offset` bytes into the
+// arena.
+static inline void *bm_model_at(const bm_model_t *model, uint32_t offset) {
+  return model->runner.regions[BM_PLAN_REGION_ARENA] + offset;
+}
 
 // Copies `bytes` bytes into an input after comparing index, dtype, rank, shape
 // and size with what the model was compiled for. Error: INVALID_ARGUMENT.

@@ -12,7 +12,7 @@ from bmc import artifacts
 from bmc.artifacts import ImportedModel
 from bmc.elf import kernels
 from bmc.elf.kernels import Kernels
-from bmc.emit import c_text, golden_c, kernels_asm, plan_c, report, symbols
+from bmc.emit import c_text, golden_c, kernels_asm, model_h, plan_c, report, symbols
 from bmc.errors import BmcError
 from bmc.facts import half_floats, liveness, macs, operands, products, stored_weights
 from bmc.facts.operands import Kernel
@@ -235,7 +235,7 @@ def _emit(
     )
     kernels_s = kernels_asm.source(plan.name, code, target) if code else kernels_asm.EMPTY
     return {
-        "plan.h": plan_c.header(plan, code).encode(),
+        f"{plan.name}.h": model_h.source(plan, code, target).encode(),
         "plan.c": plan_c.source(plan, code).encode(),
         "kernels.S": kernels_s.encode(),
         "kernels.bin": code.image if code else b"",

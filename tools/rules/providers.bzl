@@ -6,12 +6,21 @@ BmModelInfo = provider(
         "isa": "string: ISA the kernels were compiled for, e.g. `rv64gcv_zvl256b`.",
         "c_name": "string: prefix of every C symbol the model defines.",
         "kernels": "string: `prelinked`, or `loaded` at run time.",
-        "plan_h": "string: header that C code includes to use the model.",
+        "header": "string: header that C code includes to use the model.",
         "report": "File: the compiler's report.json (dispatch table, sizes, flags, hashes).",
         "files": "dict from file name to File: everything bmc wrote.",
         "fits": "File: stamp that exists only if the target would accept the model.",
         "outputs": "CcCompilationOutputs: plan, kernels and golden data, compiled; the same for other weights.",
         "cc_info": "CcInfo: plan, kernels, weights and golden data, ready to link.",
+    },
+)
+
+BmLibraryInfo = provider(
+    doc = "Models and the runtime for one ISA, to be linked into an application.",
+    fields = {
+        "isa": "string: ISA of the kernels.",
+        "models": "list of BmModelInfo.",
+        "runtime": "depset of File: the C sources and headers of the runtime.",
     },
 )
 

@@ -38,6 +38,11 @@ def string(text: str) -> str:
     return f'"{"".join(escaped)}"'
 
 
+def comment(text: str) -> str:
+    """Returns a name for a comment: "_" stands for every character that could end one or join lines."""
+    return "".join(c if c in _PLAIN else "_" for c in text)
+
+
 def string_bytes(text: str) -> int:
     """Returns how many bytes the string of string() takes, its end included."""
     return len(_bytes(text)) + 1

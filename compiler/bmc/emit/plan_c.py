@@ -1,4 +1,4 @@
-"""Writes plan.c and plan.h. runtime_bm/plan/plan.h describes the structs.
+"""Writes plan.c. runtime_bm/plan/plan.h describes the structs.
 
 Compiled with BM_KERNELS_LOADED, the model carries its kernels as an ELF that the runtime loads into RAM
 when it starts. Otherwise they are prelinked and run in place (see kernels_asm).
@@ -15,36 +15,11 @@ from bmc.plan import tables
 from bmc.plan.tables import BindingPatch, Command, ConstantPatch, Entry, Plan, Tensor
 
 
-def header(model: Plan, kernels: Kernels | None) -> str:
-    """Returns plan.h: the plan's declaration and its sizes as constants.
-
-    <NAME>_CODE_BYTES is the code memory that bm_model_init needs if the kernels are loaded.
-    """
-    guard = f"BM_GENERATED_{model.name.upper()}_PLAN_H_"
-    prefix = model.name.upper()
-    return (
-        f"/* {c_text.BANNER} */\n"
-        f"#ifndef {guard}\n#define {guard}\n\n"
-        '#include "runtime_bm/plan/plan.h"\n\n'
-        '#ifdef __cplusplus\nextern "C" {\n#endif\n\n'
-        "enum {\n"
-        f"  {prefix}_ARENA_BYTES = {model.arena_bytes},\n"
-        f"  {prefix}_CODE_BYTES = {kernels.loaded_bytes if kernels else 0},\n"
-        f"  {prefix}_STATE_BYTES = {model.state_bytes},\n"
-        f"  {prefix}_INPUT_COUNT = {len(model.entries[0].inputs)},\n"
-        f"  {prefix}_OUTPUT_COUNT = {len(model.entries[0].outputs)},\n"
-        "};\n\n"
-        f"extern const bm_plan_t {symbols.plan(model.name)};\n\n"
-        "#ifdef __cplusplus\n}\n#endif\n\n"
-        f"#endif /* {guard} */\n"
-    )
-
-
 def source(model: Plan, kernels: Kernels | None) -> str:
     """Returns plan.c with the tables; kernels.S and weights.S define what it declares extern."""
     name = model.name
     driven = [index for index, entry in enumerate(model.entries) if entry.driver]
-    text = f'/* {c_text.BANNER} */\n#include "plan.h"\n\n'
+    text = f'/* {c_text.BANNER} */\n#include "runtime_bm/plan/plan.h"\n\n'
     if driven:
         text += driver_c.INCLUDE + "\n"
     if model.weights_bytes:
@@ -82,7 +57,8 @@ def source(model: Plan, kernels: Kernels | None) -> str:
         fields.append(".drivers = k_drivers")
     fields += [f".{table.name} = k_{table.name}" for table in changed]
     fields.append(".checks = k_checks")
-    return text + f"const bm_plan_t {symbols.plan(name)} = {{\n{_lines(fields, 4)}}};\n"
+    plan = f"const bm_plan_t {symbols.plan(name)}"
+    return text + f"extern {plan};\n{plan} = {{\n{_lines(fields, 4)}}};\n"
 
 
 _EXECUTABLE = """static const bm_plan_executable_t k_executable = {{

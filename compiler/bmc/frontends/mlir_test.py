@@ -67,7 +67,7 @@ _GENERIC_TOSA = """func.func @main(%x: tensor<4xui8>) -> tensor<4xi8> {
 """
 
 # Files of a compiled model that are the same for text and bytecode.
-_COMPILED = ("plan.c", "plan.h", "kernels.elf", "weights.bin", "golden.bin")
+_COMPILED = ("plan.c", "kernels.elf", "weights.bin", "golden.bin")
 
 
 def _conv(x: Array) -> Array:

@@ -2,6 +2,7 @@
 
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmModelInfo")
+load("//tools/rules/private:c_names.bzl", "check_distinct_names")
 load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "image_providers", "link_image")
 load("//tools/rules/private:transitions.bzl", "any_board_transition")
 
@@ -36,27 +37,13 @@ _CODE_SPAN = {
     "prelinked": "{{NULL, 0}}",
 }
 
-def _check_names(label, models):
-    """Fails if two models have the same C symbols, with a clearer message than the linker's."""
-    seen = {}
-    for target in models:
-        name = target[BmModelInfo].c_name
-        if name in seen:
-            fail("{}: {} and {} are both `{}` in C: build one of them under another name".format(
-                label,
-                seen[name],
-                target.label,
-                name,
-            ))
-        seen[name] = target.label
-
 def firmware_c(board, isa, models):
     """Returns the C source of an image: its models, their arena and their golden data.
 
     Args:
       board: string, name of the board.
       isa: string.
-      models: list of structs with c_name, plan_h and kernels, as in BmModelInfo.
+      models: list of structs with c_name, header and kernels, as in BmModelInfo.
 
     Returns:
       string.
@@ -65,7 +52,7 @@ def firmware_c(board, isa, models):
     def lines(template, of = models):
         return "\n".join([template.format(
             name = model.c_name,
-            plan_h = model.plan_h,
+            header = model.header,
             span = _CODE_SPAN[model.kernels].format(name = model.c_name),
             upper = model.c_name.upper(),
         ) for model in of])
@@ -80,7 +67,7 @@ def firmware_c(board, isa, models):
         count = len(models),
         golden_pointers = lines("    &{name}_golden,"),
         goldens = lines("extern const bm_golden_t {name}_golden;"),
-        includes = lines("#include \"{plan_h}\""),
+        includes = lines("#include \"{header}\""),
         isa = isa,
         models = lines("    {{\"{name}\", &{name}_plan, {span}}},"),
     )
@@ -123,7 +110,7 @@ def _bm_firmware_impl(ctx):
     board = ctx.attr.board[BmBoardInfo]
     models = [target[BmModelInfo] for target in ctx.attr.models]
     reports = [model.report for model in models]
-    _check_names(ctx.label, ctx.attr.models)
+    check_distinct_names(ctx.label, ctx.attr.models)
     libraries = [model.cc_info for model in models] + [dep[CcInfo] for dep in [
         ctx.attr.main,
         ctx.attr._profile_on if ctx.attr.profile else ctx.attr._profile_off,

@@ -65,7 +65,7 @@ def _bm_link_kit_impl(ctx):
         "firmware_c": firmware_c(board.name, ctx.attr.isa, [struct(
             c_name = _C_NAME,
             kernels = "prelinked",
-            plan_h = "plan.h",
+            header = _C_NAME + ".h",
         )]),
         "files": {file.path: file.short_path for file in files.to_list()},
         "isa": ctx.attr.isa,

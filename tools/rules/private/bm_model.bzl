@@ -16,6 +16,7 @@ load(
     "MODEL_FILES",
     "MODEL_RULE",
     "compile_all_but_weights",
+    "file_name",
     "model_providers",
     "plan_object",
 )
@@ -30,7 +31,7 @@ _LIBCALLS = {
 
 def _bmc_compile(ctx, isa, out):
     """Runs bmc; returns the files it writes into the folder `out`."""
-    files = {name: ctx.actions.declare_file("{}/{}".format(out, name)) for name in MODEL_FILES}
+    files = {name: ctx.actions.declare_file("{}/{}".format(out, file_name(ctx.attr.c_name, name))) for name in MODEL_FILES}
     import_info = ctx.attr.imported[0][BmImportInfo]
     args = ctx.actions.args()
     args.add("compile")
@@ -62,16 +63,17 @@ def _bm_model_impl(ctx):
     )
     isa = "x86_64" if is_host else ctx.attr._isa[BuildSettingInfo].value
     files = _bmc_compile(ctx, isa, ctx.label.name)
-    plan_h = "{}/{}/plan.h".format(ctx.label.package, ctx.label.name)
+    header = "{}/{}/{}.h".format(ctx.label.package, ctx.label.name, ctx.attr.c_name)
     outputs = compile_all_but_weights(ctx, files, ctx.attr.kernels)
     stamp = check_fit(ctx, ctx.attr.c_name, files, plan_object(outputs))
-    return model_providers(ctx, isa, ctx.attr.c_name, plan_h, files, ctx.attr.kernels, outputs, stamp)
+    return model_providers(ctx, isa, ctx.attr.c_name, header, files, ctx.attr.kernels, outputs, stamp)
 
 _bm_model = rule(
     implementation = _bm_model_impl,
     doc = """Compiles an imported model and packs it for linking.
 
-    An ordinary cc_binary may name it in deps: the header of target `name` is `<package>/<name>/plan.h`.""",
+    An ordinary cc_binary may name it in deps: the header of target `name` is
+    `<package>/<name>/<c_name>.h`.""",
     attrs = MODEL_ATTRS | FIT_ATTRS | {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
         "float_parts": attr.string_dict(

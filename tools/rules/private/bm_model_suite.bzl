@@ -2,9 +2,11 @@
 
 load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules/private:bm_debug.bzl", "bm_debug")
+load("//tools/rules/private:bm_export.bzl", "bm_export")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
 load("//tools/rules/private:bm_firmware_test.bzl", "bm_firmware_test")
 load("//tools/rules/private:bm_flash.bzl", "bm_flash", "bm_flash_test")
+load("//tools/rules/private:bm_library.bzl", "bm_library")
 load("//tools/rules/private:bm_measured.bzl", "bm_measured")
 load("//tools/rules/private:bm_runs_test.bzl", "bm_runs_test")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
@@ -34,6 +36,8 @@ def bm_model_suite(
     `<name>.host` (the same as an x86-64 program), `<name>.report`, `<name>.spike.debug` (under gdb), and
     tests: runs in every environment that agree bit for bit, one run on the host, a negative control for
     each model, the budget.
+    `<name>.library` is the models and the runtime as a C library, and `<name>.export` writes it into a
+    folder that builds without Bazel.
     `--board=LABEL` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.debug` (under gdb)
     and `<name>.bisect` (the first dispatch that differs from the host's).
 
@@ -125,6 +129,19 @@ def bm_model_suite(
         name = name + ".spike.debug",
         exec_env = measured_at,
         firmware = name + ".spike",
+        tags = tags + ["manual"],
+        **kwargs
+    )
+    bm_library(
+        name = name + ".library",
+        isa = isa,
+        models = models,
+        tags = tags + ["manual"],
+        **kwargs
+    )
+    bm_export(
+        name = name + ".export",
+        library = name + ".library",
         tags = tags + ["manual"],
         **kwargs
     )

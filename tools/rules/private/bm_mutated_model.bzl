@@ -24,7 +24,7 @@ def _bm_mutated_model_impl(ctx):
         ctx,
         model.isa,
         model.c_name,
-        model.plan_h,
+        model.header,
         files,
         model.kernels,
         model.outputs,

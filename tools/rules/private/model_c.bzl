@@ -5,7 +5,7 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmModelInfo")
 
-# The files that bmc writes.
+# The files that bmc writes; model.h stands for the header, which has the model's own name.
 MODEL_FILES = [
     "golden.S",
     "golden.bin",
@@ -13,12 +13,21 @@ MODEL_FILES = [
     "kernels.S",
     "kernels.bin",
     "kernels.elf",
+    "model.h",
     "plan.c",
-    "plan.h",
     "report.json",
     "weights.S",
     "weights.bin",
 ]
+
+def file_name(c_name, name):
+    """Returns what bmc calls the file that is `name` in MODEL_FILES.
+
+    Args:
+      c_name: prefix of the model's C symbols.
+      name: string.
+    """
+    return c_name + ".h" if name == "model.h" else name
 
 MODEL_ATTRS = {
     "_bmc": attr.label(default = "//compiler:bmc_tool", executable = True, cfg = "exec"),
@@ -53,7 +62,7 @@ def _compile(ctx, part, files, sources, data, **kwargs):
         feature_configuration = features,
         cc_toolchain = toolchain,
         srcs = [files[name] for name in sources],
-        public_hdrs = [files["plan.h"]],
+        public_hdrs = [files["model.h"]],
         additional_inputs = [files[name] for name in data],
         user_compile_flags = ["-Wa,-I" + folder for folder in {files[name].dirname: None for name in data}],
         compilation_contexts = [ctx.attr._runtime[CcInfo].compilation_context],
@@ -114,14 +123,14 @@ def _link(ctx, isa, files, outputs, stamp):
     )
     return CcInfo(compilation_context = context, linking_context = linking)
 
-def model_providers(ctx, isa, c_name, plan_h, files, kernels, outputs, stamp):
+def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp):
     """Compiles the weights and packs everything for linking.
 
     Args:
       ctx: context of a rule with MODEL_ATTRS.
       isa: ISA that the kernels are compiled for.
       c_name: prefix of the C symbols.
-      plan_h: header that C code includes to use the model.
+      header: header that C code includes to use the model.
       files: dict from each of MODEL_FILES to its File.
       kernels: string, as in BmModelInfo.
       outputs: what compile_all_but_weights returned for the same files, but for the weights.
@@ -137,7 +146,7 @@ def model_providers(ctx, isa, c_name, plan_h, files, kernels, outputs, stamp):
         BmModelInfo(
             isa = isa,
             c_name = c_name,
-            plan_h = plan_h,
+            header = header,
             files = files,
             fits = stamp,
             kernels = kernels,
