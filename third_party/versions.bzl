@@ -175,6 +175,45 @@ DEBIAN_TOOLS = {
         "license": "GPL-3.0-or-later WITH GCC-exception-3.1",
         "why": "what compilers call if 32-bit RISC-V has no instruction: floats without F, doubles, 64-bit division",
     },
+    "debian_riscv_gcc": {
+        "packages": ["gcc-riscv64-unknown-elf"],
+        "versions": {
+            "binutils-riscv64-unknown-elf": "2.40-2+4+b1",
+            "gcc-riscv64-unknown-elf": "12.2.0-14+deb12u1+11+b2",
+        },
+        "leave_out": ["libc6|libgcc-s1|gcc-12-base|libstdc\\+\\+6"],
+        # Only C, C++ and the libraries for lp64d and ilp32.
+        "skip": [
+            "./usr/bin/*-gcov*",
+            "./usr/bin/*-lto-dump",
+            "./usr/lib/gcc/riscv64-unknown-elf/*/lto1",
+            "./usr/lib/gcc/riscv64-unknown-elf/*/plugin",
+            "./usr/lib/gcc/riscv64-unknown-elf/*/rv32e*",
+            "./usr/lib/gcc/riscv64-unknown-elf/*/rv64i*f",
+            "./usr/share/*",
+        ],
+        "programs": [
+            "usr/bin/riscv64-unknown-elf-ar",
+            "usr/bin/riscv64-unknown-elf-g++",
+            "usr/bin/riscv64-unknown-elf-gcc",
+        ],
+        "environment_variable": "",
+        "license": "GPL-3.0-or-later WITH GCC-exception-3.1",
+        "why": "tests build exports with it, as users do",
+    },
+    "debian_cmake": {
+        "packages": ["cmake", "make"],
+        "versions": {"cmake": "3.25.1-1"},
+        "leave_out": [
+            "libc6|libgcc-s1|gcc-12-base|libstdc\\+\\+6|procps|libproc2-0|libncursesw6|libtinfo6",
+            "perl.*|libperl.*|libgdbm.*|dpkg|tar|usrmerge|libfile-find-rule-perl|libnumber-compare-perl|libtext-glob-perl",
+        ],
+        "skip": ["./etc", "./usr/share/[!c]*", "./usr/share/cmake-*/Help"],
+        "programs": ["usr/bin/cmake", "usr/bin/make"],
+        "environment_variable": "",
+        "license": "BSD-3-Clause; GPL-3.0-or-later",
+        "why": "tests build exports with them, as users do",
+    },
     "debian_dtc": {
         "packages": ["device-tree-compiler"],
         "versions": {"device-tree-compiler": "1.6.1-4+b1"},

@@ -50,15 +50,8 @@ def _bm_export_impl(ctx):
         "plan_bits": about["plan_bits"],
         "vlen_bits": about["vlen_bits"],
     }))
-    return [DefaultInfo(
-        files = depset([kit]),
-        **write_launcher(
-            ctx,
-            ctx.attr._export,
-            ["--kit", kit],
-            [kit, ctx.file._license, ctx.file._memory] + files.values(),
-        )
-    )]
+    files = [kit, ctx.file._license, ctx.file._memory] + files.values()
+    return [DefaultInfo(**write_launcher(ctx, ctx.attr._export, ["--kit", kit], files))]
 
 bm_export = rule(
     implementation = _bm_export_impl,
