@@ -47,7 +47,10 @@ COMPILERS = {
             "C_COMPILER": LLVM / "clang",
             "CXX_COMPILER": LLVM / "clang++",
             "AR": LLVM / "llvm-ar",
-            **{f"{language}_COMPILER_TARGET": "riscv64-unknown-elf" for language in ("C", "CXX", "ASM")},
+            **{
+                f"{language}_COMPILER_TARGET": "riscv64-unknown-elf"
+                for language in ("C", "CXX", "ASM")
+            },
         },
         "-fuse-ld=lld",
     ),
@@ -86,7 +89,9 @@ def boot(image: Path, cpu: str) -> tuple[int, str]:
 
 def cases() -> tuple[str, str]:
     """Returns images.h, with the model's first pictures, and the digits that its framework sees in them."""
-    data = Path(next(p for p in os.environ["MLP"].split() if p.endswith("/golden.bin"))).read_bytes()
+    data = Path(
+        next(p for p in os.environ["MLP"].split() if p.endswith("/golden.bin"))
+    ).read_bytes()
     rows, digits = [], ""
     for start in range(0, _IMAGES * _CASE_BYTES, _CASE_BYTES):
         pixels = struct.unpack_from(f"<{_PIXELS}f", data, start)
@@ -164,6 +169,8 @@ class CMakeTest(unittest.TestCase):
         for program in ("digits", "digits_cc"):
             self.assertEqual(boot(build / program, cpu), (0, f"digits {self.export.digits}\n"))
         self.assertEqual(boot(build / "tasks", cpu), (0, "preempted, disturbed 0\n"))
+        status, careless = boot(build / "careless_tasks", cpu)
+        self.assertRegex(careless, "preempted, disturbed [1-9]", status)
         # FAILED_PRECONDITION, before a kernel runs.
         refused = boot(build / "digits", _VECTORS.format(128))
         self.assertEqual(refused, (1, "refused with code 9\n"))
@@ -186,7 +193,13 @@ class MakeTest(unittest.TestCase):
             sources = [export.app / name for name in ("board.c", "digits.c", "hal.c", "start.S")]
             call(
                 *(GCC, *export.flags.split(), "-ffreestanding", "-nostdlib", "-Wall", "-Werror"),
-                *("-fno-tree-loop-distribute-patterns", "-I", export.folder / "src", "-I", export.app),
+                *(
+                    "-fno-tree-loop-distribute-patterns",
+                    "-I",
+                    export.folder / "src",
+                    "-I",
+                    export.app,
+                ),
                 *("-T", export.app / "link.ld", *sources, export.folder / "without_libc/memory.c"),
                 *(library, "-lgcc", "-o", image),
             )

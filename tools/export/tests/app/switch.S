@@ -44,11 +44,14 @@ switch_task:
   call next_task
   mv sp, a0
 
+  // The test's negative control.
+#ifndef FORGET_VECTORS
   addi t0, sp, PLACE_V
   .irp n, 0, 8, 16, 24
   vl8re8.v v\n, (t0)
   addi t0, t0, 256
   .endr
+#endif
   ld t0, PLACE_CSR + 24(sp)
   ld t1, PLACE_CSR + 32(sp)
   vsetvl zero, t0, t1
