@@ -9,8 +9,10 @@
 //   static bm_status_t start(void) { return mlp_init(&model, &arena); }
 //
 //   // As often as there are inputs. `*out_scores` is in the arena.
-//   static bm_status_t classify(const float *pixels, const float **out_scores) {
-//     memcpy(mlp_input_image(&model), pixels, 64 * sizeof(float));
+//   static bm_status_t classify(const float *pixels, const float **out_scores)
+//   {
+//     float *image = mlp_input_image(&model);
+//     for (int i = 0; i < MLP_INPUT_IMAGE_ELEMENTS; ++i) image[i] = pixels[i];
 //     BM_TRY(bm_model_run(&model));
 //     *out_scores = mlp_output_logits(&model);
 //     return bm_ok();

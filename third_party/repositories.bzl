@@ -1,10 +1,11 @@
-"""Everything that is fetched from outside, as listed in versions.bzl."""
+"""Everything that is fetched from outside, as listed in versions.bzl and debian/packages.bzl."""
 
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
-load("//third_party:versions.bzl", "DEBIAN_TOOLS", "PYTHON_CPU_BUILDS", "RULESETS")
+load("//third_party:versions.bzl", "PYTHON_CPU_BUILDS", "RULESETS")
 load("//third_party/debian:debian_lists_repo.bzl", "debian_lists_repo")
 load("//third_party/debian:debian_tools_repo.bzl", "debian_tools_repo")
+load("//third_party/debian:packages.bzl", "DEBIAN_TOOLS")
 load("//third_party/llvm:users_clang_repo.bzl", "users_clang_repo")
 load("//third_party/python:cpu_builds_repo.bzl", "cpu_builds_repo")
 load("//third_party/python:local_python_repo.bzl", "local_python_repo")

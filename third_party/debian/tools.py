@@ -139,7 +139,7 @@ def _mend_programs(root: Path, programs: list[str]) -> None:
         if not (root / program).exists():
             raise AptError(
                 f"The Debian packages hold no {program}: their layout has changed; "
-                "adjust third_party/versions.bzl."
+                "adjust third_party/debian/packages.bzl."
             )
     for path in sorted({(root / program).resolve() for program in programs}):
         rpath = [f"$ORIGIN/{os.path.relpath(root / folder, path.parent)}" for folder in _LIBRARIES]
