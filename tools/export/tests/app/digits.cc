@@ -31,7 +31,8 @@ Classifier classifier;
 
 }  // namespace
 
-int main() {
+// Freestanding C++ has no special main.
+extern "C" int main() {
   if (!classifier.Init() || mlp_example().bits != 0) return 1;
   print("digits ");
   for (const auto &image : images) print_number(classifier.Classify(image));
