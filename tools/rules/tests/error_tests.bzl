@@ -1,7 +1,7 @@
 """The error messages for wrong BUILD files: they are an interface."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
-load("//tools/rules:defs.bzl", "bm_exec_env", "bm_firmware", "bm_model", "bm_run")
+load("//tools/rules:defs.bzl", "bm_exec_env", "bm_export", "bm_firmware", "bm_library", "bm_model", "bm_run")
 
 def _fails_with_impl(ctx):
     env = analysistest.begin(ctx)
@@ -139,6 +139,19 @@ def error_tests(*, name, model):
     )
     _expect("same_c_name", "are both `remainder` in C: build one of them under another name")
 
+    bm_library(
+        name = "host_library",
+        isa = "x86_64",
+        models = [model],
+        tags = ["manual"],
+    )
+    bm_export(
+        name = "host_export",
+        library = "host_library",
+        tags = ["manual"],
+    )
+    _expect("host_export", "isa = \"x86_64\" is not RISC-V: exports are for targets without an operating system")
+
     native.filegroup(
         name = "two_files",
         srcs = ["net.onnx", "net.tflite"],
@@ -152,6 +165,7 @@ def error_tests(*, name, model):
         tests = [bad + "_message_test" for bad in _BAD_MODELS.keys() + _UNKNOWN_ISAS.keys()] + [
             "Net-v2_message_test",
             "env_without_board_message_test",
+            "host_export_message_test",
             "run_vlen_too_small_message_test",
             "same_c_name_message_test",
             "vlen_too_small_message_test",
