@@ -9,7 +9,9 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(os.environ["TREE"]).resolve().parent
-PAGES = [ROOT / "docs/how-to" / name for name in ("feed-a-sensor.md", "own-main.md")]
+PAGES = [
+    ROOT / "docs/how-to" / name for name in ("feed-a-sensor.md", "own-main.md", "without-bazel.md")
+]
 EXAMPLES = ROOT / "runtime_bm/examples"
 # A block says which file it shows, or, as `text`, which run.
 BLOCK = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
