@@ -63,7 +63,7 @@ def call(*command: object, folder: Path | None = None) -> str:
     done = subprocess.run(
         [str(word) for word in command],
         cwd=folder,
-        env={"LD_LIBRARY_PATH": ":".join(_GCC_LIBRARIES), "PATH": "/usr/bin:/bin"},
+        env={**os.environ, "LD_LIBRARY_PATH": ":".join(_GCC_LIBRARIES)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
