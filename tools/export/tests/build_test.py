@@ -32,10 +32,17 @@ def _path(variable: str) -> Path:
 GCC = _path("GCC")
 LLVM = _path("CLANG").parent
 CMAKE, MAKE = _path("CMAKE"), _path("MAKE")
-# GCC's own programs find their libraries here.
-_GCC_LIBRARIES = [
-    str(GCC.parents[2] / folder / "x86_64-linux-gnu") for folder in ("usr/lib", "lib")
-]
+# Nothing of this test's own, some of which means something to make. GCC's programs find their libraries by it.
+_ENVIRONMENT = {
+    "LD_LIBRARY_PATH": ":".join(
+        f"{GCC.parents[2]}/{lib}/x86_64-linux-gnu" for lib in ("usr/lib", "lib")
+    ),
+    **{
+        name: os.environ[name]
+        for name in ("PATH", "RUNFILES_DIR", "TEST_SRCDIR")
+        if name in os.environ
+    },
+}
 
 # For each compiler: what CMake must know, and the options to link with.
 COMPILERS = {
@@ -63,7 +70,7 @@ def call(*command: object, folder: Path | None = None) -> str:
     done = subprocess.run(
         [str(word) for word in command],
         cwd=folder,
-        env={**os.environ, "LD_LIBRARY_PATH": ":".join(_GCC_LIBRARIES)},
+        env=_ENVIRONMENT,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

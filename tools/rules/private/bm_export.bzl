@@ -9,13 +9,22 @@ _MODEL_FILES = ["plan.c", "kernels.S", "weights.S", "weights.bin"]
 
 _KERNELS = {"loaded": "kernels.elf", "prelinked": "kernels.bin"}
 
-def _model_files(model):
-    """Returns a dict from each place of a model below `src` to its File."""
+def _model_files(ctx, model):
+    """Returns a dict from each place of a model below `src` to its File.
+
+    They are links under the name of the export: for another ISA a model's files have the same paths, and a
+    program may need both.
+    """
     names = _MODEL_FILES + [_KERNELS[model.kernels]]
-    return {model.c_name + ".h": model.files["model.h"]} | {
+    places = {model.c_name + ".h": model.files["model.h"]} | {
         "{}/{}".format(model.c_name, name): model.files[name]
         for name in names
     }
+    links = {}
+    for place, file in places.items():
+        links[place] = ctx.actions.declare_file("{}.files/{}".format(ctx.label.name, place))
+        ctx.actions.symlink(output = links[place], target_file = file)
+    return links
 
 def _flags(xlen):
     """Returns compiler options for C beside the kernels: those of the project's own firmware."""
@@ -37,7 +46,7 @@ def _bm_export_impl(ctx):
         ))
     files = {_place(file): file for file in library.runtime.to_list()}
     for model in library.models:
-        files |= _model_files(model)
+        files |= _model_files(ctx, model)
     kit = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(kit, json.encode_indent({
         "files": {place: file.short_path for place, file in files.items()},
