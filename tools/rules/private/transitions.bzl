@@ -41,7 +41,7 @@ def _isa_transition_impl(settings, attr):
     return {
         _PLATFORMS: str(_platform_of(isa)),
         ISA_FLAG: isa,
-        _BOARD_FLAG: settings[_BOARD_FLAG] if attr.board == CHOSEN_BOARD else NO_BOARD,
+        _BOARD_FLAG: settings[_BOARD_FLAG] if getattr(attr, "board", None) == CHOSEN_BOARD else NO_BOARD,
     }
 
 isa_transition = transition(
