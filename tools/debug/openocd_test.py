@@ -9,6 +9,7 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,11 @@ from tools.flash import image
 def debug(name: str, *options: str) -> subprocess.CompletedProcess[str]:
     argv = [os.environ[name], "--batch", *options]
     return subprocess.run(argv, capture_output=True, text=True)
+
+
+def program(name: str) -> dict[str, Any]:
+    data = json.loads(Path(os.environ[name].removesuffix(".sh") + ".json").read_text())
+    return data["program"]
 
 
 class OpenOcdTest(unittest.TestCase):
@@ -51,11 +57,10 @@ class OpenOcdTest(unittest.TestCase):
 
     def test_a_board_is_loaded_and_stops_at_the_dispatch(self) -> None:
         # Spike as a board: it does not have the image, and only its JTAG port is known.
-        data = json.loads(Path(os.environ["SPIKE_RV64"].removesuffix(".sh") + ".json").read_text())
-        spike, port = data["program"], target.free_port()
+        spike, port = program("SPIKE_RV64"), target.free_port()
         options = [word.replace("{port}", str(port)) for word in spike["wait"][:-1]]
         board = process.start(
-            [*options, self.emptied(Path(spike["elf"]))],
+            [*options, self.emptied(Path(program("PROBE")["elf"]))],
             process.with_tools(spike["path_tools"]),
             subprocess.DEVNULL,
         )
