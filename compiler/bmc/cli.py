@@ -8,6 +8,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,10 @@ def _parser() -> argparse.ArgumentParser:
     mutator.add_argument("--weights", type=Path, required=True, help="weights.bin beside it")
     mutator.add_argument("--out", type=Path, required=True, help="file for the changed weights")
     mutator.set_defaults(run=_run_mutate)
+
+    # The program that compiles models in a build lacks it.
+    if find_spec("bmc.export"):
+        _add_export(commands)
     return parser
 
 
@@ -149,6 +154,26 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="show the phases and rewrites with the reason for their order, and exit",
     )
     compiler.set_defaults(run=_run_compile)
+
+
+def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    exporter = commands.add_parser(
+        "export", help="write compiled models and their runtime for CMake, make, Zephyr or Arduino"
+    )
+    exporter.add_argument(
+        "compiled", nargs="+", type=Path, help="folder of `bmc compile`, one for each model"
+    )
+    exporter.add_argument(
+        "--out", type=Path, required=True, help="a new or empty folder, or an earlier export"
+    )
+    exporter.add_argument(
+        "--loaded",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="model whose kernels the program copies to RAM when it starts, not linked in place",
+    )
+    exporter.set_defaults(run=_run_export)
 
 
 def _add_import_options(parser: argparse.ArgumentParser) -> None:
@@ -237,6 +262,13 @@ def _compile(model: ImportedModel, options: CompileOptions) -> None:
 def _run_inspect(arguments: argparse.Namespace) -> None:
     report = inspection.read(arguments.compiled)
     print("\n".join(inspection.configs(report) if arguments.configs else inspection.full(report)))
+
+
+def _run_export(arguments: argparse.Namespace) -> None:
+    from bmc import export
+
+    models = [export.read_model(folder, arguments.loaded) for folder in arguments.compiled]
+    print(export.export(models, arguments.out))
 
 
 def _run_verify(arguments: argparse.Namespace) -> None:

@@ -33,6 +33,7 @@ class Target:
       triple: LLVM target triple.
       cpu: LLVM CPU name.
       features: LLVM feature string for the kernels.
+      march: extensions of the hart, as for -march.
       abi: LLVM ABI name, "" if the triple implies it.
       xlen: bits of a pointer.
       vlen_bits: smallest VLEN, in bits, on which the kernels may run; 0 without vectors.
@@ -47,6 +48,7 @@ class Target:
     triple: str
     cpu: str
     features: str
+    march: str
     abi: str
     xlen: int
     vlen_bits: int
@@ -118,6 +120,7 @@ def _riscv(isa: str, facts: dict[str, Any]) -> Target:
         triple=f"riscv{xlen}-unknown-elf",
         cpu=f"generic-rv{xlen}",
         features=",".join(f"+{name}" for name in named if name not in _NOT_FOR_KERNELS),
+        march=facts["march"],
         abi=abi,
         xlen=xlen,
         vlen_bits=vlen_bits,
@@ -135,6 +138,7 @@ def _x86_64(isa: str, facts: dict[str, Any]) -> Target:
         triple="x86_64-unknown-unknown-eabi-elf",
         cpu=facts["march"],
         features="",
+        march=facts["march"],
         abi=facts["abi"],
         xlen=facts["xlen"],
         vlen_bits=facts["vlen_bits"],

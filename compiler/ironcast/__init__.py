@@ -17,6 +17,8 @@ from typing import Any
 
 import cloudpickle
 
+from bmc import export as _export
+from bmc.errors import BmcError
 from bmc.spec import ModelSpec
 
 # What bmc imports instead of the user's model.py.
@@ -47,6 +49,26 @@ class Compiled:
     folder: Path
     report: dict[str, Any]
     summary: str
+
+    def export(self, folder: Path | str) -> Path:
+        """Writes the model and its runtime into a folder that CMake, make, Zephyr and Arduino build.
+
+        Several models for one program: `bmc export`.
+
+        Args:
+          folder: a new or empty folder, or an earlier export.
+
+        Returns:
+          The folder; its README.md says how to use it.
+
+        Raises:
+          IroncastError: the folder holds something else, or the model is not for RISC-V.
+        """
+        try:
+            _export.export([_export.read_model(self.folder, ())], Path(folder))
+        except BmcError as error:
+            raise IroncastError(f"bmc: {error}") from error
+        return Path(folder)
 
 
 def compile(

@@ -23,8 +23,8 @@ License-Expression: Apache-2.0
 License-File: LICENSE
 Requires-Python: >=3.11,<3.14
 {requires}
-Installs the program `bmc` (import, compile, inspect, verify) and the Python function `ironcast.compile`.
-Firmware is linked with Ironcast's runtime and boards, which are in its source tree.
+Installs the program `bmc` (import, compile, inspect, verify, export) and the Python function `ironcast.compile`.
+Exports have the runtime that runs the model; boards and images to flash are made in Ironcast's source tree.
 """
 _WHEEL = """\
 Wheel-Version: 1.0

@@ -18,6 +18,7 @@ import zipfile
 from pathlib import Path
 
 from ironcast import make_wheel
+from tools.export.tests import product
 
 WHEEL = Path(os.environ["WHEEL"]).absolute()
 LOCK = Path(os.environ["LOCK"]).read_text()
@@ -31,24 +32,25 @@ from bmc.spec import ModelSpec, Tolerance
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.layer = torch.nn.Linear(8, 4)
+        self.layer = torch.nn.Linear(64, 10)
         # Random numbers depend on the machine.
         for weight in self.layer.parameters():
-            weight.data = torch.arange(float(weight.numel())).reshape(weight.shape) / 32
+            weight.data = torch.arange(weight.numel()).mul(37).fmod(101).reshape(weight.shape) / 64 - 0.8
     def forward(self, x):
-        return torch.relu(self.layer(x))
+        return self.layer(x)
 
-X = np.arange(8, dtype=np.float32).reshape(1, 8)
+X = (np.arange(640, dtype=np.float32) * 29 % 97).reshape(10, 1, 64) / 64 - 0.7
 def make():
-    return ModelSpec(Net().eval(), ((X,),), Tolerance(1e-5, 1e-5))
+    names = {"input_names": ("image",), "output_names": ("logits",)}
+    return ModelSpec(Net().eval(), tuple((x,) for x in X), Tolerance(1e-4, 1e-5), **names)
 """
 _LIVE = """
 import sys
 import ironcast
-net = Net()
-compiled = ironcast.compile(net.eval(), (torch.from_numpy(X),), isa=sys.argv[1], name="net", folder=sys.argv[2])
+compiled = ironcast.compile(make(), isa=sys.argv[1], name="mlp", folder=sys.argv[2])
 assert compiled.report["isa"] == sys.argv[1] and (compiled.folder / "plan.c").is_file()
 print(compiled.summary)
+compiled.export(sys.argv[3])
 """
 _JAX = """
 import jax.numpy as jnp
@@ -83,6 +85,11 @@ tell(ModelSpec(Wrong(), ((x,),), Exact()), (x,))
 def is_package(entry: str) -> bool:
     """Whether an entry of sys.path is one of Bazel's packages, other than pip itself."""
     return Path(entry).name == "site-packages" and "pypi_" in entry
+
+
+def contents_of(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 class InstalledTest(unittest.TestCase):
@@ -138,16 +145,24 @@ class InstalledTest(unittest.TestCase):
     def test_the_program_compiles_a_pytorch_model_and_a_script_gets_the_same(self) -> None:
         self.write("model.py", _MODEL)
         self.assertIn("agrees", self.passes("bmc", "import", "model.py:make", "--out", "imported"))
-        what = ("--isa", ISA, "--name", "net", "--out", "net")
+        what = ("--isa", ISA, "--name", "mlp", "--out", "mlp")
         summary = self.passes("bmc", "compile", "--import", "imported", *what)
-        self.assertIn(summary.strip(), self.passes("bmc", "inspect", "net"))
-        self.assertIn("case 0 output0: ok", self.passes("bmc", "verify", "--import", "imported"))
+        self.assertIn(summary.strip(), self.passes("bmc", "inspect", "mlp"))
+        self.assertIn("case 9 logits: ok", self.passes("bmc", "verify", "--import", "imported"))
 
         script = self.write("script.py", _MODEL + _LIVE)
-        self.assertEqual(self.passes("python", script, ISA, "live"), summary)
+        self.assertEqual(self.passes("python", script, ISA, "live", "live_export"), summary)
         for file in ("plan.c", "kernels.S", "weights.bin"):
-            self.assertEqual(*((self.folder / out / file).read_bytes() for out in ("net", "live")))
+            self.assertEqual(*((self.folder / out / file).read_bytes() for out in ("mlp", "live")))
         self.assertIn("script.py:", (self.folder / "live/report.json").read_text())
+
+        self.assertIn("README.md", self.passes("bmc", "export", "mlp", "--out", "export"))
+        exports = (contents_of(self.folder / out) for out in ("export", "live_export"))
+        self.assertEqual(*exports)
+        images, digits = product.cases(self.folder / "mlp/golden.bin")
+        self.assertGreater(len(set(digits)), 3, "a constant answer would pass")
+        image = product.Product(self.folder / "export", images).make()
+        self.assertEqual(product.boot(image, product.VECTORS_256), (0, f"digits {digits}\n"))
 
     def test_what_the_page_shows_works(self) -> None:
         page = Path(os.environ["PAGE"]).read_text()
@@ -182,7 +197,7 @@ class InstalledTest(unittest.TestCase):
 
     def test_help(self) -> None:
         text = self.passes("bmc", "--help")
-        for command in ("import", "compile", "inspect", "verify"):
+        for command in ("import", "compile", "inspect", "verify", "export"):
             self.assertRegex(text, rf"\n +{command} ")
 
 
@@ -220,6 +235,7 @@ class WheelTest(unittest.TestCase):
             self.assertRegex(name, rf"^(bmc/|ironcast/__init__\.py$|{re.escape(self.info)}/)")
             self.assertNotRegex(name, r"_test\.py|BUILD")
         self.assertIn("bmc/isas.bzl", self.files)
+        self.assertIn("bmc/export/runtime/runtime_bm/bm.h", self.files)
 
     def test_the_record_has_the_hash_of_every_file(self) -> None:
         record = f"{self.info}/RECORD"

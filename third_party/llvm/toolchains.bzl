@@ -6,8 +6,8 @@ load("//compiler/bmc:isas.bzl", "ISAS")
 load(":cc_toolchain_config.bzl", "cc_toolchain_config")
 
 _BIN = "@debian_llvm//:root/usr/lib/llvm-19/bin/"
-_CLANG_HEADERS = "%workspace%/external/debian_llvm/root/usr/lib/llvm-19/lib/clang/19"
-_SYSROOT = "external/debian_sysroot/root"
+_CLANG_HEADERS = "%workspace%/{}/root/usr/lib/llvm-19/lib/clang/19".format(Label("@debian_llvm//:root").workspace_root)
+_SYSROOT = Label("@debian_sysroot//:root").workspace_root + "/root"
 
 def _toolchain(name, files, exec_compatible_with, target_compatible_with, **config):
     """Defines a cc_toolchain and its registration.

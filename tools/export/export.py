@@ -10,26 +10,25 @@ import os
 import sys
 from pathlib import Path
 
-from tools.export import contents, folder
-from tools.export.folder import ExportError
+from bmc.errors import BmcError
+from bmc.export import export, read_model
 
 
 def main(args: list[str]) -> int:
     """Entry point; returns the exit status."""
     parser = argparse.ArgumentParser(prog="export", description=__doc__)
     parser.add_argument("folder", type=Path, help="a new or empty folder, or an earlier export")
-    parser.add_argument("--kit", type=Path, required=True, help="what bm_export wrote")
+    parser.add_argument("--model", type=Path, action="append", help="what bmc wrote for a model")
+    parser.add_argument("--loaded", action="append", default=[], help="model with loaded kernels")
     options = parser.parse_args(args)
     # `bazel run` starts programs elsewhere than where the user stands.
     target = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "")) / options.folder
-    files = contents.contents(contents.read_kit(options.kit))
     try:
-        folder.write(target, files)
-    except ExportError as error:
+        models = [read_model(folder, options.loaded) for folder in options.model]
+        print(export(models, target))
+    except BmcError as error:
         print(f"export: {error}", file=sys.stderr)
         return 1
-    print(*sorted(files), sep="\n")
-    print(f"{len(files)} files in {target}; its README.md says how to use them")
     return 0
 
 

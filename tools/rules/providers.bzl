@@ -20,7 +20,6 @@ BmLibraryInfo = provider(
     fields = {
         "isa": "string: ISA of the kernels.",
         "models": "list of BmModelInfo.",
-        "runtime": "depset of File: the C sources and headers of the runtime.",
     },
 )
 

@@ -1,48 +1,21 @@
 """Exports in the hands of somebody else: built with CMake and make, GCC and clang, and booted in QEMU.
 
-The programs are in `app`. Their HAL is the one that the export's README shows.
+`product.py` has what is not of a single test.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
-import struct
-import subprocess
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-_HERE = Path(__file__).resolve().parent
-_IMAGES = 10
-_PIXELS, _CLASSES = 64, 10
-# A case of the model's golden data: inputs and outputs, each padded to 64 bytes.
-_CASE_BYTES = 320
-_VECTORS = "rv64,v=true,vext_spec=v1.0,vlen={},elen=64"
-_SCALAR_32 = "rv32,d=false,f=false,h=false,zfa=false"
+from tools.export.tests import product
+from tools.export.tests.product import GCC, Product, call
 
-
-def _path(variable: str) -> Path:
-    """The file that the variable names, wherever a program is started."""
-    return Path(os.environ[variable]).absolute()
-
-
-GCC = _path("GCC")
-LLVM = _path("CLANG").parent
-CMAKE, MAKE = _path("CMAKE"), _path("MAKE")
-# Nothing of this test's own, some of which means something to make. GCC's programs find their libraries by it.
-_ENVIRONMENT = {
-    "LD_LIBRARY_PATH": ":".join(
-        f"{GCC.parents[2]}/{lib}/x86_64-linux-gnu" for lib in ("usr/lib", "lib")
-    ),
-    **{
-        name: os.environ[name]
-        for name in ("PATH", "RUNFILES_DIR", "TEST_SRCDIR")
-        if name in os.environ
-    },
-}
+LLVM = product.path("CLANG").parent
+CMAKE = product.path("CMAKE")
 
 # For each compiler: what CMake must know, and the options to link with.
 COMPILERS = {
@@ -65,72 +38,15 @@ COMPILERS = {
 }
 
 
-def call(*command: object, folder: Path | None = None) -> str:
-    """Runs a program and returns its output; fails with it."""
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=folder,
-        env=_ENVIRONMENT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode != 0:
-        raise AssertionError(f"{command[0]} ended with {done.returncode}:\n{done.stdout}")
-    return done.stdout
-
-
-def boot(image: Path, cpu: str) -> tuple[int, str]:
-    """Boots an image; returns its exit status and what it printed."""
-    qemu = _path("QEMU_RV32" if cpu.startswith("rv32") else "QEMU_RV64")
-    command = f"-machine virt -m 32M -nographic -monitor none -bios none -icount shift=0 -cpu {cpu} -kernel"
-    done = subprocess.run(
-        [str(qemu), *command.split(), str(image)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    sys.stderr.write(done.stderr)
-    return done.returncode, done.stdout
-
-
-def cases() -> tuple[str, str]:
-    """Returns images.h, with the model's first pictures, and the digits that its framework sees in them."""
-    data = Path(
-        next(p for p in os.environ["MLP"].split() if p.endswith("/golden.bin"))
-    ).read_bytes()
-    rows, digits = [], ""
-    for start in range(0, _IMAGES * _CASE_BYTES, _CASE_BYTES):
-        pixels = struct.unpack_from(f"<{_PIXELS}f", data, start)
-        logits = struct.unpack_from(f"<{_CLASSES}f", data, start + 4 * _PIXELS)
-        rows.append("{" + ", ".join(f"{pixel.hex()}f" for pixel in pixels) + "}")
-        digits += str(logits.index(max(logits)))
-    return (
-        f"enum {{ IMAGES = {_IMAGES} }};\nstatic const float images[IMAGES][{_PIXELS}] = {{\n"
-        + ",\n".join(rows)
-        + "};\n",
-        digits,
-    )
-
-
-class Export:
-    """An exported folder beside the applications that use it."""
+class Export(Product):
+    """An export of a workspace: what `X.export` writes and prints."""
 
     def __init__(self, launcher: str, scratch: Path) -> None:
-        self.folder = scratch / "export"
-        self.listing = call(Path(os.environ[launcher]).absolute(), self.folder)
-        self.readme = (self.folder / "README.md").read_text()
-        flags = re.search(r"`(-march=[^`]+)`", self.readme)
-        hal = re.search(r"```c\n(.*?)```", self.readme, re.DOTALL)
-        assert flags and hal
-        self.flags = flags[1] + " -Os"
-        self.app = scratch / "app"
-        shutil.copytree(_HERE / "app", self.app)
-        (self.app / "hal.c").write_text(hal[1])
-        images, self.digits = cases()
-        (self.app / "images.h").write_text(images)
+        folder = scratch / "export"
+        self.listing = call(product.path(launcher), folder)
+        golden = next(p for p in os.environ["MLP"].split() if p.endswith("/golden.bin"))
+        images, self.digits = product.cases(Path(golden))
+        super().__init__(folder, images)
 
     def cmake(self, compiler: str) -> Path:
         """Builds the applications; returns the folder they are in."""
@@ -139,8 +55,8 @@ class Export:
         call(
             CMAKE,
             *("-G", "Unix Makefiles", "-S", self.app, "-B", build),
-            f"-DEXPORT={self.folder}",
-            f"-DCMAKE_MAKE_PROGRAM={MAKE}",
+            f"-DEXPORT={self.export}",
+            f"-DCMAKE_MAKE_PROGRAM={product.MAKE}",
             "-DCMAKE_SYSTEM_NAME=Generic",
             "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
             *(f"-DCMAKE_{name}={value}" for name, value in settings.items()),
@@ -165,8 +81,8 @@ class CMakeTest(unittest.TestCase):
     def test_what_was_written_is_listed(self) -> None:
         listed = {line for line in self.export.listing.splitlines() if " " not in line}
         files = {
-            path.relative_to(self.export.folder).as_posix()
-            for path in self.export.folder.rglob("*")
+            path.relative_to(self.export.export).as_posix()
+            for path in self.export.export.rglob("*")
             if path.is_file()
         }
         self.assertEqual(listed, files - {"ironcast.json"})
@@ -174,14 +90,16 @@ class CMakeTest(unittest.TestCase):
 
     def check(self, compiler: str) -> None:
         build = self.export.cmake(compiler)
-        cpu = _VECTORS.format(256)
+        cpu = product.VECTORS_256
         for program in ("digits", "digits_cc"):
-            self.assertEqual(boot(build / program, cpu), (0, f"digits {self.export.digits}\n"))
-        self.assertEqual(boot(build / "tasks", cpu), (0, "preempted, disturbed 0\n"))
-        status, careless = boot(build / "careless_tasks", cpu)
+            self.assertEqual(
+                product.boot(build / program, cpu), (0, f"digits {self.export.digits}\n")
+            )
+        self.assertEqual(product.boot(build / "tasks", cpu), (0, "preempted, disturbed 0\n"))
+        status, careless = product.boot(build / "careless_tasks", cpu)
         self.assertRegex(careless, "preempted, disturbed [1-9]", status)
         # FAILED_PRECONDITION, before a kernel runs.
-        refused = boot(build / "digits", _VECTORS.format(128))
+        refused = product.boot(build / "digits", product.VECTORS_128)
         self.assertEqual(refused, (1, "refused with code 9\n"))
 
     def test_gcc(self) -> None:
@@ -195,27 +113,14 @@ class MakeTest(unittest.TestCase):
     def test_32_bits(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             export = Export("EXPORT_RV32", Path(scratch))
-            ar = GCC.with_name(GCC.name.replace("gcc", "ar"))
-            call(MAKE, f"CC={GCC}", f"AR={ar}", f"CFLAGS={export.flags}", folder=export.folder)
-            library = export.folder / "build/libmlp.a"
-            image = Path(scratch) / "digits"
-            # It finds none for the longer name of the ISA.
-            libgcc = call(GCC, "-march=rv32imac", "-mabi=ilp32", "-print-libgcc-file-name").strip()
-            sources = [export.app / name for name in ("board.c", "digits.c", "hal.c", "start.S")]
-            call(
-                *(GCC, *export.flags.split(), "-ffreestanding", "-nostdlib", "-Wall", "-Werror"),
-                *(
-                    "-fno-tree-loop-distribute-patterns",
-                    "-I",
-                    export.folder / "src",
-                    "-I",
-                    export.app,
-                ),
-                *("-T", export.app / "link.ld", *sources, export.folder / "without_libc/memory.c"),
-                *(library, libgcc, "-o", image),
+            image = export.make()
+            self.assertEqual(
+                product.boot(image, product.SCALAR_32), (0, f"digits {export.digits}\n")
             )
-            self.assertEqual(boot(image, _SCALAR_32), (0, f"digits {export.digits}\n"))
-            missing, named = self.missing(library), self.named(export.readme)
+            missing, named = (
+                self.missing(export.export / "build/libmlp.a"),
+                self.named(export.readme),
+            )
             self.assertLessEqual(missing, named)
             # No more than that, but for memmove, which belongs to the others.
             self.assertEqual({name for name in named - missing if name.startswith("bm_")}, set())

@@ -4,7 +4,6 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmLibraryInfo", "BmModelInfo")
 load("//tools/rules/private:c_names.bzl", "check_distinct_names")
-load("//tools/rules/private:runtime_sources.bzl", "RuntimeSourcesInfo", "runtime_sources")
 load("//tools/rules/private:transitions.bzl", "check_isa", "isa_transition")
 
 def _bm_library_impl(ctx):
@@ -24,7 +23,6 @@ def _bm_library_impl(ctx):
         BmLibraryInfo(
             isa = ctx.attr.isa,
             models = [target[BmModelInfo] for target in ctx.attr.models],
-            runtime = ctx.attr._runtime[RuntimeSourcesInfo].files,
         ),
     ]
 
@@ -47,7 +45,6 @@ bm_library = rule(
         ),
         "_runtime": attr.label(
             default = "//runtime_bm/model",
-            aspects = [runtime_sources],
             providers = [CcInfo],
         ),
     },

@@ -7,12 +7,10 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
+from bmc.errors import BmcError
+
 # In the folder: the files that were written into it.
 MANIFEST = "ironcast.json"
-
-
-class ExportError(Exception):
-    """The folder cannot be written; the message is one sentence for the user."""
 
 
 def write(folder: Path, files: Mapping[str, str | Path]) -> None:
@@ -21,7 +19,7 @@ def write(folder: Path, files: Mapping[str, str | Path]) -> None:
     A folder that an earlier export made is brought up to date: what only the earlier one wrote goes.
 
     Raises:
-      ExportError: the folder holds something else, or cannot be written.
+      BmcError: the folder holds something else, or cannot be written.
     """
     try:
         _remove(folder, _earlier(folder) - set(files))
@@ -37,9 +35,11 @@ def write(folder: Path, files: Mapping[str, str | Path]) -> None:
             else:
                 shutil.copyfile(content, path)
     except OSError as error:
-        raise ExportError(
-            f"{folder}: {error.strerror}: name a folder that can be written"
-        ) from error
+        raise _refused(f"'{folder}': {error.strerror}", "a folder that can be written") from error
+
+
+def _refused(message: str, instead: str) -> BmcError:
+    return BmcError("export-folder", message, hint=f"name {instead}")
 
 
 def _earlier(folder: Path) -> set[str]:
@@ -47,14 +47,14 @@ def _earlier(folder: Path) -> set[str]:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return set()
     if not (folder / MANIFEST).is_file():
-        raise ExportError(f"{folder} holds something else: name a new or empty folder")
+        raise _refused(f"'{folder}' holds something else", "a new or empty folder")
     try:
         files = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
         places = {str(PurePosixPath(place)) for place in files}
     except (KeyError, TypeError, ValueError) as error:
-        raise ExportError(f"{folder / MANIFEST} is damaged: name a new folder") from error
+        raise _refused(f"'{folder / MANIFEST}' is damaged", "a new folder") from error
     if any(PurePosixPath(place).is_absolute() or ".." in place.split("/") for place in places):
-        raise ExportError(f"{folder / MANIFEST} names files elsewhere: name a new folder")
+        raise _refused(f"'{folder / MANIFEST}' names files elsewhere", "a new folder")
     return places - {MANIFEST}
 
 

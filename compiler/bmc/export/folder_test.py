@@ -7,8 +7,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from tools.export import folder
-from tools.export.folder import ExportError
+from bmc.errors import BmcError
+from bmc.export import folder
 
 
 class FolderTest(unittest.TestCase):
@@ -22,9 +22,9 @@ class FolderTest(unittest.TestCase):
         files = (path for path in self.folder.rglob("*") if path.is_file())
         return {path.relative_to(self.folder).as_posix() for path in files}
 
-    def refuses(self, sentence: str) -> None:
+    def refuses(self, sentence: str, instead: str = "") -> None:
         before = self.found()
-        with self.assertRaisesRegex(ExportError, sentence):
+        with self.assertRaisesRegex(BmcError, f"{sentence}\n  hint: name {instead}"):
             folder.write(self.folder, {"a": "new"})
         self.assertEqual(self.found(), before)
 
@@ -46,7 +46,7 @@ class FolderTest(unittest.TestCase):
     def test_somebody_elses_folder_is_left_alone(self) -> None:
         self.folder.mkdir(parents=True)
         (self.folder / "mine").write_text("kept")
-        self.refuses("holds something else: name a new or empty folder")
+        self.refuses("holds something else", "a new or empty folder")
 
     def test_a_file_is_no_folder(self) -> None:
         self.folder.parent.mkdir()
@@ -67,7 +67,7 @@ class FolderTest(unittest.TestCase):
         self.folder.mkdir(parents=True)
         for text in ("{", "[]", "{}", '{"files": 1}'):
             (self.folder / folder.MANIFEST).write_text(text)
-            self.refuses("is damaged: name a new folder")
+            self.refuses("is damaged", "a new folder")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,31 @@
+"""Compiled models and their runtime as a folder that other build systems build.
+
+`bmc export` and `Compiled.export` of the wheel, and `X.export` of a workspace. The program that compiles models in a
+build lacks it, so that a change to the runtime does not compile every model again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bmc.export import folder
+from bmc.export.contents import Model, contents, read_model
+
+__all__ = ["Model", "export", "read_model"]
+
+
+def export(models: Sequence[Model], target: Path) -> str:
+    """Writes the models, one or more for the same ISA, into the folder `target`.
+
+    Returns:
+      What was written, to be shown to the user.
+
+    Raises:
+      BmcError: the models do not go together, or the folder cannot be written.
+    """
+    files = contents(models)
+    folder.write(target, files)
+    return "\n".join(
+        (*sorted(files), f"{len(files)} files in {target}; its README.md says how to use them")
+    )

@@ -1,0 +1,167 @@
+"""What is in an exported folder: bmc's files, the runtime, and a file for each build system."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bmc import inspection, target
+from bmc.errors import BmcError
+from bmc.target import PlanIsa, Target
+
+_TEMPLATES = Path(__file__).parent / "templates"
+# The runtime's sources; runtime_sources.bzl puts them there.
+_RUNTIME = Path(__file__).parent / "runtime"
+_MEMORY = "runtime_bm/crt/memory.c"
+
+# What the folder needs of what bmc writes, besides the header; kernels.bin or kernels.elf comes with it.
+_MODEL_FILES = ("plan.c", "kernels.S", "weights.S", "weights.bin")
+
+# Template -> its place in the folder.
+_PLACES = {
+    "CMakeLists.txt.in": "CMakeLists.txt",
+    "Makefile.in": "Makefile",
+    "README.md.in": "README.md",
+    "library.properties.in": "library.properties",
+    "zephyr.cmake.in": "zephyr/CMakeLists.txt",
+    "zephyr.kconfig.in": "zephyr/Kconfig",
+    "zephyr.module.yml.in": "zephyr/module.yml",
+}
+
+# Bits of bm_plan_t.isa -> how a hart with them calls itself.
+_ISA_NAMES = {"RV32": "rv32", "RV64": "rv64", "V": "v", "ZVE32F": "_zve32f"}
+
+_READ_VLEN = """\
+  uintptr_t vlenb;  // vectors are on: mstatus.VS is not 0
+  __asm__ volatile("csrr %0, 0xC22" : "=r"(vlenb));
+"""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A compiled model.
+
+    Attributes:
+      name: prefix of its C symbols.
+      target: ISA of its kernels.
+      folder: what `bmc compile` wrote.
+      is_loaded: whether the program copies the kernels to RAM, as an ELF; otherwise they are linked in place.
+    """
+
+    name: str
+    target: Target
+    folder: Path
+    is_loaded: bool
+
+    def files(self) -> dict[str, Path]:
+        """Returns the files that an export needs: place below `src` -> file. Raises BmcError if one is missing."""
+        names = [*_MODEL_FILES, "kernels.elf" if self.is_loaded else "kernels.bin"]
+        header = f"{self.name}.h"
+        files = {header: self.folder / header}
+        files |= {f"{self.name}/{name}": self.folder / name for name in names}
+        for file in files.values():
+            if not file.is_file():
+                raise BmcError("file-missing", f"'{file}' is missing: compile the model again")
+        return files
+
+
+def read_model(folder: Path, loaded: Sequence[str]) -> Model:
+    """Reads what `bmc compile` wrote; raises BmcError if it is not for a microcontroller.
+
+    Args:
+      folder: of one model.
+      loaded: names of models whose kernels are loaded.
+    """
+    report = inspection.read(folder)
+    isa = target.find(report["isa"])
+    if not isa.is_riscv:
+        raise BmcError(
+            "not-exported",
+            f"{report['name']} is compiled for {isa.isa}, and exports are for RISC-V without an operating system",
+        )
+    return Model(report["name"], isa, folder, report["name"] in loaded)
+
+
+def contents(models: Sequence[Model]) -> dict[str, str | Path]:
+    """Returns text, or the path of a file to copy, by place in the folder.
+
+    Raises:
+      BmcError: the models do not go together.
+    """
+    _require_one_program(models)
+    files: dict[str, str | Path] = {
+        "LICENSE": _RUNTIME / "LICENSE",
+        "without_libc/memory.c": _RUNTIME / _MEMORY,
+    }
+    for place in _runtime():
+        files[f"src/{place}"] = _RUNTIME / place
+    for model in models:
+        define = "#define BM_KERNELS_LOADED 1\n" if model.is_loaded else ""
+        for place, path in model.files().items():
+            files[f"src/{place}"] = path
+            if path.suffix in (".c", ".S"):
+                # The assembler looks for files where -I points: at src.
+                text = path.read_text(encoding="utf-8")
+                text = text.replace('.incbin "', f'.incbin "{model.name}/')
+                files[f"src/{place}"] = define + text
+    values = _values(models)
+    for template, place in _PLACES.items():
+        text = (_TEMPLATES / template).read_text(encoding="utf-8")
+        files[place] = re.sub("@([A-Z_]+)@", lambda match: values[match[1]], text)
+    return files
+
+
+def _runtime() -> list[str]:
+    """Returns the sources and headers of the runtime."""
+    paths = (path.relative_to(_RUNTIME).as_posix() for path in _RUNTIME.rglob("*.[ch]"))
+    return sorted(set(paths) - {_MEMORY})
+
+
+def _require_one_program(models: Sequence[Model]) -> None:
+    first = models[0]
+    for number, model in enumerate(models):
+        if model.target != first.target:
+            raise BmcError(
+                "not-exported",
+                f"{first.name} is compiled for {first.target.isa} and {model.name} for {model.target.isa}",
+                hint="export them into folders of their own",
+            )
+        if model.name in (other.name for other in models[:number]):
+            raise BmcError(
+                "not-exported",
+                f"two models are called {model.name}",
+                hint="compile one of them with another --name",
+            )
+
+
+def _flags(xlen: int) -> str:
+    """Returns compiler options for C beside the kernels: those of the project's own firmware."""
+    c = target.find({32: "rv32imac", 64: "rv64gc"}[xlen])
+    return f"-march={c.march} -mabi={c.abi} -mcmodel=medany"
+
+
+def _values(models: Sequence[Model]) -> dict[str, str]:
+    """Returns what the templates' @NAMES@ stand for."""
+    names = [model.name for model in models]
+    isa = models[0].target
+    bits = [bit.name for bit in PlanIsa if bit & isa.isa_bits]
+    runtime = [place for place in _runtime() if place.endswith(".c")]
+    vectors = isa.vlen_bits != 0
+    return {
+        "FLAGS": _flags(isa.xlen),
+        "HAL_BITS": " | ".join(f"BM_ISA_{bit}" for bit in bits),
+        "HAL_ISA": "".join(_ISA_NAMES[bit] for bit in bits),
+        "HAL_READ_VLEN": _READ_VLEN if vectors else "",
+        "HAL_VLEN": "(uint32_t)vlenb * 8" if vectors else "0",
+        "HEADERS": ",".join(f"{name}.h" for name in names),
+        "INCLUDES": "\n".join(f'#include "{name}.h"' for name in names),
+        "ISA": isa.isa,
+        "KCONFIG": names[0].upper(),
+        "MODELS": " ".join(names),
+        "NAME": names[0],
+        "NEEDS": f" with VLEN {isa.vlen_bits} or more" if vectors else "",
+        "RUNTIME": "\n".join(f"  src/{place}" for place in runtime),
+        "RUNTIME_LINES": " \\\n  ".join(f"src/{place}" for place in runtime),
+    }

@@ -1,0 +1,77 @@
+"""What an export contains, and which models it refuses; tools/export/tests builds and boots exports."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import support
+
+from bmc.export.contents import contents, read_model
+
+_FILES = ("kernels.S", "kernels.bin", "kernels.elf", "plan.c", "weights.S", "weights.bin")
+
+
+class ContentsTest(support.FolderTest):
+    def compiled(self, name: str, isa: str = "rv64gc", folder: str = "") -> Path:
+        """A folder like those of `bmc compile`."""
+        out = self.folder / (folder or name)
+        out.mkdir()
+        report = {"name": name, "isa": isa, "dispatches": []}
+        (out / "report.json").write_text(json.dumps(report))
+        for file in (*_FILES, f"{name}.h"):
+            (out / file).write_text(f'.incbin "{file}"\n')
+        return out
+
+    def refused(self, sentence: str, *folders: Path, kind: str = "not-exported") -> None:
+        self.refuses(
+            kind,
+            sentence,
+            call=lambda: contents([read_model(folder, ()) for folder in folders]),
+        )
+
+    def test_models_share_one_runtime_and_have_folders_of_their_own(self) -> None:
+        models = [read_model(self.compiled(name), ()) for name in ("one", "two")]
+        files = contents(models)
+        for name in ("one", "two"):
+            self.assertEqual(files[f"src/{name}/kernels.S"], f'.incbin "{name}/kernels.S"\n')
+            self.assertEqual(files[f"src/{name}.h"], self.folder / name / f"{name}.h")
+            self.assertIn(f"src/{name}/kernels.bin", files)
+            self.assertNotIn(f"src/{name}/kernels.elf", files)
+        self.assertIn("src/runtime_bm/plan/plan_run.c", files)
+        self.assertIn("src/runtime_bm/bm.h", files)
+        self.assertNotIn("src/runtime_bm/crt/memory.c", files)
+        for place, file in files.items():
+            if isinstance(file, str):
+                self.assertIsNone(re.search("@[A-Z_]+@", file), place)
+            else:
+                self.assertTrue(file.is_file(), place)
+
+    def test_loaded_kernels_come_as_an_elf(self) -> None:
+        files = contents([read_model(self.compiled("one"), ["one"])])
+        self.assertIn("src/one/kernels.elf", files)
+        self.assertNotIn("src/one/kernels.bin", files)
+        self.assertIn("#define BM_KERNELS_LOADED 1\n", str(files["src/one/plan.c"]))
+
+    def test_the_readme_is_for_the_isa(self) -> None:
+        vectors = contents([read_model(self.compiled("one", "rv64gcv_zvl256b"), ())])["README.md"]
+        self.assertIn('.isa = "rv64v",\n      .isa_bits = BM_ISA_RV64 | BM_ISA_V', str(vectors))
+        self.assertIn("with VLEN 256 or more", str(vectors))
+        scalar = contents([read_model(self.compiled("two", "rv32imac"), ())])["README.md"]
+        self.assertIn("`-march=rv32imac_zicsr_zifencei -mabi=ilp32 -mcmodel=medany`", str(scalar))
+        self.assertNotIn("vlenb", str(scalar))
+
+    def test_models_that_do_not_go_together(self) -> None:
+        one = self.compiled("one")
+        other = self.compiled("other", "rv32imac")
+        self.refused("one is compiled for rv64gc and other for rv32imac", one, other)
+        self.refused("two models are called one", one, self.compiled("one", folder="again"))
+        host = self.compiled("host", "x86_64")
+        self.refused("host is compiled for x86_64, and exports are for RISC-V", host)
+
+    def test_an_incomplete_folder(self) -> None:
+        one = self.compiled("one")
+        (one / "weights.bin").unlink()
+        self.refused("weights.bin' is missing", one, kind="file-missing")
+        self.refused("contains no report.json", self.folder, kind="file-missing")

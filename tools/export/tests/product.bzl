@@ -1,0 +1,19 @@
+"""What product.py needs: a test names it in `data` and `env`."""
+
+_MAKE = Label("@debian_cmake//:root/usr/bin/make")
+_GCC = Label("@debian_riscv_gcc//:root/usr/bin/riscv64-unknown-elf-gcc")
+_QEMU = Label("//third_party/qemu:qemu_system_riscv64")
+
+PRODUCT_DATA = [
+    Label("@debian_cmake//:root"),
+    Label("@debian_riscv_gcc//:root"),
+    _GCC,
+    _MAKE,
+    _QEMU,
+]
+
+PRODUCT_ENV = {
+    "GCC": "$(rootpath {})".format(_GCC),
+    "MAKE": "$(rootpath {})".format(_MAKE),
+    "QEMU_RV64": "$(rootpath {})".format(_QEMU),
+}
