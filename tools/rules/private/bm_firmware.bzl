@@ -124,7 +124,13 @@ def _bm_firmware_impl(ctx):
         source = firmware_c(board.name, ctx.attr.isa, models),
         stamps = [_check_room(ctx, board, reports)] if board.linker_script else [],
     )
-    return image_providers(ctx, image, reports, _report(ctx, image.map, board, reports))
+    return image_providers(
+        ctx,
+        image,
+        reports,
+        _report(ctx, image.map, board, reports),
+        [model.files["golden.bin"] for model in models],
+    )
 
 bm_firmware = rule(
     implementation = _bm_firmware_impl,
@@ -132,8 +138,9 @@ bm_firmware = rule(
 
     The models share one arena, as large as the largest of them needs; they run one after the other.
 
-    Output groups: elf, bin, map, disasm, report; and, if the board sets `flash_image`, flash, the
-    contents of the whole flash chip. `bazel run` boots it in `run_env`.""",
+    Output groups: elf, bin, map, disasm, report; golden, the models' inputs and expected outputs
+    (`runtime_bm/app/golden.h`); and, if the board sets `flash_image`, flash, the contents of the whole
+    flash chip. `bazel run` boots it in `run_env`.""",
     attrs = IMAGE_ATTRS | {
         "hooks": attr.label(
             doc = "cc_library with the model's own runtime_bm/app/hooks.h functions.",

@@ -183,7 +183,7 @@ exit 1
 """.format(ctx.label, firmware.board.name, firmware.board.name), is_executable = True)
     return {"executable": script}
 
-def image_providers(ctx, image, model_reports = [], report = None):
+def image_providers(ctx, image, model_reports = [], report = None, golden = []):
     """Returns the providers of a linked image, including `bazel run`.
 
     Args:
@@ -191,6 +191,7 @@ def image_providers(ctx, image, model_reports = [], report = None):
       image: what link_image returned.
       model_reports: list of File.
       report: File or None.
+      golden: list of File, the golden data of the models.
 
     Returns:
       list of providers: DefaultInfo, OutputGroupInfo, BmFirmwareInfo.
@@ -218,6 +219,7 @@ def image_providers(ctx, image, model_reports = [], report = None):
         DefaultInfo(files = depset([file for files in groups.values() for file in files]), **run),
         OutputGroupInfo(
             flash = depset([firmware.flash] if firmware.flash else []),
+            golden = depset(golden),
             **{name: depset(files) for name, files in groups.items()}
         ),
         firmware,
