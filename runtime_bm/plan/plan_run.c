@@ -1,27 +1,11 @@
 #include "runtime_bm/plan/plan_run.h"
 
-#include "runtime_bm/base/memory.h"
+#include <stdbool.h>
+
 #include "runtime_bm/exec/dispatch.h"
+#include "runtime_bm/plan/plan_transfer.h"
 
 #define BM_FILE BM_FILE_PLAN_RUN
-
-// May alias anything: the arena holds elements of every type.
-typedef uint16_t __attribute__((may_alias)) half_t;
-typedef uint32_t __attribute__((may_alias)) word_t;
-
-// `target` and `length` are multiples of `pattern_bytes`.
-static void fill(void *target, size_t length, uint32_t pattern,
-                 uint32_t pattern_bytes) {
-  if (pattern_bytes == 1) {
-    memset(target, (int)(pattern & 0xFF), length);
-  } else if (pattern_bytes == 2) {
-    half_t *halves = target;
-    for (size_t i = 0; i < length / 2; ++i) halves[i] = (uint16_t)pattern;
-  } else {
-    word_t *words = target;
-    for (size_t i = 0; i < length / 4; ++i) words[i] = pattern;
-  }
-}
 
 bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
                         uint32_t count) {
@@ -30,6 +14,8 @@ bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
     void *pointers[BM_PLAN_MAX_BINDINGS];
     size_t lengths[BM_PLAN_MAX_BINDINGS];
   } bound;
+  // bm_plan_check_cpu has seen that the hart has them.
+  const bool vectors = runner->plan->header->vlen_bits != 0;
   bm_dispatcher_t dispatcher;
   bm_dispatcher_init(&dispatcher, bound.pointers, bound.lengths);
   const bm_plan_command_t *command = runner->commands + first;
@@ -52,9 +38,11 @@ bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
                    command->constant_count) == 0,
                INTERNAL);
     } else if (command->kind == BM_COMMAND_FILL) {
-      fill(bound.pointers[0], bound.lengths[0], constants[0], constants[1]);
+      bm_plan_fill(bound.pointers[0], bound.lengths[0], constants[0],
+                   constants[1], vectors);
     } else {
-      memcpy(bound.pointers[1], bound.pointers[0], bound.lengths[0]);
+      bm_plan_copy(bound.pointers[1], bound.pointers[0], bound.lengths[0],
+                   vectors);
     }
     // NOLINTEND(clang-analyzer-core.*)
     BM_DEBUG_PLACE(bm_plan_after_command);
