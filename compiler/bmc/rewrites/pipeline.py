@@ -13,6 +13,7 @@ from bmc.rewrites import (
     im2col,
     mark_vectorized,
     matmul_layout,
+    rescales,
     rounding,
     row_windows,
     scalar_operands,
@@ -42,6 +43,13 @@ PIPELINE = (
         phases.INPUT,
         "Before IREE evaluates constant expressions.",
         constant_casts.apply,
+    ),
+    Rewrite(
+        "rescales",
+        phases.OPTIMIZED,
+        "Before constants, while the weights and shifts that prove its ranges are still in the IR.",
+        rescales.apply,
+        faster=True,
     ),
     Rewrite(
         "constants",

@@ -1,0 +1,60 @@
+"""The elements of constant tensors, as NumPy arrays."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from iree.compiler import ir
+
+from bmc.dtype import Array
+from bmc.ir import ir_util
+
+# What printed IR says of a resource: four bytes of alignment, then the elements.
+_RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
+_INTEGERS = {"i8": "<i1", "i16": "<i2", "i32": "<i4", "i64": "<i8"}
+
+
+def integers(value: ir_util.Value, module: Any) -> Array | None:
+    """Returns the elements of a constant tensor or scalar of signless integers.
+
+    Args:
+      value: a value of `module`.
+      module: holds the globals that are read.
+
+    Returns:
+      An array with the tensor's shape, of the same width. None if `value` is computed, may change, or has
+      other elements.
+    """
+    owner = value.owner
+    if isinstance(owner, ir.Block):
+        return None
+    if owner.name == "arith.constant":
+        return _elements(owner.attributes["value"])
+    if owner.name != "util.global.load" or "is_immutable" not in owner.attributes:
+        return None
+    name = ir_util.string(owner, "global")
+    for op in module.body.operations:
+        if op.operation.name == "util.global" and ir_util.string(op.operation, "sym_name") == name:
+            attributes = op.operation.attributes
+            return _elements(attributes["initial_value"]) if "initial_value" in attributes else None
+    return None
+
+
+def _elements(attribute: Any) -> Array | None:
+    if isinstance(attribute, ir.IntegerAttr):
+        return np.array(int(attribute.value), np.int64)
+    if isinstance(attribute, ir.DenseIntElementsAttr):
+        return np.array(attribute) if str(attribute.type.element_type) in _INTEGERS else None
+    if not str(attribute).startswith("dense_resource<"):
+        return None
+    type_ = ir.RankedTensorType(ir.Type.parse(str(attribute).rpartition(" : ")[2]))
+    dtype = _INTEGERS.get(str(type_.element_type))
+    if dtype is None:
+        return None
+    # The bindings cannot read a resource, but a module prints those it uses.
+    holder = ir.Module.create(ir.Location.unknown())
+    holder.operation.attributes["value"] = attribute
+    (digits,) = _RESOURCE.findall(str(holder))
+    return np.frombuffer(bytes.fromhex(digits), dtype).reshape(type_.shape)

@@ -1,0 +1,176 @@
+"""How large the integers of a model can become, whatever its inputs.
+
+Weights are constants and an int8 is an int8, so the sum of a convolution has bounds that are known when the
+model is compiled.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg
+
+from bmc.ir import constant_arrays, ir_util
+
+# These only move elements of their first operand.
+_MOVES = (
+    "iree_tensor_ext.compute_barrier.start",
+    "linalg.broadcast",
+    "linalg.transpose",
+    "tensor.cast",
+    "tensor.collapse_shape",
+    "tensor.expand_shape",
+    "tensor.extract_slice",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """All integers from `low` to `high`."""
+
+    low: int
+    high: int
+
+    def hull(self, other: Range) -> Range:
+        return Range(min(self.low, other.low), max(self.high, other.high))
+
+    def __add__(self, other: Range) -> Range:
+        return Range(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Range) -> Range:
+        return Range(self.low - other.high, self.high - other.low)
+
+    def __mul__(self, other: Range) -> Range:
+        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Range(min(ends), max(ends))
+
+    @property
+    def magnitude(self) -> int:
+        return max(-self.low, self.high)
+
+
+@dataclass
+class Ranges:
+    """The ranges of a module's values, computed when asked for.
+
+    Signless integers count as signed. A value that wraps around can be anything of its type.
+    """
+
+    module: Any
+    _known: dict[Any, Range] = field(default_factory=dict)
+
+    def of(self, value: ir_util.Value) -> Range:
+        """Returns a range that holds `value`, an integer, or every element of it, a tensor of integers."""
+        if value not in self._known:
+            everything = _of_type(value.type)
+            computed = self._compute(value, everything)
+            fits = everything.low <= computed.low and computed.high <= everything.high
+            self._known[value] = computed if fits else everything
+        return self._known[value]
+
+    def _compute(self, value: ir_util.Value, everything: Range) -> Range:
+        is_tensor = isinstance(value.type, ir.RankedTensorType)
+        if is_tensor and everything.high <= 127:
+            # Most of them use all of their type. To look no further keeps the search within a layer.
+            return everything
+        constant = constant_arrays.integers(value, self.module)
+        if constant is not None:
+            return Range(int(constant.min()), int(constant.max())) if constant.size else everything
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return self._argument(value, owner, everything)
+        if is_tensor:
+            return self._tensor(owner, everything)
+        return self._scalar(owner, everything)
+
+    def _argument(self, value: ir_util.Value, block: Any, everything: Range) -> Range:
+        """The range of an argument of a linalg body: that of its operand."""
+        op = block.owner
+        if not op.name.startswith("linalg."):
+            return everything
+        number = list(block.arguments).index(value)
+        result = len(block.arguments) - len(op.results)
+        return self.of(op.operands[number]) if number < result else everything
+
+    def _tensor(self, op: ir_util.Op, everything: Range) -> Range:
+        if op.name in _MOVES:
+            return self.of(op.operands[0])
+        if op.name == "tensor.pad":
+            (padding,) = op.regions[0].blocks[0].operations[-1].operands
+            return self.of(op.operands[0]).hull(self.of(padding))
+        if op.name == "tensor.insert_slice":
+            return self.of(op.operands[0]).hull(self.of(op.operands[1]))
+        if op.name == "linalg.fill":
+            return self.of(op.operands[0])
+        if op.name.startswith("linalg.") and len(op.results) == 1 and len(op.regions) == 1:
+            return self._structured(op, everything)
+        return everything
+
+    def _structured(self, op: ir_util.Op, everything: Range) -> Range:
+        block = op.regions[0].blocks[0]
+        (yielded,) = block.operations[-1].operands
+        steps = reduction_steps(op)
+        if steps == 1:
+            return self.of(yielded)
+        owner = yielded.owner
+        output = block.arguments[len(block.arguments) - 1]
+        if steps is None or isinstance(owner, ir.Block) or owner.name != "arith.addi":
+            return everything
+        terms = [operand for operand in owner.operands if operand != output]
+        if len(terms) != 1:
+            return everything
+        term = self.of(terms[0])
+        return self.of(op.operands[len(op.operands) - 1]) + term * Range(steps, steps)
+
+    def _scalar(self, op: ir_util.Op, everything: Range) -> Range:
+        operands = [self.of(operand) for operand in op.operands if _is_integer(operand.type)]
+        match op.name, operands:
+            case "arith.addi", [a, b]:
+                return a + b
+            case "arith.subi", [a, b]:
+                return a - b
+            case "arith.muli", [a, b]:
+                return a * b
+            case "arith.maxsi", [a, b]:
+                return Range(max(a.low, b.low), max(a.high, b.high))
+            case "arith.minsi", [a, b]:
+                return Range(min(a.low, b.low), min(a.high, b.high))
+            case ("arith.extsi" | "arith.trunci"), [a]:
+                return a
+            case "arith.extui", [a]:
+                return a if a.low >= 0 else Range(0, 2 ** op.operands[0].type.width - 1)
+            case "arith.shrsi", [a, b] if b.low == b.high and 0 <= b.low < 64:
+                return Range(a.low >> b.low, a.high >> b.low)
+            case "arith.shli", [a, b] if b.low == b.high and 0 <= b.low < 64:
+                return Range(a.low << b.low, a.high << b.low)
+            case "arith.select", [_, a, b]:
+                return a.hull(b)
+        return everything
+
+
+def reduction_steps(op: ir_util.Op) -> int | None:
+    """Returns how many elements of its inputs a linalg op adds up for one of its result; None if unknown."""
+    indexing = [each.value for each in linalg.get_indexing_maps(op)]
+    kept = {each.position for each in indexing[-1].results if isinstance(each, ir.AffineDimExpr)}
+    extents: dict[int, int] = {}
+    for operand, map_ in zip(op.operands, indexing, strict=True):
+        for axis, index in enumerate(map_.results):
+            if isinstance(index, ir.AffineDimExpr):
+                extents[index.position] = operand.type.shape[axis]
+    reduced = set(range(indexing[0].n_dims)) - kept
+    if not reduced <= extents.keys():
+        return None
+    return math.prod(extents[loop] for loop in reduced)
+
+
+def _is_integer(type_: Any) -> bool:
+    return isinstance(type_, ir.IntegerType)
+
+
+def _of_type(type_: Any) -> Range:
+    element = type_.element_type if isinstance(type_, ir.RankedTensorType) else type_
+    width = element.width
+    return Range(-(2 ** (width - 1)), 2 ** (width - 1) - 1)

@@ -1,0 +1,308 @@
+"""int8 layers scale their sums in 32 bits.
+
+TOSA scales an integer v by a multiplier m and a shift s in 64 bits: (v * m + rounding) >> s. Both rounding
+modes add 2^(s-1), and the double one also 2^30 if v >= 0, else -2^30. RISC-V keeps the upper half of a product
+of 32 bits in one instruction, also for vectors, and with |v| < 2^29
+
+    (v * m + k * 2^30) >> s  ==  (upper_half(4v * m) + k) >> (s - 30)
+
+exactly, because the upper half of 4v * m is floor(v * m / 2^30). The range of v is proved from the weights.
+A sum that could be larger stays in 64 bits.
+
+On the way, what is added to each channel before the scaling (the bias, and the input's zero point times the
+sum of weights) becomes one constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from iree.compiler import ir
+
+from bmc.dtype import Array
+from bmc.ir import ir_util
+from bmc.ir.elementwise import Elementwise, predicate
+from bmc.ir.ranges import Ranges
+from bmc.rewrites.context import Context
+
+# The largest |v|, exclusive: 4v is an int32.
+_LARGEST = 2**29
+# The upper half of 4v * m counts units of 2^30.
+_UNIT = 30
+# With a larger shift, half a unit of the result would not fit into an int32.
+_LARGEST_SHIFT = 60
+_SGE = 5
+
+
+def apply(module: Any, _: Context) -> None:
+    """Rewrites the scalings whose operands are small enough."""
+    for generic in ir_util.all_of(module, "linalg.generic"):
+        if len(generic.results) != 1:
+            continue
+        for op in [op for op in ir_util.all_of(generic, "arith.trunci") if _narrows(op)]:
+            body = Elementwise(op.parent, module)
+            _Scaling(op, body, Ranges(module)).rewrite()
+            body.rebuild()
+
+
+def _narrows(op: ir_util.Op) -> bool:
+    types = (str(op.operands[0].type), str(op.results[0].type))
+    return types == ("i64", "i32") and bool(list(op.results[0].uses))
+
+
+@dataclass(frozen=True)
+class _Line:
+    """An i64 of a body that is factor * v + (positive if v >= 0 else negative).
+
+    Attributes:
+      v: an i32 of the body; None for a constant, whose factor is 0.
+      factor, positive, negative: int64, scalars or arrays like the constant operands.
+    """
+
+    v: Any
+    factor: Array
+    positive: Array
+    negative: Array
+
+
+class _Scaling:
+    """A line shifted to the right and truncated to 32 bits."""
+
+    def __init__(self, truncation: ir_util.Op, body: Elementwise, ranges: Ranges) -> None:
+        self.truncation = truncation
+        self.body = body
+        self.ranges = ranges
+
+    def rewrite(self) -> None:
+        """Rewrites the scaling, or leaves it alone."""
+        shifted = _owner(self.truncation.operands[0], "arith.shrsi")
+        if shifted is None:
+            return
+        line = self._line(shifted.operands[0])
+        shift = self.body.constant(shifted.operands[1])
+        if line is None or line.v is None or shift is None:
+            return
+        with ir.InsertionPoint(self.truncation), self.truncation.location:
+            result = _shifted_left(line, shift)
+            if result is None and self._fits(line, shift):
+                result = self._upper_half(line, shift)
+        if result is not None:
+            self.truncation.results[0].replace_all_uses_with(result)
+
+    def _line(self, value: ir_util.Value) -> _Line | None:
+        constant = self.body.constant(value)
+        if constant is not None:
+            return _Line(None, np.int64(0), constant, constant)
+        owner = value.owner
+        if isinstance(owner, ir.Block):
+            return None
+        match owner.name:
+            case "arith.extsi" | "arith.extui":
+                return self._extended(owner)
+            case "arith.addi":
+                return _added(*map(self._line, owner.operands))
+            case "arith.muli":
+                return _multiplied(*map(self._line, owner.operands))
+            case "arith.select":
+                return self._selected(owner)
+        return None
+
+    def _extended(self, op: ir_util.Op) -> _Line | None:
+        v = op.operands[0]
+        unsigned = op.name == "arith.extui" and self.ranges.of(v).low < 0
+        if str(v.type) != "i32" or unsigned:
+            return None
+        return _Line(v, np.int64(1), np.int64(0), np.int64(0))
+
+    def _selected(self, op: ir_util.Op) -> _Line | None:
+        condition, *cases = op.operands
+        a, b = map(self._line, cases)
+        comparison = _owner(condition, "arith.cmpi")
+        if a is None or b is None or comparison is None:
+            return None
+        known = self.body.constant(condition)
+        if known is None:
+            return self._signed(comparison, a, b)
+        if a.v is not None and b.v is not None and a.v != b.v:
+            return None
+        pairs = ((a.factor, b.factor), (a.positive, b.positive), (a.negative, b.negative))
+        return _Line(a.v or b.v, *(np.where(known, *pair) for pair in pairs))
+
+    def _signed(self, comparison: ir_util.Op, a: _Line, b: _Line) -> _Line | None:
+        """Returns the line that is constant `a` where v >= 0, and `b` elsewhere."""
+        v, bound = comparison.operands
+        zero = self.body.constant(bound)
+        is_sign = predicate(comparison) == _SGE and zero is not None and not np.any(zero)
+        if not is_sign or a.v is not None or b.v is not None:
+            return None
+        return _Line(v, np.int64(0), a.positive, b.negative)
+
+    def _fits(self, line: _Line, shift: Array) -> bool:
+        unit = np.int64(1) << _UNIT
+        roundings = np.stack(np.broadcast_arrays(line.positive, line.negative))
+        below_zero = line.positive - line.negative
+        return bool(
+            np.all((_UNIT <= shift) & (shift <= _LARGEST_SHIFT))
+            and np.all(np.abs(line.factor) < 2**31)
+            and np.all(roundings % unit == 0)
+            and np.all(np.abs(roundings // unit) < 2**30)
+            and np.all(below_zero == below_zero.flat[0])
+            and self.ranges.of(line.v).magnitude < _LARGEST
+        )
+
+    def _upper_half(self, line: _Line, shift: Array) -> Any:
+        """Returns (upper_half(4v * m) + k) >> (s - 30)."""
+        below_zero = int((line.positive - line.negative).flat[0]) >> _UNIT
+        may_be_negative = self.ranges.of(line.v).low < 0
+        constant = line.positive >> _UNIT
+        v = self._with_offsets(line.v)
+        result = self._product(v, line.factor)
+        if below_zero and may_be_negative:
+            # v >> 31 is -1 where v is negative.
+            sign = _op("arith.shrsi", v, self.body.add(np.int64(31)))
+            less = _op("arith.muli", sign, self.body.add(np.int64(below_zero)))
+            result = _op("arith.addi", result, less)
+        if np.any(constant):
+            result = _op("arith.addi", result, self.body.add(constant))
+        rest = shift - _UNIT
+        return _op("arith.shrsi", result, self.body.add(rest)) if np.any(rest) else result
+
+    def _product(self, v: Any, factor: Array) -> Any:
+        i64 = ir.IntegerType.get_signless(64)
+        four = _op("arith.shli", v, self.body.add(np.int64(2)))
+        wide = [_cast("arith.extsi", i64, each) for each in (four, self.body.add(factor))]
+        half = ir.IntegerAttr.get(i64, 32)
+        bits = ir.Operation.create("arith.constant", [i64], attributes={"value": half}).result
+        upper = _op("arith.shrsi", _op("arith.muli", *wide), bits)
+        return _cast("arith.trunci", v.type, upper)
+
+    def _with_offsets(self, v: Any) -> Any:
+        """Returns `v`, computed from the sum before anything was added to its channels."""
+        number = self.body.operand(v)
+        if number is None or not _is_identity(self.body.maps[number]):
+            return v
+        tensor, offset, map_ = _offset(self.body.op.operands[number], self.body.module)
+        if offset is None or (self.body.constant_map is not None and self.body.constant_map != map_):
+            return v
+        self.body.op.operands[number] = tensor
+        self.body.constant_map = map_
+        with ir.InsertionPoint.at_block_begin(self.truncation.block):
+            total = _op("arith.addi", v, self.body.add(offset))
+        v.replace_all_uses_except(total, total.owner.operation)
+        return total
+
+
+def _shifted_left(line: _Line, shift: Array) -> Any:
+    """Returns v if the line is v * 2^s + r with 0 <= r < 2^s, v << n if it is (v << n) * 2^s + r; else None."""
+    unit = np.int64(1) << shift
+    whole = (line.factor % unit == 0) & (line.positive == line.negative)
+    factor = line.factor >> shift
+    if not np.all(whole & (line.positive >= 0) & (line.positive < unit)) or factor.ndim:
+        return None
+    bits = int(factor).bit_length() - 1
+    if not 0 <= bits < 32 or factor != 1 << bits:
+        return None
+    i32 = line.v.type
+    amount = ir.Operation.create(
+        "arith.constant", [i32], attributes={"value": ir.IntegerAttr.get(i32, bits)}
+    ).result
+    return _op("arith.shli", line.v, amount) if bits else line.v
+
+
+def _added(a: _Line | None, b: _Line | None) -> _Line | None:
+    if a is None or b is None or (a.v is not None and b.v is not None and a.v != b.v):
+        return None
+    return _Line(
+        a.v or b.v, a.factor + b.factor, a.positive + b.positive, a.negative + b.negative
+    )
+
+
+def _multiplied(a: _Line | None, b: _Line | None) -> _Line | None:
+    if a is None or b is None or (a.v is not None and b.v is not None):
+        return None
+    line, by = (a, b) if b.v is None else (b, a)
+    return _Line(
+        line.v, line.factor * by.positive, line.positive * by.positive, line.negative * by.positive
+    )
+
+
+def _offset(tensor: ir_util.Value, module: Any) -> tuple[Any, Array | None, Any]:
+    """Undoes additions of constants to channels.
+
+    Returns:
+      (sum, constant, map): `tensor` is `sum` plus the elements of `constant` that the indexing map selects.
+      The constant is None if nothing is added.
+    """
+    total: Array | None = None
+    map_: Any = None
+    while (addition := _addition(tensor, module)) is not None:
+        source, constant, constant_map = addition
+        if map_ is not None and constant_map != map_:
+            break
+        tensor, map_ = source, constant_map
+        total = constant if total is None else total + constant
+    # As the additions did, the sum wraps around.
+    return tensor, None if total is None else total.astype(np.int32).astype(np.int64), map_
+
+
+def _addition(tensor: ir_util.Value, module: Any) -> tuple[Any, Array, Any] | None:
+    """Returns (sum, constant, map) if `tensor` is computed by one addition or subtraction."""
+    body = _elementwise(tensor, module)
+    if body is None:
+        return None
+    operation = body.yielded.owner
+    if isinstance(operation, ir.Block) or operation.name not in ("arith.addi", "arith.subi"):
+        return None
+    first, second = operation.operands
+    constant, map_ = _channels(body, second, module)
+    if constant is None and operation.name == "arith.addi":
+        first, second = second, first
+        constant, map_ = _channels(body, second, module)
+    number = body.operand(first)
+    if constant is None or map_ is None or number is None or not _is_identity(body.maps[number]):
+        return None
+    source = body.op.operands[number]
+    return source, constant if operation.name == "arith.addi" else -constant, map_
+
+
+def _channels(body: Elementwise, value: Any, module: Any) -> tuple[Array | None, Any]:
+    """Returns the constant that `value` of a body is, also if it was broadcast before, and its indexing map."""
+    constant = body.constant(value)
+    if constant is not None:
+        return constant, body.constant_map
+    number = body.operand(value)
+    if number is None or not _is_identity(body.maps[number]):
+        return None, None
+    broadcast = _elementwise(body.op.operands[number], module)
+    if broadcast is None:
+        return None, None
+    return broadcast.constant(broadcast.yielded), broadcast.constant_map
+
+
+def _elementwise(tensor: ir_util.Value, module: Any) -> Elementwise | None:
+    """Returns the linalg.generic that computes `tensor` in the order of its loops, without reductions."""
+    op = tensor.owner
+    if isinstance(op, ir.Block) or op.name != "linalg.generic" or len(op.results) != 1:
+        return None
+    body = Elementwise(op, module)
+    return body if _is_identity(body.maps[-1]) else None
+
+
+def _is_identity(map_: Any) -> bool:
+    return bool(map_ == ir.AffineMap.get_identity(map_.n_dims))
+
+
+def _owner(value: ir_util.Value, name: str) -> ir_util.Op | None:
+    owner = value.owner
+    return owner if not isinstance(owner, ir.Block) and owner.name == name else None
+
+
+def _op(name: str, *operands: Any) -> Any:
+    return ir.Operation.create(name, [operands[0].type], list(operands)).result
+
+
+def _cast(name: str, result: Any, value: Any) -> Any:
+    return ir.Operation.create(name, [result], [value]).result
+
