@@ -27,8 +27,8 @@ def integers(value: ir_util.Value, module: Any) -> Array | None:
       An array with the tensor's shape, of the same width. None if `value` is computed, may change, or has
       other elements.
     """
-    owner = value.owner
-    if isinstance(owner, ir.Block):
+    owner = ir_util.definition(value)
+    if owner is None:
         return None
     if owner.name == "arith.constant":
         return _elements(owner.attributes["value"])

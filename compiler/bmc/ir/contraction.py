@@ -130,7 +130,7 @@ def _is_multiply_add(block: Any) -> bool:
     operations = [op.operation for op in block.operations]
     (total,) = operations[-1].operands
     terms = _added_to(total, output)
-    product = _definition(terms[0]) if len(terms) == 1 else None
+    product = ir_util.definition(terms[0]) if len(terms) == 1 else None
     if product is None or product.name not in _MULTIPLICATIONS:
         return False
     factors = [_uncast(operand) for operand in product.operands]
@@ -142,7 +142,7 @@ def _is_multiply_add(block: Any) -> bool:
 
 def _uncast(value: Any) -> tuple[Any, int]:
     """Returns the value before any extensions, and how many operations extended it."""
-    definition = _definition(value)
+    definition = ir_util.definition(value)
     if definition is None or definition.name not in _CASTS:
         return value, 0
     source, count = _uncast(definition.operands[0])
@@ -190,7 +190,7 @@ def _terms(index: Any) -> dict[int, int] | None:
 
 def _added_to(value: Any, output: Any) -> list[Any]:
     """Returns what `value` adds to the accumulator `output`."""
-    definition = _definition(value)
+    definition = ir_util.definition(value)
     if definition is None or definition.name not in _ADDITIONS or output not in definition.operands:
         return []
     return [operand for operand in definition.operands if operand != output]
@@ -202,7 +202,7 @@ def _multiplies(value: Any, summed: set[Any]) -> bool:
     A square, as in a variance, is not a product of two inputs. Neither is an int32 times its scale, as in
     requantization: the int32 is itself a sum of products.
     """
-    definition = _definition(value)
+    definition = ir_util.definition(value)
     if definition is None:
         return False
     if definition.name in _MULTIPLICATIONS:
@@ -213,12 +213,7 @@ def _multiplies(value: Any, summed: set[Any]) -> bool:
 
 
 def _inputs(value: Any, summed: set[Any]) -> set[Any]:
-    definition = _definition(value)
+    definition = ir_util.definition(value)
     if definition is None:
         return {value} & summed if str(value.type) != "i32" else set()
     return {found for operand in definition.operands for found in _inputs(operand, summed)}
-
-
-def _definition(value: Any) -> Any:
-    """The operation that computes `value`, None for a block argument."""
-    return None if isinstance(value.owner, ir.Block) else value.owner

@@ -69,8 +69,8 @@ class Elementwise:
         number = self.operand(value)
         if number is not None:
             return self._element(self.op.operands[number], self.maps[number])
-        owner = value.owner
-        if isinstance(owner, ir.Block):
+        owner = ir_util.definition(value)
+        if owner is None:
             return None
         if owner.name == "arith.constant":
             elements = constant_arrays.integers(value, self.module)

@@ -51,6 +51,13 @@ def uses(value: Value) -> list[tuple[Op, int]]:
     return [(use.owner.operation, use.operand_number) for use in value.uses]
 
 
+def definition(value: Value) -> Op | None:
+    """Returns the operation that computes `value`, None for an argument of a block."""
+    owner = value.owner
+    # The class of some operations has a `name` of its own, so it must be the plain operation.
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
 def string(op: Op, name: str) -> str:
     """Returns a string or symbol attribute as plain text, without quotes or @."""
     attribute = op.attributes[name]
@@ -61,8 +68,8 @@ def string(op: Op, name: str) -> str:
 
 def constant(value: Value) -> int | None:
     """Returns the value of an integer arith.constant, None if `value` is computed."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.name != "arith.constant":
+    owner = definition(value)
+    if owner is None or owner.name != "arith.constant":
         return None
     return int(ir.IntegerAttr(owner.attributes["value"]).value)
 

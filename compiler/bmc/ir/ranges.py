@@ -79,16 +79,16 @@ class Ranges:
         constant = constant_arrays.integers(value, self.module)
         if constant is not None:
             return Range(int(constant.min()), int(constant.max())) if constant.size else everything
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            return self._argument(value, owner, everything)
+        owner = ir_util.definition(value)
+        if owner is None:
+            return self._argument(value, value.owner, everything)
         if is_tensor:
             return self._tensor(owner, everything)
         return self._scalar(owner, everything)
 
     def _argument(self, value: ir_util.Value, block: Any, everything: Range) -> Range:
         """The range of an argument of a linalg body: that of its operand."""
-        op = block.owner
+        op = block.owner.operation
         if not op.name.startswith("linalg."):
             return everything
         number = list(block.arguments).index(value)
@@ -115,9 +115,9 @@ class Ranges:
         steps = reduction_steps(op)
         if steps == 1:
             return self.of(yielded)
-        owner = yielded.owner
+        owner = ir_util.definition(yielded)
         output = block.arguments[len(block.arguments) - 1]
-        if steps is None or isinstance(owner, ir.Block) or owner.name != "arith.addi":
+        if steps is None or owner is None or owner.name != "arith.addi":
             return everything
         terms = [operand for operand in owner.operands if operand != output]
         if len(terms) != 1:
@@ -138,7 +138,7 @@ class Ranges:
                 return Range(max(a.low, b.low), max(a.high, b.high))
             case "arith.minsi", [a, b]:
                 return Range(min(a.low, b.low), min(a.high, b.high))
-            case ("arith.extsi" | "arith.trunci"), [a]:
+            case (("arith.extsi" | "arith.trunci"), [a]):
                 return a
             case "arith.extui", [a]:
                 return a if a.low >= 0 else Range(0, 2 ** op.operands[0].type.width - 1)

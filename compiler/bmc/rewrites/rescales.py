@@ -57,7 +57,7 @@ class _Line:
     """An i64 of a body that is factor * v + (positive if v >= 0 else negative).
 
     Attributes:
-      v: an i32 of the body; None for a constant, whose factor is 0.
+      v: an integer of the body of at most 32 bits; None for a constant, whose factor is 0.
       factor, positive, negative: int64, scalars or arrays like the constant operands.
     """
 
@@ -77,7 +77,7 @@ class _Scaling:
 
     def rewrite(self) -> None:
         """Rewrites the scaling, or leaves it alone."""
-        shifted = _owner(self.truncation.operands[0], "arith.shrsi")
+        shifted = _defined_by(self.truncation.operands[0], "arith.shrsi")
         if shifted is None:
             return
         line = self._line(shifted.operands[0])
@@ -94,9 +94,9 @@ class _Scaling:
     def _line(self, value: ir_util.Value) -> _Line | None:
         constant = self.body.constant(value)
         if constant is not None:
-            return _Line(None, np.int64(0), constant, constant)
-        owner = value.owner
-        if isinstance(owner, ir.Block):
+            return _Line(None, _scalar(0), constant, constant)
+        owner = ir_util.definition(value)
+        if owner is None:
             return None
         match owner.name:
             case "arith.extsi" | "arith.extui":
@@ -112,14 +112,14 @@ class _Scaling:
     def _extended(self, op: ir_util.Op) -> _Line | None:
         v = op.operands[0]
         unsigned = op.name == "arith.extui" and self.ranges.of(v).low < 0
-        if str(v.type) != "i32" or unsigned:
+        if v.type.width > 32 or unsigned:
             return None
-        return _Line(v, np.int64(1), np.int64(0), np.int64(0))
+        return _Line(v, _scalar(1), _scalar(0), _scalar(0))
 
     def _selected(self, op: ir_util.Op) -> _Line | None:
         condition, *cases = op.operands
         a, b = map(self._line, cases)
-        comparison = _owner(condition, "arith.cmpi")
+        comparison = _defined_by(condition, "arith.cmpi")
         if a is None or b is None or comparison is None:
             return None
         known = self.body.constant(condition)
@@ -137,41 +137,43 @@ class _Scaling:
         is_sign = predicate(comparison) == _SGE and zero is not None and not np.any(zero)
         if not is_sign or a.v is not None or b.v is not None:
             return None
-        return _Line(v, np.int64(0), a.positive, b.negative)
+        return _Line(v, _scalar(0), a.positive, b.negative)
 
     def _fits(self, line: _Line, shift: Array) -> bool:
         unit = np.int64(1) << _UNIT
         roundings = np.stack(np.broadcast_arrays(line.positive, line.negative))
         below_zero = line.positive - line.negative
         return bool(
-            np.all((_UNIT <= shift) & (shift <= _LARGEST_SHIFT))
+            np.all((shift >= _UNIT) & (shift <= _LARGEST_SHIFT))
             and np.all(np.abs(line.factor) < 2**31)
             and np.all(roundings % unit == 0)
             and np.all(np.abs(roundings // unit) < 2**30)
-            and np.all(below_zero == below_zero.flat[0])
+            and np.all((below_zero == below_zero.flat[0]) & (below_zero >= 0))
             and self.ranges.of(line.v).magnitude < _LARGEST
         )
 
     def _upper_half(self, line: _Line, shift: Array) -> Any:
         """Returns (upper_half(4v * m) + k) >> (s - 30)."""
         below_zero = int((line.positive - line.negative).flat[0]) >> _UNIT
-        may_be_negative = self.ranges.of(line.v).low < 0
         constant = line.positive >> _UNIT
-        v = self._with_offsets(line.v)
+        rest = shift - _UNIT
+        # What a negative v gives without its own rounding.
+        largest = int(np.max((constant - 1) >> rest))
+        needs_sign = self.ranges.of(line.v).low < 0 and not _is_clamped(self.truncation, largest)
+        v = _widened(self._with_offsets(line.v))
         result = self._product(v, line.factor)
-        if below_zero and may_be_negative:
+        if below_zero and needs_sign:
             # v >> 31 is -1 where v is negative.
-            sign = _op("arith.shrsi", v, self.body.add(np.int64(31)))
-            less = _op("arith.muli", sign, self.body.add(np.int64(below_zero)))
+            sign = _op("arith.shrsi", v, self.body.add(_scalar(31)))
+            less = _op("arith.muli", sign, self.body.add(_scalar(below_zero)))
             result = _op("arith.addi", result, less)
         if np.any(constant):
             result = _op("arith.addi", result, self.body.add(constant))
-        rest = shift - _UNIT
         return _op("arith.shrsi", result, self.body.add(rest)) if np.any(rest) else result
 
     def _product(self, v: Any, factor: Array) -> Any:
         i64 = ir.IntegerType.get_signless(64)
-        four = _op("arith.shli", v, self.body.add(np.int64(2)))
+        four = _op("arith.shli", v, self.body.add(_scalar(2)))
         wide = [_cast("arith.extsi", i64, each) for each in (four, self.body.add(factor))]
         half = ir.IntegerAttr.get(i64, 32)
         bits = ir.Operation.create("arith.constant", [i64], attributes={"value": half}).result
@@ -184,7 +186,9 @@ class _Scaling:
         if number is None or not _is_identity(self.body.maps[number]):
             return v
         tensor, offset, map_ = _offset(self.body.op.operands[number], self.body.module)
-        if offset is None or (self.body.constant_map is not None and self.body.constant_map != map_):
+        if offset is None or (
+            self.body.constant_map is not None and self.body.constant_map != map_
+        ):
             return v
         self.body.op.operands[number] = tensor
         self.body.constant_map = map_
@@ -192,6 +196,23 @@ class _Scaling:
             total = _op("arith.addi", v, self.body.add(offset))
         v.replace_all_uses_except(total, total.owner.operation)
         return total
+
+
+def _is_clamped(value: ir_util.Op, largest: int) -> bool:
+    """Whether nobody can tell numbers up to `largest` apart in the result: all become the same by a maximum.
+
+    So it is for a ReLU, whose zero is the smallest int8.
+    """
+    shift = 0
+    while len(readers := ir_util.uses(value.results[0])) == 1:
+        reader, _ = readers[0]
+        bound = ir_util.constant(reader.operands[1]) if len(reader.operands) == 2 else None
+        if bound is None or reader.name not in ("arith.addi", "arith.maxsi"):
+            return False
+        if reader.name == "arith.maxsi":
+            return largest + shift <= bound
+        value, shift = reader, shift + bound
+    return False
 
 
 def _shifted_left(line: _Line, shift: Array) -> Any:
@@ -204,19 +225,26 @@ def _shifted_left(line: _Line, shift: Array) -> Any:
     bits = int(factor).bit_length() - 1
     if not 0 <= bits < 32 or factor != 1 << bits:
         return None
-    i32 = line.v.type
+    v = _widened(line.v)
     amount = ir.Operation.create(
-        "arith.constant", [i32], attributes={"value": ir.IntegerAttr.get(i32, bits)}
+        "arith.constant", [v.type], attributes={"value": ir.IntegerAttr.get(v.type, bits)}
     ).result
-    return _op("arith.shli", line.v, amount) if bits else line.v
+    return _op("arith.shli", v, amount) if bits else v
+
+
+def _scalar(number: int) -> Array:
+    return np.array(number, np.int64)
+
+
+def _widened(v: Any) -> Any:
+    i32 = ir.IntegerType.get_signless(32)
+    return v if v.type == i32 else _cast("arith.extsi", i32, v)
 
 
 def _added(a: _Line | None, b: _Line | None) -> _Line | None:
     if a is None or b is None or (a.v is not None and b.v is not None and a.v != b.v):
         return None
-    return _Line(
-        a.v or b.v, a.factor + b.factor, a.positive + b.positive, a.negative + b.negative
-    )
+    return _Line(a.v or b.v, a.factor + b.factor, a.positive + b.positive, a.negative + b.negative)
 
 
 def _multiplied(a: _Line | None, b: _Line | None) -> _Line | None:
@@ -252,8 +280,8 @@ def _addition(tensor: ir_util.Value, module: Any) -> tuple[Any, Array, Any] | No
     body = _elementwise(tensor, module)
     if body is None:
         return None
-    operation = body.yielded.owner
-    if isinstance(operation, ir.Block) or operation.name not in ("arith.addi", "arith.subi"):
+    operation = ir_util.definition(body.yielded)
+    if operation is None or operation.name not in ("arith.addi", "arith.subi"):
         return None
     first, second = operation.operands
     constant, map_ = _channels(body, second, module)
@@ -283,8 +311,8 @@ def _channels(body: Elementwise, value: Any, module: Any) -> tuple[Array | None,
 
 def _elementwise(tensor: ir_util.Value, module: Any) -> Elementwise | None:
     """Returns the linalg.generic that computes `tensor` in the order of its loops, without reductions."""
-    op = tensor.owner
-    if isinstance(op, ir.Block) or op.name != "linalg.generic" or len(op.results) != 1:
+    op = ir_util.definition(tensor)
+    if op is None or op.name != "linalg.generic" or len(op.results) != 1:
         return None
     body = Elementwise(op, module)
     return body if _is_identity(body.maps[-1]) else None
@@ -294,9 +322,9 @@ def _is_identity(map_: Any) -> bool:
     return bool(map_ == ir.AffineMap.get_identity(map_.n_dims))
 
 
-def _owner(value: ir_util.Value, name: str) -> ir_util.Op | None:
-    owner = value.owner
-    return owner if not isinstance(owner, ir.Block) and owner.name == name else None
+def _defined_by(value: ir_util.Value, name: str) -> ir_util.Op | None:
+    op = ir_util.definition(value)
+    return op if op is not None and op.name == name else None
 
 
 def _op(name: str, *operands: Any) -> Any:
@@ -305,4 +333,3 @@ def _op(name: str, *operands: Any) -> Any:
 
 def _cast(name: str, result: Any, value: Any) -> Any:
     return ir.Operation.create(name, [result], [value]).result
-

@@ -1,0 +1,58 @@
+"""Tests reading constants, however IREE stores them."""
+
+from __future__ import annotations
+
+import unittest
+
+import numpy as np
+from iree.compiler import ir
+
+from bmc.dtype import Array
+from bmc.ir import constant_arrays, ir_util
+
+_MODULE = """
+module {
+  util.global private @weight = dense_resource<bytes> : tensor<2x2xi16>
+  util.global private mutable @state = dense<1> : tensor<3xi32>
+  util.global private @late : tensor<3xi32>
+  func.func @main(%x: tensor<3xi32>) -> TYPE {
+    %0 = VALUE : TYPE
+    return %0 : TYPE
+  }
+}
+{-# dialect_resources: { builtin: { bytes: "0x040000000100feff0300ff7f" } } #-}
+"""
+
+
+class ConstantArraysTest(unittest.TestCase):
+    def read(self, value: str, type_: str) -> Array | None:
+        with ir.Context(), ir.Location.unknown():
+            module = ir.Module.parse(_MODULE.replace("VALUE", value).replace("TYPE", type_))
+            (done,) = ir_util.all_of(module, "func.return")
+            return constant_arrays.integers(done.operands[0], module)
+
+    def check(self, value: str, type_: str, want: object, dtype: type) -> None:
+        got = self.read(value, type_)
+        assert got is not None
+        self.assertEqual(got.dtype, dtype)
+        np.testing.assert_array_equal(got, np.array(want))
+
+    def test_constants(self) -> None:
+        self.check("arith.constant dense<[1, -2, 3]>", "tensor<3xi8>", [1, -2, 3], np.int8)
+        self.check("arith.constant dense<-7>", "tensor<2x2xi32>", [[-7, -7], [-7, -7]], np.int32)
+        self.check("arith.constant -9", "i32", -9, np.int64)
+
+    def test_resources(self) -> None:
+        want = [[1, -2], [3, 32767]]
+        self.check("arith.constant dense_resource<bytes>", "tensor<2x2xi16>", want, np.int16)
+        self.check("util.global.load immutable @weight", "tensor<2x2xi16>", want, np.int16)
+
+    def test_what_is_not_constant(self) -> None:
+        self.assertIsNone(self.read("util.global.load @state", "tensor<3xi32>"))
+        self.assertIsNone(self.read("util.global.load immutable @late", "tensor<3xi32>"))
+        self.assertIsNone(self.read("arith.addi %x, %x", "tensor<3xi32>"))
+        self.assertIsNone(self.read("arith.constant dense<1.0>", "tensor<3xf32>"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,209 @@
+"""Scaling in 32 bits gives the same integers as TOSA's scaling in 64 bits."""
+
+from __future__ import annotations
+
+import unittest
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import support
+
+from bmc import reference
+from bmc.dtype import Array
+from bmc.iree.tool import IreeTool
+from bmc.rewrites import rescales
+
+# v = x * 16383 for every int16 x: |v| < 2^29. A factor of 16385 is too large by one step.
+_X = np.arange(-(2**15), 2**15, dtype=np.int16)
+_FITS, _TOO_LARGE = 16383, 16385
+_MULTIPLIERS = (2**30, 2**31 - 1, 1_925_051_689, 1_089_836_696)
+# As for a target, constant expressions are evaluated.
+_FLAGS = tuple(flag for flag in reference.HOST_FLAGS if "const-eval" not in flag)
+
+_SCALED = """func.func @main(%x: tensor<65536x4xi16>) -> tensor<65536x4x{OUT}> {
+  %wide = tosa.cast %x : (tensor<65536x4xi16>) -> tensor<65536x4xi32>
+  %factor = "tosa.const"() <{values = dense<{FACTOR}> : tensor<1x1xi32>}> : () -> tensor<1x1xi32>
+  %none = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %v = tosa.mul %wide, %factor, %none
+    : (tensor<65536x4xi32>, tensor<1x1xi32>, tensor<1xi8>) -> tensor<65536x4xi32>
+  %m = "tosa.const"() <{values = dense<{M}> : tensor<{N}xi32>}> : () -> tensor<{N}xi32>
+  %s = "tosa.const"() <{values = dense<{S}> : tensor<{N}xi8>}> : () -> tensor<{N}xi8>
+  %in = "tosa.const"() <{values = dense<0> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %out = "tosa.const"() <{values = dense<{ZERO_POINT}> : tensor<1x{OUT}>}> : () -> tensor<1x{OUT}>
+  %0 = tosa.rescale %v, %m, %s, %in, %out scale32(true) rounding_mode<{MODE}_ROUND>
+      per_channel({PER_CHANNEL}) input_unsigned(false) output_unsigned(false)
+    : (tensor<65536x4xi32>, tensor<{N}xi32>, tensor<{N}xi8>, tensor<1xi32>, tensor<1x{OUT}>)
+      -> tensor<65536x4x{OUT}>
+  return %0 : tensor<65536x4x{OUT}>
+}
+"""
+
+_CONVOLUTION = """func.func @main(%x: tensor<1x4x4x32xi8>) -> tensor<1x4x4x8xi8> {
+  %w = "tosa.const"() <{values = dense<"0x{W}"> : tensor<8x1x1x32xi8>}> : () -> tensor<8x1x1x32xi8>
+  %b = "tosa.const"() <{values = dense<"0x{B}"> : tensor<8xi32>}> : () -> tensor<8xi32>
+  %xz = "tosa.const"() <{values = dense<-77> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %wz = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %v = tosa.conv2d %x, %w, %b, %xz, %wz pad([0, 0, 0, 0]) stride([1, 1]) dilation([1, 1]) acc_type(i32)
+    : (tensor<1x4x4x32xi8>, tensor<8x1x1x32xi8>, tensor<8xi32>, tensor<1xi8>, tensor<1xi8>) -> tensor<1x4x4x8xi32>
+  %m = "tosa.const"() <{values = dense<"0x{M}"> : tensor<8xi32>}> : () -> tensor<8xi32>
+  %s = "tosa.const"() <{values = dense<"0x{S}"> : tensor<8xi8>}> : () -> tensor<8xi8>
+  %in = "tosa.const"() <{values = dense<0> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %out = "tosa.const"() <{values = dense<5> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %0 = tosa.rescale %v, %m, %s, %in, %out scale32(true) rounding_mode<DOUBLE_ROUND>
+      per_channel(true) input_unsigned(false) output_unsigned(false)
+    : (tensor<1x4x4x8xi32>, tensor<8xi32>, tensor<8xi8>, tensor<1xi32>, tensor<1xi8>) -> tensor<1x4x4x8xi8>
+  return %0 : tensor<1x4x4x8xi8>
+}
+"""
+
+
+def _scale(v: int, m: int, s: int, *, double: bool) -> int:
+    """TOSA 1.0's apply_scale_32."""
+    rounding = 1 << (s - 1)
+    if double and s > 31:
+        rounding += 1 << 30 if v >= 0 else -(1 << 30)
+    return (v * m + rounding) >> s
+
+
+def _of_64_bits(text: str) -> str:
+    """The lines of operations on 64 bits that are no constants."""
+    lines = text.splitlines(keepends=True)
+    return "".join(x for x in lines if x.endswith(": i64\n") and "constant" not in x)
+
+
+class RescalesTest(support.FolderTest):
+    def rewritten(self, text: str, rewrite: Callable[[Any, Any], None]) -> str:
+        """Compiles to phase global-optimization and applies the rewrite; returns the text, and keeps it."""
+        tool = IreeTool(self.folder, self.folder / "reproducer")
+        self.write("source.mlir", text)
+        flags = (*_FLAGS, "--compile-to=global-optimization")
+        tool.compile("source.mlir", "optimized.mlir", *flags)
+        optimized = (self.folder / "optimized.mlir").read_text(encoding="utf-8")
+        rewritten = support.rewritten(optimized, rewrite)
+        self.write("rewritten.mlir", rewritten)
+        return rewritten
+
+    def run_rewritten(self, *inputs: Array) -> Array:
+        from iree import runtime
+
+        tool = IreeTool(self.folder, self.folder / "reproducer")
+        flags = (*_FLAGS, "--compile-from=global-optimization")
+        tool.compile("rewritten.mlir", "model.vmfb", *flags)
+        data = (self.folder / "model.vmfb").read_bytes()
+        module = runtime.load_vm_flatbuffer(data, driver="local-sync")
+        return np.array(np.asarray(module["main"](*inputs)))
+
+    def check(
+        self,
+        shifts: tuple[int, ...],
+        *,
+        double: bool = True,
+        factor: int = _FITS,
+        out: str = "i32",
+        zero_point: int = 0,
+    ) -> str:
+        """Scales every v by every multiplier; returns the rewritten text."""
+        per_channel = len(shifts) > 1
+        multipliers = _MULTIPLIERS if per_channel else _MULTIPLIERS[2:3]
+        text = _SCALED
+        for name, value in {
+            "FACTOR": factor,
+            "M": list(multipliers),
+            "N": len(shifts),
+            "S": list(shifts),
+            "OUT": out,
+            "ZERO_POINT": zero_point,
+            "PER_CHANNEL": str(per_channel).lower(),
+            "MODE": "DOUBLE" if double else "SINGLE",
+        }.items():
+            text = text.replace("{" + name + "}", str(value))
+        rewritten = self.rewritten(text, rescales.apply)
+        columns = [
+            [_scale(int(x) * factor, m, s, double=double) + zero_point for x in _X]
+            for m, s in zip(multipliers, shifts, strict=True)
+        ]
+        limits = np.iinfo(np.int8 if out == "i8" else np.int32)
+        want = np.broadcast_to(
+            np.clip(np.stack(columns, axis=1), limits.min, limits.max), (2**16, 4)
+        )
+        got = self.run_rewritten(np.repeat(_X[:, None], 4, axis=1))
+        np.testing.assert_array_equal(got, want)
+        return rewritten
+
+    def assertIs32Bits(self, text: str) -> None:
+        """Only products and the shift to their upper half have 64 bits."""
+        self.assertNotIn("arith.addi", _of_64_bits(text))
+        self.assertIn("arith.muli", _of_64_bits(text))
+
+    def test_double_rounding_of_channels(self) -> None:
+        self.assertIs32Bits(self.check((32, 33, 41, 60)))
+
+    def test_double_rounding_of_a_tensor(self) -> None:
+        self.assertIs32Bits(self.check((38,)))
+
+    def test_single_rounding(self) -> None:
+        self.assertIs32Bits(self.check((31, 32, 40, 45), double=False))
+        self.assertIs32Bits(self.check((36,), double=False))
+
+    def test_shifts_of_both_kinds_of_rounding(self) -> None:
+        # 31 rounds once and the others twice, so their difference between signs is not the same.
+        text = self.check((31, 32, 33, 34))
+        self.assertIn("arith.addi", _of_64_bits(text))
+
+    def test_sums_that_may_be_too_large_are_left_alone(self) -> None:
+        text = self.check((40, 41, 42, 43), factor=_TOO_LARGE)
+        self.assertIn("arith.addi", _of_64_bits(text))
+
+    def test_a_relu_needs_no_rounding_of_negative_numbers(self) -> None:
+        shifts = (45, 46, 47, 50)
+        for zero_point, shifted in ((-128, 1), (-127, 2)):
+            text = self.check(shifts, out="i8", zero_point=zero_point)
+            # The other one is the sign.
+            lines = [line for line in text.splitlines() if line.endswith(": i32")]
+            self.assertEqual(sum("arith.shrsi" in line for line in lines), shifted)
+
+    def test_powers_of_two_are_shifts(self) -> None:
+        text = """func.func @main(%x: tensor<65536xi16>) -> tensor<65536xi32> {
+  %m = "tosa.const"() <{values = dense<1073741824> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %s = "tosa.const"() <{values = dense<20> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %in = "tosa.const"() <{values = dense<0> : tensor<1xi16>}> : () -> tensor<1xi16>
+  %out = "tosa.const"() <{values = dense<0> : tensor<1xi32>}> : () -> tensor<1xi32>
+  %0 = tosa.rescale %x, %m, %s, %in, %out scale32(true) rounding_mode<DOUBLE_ROUND>
+      per_channel(false) input_unsigned(false) output_unsigned(false)
+    : (tensor<65536xi16>, tensor<1xi32>, tensor<1xi8>, tensor<1xi16>, tensor<1xi32>) -> tensor<65536xi32>
+  return %0 : tensor<65536xi32>
+}
+"""
+        rewritten = self.rewritten(text, rescales.apply)
+        self.assertEqual(_of_64_bits(rewritten), "")
+        np.testing.assert_array_equal(self.run_rewritten(_X), _X.astype(np.int32) << 10)
+
+    def test_bias_and_zero_point_become_one_constant(self) -> None:
+        rng = np.random.default_rng(0)
+        x = rng.integers(-128, 128, (1, 4, 4, 32)).astype(np.int8)
+        w = rng.integers(-128, 128, (8, 1, 1, 32)).astype(np.int8)
+        b = rng.integers(-(2**17), 2**17, 8).astype(np.int32)
+        m = rng.integers(2**30, 2**31 - 1, 8).astype(np.int32)
+        s = rng.integers(40, 44, 8).astype(np.int8)
+        text = _CONVOLUTION
+        for name, value in (("W", w), ("B", b), ("M", m), ("S", s)):
+            text = text.replace("{" + name + "}", value.tobytes().hex())
+        rewritten = self.rewritten(text, rescales.apply)
+        # What IREE subtracts for the zero point is not used any more.
+        folded = b.astype(np.int64) + 77 * w.astype(np.int64).sum(axis=(1, 2, 3))
+        self.assertIn(", ".join(map(str, folded)), rewritten)
+        sums = (x.astype(np.int64) + 77) @ w[:, 0, 0].astype(np.int64).T + b
+        want = [
+            [
+                _scale(int(v), int(a), int(n), double=True) + 5
+                for v, a, n in zip(row, m, s, strict=True)
+            ]
+            for row in sums.reshape(-1, 8)
+        ]
+        got = self.run_rewritten(x).reshape(-1, 8)
+        np.testing.assert_array_equal(got, np.clip(want, -128, 127))
+
+
+if __name__ == "__main__":
+    unittest.main()
