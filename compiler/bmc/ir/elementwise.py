@@ -64,6 +64,11 @@ class Elementwise:
         arguments = list(self._block.arguments)[:-1]
         return arguments.index(value) if value in arguments else None
 
+    def is_in_order(self, number: int) -> bool:
+        """Whether the loops count up the axes of an operand; -1 is the result."""
+        map_ = self.maps[number]
+        return bool(map_ == ir.AffineMap.get_identity(map_.n_dims))
+
     def constant(self, value: ir_util.Value) -> Array | None:
         """Returns a value of the body as int64, one for each element of the constant operands; None if computed."""
         number = self.operand(value)
@@ -101,7 +106,7 @@ class Elementwise:
         *inputs, output = old.operands
         maps = [*self.maps[:-1], *[self.constant_map] * len(self._added), self.maps[-1]]
         with ir.InsertionPoint(old), old.location:
-            inputs += [_tensor(array) for _, array in self._added]
+            inputs += [tensor(array) for _, array in self._added]
             attributes = {name: old.attributes[name] for name in old.attributes}
             attributes["indexing_maps"] = permute.map_attributes(maps)
             attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([len(inputs), 1])
@@ -129,8 +134,8 @@ class Elementwise:
         output.replace_all_uses_with(block.add_argument(output.type, self.op.location))
         block.erase_argument(output_number)
 
-    def _element(self, tensor: ir_util.Value, map_: Any) -> Array | None:
-        elements = constant_arrays.integers(tensor, self.module)
+    def _element(self, operand: ir_util.Value, map_: Any) -> Array | None:
+        elements = constant_arrays.integers(operand, self.module)
         if elements is None:
             return None
         if elements.size == 1:
@@ -164,7 +169,8 @@ def _wrapped(array: Array, width: int) -> Array:
     return array.astype(np.int64) << unused >> unused
 
 
-def _tensor(array: Array) -> Any:
+def tensor(array: Array) -> Any:
+    """Returns a constant tensor of i32."""
     i32 = ir.IntegerType.get_signless(32)
     elements = ir.DenseElementsAttr.get(np.ascontiguousarray(array, np.int32), type=i32)
     return ir.Operation.create(

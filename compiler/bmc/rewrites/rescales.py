@@ -10,7 +10,7 @@ exactly, because the upper half of 4v * m is floor(v * m / 2^30). The range of v
 A sum that could be larger stays in 64 bits.
 
 On the way, what is added to each channel before the scaling (the bias, and the input's zero point times the
-sum of weights) becomes one constant.
+sum of weights) becomes one constant, and sums of products start from it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.dtype import Array
-from bmc.ir import ir_util
+from bmc.ir import ir_util, offsets
 from bmc.ir.elementwise import Elementwise, predicate
 from bmc.ir.ranges import Ranges
 from bmc.rewrites.context import Context
@@ -183,17 +183,21 @@ class _Scaling:
     def _with_offsets(self, v: Any) -> Any:
         """Returns `v`, computed from the sum before anything was added to its channels."""
         number = self.body.operand(v)
-        if number is None or not _is_identity(self.body.maps[number]):
+        if number is None or not self.body.is_in_order(number):
             return v
-        tensor, offset, map_ = _offset(self.body.op.operands[number], self.body.module)
-        if offset is None or (
-            self.body.constant_map is not None and self.body.constant_map != map_
-        ):
+        offset = offsets.find(self.body.op.operands[number], self.body.module)
+        map_ = self.body.constant_map
+        if offset is None or (map_ is not None and map_ != offset.map):
             return v
-        self.body.op.operands[number] = tensor
-        self.body.constant_map = map_
+        self.body.op.operands[number] = offset.sums
+        for addition in offset.additions:
+            if not ir_util.uses(addition.results[0]):
+                addition.erase()
+        if offsets.start_from(offset):
+            return v
+        self.body.constant_map = offset.map
         with ir.InsertionPoint.at_block_begin(self.truncation.block):
-            total = _op("arith.addi", v, self.body.add(offset))
+            total = _op("arith.addi", v, self.body.add(offset.constant))
         v.replace_all_uses_except(total, total.owner.operation)
         return total
 
@@ -254,72 +258,6 @@ def _multiplied(a: _Line | None, b: _Line | None) -> _Line | None:
     return _Line(
         line.v, line.factor * by.positive, line.positive * by.positive, line.negative * by.positive
     )
-
-
-def _offset(tensor: ir_util.Value, module: Any) -> tuple[Any, Array | None, Any]:
-    """Undoes additions of constants to channels.
-
-    Returns:
-      (sum, constant, map): `tensor` is `sum` plus the elements of `constant` that the indexing map selects.
-      The constant is None if nothing is added.
-    """
-    total: Array | None = None
-    map_: Any = None
-    while (addition := _addition(tensor, module)) is not None:
-        source, constant, constant_map = addition
-        if map_ is not None and constant_map != map_:
-            break
-        tensor, map_ = source, constant_map
-        total = constant if total is None else total + constant
-    # As the additions did, the sum wraps around.
-    return tensor, None if total is None else total.astype(np.int32).astype(np.int64), map_
-
-
-def _addition(tensor: ir_util.Value, module: Any) -> tuple[Any, Array, Any] | None:
-    """Returns (sum, constant, map) if `tensor` is computed by one addition or subtraction."""
-    body = _elementwise(tensor, module)
-    if body is None:
-        return None
-    operation = ir_util.definition(body.yielded)
-    if operation is None or operation.name not in ("arith.addi", "arith.subi"):
-        return None
-    first, second = operation.operands
-    constant, map_ = _channels(body, second, module)
-    if constant is None and operation.name == "arith.addi":
-        first, second = second, first
-        constant, map_ = _channels(body, second, module)
-    number = body.operand(first)
-    if constant is None or map_ is None or number is None or not _is_identity(body.maps[number]):
-        return None
-    source = body.op.operands[number]
-    return source, constant if operation.name == "arith.addi" else -constant, map_
-
-
-def _channels(body: Elementwise, value: Any, module: Any) -> tuple[Array | None, Any]:
-    """Returns the constant that `value` of a body is, also if it was broadcast before, and its indexing map."""
-    constant = body.constant(value)
-    if constant is not None:
-        return constant, body.constant_map
-    number = body.operand(value)
-    if number is None or not _is_identity(body.maps[number]):
-        return None, None
-    broadcast = _elementwise(body.op.operands[number], module)
-    if broadcast is None:
-        return None, None
-    return broadcast.constant(broadcast.yielded), broadcast.constant_map
-
-
-def _elementwise(tensor: ir_util.Value, module: Any) -> Elementwise | None:
-    """Returns the linalg.generic that computes `tensor` in the order of its loops, without reductions."""
-    op = ir_util.definition(tensor)
-    if op is None or op.name != "linalg.generic" or len(op.results) != 1:
-        return None
-    body = Elementwise(op, module)
-    return body if _is_identity(body.maps[-1]) else None
-
-
-def _is_identity(map_: Any) -> bool:
-    return bool(map_ == ir.AffineMap.get_identity(map_.n_dims))
 
 
 def _defined_by(value: ir_util.Value, name: str) -> ir_util.Op | None:
