@@ -13,6 +13,7 @@ from bmc.rewrites import (
     im2col,
     mark_vectorized,
     matmul_layout,
+    pads,
     rescales,
     rounding,
     row_windows,
@@ -84,6 +85,13 @@ PIPELINE = (
         phases.PARAMETERS,
         "After the rewrites of convolutions, which turn some of them into matrix products.",
         matmul_layout.apply,
+        faster=True,
+    ),
+    Rewrite(
+        "pads",
+        phases.PARAMETERS,
+        "After the rewrites of convolutions, which read the padded image by its axes.",
+        pads.apply,
         faster=True,
     ),
     Rewrite(
