@@ -9,7 +9,7 @@
     ironcast_toolchains()
 """
 
-load("//third_party:repositories.bzl", "ironcast_repositories")
+load("//third_party:repositories.bzl", "ironcast_repositories", "ironcast_rulesets")
 
 def ironcast_deps(*, requirements_lock = None):
     """Declares Ironcast's repositories; each is fetched when something needs it.
@@ -18,4 +18,5 @@ def ironcast_deps(*, requirements_lock = None):
       requirements_lock: your Python packages, a file that `run @ironcast//:lock` writes. They and Ironcast's
         are in @pypi.
     """
+    ironcast_rulesets()
     ironcast_repositories(requirements_lock = requirements_lock)

@@ -1,11 +1,14 @@
 """A repository that fetches Ironcast's release archive: examples/consumer, built and tested by a Bazel of its own.
 
-The inner Bazel fetches the archive, and the Python package that the example adds. Whatever else this
-workspace has fetched already, it is shown with --override_repository instead of fetching it again.
+Once with its WORKSPACE, and once, only its application, with its MODULE.bazel. The inner Bazel fetches the archive,
+and the Python package that the example adds. Whatever else this workspace has fetched already, it is shown with
+--override_repository instead of fetching it again.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import re
 import shutil
@@ -37,6 +40,40 @@ def shared(external: Path) -> dict[str, Path]:
     }
 
 
+def canonical(repository: str) -> str:
+    """The name of a repository if it comes from a module extension."""
+    if repository.startswith("pypi__"):
+        return f"rules_python~~internal_deps~{repository}"
+    if repository.startswith("pypi_"):
+        return f"ironcast~~packages~{repository}"
+    return f"ironcast~~ironcast~{repository}"
+
+
+def modules(external: Path, work: Path) -> dict[str, Path]:
+    """The modules that Bazel and Ironcast name, if the launcher takes the rulesets from Debian's packages.
+
+    That is where Bazel's registry cannot be reached. Debian has those that are used; the others may be empty.
+    """
+    if not (external / "rules_cc").is_symlink():
+        return {}
+    debian = (external / "rules_cc").resolve().parents[1]
+    found = {f"rules_{folder.name}": folder for folder in (debian / "rules").iterdir()}
+    tools = debian / "tools"
+    found |= {f"bazel_{name}": tools / name for name in ("features", "skylib")}
+    found |= {"platforms": tools / "platforms"}
+    for name in ("apple_support", "buildozer", "protobuf", "zlib"):
+        found[name] = work / name
+        found[name].mkdir()
+        (found[name] / "MODULE.bazel").write_text(f'module(name = "{name}")\n')
+        (found[name] / "WORKSPACE").touch()
+    # Bazel loads it, and no more.
+    (work / "buildozer/BUILD.bazel").touch()
+    (work / "buildozer/buildozer_binary.bzl").write_text(
+        "buildozer_binary = module_extension(lambda _: None)\n"
+    )
+    return found
+
+
 def remove(folder: Path) -> None:
     """Removes a folder in which Bazel has made folders read-only; links are removed, not followed."""
     for path, folders, _ in os.walk(folder):
@@ -58,6 +95,7 @@ class ConsumerTest(unittest.TestCase):
         (unpacked / "examples/consumer").rename(self.root)
         (self.root / "tools").mkdir()
         shutil.copy(RUNFILES / "tools/launcher/bazel", self.root / "tools/bazel")
+        self.archive = (RUNFILES / "ironcast.tar.gz").resolve()
         workspace = self.root / "WORKSPACE"
         workspace.write_text(self.with_archive(workspace.read_text()))
 
@@ -66,13 +104,13 @@ class ConsumerTest(unittest.TestCase):
         block = re.compile(r"http_archive\(\n(?:    .*\n)*\)\n")
         found = block.search((RUNFILES / "ironcast.snippet").read_text())
         assert found
-        url = (RUNFILES / "ironcast.tar.gz").resolve().as_uri()
-        text, changed = block.subn(re.sub('url = ".*"', f'url = "{url}"', found[0]), workspace)
+        url = f'url = "{self.archive.as_uri()}"'
+        text, changed = block.subn(re.sub('url = ".*"', url, found[0]), workspace)
         self.assertEqual(changed, 1)
         return text
 
-    def bazel(self, *args: str) -> None:
-        """Runs the example's launcher; fails with everything it printed."""
+    def bazel_test(self, *args: str) -> None:
+        """Runs `tools/bazel test` in the example; fails with everything it printed."""
         # Not what Bazel sets for a test: the inner Bazel would take itself for a part of it.
         env = {
             name: value
@@ -82,6 +120,8 @@ class ConsumerTest(unittest.TestCase):
         command = [sys.executable, self.root / "tools/bazel"]
         # --batch: without a server, nothing outlives this test.
         command += ["--batch", f"--output_user_root={self.work / 'root'}", "--host_jvm_args=-Xmx1g"]
+        command += ["test", "--noshow_progress", "--color=no", "--curses=no"]
+        command += ["--test_output=errors", "--board=//boards/sensor_node"]
         done = subprocess.run(
             [*command, *args],
             cwd=self.root,
@@ -98,20 +138,40 @@ class ConsumerTest(unittest.TestCase):
             f"--override_repository={name}={path}"
             for name, path in shared(Path(os.environ["EXTERNAL"])).items()
         ]
-        self.bazel(
-            "test",
-            "--noshow_progress",
-            "--color=no",
-            "--curses=no",
-            "--test_output=errors",
-            "--board=//boards/sensor_node",
-            *overrides,
-            "//...",
-            "//bands:bands_rv64.flash",
-        )
+        self.bazel_test(*overrides, "//...", "//bands:bands_rv64.flash")
         for name in ("app/tone_sensor_node_qemu_test", "bands/bands_rv64_agreement_test"):
-            log = self.root / "bazel-testlogs" / name / "test.log"
-            self.assertTrue(log.is_file(), f"{name} did not run")
+            self.assert_ran(name)
+
+    def test_with_modules_the_application_runs_too(self) -> None:
+        file = self.root / "MODULE.bazel"
+        text = file.read_text()
+        digest = base64.b64encode(hashlib.sha256(self.archive.read_bytes()).digest()).decode()
+        for empty, value in (
+            ('integrity = ""', f'integrity = "sha256-{digest}"'),
+            ('urls = [""]', f'urls = ["{self.archive.as_uri()}"]'),
+        ):
+            self.assertEqual(text.count(empty), 1)
+            text = text.replace(empty, value)
+        file.write_text(text)
+        external = Path(os.environ["EXTERNAL"])
+        overrides = [
+            f"--override_repository={canonical(name)}={path}"
+            for name, path in shared(external).items()
+            if re.match("pypi_|debian_|spike", name)
+        ]
+        overrides += [
+            f"--override_module={name}={path}"
+            for name, path in modules(external, self.work).items()
+        ]
+        test = "app/tone_sensor_node_qemu_test"
+        self.bazel_test(
+            "--enable_bzlmod", "--noenable_workspace", *overrides, f"//{test.replace('/', ':')}"
+        )
+        self.assert_ran(test)
+
+    def assert_ran(self, test: str) -> None:
+        log = self.root / "bazel-testlogs" / test / "test.log"
+        self.assertTrue(log.is_file(), f"{test} did not run")
 
 
 if __name__ == "__main__":

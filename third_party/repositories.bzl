@@ -12,12 +12,8 @@ load("//third_party/python:local_python_repo.bzl", "local_python_repo")
 load("//third_party/python:pypi_repo.bzl", "pypi_repo")
 load("//third_party/spike:spike_repo.bzl", "spike_repo")
 
-def ironcast_repositories(*, requirements_lock):
-    """Declares the repositories. Each is fetched only when something needs it.
-
-    Args:
-      requirements_lock: lock of the user's own Python packages, or None.
-    """
+def ironcast_rulesets():
+    """Declares the rulesets, which are modules in a MODULE.bazel file."""
     for name, ruleset in RULESETS.items():
         maybe(
             http_archive,
@@ -26,6 +22,13 @@ def ironcast_repositories(*, requirements_lock):
             strip_prefix = ruleset["strip_prefix"],
             url = ruleset["url"],
         )
+
+def ironcast_repositories(*, requirements_lock):
+    """Declares the other repositories. Each is fetched only when something needs it.
+
+    Args:
+      requirements_lock: lock of the user's own Python packages, or None.
+    """
     debian_lists_repo(name = "debian_lists")
     for name, tools in DEBIAN_TOOLS.items():
         debian_tools_repo(

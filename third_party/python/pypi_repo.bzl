@@ -9,7 +9,7 @@ load("//third_party:versions.bzl", "PYTHON_PACKAGES")
 # A package of ours is passed on as one link to its `site-packages`, see site_packages.bzl.
 # `:files` is the package without the dependencies in its metadata.
 _ADDITIONS = """
-load("@{ironcast}//third_party/python:site_packages.bzl", "site_packages")
+load("@ironcast//third_party/python:site_packages.bzl", "site_packages")
 
 exports_files({programs})
 
@@ -32,6 +32,9 @@ load("@rules_python//python/pip_install:pip_repository.bzl", "whl_library")
 _PACKAGES = {packages}
 _OUTDATED = {outdated}
 
+# Of the packages' repositories. With a MODULE.bazel file, no other repository has names for them.
+_PREFIX = Label("@{name}_uv//:pkg").workspace_name.removesuffix("uv")
+
 def _normal(name):
     return name.replace("-", "_").replace(".", "_").lower()
 
@@ -40,7 +43,7 @@ def requirement(name):
         fail("requirements_lock.txt was written for another Ironcast: run {lock}")
     if _normal(name) not in _PACKAGES:
         fail(name + " is not locked: add it to requirements.txt, then run {lock}")
-    return "@{name}_" + _normal(name) + "//:pkg"
+    return "@@" + _PREFIX + _normal(name) + "//:pkg"
 
 def install_deps():
     for name, (requirement, annotation) in _PACKAGES.items():
@@ -72,7 +75,6 @@ def _locked(text):
 def _annotate(rctx, package, about):
     """Writes how a package of ours becomes a repository; returns the file's label."""
     content = _ADDITIONS.format(
-        ironcast = rctx.attr._lock.workspace_name or "ironcast",
         programs = about.get("programs", []),
     )
     if package == "torch":
@@ -86,10 +88,14 @@ def _annotate(rctx, package, about):
         "data_exclude_glob": ["site-packages/**"],
         "srcs_exclude_glob": ["site-packages/**"],
     }))
-    return "@%s//:%s" % (rctx.name, file)
+    return "@%s//:%s" % (_name(rctx), file)
 
 def _version(line):
     return line.partition(" ")[0].partition("==")[2]
+
+def _name(rctx):
+    """Returns the name that BUILD files use; a module extension puts its own before it."""
+    return rctx.name.replace("+", "~").rpartition("~")[2]
 
 def _pypi_repo_impl(rctx):
     ours = _locked(rctx.read(rctx.attr._lock))
@@ -105,7 +111,7 @@ def _pypi_repo_impl(rctx):
     rctx.file("BUILD.bazel", "")
     rctx.file("requirements.bzl", _REQUIREMENTS_BZL.format(
         lock = Label("//:lock"),
-        name = rctx.name,
+        name = _name(rctx),
         outdated = [name for name in more if name not in ours] if is_outdated else [],
         packages = packages,
         pip_args = ["--find-links=%s" % rctx.path(rctx.attr._links)],
