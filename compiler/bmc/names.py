@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # Frontends write locations outside the model's own folder as "<python>/...". They are not the user's lines.
 LIBRARY_PREFIX = "<python>/"
+# They write the path of a PyTorch module, such as "encoder.layer.0", as the location "<layer>/encoder.0 (Linear)".
+LAYER_PREFIX = "<layer>/"
 
 
 def printable(text: str) -> str:

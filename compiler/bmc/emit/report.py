@@ -73,7 +73,7 @@ def report(
         "macs": macs,
         "parameters": sum(math.prod(parameter.shape) for parameter in model.parameters),
         "entries": [_entry(entry) for entry in result.entries],
-        "dispatches": _dispatches(result, configs, operands),
+        "dispatches": _dispatches(result, kernels, configs, operands),
         "commands": _commands(result),
         "weights": [asdict(weight) for weight in weights.table.values()],
         "golden": _golden(model),
@@ -153,15 +153,20 @@ def _tensor(tensor: tables.Tensor) -> dict[str, Any]:
 
 
 def _dispatches(
-    result: Plan, configs: tuple[Config, ...], operands: dict[str, Kernel]
+    result: Plan,
+    kernels: Kernels | None,
+    configs: tuple[Config, ...],
+    operands: dict[str, Kernel],
 ) -> list[dict[str, Any]]:
     """One row per kernel; `uses` counts its launches in one run of the model.
 
     `tiles` are the tile sizes it was compiled with, chosen by `tiles_by` over IREE's `iree_tiles`;
-    `source` is the place in the model that it was made of.
+    `source` is the place in the model that it was made of, and `macs` the multiply-accumulates of one
+    launch, whose sums are of type `accumulator`; `address` is where its code starts in kernels.elf.
     """
     by_function = {config.function: config for config in configs}
     untiled = Config("", "", "", {}, {}, "iree")
+    addresses = {function.name: function.address for function in kernels.exports} if kernels else {}
     uses = Counter(c.export_index for c in result.commands if c.kind is CommandKind.DISPATCH)
     return [
         {
@@ -172,6 +177,9 @@ def _dispatches(
             "constants": export.constant_count,
             "uses": uses[ordinal],
             "source": operands[export.name].source,
+            "address": addresses[export.name],
+            "macs": operands[export.name].macs,
+            "accumulator": operands[export.name].accumulator,
             "operands": [asdict(operand) for operand in operands[export.name].operands],
             "root": (config := by_function.get(export.name, untiled)).root,
             "tiles": config.applied,
@@ -192,6 +200,7 @@ def _commands(result: Plan) -> list[dict[str, Any]]:
             "ordinal": command.export_index,
             "workgroups": command.workgroups,
             "bytes": sum(binding.length for binding in command.bindings),
+            "layer": command.layer,
         }
         for command in result.commands
     ]

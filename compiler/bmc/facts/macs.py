@@ -20,7 +20,7 @@ from bmc.ir import contraction, ir_util
 def count(module: Any) -> dict[str, int]:
     """Returns the multiply-accumulates of every entry point. The body of a loop counts once."""
     return {
-        ir_util.string(function, "sym_name"): sum(map(_of, ir_util.walk(function)))
+        ir_util.string(function, "sym_name"): sum(map(of, ir_util.walk(function)))
         for function in ir_util.all_of(module, "util.func")
         if _is_public(function)
     }
@@ -33,11 +33,13 @@ def _is_public(function: ir_util.Op) -> bool:
     )
 
 
-def _of(op: ir_util.Op) -> int:
+def of(op: ir_util.Op) -> int:
+    """Returns the multiply-accumulates of one operation; 0 if its loops are not all of known length."""
     if not op.name.startswith("linalg.") or not contraction.accumulator(op):
         return 0
     maps = [attribute.value for attribute in linalg.get_indexing_maps(op)]
-    return math.prod(_extents(op, maps).values())
+    extents = _extents(op, maps).values()
+    return math.prod(extents) if min(extents) >= 0 else 0
 
 
 def _extents(op: ir_util.Op, maps: list[ir.AffineMap]) -> dict[str, int]:

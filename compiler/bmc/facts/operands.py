@@ -1,4 +1,4 @@
-"""The contents of each kernel's bindings, and the model line that the kernel comes from.
+"""The contents of each kernel's bindings, its multiply-accumulates, and the model line that it comes from.
 
 The plan states the accesses: what a kernel may write is exactly what IREE does not mark read-only, and a writable
 tensor counts as read if a load of it is seen. Debuggers show memory with the rest.
@@ -11,7 +11,8 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.facts import macs
+from bmc.ir import contraction, ir_util
 
 _SUBSPAN = "hal.interface.binding.subspan"
 _READ_ONLY = 1  # bit of its descriptor_flags
@@ -40,10 +41,19 @@ class Operand:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A dispatch function: its operands, and its model line ("model.py:12", "" if unknown)."""
+    """A dispatch function.
+
+    Attributes:
+      operands: what it reads and writes.
+      source: its model line, such as "model.py:12"; "" if unknown.
+      macs: multiply-accumulates of one launch.
+      accumulator: MLIR's name for the type of their sums, "" if there are none.
+    """
 
     operands: tuple[Operand, ...]
     source: str
+    macs: int
+    accumulator: str
 
 
 def read(module: Any) -> dict[str, Kernel]:
@@ -59,7 +69,14 @@ def _kernel(function: ir_util.Op) -> Kernel:
     ops = list(ir_util.walk(function))
     operands = {_operand(op): None for op in ops if op.name == _SUBSPAN}
     computations = [op for op in ops if op.name.startswith(("linalg.", "iree_linalg_ext."))]
-    return Kernel(tuple(operands), ir_util.place([*computations, function]))
+    products = [(count, op) for op in computations if (count := macs.of(op))]
+    largest = max(products, key=lambda product: product[0])[1] if products else None
+    return Kernel(
+        operands=tuple(operands),
+        source=ir_util.place([*computations, function]),
+        macs=sum(count for count, _ in products),
+        accumulator=contraction.accumulator(largest) if largest else "",
+    )
 
 
 def _operand(op: ir_util.Op) -> Operand:

@@ -50,6 +50,17 @@ class OperandsTest(support.FolderTest):
             self.assertLessEqual(max(bindings), dispatch["bindings"] - 1)
             self.assertTrue(any(o["writes"] for o in dispatch["operands"]), dispatch)
 
+    def test_products_are_counted(self) -> None:
+        report = support.compile_text(_TWO_STEPS, self.folder)
+        by_op = {d["op"].partition("_")[0]: d for d in report["dispatches"]}
+        self.assertEqual(
+            (by_op["matmul"]["macs"], by_op["matmul"]["accumulator"]), (4 * 64 * 32, "f32")
+        )
+        self.assertEqual(report["macs"], {"main": sum(d["macs"] for d in report["dispatches"])})
+        others = [d for d in report["dispatches"] if d is not by_op["matmul"]]
+        self.assertTrue(others)
+        self.assertEqual({(d["macs"], d["accumulator"]) for d in others}, {(0, "")})
+
     def test_source_is_the_line_of_the_model(self) -> None:
         report = support.compile_text(_TWO_STEPS, self.folder)
         product = next(d for d in report["dispatches"] if "matmul" in d["op"])

@@ -15,7 +15,7 @@ import numpy as np
 from bmc import factory, spec
 from bmc.errors import BmcError
 from bmc.frontends import quiet
-from bmc.names import LIBRARY_PREFIX
+from bmc.names import LAYER_PREFIX, LIBRARY_PREFIX
 
 # Folders of installed packages.
 _INSTALLED = ("site-packages", "dist-packages")
@@ -70,7 +70,8 @@ def export(
 ) -> None:
     """Writes MLIR bytecode with one function.
 
-    Its locations name files relative to the model's folder, or "<python>/..." for libraries.
+    Its locations name files relative to the model's folder, "<python>/..." for libraries, or the path of a
+    module as "<layer>/...".
 
     Args:
       module: torch.nn.Module.
@@ -190,7 +191,8 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
         ) from error
     for node in program.graph.nodes:
         if node.meta.get("stack_trace"):
-            node.meta["stack_trace"] = _relative_frames(node.meta["stack_trace"], root)
+            trace = _relative_frames(node.meta["stack_trace"], root)
+            node.meta["stack_trace"] = _layer_frame(node) + trace
     _refuse(program)
     return program
 
@@ -351,6 +353,18 @@ def _relative_frames(stack_trace: str, root: Path) -> str:
         return f'File "{_relative_name(Path(match[1]), root)}", line {match[2]}'
 
     return _FRAME.sub(relative, stack_trace)
+
+
+def _layer_frame(node: Any) -> str:
+    """Returns an outermost frame that names the module of a node; torch-mlir makes its locations of frames."""
+    stack = node.meta.get("nn_module_stack") or {}
+    path, kind = next(reversed(stack.values()), ("", ""))
+    if not path:
+        return ""
+    # The class is itself or its name.
+    kind = getattr(kind, "__name__", str(kind)).rpartition(".")[2]
+    name = re.sub(r"[^\w.-]", "", path.removeprefix("L['self']."))
+    return f'File "{LAYER_PREFIX}{name} ({kind})", line 0, in forward\n'
 
 
 def _relative_name(file: Path, root: Path) -> str:

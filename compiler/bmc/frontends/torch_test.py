@@ -248,6 +248,7 @@ class TorchTest(support.FolderTest):
         data = model.mlir.read_bytes()
         self.assertIn(b"model.py", data)
         self.assertNotIn(str(self.folder).encode(), data)
+        self.assertIn(b"<layer>/linear (Linear)", data)
 
     def test_train_mode_is_said(self) -> None:
         path = self.write("model.py", _MODEL)

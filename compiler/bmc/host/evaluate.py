@@ -30,6 +30,7 @@ def run(vm_module: Path, signatures: tuple[Signature, ...], states: States) -> H
     with ir.Context():
         hal = Hal()
         machine = VirtualMachine(ir_util.read(vm_module), hal.imports())
+        hal.layer = machine.layer
         if machine.defines("__init"):  # absent if the model has neither kernels nor weights
             machine.call("__init", ())
         entries = tuple(_entry(signature, hal, machine, states) for signature in signatures)

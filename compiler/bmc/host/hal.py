@@ -63,6 +63,8 @@ class Hal:
         self._functions: list[str] = []
         # None during initialization.
         self._recorder: EntryRecorder | None = None
+        # Names the layer of the model that a call belongs to; the virtual machine knows.
+        self.layer: Callable[[], str] = str
 
     def begin(self, recorder: EntryRecorder) -> None:
         """Starts an entry point: from now on commands go to `recorder`."""
@@ -190,9 +192,10 @@ class Hal:
         if any(isinstance(count, Variable) for count in (x, y, z)):
             raise _dynamic(f"the number of workgroups of kernel {name}")
         words = tuple(w & 0xFFFFFFFF if isinstance(w, int) else w for w in constants)
+        layer = self.layer()
         commands.record(
             lambda resolve, barrier: Dispatch(
-                name, (x, y, z), words, tuple(map(resolve, places)), barrier
+                name, (x, y, z), words, tuple(map(resolve, places)), barrier, layer
             )
         )
         return ()

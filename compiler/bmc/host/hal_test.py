@@ -66,6 +66,14 @@ class CommandTest(HalTest):
         wanted = Dispatch("kernel", (2, 3, 5), (7, 0xFFFFFFFF), spans, True)
         self.assertEqual(self.recorder.commands, [wanted])
 
+    def test_a_dispatch_knows_its_layer(self) -> None:
+        commands = self.call("command_buffer.create")
+        self.hal.layer = lambda: "encoder.0 (Linear)"
+        self.dispatch(commands)
+        self.hal.layer = lambda: "of another call"
+        self.execute(commands, (_INPUT, 0, 64), (_OUTPUT, 0, 64))
+        self.assertEqual([c.layer for c in self.recorder.commands], ["encoder.0 (Linear)"])
+
     def test_a_command_waits_after_a_barrier_and_at_the_start_of_a_submission(self) -> None:
         commands = self.call("command_buffer.create")
         self.fill(commands, 0)

@@ -78,13 +78,14 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Dispatch:
-    """One kernel launch. `constants` are the push constants, as 32-bit words."""
+    """One kernel launch. `constants` are the push constants, as 32-bit words; `layer` is the model's name for it."""
 
     function: str
     workgroups: tuple[int, int, int]
     constants: tuple[Integer, ...]
     bindings: tuple[Span, ...]
     barrier: bool
+    layer: str = ""
 
     @property
     def spans(self) -> tuple[Span, ...]:

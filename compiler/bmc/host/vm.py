@@ -133,6 +133,7 @@ class VirtualMachine:
         self._steps = 0
         # Set after initialization.
         self.host: Host | None = None
+        self._calling: ir_util.Op | None = None
         (vm_module,) = module.body.operations
         for op in vm_module.operation.regions[0].blocks[0]:
             name = op.operation.name
@@ -153,6 +154,10 @@ class VirtualMachine:
                 self._globals[ir_util.string(op, "sym_name")] = None
             elif name not in ("vm.import", "vm.export", "vm.module_terminator"):
                 raise unsupported(name)
+
+    def layer(self) -> str:
+        """Returns the layer of the model that the latest call of an import belongs to, "" if unknown."""
+        return ir_util.layer(self._calling) if self._calling else ""
 
     def defines(self, function: str) -> bool:
         return function in self._functions
@@ -226,6 +231,7 @@ class VirtualMachine:
                 f"the host program calls '{callee}', which bmc cannot express in tables and C",
                 hint="the sizes of all tensors must be known when the model is compiled",
             )
+        self._calling = op
         return self._imports[callee](*_arguments(op, operands))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.names import LIBRARY_PREFIX
+from bmc.names import LAYER_PREFIX, LIBRARY_PREFIX, printable
 
 # The Python bindings have no useful types here, and Any says so.
 Op = Any
@@ -18,6 +18,8 @@ Value = Any
 
 # A location is a file with a line number, or only a name.
 _PLACE = re.compile(r'"([^"]+)"(?::(\d+):\d+)?')
+# TensorFlow's wrapper around a whole model.
+_WHOLE_MODEL = re.compile(r"^(Stateful)?PartitionedCall(_\d+)?/")
 
 
 def walk(op: Op) -> Iterator[Op]:
@@ -80,7 +82,12 @@ def place(ops: list[Op]) -> str:
     Takes the first op's innermost location. Prefers the model's own files to the framework's, and files
     to names.
     """
-    found = [each for op in ops for each in _PLACE.findall(str(op.location))]
+    found = [
+        each
+        for op in ops
+        for each in _PLACE.findall(str(op.location))
+        if not each[0].startswith(LAYER_PREFIX)
+    ]
     for candidates in (
         [p for p in found if p[1] and not p[0].startswith(LIBRARY_PREFIX)],
         [p for p in found if p[1]],
@@ -90,6 +97,21 @@ def place(ops: list[Op]) -> str:
             file, line = candidates[0]
             return f"{file.removeprefix(LIBRARY_PREFIX)}:{line}" if line else file
     return ""
+
+
+def layer(op: Op) -> str:
+    """Returns the layer of the model that `op` belongs to, as its framework names it; "" if unknown.
+
+    That is the path and class of a PyTorch module, the operation of a Keras layer, a tensor of a TFLite model, a node
+    of an ONNX graph, or a primitive of JAX.
+    """
+    found = _PLACE.findall(str(op.location))
+    modules = [name for name, _ in found if name.startswith(LAYER_PREFIX)]
+    if modules:
+        return printable(modules[0].removeprefix(LAYER_PREFIX))
+    # "main" is the function. TFLite's converter joins the names of all operations that it fused.
+    names = [name.partition(";")[0] for name, line in found if not line and name != "main"]
+    return printable(_WHOLE_MODEL.sub("", names[0])) if names else ""
 
 
 def tensor_bytes(tensor_type: Any) -> int:

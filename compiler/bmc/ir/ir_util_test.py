@@ -32,6 +32,33 @@ class PlaceTest(unittest.TestCase):
         self.assertEqual(self.place("unknown"), "")
 
 
+class LayerTest(unittest.TestCase):
+    def layer(self, location: str) -> str:
+        """Returns the layer of an operation with this location."""
+        text = f"func.func @main() {{\n  return loc({location})\n}}"
+        with ir.Context():
+            return ir_util.layer(ir_util.all_of(ir.Module.parse(text), "func.return")[0])
+
+    def test_the_module_that_the_frontend_wrote_comes_first(self) -> None:
+        module, library = '"<layer>/encoder.0 (Linear)":0:0', '"<python>/torch/nn.py":7:1'
+        self.assertEqual(self.layer(f"callsite({library} at {module})"), "encoder.0 (Linear)")
+        with ir.Context():
+            text = f"func.func @main() {{\n  return loc(callsite({library} at {module}))\n}}"
+            returned = ir_util.all_of(ir.Module.parse(text), "func.return")
+            self.assertEqual(ir_util.place(returned), "torch/nn.py:7")
+
+    def test_names_of_frameworks(self) -> None:
+        names = "functional_1/conv2d/Relu;functional_1/conv2d/BiasAdd"
+        self.assertEqual(self.layer(f'"{names}"("a.tflite":0:0)'), "functional_1/conv2d/Relu")
+        self.assertEqual(self.layer('"PartitionedCall/lstm/MatMul"'), "lstm/MatMul")
+        self.assertEqual(self.layer('callsite("Conv_3" at "main"("a.onnx":0:0))'), "Conv_3")
+
+    def test_a_line_is_no_layer(self) -> None:
+        self.assertEqual(self.layer('"model.py":12:3'), "")
+        self.assertEqual(self.layer('callsite("a.mlir":1:2 at "main"("a.mlir":0:0))'), "")
+        self.assertEqual(self.layer("unknown"), "")
+
+
 class WalkTest(unittest.TestCase):
     TEXT = """
 func.func @main(%x: tensor<4xf32>, %go: i1) -> tensor<4xf32> {

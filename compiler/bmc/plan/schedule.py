@@ -257,6 +257,7 @@ def _command(command: HalCommand, kinds: _Kinds, places: _Places) -> tables.Comm
             tuple(words),
             bindings,
             tuple(patches),
+            command.layer,
         )
     if isinstance(command, Copy):
         bindings = _apart(command, *bindings)

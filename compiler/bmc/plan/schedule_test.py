@@ -211,7 +211,7 @@ class DispatchTest(unittest.TestCase):
         accesses = ((True, False), (False, True), (True, True))
         operands = tuple(Operand(i, 0, "f32", (), *access) for i, access in enumerate(accesses))
         main = HostFunction("main", (), (), (), (dispatch,))
-        plan = build(main, code=code, operands={"second": Kernel(operands, "")})
+        plan = build(main, code=code, operands={"second": Kernel(operands, "", 0, "")})
         command = tables.Command(
             CommandKind.DISPATCH,
             True,

@@ -67,7 +67,7 @@ class BindingPatch:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One step. plan.h says what bindings and constants mean for each kind."""
+    """One step. plan.h says what bindings and constants mean for each kind; only reports show `layer`."""
 
     kind: CommandKind
     barrier: bool
@@ -76,6 +76,7 @@ class Command:
     constants: tuple[int, ...]
     bindings: tuple[Binding, ...]
     patches: tuple[ConstantPatch | BindingPatch, ...] = ()
+    layer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
