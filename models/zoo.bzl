@@ -18,6 +18,9 @@ TORCH = [
     requirement("torchao"),
 ]
 
+# What every image took when somebody last looked.
+BASELINE = Label("//models:baseline.txt")
+
 # Tags of what takes minutes: wildcards neither build nor test it.
 LARGE = ["large", "manual"]
 
@@ -41,8 +44,9 @@ def zoo_model(
         hooks = "//runtime_bm/app:hooks_default"):
     """Makes `<name>_<dtype>` (bm_model) and `<name>_<dtype>_rv64` (bm_model_suite) for each type.
 
+    A kernel that multiplies one number at a time fails the build, unless //models:scalar_kernels.txt has it.
     The suite's kernels are built for VLEN 256; `<name>_<dtype>_rv64_zvl128b` has kernels for VLEN 128
-    and runs at every VLEN that `size` selects. `<dtype>.budget.json`, if it exists, holds the numbers.
+    and runs at every VLEN that `size` selects. Both are held to //models:baseline.txt.
 
     Args:
       name: name of the model and of its folder.
@@ -63,12 +67,13 @@ def zoo_model(
             factory = factory,
             float_parts = float_parts if dtype == "int8" else {},
             quantize = _QUANTIZE[dtype],
+            scalar_kernels = Label("//models:scalar_kernels.txt"),
             tags = tags,
             deps = deps,
         )
         bm_model_suite(
             name = model + "_rv64",
-            budget = (native.glob([dtype + ".budget.json"], allow_empty = True) or [None])[0],
+            baseline = BASELINE,
             hooks = hooks,
             models = [model],
             tags = tags,

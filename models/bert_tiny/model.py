@@ -57,7 +57,7 @@ def _spec(batch: int) -> ModelSpec:
 
 
 def batch1() -> ModelSpec:
-    """One row of 128 tokens, to which the instruction budget applies."""
+    """One row of 128 tokens, whose instructions are in the baseline."""
     return _spec(1)
 
 

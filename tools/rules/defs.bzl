@@ -3,13 +3,13 @@
     load("//tools/rules:defs.bzl", "bm_model", "bm_model_suite")
 
     bm_model(name = "mlp", src = "model.py", factory = "digits", deps = [requirement("torch")])
-    bm_model_suite(name = "mlp_rv64", models = [":mlp"], vlens = [256, 1024], budget = "budget.json")
+    bm_model_suite(name = "mlp_rv64", models = [":mlp"], vlens = [256, 1024], baseline = "baseline.txt")
 """
 
 load("//tools/rules/private:any_isa_program.bzl", _any_isa_program = "any_isa_program")
 load("//tools/rules/private:bm_assert_no_dependency.bzl", _bm_assert_no_dependency = "bm_assert_no_dependency")
+load("//tools/rules/private:bm_baseline_test.bzl", _bm_baseline_test = "bm_baseline_test")
 load("//tools/rules/private:bm_board.bzl", _bm_board = "bm_board")
-load("//tools/rules/private:bm_budget_test.bzl", _bm_budget_test = "bm_budget_test")
 load("//tools/rules/private:bm_debug.bzl", _bm_debug = "bm_debug")
 load("//tools/rules/private:bm_exec_env.bzl", _bm_exec_env = "bm_exec_env")
 load("//tools/rules/private:bm_export.bzl", _bm_export = "bm_export")
@@ -30,8 +30,8 @@ load("//tools/rules/private:bm_runs_test.bzl", _bm_runs_test = "bm_runs_test")
 
 any_isa_program = _any_isa_program
 bm_assert_no_dependency = _bm_assert_no_dependency
+bm_baseline_test = _bm_baseline_test
 bm_board = _bm_board
-bm_budget_test = _bm_budget_test
 bm_debug = _bm_debug
 bm_exec_env = _bm_exec_env
 bm_export = _bm_export

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from tools.size import budget
+from tools.size import baseline
 
 BEGIN = "<!-- begin: tools/bazel run //models:table -- --update -->"
 END = "<!-- end -->"
@@ -33,7 +33,7 @@ def row(report: dict[str, Any]) -> str:
     """Returns the line of an image with one model, named `<model>_<type>`, and a profile run."""
     (model,), (measured,) = report["models"], report["run"]["models"]
     name, _, element = model["name"].rpartition("_")
-    numbers = budget.measured(report)
+    numbers = baseline.measured(report)
     macs = model["macs"][model["entries"][0]["name"]]
     cells = [
         f"`{name}`",

@@ -32,23 +32,31 @@ def _sizes(rows: list[tuple[str, int]]) -> Table:
 
 def _dispatches(model: dict[str, Any], run: dict[str, Any]) -> Table:
     total = sum(command["instructions"] for command in run["commands"]) or 1
-    cost: dict[str, list[int]] = {}
+    cost: dict[tuple[str, str], list[int]] = {}
     for measured in run["commands"]:
         command = model["commands"][measured["index"]]
-        entry = cost.setdefault(command["function"] or command["kind"], [0, 0])
+        kernel = command["function"] or command["kind"]
+        entry = cost.setdefault((command["layer"], kernel), [0, 0])
         entry[0] += measured["times"]
         entry[1] += measured["instructions"]
     ordered = sorted(cost.items(), key=lambda item: -item[1][1])
     table = Table(**_PLAIN)
     for number in ("instructions", "share", "runs"):
         table.add_column(number, justify="right")
-    table.add_column("kernel", overflow="fold")
-    for name, (times, count) in ordered[:TOP]:
+    table.add_column("layer and kernel", overflow="fold")
+    for (layer, kernel), (times, count) in ordered[:TOP]:
+        facts = model["code"].get(kernel)
+        mark = (
+            ""
+            if facts is None or facts["vectorized"] or not facts["scalar_products"]
+            else "  (scalar)"
+        )
+        name = f"{layer}  {kernel}{mark}" if layer else f"{kernel}{mark}"
         table.add_row(f"{count:,}", f"{100 * count / total:.1f} %", str(times), name)
     rest = [count for _, (_, count) in ordered[TOP:]]
     if rest:
         share = f"{100 * sum(rest) / total:.1f} %"
-        table.add_row(f"{sum(rest):,}", share, "", f"{len(rest)} more kernels")
+        table.add_row(f"{sum(rest):,}", share, "", f"{len(rest)} more")
     return table
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.emulate import result
-from tools.size import budget, image_report
+from tools.size import baseline, image_report
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def main(args: list[str]) -> int:
     room = commands.add_parser("room", help="fail if the models cannot fit on the board")
     report = commands.add_parser("report", help="write the report of a linked image")
     merge = commands.add_parser("merge", help="add a profile run to a report")
-    check = commands.add_parser("check", help="check a report against a budget")
+    check = commands.add_parser("check", help="check a measured report against a baseline")
     for command in (room, report):
         command.add_argument("--board", type=Path, required=True)
         command.add_argument("--model-report", type=Path, action="append", required=True)
@@ -91,7 +91,9 @@ def main(args: list[str]) -> int:
     )
     report.add_argument("--map", type=Path, required=True)
     merge.add_argument("--run", type=Path, required=True)
-    check.add_argument("--budget", type=Path, required=True)
+    merge.add_argument("--code", type=Path, action="append", default=[])
+    check.add_argument("--baseline", type=Path, required=True)
+    check.add_argument("--image", required=True)
     for command in (merge, check):
         command.add_argument("--report", type=Path, required=True)
     room.add_argument("--out", type=Path, help="file to write if they fit")
@@ -100,7 +102,7 @@ def main(args: list[str]) -> int:
     options = parser.parse_args(args)
     try:
         return _run(options)
-    except (image_report.SizeError, budget.BudgetError, result.RecordError) as error:
+    except (image_report.SizeError, baseline.BaselineError, result.RecordError) as error:
         print(f"size: {error}", file=sys.stderr)
         return 1
 
@@ -134,11 +136,17 @@ def _run(options: argparse.Namespace) -> int:
     elif options.command == "merge":
         run = load(options.run)
         outcome = result.Outcome(tuple(run["lines"]), run["exit_status"])
-        save(options.out, {**load(options.report), "run": run_summary(outcome)})
+        report = load(options.report)
+        for model, code in zip(report["models"], options.code, strict=True):
+            model["code"] = load(code)
+        save(options.out, {**report, "run": run_summary(outcome)})
     else:
-        problems = budget.check(load(options.budget), load(options.report))
-        print(*(problems or ["within budget"]), sep="\n")
-        return 1 if problems else 0
+        lines = baseline.read(options.baseline.read_text())
+        problems = baseline.check(lines, options.image, load(options.report))
+        print(*(problems or ["as in the baseline"]), sep="\n")
+        if problems:
+            print("tools/bazel run //tools/bench -- --update writes what is measured into the file")
+            return 1
     return 0
 
 

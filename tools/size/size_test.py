@@ -1,4 +1,4 @@
-"""Reports and budgets on a small link map in lld's format."""
+"""Reports and baselines on a small link map in lld's format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from rich.console import Console
 
 from tools.emulate import result
-from tools.size import budget, image_report, link_map, show, size
+from tools.size import baseline, image_report, link_map, show, size
 
 MAP = """\
              VMA              LMA     Size Align Out     In      Symbol
@@ -186,10 +186,10 @@ class RunTest(unittest.TestCase):
 
     def measured(self, kernel: str) -> dict[str, Any]:
         """The report of two models and their run; `kernel` is the function of the only dispatch."""
-        dispatch = {"function": kernel, "kind": "dispatch"}
-        fill = {"function": "", "kind": "fill"}
+        dispatch = {"function": kernel, "kind": "dispatch", "layer": "fc (Linear)"}
+        fill = {"function": "", "kind": "fill", "layer": ""}
         arena = {"bytes": 0x200, "liveness_bound_bytes": 0x100}
-        m = {**MODEL, "arena": arena, "commands": [dispatch], "isa": "i"}
+        m = {**MODEL, "arena": arena, "code": {}, "commands": [dispatch], "isa": "i"}
         n = {**m, "commands": [fill, dispatch], "name": "n"}
         image = image_report.build(MAP.splitlines(), BOARD, [m, n])
         return {**image, "run": size.run_summary(result.Outcome(self.LINES, 0))}
@@ -208,7 +208,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("n: one inference on Spike, VLEN 256\n", text)
         self.assertEqual(text.count("outside kernels, per dispatch"), 1)
         # In a file or a pipe nothing is folded, and nothing in a name is markup.
-        row = rf"30 +60.0 % +2 +{re.escape(kernel)} *\n +20 +40.0 % +1 +fill"
+        row = rf"30 +60.0 % +2 +fc \(Linear\)  {re.escape(kernel)} *\n +20 +40.0 % +1 +fill"
         self.assertRegex(text, row)
 
     def test_a_narrow_terminal(self) -> None:
@@ -234,25 +234,59 @@ class RunTest(unittest.TestCase):
                 size.run_summary(result.Outcome(lines, 0))
 
 
-class BudgetTest(unittest.TestCase):
-    def test_within(self) -> None:
-        self.assertEqual(budget.check({"limits": {"arena_bytes": 520}}, report()), [])
+class BaselineTest(unittest.TestCase):
+    TEXT = "# why\nm vlen=256 arena_bytes=1000 instructions=5000\n"
 
-    def test_over(self) -> None:
-        problems = budget.check({"limits": {"arena_bytes": 511}}, report())
-        self.assertEqual(problems, ["arena_bytes is 512, over its budget of 511"])
+    def report(
+        self, instructions: int = 5000, arena: int = 1000, vlen: str = "256"
+    ) -> dict[str, Any]:
+        run = {"boot": {"vlen": vlen}, "instructions": instructions, "stack_bytes": 0}
+        return {**report(), "ram_bytes": {"arena": arena}, "run": run}
 
-    def test_stale(self) -> None:
-        (problem,) = budget.check({"limits": {"arena_bytes": 600}}, report())
-        self.assertIn("more than 5 % under its budget of 600", problem)
+    def check(self, **numbers: Any) -> list[str]:
+        return baseline.check(baseline.read(self.TEXT), "m", self.report(**numbers))
 
-    def test_wrong_file(self) -> None:
-        with self.assertRaisesRegex(budget.BudgetError, "arena_bites"):
-            budget.check({"limits": {"arena_bites": 1}}, report())
-        with self.assertRaisesRegex(budget.BudgetError, "no `limits`"):
-            budget.check({}, report())
-        with self.assertRaisesRegex(budget.BudgetError, "instructions"):
-            budget.check({"limits": {"instructions": 1}}, report())
+    def test_two_percent_either_way_are_nothing(self) -> None:
+        self.assertEqual(self.check(), [])
+        self.assertEqual(self.check(instructions=5100, arena=980), [])
+
+    def test_worse(self) -> None:
+        wanted = "instructions of m is 5,101, 2.0 % worse than its baseline of 5,000"
+        self.assertEqual(self.check(instructions=5101), [wanted])
+
+    def test_better_without_renewing(self) -> None:
+        wanted = "arena_bytes of m is 900, 10.0 % better than its baseline of 1,000"
+        self.assertEqual(self.check(arena=900), [wanted])
+
+    def test_another_machine_is_no_comparison(self) -> None:
+        (problem,) = self.check(instructions=9999, vlen="128")
+        self.assertEqual(problem, "m ran at VLEN 128, the baseline is for 256")
+
+    def test_a_file_that_says_nothing_about_the_image(self) -> None:
+        with self.assertRaisesRegex(baseline.BaselineError, "no line for n"):
+            baseline.check(baseline.read(self.TEXT), "n", self.report())
+        for line, message in (
+            ("m arena_bytes=1", "line 1 is not"),
+            ("m vlen=256 arena_bytes=few", "line 1 is not"),
+            ("m vlen=256\nm vlen=256", "line 2 is the second one for m"),
+        ):
+            with self.assertRaisesRegex(baseline.BaselineError, message):
+                baseline.read(line)
+        with self.assertRaisesRegex(baseline.BaselineError, "`arena_bites`"):
+            baseline.check(baseline.read("m vlen=256 arena_bites=1"), "m", self.report())
+
+    def test_renewed(self) -> None:
+        reports = {"m": self.report(instructions=4000), "a": self.report()}
+        text = baseline.renew(self.TEXT, reports)
+        comment, new, old = text.splitlines()
+        self.assertEqual(comment, "# why")
+        # A line keeps what it holds; a new one holds the usual.
+        self.assertEqual(old, "m vlen=256 arena_bytes=1000 instructions=4000")
+        self.assertRegex(
+            new, r"^a vlen=256 instructions=5000 arena_bytes=1000 flash_bytes=\d+ kernel_bytes=\d+$"
+        )
+        for image, measured in reports.items():
+            self.assertEqual(baseline.check(baseline.read(text), image, measured), [])
 
 
 if __name__ == "__main__":

@@ -1,15 +1,15 @@
-"""bm_measured: an image's report with instructions counted on Spike, and its budget."""
+"""bm_measured: an image's report with instructions counted on Spike, and the test of its baseline."""
 
-load("//tools/rules/private:bm_budget_test.bzl", "bm_budget_test")
+load("//tools/rules/private:bm_baseline_test.bzl", "bm_baseline_test")
 load("//tools/rules/private:bm_report.bzl", "bm_report")
 
-def bm_measured(*, name, run, budget = None, tags = [], **kwargs):
-    """Makes `<name>.report` and the budget's test.
+def bm_measured(*, name, run, baseline = None, tags = [], **kwargs):
+    """Makes `<name>.report` and `<name>_baseline_test`.
 
     Args:
       name: the image whose sizes are reported.
       run: recorded run on Spike of a firmware with `profile`, with the same models and ISA.
-      budget: budget.json; without it there is no budget test.
+      baseline: text with a line for this image; without it there is no test.
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.
     """
@@ -20,10 +20,11 @@ def bm_measured(*, name, run, budget = None, tags = [], **kwargs):
         tags = tags + ["manual"],
         **kwargs
     )
-    if budget:
-        bm_budget_test(
-            name = name + "_budget_test",
-            budget = budget,
+    if baseline:
+        bm_baseline_test(
+            name = name + "_baseline_test",
+            baseline = baseline,
+            image = name,
             report = name + ".report",
             tags = tags + ["spike"],
             **kwargs
