@@ -26,6 +26,7 @@ DEBIAN_TOOLS = {
             "usr/lib/llvm-19/bin/ld.lld",
             "usr/lib/llvm-19/bin/llvm-ar",
             "usr/lib/llvm-19/bin/llvm-cov",
+            "usr/lib/llvm-19/bin/llvm-mca",
             "usr/lib/llvm-19/bin/llvm-nm",
             "usr/lib/llvm-19/bin/llvm-objcopy",
             "usr/lib/llvm-19/bin/llvm-objdump",

@@ -72,7 +72,9 @@ class CommandTest(HalTest):
         self.dispatch(commands)
         self.hal.layer = lambda: "of another call"
         self.execute(commands, (_INPUT, 0, 64), (_OUTPUT, 0, 64))
-        self.assertEqual([c.layer for c in self.recorder.commands], ["encoder.0 (Linear)"])
+        (command,) = self.recorder.commands
+        assert isinstance(command, Dispatch)
+        self.assertEqual(command.layer, "encoder.0 (Linear)")
 
     def test_a_command_waits_after_a_barrier_and_at_the_start_of_a_submission(self) -> None:
         commands = self.call("command_buffer.create")

@@ -124,13 +124,7 @@ def _bm_firmware_impl(ctx):
         source = firmware_c(board.name, ctx.attr.isa, models),
         stamps = [_check_room(ctx, board, reports)] if board.linker_script else [],
     )
-    return image_providers(
-        ctx,
-        image,
-        reports,
-        _report(ctx, image.map, board, reports),
-        [model.files["golden.bin"] for model in models],
-    )
+    return image_providers(ctx, image, models, _report(ctx, image.map, board, reports))
 
 bm_firmware = rule(
     implementation = _bm_firmware_impl,

@@ -9,6 +9,7 @@ load("//tools/rules/private:bm_mutated_model.bzl", "bm_mutated_model")
 load("//tools/rules/private:c_names.bzl", "c_name_of", "check_c_name")
 load("//tools/rules/private:fit.bzl", "FIT_ATTRS", "check_fit")
 load("//tools/rules/private:frontends.bzl", "FRONTENDS", "QUANTIZERS", "suffix_of")
+load("//tools/rules/private:kernel_code.bzl", "CODE_ATTRS", "audit_code")
 load(
     "//tools/rules/private:model_c.bzl",
     "BMC_ENV",
@@ -66,7 +67,8 @@ def _bm_model_impl(ctx):
     header = "{}/{}/{}.h".format(ctx.label.package, ctx.label.name, ctx.attr.c_name)
     outputs = compile_all_but_weights(ctx, files, ctx.attr.kernels)
     stamp = check_fit(ctx, ctx.attr.c_name, files, plan_object(outputs))
-    return model_providers(ctx, isa, ctx.attr.c_name, header, files, ctx.attr.kernels, outputs, stamp)
+    code = audit_code(ctx, files)
+    return model_providers(ctx, isa, ctx.attr.c_name, header, files, ctx.attr.kernels, outputs, stamp, code)
 
 _bm_model = rule(
     implementation = _bm_model_impl,
@@ -74,7 +76,7 @@ _bm_model = rule(
 
     An ordinary cc_binary may name it in deps: the header of target `name` is
     `<package>/<name>/<c_name>.h`.""",
-    attrs = MODEL_ATTRS | FIT_ATTRS | {
+    attrs = MODEL_ATTRS | FIT_ATTRS | CODE_ATTRS | {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
         "float_parts": attr.string_dict(
             doc = "Dispatches and weights of an int8 model that stay in floating point, and why.",
@@ -112,6 +114,7 @@ def bm_model(
         quantize = "",
         tuning = None,
         kernels = "prelinked",
+        scalar_kernels = None,
         float_parts = {},
         data = [],
         deps = [],
@@ -130,6 +133,8 @@ def bm_model(
       quantize: `int8` quantizes the model with its own framework, on its calibration data.
       tuning: tuning.json next to the model.
       kernels: `prelinked` kernels run in place; `loaded` ones are copied to RAM by the runtime.
+      scalar_kernels: list of the kernels that are known not to be vectorized (tools/bench/audit.py); any
+        other fails the build, which otherwise only names it.
       float_parts: for an int8 model, op signatures of dispatches and names of weights that stay in
         floating point, each with the reason. Anything else in floating point fails the build.
       data: files that `src` reads, e.g. the external data of an .onnx file.
@@ -169,6 +174,7 @@ def bm_model(
         float_parts = float_parts,
         imported = name + "._imported",
         kernels = kernels,
+        scalar_kernels = scalar_kernels,
         libcalls = select({
             Label("//tools/rules:isa_is_" + isa): archives
             for isa, archives in _LIBCALLS.items()

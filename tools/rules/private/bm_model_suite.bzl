@@ -1,6 +1,7 @@
 """bm_model_suite: everything Ironcast builds and checks for a model, or several in one image."""
 
 load("//compiler/bmc:isas.bzl", "ISAS")
+load("//tools/rules/private:bm_bench.bzl", "benches")
 load("//tools/rules/private:bm_debug.bzl", "bm_debug")
 load("//tools/rules/private:bm_export.bzl", "bm_export")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
@@ -26,7 +27,7 @@ def bm_model_suite(
         models,
         vlens,
         isa = "rv64gcv_zvl256b",
-        budget = None,
+        baseline = None,
         hooks = Label("//runtime_bm/app:hooks_default"),
         tags = [],
         **kwargs):
@@ -35,7 +36,8 @@ def bm_model_suite(
     Makes `<name>` (QEMU virt), `<name>.spike` (which prints the instructions of every dispatch),
     `<name>.host` (the same as an x86-64 program), `<name>.report`, `<name>.spike.debug` (under gdb), and
     tests: runs in every environment that agree bit for bit, one run on the host, a negative control for
-    each model, the budget.
+    each model, the baseline.
+    `<name>.bench<VLEN>` has what `tools/bazel run //tools/bench` shows.
     `<name>.library` is the models and the runtime as a C library, and `<name>.export` writes it into a
     folder that builds without Bazel.
     `--board=LABEL` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.debug` (under gdb)
@@ -47,7 +49,7 @@ def bm_model_suite(
       vlens: VLENs in bits to run at, none smaller than that of `isa`. `bazel run` boots at the first
         one, and instructions are counted there.
       isa: ISA of the kernels.
-      budget: budget.json; without it there is no budget test.
+      baseline: text with a line for `<name>`; without it there is no test of what the image takes.
       hooks: cc_library with the models' own console output.
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.
@@ -79,8 +81,15 @@ def bm_model_suite(
     )
     bm_measured(
         name = name,
-        budget = budget,
+        baseline = baseline,
         run = runs[measured_at],
+        tags = tags,
+        **kwargs
+    )
+    benches(
+        name = name,
+        hooks = hooks,
+        models = models,
         tags = tags,
         **kwargs
     )

@@ -29,6 +29,7 @@ def _bm_mutated_model_impl(ctx):
         model.kernels,
         model.outputs,
         model.fits,
+        model.code,
     )
 
 bm_mutated_model = rule(

@@ -6,17 +6,19 @@ load("//tools/rules/private:launcher.bzl", "write_launcher")
 def _bm_report_impl(ctx):
     full = ctx.actions.declare_file(ctx.label.name + ".json")
     report = ctx.attr.firmware[BmFirmwareInfo].report
+    codes = ctx.attr.firmware[BmFirmwareInfo].model_codes
     record = ctx.attr.run[BmRunInfo].record
     args = ctx.actions.args()
     args.add("merge")
     args.add("--report", report)
+    args.add_all(codes, before_each = "--code")
     args.add("--run", record)
     args.add("--out", full)
     ctx.actions.run(
         mnemonic = "BmFullReport",
         executable = ctx.executable._size,
         arguments = [args],
-        inputs = [report, record],
+        inputs = [report, record] + codes,
         outputs = [full],
     )
     show = write_launcher(ctx, ctx.attr._show, [full], [full])

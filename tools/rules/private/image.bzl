@@ -183,15 +183,14 @@ exit 1
 """.format(ctx.label, firmware.board.name, firmware.board.name), is_executable = True)
     return {"executable": script}
 
-def image_providers(ctx, image, model_reports = [], report = None, golden = []):
+def image_providers(ctx, image, models = [], report = None):
     """Returns the providers of a linked image, including `bazel run`.
 
     Args:
       ctx: context of a rule with IMAGE_ATTRS.
       image: what link_image returned.
-      model_reports: list of File.
+      models: list of BmModelInfo.
       report: File or None.
-      golden: list of File, the golden data of the models.
 
     Returns:
       list of providers: DefaultInfo, OutputGroupInfo, BmFirmwareInfo.
@@ -204,7 +203,8 @@ def image_providers(ctx, image, model_reports = [], report = None, golden = []):
         expect = ctx.attr.expect,
         isa = ctx.attr.isa,
         vlen = vlen_of_isa(ctx.attr.isa),
-        model_reports = model_reports,
+        model_codes = [model.code for model in models],
+        model_reports = [model.report for model in models],
         report = report,
     )
     run = _boot(ctx, firmware) if ctx.attr.run_env else _no_emulator(ctx, firmware)
@@ -219,7 +219,7 @@ def image_providers(ctx, image, model_reports = [], report = None, golden = []):
         DefaultInfo(files = depset([file for files in groups.values() for file in files]), **run),
         OutputGroupInfo(
             flash = depset([firmware.flash] if firmware.flash else []),
-            golden = depset(golden),
+            golden = depset([model.files["golden.bin"] for model in models]),
             **{name: depset(files) for name, files in groups.items()}
         ),
         firmware,

@@ -105,8 +105,8 @@ def plan_object(outputs):
         if file.basename in ("plan.o", "plan.pic.o")
     ][0]
 
-def _link(ctx, isa, files, outputs, stamp):
-    """Compiles the weights, and returns CcInfo of everything; nothing links it without the stamp."""
+def _link(ctx, isa, files, outputs, checks):
+    """Compiles the weights, and returns CcInfo of everything; nothing links it without the checks."""
     toolchain, features = _toolchain(ctx)
     context, weights = _compile(ctx, "_weights", files, sources = ["weights.S"], data = ["weights.bin"])
     linking, _ = cc_common.create_linking_context_from_compilation_outputs(
@@ -115,7 +115,7 @@ def _link(ctx, isa, files, outputs, stamp):
         feature_configuration = features,
         cc_toolchain = toolchain,
         compilation_outputs = cc_common.merge_compilation_outputs(compilation_outputs = [outputs, weights]),
-        additional_inputs = [stamp],
+        additional_inputs = checks,
         disallow_dynamic_library = True,
         # Prelinked kernels have absolute addresses in read-only code, so the program that carries
         # them is linked at a fixed address.
@@ -123,7 +123,7 @@ def _link(ctx, isa, files, outputs, stamp):
     )
     return CcInfo(compilation_context = context, linking_context = linking)
 
-def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp):
+def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, code):
     """Compiles the weights and packs everything for linking.
 
     Args:
@@ -135,11 +135,12 @@ def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp):
       kernels: string, as in BmModelInfo.
       outputs: what compile_all_but_weights returned for the same files, but for the weights.
       stamp: File that exists only if the target would accept the model.
+      code: File, what the code of the kernels shows.
 
     Returns:
       list of providers.
     """
-    cc_info = _link(ctx, isa, files, outputs, stamp)
+    cc_info = _link(ctx, isa, files, outputs, [stamp, code])
     return [
         DefaultInfo(files = depset(files.values() + [stamp])),
         cc_info,
@@ -147,6 +148,7 @@ def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp):
             isa = isa,
             c_name = c_name,
             header = header,
+            code = code,
             files = files,
             fits = stamp,
             kernels = kernels,

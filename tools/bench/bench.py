@@ -1,0 +1,73 @@
+"""How far models are from what their hardware could do: every dispatch, from real runs on Spike.
+
+tools/bazel run //tools/bench -- [MODEL...] [--vlen 128,256,1024] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from tools.bench import builds, page
+from tools.size import baseline
+
+_BASELINE = Path("models/baseline.txt")
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument(
+        "models", nargs="*", help="labels of images or short names; default: all that are small"
+    )
+    parser.add_argument("--vlen", default="256", help="VLENs in bits, separated by commas")
+    parser.add_argument("--json", type=Path, help="file for all rows")
+    parser.add_argument(
+        "--update", action="store_true", help="measure what the baseline holds, and renew it"
+    )
+    parser.add_argument(
+        "--baseline", type=Path, default=_BASELINE, help="file in the workspace to renew"
+    )
+    options = parser.parse_args(args)
+    try:
+        if options.update:
+            return _update(options.baseline, options.models)
+        vlens = [int(vlen) for vlen in options.vlen.split(",")]
+        return _show(options.models, vlens, options.json)
+    except ValueError:
+        parser.error(f"--vlen {options.vlen} is no list of numbers")
+    except (builds.BuildError, baseline.BaselineError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+    return 1
+
+
+def _show(names: list[str], vlens: list[int], out: Path | None) -> int:
+    found = builds.results(builds.benches(names, vlens))
+    models = [model for image in found.values() for model in image]
+    for model in models:
+        print(*page.table(model), "", sep="\n")
+    print(*page.ranking(models), sep="\n")
+    if out:
+        folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
+        (folder / out).write_text(json.dumps(models, indent=1) + "\n")
+    return 0
+
+
+def _update(file: Path, names: list[str]) -> int:
+    """Writes what images take into the baseline: those named by label, or all that wildcards test."""
+    images = names or builds.held()
+    reports = builds.results([f"{image}.report" for image in images])
+    path = builds.workspace() / file
+    before = path.read_text() if path.is_file() else ""
+    measured = {label.rpartition(":")[2].removesuffix(".report"): r for label, r in reports.items()}
+    after = baseline.renew(before, measured)
+    path.write_text(after)
+    changed = set(after.splitlines()) - set(before.splitlines())
+    print(*sorted(changed), f"{len(changed)} lines of {file} changed", sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,100 @@
+"""Asks Bazel which models can be measured, and has it measure them: every run is an action, done once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+_BENCH = re.compile(r"^(?P<image>//[^:]*:(?P<name>.*))\.bench(?P<vlen>\d+)$")
+# An image's name says its board, which users leave out.
+_SUFFIX = "_rv64"
+
+
+class BuildError(Exception):
+    """One sentence for the user."""
+
+
+def workspace() -> Path:
+    """Returns the folder of the workspace that `bazel run` was called in."""
+    return Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", "."))
+
+
+def benches(names: Sequence[str], vlens: Sequence[int]) -> list[str]:
+    """Returns the labels of the measurements of some models.
+
+    Args:
+      names: labels of images, or short names, such as "resnet8_int8" or "mlp_rv64"; none: all that
+        wildcards build.
+      vlens: VLENs in bits.
+
+    Raises:
+      BuildError: there is no such model.
+    """
+    every = 'kind("bm_bench rule", //...)'
+    labels = query(every if names else every + ' except attr("tags", "large", //...)')
+    matches = [match for label in labels if (match := _BENCH.match(label))]
+    known = [match for match in matches if int(match["vlen"]) in vlens]
+    missing = [vlen for vlen in vlens if not any(int(m["vlen"]) == vlen for m in known)]
+    if missing and matches:
+        raise BuildError(f"no model has kernels for VLEN {missing[0]}: use 128, 256, 512 or 1024")
+    if not names:
+        return sorted(match[0] for match in known)
+    chosen = []
+    for name in names:
+        # //models has the short names of labels.
+        short = name.rpartition(":")[2]
+        found = [m[0] for m in known if m["image"] == name] or [
+            m[0] for m in known if short in (m["name"], m["name"].removesuffix(_SUFFIX))
+        ]
+        if not found:
+            some = ", ".join(sorted({m["name"].removesuffix(_SUFFIX) for m in known}))
+            raise BuildError(f"there is no model '{name}'; there are {some}")
+        chosen += sorted(found)
+    return chosen
+
+
+def held() -> list[str]:
+    """Returns the labels of the images that a baseline holds and that wildcards test."""
+    tests = query('kind("bm_baseline_test rule", //...) except attr("tags", "large", //...)')
+    return [test.removesuffix("_baseline_test") for test in tests]
+
+
+def results(targets: Sequence[str]) -> dict[str, Any]:
+    """Builds targets with one JSON file each; returns the files' contents by label.
+
+    Raises:
+      BuildError: one of them does not build.
+    """
+    if _bazel("build", "--", *targets, capture=False).returncode:
+        raise BuildError("not everything could be measured: see above")
+    expression = r'"%s %s" % (target.label, target.files.to_list()[0].path)'
+    listed = _bazel(
+        "cquery", "--output=starlark", f"--starlark:expr={expression}", f"set({' '.join(targets)})"
+    )
+    found = {}
+    root = Path(_bazel("info", "execution_root").stdout.strip())
+    for line in listed.stdout.splitlines():
+        label, _, path = line.partition(" ")
+        found[label.removeprefix("@@").removeprefix("@")] = json.loads((root / path).read_text())
+    return {target: found[target] for target in targets}
+
+
+def query(expression: str) -> list[str]:
+    """Returns the labels that a query of Bazel finds in the workspace, sorted."""
+    done = _bazel("query", "--keep_going", expression)
+    return sorted(done.stdout.split())
+
+
+def _bazel(*arguments: str, capture: bool = True) -> subprocess.CompletedProcess[str]:
+    """Runs Bazel in the user's workspace, where `bazel run` has ended by now."""
+    own = workspace() / "tools" / "bazel"
+    program = str(own) if own.is_file() else "bazel"
+    output = subprocess.PIPE if capture else None
+    return subprocess.run(
+        [program, *arguments], cwd=workspace(), stdout=output, stderr=output, text=True, check=False
+    )

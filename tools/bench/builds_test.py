@@ -1,0 +1,44 @@
+"""Which measurements names stand for; Bazel's answers are given."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+from tools.bench import builds
+
+LABELS = [
+    f"//models/{folder}:{image}.bench{vlen}"
+    for folder, image in (("mlp", "mlp_rv64"), ("mlp", "mlp_int8_rv64"), ("net", "net"))
+    for vlen in (128, 256)
+]
+
+
+def benches(*names: str, vlens: tuple[int, ...] = (256,)) -> list[str]:
+    with mock.patch.object(builds, "query", lambda expression: LABELS):
+        return builds.benches(names, vlens)
+
+
+class BenchesTest(unittest.TestCase):
+    def test_labels_and_short_names(self) -> None:
+        wanted = ["//models/mlp:mlp_rv64.bench256"]
+        for name in ("mlp", "mlp_rv64", "//models/mlp:mlp_rv64", "//models:mlp_rv64"):
+            self.assertEqual(benches(name), wanted)
+        self.assertEqual(benches("net", "mlp"), ["//models/net:net.bench256", *wanted])
+
+    def test_every_vlen_that_is_asked_for(self) -> None:
+        found = benches("net", vlens=(128, 256))
+        self.assertEqual(found, ["//models/net:net.bench128", "//models/net:net.bench256"])
+        self.assertEqual(len(benches(vlens=(128, 256))), len(LABELS))
+
+    def test_names_that_mean_nothing(self) -> None:
+        with self.assertRaisesRegex(
+            builds.BuildError, "no model 'nest'; there are mlp, mlp_int8, net"
+        ):
+            benches("nest")
+        with self.assertRaisesRegex(builds.BuildError, "no model has kernels for VLEN 512"):
+            benches(vlens=(256, 512))
+
+
+if __name__ == "__main__":
+    unittest.main()

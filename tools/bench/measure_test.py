@@ -1,0 +1,99 @@
+"""Rows of a measurement, from a run of two inferences of a small model, and the page that shows them."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+from unittest import mock
+
+from tools.bench import mca, measure, page
+from tools.bench.code_test import VECTOR
+from tools.emulate import result
+
+PRODUCT = "main_dispatch_0_matmul_i8"
+MODEL: dict[str, Any] = {
+    "name": "net",
+    "isa": "rv64gcv_zvl256b",
+    "arena": {"bytes": 120, "liveness_bound_bytes": 100},
+    "dispatches": [
+        {
+            "name": PRODUCT,
+            "op": "matmul_i8",
+            "macs": 19_200,
+            "accumulator": "i32",
+            "operands": [],
+            "source": "model.py:3",
+        }
+    ],
+    "commands": [
+        {"kind": "fill", "function": "", "workgroups": [0, 0, 0], "bytes": 512, "layer": ""},
+        {
+            "kind": "dispatch",
+            "function": PRODUCT,
+            "workgroups": [2, 1, 1],
+            "bytes": 0,
+            "layer": "fc (Linear)",
+        },
+    ],
+}
+# Four launches: two workgroups in each of two inferences; 30 iterations in each launch.
+COUNTS = (
+    [(0x4E7C, 4)]
+    + [(at, 120) for at in (0x4E80, 0x4E84, 0x4E88, 0x4E8C, 0x4E9C, 0x4EAC, 0x4EB0, 0x4EB2)]
+    + [(at, 4) for at in (0x4EB6, 0x4EBA, 0x4EBE)]
+)
+RECORDS = (
+    "BM1 BOOT isa=i vlen=256 board=b",
+    "BM1 MODEL name=net",
+    "BM1 DISPATCH index=0 instret=100",
+    "BM1 DISPATCH index=1 instret=1000",
+    "BM1 STATS instret=1200 cycles=0 arena=8 stack=100 walker=1 workgroup=1",
+    "BM1 PASS cases=2",
+)
+DISASSEMBLY = [
+    f"{0x4E7C:016x} <net_k_{PRODUCT}>:",
+    *VECTOR.splitlines(),
+    "0000000000005000 <main>:",
+]
+
+
+def measured(counts: list[tuple[int, int]]) -> dict[str, Any]:
+    lines = (*RECORDS, *(f"{at:08x} {count}" for at, count in counts))
+    with mock.patch.object(mca, "cycles", lambda loops, program: [20.0] * len(loops)):
+        (row,) = measure.image({"models": [MODEL]}, result.Outcome(lines, 0), DISASSEMBLY, "mca")
+    return row
+
+
+class MeasureTest(unittest.TestCase):
+    def test_a_row_for_each_command(self) -> None:
+        fill, product = measured(COUNTS)["commands"]
+        self.assertEqual((fill["class"], fill["instructions"], fill["bound"]), ("fill", 100, 2))
+        self.assertEqual((product["layer"], product["instructions"]), ("fc (Linear)", 1000))
+        self.assertEqual((product["macs"], product["bound"]), (19_200, 700))
+        # One inference: 60 iterations, each 1 + 2 + 4 registers, and two moves of four.
+        self.assertEqual(product["vector_products"], 60)
+        self.assertEqual(product["work"], 60 * 7 + 2 * (4 + 4))
+        self.assertEqual(product["spills"], 4)
+        self.assertEqual(product["scalar_products"], 0)
+        # 60 iterations of 20 cycles; outside of them two instructions and two moves of four registers.
+        self.assertEqual(product["cycles"], 60 * 20 + 2 * (1 + 4 + 4 + 1))
+
+    def test_a_kernel_that_never_ran_has_no_counts(self) -> None:
+        product = measured([])["commands"][1]
+        self.assertNotIn("work", product)
+        self.assertEqual(product["instructions"], 1000)
+
+    def test_what_is_printed(self) -> None:
+        model = measured(COUNTS)
+        text = "\n".join(page.table(model))
+        self.assertIn("net, VLEN 256: 1,200 instructions, 0.062 per MAC; 58 % of the bound", text)
+        self.assertIn("arena 120 bytes, liveness bound 100: 1.20", text)
+        self.assertRegex(text, r"\n +1,000 +700 +70 % +19,200 +0\.052 .*  fc \(Linear\)  matmul_i8")
+        self.assertRegex(text, r"\n +100 +2 +2 % +fill")
+        ranking = page.ranking([model, model])
+        self.assertRegex(ranking[2], r"^ +600 +75.4 % +2,000  matrix product$")
+        self.assertRegex(ranking[3], r"^ +196 +24.6 % +200  fill$")
+
+
+if __name__ == "__main__":
+    unittest.main()

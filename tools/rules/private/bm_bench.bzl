@@ -1,0 +1,86 @@
+"""bm_bench: what each dispatch of an image took on Spike, next to what it could take."""
+
+load("//tools/rules:providers.bzl", "BmFirmwareInfo", "BmRunInfo")
+load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
+load("//tools/rules/private:bm_run.bzl", "bm_run")
+
+_SPIKE = Label("//boards/spike_rv64")
+
+# VLENs for which `tools/bazel run //tools/bench -- --vlen` has images.
+_VLENS = [128, 256, 512, 1024]
+
+def _bm_bench_impl(ctx):
+    out = ctx.actions.declare_file(ctx.label.name + ".json")
+    report = ctx.attr.firmware[BmFirmwareInfo].report
+    record = ctx.attr.run[BmRunInfo].record
+    (disassembly,) = ctx.attr.firmware[OutputGroupInfo].disasm.to_list()
+    args = ctx.actions.args()
+    args.add("--report", report)
+    args.add("--run", record)
+    args.add("--disassembly", disassembly)
+    args.add("--mca", ctx.executable._mca)
+    args.add("--out", out)
+    ctx.actions.run(
+        mnemonic = "BmBench",
+        progress_message = "Measuring every dispatch of %{label}",
+        executable = ctx.executable._measure,
+        arguments = [args],
+        inputs = [report, record, disassembly],
+        tools = [ctx.attr._mca[DefaultInfo].files_to_run],
+        outputs = [out],
+    )
+    return [DefaultInfo(files = depset([out]))]
+
+bm_bench = rule(
+    implementation = _bm_bench_impl,
+    doc = "JSON with a row for every command of every model of an image; `//tools/bench` shows it.",
+    attrs = {
+        "firmware": attr.label(
+            doc = "An image with `profile` for the board spike_rv64.",
+            mandatory = True,
+            providers = [BmFirmwareInfo],
+        ),
+        "run": attr.label(
+            doc = "Its run in an environment that counts every instruction.",
+            mandatory = True,
+            providers = [BmRunInfo],
+        ),
+        "_mca": attr.label(default = "//third_party/llvm:mca", executable = True, cfg = "exec"),
+        "_measure": attr.label(default = "//tools/bench:measure", executable = True, cfg = "exec"),
+    },
+)
+
+def benches(*, name, models, hooks, tags, **kwargs):
+    """Makes `<name>.bench<VLEN>` for each VLEN, with kernels for just this VLEN.
+
+    Args:
+      name: prefix of the targets.
+      models: list of bm_model.
+      hooks: cc_library with the models' own console output.
+      tags: tags of every target.
+      **kwargs: attributes of every target, e.g. visibility.
+    """
+    manual = dict(kwargs, tags = tags + ["manual"])
+    for vlen in _VLENS:
+        bench = "{}.bench{}".format(name, vlen)
+        bm_firmware(
+            name = bench + "._image",
+            board = _SPIKE,
+            hooks = hooks,
+            isa = "rv64gcv_zvl{}b".format(vlen),
+            models = models,
+            profile = True,
+            **manual
+        )
+        bm_run(
+            name = bench + "._run",
+            exec_env = _SPIKE.same_package_label("vlen{}_counted".format(vlen)),
+            firmware = bench + "._image",
+            **manual
+        )
+        bm_bench(
+            name = bench,
+            firmware = bench + "._image",
+            run = bench + "._run",
+            **manual
+        )
