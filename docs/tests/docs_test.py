@@ -1,8 +1,9 @@
-"""Checks the pages: the commands on them exist, the tutorial is a model that is built and tested, and
-the README shows what the first command prints here."""
+"""Checks the pages: the commands on them could be run, the tutorial is a model that is built and tested, and
+what pages say that a run or a report prints is what it prints here."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -10,22 +11,22 @@ import textwrap
 import unittest
 from pathlib import Path
 
+from rich.console import Console
+
+from docs.tests import commands
+from tools.size import show
+
 ROOT = Path(os.environ["TREE"]).resolve().parent
 README = (ROOT / "README.md").read_text()
-# Not the value of an option.
-LABEL = re.compile(r"tools/bazel [^`\n]*?(?<!=)(//[\w./]*(?::[\w.]*\w)?)")
-# What a user would type for a model or board of their own; //bands is in examples/consumer.
-OWN = re.compile(r"//((models|boards)/mine|bands)\b")
-
-
-def labels(text: str) -> set[str]:
-    """Labels in the tools/bazel commands on a page; patterns (`//...`) do not count."""
-    found = {
-        label
-        for label in LABEL.findall(text)
-        if "..." not in label and label[-1] != "/" and not OWN.match(label)
-    }
-    return {label if ":" in label else f"{label}:{Path(label).name}" for label in found}
+# Name -> recorded run, or report.
+RUNS = dict(pair.split("=") for pair in os.environ["RUNS"].split())
+# Element type and ISA -> recorded run.
+COUNTS = dict(pair.split("=") for pair in os.environ["COUNTS"].split())
+# Trained weights depend on the C library, code outside kernels on clang, and what else a hart has on QEMU.
+UNSTEADY = (
+    r"max_abs=\S+ differing=\d+|hash=\w+|HASH \w+|(correct|framework|instret|cycles|stack)=\d+"
+    r"|hart is \w+"
+)
 
 
 def pages() -> dict[str, str]:
@@ -36,40 +37,145 @@ def pages() -> dict[str, str]:
 
 
 class CommandsTest(unittest.TestCase):
-    def test_every_label_on_a_page_is_a_target(self) -> None:
-        targets = set(Path(os.environ["TARGETS"]).read_text().split())
-        unknown = {
-            (page, label) for page, text in pages().items() for label in labels(text) - targets
-        }
+    def setUp(self) -> None:
+        self.targets = set(Path(os.environ["TARGETS"]).read_text().split())
+
+    def faults(self, text: str) -> list[str]:
+        return [
+            fault
+            for command in commands.commands(text)
+            for fault in commands.faults(command, ROOT, self.targets)
+        ]
+
+    def test_every_command_on_a_page_could_be_run(self) -> None:
+        found = {page: self.faults(text) for page, text in pages().items()}
         # Add a new label to docs/tests/BUILD.bazel, where Bazel looks it up.
-        self.assertEqual(unknown, set())
+        self.assertEqual({page: faults for page, faults in found.items() if faults}, {})
+        self.assertGreater(sum(len(commands.commands(text)) for text in pages().values()), 100)
 
     def test_a_page_is_read_as_its_reader_does(self) -> None:
         text = (
-            "`tools/bazel test --x=1 //a/b/... //c` `tools/bazel run --board=//x //a/b -- -y`, //e:f "
-            "`tools/bazel run //c:d.e.`"
+            "`tools/bazel test //a/... //c` and `tools/bazel\nrun //a/b -- -y`, //e:f `bmc` `bmc.x`\n\n"
+            "    tools/bazel run --board=//x //y  # why\n\n```sh\nbmc inspect net\ncp a b\n```\n"
         )
-        self.assertEqual(labels(text), {"//a/b:b", "//c:d.e"})
+        self.assertEqual(
+            commands.commands(text),
+            [
+                "bmc inspect net",
+                "tools/bazel run --board=//x //y  # why",
+                "tools/bazel test //a/... //c",
+                "tools/bazel run //a/b -- -y",
+            ],
+        )
+
+    def test_what_could_not_be_run_is_noticed(self) -> None:
+        for command, fault in {
+            "tools/bazel run //models:mlp": "//models:mlp is not in docs/tests/BUILD.bazel",
+            "tools/bazel fly //models:mlp_rv64": "fly is no command of bazel that pages use",
+            "tools/bazel test --x=1 //...": "--x is no option of bazel that pages use",
+            "tools/bazel build --board=//boards/gone //...": "there is no //boards/gone",
+            "tools/bazel test --config=gone //...": "there is no --config=gone",
+            "tools/bazel run @ironcast//tools/flash -- --lost": "main.py has no --lost",
+            "tools/bazel test //models:mlp_rv64.flash_test --test_arg=--ports=x": "main.py has no --ports",
+            "bmc fly": "bmc has no command fly",
+            "bmc compile --fast": "cli.py has no --fast",
+            "python3 -m tools.fresh --suites x": "__main__.py has no --suites",
+            "tools/status/code.py 1": "there is no tools/status/code.py",
+        }.items():
+            self.assertEqual(self.faults(f"`{command}`"), [fault])
 
 
 class TutorialTest(unittest.TestCase):
-    def test_the_tutorials_files_are_those_of_models_first(self) -> None:
+    def files(self) -> list[str]:
+        texts = [(ROOT / "models/first" / name).read_text() for name in ("model.py", "BUILD.bazel")]
+        # What lets this test see the run; a model of one's own needs no such line.
+        return [re.sub(r"^package\(.*\)\n\n", "", text, flags=re.M) for text in texts]
+
+    def test_the_readmes_files_are_those_of_models_first(self) -> None:
         section = README.split("## Five minutes to your own model")[1].split("\n## ")[0]
-        blocks = re.findall(r"\n\n((?:       .*\n|\n)+)", section)
-        shown = [textwrap.dedent(block).strip("\n") + "\n" for block in blocks]
-        files = [(ROOT / "models/first" / name).read_text() for name in ("model.py", "BUILD.bazel")]
-        self.assertEqual([text.replace("mine", "first") for text in shown], files)
+        shown = re.findall(r"\n\n((?:       .*\n|\n)+)", section)
+        texts = [textwrap.dedent(block).strip("\n") + "\n" for block in shown]
+        self.assertEqual([text.replace("mine", "first") for text in texts], self.files())
+
+    def test_the_tutorials_files_are_those_of_models_first(self) -> None:
+        page = (ROOT / "docs/tutorial/first-model.md").read_text()
+        shown = re.findall(r"^```(?:python|starlark) \S+\n(.*?)^```$", page, re.M | re.S)
+        self.assertEqual([text.replace("mine", "first") for text in shown], self.files())
 
 
 class TranscriptTest(unittest.TestCase):
+    """A block that begins with ```text NAME shows what NAME of BUILD.bazel printed; `...` leaves lines out."""
+
+    def printed(self, file: str) -> str:
+        if file.endswith(".report.json"):
+            screen = io.StringIO()
+            show.show(json.loads(Path(file).read_text()), Console(file=screen, width=1000))
+            return "\n".join(line.rstrip() for line in screen.getvalue().splitlines())
+        return "\n".join(json.loads(Path(file).read_text())["lines"])
+
+    def differs(self, shown: str, printed: str, unsteady: str = UNSTEADY) -> bool:
+        """Whether two texts differ in more than what is `unsteady`; `...` stands for any lines."""
+        parts = re.sub(unsteady, "", shown).strip("\n").split("\n...\n")
+        pattern = r"\n(?:.*\n)*?".join(map(re.escape, parts))
+        return not re.fullmatch(pattern, re.sub(unsteady, "", printed).strip("\n"))
+
+    def far(self, shown: str, printed: str) -> bool:
+        """Whether two reports differ in more than a few percent of a number, which another clang may make."""
+        number = re.compile(r"(?<![\w.])[\d,]+(?:\.\d+)?(?!\w)")
+        pairs = zip(number.findall(shown), number.findall(printed), strict=False)
+        values = [(float(a.replace(",", "")), float(b.replace(",", ""))) for a, b in pairs]
+        words = [re.sub(r" +", " ", number.sub("", text)).strip() for text in (shown, printed)]
+        return words[0] != words[1] or any(abs(a - b) > 20 + a / 20 for a, b in values)
+
     def test_the_first_command_prints_what_the_readme_shows(self) -> None:
         block = re.search(r"and prints\n\n((?:    .*\n|\n)+)", README)
         assert block is not None
         shown = textwrap.dedent(block[1]).split("\n\n")[0]
-        recorded = "\n".join(json.loads(Path(os.environ["BERT"]).read_text())["lines"])
         # The last bits of PyTorch's answer depend on the C library.
-        last_bits = re.compile(r"max_abs=1\.\d+e-07 differing=\d+")
-        self.assertEqual(last_bits.sub("", shown), last_bits.sub("", recorded))
+        last_bits = r"max_abs=1\.\d+e-07 differing=\d+"
+        self.assertFalse(self.differs(shown, self.printed(RUNS["bert"]), last_bits))
+
+    def test_runs_print_what_the_pages_show(self) -> None:
+        seen = {"bert"}
+        for page, text in pages().items():
+            for name, shown in re.findall(r"^```text (\w+)\n(.*?)^```$", text, re.M | re.S):
+                if name in RUNS:
+                    seen.add(name)
+                    printed = self.printed(RUNS[name])
+                    differ = self.far if name == "report" else self.differs
+                    self.assertFalse(differ(shown, printed), f"{page}: {name}\n{printed}")
+                    self.assertTrue(differ(shown + "x\n", printed))
+        self.assertEqual(seen, set(RUNS))
+
+    def test_another_number_in_a_report_is_noticed(self) -> None:
+        printed = self.printed(RUNS["report"])
+        self.assertFalse(self.far(printed.replace(" 1,894", " 1,900"), printed))
+        self.assertTrue(self.far(printed.replace(" 1,894", " 2,894"), printed))
+        self.assertTrue(self.far(printed.replace("weights", "weight"), printed))
+
+    def test_numbers_are_those_of_the_readmes_table(self) -> None:
+        page = (ROOT / "docs/how-to/quantize.md").read_text()
+        rows = re.findall(r"^\| `(\w+)`: .* \| (\S+) \| (\S+) \|$", page, re.M)
+        self.assertGreaterEqual(len(rows), 5)
+        for model, *numbers in rows:
+            for dtype, number in zip(("f32", "int8"), numbers, strict=True):
+                self.assertRegex(README, rf"\| `{model}` \| \w+ \| {dtype} \|.* {number} \|")
+
+    def test_instructions_are_those_of_the_runs(self) -> None:
+        page = (ROOT / "docs/how-to/choose-vlen-and-board.md").read_text()
+        shown = {
+            f"{dtype}_{isa}": int(number.replace(",", ""))
+            for isa, *numbers in re.findall(r"^\| `(\w+)` \| ([\d,]+) \| ([\d,]+) \|$", page, re.M)
+            for dtype, number in zip(("f32", "int8"), numbers, strict=True)
+        }
+        counted = {}
+        for name, file in COUNTS.items():
+            match = re.search(r"BM1 STATS instret=(\d+)", self.printed(file))
+            assert match is not None
+            counted[name] = int(match[1])
+        self.assertEqual(shown.keys(), counted.keys())
+        for name, number in counted.items():
+            self.assertAlmostEqual(shown[name] / number, 1, delta=0.05, msg=name)
 
 
 if __name__ == "__main__":
