@@ -107,9 +107,11 @@ class TranscriptTest(unittest.TestCase):
     """A block that begins with ```text NAME shows what NAME of BUILD.bazel printed; `...` leaves lines out."""
 
     def printed(self, file: str) -> str:
-        if file.endswith(".report.json"):
+        if file.endswith(".report.sh"):
+            # The program that shows it, with the report beside it.
+            report = json.loads(Path(file).with_suffix(".json").read_text())
             screen = io.StringIO()
-            show.show(json.loads(Path(file).read_text()), Console(file=screen, width=1000))
+            show.show(report, Console(file=screen, width=1000))
             return "\n".join(line.rstrip() for line in screen.getvalue().splitlines())
         return "\n".join(json.loads(Path(file).read_text())["lines"])
 
