@@ -25,6 +25,8 @@ from tools.site.pages import (
     Site,
     contents,
     group_page,
+    is_listed,
+    is_page,
     page_of,
     show_file,
     show_folder,
@@ -49,7 +51,7 @@ HEADERS = (
 RULES = {"tools/rules/defs.bzl": "Rules", "tools/rules/providers.bzl": "Providers"}
 PYTHON = {"compiler/ironcast/__init__.py": "ironcast", "compiler/bmc/spec.py": "bmc.spec"}
 # Pages of which the start page need not have links: they follow those that it has.
-ALSO = {"How-to guides": r"how-to/.*", "Tutorial": r"tutorial/.*"}
+ALSO = {"How-to guides": r"how-to/.*", "Tutorial": r"tutorial/.*", "Explanation": r"[a-z][\w-]*"}
 # Folder of the repository -> the page above its pages.
 FOLDERS = {"docs/decisions": "decisions", "docs/upstream": "upstream", "models": "models"}
 # Page -> section, title and members of the group below it.
@@ -57,6 +59,7 @@ GROUPS = {
     "reference/c": ("Reference", "C headers", r"reference/c/.*"),
     "reference/python": ("Reference", "Python", r"reference/python/.*"),
     "reference/programs": ("Reference", "Programs", r"reference/programs/.*"),
+    "tools": ("Reference", "Tools", r"tools/.*"),
     "boards": ("Reference", "Boards", r"boards/.*"),
     "models": ("Reference", "Models", r"models/.*"),
     "decisions": ("Explanation", "Decisions", r"decisions/.*"),
@@ -137,20 +140,27 @@ def assemble(
     pages = {
         page_of(file): site.rewritten(file, (tree / file).read_text(encoding="utf-8"))
         for file in sorted(files)
-        if file.endswith(".md") and not file.startswith((".", "examples/"))
+        if is_page(file)
     }
+    start = page_of(START)
     places = [*generated, *pages]
     groups = {
         page: Group(section, title, tuple(name for name in places if re.fullmatch(pattern, name)))
         for page, (section, title, pattern) in GROUPS.items()
     }
     also = {
-        caption: [name for name in places if re.fullmatch(pattern, name)]
+        caption: [
+            name for name in places if re.fullmatch(pattern, name) and name not in (start, *groups)
+        ]
         for caption, pattern in ALSO.items()
     }
-    start = page_of(START)
     pages[start] = contents(pages[start], groups, also)
     pages |= {page: group_page(group, pages.get(page)) for page, group in groups.items()}
+    tables = [pages[page] for page in (start, *groups)]
+    for name in pages.keys() - {start}:
+        if not is_listed(name, tables):
+            # Links and the search lead there.
+            pages[name] = f"---\norphan: true\n---\n\n{pages[name]}"
     for path in sorted(site.shown - files):
         site.shown |= set(site.listing(path))
         pages[source_page(path)] = show_folder(path, site.listing(path))

@@ -26,6 +26,11 @@ class LinkError(Exception):
     """A page links to nothing: page, link, and what to do."""
 
 
+def is_page(file: str) -> bool:
+    """Whether a file becomes a page; those of example repositories are shown as files."""
+    return file.endswith(".md") and not file.startswith((".", "examples/"))
+
+
 def page_of(file: str) -> str:
     """Returns the place of a Markdown file in the site, without suffix."""
     if file == START:
@@ -100,9 +105,9 @@ class Site:
         if path in self.reference:
             return f"/{self.reference[path]}.md{anchor}"
         readme = posixpath.join(path, "README.md")
-        if path in self._folders and readme in self.files:
+        if path in self._folders and readme in self.files and is_page(readme):
             path = readme
-        if path.endswith(".md") and path in self.files:
+        if path in self.files and is_page(path):
             return f"/{page_of(path)}.md{anchor}"
         if path not in self.files and path not in self._folders:
             raise LinkError(f"{file} links to {link}: there is no {path} in the source tree")
@@ -147,17 +152,26 @@ def contents(text: str, groups: Mapping[str, Group], also: Mapping[str, list[str
       also: heading of a section -> pages that belong there even if no link says so.
     """
     owner = {member: page for page, group in groups.items() for member in group.members}
+
+    def listed(part: str) -> list[str]:
+        places = [match[0].removeprefix("/").partition(".md")[0] for match in links(part)]
+        return [owner.get(page, page) for page in places if not page.startswith("source/")]
+
+    everywhere = listed(text)
     result = ""
     for section in re.split(r"^(?=## )", text, flags=re.MULTILINE):
         first = section.splitlines()[0]
         caption = first.removeprefix("## ") if first.startswith("## ") else ""
-        listed = [match[0].removeprefix("/").removesuffix(".md") for match in links(section)]
-        listed = [page for page in listed if not page.startswith("source/")]
-        listed += also.get(caption, [])
-        listed += [page for page, group in groups.items() if group.section == caption]
-        pages = dict.fromkeys(owner.get(page, page) for page in listed)
-        result += section.rstrip("\n") + "\n\n" + toctree(pages, caption) + "\n"
+        pages = listed(section)
+        pages += [page for page in also.get(caption, []) if page not in (*everywhere, *owner)]
+        pages += [page for page, group in groups.items() if group.section == caption]
+        result += section.rstrip("\n") + "\n\n" + toctree(dict.fromkeys(pages), caption) + "\n"
     return result
+
+
+def is_listed(page: str, pages: Iterable[str]) -> bool:
+    """Whether a page is in the table of contents that is in these pages' texts."""
+    return any(f"\n/{page}\n" in text for text in pages)
 
 
 def group_page(group: Group, text: str | None) -> str:

@@ -2,7 +2,16 @@ from __future__ import annotations
 
 import unittest
 
-from tools.site.pages import Group, LinkError, Site, contents, group_page, page_of, show_file
+from tools.site.pages import (
+    Group,
+    LinkError,
+    Site,
+    contents,
+    group_page,
+    is_listed,
+    page_of,
+    show_file,
+)
 
 FILES = frozenset(
     {
@@ -11,6 +20,7 @@ FILES = frozenset(
         "docs/README.md",
         "docs/how-to/main.md",
         "docs/python.md",
+        "examples/one/README.md",
         "examples/one/main.c",
         "runtime/bm.h",
     }
@@ -42,7 +52,15 @@ class LinksTest(unittest.TestCase):
     def test_a_link_to_another_file_or_folder_goes_to_a_page_that_shows_it(self) -> None:
         self.assertEqual(self.rewritten("[x](../../examples/one)"), "[x](/source/examples/one.md)")
         self.assertEqual(self.site.shown, {"examples/one"})
-        self.assertEqual(self.site.listing("examples"), ["examples/one/main.c"])
+        self.assertEqual(
+            self.site.listing("examples"), ["examples/one/README.md", "examples/one/main.c"]
+        )
+
+    def test_a_page_of_an_example_is_a_file(self) -> None:
+        self.assertEqual(
+            self.rewritten("[x](../../examples/one/README.md)"),
+            "[x](/source/examples/one/README.md.md)",
+        )
 
     def test_a_link_to_nothing_is_an_error(self) -> None:
         with self.assertRaisesRegex(
@@ -63,9 +81,9 @@ class PagesTest(unittest.TestCase):
         self.assertEqual(page_of("docs/decisions/0001-x.md"), "decisions/0001-x")
 
     def test_sections_become_the_table_of_contents(self) -> None:
-        text = "# T\n\n[r](/README.md)\n\n## How\n\n[a](/how/a.md) [s](/source/s.md)\n\n## Why\n\n[d](/d/1.md)\n"
+        text = "# T\n\n[r](/README.md#x)\n\n## How\n\n[a](/how/a.md) [s](/source/s.md)\n\n## Why\n\n[d](/d/1.md)\n"
         groups = {"d": Group("Why", "Decisions", ("d/1", "d/2"))}
-        page = contents(text, groups, {"How": ["how/a", "how/new"]})
+        page = contents(text, groups, {"How": ["how/a", "how/new"], "Why": ["how/a", "d/2"]})
         self.assertIn("```{toctree}\n:hidden:\n\n/README\n```", page)
         self.assertIn(":caption: How\n:hidden:\n\n/how/a\n/how/new\n```", page)
         self.assertIn(":caption: Why\n:hidden:\n\n/d\n```", page)
@@ -76,6 +94,9 @@ class PagesTest(unittest.TestCase):
         self.assertTrue(
             group_page(groups["d"], "# D\n").startswith("# D\n\n```{toctree}\n:hidden:")
         )
+
+        self.assertTrue(is_listed("how/new", [page]))
+        self.assertFalse(is_listed("how/other", [page]))
 
     def test_a_file_is_shown_as_it_is(self) -> None:
         self.assertIn("\n````c\n```\n````\n", show_file("a/b.c", "```\n\n"))
