@@ -6,8 +6,10 @@ repositories too. Here, what another repository brings is a value that can be ca
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import re
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,12 +20,12 @@ class _Anything:
     """What a name of another repository or of Bazel stands for; whatever is done to it gives another one."""
 
     def __call__(self, *_: Any, **__: Any) -> _Anything:
-        return self
+        return _Anything()
 
     def __getattr__(self, name: str) -> _Anything:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self
+        return _Anything()
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,13 @@ def _provider(doc: str = "", fields: dict[str, str] | None = None) -> Provider:
     return Provider(inspect.cleandoc(doc), fields or {})
 
 
+class _Label(str):
+    """A label, shown as it is written."""
+
+    def __getattr__(self, name: str) -> _Anything:
+        return _Anything()
+
+
 @dataclass
 class Files:
     """Starlark files below a folder, evaluated once each."""
@@ -79,36 +88,34 @@ class Files:
     _done: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def load(self, file: str) -> dict[str, Any]:
-        """Returns the names of a file, given as a path from the root."""
+        """Returns the names that a file defines or loads, given its path from the root."""
         if file not in self._done:
-            anything = _Anything()
-            scope: dict[str, Any] = {
-                "attr": _Attr(),
-                "provider": _provider,
-                "rule": _rule,
-                "Label": str,
-            }
-            for name in ("aspect", "config", "coverage_common", "depset", "json", "native"):
-                scope[name] = anything
-            for name in ("platform_common", "select", "struct", "testing", "transition"):
-                scope[name] = anything
+            code = compile((self.root / file).read_text(encoding="utf-8"), file, "exec")
+            given: dict[str, Any] = dict.fromkeys(_names(code) - set(dir(builtins)), _Anything())
+            given |= {"attr": _Attr(), "provider": _provider, "rule": _rule, "Label": _Label}
+            scope = dict(given)
 
             def load(label: str, *names: str, **renamed: str) -> None:
                 for own, theirs in {**{name: name for name in names}, **renamed}.items():
-                    if label.startswith("//"):
-                        path = label.removeprefix("//").replace(":", "/")
-                        scope[own] = self.load(path)[theirs]
+                    if label.startswith("@"):
+                        scope[own] = _Anything()
                     else:
-                        scope[own] = anything
+                        package, _, base = label.removeprefix("//").partition(":")
+                        folder = package if label.startswith("//") else str(Path(file).parent)
+                        scope[own] = self.load(f"{folder}/{base}")[theirs]
 
-            scope["load"] = load
-            given = dict(scope)
-            source = (self.root / file).read_text(encoding="utf-8")
-            exec(compile(source, file, "exec"), scope)
+            scope["load"] = given["load"] = load
+            exec(code, scope)
             self._done[file] = {
                 name: value for name, value in scope.items() if value is not given.get(name)
             }
         return self._done[file]
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """Returns the names that code uses: what it does not define itself is Bazel's."""
+    inner = (const for const in code.co_consts if isinstance(const, types.CodeType))
+    return set(code.co_names).union(*map(_names, inner))
 
 
 def public(names: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ BmInfo = provider(doc = "A thing.", fields = {"name": "string: `<x>` | its name.
 load("@else//:x.bzl", "thing")
 load("//tools:providers.bzl", "BmInfo")
 COMMON = {"board": attr.label(doc = """Where
-    it runs.""", mandatory = True, providers = [BmInfo])}
+    it runs.""", mandatory = True, providers = [BmInfo, OutputGroupInfo])}
 def _impl(ctx):
     return [thing(ctx)]
 bm_rule = rule(
@@ -48,7 +48,9 @@ def bm_macro(*, name, tags = [], **kwargs):
 
     bm_macro(name = "x")
 """
-load("//tools:private.bzl", _bm_macro = "bm_macro", _bm_rule = "bm_rule")
+load(":private.bzl", _bm_macro = "bm_macro")
+load("//tools:private.bzl", _bm_rule = "bm_rule")
+_SET = [str(depset([Label("//x").name], order = "default")) for _ in [1]]
 bm_macro = _bm_macro
 bm_rule = _bm_rule
 ''',
