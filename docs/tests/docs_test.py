@@ -20,11 +20,12 @@ ROOT = Path(os.environ["TREE"]).resolve().parent
 README = (ROOT / "README.md").read_text()
 # Name -> recorded run, or report.
 RUNS = dict(pair.split("=") for pair in os.environ["RUNS"].split())
-# Element type and ISA -> recorded run.
+# Element type -> recorded run on rv32imac.
 COUNTS = dict(pair.split("=") for pair in os.environ["COUNTS"].split())
-# Trained weights depend on the C library, code outside kernels on clang, and what else a hart has on QEMU.
+# Trained weights depend on the C library, code on compilers, and what else a hart has on QEMU.
 UNSTEADY = (
-    r"max_abs=\S+ differing=\d+|hash=\w+|HASH \w+|(correct|framework|instret|cycles|stack)=\d+"
+    r"max_abs=\S+ differing=\d+|hash=\w+|HASH \w+"
+    r"|(correct|framework|instret|cycles|arena|stack)=\d+"
     r"|hart is \w+"
 )
 
@@ -34,6 +35,11 @@ def pages() -> dict[str, str]:
     paths = {path for folder in folders for path in (ROOT / folder).glob("*.md")}
     paths |= {path for folder in folders[1:] for path in (ROOT / folder).glob("*/*.md")}
     return {str(path.relative_to(ROOT)): path.read_text() for path in sorted(paths)}
+
+
+def value(number: str) -> float:
+    """Returns a number that is written with commas."""
+    return float(number.replace(",", ""))
 
 
 class CommandsTest(unittest.TestCase):
@@ -122,12 +128,13 @@ class TranscriptTest(unittest.TestCase):
         return not re.fullmatch(pattern, re.sub(unsteady, "", printed).strip("\n"))
 
     def far(self, shown: str, printed: str) -> bool:
-        """Whether two reports differ in more than a few percent of a number, which another clang may make."""
+        """Whether two reports differ in more than a tenth of a number, which a small change may make."""
         number = re.compile(r"(?<![\w.])[\d,]+(?:\.\d+)?(?!\w)")
-        pairs = zip(number.findall(shown), number.findall(printed), strict=False)
-        values = [(float(a.replace(",", "")), float(b.replace(",", ""))) for a, b in pairs]
+        found = [list(map(value, number.findall(text))) for text in (shown, printed)]
         words = [re.sub(r" +", " ", number.sub("", text)).strip() for text in (shown, printed)]
-        return words[0] != words[1] or any(abs(a - b) > 20 + a / 20 for a, b in values)
+        return words[0] != words[1] or any(
+            abs(a - b) > 50 + a / 10 for a, b in zip(*found, strict=True)
+        )
 
     def test_the_first_command_prints_what_the_readme_shows(self) -> None:
         block = re.search(r"and prints\n\n((?:    .*\n|\n)+)", README)
@@ -155,29 +162,29 @@ class TranscriptTest(unittest.TestCase):
         self.assertTrue(self.far(printed.replace(" 1,894", " 2,894"), printed))
         self.assertTrue(self.far(printed.replace("weights", "weight"), printed))
 
-    def test_numbers_are_those_of_the_readmes_table(self) -> None:
+    def test_sizes_are_about_those_of_the_readmes_table(self) -> None:
         page = (ROOT / "docs/how-to/quantize.md").read_text()
-        rows = re.findall(r"^\| `(\w+)`: .* \| (\S+) \| (\S+) \|$", page, re.M)
-        self.assertGreaterEqual(len(rows), 5)
-        for model, *numbers in rows:
+        rows = re.findall(r"^\| `(\w+)`: (flash|arena), bytes \| (\S+) \| (\S+) \|$", page, re.M)
+        self.assertGreaterEqual(len(rows), 3)
+        for model, what, *numbers in rows:
             for dtype, number in zip(("f32", "int8"), numbers, strict=True):
-                self.assertRegex(README, rf"\| `{model}` \| \w+ \| {dtype} \|.* {number} \|")
+                row = re.search(rf"\| `{model}` \| \w+ \| {dtype} \|.*", README)
+                assert row is not None
+                measured = row[0].split(" | ")[{"flash": 5, "arena": 6}[what]]
+                self.assertAlmostEqual(value(number) / value(measured), 1, delta=0.1, msg=row[0])
 
-    def test_instructions_are_those_of_the_runs(self) -> None:
-        page = (ROOT / "docs/how-to/choose-vlen-and-board.md").read_text()
-        shown = {
-            f"{dtype}_{isa}": int(number.replace(",", ""))
-            for isa, *numbers in re.findall(r"^\| `(\w+)` \| ([\d,]+) \| ([\d,]+) \|$", page, re.M)
-            for dtype, number in zip(("f32", "int8"), numbers, strict=True)
-        }
+    def test_int8_saves_what_the_page_says(self) -> None:
         counted = {}
         for name, file in COUNTS.items():
             match = re.search(r"BM1 STATS instret=(\d+)", self.printed(file))
             assert match is not None
             counted[name] = int(match[1])
-        self.assertEqual(shown.keys(), counted.keys())
-        for name, number in counted.items():
-            self.assertAlmostEqual(shown[name] / number, 1, delta=0.05, msg=name)
+        page = " ".join((ROOT / "docs/how-to/choose-vlen-and-board.md").read_text().split())
+        self.assertIn(
+            "more than a million instructions in f32, and less than an eighth of that in int8", page
+        )
+        self.assertGreater(counted["f32"], 10**6)
+        self.assertLess(counted["int8"], counted["f32"] / 8)
 
 
 if __name__ == "__main__":
