@@ -74,7 +74,7 @@ def help_of(command: list[str]) -> str:
         # A program brings its own packages.
         env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "COLUMNS": "80"},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
