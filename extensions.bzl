@@ -1,6 +1,5 @@
 """What Ironcast needs, for your MODULE.bazel file (docs/how-to/your-own-repository.md)."""
 
-load("//third_party:development.bzl", "ironcast_development")
 load("//third_party:repositories.bzl", "ironcast_repositories")
 
 def _ironcast_impl(mctx):
@@ -22,12 +21,4 @@ ironcast = module_extension(
             doc = "Your Python packages: a file that `run @ironcast//:lock` writes.",
         ),
     },
-)
-
-def _development_impl(_mctx):
-    ironcast_development()
-
-development = module_extension(
-    implementation = _development_impl,
-    doc = "What only Ironcast's own tests need.",
 )
