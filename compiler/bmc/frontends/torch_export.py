@@ -14,7 +14,7 @@ import numpy as np
 
 from bmc import factory, spec
 from bmc.errors import BmcError
-from bmc.frontends import quiet
+from bmc.frontends import quiet, torch_pools
 from bmc.names import LAYER_PREFIX, LIBRARY_PREFIX
 
 # Folders of installed packages.
@@ -194,6 +194,7 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
             trace = _relative_frames(node.meta["stack_trace"], root)
             node.meta["stack_trace"] = _layer_frame(node) + trace
     _refuse(program)
+    torch_pools.apply(program)
     return program
 
 

@@ -18,10 +18,10 @@ import campaign
 import graph
 import reduce
 import workers
-from batch import Verdict
 from campaign import Budget, Result
 from generate import generate
 from graph import Graph
+from image import Verdict
 from kit import Kit
 from log import Log
 from rich.console import Console
@@ -31,9 +31,11 @@ from bmc import arithmetic
 _KIT = Path("tools/campaigns/models/spike.json")
 # At full length.
 _COUNT = 10_000
-_BATCH = 20
+_BATCH = 40
 # Every fourth batch is quantized.
 _INT8_EVERY = 4
+# Every third batch has an image without the rewrites that only make kernels faster.
+_PLAIN_EVERY = 3
 _CHECKS = 60
 _DEADLINE_SECONDS = 7200.0
 
@@ -145,22 +147,31 @@ def _batches(source: Source, kit: Kit, jobs: int) -> Iterator[list[Result]]:
 
 def judge(trials: list[int], graphs: tuple[Graph, ...], kit: Kit) -> list[Result]:
     """Judges models in one image, and makes those that fail smaller."""
-    verdicts = batch.check(graphs, kit)
+    plain = trials[0] // _BATCH % _PLAIN_EVERY == 0
+
+    def check(chosen: tuple[Graph, ...]) -> list[Verdict]:
+        return batch.check(chosen, kit, plain=plain)
+
+    verdicts = check(graphs)
     return [
-        _result(trial, model, verdict, graphs, kit)
+        _result(trial, model, verdict, graphs, check)
         for trial, model, verdict in zip(trials, graphs, verdicts, strict=True)
     ]
 
 
 def _result(
-    trial: int, model: Graph, verdict: Verdict, neighbors: tuple[Graph, ...], kit: Kit
+    trial: int,
+    model: Graph,
+    verdict: Verdict,
+    neighbors: tuple[Graph, ...],
+    check: Callable[[tuple[Graph, ...]], list[Verdict]],
 ) -> Result:
     """Adds the smallest models that fail in the same way, if any do."""
     if not verdict.fault:
         return Result(trial, verdict.outcome)
 
     def fails(graphs: tuple[Graph, ...]) -> bool:
-        return any(found.outcome == verdict.outcome for found in batch.check(graphs, kit))
+        return any(found.outcome == verdict.outcome for found in check(graphs))
 
     graphs = (model,) if fails((model,)) else neighbors
     smallest = reduce.reduce(graphs, fails, checks=_CHECKS)

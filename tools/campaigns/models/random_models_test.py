@@ -7,11 +7,14 @@ import os
 import tempfile
 import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import batch
 import graph
+import image
 import random_models
 import reduce
 import torch
@@ -20,11 +23,15 @@ from answers import UndecidedError, answers
 from campaign import Budget, Result
 from generate import generate
 from graph import Graph, Input, Node
+from image import RIGHT, Image, Verdict
 from kit import Kit
 from log import Log
 from program import OPS, Program
 
 from bmc import spec
+from bmc.errors import BmcError
+from bmc.frontends import link
+from bmc.iree.tool import IreeTool
 
 _KIT = Path("tools/campaigns/models/spike.json")
 _LINEAR = Graph(
@@ -178,8 +185,8 @@ class LogTest(unittest.TestCase):
         found = log.read()
         self.assertEqual(found, [*first, Result(24, "right")])
         self.assertEqual(self.path.read_bytes(), whole)
-        left = random_models.made(Budget(1, 0, 25)).without(found)
-        self.assertEqual(left.batches, [[*range(3, 20)], [20, 21, 22, 23]])
+        left = random_models.made(Budget(1, 0, 42)).without(found)
+        self.assertEqual(left.batches, [[*range(3, 24), *range(25, 40)], [40, 41]])
 
     def test_another_file_is_refused(self) -> None:
         for text in ("models: 20 of 100\n", "{}\n", "[1]\n"):
@@ -203,6 +210,66 @@ class LogTest(unittest.TestCase):
         self.assertIn(mock.call("       1 refused: a", highlight=False), said.call_args_list)
 
 
+_UNKNOWN = """func.func @g7__pure(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @unknown(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+class ImageTest(unittest.TestCase):
+    def _judged(self, refused: Callable[[list[int]], Exception | None]) -> dict[int, str]:
+        """Judges eight models; notes those of each attempt in self.attempts."""
+        functions = {number: link.Function(f"g{number}", Path()) for number in range(8)}
+        self.attempts: list[list[int]] = []
+
+        def step(chosen: Any, _: Path) -> list[Verdict]:
+            self.attempts.append(chosen)
+            if error := refused(chosen):
+                raise error
+            return [Verdict(RIGHT)] * len(chosen)
+
+        tested = Image({}, functions, mock.Mock(), plain=False)
+        with (
+            mock.patch.object(Image, "_link", lambda _, chosen, work: chosen),
+            mock.patch.object(Image, "_host", lambda _, *given: step(*given)),
+            mock.patch.object(Image, "_tuned", lambda _, *given: step(*given)),
+        ):
+            return {number: found.outcome for number, found in tested.judge().items()}
+
+    def test_a_model_that_an_error_names_is_left_out(self) -> None:
+        def refused(chosen: list[int]) -> Exception | None:
+            return BmcError("op-rejected", "no", where="g5") if 5 in chosen else None
+
+        found = self._judged(refused)
+        self.assertEqual(found.pop(5), "refused: op-rejected: no")
+        self.assertEqual(set(found.values()), {RIGHT})
+        rest = [0, 1, 2, 3, 4, 6, 7]
+        self.assertEqual(self.attempts, [[*range(8)], [5], rest, rest])
+
+    def test_halves_find_a_model_without_a_name(self) -> None:
+        found = self._judged(lambda chosen: ValueError() if {1, 6} & {*chosen} else None)
+        self.assertEqual(found.pop(1), "ValueError in compile")
+        self.assertEqual(found.pop(6), "ValueError in compile")
+        self.assertEqual(set(found.values()), {RIGHT})
+
+    def test_failing_only_together_is_a_fault(self) -> None:
+        for error in (ValueError(), BmcError("op-rejected", "no", where="g0")):
+            found = self._judged(lambda chosen, e=error: e if {0, 7} <= {*chosen} else None)
+            self.assertEqual(found[0], "wrong only beside others")
+
+    def test_errors_name_the_model(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            function = link.Function("g7", Path(folder) / "g7.mlir")
+            function.mlir.write_text(_UNKNOWN)
+            image.mark(function)
+            with self.assertRaises(BmcError) as caught:
+                IreeTool(Path(folder), Path(folder, "reproducer")).compile(
+                    "g7.mlir", "g7.mlirbc", "--compile-to=global-optimization"
+                )
+        self.assertEqual(caught.exception.where, "g7")
+
+
 class BatchTest(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -210,14 +277,16 @@ class BatchTest(unittest.TestCase):
         self.kit = Kit.load(_KIT, Path(folder.name))
 
     def test_models_of_both_kinds_are_right(self) -> None:
-        int8 = dataclasses.replace(_LINEAR, int8=True, nodes=_LINEAR.nodes[:2])
-        for graphs in ((_LINEAR.needed(), _LOOP, *self._some()), (int8,)):
-            found = batch.check(graphs, self.kit)
-            self.assertEqual({verdict.outcome for verdict in found}, {batch.RIGHT}, found)
-
-    def _some(self) -> list[Graph]:
-        made = random_models.made(Budget(1, 0, 2))
-        return [made.model(trial) for trial in range(2)]
+        made = random_models.made(Budget(1, 0, 200))
+        floats = [made.model(trial) for trial in range(20)]
+        int8 = [made.model(trial) for trial in range(120, 126)]
+        self.assertEqual({model.int8 for model in int8}, {True})
+        found = batch.check((_LINEAR.needed(), _LOOP, *floats), self.kit, plain=False)
+        found += batch.check(tuple(int8), self.kit)
+        self.assertEqual([verdict for verdict in found if verdict.fault], [])
+        outcomes = [verdict.outcome for verdict in found]
+        self.assertEqual(outcomes[:2], [RIGHT, RIGHT])
+        self.assertGreater(outcomes.count(RIGHT), 23, outcomes)
 
     def test_a_wrong_answer_is_a_fault(self) -> None:
         def other(*args: object, **options: object) -> object:
@@ -226,12 +295,12 @@ class BatchTest(unittest.TestCase):
             return dataclasses.replace(right, outputs=outputs)
 
         with mock.patch("batch.answers", other):
-            (found,) = batch.check((_LINEAR,), self.kit)
+            (found,) = batch.check((_LINEAR,), self.kit, plain=False)
             self.assertEqual(
                 found.outcome, "refused: IREE's host runtime disagrees with PyTorch", found
             )
             with mock.patch("bmc.verify.run", return_value=()):
-                (found,) = batch.check((_LINEAR,), self.kit)
+                (found,) = batch.check((_LINEAR,), self.kit, plain=False)
         # In whichever environment it ran first.
         self.assertRegex(found.outcome, r"^wrong on (qemu|spike)_vlen\d+, tuned$")
         self.assertTrue(found.fault)

@@ -1,0 +1,158 @@
+"""Writes the padding of some pools as an op of its own, because torch-mlir or IREE gets those pools wrong.
+
+- torch-mlir pads a max pool with ceil_mode at both ends, where PyTorch only adds to the last window.
+- IREE refuses windows that reach a single output along a dimension and leave elements over behind it.
+- IREE counts an average's elements wrong if the only window covers everything and padding is not to count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+_MAX = (
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "max_pool2d_with_indices",
+    "max_pool3d_with_indices",
+)
+_AVERAGE = ("avg_pool1d", "avg_pool2d", "avg_pool3d")
+
+
+def apply(program: Any) -> None:
+    """Changes such pools in a torch.export program."""
+    for node in list(program.graph.nodes):
+        name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
+        if name in _MAX and _only_values(node):
+            _max_pool(program.graph, node)
+        elif name in _AVERAGE:
+            _average_pool(program.graph, node)
+    program.graph_module.recompile()
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The windows along one dimension: its size, the padding at each end, and what windows cover of all that."""
+
+    size: int
+    padding: int
+    outputs: int
+    covered: int
+
+    @property
+    def over(self) -> int:
+        """The elements behind the last window; negative if it ends behind the padding."""
+        return self.size + 2 * self.padding - self.covered
+
+
+def _max_pool(graph: Any, node: Any) -> None:
+    import torch
+
+    given = _arguments(node)
+    axes = _axes(node, given)
+    if not any(axis.over < 0 or (axis.over and axis.outputs == 1) for axis in axes):
+        return
+    dtype = node.args[0].meta["val"].dtype
+    lowest = float("-inf") if dtype.is_floating_point else torch.iinfo(dtype).min
+    given["self"] = _fitted(graph, node, axes, lowest)
+    _replace(node, {**given, "padding": [0] * len(axes), "ceil_mode": False})
+
+
+def _average_pool(graph: Any, node: Any) -> None:
+    given = _arguments(node)
+    axes = _axes(node, given)
+    if not given["count_include_pad"] and not given.get("divisor_override"):
+        _count_no_padding(graph, node, given, axes)
+    elif any(axis.over < 0 for axis in axes):
+        return
+    elif any(axis.over and axis.outputs == 1 for axis in axes):
+        given |= {"self": _fitted(graph, node, axes, 0.0), "padding": [0] * len(axes)}
+    _replace(node, given)
+
+
+def _count_no_padding(graph: Any, node: Any, given: dict[str, Any], axes: list[_Axis]) -> None:
+    """Makes the only window along a dimension end where the elements that count end."""
+    kernel = _each(given["kernel_size"], len(axes))
+    strides = _each(given["stride"] or kernel, len(axes))
+    padding = [axis.padding for axis in axes]
+    for index, axis in enumerate(axes):
+        if axis.outputs == 1:
+            kernel[index] = min(axis.size, axis.covered - axis.padding)
+            padding[index] = 0
+            given["self"] = _sliced(graph, node, given["self"], index - len(axes), kernel[index])
+    given |= {"kernel_size": kernel, "stride": strides, "padding": padding}
+    given["count_include_pad"] = not any(padding) and all(
+        axis.over >= 0 or axis.outputs == 1 for axis in axes
+    )
+
+
+def _only_values(node: Any) -> bool:
+    """Whether nothing reads the places of the largest elements."""
+    return "indices" not in str(node.target) or all(user.args[1] == 0 for user in node.users)
+
+
+def _arguments(node: Any) -> dict[str, Any]:
+    arguments = node.target._schema.arguments
+    given = {a.name: a.default_value for a in arguments if a.has_default_value()}
+    return given | dict(zip((a.name for a in arguments), node.args, strict=False)) | node.kwargs
+
+
+def _axes(node: Any, given: dict[str, Any]) -> list[_Axis]:
+    result = node.meta["val"]
+    outputs = (result[0] if isinstance(result, (list, tuple)) else result).shape
+    dims = int(str(node.target).partition("pool")[2][0])
+
+    kernel = _each(given["kernel_size"], dims)
+    strides = _each(given["stride"] or kernel, dims)
+    dilation = _each(given.get("dilation", 1), dims)
+    padding = _each(given["padding"], dims)
+    return [
+        _Axis(size, pad, count, (count - 1) * stride + (window - 1) * step + 1)
+        for size, pad, count, stride, window, step in zip(
+            node.args[0].meta["val"].shape[-dims:], padding, outputs[-dims:],
+            strides, kernel, dilation, strict=True,
+        )
+    ]  # fmt: skip
+
+
+def _each(value: Any, dims: int) -> list[int]:
+    values = list(value) if isinstance(value, (list, tuple)) else [value]
+    return values * dims if len(values) == 1 else values
+
+
+def _fitted(graph: Any, node: Any, axes: list[_Axis], value: float) -> Any:
+    """Returns the pool's operand with just the elements that its windows cover."""
+    import torch
+
+    fitted = node.args[0]
+    pads: list[int] = []
+    for index, axis in enumerate(axes):
+        kept = axis.covered - axis.padding
+        fitted = _sliced(graph, node, fitted, index - len(axes), kept)
+        pads = [axis.padding, max(kept - axis.size, 0), *pads]
+    if not any(pads):
+        return fitted
+    return _call(graph, node, torch.ops.aten.constant_pad_nd.default, (fitted, pads, value))
+
+
+def _sliced(graph: Any, node: Any, operand: Any, axis: int, size: int) -> Any:
+    import torch
+
+    if size >= operand.meta["val"].shape[axis]:
+        return operand
+    return _call(graph, node, torch.ops.aten.slice.Tensor, (operand, axis, 0, size))
+
+
+def _call(graph: Any, node: Any, op: Any, args: tuple[Any, ...]) -> Any:
+    """Adds an op before `node`, which says that it comes from the same line."""
+    with graph.inserting_before(node):
+        made = graph.call_function(op, args)
+    made.meta = {key: item for key, item in node.meta.items() if key != "tensor_meta"}
+    made.meta["val"] = op(args[0].meta["val"], *args[1:])
+    return made
+
+
+def _replace(node: Any, given: dict[str, Any]) -> None:
+    node.args = tuple(given[argument.name] for argument in node.target._schema.arguments)
+    node.kwargs = {}
