@@ -74,12 +74,13 @@ class HostModel:
         from iree.compiler import ir
 
         from bmc.ir import ir_util
-        from bmc.rewrites import states
+        from bmc.rewrites import states, wide_constants
 
         with tempfile.TemporaryDirectory() as work:
             with ir.Context(), ir.Location.unknown():
                 module = ir_util.read(mlir)
                 explicit = states.make_explicit(module)
+                wide_constants.apply(module)
                 ir_util.write(module, Path(work) / artifacts.MODEL_FILE)
             flags = (*HOST_FLAGS, *phases.f64_flags(signatures))
             IreeTool(Path(work), reproducer).compile(artifacts.MODEL_FILE, "model.vmfb", *flags)

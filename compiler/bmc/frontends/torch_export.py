@@ -14,7 +14,7 @@ import numpy as np
 
 from bmc import factory, spec
 from bmc.errors import BmcError
-from bmc.frontends import quiet, torch_pools
+from bmc.frontends import quiet, torch_windows
 from bmc.names import LAYER_PREFIX, LIBRARY_PREFIX
 
 # Folders of installed packages.
@@ -194,7 +194,7 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
             trace = _relative_frames(node.meta["stack_trace"], root)
             node.meta["stack_trace"] = _layer_frame(node) + trace
     _refuse(program)
-    torch_pools.apply(program)
+    torch_windows.apply(program)
     return program
 
 

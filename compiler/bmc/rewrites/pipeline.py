@@ -21,6 +21,7 @@ from bmc.rewrites import (
     soft_fma,
     states,
     views,
+    wide_constants,
 )
 from bmc.rewrites.rewrite import Rewrite
 
@@ -44,6 +45,12 @@ PIPELINE = (
         phases.INPUT,
         "Before IREE evaluates constant expressions.",
         constant_casts.apply,
+    ),
+    Rewrite(
+        "wide_constants",
+        phases.INPUT,
+        "Before IREE makes f32 of f64.",
+        wide_constants.apply,
     ),
     Rewrite(
         "rescales",

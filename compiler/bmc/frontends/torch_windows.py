@@ -1,7 +1,7 @@
-"""Writes the padding of some pools as an op of its own, because torch-mlir or IREE gets those pools wrong.
+"""Cuts or pads the operands of some pools and convolutions, because torch-mlir or IREE gets them wrong.
 
+- IREE refuses a window that is the only one along a dimension if it leaves elements over.
 - torch-mlir pads a max pool with ceil_mode at both ends, where PyTorch only adds to the last window.
-- IREE refuses windows that reach a single output along a dimension and leave elements over behind it.
 - IREE counts an average's elements wrong if the only window covers everything and padding is not to count.
 """
 
@@ -18,16 +18,19 @@ _MAX = (
     "max_pool3d_with_indices",
 )
 _AVERAGE = ("avg_pool1d", "avg_pool2d", "avg_pool3d")
+_CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "convolution")
 
 
 def apply(program: Any) -> None:
-    """Changes such pools in a torch.export program."""
+    """Changes such ops in a torch.export program."""
     for node in list(program.graph.nodes):
         name = getattr(getattr(node.target, "overloadpacket", None), "__name__", "")
         if name in _MAX and _only_values(node):
             _max_pool(program.graph, node)
         elif name in _AVERAGE:
             _average_pool(program.graph, node)
+        elif name in _CONVOLUTIONS:
+            _convolution(program.graph, node)
     program.graph_module.recompile()
 
 
@@ -50,25 +53,30 @@ def _max_pool(graph: Any, node: Any) -> None:
     import torch
 
     given = _arguments(node)
-    axes = _axes(node, given)
-    if not any(axis.over < 0 or (axis.over and axis.outputs == 1) for axis in axes):
-        return
+    axes = _axes(node, given, given["kernel_size"])
     dtype = node.args[0].meta["val"].dtype
     lowest = float("-inf") if dtype.is_floating_point else torch.iinfo(dtype).min
-    given["self"] = _fitted(graph, node, axes, lowest)
-    _replace(node, {**given, "padding": [0] * len(axes), "ceil_mode": False})
+    if _fit(graph, node, given, axes, lowest):
+        _replace(node, {**given, "ceil_mode": False})
+
+
+def _convolution(graph: Any, node: Any) -> None:
+    given = _arguments(node)
+    if given.get("transposed") or isinstance(given["padding"], str):
+        return
+    axes = _axes(node, given, given["weight"].meta["val"].shape[2:])
+    if _fit(graph, node, given, axes, 0.0):
+        _replace(node, given)
 
 
 def _average_pool(graph: Any, node: Any) -> None:
     given = _arguments(node)
-    axes = _axes(node, given)
+    axes = _axes(node, given, given["kernel_size"])
     if not given["count_include_pad"] and not given.get("divisor_override"):
         _count_no_padding(graph, node, given, axes)
-    elif any(axis.over < 0 for axis in axes):
-        return
-    elif any(axis.over and axis.outputs == 1 for axis in axes):
-        given |= {"self": _fitted(graph, node, axes, 0.0), "padding": [0] * len(axes)}
-    _replace(node, given)
+        _replace(node, given)
+    elif all(axis.over >= 0 for axis in axes) and _fit(graph, node, given, axes, 0.0):
+        _replace(node, given)
 
 
 def _count_no_padding(graph: Any, node: Any, given: dict[str, Any], axes: list[_Axis]) -> None:
@@ -98,22 +106,27 @@ def _arguments(node: Any) -> dict[str, Any]:
     return given | dict(zip((a.name for a in arguments), node.args, strict=False)) | node.kwargs
 
 
-def _axes(node: Any, given: dict[str, Any]) -> list[_Axis]:
+def _axes(node: Any, given: dict[str, Any], window: Any) -> list[_Axis]:
     result = node.meta["val"]
     outputs = (result[0] if isinstance(result, (list, tuple)) else result).shape
-    dims = int(str(node.target).partition("pool")[2][0])
-
-    kernel = _each(given["kernel_size"], dims)
+    dims = _dims(node)
+    kernel = _each(window, dims)
     strides = _each(given["stride"] or kernel, dims)
     dilation = _each(given.get("dilation", 1), dims)
     padding = _each(given["padding"], dims)
     return [
-        _Axis(size, pad, count, (count - 1) * stride + (window - 1) * step + 1)
-        for size, pad, count, stride, window, step in zip(
+        _Axis(size, pad, count, (count - 1) * stride + (length - 1) * step + 1)
+        for size, pad, count, stride, length, step in zip(
             node.args[0].meta["val"].shape[-dims:], padding, outputs[-dims:],
             strides, kernel, dilation, strict=True,
         )
     ]  # fmt: skip
+
+
+def _dims(node: Any) -> int:
+    """The dimensions of a pool's or a convolution's windows."""
+    digits = [int(c) for c in str(node.target) if c.isdigit()]
+    return digits[0] if digits else len(node.args[1].meta["val"].shape) - 2
 
 
 def _each(value: Any, dims: int) -> list[int]:
@@ -121,19 +134,26 @@ def _each(value: Any, dims: int) -> list[int]:
     return values * dims if len(values) == 1 else values
 
 
-def _fitted(graph: Any, node: Any, axes: list[_Axis], value: float) -> Any:
-    """Returns the pool's operand with just the elements that its windows cover."""
+def _fit(graph: Any, node: Any, given: dict[str, Any], axes: list[_Axis], value: float) -> bool:
+    """Gives the operand just the elements that windows cover, along dimensions that need it; says if any do."""
     import torch
 
-    fitted = node.args[0]
+    operand = node.args[0]
     pads: list[int] = []
+    padding = [axis.padding for axis in axes]
     for index, axis in enumerate(axes):
+        if axis.over >= 0 and not (axis.over and axis.outputs == 1):
+            pads = [0, 0, *pads]
+            continue
         kept = axis.covered - axis.padding
-        fitted = _sliced(graph, node, fitted, index - len(axes), kept)
+        operand = _sliced(graph, node, operand, index - len(axes), kept)
         pads = [axis.padding, max(kept - axis.size, 0), *pads]
-    if not any(pads):
-        return fitted
-    return _call(graph, node, torch.ops.aten.constant_pad_nd.default, (fitted, pads, value))
+        padding[index] = 0
+    if any(pads):
+        pad = torch.ops.aten.constant_pad_nd.default
+        operand = _call(graph, node, pad, (operand, pads, value))
+    given |= {node.target._schema.arguments[0].name: operand, "padding": padding}
+    return operand is not node.args[0]
 
 
 def _sliced(graph: Any, node: Any, operand: Any, axis: int, size: int) -> Any:

@@ -1,0 +1,73 @@
+"""Tests that f64 constants become the nearest f32, as in every framework."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import numpy as np
+import support
+
+from bmc.artifacts import Signature, TensorInfo
+from bmc.dtype import DType
+from bmc.reference import HostModel
+from bmc.rewrites import wide_constants
+
+_X = "tensor<2xf32>"
+_CLAMP = f"""func.func @main(%x: {_X}) -> {_X} {{
+  %a = stablehlo.constant dense<0.1> : tensor<f64>
+  %b = stablehlo.convert %a : (tensor<f64>) -> tensor<f32>
+  %e = tensor.empty() : {_X}
+  %c = arith.constant 0.3 : f64
+  %0 = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+      iterator_types = ["parallel"]}} ins(%x : {_X}) outs(%e : {_X}) {{
+  ^bb0(%in: f32, %out: f32):
+    %n = arith.truncf %c : f64 to f32
+    %m = arith.minimumf %in, %n : f32
+    linalg.yield %m : f32
+  }} -> {_X}
+  %1 = stablehlo.broadcast_in_dim %b, dims = [] : (tensor<f32>) -> {_X}
+  %2 = stablehlo.maximum %0, %1 : {_X}
+  return %2 : {_X}
+}}
+"""
+_WIDE = """func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {
+  %a = arith.constant dense<[0.1, 1.0e300]> : tensor<2xf64>
+  return %a : tensor<2xf64>
+}
+"""
+
+
+class WideConstantsTest(support.FolderTest):
+    def run_host(self) -> list[float]:
+        tensor = TensorInfo("x", DType.F32, (2,))
+        signature = Signature("main", (tensor,), (tensor,))
+        path = self.write("model.mlir", _CLAMP)
+        model = HostModel.compile(path, (signature,), self.folder / "reproducer")
+        (result,) = model.run((np.array([-1, 1], np.float32),))
+        return [float(number) for number in result]
+
+    def test_a_clamp_returns_its_limits(self) -> None:
+        self.assertEqual(self.run_host(), [float(np.float32(0.1)), float(np.float32(0.3))])
+
+    def test_iree_truncates(self) -> None:
+        # If this fails, IREE rounds, and the rewrite can go.
+        with mock.patch.object(wide_constants, "apply"):
+            low, high = self.run_host()
+        self.assertEqual((low < np.float32(0.1), high < np.float32(0.3)), (True, True))
+
+    def test_constants(self) -> None:
+        text = _WIDE.replace("%x: tensor<2xf64>", "").replace("-> tensor<2xf64>", "")
+        text = text.replace("return %a : tensor<2xf64>", "return")
+        self.assertIn(
+            "[0.10000000149011612, 0x7FF0000000000000]",
+            support.rewritten(text, wide_constants.apply),
+        )
+        # A model in f64 stays as it is.
+        self.assertIn(
+            "[1.000000e-01, 1.000000e+300]", support.rewritten(_WIDE, wide_constants.apply)
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
