@@ -39,6 +39,27 @@ def until_large():
     return _spec(lambda step, value: (step < 3) & (value.sum() < 300))
 
 
+class Entries(torch.nn.Module):
+    def sums(self, x):
+        def body(step, value):
+            return step + 1, value * 2
+
+        first = torch.zeros((), dtype=torch.int64)
+        def goes_on(step, value):
+            return (step < 3) & (value.sum() < 300)
+
+        steps, value = torch.ops.higher_order.while_loop(goes_on, body, (first, x), ())
+        return torch.cumsum(value, 0)
+
+    def relu(self, x):
+        return torch.relu(x)
+
+
+def entries():
+    calls = (spec.Call("sums", (_X,)), spec.Call("relu", (_X - 5,)))
+    return spec.ModelSpec(Entries(), (), spec.Tolerance(1e-4, 1e-6), calls=calls)
+
+
 def counted():
     return _spec(lambda step, value: step < 3)
 """
@@ -54,6 +75,10 @@ class LoopTest(support.FolderTest):
         model = self.load("until_large")
         self.assertEqual([int(steps) for steps, _ in model.golden.outputs], [2, 0])
         self.assertIn(support.AGREES, model.second_reference)
+
+    def test_sums_after_a_loop_beside_another_entry_point(self) -> None:
+        # The first is linalg with torch-mlir's own scan, the other is StableHLO: iree-compile takes no such mixture.
+        self.assertIn(support.AGREES, self.load("entries").second_reference)
 
     def test_a_first_test_that_is_always_true(self) -> None:
         # If this model can be imported, torch-mlir has mended what docs/upstream/torch-mlir-while-loop.md reports.

@@ -102,8 +102,10 @@ def _only_values(node: Any) -> bool:
 
 def _arguments(node: Any) -> dict[str, Any]:
     arguments = node.target._schema.arguments
-    given = {a.name: a.default_value for a in arguments if a.has_default_value()}
-    return given | dict(zip((a.name for a in arguments), node.args, strict=False)) | node.kwargs
+    given: dict[str, Any] = {a.name: a.default_value for a in arguments if a.has_default_value()}
+    given.update(zip((a.name for a in arguments), node.args, strict=False))
+    given.update(node.kwargs)
+    return given
 
 
 def _axes(node: Any, given: dict[str, Any], window: Any) -> list[_Axis]:

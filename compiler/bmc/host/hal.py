@@ -185,7 +185,7 @@ class Hal:
         bindings: list[tuple[int, int, Span | None, int, int]],
     ) -> tuple[()]:
         places = [
-            self._place(buffer, slot, offset, length)
+            self._place(buffer, slot, offset, self._longest(buffer, offset, length))
             for _, slot, buffer, offset, length in bindings
         ]
         name = self._functions[function]
@@ -322,6 +322,16 @@ class Hal:
         if buffer is None:
             return _Slot(slot, offset, length)
         return self._subspan(buffer, offset, length)
+
+    def _longest(self, buffer: Span | None, offset: int, length: int) -> int:
+        """Returns the larger length if IREE gives a binding one of two, as two paths may pad a tensor differently.
+
+        Kernels have fixed shapes and read the same elements of both.
+        """
+        longest = self._recorder.longest.get(length) if self._recorder else None
+        if longest is None or buffer is None or not isinstance(offset, int):
+            return length
+        return min(longest, buffer.length - offset)
 
     def _subspan(self, buffer: Span, offset: Integer, length: int) -> Span:
         """Returns part of a buffer. Its offset may be a run-time value, its length may not."""

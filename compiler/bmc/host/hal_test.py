@@ -76,6 +76,25 @@ class CommandTest(HalTest):
         assert isinstance(command, Dispatch)
         self.assertEqual(command.layer, "encoder.0 (Linear)")
 
+    def test_a_binding_that_is_one_of_two_lengths_has_the_larger_one(self) -> None:
+        length = self.recorder.let("vm.select.i64", (_UNKNOWN, 128, 16), 64)
+        function = self.call("executable.lookup.function", 0, b"kernel")
+        short = Span(_OUTPUT.storage, 0, 32)
+        for buffer, wanted in ((_OUTPUT, 128), (short, 32)):
+            commands = self.call("command_buffer.create")
+            bindings = [(0, 0, buffer, 0, length)]
+            self.call("command_buffer.dispatch", commands, 0, function, 1, 1, 1, 0, [], bindings)
+            self.execute(commands)
+            (span,) = self.recorder.commands[-1].spans
+            self.assertEqual(span.length, wanted)
+        # Copies need to know.
+        more = (0, 0, _OUTPUT, 0, _OUTPUT, 0, length, 0)
+        self.refuses(
+            "dynamic-shape",
+            "only known at run time",
+            call=lambda: self.call("command_buffer.copy_buffer", commands, *more),
+        )
+
     def test_a_command_waits_after_a_barrier_and_at_the_start_of_a_submission(self) -> None:
         commands = self.call("command_buffer.create")
         self.fill(commands, 0)

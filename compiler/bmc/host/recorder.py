@@ -33,6 +33,7 @@ class EntryRecorder:
       variable_bits: the width of each Variable so far.
       block: the basic block that is running.
       uses: every span that is read or written, with the block that does so.
+      longest: the larger number, for each Variable that is one of two.
     """
 
     commands: list[HalCommand] = field(default_factory=list)
@@ -41,6 +42,7 @@ class EntryRecorder:
     variable_bits: list[int] = field(default_factory=list)
     block: int = 0
     uses: list[tuple[Span, int]] = field(default_factory=list)
+    longest: dict[Integer, int] = field(default_factory=dict)
     _flushed: int = 0
     # For each slab, the block that allocates it and the block that frees it, -1 for none.
     _blocks: list[tuple[int, int]] = field(default_factory=list)
@@ -52,6 +54,8 @@ class EntryRecorder:
     def let(self, operation: str, operands: tuple[Integer, ...], bits: int) -> Variable:
         target = self.variable(bits)
         self.statements.append(Let(target, operation, operands))
+        if operation == "vm.select.i64" and all(isinstance(value, int) for value in operands[1:]):
+            self.longest[target] = max(value for value in operands[1:] if isinstance(value, int))
         return target
 
     def add(self, command: HalCommand) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from answers import UndecidedError, answers
 from graph import Graph
-from image import CALLS, Image, Ready, Verdict, failed, initial, mark
+from image import CALLS, Image, Ready, Verdict, failed, initial, mark, name
 from kit import Kit
 from program import Program
 
@@ -73,8 +73,7 @@ def check(graphs: tuple[Graph, ...], kit: Kit, *, plain: bool = True) -> list[Ve
         functions: dict[int, link.Function] = {}
         for index, model, states in _with_states(ready):
             try:
-                name = f"g{index}"
-                functions[index] = _export(name, model, states, initial(ready), Path(folder))
+                functions[index] = _export(name(index), model, states, initial(ready), Path(folder))
             except Exception as error:
                 verdicts[index] = failed("import", error)
         verdicts |= Image(ready, functions, kit, plain).judge()
@@ -119,9 +118,9 @@ def _with_states(ready: dict[int, Ready]) -> Iterator[tuple[int, Ready, slice]]:
 
 
 def _export(
-    name: str, model: Ready, states: slice, states_of_all: tuple[Any, ...], work: Path
+    entry: str, model: Ready, states: slice, states_of_all: tuple[Any, ...], work: Path
 ) -> link.Function:
-    function = link.Function(name, work / f"{name}.mlirbc")
+    function = link.Function(entry, work / f"{entry}.mlirbc")
     arguments = model.program.inputs(0)
     int8 = model.program.graph.int8
     torch_export.export(
@@ -131,7 +130,7 @@ def _export(
         work,
         function.mlir,
         work / "reproducer",
-        link.pure_name(name),
+        link.pure_name(entry),
     )
     if int8:
         torch_quantize.lower(function.mlir, work / "reproducer")

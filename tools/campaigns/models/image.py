@@ -49,10 +49,6 @@ class Ready:
     answers: Answers
 
 
-# Judges models, which one module holds in this order, in a folder.
-_Step = Callable[[ImportedModel, Path], list[Verdict]]
-
-
 @dataclass(frozen=True)
 class Image:
     """Models that are ready to be linked.
@@ -73,31 +69,15 @@ class Image:
         """Returns the first verdict on each model that is not RIGHT; it takes no part in later steps."""
         verdicts = dict.fromkeys(self.functions, Verdict(RIGHT))
         for step in (self._host, self._tuned, *((self._plain,) if self.plain else ())):
-            left = [index for index, verdict in verdicts.items() if verdict.outcome == RIGHT]
-            verdicts |= self._take(step, left)
-        return verdicts
 
-    def _take(self, step: _Step, chosen: list[int]) -> dict[int, Verdict]:
-        """Judges models together, or without the one that makes the step fail, or in two halves."""
-        if not chosen:
-            return {}
-        try:
-            with tempfile.TemporaryDirectory() as work:
-                model = self._link(chosen, Path(work))
-                return dict(zip(chosen, step(model, Path(work)), strict=True))
-        except Exception as error:
-            if len(chosen) == 1:
-                return {chosen[0]: failed("compile", error)}
-            named = [index for index in chosen if _names(error, self.functions[index])]
-            half = len(chosen) // 2
-            first = named or chosen[:half]
-            second = [index for index in chosen if index not in first]
-            found = self._take(step, first) | self._take(step, second)
-            suspects = named or chosen
-            if all(found[index].outcome == RIGHT for index in suspects):
-                text = " ".join(str(error).split())
-                found[suspects[0]] = Verdict("wrong only beside others", True, text)
-            return found
+            def together(chosen: list[int], step: Any = step) -> list[Verdict]:
+                with tempfile.TemporaryDirectory() as work:
+                    found: list[Verdict] = step(self._link(chosen, Path(work)), Path(work))
+                    return found
+
+            left = [index for index, verdict in verdicts.items() if verdict.outcome == RIGHT]
+            verdicts |= judge(left, together)
+        return verdicts
 
     def _host(self, model: ImportedModel, work: Path) -> list[Verdict]:
         """Runs all cases on this machine."""
@@ -182,6 +162,32 @@ class Image:
         )
 
 
+def name(index: int) -> str:
+    """The name of a model's function."""
+    return f"g{index}"
+
+
+def judge(chosen: list[int], step: Callable[[list[int]], list[Verdict]]) -> dict[int, Verdict]:
+    """Judges models together, or without the one that makes the step fail, or in two halves."""
+    if not chosen:
+        return {}
+    try:
+        return dict(zip(chosen, step(chosen), strict=True))
+    except Exception as error:
+        if len(chosen) == 1:
+            return {chosen[0]: failed("compile", error)}
+        where = error.where if isinstance(error, BmcError) else ""
+        named = [index for index in chosen if name(index) == where]
+        first = named or chosen[: len(chosen) // 2]
+        second = [index for index in chosen if index not in first]
+        found = judge(first, step) | judge(second, step)
+        suspects = named or chosen
+        if all(found[index].outcome == RIGHT for index in suspects):
+            text = " ".join(str(error).split())
+            found[suspects[0]] = Verdict("wrong only beside others", True, text)
+        return found
+
+
 def mark(function: link.Function) -> None:
     """Makes the function's name the location of all its ops, so that error messages give it."""
     with ir.Context():
@@ -189,10 +195,6 @@ def mark(function: link.Function) -> None:
         for op in ir_util.walk(module.operation):
             op.location = ir.Location.name(function.name)
         ir_util.write(module, function.mlir)
-
-
-def _names(error: Exception, function: link.Function) -> bool:
-    return isinstance(error, BmcError) and error.where == function.name
 
 
 def _all(model: ImportedModel, found: dict[int, Verdict]) -> list[Verdict]:

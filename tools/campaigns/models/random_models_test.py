@@ -9,7 +9,6 @@ import time
 import unittest
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import batch
@@ -23,7 +22,7 @@ from answers import UndecidedError, answers
 from campaign import Budget, Result
 from generate import generate
 from graph import Graph, Input, Node
-from image import RIGHT, Image, Verdict
+from image import RIGHT, Verdict
 from kit import Kit
 from log import Log
 from program import OPS, Program
@@ -220,22 +219,16 @@ _UNKNOWN = """func.func @g7__pure(%x: tensor<4xf32>) -> tensor<4xf32> {
 class ImageTest(unittest.TestCase):
     def _judged(self, refused: Callable[[list[int]], Exception | None]) -> dict[int, str]:
         """Judges eight models; notes those of each attempt in self.attempts."""
-        functions = {number: link.Function(f"g{number}", Path()) for number in range(8)}
         self.attempts: list[list[int]] = []
 
-        def step(chosen: Any, _: Path) -> list[Verdict]:
+        def step(chosen: list[int]) -> list[Verdict]:
             self.attempts.append(chosen)
             if error := refused(chosen):
                 raise error
             return [Verdict(RIGHT)] * len(chosen)
 
-        tested = Image({}, functions, mock.Mock(), plain=False)
-        with (
-            mock.patch.object(Image, "_link", lambda _, chosen, work: chosen),
-            mock.patch.object(Image, "_host", lambda _, *given: step(*given)),
-            mock.patch.object(Image, "_tuned", lambda _, *given: step(*given)),
-        ):
-            return {number: found.outcome for number, found in tested.judge().items()}
+        found = image.judge([*range(8)], step)
+        return {number: verdict.outcome for number, verdict in found.items()}
 
     def test_a_model_that_an_error_names_is_left_out(self) -> None:
         def refused(chosen: list[int]) -> Exception | None:
@@ -245,7 +238,7 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(found.pop(5), "refused: op-rejected: no")
         self.assertEqual(set(found.values()), {RIGHT})
         rest = [0, 1, 2, 3, 4, 6, 7]
-        self.assertEqual(self.attempts, [[*range(8)], [5], rest, rest])
+        self.assertEqual(self.attempts, [[*range(8)], [5], rest])
 
     def test_halves_find_a_model_without_a_name(self) -> None:
         found = self._judged(lambda chosen: ValueError() if {1, 6} & {*chosen} else None)
