@@ -10,6 +10,7 @@ from iree.compiler import ir
 
 from bmc.dtype import Array
 from bmc.errors import InternalError
+from bmc.ir import ir_util
 
 _PURE_SUFFIX = "__pure"
 
@@ -112,6 +113,8 @@ def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[s
     entry = ir.Module.parse(text)
     for declaration in [*entry.body.operations][:-1]:
         declaration.operation.erase()
+    for op in ir_util.walk(entry.operation):
+        op.location = pure.location  # Otherwise errors would name a line of this text.
     _move(entry, module)
 
 

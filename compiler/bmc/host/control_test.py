@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 import support
 
+from bmc import target
+from bmc.compile import CompileOptions, lower
 from bmc.host.program import Branch, Load
 from bmc.plan.tables import Region
 
@@ -65,6 +68,17 @@ class ControlTest(support.FolderTest):
             "never ends",
             call=lambda: support.lower_text(_ENDLESS, self.folder),
         )
+
+    def test_an_error_names_one_of_several_entry_points(self) -> None:
+        other = support.ADD.replace("@main", "@other").replace("16xf32", "4xf32")
+        model = support.import_text(other + _ENDLESS, self.folder)
+        (main,) = model.signatures
+        model = replace(model, signatures=(replace(main, name="other"), main))
+        options = CompileOptions("m", target.find(support.ISA), self.folder / "out")
+        error = self.refuses(
+            "host-program", "never ends", call=lambda: lower(model, options, self.folder)
+        )
+        self.assertEqual(error.where, "main")
 
     def test_both_sides_of_a_branch_are_there(self) -> None:
         plan = self.lower("branch.mlir").plan

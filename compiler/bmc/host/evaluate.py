@@ -7,6 +7,7 @@ from pathlib import Path
 from iree.compiler import ir
 
 from bmc.artifacts import Signature
+from bmc.errors import BmcError
 from bmc.host import control, inplace
 from bmc.host.call import Call
 from bmc.host.hal import Hal
@@ -33,7 +34,14 @@ def run(vm_module: Path, signatures: tuple[Signature, ...], states: States) -> H
         hal.layer = machine.layer
         if machine.defines("__init"):  # absent if the model has neither kernels nor weights
             machine.call("__init", ())
-        entries = tuple(_entry(signature, hal, machine, states) for signature in signatures)
+        entries = []
+        for signature in signatures:
+            try:
+                entries.append(_entry(signature, hal, machine, states))
+            except BmcError as error:
+                if len(signatures) > 1:
+                    error.where = error.where or signature.name
+                raise
         reset: tuple[HalCommand, ...] = ()
         if states.infos:
             reset = _entry(Signature(RESET, (), ()), hal, machine, states).commands
@@ -42,7 +50,7 @@ def run(vm_module: Path, signatures: tuple[Signature, ...], states: States) -> H
             constants=tuple(hal.initial.constants),
             states=tuple(State(info.name, info.length) for info in states.infos),
             reset=reset,
-            entries=entries,
+            entries=tuple(entries),
         )
 
 

@@ -13,8 +13,10 @@ _DIAGNOSTIC = re.compile(
     r'^(?:loc\()?"?(?P<file>[^\s":][^"]*?)"?:(?P<line>\d+):\d+\)?: (?P<kind>\w+): (?P<text>.*)$'
 )
 _UNDEFINED = re.compile(r"iree-lld: error: undefined symbol: (\w+)")
-# Without a file: <unknown>:0: error: loc("node"): failed to ...
-_NAMED = re.compile(r'^<unknown>:0: error: (?:loc\("(?P<name>[^"]*)"[^:]*\): )?(?P<text>.*)$')
+# Without a file: <unknown>:0: error: loc("node"): failed to ... or loc(callsite("node" at "node")): ...
+_NAMED = re.compile(
+    r'^<unknown>:0: error: (?:loc\((?:[a-z]+[(\[])*"(?P<name>[^"]*)"[^:]*\): )?(?P<text>.*)$'
+)
 _OP = re.compile(r"'([a-z_]+\.[\w.]+)'")
 # The name of another framework's op inside a 'torch.operator'.
 _FOREIGN_OP = re.compile(r'<\{name = "([\w.:]+)"')

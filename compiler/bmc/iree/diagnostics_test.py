@@ -59,6 +59,12 @@ class RejectedTest(unittest.TestCase):
             "<unknown>:0: error: loc(\"fold\"): failed to legalize operation 'torch.aten.frob'",
         )
         self.rejects(
+            "cannot compile op 'aten.frob'",
+            "fold",
+            '<unknown>:0: error: loc(callsite("fold" at callsite("a" at "main"))):'
+            " failed to legalize operation 'torch.aten.frob'",
+        )
+        self.rejects(
             "cannot compile op 'onnx.Col2Im'",
             "fold",
             "<unknown>:0: error: loc(\"fold\"): failed to legalize operation 'torch.operator'"
