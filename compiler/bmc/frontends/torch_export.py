@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,8 +14,7 @@ import numpy as np
 
 from bmc import factory, spec
 from bmc.errors import BmcError
-from bmc.frontends import quiet, torch_windows
-from bmc.iree.tool import IreeTool
+from bmc.frontends import quiet, tm_tensor, torch_windows
 from bmc.names import LAYER_PREFIX, LIBRARY_PREFIX
 
 # Folders of installed packages.
@@ -29,7 +27,6 @@ _OP = re.compile(r"'torch\.operator'.*?name = \"([^\"]+)\"|'([a-z]+\.[\w.]+)'")
 # Ops that make arguments of other ops; users do not write them. An error names the op that reads them.
 _ARGUMENTS = ("torch.constant.", "torch.prim.", "torch.vtensor.literal")
 _STABLEHLO, _LINALG = "stablehlo", "linalg-on-tensors"
-_TM_TENSOR = "--pass-pipeline=builtin.module(func.func(torch-iree-tm-tensor-to-linalg-ext))"
 # torch-mlir's largest number of steps of a loop.
 _ENDLESS = 2**63 - 1
 
@@ -122,15 +119,7 @@ def export(
     with output.open("wb") as file:
         imported.write_bytecode(file)
     if any(op.name.startswith("tm_tensor.") for op in _walk(imported)):
-        _lower_tm_tensor(output, reproducer)
-
-
-def _lower_tm_tensor(model: Path, reproducer: Path) -> None:
-    """Turns scans and sorts into IREE's own ops, as iree-compile does unless another entry point is StableHLO."""
-    with tempfile.TemporaryDirectory() as work:
-        shutil.copyfile(model, Path(work) / "torch.mlirbc")
-        IreeTool(Path(work), reproducer).lower_torch("torch.mlirbc", "model.mlirbc", _TM_TENSOR)
-        shutil.copyfile(Path(work) / "model.mlirbc", model)
+        tm_tensor.lower(output, reproducer)
 
 
 @contextlib.contextmanager
