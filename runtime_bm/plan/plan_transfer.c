@@ -5,9 +5,10 @@
 #if defined(__riscv)
 
 // Both loops move eight registers at a time, 256 bytes at VLEN 256, in five or
-// seven instructions. The registers need not be named as overwritten: C compiled
-// without vectors keeps nothing in them.
+// seven instructions. The registers need not be named as overwritten: C
+// compiled without vectors keeps nothing in them.
 
+// NOLINTNEXTLINE(readability-non-const-parameter): the assembly writes to it.
 static void fill_vectors(uint8_t *target, size_t length, uint32_t pattern,
                          uint32_t pattern_bytes) {
   uint32_t word = pattern;
@@ -32,6 +33,7 @@ static void fill_vectors(uint8_t *target, size_t length, uint32_t pattern,
       : "memory");
 }
 
+// NOLINTNEXTLINE(readability-non-const-parameter): the assembly writes to it.
 static void copy_vectors(uint8_t *target, const uint8_t *source,
                          size_t length) {
   size_t done;
