@@ -102,8 +102,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       {.access = BM_PLAN_ACCESS_WRITE},
   };
   uint32_t constants[2] = {0, 1};
-  bm_plan_runner_t runner = {
-      .commands = kCommands, .bindings = bindings, .constants = constants};
+  static const bm_plan_header_t kWithoutVectors = {0};
+  static const bm_plan_t kPlan = {.header = &kWithoutVectors};
+  bm_plan_runner_t runner = {.plan = &kPlan,
+                             .commands = kCommands,
+                             .bindings = bindings,
+                             .constants = constants};
   uint8_t *arena = fuzz_memory(BM_PLAN_ALIGNMENT, ARENA_BYTES);
   memset(arena, 0xA5, ARENA_BYTES);
   runner.regions[BM_PLAN_REGION_ARENA] = arena;
