@@ -36,7 +36,10 @@ static uint64_t measure(uint32_t count) {
   static uint8_t arena[64];
   const void *functions[1] = {(const void *)(uintptr_t)empty_kernel};
   // What the walker reads.
-  const bm_plan_runner_t runner = {.commands = commands,
+  static const bm_plan_header_t kWithoutVectors = {0};
+  static const bm_plan_t kPlan = {.header = &kWithoutVectors};
+  const bm_plan_runner_t runner = {.plan = &kPlan,
+                                   .commands = commands,
                                    .bindings = kBindings,
                                    .constants = kConstants,
                                    .regions = {arena},
