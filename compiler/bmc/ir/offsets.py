@@ -90,7 +90,11 @@ def _in_order(tensor: ir_util.Value, module: Any) -> Elementwise | None:
 
 
 def start_from(offset: Offset) -> bool:
-    """Lets sums of products start from the offset; returns False if they do not start from zeros yet."""
+    """Lets sums of products start from the offset.
+
+    Returns False if they do not start from zeros yet, or if each constant belongs to one sum only. Such a start would
+    be a copy of the constants in memory.
+    """
     product = ir_util.definition(offset.sums)
     if product is None or contraction.read(product) is None or len(ir_util.uses(offset.sums)) != 1:
         return False
@@ -102,6 +106,8 @@ def start_from(offset: Offset) -> bool:
         return False
     start = zeros.operands[1]
     repeated = [axis for axis in range(start.type.rank) if axis not in kept]
+    if not repeated:
+        return False
     with ir.InsertionPoint(product), product.location:
         constant = elementwise.tensor(offset.constant)
         first = linalg.broadcast(constant, outs=[start], dimensions=repeated)
