@@ -68,7 +68,9 @@ def fail(error: BmcError) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="bmc", description="Compiles machine-learning models for bare-metal RISC-V.")
+    parser = argparse.ArgumentParser(
+        prog="bmc", description="Compiles machine-learning models for bare-metal RISC-V."
+    )
     parser.add_argument(
         "--verbose", action="store_true", help="log every command of IREE and its messages"
     )
