@@ -4,7 +4,7 @@ load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_library", "py_test")
 load(":packages.bzl", "BASE")
 
-def bmc_layer(*, name, deps, visibility, srcs = None, data = [], imports = "../.."):
+def bmc_layer(*, name, deps, visibility, srcs = None, data = [], imports = "../..", packages = BASE):
     """Defines a library and a test of its imports.
 
     Args:
@@ -14,6 +14,7 @@ def bmc_layer(*, name, deps, visibility, srcs = None, data = [], imports = "../.
       srcs: its files; default: every `.py` file of the folder that is not for tests.
       data: files that it reads.
       imports: path from the package to the folder that contains `bmc`.
+      packages: the Python packages that it imports.
     """
     srcs = srcs or native.glob(["**/*.py"], exclude = ["**/*_test.py", "**/*_models.py"])
     py_library(
@@ -22,7 +23,7 @@ def bmc_layer(*, name, deps, visibility, srcs = None, data = [], imports = "../.
         data = data,
         imports = [imports],
         visibility = visibility,
-        deps = deps + [requirement(package) for package in BASE],
+        deps = deps + [requirement(package) for package in packages],
     )
     py_test(
         name = name + "_imports_test",

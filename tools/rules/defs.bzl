@@ -27,6 +27,7 @@ load("//tools/rules/private:bm_room_test.bzl", _bm_room_test = "bm_room_test")
 load("//tools/rules/private:bm_run.bzl", _bm_run = "bm_run")
 load("//tools/rules/private:bm_run_test.bzl", _bm_run_test = "bm_run_test")
 load("//tools/rules/private:bm_runs_test.bzl", _bm_runs_test = "bm_runs_test")
+load("//tools/rules/private:bm_weights.bzl", _bm_weights = "bm_weights")
 
 any_isa_program = _any_isa_program
 bm_assert_no_dependency = _bm_assert_no_dependency
@@ -50,3 +51,4 @@ bm_room_test = _bm_room_test
 bm_run = _bm_run
 bm_run_test = _bm_run_test
 bm_runs_test = _bm_runs_test
+bm_weights = _bm_weights
