@@ -59,6 +59,7 @@ BmExecEnvInfo = provider(
         "args": "list of string: arguments; `{elf}` stands for the firmware, `{flash}` for its flash image.",
         "debug_args": "list of string: more arguments, to wait for gdb at `{socket}` or for OpenOCD at " +
                       "`{port}`; empty if it cannot wait.",
+        "pace": "string: where firmware runs and how long that takes, for progress messages; may be empty.",
         "path_tools": "list of FilesToRunProvider: programs the emulator looks for on PATH.",
         "runfiles": "runfiles: files that emulator and path_tools need.",
         "deadline_seconds": "int: seconds after which a run has failed.",

@@ -95,7 +95,7 @@ def show(report: dict[str, Any], console: Console) -> None:
             walker = measured["walker_instructions_per_dispatch"]
             if walker is not None:
                 rows.append(("outside kernels, per dispatch", walker))
-            title = f"{model['name']}: one inference on Spike, VLEN {run['boot']['vlen']}"
+            title = f"{model['name']}: one inference at VLEN {run['boot']['vlen']}"
             console.print(f"\n{title}", style="bold")
             console.print(_sizes(rows))
             title = f"Kernels by instructions ({len(measured['commands'])} commands)"

@@ -205,7 +205,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("m, n (i) on spike_rv64\n", text)
         self.assertRegex(text, r"\nRAM *\n  arena +512 *\n")
         self.assertIn("Arena of n 512; liveness bound 256; ratio 2.00\n", text)
-        self.assertIn("n: one inference on Spike, VLEN 256\n", text)
+        self.assertIn("n: one inference at VLEN 256\n", text)
         self.assertEqual(text.count("outside kernels, per dispatch"), 1)
         # In a file or a pipe nothing is folded, and nothing in a name is markup.
         row = rf"30 +60.0 % +2 +fc \(Linear\)  {re.escape(kernel)} *\n +20 +40.0 % +1 +fill"

@@ -36,6 +36,7 @@ def _bm_exec_env_impl(ctx):
         emulator = emulator or (base.emulator if base else None),
         args = (base.args if base else []) + ctx.attr.args,
         debug_args = (base.debug_args if base else []) + ctx.attr.debug_args,
+        pace = ctx.attr.pace or (base.pace if base else ""),
         path_tools = (base.path_tools if base else []) +
                      [tool[DefaultInfo].files_to_run for tool in ctx.attr.path_tools],
         runfiles = runfiles,
@@ -70,6 +71,7 @@ bm_exec_env = rule(
             cfg = "exec",
         ),
         "env_tags": attr.string_list(doc = "Tags for every test that runs here."),
+        "pace": attr.string(doc = "Where firmware runs and how long that takes, for those who wait."),
         "path_tools": attr.label_list(
             doc = "Programs the emulator looks for on PATH.",
             cfg = "exec",

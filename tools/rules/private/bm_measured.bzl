@@ -1,4 +1,4 @@
-"""bm_measured: an image's report with instructions counted on Spike, and the test of its baseline."""
+"""bm_measured: an image's report with the instructions that a run counted, and the test of its baseline."""
 
 load("//tools/rules/private:bm_baseline_test.bzl", "bm_baseline_test")
 load("//tools/rules/private:bm_report.bzl", "bm_report")
@@ -8,7 +8,7 @@ def bm_measured(*, name, run, baseline = None, tags = [], **kwargs):
 
     Args:
       name: the image whose sizes are reported.
-      run: recorded run on Spike of a firmware with `profile`, with the same models and ISA.
+      run: recorded run of a firmware with `profile` for Spike, with the same models and ISA.
       baseline: text with a line for this image; without it there is no test.
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.

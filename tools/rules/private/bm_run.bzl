@@ -40,7 +40,7 @@ def _bm_run_impl(ctx):
     args.add_all(env.command(env, firmware.elf.path, firmware.flash.path if firmware.flash else ""))
     ctx.actions.run(
         mnemonic = "BmRun",
-        progress_message = "Booting %{label}",
+        progress_message = "Booting " + (env.pace + ": " if env.pace else "") + "%{label}",
         executable = ctx.executable._runner,
         arguments = [args],
         inputs = images + ([env.bios] if env.bios else []),

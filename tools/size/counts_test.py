@@ -1,0 +1,33 @@
+"""QEMU counts the same instructions as Spike, of each command of a model.
+
+usage: counts_test.py (SPIKE.json QEMU.json)...   Runs of one image each.
+"""
+
+from __future__ import annotations
+
+import sys
+import unittest
+from pathlib import Path
+
+from tools.emulate import judge, result
+
+RUNS = [judge.load(Path(path)) for path in sys.argv[1:]]
+
+
+def counts(outcome: result.Outcome) -> list[tuple[str, int]]:
+    """Returns the instructions of each command, and of the whole inference."""
+    kinds = ("DISPATCH", "STATS")
+    records = [record for kind in kinds for record in outcome.records(kind)]
+    return [(record.kind, record.number("instret")) for record in records]
+
+
+class CountsTest(unittest.TestCase):
+    def test_the_same_on_both(self) -> None:
+        self.assertGreaterEqual(len(RUNS), 2)
+        for spike, qemu in zip(RUNS[::2], RUNS[1::2], strict=True):
+            self.assertGreater(len(counts(spike)), 2)
+            self.assertEqual(counts(spike), counts(qemu))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
