@@ -41,8 +41,8 @@ class TrainingTest(support.FolderTest):
     def test_the_same_arrays_in_order(self) -> None:
         self.assertEqual(self.train("trained"), (0, ""))
         matrix, vector = training.weights(self.module())
-        np.testing.assert_array_equal(matrix, np.float32([[0, 1, 2], [3, 4, 5]]))
-        np.testing.assert_array_equal(vector, np.int8([-7]))
+        np.testing.assert_array_equal(matrix, np.array([[0, 1, 2], [3, 4, 5]]))
+        np.testing.assert_array_equal(vector, np.array([-7]))
         self.assertEqual((matrix.dtype, vector.dtype), (np.float32, np.int8))
 
     def test_the_same_bytes_again(self) -> None:
