@@ -6,13 +6,14 @@ import argparse
 import logging
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, errors, frontends, inspection, mutate, target, verify
+from bmc import artifacts, errors, frontends, inspection, mutate, progress, target, verify
 from bmc.artifacts import ImportedModel
 from bmc.compile import CompileOptions, compile_model, rewrite_until
 from bmc.errors import BmcError
@@ -207,8 +208,10 @@ def _named_reason(text: str) -> tuple[str, str]:
 
 def _run_import(arguments: argparse.Namespace) -> None:
     version.check(arguments.any_iree)
-    model = _import(arguments, arguments.out)
-    print(f"imported {model.source}: {_cases(model)}. {model.second_reference}.")
+    with progress.Phases() as phases:
+        model = _import(arguments, arguments.out)
+        took = phases.summary(time.time())
+    print(f"imported {model.source}: {_cases(model)}. {model.second_reference}. It took: {took}.")
 
 
 def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
@@ -250,8 +253,10 @@ def _run_compile(arguments: argparse.Namespace) -> None:
     if arguments.imported:
         _compile(artifacts.load(arguments.imported), options)
     else:
-        with tempfile.TemporaryDirectory() as imported:
-            _compile(_import(arguments, Path(imported)), options)
+        with tempfile.TemporaryDirectory() as imported, progress.Phases():
+            model = _import(arguments, Path(imported))
+            progress.begin("compile")
+            _compile(model, options)
 
 
 def _compile(model: ImportedModel, options: CompileOptions) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import arithmetic, artifacts, factory, intake, spec, tolerances, verify
+from bmc import arithmetic, artifacts, factory, intake, progress, spec, tolerances, verify
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import quantized, quiet
@@ -46,10 +46,12 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
         other results than the framework.
     """
     out.mkdir(parents=True, exist_ok=True)
+    progress.begin(progress.LOAD)
     with arithmetic.pinning():
         with quiet.native():
             model = _import(source, options, out)
         tolerances.require_meaning(model.golden, model.signatures)
+        progress.begin(progress.HOST_CHECK)
         verify.require(model, verify.run(model, out / "reproducer"))
     int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
     model = replace(model, second_reference=verify.verdict(model), int8=int8, compared_only=())

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import artifacts, factory, golden, spec
+from bmc import artifacts, factory, golden, progress, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -58,13 +58,16 @@ def import_spec(
     inputs = golden.infos(model.cases[0], model.input_names or names, "input")
     golden.check_cases(model.cases, inputs)
     with _locations_relative_to(path.parent):
+        progress.begin(progress.EXPORT)
         function = _jitted(model.module)
         traced = _trace(function, inputs, path.parent)
         constants = _constants(model.module, traced)
         for constant, array in constants.items():
             golden.check_finite(constant, array)
+        progress.begin(progress.GOLDEN)
         expected = tuple(_run(function, case, path.parent) for case in model.cases)
         outputs = golden.infos(expected[0], model.output_names or _keys(traced.out_info), "output")
+        progress.begin(progress.CONVERT)
         _export(function, traced, inputs, out / artifacts.MODEL_FILE)
     return imported.build(
         model,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import artifacts, dtype, factory, golden, intake, samples, spec
+from bmc import artifacts, dtype, factory, golden, intake, progress, samples, spec
 from bmc.artifacts import ImportedModel
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -114,14 +114,17 @@ def _import(
         )
     inputs = golden.infos(cases[0], names, "input")
     golden.check_cases(cases, inputs)
+    progress.begin(progress.GOLDEN)
     results = [_run(program.call, case, folder) for case in cases]
     expected = tuple(map(_arrays, results))
     output_names = model.output_names or program.output_names or _keys(results[0])
     outputs = golden.infos(expected[0], output_names, "output")
+    progress.begin(progress.EXPORT)
     traced = tensorflow_export.trace(program.call, inputs, folder)
     variables = tensorflow_export.captured(traced, program.variables())
     weights = _weights(variables)
     if options.quantize:
+        progress.begin(progress.QUANTIZE)
         data = tensorflow_int8.convert(traced, inputs, model.calibration)
         quantized = replace(
             model,

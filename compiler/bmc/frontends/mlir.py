@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bmc import artifacts, dtype, golden, intake, reference, samples, tolerances
+from bmc import artifacts, dtype, golden, intake, progress, reference, samples, tolerances
 from bmc.artifacts import Golden, ImportedModel, Signature, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import mlir_dialects
@@ -45,6 +45,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     mlir_dialects.check(out / artifacts.MODEL_FILE, path.name)
     inputs, outputs = signature(out / artifacts.MODEL_FILE, path.name)
     _check_weights(out / artifacts.MODEL_FILE)
+    progress.begin(progress.GOLDEN)
     if options.cases:
         data, signatures = _given(options.cases, inputs, outputs)
     else:

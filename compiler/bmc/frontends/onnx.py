@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import artifacts, factory, golden, samples, spec
+from bmc import artifacts, factory, golden, progress, samples, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -78,10 +78,13 @@ def _import(
         from bmc.frontends import onnx_quantize
 
         golden.check_cases(model.calibration, declared)
+        progress.begin(progress.QUANTIZE)
         file = onnx_quantize.quantize(file, model.calibration)
+    progress.begin(progress.GOLDEN)
     expected = file.run(cases)
     results = golden.infos(expected[0], file.output_names, "output")
     golden.check_not_empty(results)
+    progress.begin(progress.CONVERT)
     _write(file, declared, results, out)
     inputs = golden.infos(cases[0], model.input_names or [i.name for i in declared], "input")
     outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")

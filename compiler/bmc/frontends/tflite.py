@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, factory, golden, intake, samples, spec
+from bmc import artifacts, factory, golden, intake, progress, samples, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import imported, mlir, quiet, tflite_file, tflite_refused, tflite_rounding
@@ -86,9 +86,11 @@ def import_spec(
     more = _samples(file, inputs, 0) if cases else ()
     cases = cases or _samples(file, inputs, samples.COUNT)
     golden.check_cases(cases, inputs)
+    progress.begin(progress.GOLDEN)
     runner = tflite_file.Runner(file, inputs)
     expected = tuple(runner.run(case) for case in cases)
     outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
+    progress.begin(progress.CONVERT)
     _convert(runner.static_data(), file, out)
     inputs = golden.infos(cases[0], model.input_names or [i.name for i in inputs], "input")
     result = imported.build(
@@ -103,6 +105,7 @@ def import_spec(
         expected=expected,
         weights=weights,
     )
+    progress.begin(progress.GOLDEN)
     compared = (*result.compared_only, *((case, runner.run(case)) for case in more))
     return replace(result, compared_only=compared)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, factory, golden, spec, tolerances
+from bmc import artifacts, factory, golden, progress, spec, tolerances
 from bmc.artifacts import Golden, ImportedModel, Parameter, Signature
 from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_export
@@ -92,10 +92,12 @@ def _export(
     if options.quantize:
         from bmc.frontends import torch_quantize
 
+        progress.begin(progress.QUANTIZE)
         module = torch_quantize.quantize_forward(module, model, folder)
         output_type = torch_quantize.OUTPUT_TYPE
     signatures, data = _export_forward(module, model, output_type, folder, out)
     if options.quantize:
+        progress.begin(progress.CONVERT)
         torch_quantize.lower(out / artifacts.MODEL_FILE, out / "reproducer")
     return signatures, data, torch_export.tensors(module)
 
@@ -107,6 +109,7 @@ def _export_forward(
     import torch
 
     inputs = golden.infos(model.cases[0], model.input_names, "input")
+    progress.begin(progress.GOLDEN)
     expected = tuple(run(module, case, folder) for case in model.cases)
     outputs = golden.infos(expected[0], model.output_names, "output")
     data = golden.make(

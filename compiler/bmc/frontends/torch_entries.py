@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import torch
 
-from bmc import artifacts, factory, golden, spec
+from bmc import artifacts, factory, golden, progress, spec
 from bmc.artifacts import Golden, GoldenCall, Signature
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -44,6 +44,7 @@ def export(
     """
     names = _names(module, model)
     methods = _Methods(module)
+    progress.begin(progress.GOLDEN)
     inputs, outputs = _make_calls(methods, model.calls, folder)
     states = methods.changed()
     example = dict(zip((call.entry for call in model.calls[::-1]), inputs[::-1], strict=True))
@@ -64,7 +65,9 @@ def export(
         def calibrate(observed: dict[str, Any]) -> None:
             _make_calls(_Functions(observed, states), model.calls, folder)
 
+        progress.begin(progress.QUANTIZE)
         entries = torch_quantize.quantize(entries, examples, calibrate, folder)
+        progress.begin(progress.GOLDEN)
         inputs, outputs = _make_calls(_Functions(entries, states), model.calls, folder)
     signatures = tuple(_signature(name, model, inputs, outputs) for name in names)
     data = golden.make_calls(

@@ -45,7 +45,7 @@ def _bm_import_impl(ctx):
     inputs = ctx.files.src + ([ctx.file.cases] if ctx.file.cases else []) + ctx.files.data
     ctx.actions.run(
         mnemonic = "BmImport",
-        progress_message = "Importing %{label}",
+        progress_message = "Importing %{label}: framework, golden data, export, host check",
         executable = ctx.executable.importer,
         arguments = [args],
         inputs = inputs,
