@@ -153,7 +153,7 @@ def rewrite_until(model: ImportedModel, options: CompileOptions) -> Path:
 class _Facts:
     """Collects facts from the IR at each phase."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, float_parts: Mapping[str, str]) -> None:
         self.has_half_floats = False
         self.macs: dict[str, int] = {}
         self.stored: dict[str, WeightType] = {}
@@ -161,6 +161,7 @@ class _Facts:
         self.operands: dict[str, Kernel] = {}
         self.products: tuple[Product, ...] = ()
         self._context = context
+        self._float_parts = float_parts
 
     def of_input(self, module: Any) -> None:
         self.has_half_floats = half_floats.found(module)
@@ -175,6 +176,8 @@ class _Facts:
     def of_configured(self, module: Any) -> None:
         self.operands = operands.read(module)
         self.products = products.read(module)
+        if self._context.int8:
+            audit.check_products(self.products, self._float_parts)
 
 
 def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
@@ -188,7 +191,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     """
     tool = IreeTool(work, options.out / "reproducer")
     context = Context(options.target, model.int8, options.tuning)
-    facts = _Facts(context)
+    facts = _Facts(context, options.float_parts)
     linker = linking.link_with(work, options.libcalls)
 
     def flags(phase: Phase) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bmc import factory, progress, spec
 from bmc.errors import BmcError
-from bmc.frontends import quiet, tm_tensor, torch_windows
+from bmc.frontends import quiet, tm_tensor, torch_substitutes, torch_windows
 from bmc.names import LAYER_PREFIX, LIBRARY_PREFIX
 
 # Folders of installed packages.
@@ -27,6 +27,13 @@ _OP = re.compile(r"'torch\.operator'.*?name = \"([^\"]+)\"|'([a-z]+\.[\w.]+)'")
 # Ops that make arguments of other ops; users do not write them. An error names the op that reads them.
 _ARGUMENTS = ("torch.constant.", "torch.prim.", "torch.vtensor.literal")
 _STABLEHLO, _LINALG = "stablehlo", "linalg-on-tensors"
+_TRACE_HINT = "a model must be traceable with fixed shapes, without branches on tensor values"
+# torch.export says this of a loop, with their differences in the next lines.
+_LOOP_DIFFERS = "Expected carried_inputs and body_output to have same metadata"
+_LOOP_HINT = (
+    "the body of a while_loop must return tensors of the shapes, types and memory layouts that it is given:"
+    " give it x.contiguous(), or return such"
+)
 # torch-mlir's largest number of steps of a loop.
 _ENDLESS = 2**63 - 1
 
@@ -191,13 +198,14 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
             f"torch.export cannot export the model: {factory.first_line(error)}",
             where=_model_line(_relative_frames(str(error), root), _FRAME)
             or factory.model_line(error, root),
-            hint="a model must be traceable with fixed shapes, without branches on tensor values",
+            hint=_LOOP_HINT if _LOOP_DIFFERS in str(error) else _TRACE_HINT,
         ) from error
     for node in program.graph.nodes:
         if node.meta.get("stack_trace"):
             trace = _relative_frames(node.meta["stack_trace"], root)
             node.meta["stack_trace"] = _layer_frame(node) + trace
     _refuse(program)
+    torch_substitutes.apply(program)
     torch_windows.apply(program)
     return program
 

@@ -14,6 +14,7 @@ This module imports torch and torchao at its top, so import it only where it is 
 
 from __future__ import annotations
 
+import functools
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -267,6 +268,7 @@ def _is_constant(node: Any) -> bool:
     return node.op == "call_function" and bool(inputs) and all(map(_is_constant, inputs))
 
 
+@functools.cache
 def _decompositions() -> dict[Any, Callable[..., Any]]:
     from torch._decomp import get_decompositions
 

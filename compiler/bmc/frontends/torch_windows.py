@@ -52,7 +52,7 @@ class _Axis:
 def _max_pool(graph: Any, node: Any) -> None:
     import torch
 
-    given = _arguments(node)
+    given = arguments(node)
     axes = _axes(node, given, given["kernel_size"])
     dtype = node.args[0].meta["val"].dtype
     lowest = float("-inf") if dtype.is_floating_point else torch.iinfo(dtype).min
@@ -61,7 +61,7 @@ def _max_pool(graph: Any, node: Any) -> None:
 
 
 def _convolution(graph: Any, node: Any) -> None:
-    given = _arguments(node)
+    given = arguments(node)
     if given.get("transposed") or isinstance(given["padding"], str):
         return
     axes = _axes(node, given, given["weight"].meta["val"].shape[2:])
@@ -70,7 +70,7 @@ def _convolution(graph: Any, node: Any) -> None:
 
 
 def _average_pool(graph: Any, node: Any) -> None:
-    given = _arguments(node)
+    given = arguments(node)
     axes = _axes(node, given, given["kernel_size"])
     if not given["count_include_pad"] and not given.get("divisor_override"):
         _count_no_padding(graph, node, given, axes)
@@ -100,7 +100,7 @@ def _only_values(node: Any) -> bool:
     return "indices" not in str(node.target) or all(user.args[1] == 0 for user in node.users)
 
 
-def _arguments(node: Any) -> dict[str, Any]:
+def arguments(node: Any) -> dict[str, Any]:
     arguments = node.target._schema.arguments
     given: dict[str, Any] = {a.name: a.default_value for a in arguments if a.has_default_value()}
     given.update(zip((a.name for a in arguments), node.args, strict=False))
@@ -153,7 +153,7 @@ def _fit(graph: Any, node: Any, given: dict[str, Any], axes: list[_Axis], value:
         padding[index] = 0
     if any(pads):
         pad = torch.ops.aten.constant_pad_nd.default
-        operand = _call(graph, node, pad, (operand, pads, value))
+        operand = call(graph, node, pad, (operand, pads, value))
     given |= {node.target._schema.arguments[0].name: operand, "padding": padding}
     return operand is not node.args[0]
 
@@ -163,10 +163,10 @@ def _sliced(graph: Any, node: Any, operand: Any, axis: int, size: int) -> Any:
 
     if size >= operand.meta["val"].shape[axis]:
         return operand
-    return _call(graph, node, torch.ops.aten.slice.Tensor, (operand, axis, 0, size))
+    return call(graph, node, torch.ops.aten.slice.Tensor, (operand, axis, 0, size))
 
 
-def _call(graph: Any, node: Any, op: Any, args: tuple[Any, ...]) -> Any:
+def call(graph: Any, node: Any, op: Any, args: tuple[Any, ...]) -> Any:
     """Adds an op before `node`, which says that it comes from the same line."""
     with graph.inserting_before(node):
         made = graph.call_function(op, args)

@@ -24,22 +24,20 @@ from bmc.plan.weights import Weight
 _LARGE_WEIGHT_BYTES = 1024
 
 
-def check(
-    found: tuple[Product, ...], weights: Iterable[Weight], float_parts: Mapping[str, str]
-) -> dict[str, Any]:
-    """Returns the report's section about integers.
+def check_products(found: Iterable[Product], float_parts: Mapping[str, str]) -> None:
+    """Checks a model's products, which are known before its kernels are compiled.
 
     Args:
-      found: the model's products.
-      weights: its constants.
-      float_parts: reason by dispatch function, op signature or name of a weight.
+      found: the products.
+      float_parts: reason by dispatch function or op signature.
 
     Raises:
-      BmcError: a dispatch or weight is in floating point and not listed, or listed and not in floating
-        point. The message names it, with the model's line.
+      BmcError: a product is in floating point and not listed, or all of them are. The message names the first, with
+        the model's line.
     """
-    float_products = [product for product in found if not product.is_integer]
-    unlisted = [p for p in float_products if not {p.function, p.op} & float_parts.keys()]
+    unlisted = [
+        p for p in found if not p.is_integer and not {p.function, p.op} & float_parts.keys()
+    ]
     if unlisted:
         raise BmcError(
             "float-dispatch",
@@ -50,6 +48,22 @@ def check(
         )
     if not any(product.is_integer for product in found):
         raise BmcError("float-dispatch", "no dispatch of an int8 model multiplies integers")
+
+
+def check(
+    found: tuple[Product, ...], weights: Iterable[Weight], float_parts: Mapping[str, str]
+) -> dict[str, Any]:
+    """Checks a model's weights, and returns the report's section about integers.
+
+    Args:
+      found: the model's products, which check_products() let pass.
+      weights: its constants.
+      float_parts: reason by dispatch function, op signature or name of a weight.
+
+    Raises:
+      BmcError: a large weight is in floating point and not listed, or something listed is not in floating point.
+    """
+    float_products = [product for product in found if not product.is_integer]
     distinct = {weight.offset: weight for weight in weights}.values()
     large = [weight for weight in distinct if _is_large_float(weight)]
     heavy = [w for w in large if not {w.name, w.framework_name} & float_parts.keys()]

@@ -101,6 +101,15 @@ class BuildTest(support.FolderTest):
             )
         self.assertEqual(error.where, "source.mlir:17")
 
+    def test_it_fails_before_kernels_are_compiled(self) -> None:
+        model = replace(support.import_text(_QDQ, self.folder), int8=True)
+        keep = self.folder / "keep"
+        options = CompileOptions("m", target.find(support.ISA), self.folder / "out", keep=keep)
+        with self.with_stock_flags():
+            self.refuses("float-dispatch", call=lambda: compile_model(model, options))
+        *_, last = sorted(path.stem for path in keep.iterdir())
+        self.assertTrue(last.endswith("configs"), last)
+
     def test_listing_every_product_leaves_no_int8_model(self) -> None:
         with self.with_stock_flags():
             named = self.refuses("float-dispatch", call=lambda: self.compile(_QDQ)).message
@@ -134,9 +143,13 @@ class CheckTest(support.FolderTest):
     def test_dispatches_are_listed_by_function_or_op(self) -> None:
         both = (self.INTEGER, self.FLOAT)
         self.refuses(
-            "float-dispatch", "'conv_f32'", "model.py:7", call=lambda: audit.check(both, (), {})
+            "float-dispatch",
+            "'conv_f32'",
+            "model.py:7",
+            call=lambda: audit.check_products(both, {}),
         )
         for name in (self.FLOAT.function, self.FLOAT.op):
+            audit.check_products(both, {name: "grouped"})
             report = audit.check(both, (), {name: "grouped"})
             self.assertEqual(report["float_parts"], {name: "grouped"})
             self.assertEqual(report["integer_dispatches"], [self.INTEGER.function])

@@ -11,6 +11,8 @@ from bmc.rewrites import (
     constants,
     gathers,
     im2col,
+    insertions,
+    loops,
     mark_vectorized,
     matmul_layout,
     pads,
@@ -31,6 +33,18 @@ PIPELINE = (
         phases.INPUT,
         "First, so that IREE never sees a mutable global, whose buffers it would place itself.",
         states.apply,
+    ),
+    Rewrite(
+        "loops",
+        phases.INPUT,
+        "Before IREE splits each tensor that a loop carries into a buffer and its length.",
+        loops.apply,
+    ),
+    Rewrite(
+        "insertions",
+        phases.INPUT,
+        "Before IREE joins an insertion with what computes the inserted tensor.",
+        insertions.apply,
     ),
     Rewrite(
         "biases",

@@ -1,0 +1,106 @@
+"""Imports ops that torch-mlir gets wrong or refuses; IREE's host runtime must agree with PyTorch."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import support
+import torch
+
+from bmc.frontends import import_model, torch_substitutes
+from bmc.frontends.options import ImportOptions
+
+_MODEL = """
+import numpy as np
+import torch
+import torch.nn.functional as F
+from bmc import spec
+
+_X = np.random.default_rng(1).standard_normal((2, 3, 5, 6)).astype(np.float32)
+_KERNEL = torch.from_numpy(_X[:1, :, :3, :4].reshape(3, 1, 3, 4).copy())
+
+
+class Depthwise(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("kernel", _KERNEL)
+
+    def forward(self, x):
+        kernel = self.kernel
+        return (
+            F.conv_transpose2d(x, kernel, None, 1, 0, 0, 3),
+            F.conv_transpose2d(x, kernel, kernel[:, 0, 0, 0], (2, 3), (1, 0), (1, 2), 3, (2, 1)),
+            # Less than nothing is left of the padding, and of that behind the last element.
+            F.conv_transpose2d(x, kernel[:, :, :1, :1], None, (3, 2), (2, 1), 0, 3),
+            F.conv_transpose1d(x[:, :, 0], kernel[:, :, 0], None, 2, 1, 1, 3),
+            # StableHLO lacks it, so the model becomes linalg.
+            F.interpolate(x, (7, 9), mode="bilinear"),
+        )
+
+
+def depthwise():
+    return spec.ModelSpec(Depthwise(), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 5)
+
+
+class Roll(torch.nn.Module):
+    def forward(self, x):
+        return torch.roll(x, (7, -13), (3, -2)), torch.roll(x, -4, 1)
+
+
+class RollAll(torch.nn.Module):
+    def forward(self, x):
+        return torch.roll(x, 1), torch.roll(x, 1000)
+
+
+def roll():
+    return spec.ModelSpec(Roll(), ((_X,),), spec.Exact())
+
+
+def roll_all():
+    return spec.ModelSpec(RollAll(), ((_X,),), spec.Exact())
+"""
+
+
+class _Others(torch.nn.Module):  # type: ignore[misc]
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        weight = torch.ones(4, 1, 3, 3)
+        return (
+            torch.roll(x, (1, 2), (2, 3)),
+            torch.conv2d(x, weight, groups=4),
+            torch.conv_transpose2d(x, weight),
+            torch.conv_transpose2d(x, torch.ones(4, 2, 3, 3), groups=4),
+        )
+
+
+class SubstitutesTest(support.FolderTest):
+    def load(self, factory: str) -> str:
+        path = self.write("model.py", _MODEL)
+        model = import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
+        return model.second_reference
+
+    def test_they_are_right(self) -> None:
+        for factory in ("depthwise", "roll", "roll_all"):
+            with self.subTest(factory):
+                self.assertIn(support.AGREES, self.load(factory))
+
+    def test_without_it_they_are_refused(self) -> None:
+        # If one of these models can be imported, torch-mlir has mended what the model needs.
+        for factory, kind in (
+            ("depthwise", "op-rejected"),
+            ("roll", "import-disagrees"),
+            ("roll_all", "op-rejected"),
+        ):
+            with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
+                self.refuses(kind, call=lambda name=factory: self.load(name))
+
+    def test_others_stay_as_they_are(self) -> None:
+        program = torch.export.export(_Others(), (torch.zeros(1, 4, 8, 8),))
+        program = program.run_decompositions({})
+        before = str(program.graph)
+        torch_substitutes.apply(program)
+        self.assertEqual(str(program.graph), before)
+
+
+if __name__ == "__main__":
+    unittest.main()
