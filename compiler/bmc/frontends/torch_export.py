@@ -28,11 +28,9 @@ _OP = re.compile(r"'torch\.operator'.*?name = \"([^\"]+)\"|'([a-z]+\.[\w.]+)'")
 _ARGUMENTS = ("torch.constant.", "torch.prim.", "torch.vtensor.literal")
 _STABLEHLO, _LINALG = "stablehlo", "linalg-on-tensors"
 _TRACE_HINT = "a model must be traceable with fixed shapes, without branches on tensor values"
-# torch.export says this of a loop, with their differences in the next lines.
 _LOOP_DIFFERS = "Expected carried_inputs and body_output to have same metadata"
 _LOOP_HINT = (
-    "the body of a while_loop must return tensors of the shapes, types and memory layouts that it is given:"
-    " give it x.contiguous(), or return such"
+    "a loop's body must return the shapes, types and layouts that it gets: give it x.contiguous()"
 )
 # torch-mlir's largest number of steps of a loop.
 _ENDLESS = 2**63 - 1

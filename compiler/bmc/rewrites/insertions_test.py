@@ -68,7 +68,9 @@ class InsertionsTest(support.FolderTest):
         ):
             part = _INSERTED.replace(old, new).replace("0, 2, 1]", "0, 2, 0]")
             part = part.replace("9x10", "9x14")
-            text = _MODEL[: _MODEL.index("@PADDED")] + part + "  return %p : tensor<1x3x9x14xf32>\n}\n"
+            text = (
+                _MODEL[: _MODEL.index("@PADDED")] + part + "  return %p : tensor<1x3x9x14xf32>\n}\n"
+            )
             text = text.replace("-> tensor<1x3x8x9xf32> {", "-> tensor<1x3x9x14xf32> {")
             self.assertIn("insert_slice", support.rewritten(text, insertions.apply), new)
 

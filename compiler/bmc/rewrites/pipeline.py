@@ -9,6 +9,7 @@ from bmc.rewrites import (
     configs,
     constant_casts,
     constants,
+    dequantizations,
     gathers,
     im2col,
     insertions,
@@ -52,6 +53,13 @@ PIPELINE = (
         "Before IREE turns a convolution of dequantized values into an integer one, which it does only"
         " if the sum starts from zeros.",
         biases.apply,
+        lambda context: context.int8,
+    ),
+    Rewrite(
+        "dequantizations",
+        phases.INPUT,
+        "Before IREE looks for products of dequantized values.",
+        dequantizations.apply,
         lambda context: context.int8,
     ),
     Rewrite(

@@ -1,0 +1,61 @@
+"""Reshapes int8 values before they are dequantized.
+
+IREE makes a product integer if it reads what is dequantized. It cannot move a reshape between the two out of the way
+if something else reads the values in their old shape.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+from bmc.rewrites.context import Context
+
+_DEQUANTIZE = "iree_linalg_ext.dequantize_affine"
+
+
+def apply(module: Any, _: Context) -> None:
+    """Swaps a dequantization that has one scale and several readers, and a join of dimensions among these."""
+    for op in ir_util.all_of(module, "tensor.collapse_shape"):
+        made = ir_util.definition(op.operands[0])
+        if (
+            made is not None
+            and made.name == _DEQUANTIZE
+            and len(ir_util.uses(made.results[0])) > 1
+            and _has_one_scale(made)
+        ):
+            _swap(op, made)
+
+
+def _maps(made: ir_util.Op) -> list[ir.AffineMap]:
+    return [ir.AffineMapAttr(item).value for item in ir.ArrayAttr(made.attributes["indexing_maps"])]
+
+
+def _has_one_scale(made: ir_util.Op) -> bool:
+    values, *scales, result = _maps(made)
+    identity = ir.AffineMap.get_identity(values.n_dims)
+    return values == result == identity and not any(scale.results for scale in scales)
+
+
+def _swap(op: ir_util.Op, made: ir_util.Op) -> None:
+    values, *scales, _ = made.operands
+    result = op.results[0].type
+    attributes = {name: made.attributes[name] for name in made.attributes}
+    identity = ir.AffineMap.get_identity(result.rank)
+    one = ir.AffineMap.get(result.rank, 0, [])
+    maps = (identity, *(one for _ in scales), identity)
+    attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(item) for item in maps])
+    joined = ir.RankedTensorType.get(result.shape, values.type.element_type)
+    with ir.InsertionPoint(op), op.location:
+        narrow = ir.Operation.create(
+            "tensor.collapse_shape", [joined], [values],
+            {"reassociation": op.attributes["reassociation"]},
+        )  # fmt: skip
+        empty = ir.Operation.create("tensor.empty", [result])
+        wide = ir.Operation.create(
+            _DEQUANTIZE, [result], [narrow.result, *scales, empty.result], attributes
+        )
+    op.results[0].replace_all_uses_with(wide.result)
+    op.erase()
