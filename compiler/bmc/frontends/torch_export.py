@@ -30,7 +30,7 @@ _STABLEHLO, _LINALG = "stablehlo", "linalg-on-tensors"
 _TRACE_HINT = "a model must be traceable with fixed shapes, without branches on tensor values"
 _LOOP_DIFFERS = "Expected carried_inputs and body_output to have same metadata"
 _LOOP_HINT = (
-    "a loop's body must return the shapes, types and layouts that it gets: give it x.contiguous()"
+    "a loop's body must return the shapes, types and layouts that it gets: clone what it gets"
 )
 # torch-mlir's largest number of steps of a loop.
 _ENDLESS = 2**63 - 1

@@ -60,6 +60,22 @@ def entries():
     return spec.ModelSpec(Entries(), (), spec.Tolerance(1e-4, 1e-6), calls=calls)
 
 
+class Transposed(torch.nn.Module):
+    def forward(self, x):
+        def body(step, value):
+            return step + 1, torch.roll(value, 1, 0)
+
+        def goes_on(step, value):
+            return step < value[0, 0]
+
+        first = torch.zeros((), dtype=torch.int64)
+        return torch.ops.higher_order.while_loop(goes_on, body, (first, x.T), ())[1]
+
+
+def transposed():
+    return spec.ModelSpec(Transposed(), ((_X,),), spec.Exact())
+
+
 def counted():
     return _spec(lambda step, value: step < 3)
 """
@@ -79,6 +95,9 @@ class LoopTest(support.FolderTest):
     def test_sums_after_a_loop_beside_another_entry_point(self) -> None:
         # The first is linalg with torch-mlir's own scan, the other is StableHLO: iree-compile takes no such mixture.
         self.assertIn(support.AGREES, self.load("entries").second_reference)
+
+    def test_a_body_that_changes_a_layout(self) -> None:
+        self.refuses("export-rejected", "layouts", call=lambda: self.load("transposed"))
 
     def test_a_first_test_that_is_always_true(self) -> None:
         # If this model can be imported, torch-mlir has mended what docs/upstream/torch-mlir-while-loop.md reports.

@@ -17,7 +17,8 @@ _MODEL = """
 #s = affine_map<(d0, d1, d2) -> ()>
 #m = affine_map<(d0, d1) -> (d0, d1)>
 #n = affine_map<(d0, d1) -> ()>
-func.func @main(%x: tensor<3x2x3xf32>, %v: tensor<3x5xi8>, %w: tensor<3x3x4xi8>) -> (tensor<6x5xf32>, tensor<3x2x4xf32>) {
+func.func @main(%x: tensor<3x2x3xf32>, %v: tensor<3x5xi8>, %w: tensor<3x3x4xi8>)
+    -> (tensor<6x5xf32>, tensor<3x2x4xf32>) {
   %scale = arith.constant 0.05 : f32
   %point = arith.constant 7 : i64
   %zero = arith.constant 0.0 : f32

@@ -43,7 +43,9 @@ def _apply(c: Call) -> Any:
         copies = (weight.clone() for weight in weights)
         return (step + 1, _BODIES[c["body"]](value, *weights), *copies)
 
-    values = (torch.zeros((), dtype=torch.int64), c.x, *weights)
+    # PyTorch refuses a loop whose body changes the layout of a tensor, if only the strides of dimensions of size 1.
+    start = c.x.clone(memory_format=torch.contiguous_format)
+    values = (torch.zeros((), dtype=torch.int64), start, *weights)
     step, value, *_ = _while(goes_on, body, values)
     return step.reshape(1) if c["count"] else value
 
