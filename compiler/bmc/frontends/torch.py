@@ -121,6 +121,7 @@ def _export_forward(
         labels=model.labels,
         source=artifacts.GOLDEN_FRAMEWORK,
     )
+    progress.begin(progress.EXPORT)
     torch_export.export(
         module,
         tuple(torch.from_numpy(array) for array in model.cases[0]),

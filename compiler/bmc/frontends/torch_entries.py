@@ -96,6 +96,7 @@ def _write(
         functions = []
         for name, entry in entries.items():
             function = link.Function(name, Path(work) / f"{name}.mlirbc")
+            progress.begin(progress.EXPORT)
             torch_export.export(
                 entry,
                 examples[name],
@@ -106,6 +107,7 @@ def _write(
                 link.pure_name(name),
             )
             if lower:
+                progress.begin(progress.CONVERT)
                 lower(function.mlir, reproducer)
             functions.append(function)
         link.link(tuple(functions), states, out / artifacts.MODEL_FILE)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import factory, progress, spec
+from bmc import factory, spec
 from bmc.errors import BmcError
 from bmc.frontends import quiet, tm_tensor, torch_substitutes, torch_windows
 from bmc.names import LAYER_PREFIX, LIBRARY_PREFIX
@@ -96,9 +96,7 @@ def export(
     from torch_mlir.dialects import torch as torch_dialect
     from torch_mlir.extras.fx_importer import FxImporter
 
-    progress.begin(progress.EXPORT)
     program = _exported_program(module, example, root)
-    progress.begin(progress.CONVERT)
     context = ir.Context()
     torch_dialect.register_dialect(context)
     imported = None
