@@ -199,7 +199,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             more = phases.import_flags(model.signatures, facts.has_half_floats)
         else:
             more = (phases.HOIST_NO_MORE, *((linker,) if phase is phases.VM else ()))
-        return (*options.target.iree_flags(), *more)
+        return (*options.target.iree_flags(), phases.BINDINGS_APART, *more)
 
     observers = {
         phases.INPUT: facts.of_input,

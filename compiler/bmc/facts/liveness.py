@@ -1,8 +1,8 @@
 """The smallest arena that a model could use, computed independently of the memory planner.
 
-Looks at the tensors between kernels (flow dialect) before IREE packs them. Inputs and outputs count for
-the whole run, every other tensor from the kernel that writes it to the last kernel that reads it. A
-kernel's operands and results are alive together unless the flow IR says that a result reuses an operand.
+Looks at the tensors between kernels (flow dialect) before IREE packs them. A tensor counts from the kernel that
+writes it to the last kernel that reads it, an input from the start, an output to the end. A kernel's operands and
+results are alive together unless the flow IR says that a result reuses an operand.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from bmc.rewrites.context import States, Uses
 def bound(module: Any, states: States) -> int:
     """Returns the bytes that the largest function needs, with kernels in the order of the IR.
 
-    Tensors that a loop carries count for the whole run of their function. States are not in the arena.
+    With control flow, inputs, outputs and the tensors that a loop carries count for the whole run of their function.
+    States are not in the arena.
     """
     return max(
         (
@@ -66,11 +67,13 @@ def _bound(blocks: list[Any], uses: Uses) -> int:
         if op.name == "hal.tensor.import" and op.operands[0] in outside:
             continue
         if op.name == "hal.tensor.import":
-            new_buffer(op.results[0], position)
+            new_buffer(op.results[0], 0)
             at_border.add(buffer_of[op.results[0]])
             continue
         if op.name == "hal.tensor.export":
             at_border.update(buffers)
+            for buffer in buffers:
+                last_use[buffer] = len(operations)
             continue
         tied = _tied_operands(op)
         for index, result in enumerate(op.results):
@@ -81,15 +84,20 @@ def _bound(blocks: list[Any], uses: Uses) -> int:
                 new_buffer(result, position)
             elif source in buffer_of:
                 buffer_of[result] = buffer_of[source]
-    inner = [buffer for buffer in range(len(sizes)) if buffer not in at_border]
-    peak = max(
+    if len(blocks) > 1:
+        for buffer in at_border:
+            born[buffer], last_use[buffer] = 0, len(operations)
+    return max(
         (
-            sum(sizes[buffer] for buffer in inner if born[buffer] <= position <= last_use[buffer])
+            sum(
+                size
+                for buffer, size in enumerate(sizes)
+                if born[buffer] <= position <= last_use[buffer]
+            )
             for position in range(len(operations))
         ),
         default=0,
     )
-    return peak + sum(sizes[buffer] for buffer in at_border)
 
 
 def _tied_operands(op: ir_util.Op) -> list[int]:

@@ -16,6 +16,15 @@ from bmc.ir import contraction, ir_util
 
 _SUBSPAN = "hal.interface.binding.subspan"
 _READ_ONLY = 1  # bit of its descriptor_flags
+_STORE = "iree_codegen.store_to_buffer"
+# Ops that compute every element of their result, besides linalg's.
+_WHOLE = (
+    "iree_codegen.load_from_buffer",
+    "tensor.collapse_shape",
+    "tensor.expand_shape",
+    "tensor.extract_slice",
+    "tensor.pad",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +38,7 @@ class Operand:
       shape: extents, None if only the target knows them.
       reads: whether the kernel reads the tensor.
       writes: whether the kernel writes the tensor.
+      overwrites: bytes from the start of the binding that the kernel certainly writes without reading them.
     """
 
     binding: int
@@ -37,6 +47,7 @@ class Operand:
     shape: tuple[int, ...] | None
     reads: bool
     writes: bool
+    overwrites: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,12 +96,33 @@ def _operand(op: ir_util.Op) -> Operand:
     writes = not flags & _READ_ONLY
     reads = not writes or any("load" in use.name for use, _ in ir_util.uses(buffer))
     shaped = buffer.type
+    offset = ir_util.constant(op.operands[0]) if len(op.operands) else 0
+    stored = writes and not reads and offset == 0 and _is_stored(buffer)
     shape = tuple(shaped.shape) if shaped.has_static_shape else None
     return Operand(
         binding=int(ir.IntegerAttr(op.attributes["binding"]).value),
-        offset=ir_util.constant(op.operands[0]) if len(op.operands) else 0,
+        offset=offset,
         dtype=str(shaped.element_type),
         shape=shape,
         reads=reads,
         writes=writes,
+        overwrites=ir_util.tensor_bytes(shaped) if stored else 0,
     )
+
+
+def _is_stored(buffer: Any) -> bool:
+    """Whether the kernel always stores a value of the buffer's shape to it, of which it computes every element."""
+    for use, number in ir_util.uses(buffer):
+        value = use.operands[0]
+        maker = ir_util.definition(value)
+        if (
+            use.name == _STORE
+            and number == 1
+            and use.parent.name == "func.func"
+            and buffer.type.has_static_shape
+            and list(value.type.shape) == list(buffer.type.shape)
+            and maker is not None
+            and (maker.name.startswith("linalg.") or maker.name in _WHOLE)
+        ):
+            return True
+    return False

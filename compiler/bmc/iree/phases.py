@@ -51,6 +51,9 @@ PHASES = (INPUT, OPTIMIZED, PARAMETERS, FLOW, CONFIGURED, VECTORIZED, TARGETS, V
 # hoist any more: what they hoist runs on the target as initialization.
 HOIST_EARLY = "--iree-opt-const-expr-max-size-increase-threshold=0"
 HOIST_NO_MORE = "--iree-opt-const-expr-hoisting=false"
+# Kernels get each tensor at a binding of its own, so that bmc may place it anywhere. Otherwise IREE binds what it has
+# packed together only once, and the places become numbers in the kernels.
+BINDINGS_APART = "--iree-scheduling-optimize-bindings=false"
 # Evaluate them with IREE's interpreter. Its compiler would use the features of the builder's CPU, such as
 # fused multiply-add, and weights would differ from builder to builder.
 _EVALUATE_ALIKE = "--iree-hal-local-host-device-backends=vmvx"

@@ -21,11 +21,12 @@ from bmc.host.program import (
     Load,
     Span,
     Statement,
+    Storage,
     StorageKind,
     Variable,
     View,
 )
-from bmc.plan import tables
+from bmc.plan import placement, tables, tensors
 from bmc.plan.tables import (
     Access,
     Binding,
@@ -55,9 +56,8 @@ def build(
 
     `operands` say what each dispatch function reads and writes.
 
-    Every entry point has the whole arena to itself. Its inputs and outputs keep their places for the
-    whole run, so that a caller may run it again without setting unchanged inputs. Slabs whose lives do
-    not overlap share memory.
+    Every entry point has the whole arena to itself. Tensors whose lives do not overlap share memory: an input
+    lives until the last command that uses it, an output from the first one that writes it.
     """
     exports = kernels.exports if kernels else ()
     ordinals = {export.name: ordinal for ordinal, export in enumerate(exports)}
@@ -69,12 +69,15 @@ def build(
     reset_count = len(commands)
     entries: list[tables.Entry] = []
     arena_bytes = 0
-    for signature, entry in zip(model.signatures, program.entries, strict=True):
-        _check_signature(signature, entry)
-        arena = _Stack()
-        inputs = tuple(Tensor(t, arena.append(t.byte_count)) for t in signature.inputs)
-        slabs = _place_slabs(entry, arena)
-        places = replace(shared, inputs=tuple(t.offset for t in inputs), slabs=tuple(slabs))
+    for signature, packed in zip(model.signatures, program.entries, strict=True):
+        _check_signature(signature, packed)
+        entry = tensors.split(packed, kinds.overwrites)
+        arena = placement.place(_blocks(entry))
+        count = len(entry.inputs)
+        places = replace(shared, inputs=arena.offsets[:count], slabs=arena.offsets[count:])
+        inputs = tuple(
+            Tensor(*input_) for input_ in zip(signature.inputs, places.inputs, strict=True)
+        )
         entries.append(_entry(entry, signature, inputs, len(commands), places))
         commands += [_command(command, kinds, places) for command in entry.commands]
         arena_bytes = max(arena_bytes, arena.size)
@@ -187,31 +190,23 @@ def _check_signature(declared: Signature, compiled: HostFunction) -> None:
             )
 
 
-def _place_slabs(entry: HostFunction, arena: _Stack) -> list[int]:
-    """First fit, largest first, over the lives of slabs; slabs that hold outputs live for ever."""
-    base = arena.size
-    forever = {
-        view.span.storage.index
-        for view in entry.outputs
-        if view.span.storage.kind is StorageKind.SLAB
-    }
-    lives = [
-        (0, len(entry.commands) + 1) if index in forever else (slab.first, slab.end)
-        for index, slab in enumerate(entry.slabs)
-    ]
-    offsets: dict[int, int] = {}
-    for index in sorted(range(len(entry.slabs)), key=lambda i: (-entry.slabs[i].length, i)):
-        length = entry.slabs[index].length
-        first, end = lives[index]
-        offset = base
-        for other in sorted(offsets, key=lambda i: offsets[i]):
-            overlaps_in_time = lives[other][0] < end and first < lives[other][1]
-            other_end = offsets[other] + entry.slabs[other].length
-            if overlaps_in_time and offsets[other] < offset + length and offset < other_end:
-                offset = tables.align(other_end)
-        offsets[index] = offset
-        arena.size = max(arena.size, tables.align(offset + length))
-    return [offsets[index] for index in range(len(entry.slabs))]
+def _blocks(entry: HostFunction) -> list[placement.Block]:
+    """Returns the lives of the inputs and then of the slabs. With a driver, inputs and outputs live for ever."""
+    count = len(entry.commands) + 1
+    returned = {view.span.storage for view in entry.outputs}
+    lasts = {span.storage: i for i, command in enumerate(entry.commands) for span in command.spans}
+
+    def input_end(storage: Storage) -> int:
+        return count if entry.driver or storage in returned else lasts.get(storage, 0) + 1
+
+    inputs = [view.span.storage for view in entry.inputs]
+    blocks = [placement.Block(storage.length, 0, input_end(storage)) for storage in inputs]
+    for index, slab in enumerate(entry.slabs):
+        first, end = slab.first, slab.end
+        if Storage(StorageKind.SLAB, index, slab.length) in returned:
+            first, end = 0 if entry.driver else first, count
+        blocks.append(placement.Block(slab.length, first, end))
+    return blocks
 
 
 @dataclass(frozen=True)
@@ -231,6 +226,18 @@ class _Kinds:
         for operand in self.operands[command.function].operands:
             found[operand.binding] |= operand.reads * Access.READ | operand.writes * Access.WRITE
         return found
+
+    def overwrites(self, command: HalCommand) -> list[bool]:
+        """Returns for each span whether a command writes all of it and reads none of it."""
+        if isinstance(command, Copy):
+            return [False, True]
+        if not isinstance(command, Dispatch):
+            return [True]
+        operands = self.operands[command.function].operands
+        found = [
+            [o.overwrites for o in operands if o.binding == b] for b in range(len(command.spans))
+        ]
+        return [whole == [span.length] for whole, span in zip(found, command.spans, strict=True)]
 
 
 def _command(command: HalCommand, kinds: _Kinds, places: _Places) -> tables.Command:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bmc.iree import phases
 from bmc.rewrites import (
+    alignments,
     biases,
     channels_last,
     configs,
@@ -128,6 +129,12 @@ PIPELINE = (
         phases.FLOW,
         "After dispatches are formed, because IREE recognizes quantization by the ops this replaces.",
         rounding.apply,
+    ),
+    Rewrite(
+        "alignments",
+        phases.CONFIGURED,
+        "As soon as kernels have bindings.",
+        alignments.apply,
     ),
     Rewrite(
         "views",
