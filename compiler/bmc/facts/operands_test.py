@@ -27,6 +27,15 @@ _IN_PLACE = """func.func @main(%x: tensor<8xi32>, %i: tensor<4x1xi32>, %u: tenso
   return %1 : tensor<8xi32>
 }
 """
+# The kernel writes rows in the middle of a padded result.
+_MIDDLE = """func.func @main(%x: tensor<4x4xf32>) -> tensor<6x8xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.add %x, %x : tensor<4x4xf32>
+  %1 = stablehlo.pad %0, %z, low = [1, 2], high = [1, 2], interior = [0, 0]
+    : (tensor<4x4xf32>, tensor<f32>) -> tensor<6x8xf32>
+  return %1 : tensor<6x8xf32>
+}
+"""
 
 
 class OperandsTest(support.FolderTest):
@@ -35,6 +44,22 @@ class OperandsTest(support.FolderTest):
         scatter = next(kernel for name, kernel in kernels.items() if "scatter" in name)
         accesses = [(o.reads, o.writes) for o in scatter.operands]
         self.assertEqual(accesses, [(True, False), (True, False), (True, True)])
+
+    def test_only_a_result_that_is_stored_whole_is_overwritten(self) -> None:
+        kernels = support.lower_text(_IN_PLACE, self.folder).lowered.operands
+        found = {name: [o.overwrites for o in kernel.operands] for name, kernel in kernels.items()}
+        self.assertEqual(
+            found,
+            {
+                "main_dispatch_0_elementwise_8_i32": [0, 32],
+                "main_dispatch_1_scatter_8xi32_dispatch_tensor_store": [0, 0, 0],
+            },
+        )
+
+    def test_a_result_stored_into_the_middle_of_a_buffer_does_not_overwrite_it(self) -> None:
+        kernels = support.lower_text(_MIDDLE, self.folder).lowered.operands
+        ((*_, result),) = (kernel.operands for kernel in kernels.values())
+        self.assertEqual((result.writes, result.shape, result.overwrites), (True, (6, 8), 0))
 
     def test_shapes_types_and_directions(self) -> None:
         report = support.compile_text(_TWO_STEPS, self.folder)

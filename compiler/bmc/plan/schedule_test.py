@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import unittest
 from pathlib import Path
 
@@ -90,10 +91,11 @@ def build(
     code: Kernels | None = None,
     operands: dict[str, Kernel] | None = None,
 ) -> tables.Plan:
-    """Returns the plan of a program with a state of 256 bytes and entries that return _TENSORs."""
+    """Returns the plan of a program with a state of 256 bytes and entries from _TENSORs to _TENSORs."""
     golden = artifacts.Golden((), (), (), None, 0, artifacts.GOLDEN_IREE_HOST)
     signatures = tuple(
-        artifacts.Signature(entry.name, (), (_TENSOR,) * len(entry.outputs)) for entry in entries
+        artifacts.Signature(e.name, (_TENSOR,) * len(e.inputs), (_TENSOR,) * len(e.outputs))
+        for e in entries
     )
     model = artifacts.ImportedModel(Path(), "", "mlir", {}, signatures, golden, ())
     program = HostProgram(b"", (), (State("s", _STATE.length),), reset, entries)
@@ -137,14 +139,14 @@ class PlanTest(support.FolderTest):
         fill, copy = self.plan(_PAD).commands
         self.assertEqual(fill.kind, tables.CommandKind.FILL)
         self.assertEqual(fill.constants, (0x40000000, 4))
-        self.assertEqual(fill.bindings, (Binding(Region.ARENA, 64, 256, Access.WRITE),))
+        self.assertEqual(fill.bindings, (Binding(Region.ARENA, 0, 256, Access.WRITE),))
         self.assertEqual(copy.kind, tables.CommandKind.COPY)
         # 16 elements behind 16 elements of padding.
         self.assertEqual(
             copy.bindings,
             (
-                Binding(Region.ARENA, 0, 64, Access.READ),
-                Binding(Region.ARENA, 128, 64, Access.WRITE),
+                Binding(Region.ARENA, 256, 64, Access.READ),
+                Binding(Region.ARENA, 64, 64, Access.WRITE),
             ),
         )
 
@@ -166,17 +168,16 @@ class PlanTest(support.FolderTest):
     def test_outputs_never_share_memory(self) -> None:
         compiled = support.lower_text(_THREE_OUTPUTS, self.folder)
         self.assertEqual(compiled.kinds, ["DISPATCH", "COPY", "COPY"])
-        tensors = (*compiled.plan.inputs, *compiled.plan.outputs)
-        self.assertEqual(len({tensor.offset for tensor in tensors}), 4)
+        self.assertEqual(len({tensor.offset for tensor in compiled.plan.outputs}), 3)
 
     def test_transients_share_memory(self) -> None:
         model = self.plan(_CHAIN)
         self.assertEqual(len(model.commands), 4)
-        # Input, output and two transients in turns, not three.
-        self.assertEqual(model.arena_bytes, 4 * 1024)
-        # The same kernel runs on different places, told apart by push constants.
+        # The input, which every kernel reads, and two others in turns.
+        self.assertEqual(model.arena_bytes, 3 * 1024)
+        # The same kernel runs on different places.
         self.assertEqual([c.export_index for c in model.commands], [0, 1, 1, 1])
-        self.assertEqual(len({c.constants for c in model.commands[1:]}), 3)
+        self.assertEqual(len({c.bindings for c in model.commands[1:]}), 2)
         self.assertTrue(all(command.barrier for command in model.commands))
 
     def test_verify_finds_what_build_must_not_do(self) -> None:
@@ -263,14 +264,18 @@ class EntryTest(support.FolderTest):
 
 
 class LifetimeTest(unittest.TestCase):
-    def offsets(self, *lives: tuple[int, int], output: int | None = None) -> list[int]:
-        """Returns the places of slabs of 64 bytes that live from one command up to another."""
+    """With a driver, slabs and their lives are those of the host program."""
+
+    def plan(self, *lives: tuple[int, int], output: int | None = None) -> tables.Plan:
+        """Returns a plan of slabs of 64 bytes that live from one command up to another."""
         spans = [Span(Storage(StorageKind.SLAB, number, 64), 0, 64) for number in range(len(lives))]
         outputs = () if output is None else (View(spans[output], _TENSOR.dtype, _TENSOR.shape),)
         fills = tuple(Fill(span, 0, 4, True) for span in spans)
         slabs = tuple(Slab(64, first, end) for first, end in lives)
-        plan = build(HostFunction("main", (), outputs, slabs, fills))
-        return [command.bindings[0].offset for command in plan.commands]
+        return build(HostFunction("main", (), outputs, slabs, fills, (Run(0, len(fills)),)))
+
+    def offsets(self, *lives: tuple[int, int], output: int | None = None) -> list[int]:
+        return [c.bindings[0].offset for c in self.plan(*lives, output=output).commands]
 
     def test_slabs_that_both_live_during_a_command_are_apart(self) -> None:
         self.assertEqual(self.offsets((0, 2), (1, 3)), [0, 64])
@@ -285,6 +290,54 @@ class LifetimeTest(unittest.TestCase):
     def test_an_output_shares_its_place_with_nothing(self) -> None:
         for output in (0, 1):
             self.assertEqual(self.offsets((0, 1), (1, 2), output=output), [0, 64])
+
+
+class InputTest(unittest.TestCase):
+    def places(self, *driver: Run) -> tuple[int, int]:
+        """Returns where the input and the output are if the last copy goes from a slab to the output."""
+        storages = [Storage(StorageKind.SLAB, number, 64) for number in range(2)]
+        spans = [Span(s, 0, 64) for s in (Storage(StorageKind.INPUT, 0, 64), *storages)]
+        copies = tuple(Copy(a, b, True) for a, b in itertools.pairwise(spans))
+        source, _, result = (View(span, _TENSOR.dtype, _TENSOR.shape) for span in spans)
+        slabs = (Slab(64, 0, 2), Slab(64, 0, 2))
+        plan = build(HostFunction("main", (source,), (result,), slabs, copies, driver))
+        return plan.inputs[0].offset, plan.outputs[0].offset
+
+    def test_an_output_takes_the_place_of_an_input_that_nothing_reads_any_more(self) -> None:
+        self.assertEqual(self.places(), (0, 0))
+
+    def test_with_a_driver_they_are_apart(self) -> None:
+        self.assertEqual(self.places(Run(0, 2)), (0, 128))
+
+
+class OverwritesTest(unittest.TestCase):
+    """Two kernels, one after the other, write a slab that was filled."""
+
+    def lives(self, *operands: Operand) -> int:
+        """Returns the bytes of the arena."""
+        spans = [Span(Storage(StorageKind.SLAB, n, 64), 0, 64) for n in range(2)]
+        kernel = Dispatch("k", (1, 1, 1), (), (spans[0],), True)
+        commands = (
+            Fill(spans[0], 0, 4, True),
+            Fill(spans[1], 0, 4, True),
+            Copy(spans[1], Span(_STATE, 0, 64), True),
+            kernel,
+            Copy(spans[0], Span(_STATE, 0, 64), True),
+        )
+        main = HostFunction("main", (), (), (Slab(64, 0, 5), Slab(64, 0, 5)), commands)
+        code = Kernels(b"", b"", 0, (), (), 0, 0, 8, (DispatchFunction("k", 0, 0, 1),), "")
+        plan = build(main, code=code, operands={"k": Kernel(operands, "", 0, "")})
+        return plan.arena_bytes
+
+    def test_only_a_kernel_that_writes_all_of_a_binding_begins_a_tensor(self) -> None:
+        whole = Operand(0, 0, "f32", (16,), False, True, 64)
+        self.assertEqual(self.lives(whole), 64)
+        for part in (
+            dataclasses.replace(whole, overwrites=0),
+            dataclasses.replace(whole, overwrites=60),
+        ):
+            self.assertEqual(self.lives(part), 128)
+        self.assertEqual(self.lives(whole, whole), 128)
 
 
 class LimitTest(support.FolderTest):
