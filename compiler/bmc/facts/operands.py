@@ -111,18 +111,35 @@ def _operand(op: ir_util.Op) -> Operand:
 
 
 def _is_stored(buffer: Any) -> bool:
-    """Whether the kernel always stores a value of the buffer's shape to it, of which it computes every element."""
-    for use, number in ir_util.uses(buffer):
-        value = use.operands[0]
-        maker = ir_util.definition(value)
-        if (
-            use.name == _STORE
-            and number == 1
-            and use.parent.name == "func.func"
-            and buffer.type.has_static_shape
-            and list(value.type.shape) == list(buffer.type.shape)
-            and maker is not None
-            and (maker.name.startswith("linalg.") or maker.name in _WHOLE)
-        ):
-            return True
-    return False
+    """Whether the only use of a buffer always writes all of it, with a value of which every element is computed."""
+    uses = ir_util.uses(buffer)
+    if len(uses) != 1:
+        return False
+    ((use, number),) = uses
+    if use.name == "memref.assume_alignment":
+        return _is_stored(use.results[0])
+    if use.name != _STORE:
+        return _is_copied(use, number)
+    value = use.operands[0]
+    maker = ir_util.definition(value)
+    return bool(
+        number == 1
+        and use.parent.name == "func.func"
+        and buffer.type.has_static_shape
+        and list(value.type.shape) == list(buffer.type.shape)
+        and maker is not None
+        and (maker.name.startswith("linalg.") or maker.name in _WHOLE)
+    )
+
+
+def _is_copied(op: ir_util.Op, number: int) -> bool:
+    """Whether a loop on buffers, and nothing else, writes every element of operand `number` without reading it."""
+    if op.name != "linalg.generic" or op.results or op.parent.name != "func.func":
+        return False
+    maps = [ir.AffineMapAttr(each).value for each in op.attributes["indexing_maps"]]
+    result = len(maps) - 1
+    return bool(
+        number == result
+        and maps[result] == ir.AffineMap.get_identity(maps[result].n_dims)
+        and not list(op.regions[0].blocks[0].arguments[result].uses)
+    )

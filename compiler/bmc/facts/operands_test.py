@@ -27,6 +27,12 @@ _IN_PLACE = """func.func @main(%x: tensor<8xi32>, %i: tensor<4x1xi32>, %u: tenso
   return %1 : tensor<8xi32>
 }
 """
+# One kernel copies columns.
+_SLICE = """func.func @main(%x: tensor<4x8xf32>) -> tensor<4x3xf32> {
+  %0 = stablehlo.slice %x [0:4, 2:5] : (tensor<4x8xf32>) -> tensor<4x3xf32>
+  return %0 : tensor<4x3xf32>
+}
+"""
 # The kernel writes rows in the middle of a padded result.
 _MIDDLE = """func.func @main(%x: tensor<4x4xf32>) -> tensor<6x8xf32> {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
@@ -60,6 +66,11 @@ class OperandsTest(support.FolderTest):
         kernels = support.lower_text(_MIDDLE, self.folder).lowered.operands
         ((*_, result),) = (kernel.operands for kernel in kernels.values())
         self.assertEqual((result.writes, result.shape, result.overwrites), (True, (6, 8), 0))
+
+    def test_a_copy_of_a_slice_overwrites_its_result(self) -> None:
+        kernels = support.lower_text(_SLICE, self.folder).lowered.operands
+        copies = [k.operands for name, k in kernels.items() if "memcpy" in name]
+        self.assertEqual([[o.overwrites for o in copy] for copy in copies], [[0, 4 * 3 * 4]])
 
     def test_shapes_types_and_directions(self) -> None:
         report = support.compile_text(_TWO_STEPS, self.folder)

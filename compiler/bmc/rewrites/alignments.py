@@ -18,10 +18,9 @@ ALIGNMENT = 64
 
 def apply(module: Any, _: Context) -> None:
     """Limits the alignment of all bindings to the plan's."""
-    index = ir.IndexType.get()
-    for op in ir_util.all_of(module, "hal.interface.binding.subspan"):
-        if (
-            "alignment" in op.attributes
-            and ir.IntegerAttr(op.attributes["alignment"]).value > ALIGNMENT
-        ):
-            op.attributes["alignment"] = ir.IntegerAttr.get(index, ALIGNMENT)
+    for name in ("hal.interface.binding.subspan", "memref.assume_alignment"):
+        for op in ir_util.all_of(module, name):
+            if "alignment" in op.attributes:
+                stated = ir.IntegerAttr(op.attributes["alignment"])
+                if stated.value > ALIGNMENT:
+                    op.attributes["alignment"] = ir.IntegerAttr.get(stated.type, ALIGNMENT)

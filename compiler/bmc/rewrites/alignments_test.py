@@ -17,7 +17,8 @@ _BINDINGS = """func.func @f() {
   %b = hal.interface.binding.subspan layout(<bindings = [
       #hal.pipeline.binding<storage_buffer>, #hal.pipeline.binding<storage_buffer>]>) binding(1)
       alignment(16) offset(%zero) : memref<16xf32>
-  memref.copy %a, %b : memref<16xf32> to memref<16xf32>
+  %aligned = memref.assume_alignment %a, 2048 : memref<16xf32>
+  memref.copy %aligned, %b : memref<16xf32> to memref<16xf32>
   return
 }
 """
@@ -28,6 +29,7 @@ class AlignmentsTest(unittest.TestCase):
         text = support.rewritten(_BINDINGS, alignments.apply)
         self.assertIn("alignment(64)", text)
         self.assertIn("alignment(16)", text)
+        self.assertIn("memref.assume_alignment %0, 64 :", text)
         self.assertNotIn("4096", text)
 
     def test_it_is_the_plan_s(self) -> None:
