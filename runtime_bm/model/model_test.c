@@ -169,7 +169,7 @@ static const elf_tables_t kElfTables = {
     .commands = {{.kind = BM_COMMAND_DISPATCH,
                   .binding_count = 1,
                   .workgroup_count = {1, 1, 1}}},
-    .bindings = {{BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 0, 64, 4}},
+    .bindings = {{BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 64, 64, 4}},
     .outputs = {{.dtype = BM_DTYPE_U32, .offset = 64, .length = 4}},
     .entries = {{.driver = BM_PLAN_NO_DRIVER,
                  .command_count = 1,
@@ -227,9 +227,9 @@ static const state_tables_t kStateTables = {
         },
     .bindings =
         {
-            {BM_PLAN_REGION_STATE, BM_PLAN_ACCESS_WRITE, 0, 0, 4},  // reset
-            {BM_PLAN_REGION_STATE, BM_PLAN_ACCESS_READ, 0, 0, 4},   // peek
-            {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 0, 64, 4},
+            {BM_PLAN_REGION_STATE, BM_PLAN_ACCESS_WRITE, 4, 0, 4},  // reset
+            {BM_PLAN_REGION_STATE, BM_PLAN_ACCESS_READ, 1, 0, 4},   // peek
+            {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 1, 64, 4},
         },
     .constants = {3, 4},
     .outputs = {{.dtype = BM_DTYPE_U32, .rank = 1, .offset = 64, .length = 4}},
@@ -286,7 +286,8 @@ static void finds_entries_by_their_whole_name(void) {
 static void checks_what_drivers_compute(void) {
   const bm_plan_runner_t runner = {.plan = &kStatePlan,
                                    .regions = {arena_bytes}};
-  bm_plan_binding_t binding = {.region = BM_PLAN_REGION_ARENA, .length = 32};
+  bm_plan_binding_t binding = {
+      .region = BM_PLAN_REGION_ARENA, .alignment = 64, .length = 32};
   uint64_t value;
   for (uint32_t i = 0; i < 16; ++i) arena_bytes[64 + i] = (uint8_t)(0xF0 + i);
   BM_EXPECT_OK(bm_driver_load(&runner, 0, 64, 16, 8, 8, &value));
@@ -297,21 +298,24 @@ static void checks_what_drivers_compute(void) {
                  OUT_OF_RANGE);
   BM_EXPECT_CODE(bm_driver_load(&runner, 0, 64, 16, UINT64_MAX, 1, &value),
                  OUT_OF_RANGE);
-  BM_EXPECT_OK(bm_driver_bind(&binding, 64, 96, 64, BM_PLAN_ALIGNMENT));
+  BM_EXPECT_OK(bm_driver_bind(&binding, 64, 96, 64));
   BM_EXPECT_EQ(binding.offset, 128);
-  BM_EXPECT_CODE(bm_driver_bind(&binding, 64, 96, 65, 1), OUT_OF_RANGE);
-  BM_EXPECT_CODE(bm_driver_bind(&binding, 64, 96, 32, BM_PLAN_ALIGNMENT),
-                 OUT_OF_RANGE);
-  BM_EXPECT_CODE(bm_driver_bind(&binding, 64, 96, (uint64_t)-64, 1),
-                 OUT_OF_RANGE);
+  BM_EXPECT_CODE(bm_driver_bind(&binding, 64, 96, 32), OUT_OF_RANGE);
   BM_EXPECT_EQ(binding.offset, 128);
+  binding.alignment = 32;
+  BM_EXPECT_OK(bm_driver_bind(&binding, 64, 96, 32));
+  BM_EXPECT_EQ(binding.offset, 96);
+  binding.alignment = 1;
+  BM_EXPECT_CODE(bm_driver_bind(&binding, 64, 96, 65), OUT_OF_RANGE);
+  BM_EXPECT_CODE(bm_driver_bind(&binding, 64, 96, (uint64_t)-64), OUT_OF_RANGE);
+  BM_EXPECT_EQ(binding.offset, 96);
 }
 
 static void checks_where_drivers_copy(void) {
   // 16 bytes within [64, 128).
   bm_plan_binding_t copy[] = {
-      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_READ, 0, 64, 16},
-      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 0, 80, 16}};
+      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_READ, 1, 64, 16},
+      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 1, 80, 16}};
   BM_EXPECT_OK(bm_driver_bind_copy(copy, 64, 16, 0, 64, 64, 48));
   BM_EXPECT_EQ(copy[1].offset, 112);
   BM_EXPECT_OK(bm_driver_bind_copy(copy, 64, 64, 32, 64, 64, 16));

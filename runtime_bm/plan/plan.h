@@ -31,7 +31,7 @@
 
 BM_EXTERN_C_BEGIN
 
-enum { BM_PLAN_ABI_VERSION = 3 };
+enum { BM_PLAN_ABI_VERSION = 4 };
 
 // bm_plan_binding_t.region.
 enum {
@@ -63,8 +63,8 @@ enum {
 };
 
 enum {
-  // Alignment of the arena, the weights and the state, and of every tensor and
-  // dispatch binding in them. The compiled kernels rely on it.
+  // Alignment of the arena, the weights and the state, and of every input and
+  // output. No binding may ask for more.
   BM_PLAN_ALIGNMENT = 64,
   // Most bindings a dispatch may have; the walker keeps them on the stack.
   BM_PLAN_MAX_BINDINGS = 32,
@@ -86,8 +86,10 @@ typedef struct bm_plan_table_t {
 // Bytes a command reads or writes: [offset, offset + length) of a region.
 typedef struct bm_plan_binding_t {
   uint8_t region;
-  uint8_t access;     // BM_PLAN_ACCESS_* bits
-  uint16_t reserved;  // 0
+  uint8_t access;  // BM_PLAN_ACCESS_* bits
+  // What `offset` is a multiple of, a power of two. A kernel relies on it, a
+  // FILL needs that of its pattern, and a COPY none.
+  uint16_t alignment;
   uint32_t offset;
   uint32_t length;
 } bm_plan_binding_t;

@@ -19,12 +19,11 @@ BM_MUST_USE bm_status_t bm_driver_load(const bm_plan_runner_t *runner,
                                        uint32_t bytes, uint64_t *out_value);
 
 // Moves a binding to `offset` of the storage [start, start + size) of its
-// region. `alignment` is BM_PLAN_ALIGNMENT for a dispatch, the pattern size for
-// a fill, and 1 for a copy.
-// Error: OUT_OF_RANGE when it would be outside the storage or misaligned.
+// region. Error: OUT_OF_RANGE when it would be outside the storage or not keep
+// the binding's alignment.
 BM_MUST_USE bm_status_t bm_driver_bind(bm_plan_binding_t *binding,
                                        uint32_t start, uint32_t size,
-                                       uint64_t offset, uint32_t alignment);
+                                       uint64_t offset);
 
 // Moves both bindings of a COPY, source and target, each as bm_driver_bind
 // does. Error: OUT_OF_RANGE, also when they would overlap; then neither moves.

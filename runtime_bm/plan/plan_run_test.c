@@ -93,7 +93,11 @@ static void runs_ranges_and_observes(void) {
 static void fill(uint32_t length, uint32_t pattern, uint32_t pattern_bytes) {
   const bm_plan_command_t command = {
       .kind = BM_COMMAND_FILL, .binding_count = 1, .constant_count = 2};
-  const bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, WRITE, 0, 8, length};
+  const bm_plan_binding_t binding = {.region = BM_PLAN_REGION_ARENA,
+                                     .access = WRITE,
+                                     .alignment = (uint16_t)pattern_bytes,
+                                     .offset = 8,
+                                     .length = length};
   const uint32_t constants[] = {pattern, pattern_bytes};
   const bm_plan_t plan = plan_of(&command, 1, &binding, 1, constants, 2);
   const bm_plan_runner_t runner = runner_of(&plan);
@@ -120,10 +124,10 @@ static void copies_from_weights_and_within_the_arena(void) {
   const bm_plan_command_t command = {.kind = BM_COMMAND_COPY,
                                      .binding_count = 2};
   const bm_plan_binding_t from_weights[] = {
-      {BM_PLAN_REGION_WEIGHTS, READ, 0, 3, 5},
-      {BM_PLAN_REGION_ARENA, WRITE, 0, 9, 5}};
-  const bm_plan_binding_t within[] = {{BM_PLAN_REGION_ARENA, READ, 0, 9, 5},
-                                      {BM_PLAN_REGION_ARENA, WRITE, 0, 14, 5}};
+      {BM_PLAN_REGION_WEIGHTS, READ, 1, 3, 5},
+      {BM_PLAN_REGION_ARENA, WRITE, 1, 9, 5}};
+  const bm_plan_binding_t within[] = {{BM_PLAN_REGION_ARENA, READ, 1, 9, 5},
+                                      {BM_PLAN_REGION_ARENA, WRITE, 1, 14, 5}};
   bm_plan_t plan = plan_of(&command, 1, from_weights, 2, kUnused, 0);
   bm_plan_runner_t runner = runner_of(&plan);
   memset(arena, 0xEE, sizeof(arena));
@@ -145,7 +149,7 @@ static void runs_every_workgroup(void) {
                                      .binding_count = 1,
                                      .workgroup_count = {5, 3, 2}};
   const bm_plan_command_t commands[] = {command, command};
-  const bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, WRITE, 0, 64,
+  const bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, WRITE, 64, 64,
                                      5 * 3 * 2 * 4};
   const bm_plan_t plan = plan_of(commands, 2, &binding, 1, kUnused, 0);
   const bm_plan_runner_t runner = runner_of(&plan);

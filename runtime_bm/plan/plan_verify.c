@@ -165,7 +165,6 @@ static bm_status_t verify_dispatch(const bm_plan_t *plan,
   BM_CHECK(command->workgroup_count[2] != 0, DATA_LOSS);
   BM_CHECK(command->workgroup_count[2] <= MAX_WORKGROUP_COUNT_Z, UNIMPLEMENTED);
   for (uint32_t i = 0; i < command->binding_count; ++i) {
-    BM_CHECK(bm_is_aligned(bindings[i].offset, BM_PLAN_ALIGNMENT), DATA_LOSS);
     BM_CHECK(bindings[i].access != 0, DATA_LOSS);
   }
   return bm_ok();
@@ -180,7 +179,7 @@ static bm_status_t verify_fill(const bm_plan_command_t *command,
   BM_CHECK(pattern_bytes == 1 || pattern_bytes == 2 || pattern_bytes == 4,
            DATA_LOSS);
   BM_CHECK(bindings[0].access == BM_PLAN_ACCESS_WRITE, DATA_LOSS);
-  BM_CHECK(bm_is_aligned(bindings[0].offset, pattern_bytes), DATA_LOSS);
+  BM_CHECK(bindings[0].alignment == pattern_bytes, DATA_LOSS);
   BM_CHECK(bm_is_aligned(bindings[0].length, pattern_bytes), DATA_LOSS);
   return bm_ok();
 }
@@ -201,8 +200,12 @@ static bm_status_t verify_binding(const bm_plan_header_t *header,
                                   const bm_plan_binding_t *binding) {
   const uint32_t known = BM_PLAN_ACCESS_READ | BM_PLAN_ACCESS_WRITE;
   BM_CHECK(region_fits(header, binding), OUT_OF_RANGE);
-  BM_CHECK((binding->access & ~known) == 0 && binding->reserved == 0,
-           UNIMPLEMENTED);
+  BM_CHECK((binding->access & ~known) == 0, UNIMPLEMENTED);
+  const uint32_t alignment = binding->alignment;
+  BM_CHECK(alignment != 0 && (alignment & (alignment - 1)) == 0 &&
+               alignment <= BM_PLAN_ALIGNMENT,
+           DATA_LOSS);
+  BM_CHECK(bm_is_aligned(binding->offset, alignment), DATA_LOSS);
   BM_CHECK(binding->region != BM_PLAN_REGION_WEIGHTS ||
                binding->access == BM_PLAN_ACCESS_READ,
            DATA_LOSS);

@@ -207,7 +207,10 @@ static void checks_every_binding(void) {
   EXPECT_SPOILED(tables.bindings[8].region, UINT8_MAX, OUT_OF_RANGE);
   EXPECT_SPOILED(tables.bindings[8].access, 0, DATA_LOSS);
   EXPECT_SPOILED(tables.bindings[8].access, 4, UNIMPLEMENTED);
-  EXPECT_SPOILED(tables.bindings[8].reserved, 1, UNIMPLEMENTED);
+  EXPECT_SPOILED(tables.bindings[8].alignment, 0, DATA_LOSS);
+  EXPECT_SPOILED(tables.bindings[8].alignment, 48, DATA_LOSS);
+  EXPECT_SPOILED(tables.bindings[8].alignment, 128, DATA_LOSS);
+  EXPECT_SPOILED(tables.bindings[8].alignment, 32, OK);
   // Nothing may write to the weights.
   EXPECT_SPOILED(tables.bindings[4].access, WRITE, DATA_LOSS);
   EXPECT_SPOILED(tables.bindings[4].access, READ | WRITE, DATA_LOSS);
@@ -235,6 +238,10 @@ static void checks_dispatches(void) {
   EXPECT_SPOILED(tables.commands[ADD].workgroup_count[2], 65536, UNIMPLEMENTED);
   EXPECT_SPOILED(tables.commands[ADD].workgroup_count[2], 65535, OK);
   EXPECT_SPOILED(tables.bindings[8].offset, 512 - 32, DATA_LOSS);
+  reset();
+  tables.bindings[8].offset = 512 - 32;
+  tables.bindings[8].alignment = 32;
+  BM_EXPECT_OK(bm_plan_verify(&plan));
 }
 
 static void checks_fills(void) {
@@ -249,8 +256,15 @@ static void checks_fills(void) {
   EXPECT_SPOILED(tables.constants[1], 3, DATA_LOSS);
   EXPECT_SPOILED(tables.constants[1], 8, DATA_LOSS);
   EXPECT_SPOILED(tables.constants[1], UINT32_MAX, DATA_LOSS);
-  EXPECT_SPOILED(tables.constants[1], 1, OK);
-  EXPECT_SPOILED(tables.constants[1], 2, OK);
+  // The fill writes as many bytes at a time as the binding is aligned to.
+  EXPECT_SPOILED(tables.constants[1], 2, DATA_LOSS);
+  EXPECT_SPOILED(tables.bindings[0].alignment, 2, DATA_LOSS);
+  for (uint32_t bytes = 1; bytes <= 4; bytes *= 2) {
+    reset();
+    tables.constants[1] = bytes;
+    tables.bindings[0].alignment = (uint16_t)bytes;
+    BM_EXPECT_OK(bm_plan_verify(&plan));
+  }
 }
 
 static void checks_copies(void) {

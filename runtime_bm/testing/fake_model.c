@@ -105,15 +105,15 @@ enum {
           },                                                             \
       .bindings =                                                        \
           {                                                              \
-              {BM_PLAN_REGION_ARENA, WRITE, 0, T, 256},  /* fill */      \
-              {BM_PLAN_REGION_WEIGHTS, READ, 0, K, 128}, /* copy */      \
-              {BM_PLAN_REGION_ARENA, WRITE, 0, T, 128},                  \
-              {BM_PLAN_REGION_ARENA, READ, 0, X, 256}, /* multiply */    \
-              {BM_PLAN_REGION_WEIGHTS, READ, 0, W, 256},                 \
-              {BM_PLAN_REGION_ARENA, WRITE, 0, Y, 256},                  \
-              {BM_PLAN_REGION_ARENA, READ, 0, Y, 256}, /* add */         \
-              {BM_PLAN_REGION_ARENA, READ, 0, T, 256},                   \
-              {BM_PLAN_REGION_ARENA, WRITE, 0, Y, 256},                  \
+              {BM_PLAN_REGION_ARENA, WRITE, 4, T, 256},  /* fill */      \
+              {BM_PLAN_REGION_WEIGHTS, READ, 1, K, 128}, /* copy */      \
+              {BM_PLAN_REGION_ARENA, WRITE, 1, T, 128},                  \
+              {BM_PLAN_REGION_ARENA, READ, 64, X, 256}, /* multiply */   \
+              {BM_PLAN_REGION_WEIGHTS, READ, 64, W, 256},                \
+              {BM_PLAN_REGION_ARENA, WRITE, 64, Y, 256},                 \
+              {BM_PLAN_REGION_ARENA, READ, 64, Y, 256}, /* add */        \
+              {BM_PLAN_REGION_ARENA, READ, 64, T, 256},                  \
+              {BM_PLAN_REGION_ARENA, WRITE, 64, Y, 256},                 \
           },                                                             \
       .constants =                                                       \
           {                                                              \

@@ -134,7 +134,7 @@ static void plan_structs(void) {
   BEGIN_STRUCT(bm_plan_binding_t);
   FIELD(bm_plan_binding_t, region);
   FIELD(bm_plan_binding_t, access);
-  FIELD(bm_plan_binding_t, reserved);
+  FIELD(bm_plan_binding_t, alignment);
   FIELD(bm_plan_binding_t, offset);
   FIELD(bm_plan_binding_t, length);
   end_struct();

@@ -42,10 +42,10 @@ typedef struct tables_t {
 
 #define ROWS                                                       \
   {                                                                \
-      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_READ, 0, 0, 64},       \
-      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 0, 64, 64},     \
-      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_READ, 0, 0, 64},       \
-      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 0, TARGET, 64}, \
+      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_READ, 1, 0, 64},       \
+      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 1, 64, 64},     \
+      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_READ, 1, 0, 64},       \
+      {BM_PLAN_REGION_ARENA, BM_PLAN_ACCESS_WRITE, 1, TARGET, 64}, \
   }
 
 static const tables_t kTables = {

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from bmc.host.program import (
-    ALIGNMENT,
     Assign,
     Branch,
     Goto,
@@ -120,12 +119,9 @@ class _Driver:
             )
             yield f"BM_TRY(bm_driver_bind_copy(&k_bindings[{first_binding}], {source}, {target}));"
             return
-        # A fill's second constant says how many bytes its pattern has.
-        is_fill = command.kind is CommandKind.FILL
-        alignment = command.constants[1] if is_fill else ALIGNMENT
         for index, place in moved.items():
             binding = first_binding + index
-            yield f"BM_TRY(bm_driver_bind(&k_bindings[{binding}], {place}, {alignment}));"
+            yield f"BM_TRY(bm_driver_bind(&k_bindings[{binding}], {place}));"
 
 
 def expression(operation: str, operands: Sequence[Integer]) -> str:

@@ -26,22 +26,16 @@ class PatchTest(support.FolderTest):
         model = tables.Plan("m", 0, 0, 256, 0, (), commands, (entry,))
         return driver_c.source(model, 0)
 
-    def test_a_fill_keeps_the_alignment_of_its_pattern(self) -> None:
-        patch = BindingPatch(0, variable=0, start=64, size=32)
-        binding = tables.Binding(Region.ARENA, 64, 4, Access.WRITE)
-        command = tables.Command(CommandKind.FILL, True, 0, (0, 0, 0), (7, 2), (binding,), (patch,))
-        self.assertIn("bm_driver_bind(&k_bindings[0], 64u, 32u, v0, 2)", self.driver(command))
-
-    def test_a_kernel_gets_an_aligned_buffer(self) -> None:
+    def test_a_kernel_s_buffer_moves_within_its_storage(self) -> None:
         patch = BindingPatch(0, variable=0, start=64, size=128)
-        binding = tables.Binding(Region.ARENA, 64, 64, Access.READ)
+        binding = tables.Binding(Region.ARENA, 64, 64, Access.READ, 64)
         kernel = CommandKind.DISPATCH
         command = tables.Command(kernel, True, 0, (1, 1, 1), (), (binding,), (patch,))
-        self.assertIn("bm_driver_bind(&k_bindings[0], 64u, 128u, v0, 64)", self.driver(command))
+        self.assertIn("bm_driver_bind(&k_bindings[0], 64u, 128u, v0)", self.driver(command))
 
     def test_an_entry_point_runs_its_own_commands(self) -> None:
         patch = BindingPatch(0, variable=0, start=64, size=32)
-        binding = tables.Binding(Region.ARENA, 64, 4, Access.WRITE)
+        binding = tables.Binding(Region.ARENA, 64, 4, Access.WRITE, 4)
         fill = tables.Command(CommandKind.FILL, True, 0, (0, 0, 0), (7, 2), (binding,))
         text = self.driver(fill, fill, dataclasses.replace(fill, patches=(patch,)))
         self.assertIn("bm_driver_bind(&k_bindings[2], ", text)
@@ -49,7 +43,7 @@ class PatchTest(support.FolderTest):
 
     def test_both_ends_of_a_copy_move_together(self) -> None:
         source, target = (
-            tables.Binding(Region.ARENA, offset, 4, access)
+            tables.Binding(Region.ARENA, offset, 4, access, 1)
             for offset, access in ((8, Access.READ), (64, Access.WRITE))
         )
         to = BindingPatch(1, variable=0, start=64, size=32)

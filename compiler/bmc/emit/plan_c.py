@@ -182,7 +182,7 @@ def _tables(model: Plan) -> list[_Table]:
     names = _offsets(model)
     patches = [type(patch) for command in model.commands for patch in command.patches]
     bindings = (
-        f"{{.region = {int(b.region)}, .access = {int(b.access)},"
+        f"{{.region = {int(b.region)}, .access = {int(b.access)}, .alignment = {b.alignment},"
         f" .offset = {b.offset}u, .length = {b.length}u}}"
         for command in model.commands
         for b in command.bindings

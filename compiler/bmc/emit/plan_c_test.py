@@ -50,7 +50,7 @@ _PLAN = Plan(
             0,
             (0, 0, 0),
             (7, 4),
-            (Binding(Region.ARENA, 64, 64, Access.WRITE),),
+            (Binding(Region.ARENA, 64, 64, Access.WRITE, 4),),
         ),
         Command(
             CommandKind.DISPATCH,
@@ -59,9 +59,9 @@ _PLAN = Plan(
             (2, 1, 1),
             (1, 0xFFFFFFFF),
             (
-                Binding(Region.ARENA, 0, 64, Access.READ),
-                Binding(Region.WEIGHTS, 64, 128, Access.READ),
-                Binding(Region.ARENA, 64, 64, Access.READ | Access.WRITE),
+                Binding(Region.ARENA, 0, 64, Access.READ, 64),
+                Binding(Region.WEIGHTS, 64, 128, Access.READ, 32),
+                Binding(Region.ARENA, 64, 64, Access.READ | Access.WRITE, 64),
             ),
         ),
         Command(
@@ -70,7 +70,7 @@ _PLAN = Plan(
             1,
             (1, 2, 3),
             (),
-            (Binding(Region.ARENA, 128, 4, Access.WRITE),),
+            (Binding(Region.ARENA, 128, 4, Access.WRITE, 1),),
         ),
     ),
     entries=(
@@ -231,7 +231,7 @@ class AbiTest(unittest.TestCase):
         rows = ("command", "binding", "tensor", "export", "entry")
         structs = ("bm_plan_t", *(f"bm_plan_{row}_t" for row in rows))
         needed = {field for name in structs for field in self.abi["structs"][name]["fields"]}
-        absent = {"reserved", "state", "drivers"}
+        absent = {"state", "drivers"}
         self.assertEqual(needed - emitted, absent)
 
 

@@ -39,6 +39,7 @@ class Operand:
       reads: whether the kernel reads the tensor.
       writes: whether the kernel writes the tensor.
       overwrites: bytes from the start of the binding that the kernel certainly writes without reading them.
+      alignment: the start of the binding must be a multiple of this, on which the kernel relies.
     """
 
     binding: int
@@ -47,7 +48,8 @@ class Operand:
     shape: tuple[int, ...] | None
     reads: bool
     writes: bool
-    overwrites: int = 0
+    overwrites: int
+    alignment: int
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,15 @@ def _operand(op: ir_util.Op) -> Operand:
         reads=reads,
         writes=writes,
         overwrites=ir_util.tensor_bytes(shaped) if stored else 0,
+        alignment=alignment(op),
     )
+
+
+def alignment(subspan: ir_util.Op) -> int:
+    """Returns what IREE states about a binding, but at least what loads of single elements need."""
+    op, element = subspan, subspan.results[0].type.element_type
+    stated = ir.IntegerAttr(op.attributes["alignment"]).value if "alignment" in op.attributes else 1
+    return int(max(stated, getattr(element, "width", 64) // 8))
 
 
 def _is_stored(buffer: Any) -> bool:

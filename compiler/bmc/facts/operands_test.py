@@ -5,6 +5,10 @@ from __future__ import annotations
 import unittest
 
 import support
+from iree.compiler import ir
+
+from bmc.facts import operands
+from bmc.ir import ir_util
 
 _TWO_STEPS = """func.func @main(%x: tensor<4x32xf32>) -> (tensor<4x64xf32>, tensor<4x64xi1>) {
   %w = stablehlo.constant dense<0.5> : tensor<32x64xf32>
@@ -71,6 +75,30 @@ class OperandsTest(support.FolderTest):
         kernels = support.lower_text(_SLICE, self.folder).lowered.operands
         copies = [k.operands for name, k in kernels.items() if "memcpy" in name]
         self.assertEqual([[o.overwrites for o in copy] for copy in copies], [[0, 4 * 3 * 4]])
+
+    def test_alignment_is_what_iree_states_and_single_elements_need(self) -> None:
+        text = """func.func @f() {
+          %zero = arith.constant 0 : index
+          %a = hal.interface.binding.subspan layout(<bindings = [
+              #hal.pipeline.binding<storage_buffer>]>) binding(0) ATTRIBUTE offset(%zero)
+              : memref<16xELEMENT>
+          return
+        }
+        """
+        for attribute, element, alignment in (
+            ("alignment(32)", "f32", 32),
+            ("alignment(1)", "f32", 4),
+            ("alignment(1)", "i8", 1),
+            ("", "i16", 2),
+            ("", "i1", 1),
+            ("", "complex<f32>", 8),
+        ):
+            with ir.Context(), ir.Location.unknown():
+                module = ir.Module.parse(
+                    text.replace("ATTRIBUTE", attribute).replace("ELEMENT", element)
+                )
+                (op,) = ir_util.all_of(module, "hal.interface.binding.subspan")
+                self.assertEqual(operands.alignment(op), alignment, (attribute, element))
 
     def test_shapes_types_and_directions(self) -> None:
         report = support.compile_text(_TWO_STEPS, self.folder)

@@ -3,7 +3,7 @@
 Compiled carelessly, a quantized model still gives the right answers: its int8 weights become f32 at build
 time, four times as large, and are multiplied in floating point. Nothing fails. So every product
 (convolution, matrix product, attention) of a model declared int8 must accumulate integers, and every
-large weight must be int8. Exceptions are listed with a reason:
+large weight must be int8. A state may begin with floats. Exceptions are listed with a reason:
 
     bm_model(..., float_parts = {"conv_8x2x4x4x3x3_f32": "grouped, IREE keeps it in f32"})
 
@@ -13,7 +13,7 @@ poolings, softmax and normalizations are not products and may be in floating poi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from bmc.errors import BmcError
@@ -51,7 +51,7 @@ def check_products(found: Iterable[Product], float_parts: Mapping[str, str]) -> 
 
 
 def check(
-    found: tuple[Product, ...], weights: Iterable[Weight], float_parts: Mapping[str, str]
+    found: tuple[Product, ...], weights: Collection[Weight], float_parts: Mapping[str, str]
 ) -> dict[str, Any]:
     """Checks a model's weights, and returns the report's section about integers.
 
@@ -64,8 +64,7 @@ def check(
       BmcError: a large weight is in floating point and not listed, or something listed is not in floating point.
     """
     float_products = [product for product in found if not product.is_integer]
-    distinct = {weight.offset: weight for weight in weights}.values()
-    large = [weight for weight in distinct if _is_large_float(weight)]
+    large = {w.offset: w for w in weights if _is_large_float(w)}.values()
     heavy = [w for w in large if not {w.name, w.framework_name} & float_parts.keys()]
     if heavy:
         raise BmcError(
@@ -82,6 +81,7 @@ def check(
             raise BmcError(
                 "float-dispatch", f"float_parts lists '{name}', which is not in floating point"
             )
+    distinct = {weight.offset: weight for weight in weights}.values()
     int8_bytes = sum(w.length for w in distinct if w.dtype == "i8" and w.shape)
     return {
         "integer_dispatches": sorted({p.function for p in found if p.is_integer}),
@@ -97,5 +97,5 @@ def _and_more(count: int) -> str:
 
 def _is_large_float(weight: Weight) -> bool:
     dimensions = [extent for extent in weight.shape if extent > 1]
-    is_float = not weight.dtype.startswith("i")
+    is_float = not weight.dtype.startswith("i") and not weight.initial
     return is_float and len(dimensions) > 1 and weight.length >= _LARGE_WEIGHT_BYTES

@@ -136,9 +136,11 @@ class CheckTest(support.FolderTest):
     INTEGER = Product("main_dispatch_0_conv_i8", "conv_i8", "i32", "")
     FLOAT = Product("main_dispatch_1_conv_f32", "conv_f32", "f32", "model.py:7")
 
-    def weight(self, name: str, dtype: str, *shape: int, offset: int = 0) -> Any:
+    def weight(
+        self, name: str, dtype: str, *shape: int, offset: int = 0, initial: bool = False
+    ) -> Any:
         length = 4096
-        return Weight(name, "", dtype, shape, (), offset, length, "")
+        return Weight(name, "", dtype, shape, (), offset, length, "", initial)
 
     def test_dispatches_are_listed_by_function_or_op(self) -> None:
         both = (self.INTEGER, self.FLOAT)
@@ -167,6 +169,19 @@ class CheckTest(support.FolderTest):
         )
         report = audit.check((self.INTEGER,), table, {"positions": "added, not multiplied"})
         self.assertEqual((report["int8_weight_bytes"], report["other_weight_bytes"]), (4096, 8192))
+
+    def test_what_a_state_begins_with_is_no_weight(self) -> None:
+        begins = self.weight("cache", "f32", 64, 64, initial=True)
+        report = audit.check((self.INTEGER,), (begins,), {})
+        self.assertEqual(report["other_weight_bytes"], 4096)
+        # The same bytes are a weight too.
+        weight = self.weight("w", "f32", 64, 64)
+        for table in ((begins, weight), (weight, begins)):
+            self.refuses(
+                "float-weight",
+                "weight 'w'",
+                call=lambda table=table: audit.check((self.INTEGER,), table, {}),
+            )
 
     def test_listing_what_is_not_float_fails(self) -> None:
         self.refuses(

@@ -41,6 +41,7 @@ from bmc.plan.weights import PackedWeights
 from bmc.target import Target
 
 _MAX_BYTES = (1 << 32) - 1
+_MAX_PATTERN_BYTES = 4
 
 
 def build(
@@ -105,7 +106,7 @@ def _entry(
     places: _Places,
 ) -> tables.Entry:
     outputs = tuple(
-        Tensor(info, places.bind(view.span, Access.READ).offset)
+        Tensor(info, places.bind(view.span, Access.READ, ALIGNMENT).offset)
         for info, view in zip(signature.outputs, entry.outputs, strict=True)
     )
     return tables.Entry(
@@ -152,11 +153,11 @@ class _Places:
                 return Region.ARENA, self.inputs[index]
         return Region.ARENA, self.slabs[index]
 
-    def bind(self, span: Span, access: Access) -> Binding:
+    def bind(self, span: Span, access: Access, alignment: int) -> Binding:
         """A span at a run-time offset is bound to the start of its storage."""
         region, start = self.start(span)
         offset = span.offset if isinstance(span.offset, int) else 0
-        return Binding(region, start + offset, span.length, access)
+        return Binding(region, start + offset, span.length, access, alignment)
 
     def load(self, span: Span) -> tables.LoadPlace:
         region, start = self.start(span)
@@ -227,6 +228,17 @@ class _Kinds:
             found[operand.binding] |= operand.reads * Access.READ | operand.writes * Access.WRITE
         return found
 
+    def alignments(self, command: HalCommand) -> list[int]:
+        """Returns what the place of each of a command's spans must be a multiple of."""
+        if isinstance(command, Copy):
+            return [1, 1]
+        if not isinstance(command, Dispatch):
+            return [min(command.pattern_bytes, _MAX_PATTERN_BYTES)]
+        found = [1] * len(command.spans)
+        for operand in self.operands[command.function].operands:
+            found[operand.binding] = max(found[operand.binding], operand.alignment)
+        return found
+
     def overwrites(self, command: HalCommand) -> list[bool]:
         """Returns for each span whether a command writes all of it and reads none of it."""
         if isinstance(command, Copy):
@@ -241,8 +253,8 @@ class _Kinds:
 
 
 def _command(command: HalCommand, kinds: _Kinds, places: _Places) -> tables.Command:
-    spans = zip(command.spans, kinds.accesses(command), strict=True)
-    bindings = tuple(places.bind(span, access) for span, access in spans)
+    spans = zip(command.spans, kinds.accesses(command), kinds.alignments(command), strict=True)
+    bindings = tuple(places.bind(*span) for span in spans)
     patches: list[ConstantPatch | BindingPatch] = []
     for index, span in enumerate(command.spans):
         if isinstance(span.offset, Variable):
@@ -275,12 +287,12 @@ def _command(command: HalCommand, kinds: _Kinds, places: _Places) -> tables.Comm
     if isinstance(pattern, Variable):
         patches.append(ConstantPatch(0, pattern.index))
         pattern = 0
-    if pattern_bytes == 8:
+    if pattern_bytes > _MAX_PATTERN_BYTES:
         if isinstance(command.pattern, Variable) or pattern >> 32 != pattern & 0xFFFFFFFF:
             raise BmcError(
                 "unsupported-host-op", "the host program fills memory with an 8-byte pattern"
             )
-        pattern, pattern_bytes = pattern & 0xFFFFFFFF, 4
+        pattern, pattern_bytes = pattern & 0xFFFFFFFF, _MAX_PATTERN_BYTES
     return tables.Command(
         CommandKind.FILL,
         command.barrier,
@@ -344,6 +356,10 @@ def verify(result: Plan) -> None:
                 raise InternalError(
                     f"command {index} is bound outside the {binding.region.name.lower()}"
                 )
+            if ALIGNMENT % binding.alignment or binding.offset % binding.alignment:
+                raise InternalError(
+                    f"command {index} has a binding that is not aligned to {binding.alignment}"
+                )
         if command.kind is CommandKind.COPY and _overlap(*command.bindings):
             raise InternalError(f"command {index} copies within what it reads")
         if command.kind is CommandKind.DISPATCH:
@@ -352,10 +368,6 @@ def verify(result: Plan) -> None:
             if counts != (export.constant_count, export.binding_count):
                 raise InternalError(
                     f"command {index} passes {counts} constants and bindings to {export}"
-                )
-            if any(binding.offset % ALIGNMENT for binding in command.bindings):
-                raise InternalError(
-                    f"command {index} has a binding that is not aligned to {ALIGNMENT}"
                 )
     for tensor in (*result.inputs, *result.outputs):
         if tensor.offset % ALIGNMENT or tensor.offset + tensor.info.byte_count > result.arena_bytes:

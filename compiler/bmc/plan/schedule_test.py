@@ -62,6 +62,15 @@ _CONCATENATE = """func.func @main(%x: tensor<16xf32>, %y: tensor<32xf32>) -> ten
   return %0 : tensor<48xf32>
 }
 """
+# The second kernel writes 96 bytes behind the start of the result.
+_PARTS = """func.func @main(%x: tensor<24xf32>) -> tensor<48xf32> {
+  %0 = stablehlo.sine %x : tensor<24xf32>
+  %1 = stablehlo.cosine %x : tensor<24xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0
+    : (tensor<24xf32>, tensor<24xf32>) -> tensor<48xf32>
+  return %2 : tensor<48xf32>
+}
+"""
 _THREE_OUTPUTS = """func.func @main(%x: tensor<16xf32>)
     -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
   %0 = stablehlo.add %x, %x : tensor<16xf32>
@@ -114,8 +123,8 @@ class PlanTest(support.FolderTest):
         self.assertEqual(
             command.bindings,
             (
-                Binding(Region.ARENA, 0, 64, Access.READ),
-                Binding(Region.ARENA, 64, 64, Access.WRITE),
+                Binding(Region.ARENA, 0, 64, Access.READ, 64),
+                Binding(Region.ARENA, 64, 64, Access.WRITE, 64),
             ),
         )
         self.assertEqual(command.workgroups, (1, 1, 1))
@@ -132,21 +141,22 @@ class PlanTest(support.FolderTest):
     def test_matmul_reads_its_weight_in_place(self) -> None:
         model = self.plan(_MATMUL)
         (command,) = model.commands
-        self.assertIn(Binding(Region.WEIGHTS, 0, 32 * 64 * 4, Access.READ), command.bindings)
+        weight = Binding(Region.WEIGHTS, 0, 32 * 64 * 4, Access.READ, 64)
+        self.assertIn(weight, command.bindings)
         self.assertEqual(model.weights_bytes, 32 * 64 * 4)
 
     def test_padding_is_a_fill_and_a_copy(self) -> None:
         fill, copy = self.plan(_PAD).commands
         self.assertEqual(fill.kind, tables.CommandKind.FILL)
         self.assertEqual(fill.constants, (0x40000000, 4))
-        self.assertEqual(fill.bindings, (Binding(Region.ARENA, 0, 256, Access.WRITE),))
+        self.assertEqual(fill.bindings, (Binding(Region.ARENA, 0, 256, Access.WRITE, 4),))
         self.assertEqual(copy.kind, tables.CommandKind.COPY)
         # 16 elements behind 16 elements of padding.
         self.assertEqual(
             copy.bindings,
             (
-                Binding(Region.ARENA, 256, 64, Access.READ),
-                Binding(Region.ARENA, 64, 64, Access.WRITE),
+                Binding(Region.ARENA, 256, 64, Access.READ, 1),
+                Binding(Region.ARENA, 64, 64, Access.WRITE, 1),
             ),
         )
 
@@ -189,6 +199,7 @@ class PlanTest(support.FolderTest):
             dataclasses.replace(binding, offset=128),
             dataclasses.replace(binding, region=Region.WEIGHTS),
             dataclasses.replace(binding, offset=32, length=32),
+            dataclasses.replace(binding, alignment=128),
         ):
             with self.assertRaises(InternalError, msg=str(bad)):
                 self.verify(good, dataclasses.replace(command, bindings=(bad, binding)))
@@ -210,7 +221,10 @@ class DispatchTest(unittest.TestCase):
         functions = (DispatchFunction("first", 0, 0, 0), DispatchFunction("second", 0, 3, 3))
         code = Kernels(b"", b"", 0, (), (), 0, 0, 8, functions, "")
         accesses = ((True, False), (False, True), (True, True))
-        operands = tuple(Operand(i, 0, "f32", (), *access) for i, access in enumerate(accesses))
+        operands = tuple(
+            Operand(i, 0, "f32", (), *access, overwrites=0, alignment=4 << i)
+            for i, access in enumerate(accesses)
+        )
         main = HostFunction("main", (), (), (), (dispatch,))
         plan = build(main, code=code, operands={"second": Kernel(operands, "", 0, "")})
         command = tables.Command(
@@ -220,9 +234,9 @@ class DispatchTest(unittest.TestCase):
             (5, 6, 7),
             (1, 2, 3),
             (
-                Binding(Region.STATE, 128, 64, Access.READ),
-                Binding(Region.STATE, 0, 32, Access.WRITE),
-                Binding(Region.STATE, 64, 16, Access.READ | Access.WRITE),
+                Binding(Region.STATE, 128, 64, Access.READ, 4),
+                Binding(Region.STATE, 0, 32, Access.WRITE, 8),
+                Binding(Region.STATE, 64, 16, Access.READ | Access.WRITE, 16),
             ),
         )
         self.assertEqual(plan.commands, (command,))
@@ -256,7 +270,9 @@ class EntryTest(support.FolderTest):
     def test_a_pattern_of_8_bytes_must_be_one_of_4(self) -> None:
         def constants(pattern: int) -> tuple[int, ...]:
             fill = Fill(Span(_STATE, 0, 64), pattern, 8, True)
-            return build(HostFunction("main", (), (), (), (fill,))).commands[0].constants
+            (command,) = build(HostFunction("main", (), (), (), (fill,))).commands
+            self.assertEqual(command.bindings[0].alignment, 4)
+            return command.constants
 
         self.assertEqual(constants(0x7_0000_0007), (7, 4))
         for pattern in (7, 0x7_0000_0000):
@@ -330,7 +346,7 @@ class OverwritesTest(unittest.TestCase):
         return plan.arena_bytes
 
     def test_only_a_kernel_that_writes_all_of_a_binding_begins_a_tensor(self) -> None:
-        whole = Operand(0, 0, "f32", (16,), False, True, 64)
+        whole = Operand(0, 0, "f32", (16,), False, True, overwrites=64, alignment=64)
         self.assertEqual(self.lives(whole), 64)
         for part in (
             dataclasses.replace(whole, overwrites=0),
@@ -340,6 +356,32 @@ class OverwritesTest(unittest.TestCase):
         self.assertEqual(self.lives(whole, whole), 128)
 
 
+class AlignmentTest(support.FolderTest):
+    def test_a_part_that_is_written_where_it_ends_up_keeps_what_its_kernel_relies_on(self) -> None:
+        plan = support.lower_text(_PARTS, self.folder).plan
+        result = plan.outputs[0].offset
+        written = {
+            binding.offset - result: binding.alignment
+            for command in plan.commands
+            for binding in command.bindings
+            if command.kind is CommandKind.DISPATCH and binding.access is Access.WRITE
+        }
+        self.assertEqual((written[0], written[96]), (64, 32))
+
+    def test_a_kernel_that_needs_more_is_refused(self) -> None:
+        compiled = support.lower_text(_PARTS, self.folder)
+        plan = compiled.plan
+        commands = tuple(
+            dataclasses.replace(
+                command,
+                bindings=tuple(dataclasses.replace(b, alignment=64) for b in command.bindings),
+            )
+            for command in plan.commands
+        )
+        with self.assertRaisesRegex(InternalError, "has a binding that is not aligned to 64"):
+            schedule.verify(dataclasses.replace(plan, commands=commands))
+
+
 class LimitTest(support.FolderTest):
     def verify(self, **parts: object) -> None:
         plan = tables.Plan("m", 0, 0, 64, 0, (), (), ())
@@ -347,12 +389,25 @@ class LimitTest(support.FolderTest):
 
     def test_bindings(self) -> None:
         def verify(count: int) -> None:
-            bindings = (Binding(Region.ARENA, 0, 64, Access.READ),) * count
+            bindings = (Binding(Region.ARENA, 0, 64, Access.READ, 64),) * count
             command = tables.Command(CommandKind.DISPATCH, True, 0, (1, 1, 1), (), bindings)
             self.verify(exports=(tables.Export("k", 0, count),), commands=(command,))
 
         verify(32)
         self.refuses("too-large", "kernel k has more than 32 buffers", call=lambda: verify(33))
+
+    def test_alignments(self) -> None:
+        def verify(offset: int, alignment: int) -> None:
+            binding = Binding(Region.ARENA, offset, 4, Access.READ, alignment)
+            command = tables.Command(CommandKind.DISPATCH, True, 0, (1, 1, 1), (), (binding,))
+            self.verify(arena_bytes=256, exports=(tables.Export("k", 0, 1),), commands=(command,))
+
+        for offset, alignment in ((96, 32), (96, 4), (64, 64), (7, 1)):
+            verify(offset, alignment)
+        # More than all regions keep, and more than the offset does.
+        for offset, alignment in ((128, 128), (96, 64), (6, 4), (48, 48)):
+            with self.assertRaisesRegex(InternalError, f"is not aligned to {alignment}"):
+                verify(offset, alignment)
 
     def test_dimensions(self) -> None:
         def verify(rank: int) -> None:
@@ -387,7 +442,7 @@ class OverlapTest(support.FolderTest):
 
     def test_a_true_overlap_is_refused(self) -> None:
         bindings = tuple(
-            tables.Binding(Region.STATE, offset, 16, access)
+            tables.Binding(Region.STATE, offset, 16, access, 1)
             for offset, access in ((0, Access.READ), (15, Access.WRITE))
         )
         command = tables.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), bindings)

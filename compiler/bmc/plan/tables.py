@@ -39,12 +39,16 @@ class Access(enum.IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A byte range of the arena, the weights or the state, and what a command does with it."""
+    """A byte range of the arena, the weights or the state, and what a command does with it.
+
+    The command relies on `offset` being a multiple of `alignment`.
+    """
 
     region: Region
     offset: int
     length: int
     access: Access
+    alignment: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from bmc import artifacts, dtype
 from bmc.errors import InternalError
 from bmc.facts.stored_weights import WeightType
-from bmc.host.program import Constant, Fill, HostProgram, StorageKind
+from bmc.host.program import Constant, Fill, HalCommand, HostProgram, StorageKind
 from bmc.plan import tables
 
 _UNTYPED = WeightType("i8", (), ())
@@ -29,6 +30,7 @@ class Weight:
       permuted: the layout differs from the framework's by this permutation; () if it does not.
       offset, length: place in the packed bytes.
       sha256: of the packed bytes of this constant.
+      initial: only a state begins with it; no entry point reads it.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Weight:
     offset: int
     length: int
     sha256: str
+    initial: bool
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,8 @@ def pack(
     packed = bytearray()
     places: dict[str, int] = {}
     weights: dict[int, Weight] = {}
-    for index in _order_of_use(program):
+    read = set(_order_of_use(c for entry in program.entries for c in entry.commands))
+    for index in _order_of_use(program.commands):
         constant = program.constants[index]
         kind = types.get(constant.parameter, _UNTYPED)
         original = contents[index]
@@ -92,12 +96,13 @@ def pack(
             offset=places[digest],
             length=constant.length,
             sha256=digest,
+            initial=index not in read,
         )
     return PackedWeights(bytes(packed), weights)
 
 
-def _order_of_use(program: HostProgram) -> list[int]:
-    spans = (span for command in program.commands for span in command.spans)
+def _order_of_use(commands: Iterable[HalCommand]) -> list[int]:
+    spans = (span for command in commands for span in command.spans)
     used = (span.storage.index for span in spans if span.storage.kind is StorageKind.CONSTANT)
     return list(dict.fromkeys(used))  # a dict is an ordered set
 

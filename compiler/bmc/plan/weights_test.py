@@ -15,6 +15,7 @@ from bmc.host.program import (
     HostFunction,
     HostProgram,
     Span,
+    State,
     Storage,
     StorageKind,
 )
@@ -241,6 +242,19 @@ class WeightsTest(support.FolderTest):
         )
         packed = self.pack(text)
         self.assertEqual(packed.data, b.tobytes())
+
+
+class InitialTest(support.FolderTest):
+    def test_only_what_no_entry_point_reads_is_an_initial_value(self) -> None:
+        constants = (Constant("a", 64, data=bytes(64)), Constant("b", 64, data=bytes(range(64))))
+        a, b = (Span(Storage(StorageKind.CONSTANT, number, 64), 0, 64) for number in (0, 1))
+        state = Span(Storage(StorageKind.STATE, 0, 64), 0, 64)
+        reset = (Copy(a, state, True), Copy(b, state, True))
+        main = HostFunction("main", (), (), (), (Copy(b, state, True),))
+        program = HostProgram(b"", constants, (State("s", 64),), reset, (main,))
+        packed = weights.pack(program, self.folder / "none.irpa", {}, ())
+        found = {weight.name: weight.initial for weight in packed.table.values()}
+        self.assertEqual(found, {"a": True, "b": False})
 
 
 class WrittenTest(support.FolderTest):

@@ -60,9 +60,9 @@ static void fill(const bm_plan_runner_t *runner, bm_plan_binding_t *bindings,
   constants[0] = fuzz_half(input);
   constants[1] = 1u << fuzz_byte(input) % 3;
   bindings[0].length = fuzz_byte(input) / constants[1] * constants[1];
+  bindings[0].alignment = (uint16_t)constants[1];
   const bm_plan_binding_t before = bindings[0];
-  if (bm_driver_bind(&bindings[0], place.start, place.size, offset(input),
-                     constants[1])
+  if (bm_driver_bind(&bindings[0], place.start, place.size, offset(input))
           .bits == 0) {
     FUZZ_ASSERT(inside(&bindings[0], place));
     FUZZ_ASSERT(bindings[0].offset % constants[1] == 0);
@@ -98,8 +98,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   };
   bm_plan_binding_t bindings[3] = {
       {.access = BM_PLAN_ACCESS_WRITE},
-      {.access = BM_PLAN_ACCESS_READ},
-      {.access = BM_PLAN_ACCESS_WRITE},
+      {.access = BM_PLAN_ACCESS_READ, .alignment = 1},
+      {.access = BM_PLAN_ACCESS_WRITE, .alignment = 1},
   };
   uint32_t constants[2] = {0, 1};
   static const bm_plan_header_t kWithoutVectors = {0};

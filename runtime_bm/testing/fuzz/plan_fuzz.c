@@ -64,7 +64,6 @@ static int touch(const bm_abi_environment_t *environment,
     uint8_t *bytes = dispatch->binding_pointers[i];
     const bool writable =
         bytes >= arena.data && bytes < arena.data + arena.size;
-    FUZZ_ASSERT((uintptr_t)bytes % BM_PLAN_ALIGNMENT == 0);
     touch_bytes(bytes, dispatch->binding_lengths[i], writable);
   }
   return 0;
@@ -155,6 +154,15 @@ static void try_plan(const bm_plan_t *plan) {
   static const bm_span_t kNoCode = {NULL, 0};
   bm_model_t model;
   if (bm_plan_verify(plan).bits != 0) return;
+  for (uint32_t i = 0; i < plan->header->commands.count; ++i) {
+    const bm_plan_command_t *command = &bm_plan_commands(plan)[i];
+    for (uint32_t b = 0; b < command->binding_count; ++b) {
+      const bm_plan_binding_t *binding =
+          &bm_plan_bindings(plan)[command->first_binding + b];
+      FUZZ_ASSERT(binding->offset % binding->alignment == 0);
+      FUZZ_ASSERT(BM_PLAN_ALIGNMENT % binding->alignment == 0);
+    }
+  }
   // The library has no more kernels. It is checked before init, which runs the
   // commands that reset the state.
   if (plan->header->exports.count > MAX_ROWS) return;
