@@ -180,11 +180,11 @@ class SplitTest(support.FolderTest):
             kernel("whole", Span(_INPUT, 0, 64), at(512)),
             kernel("whole", at(0), at(512), Span(_RESULT, 0, 64)),
         )
-        right, wrong = (
-            trace(after, lambda s, p=p: ("arena", p[s.index]) if s != _INPUT else (s, 0))
-            for p in ([0, 64, 128], [0, 0, 128])
-        )
-        self.assertNotEqual(right, wrong)
+
+        def found(offsets: list[int]) -> Trace:
+            return trace(after, lambda s: (s, 0) if s == _INPUT else ("arena", offsets[s.index]))
+
+        self.assertNotEqual(found([0, 64, 128]), found([0, 0, 128]))
 
 
 if __name__ == "__main__":
