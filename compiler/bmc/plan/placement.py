@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from bmc.plan import tables
 
 # How many orders are tried. Most models reach the smallest possible size after a few.
-_TRIES = 200
+TRIES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def place(blocks: Sequence[Block]) -> Placement:
     order = sorted(range(len(blocks)), key=lambda i: (-lengths[i], i))
     best = _first_fit(order, lengths, rivals)
     chance = random.Random(0)  # The same search on every machine.
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         if best.size == least:
             break
         top = max(order, key=lambda i: best.offsets[i] + lengths[i])

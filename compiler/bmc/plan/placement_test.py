@@ -49,7 +49,7 @@ class PlaceTest(unittest.TestCase):
             Block(256, 4, 6),
             Block(256, 3, 6),
         )
-        with mock.patch.object(placement, "_TRIES", 0):
+        with mock.patch.object(placement, "TRIES", 0):
             self.assertEqual(self.place(*blocks).size, 896)
         self.assertEqual(self.place(*blocks).size, 832)
         self.assertEqual(least(list(blocks)), 832)

@@ -26,7 +26,7 @@ from bmc.host.program import (
     Variable,
     View,
 )
-from bmc.plan import placement, tables, tensors
+from bmc.plan import check, placement, tables, tensors
 from bmc.plan.tables import (
     Access,
     Binding,
@@ -40,7 +40,6 @@ from bmc.plan.tables import (
 from bmc.plan.weights import PackedWeights
 from bmc.target import Target
 
-_MAX_BYTES = (1 << 32) - 1
 _MAX_PATTERN_BYTES = 4
 
 
@@ -94,7 +93,7 @@ def build(
         state_bytes=state.size,
         reset_count=reset_count,
     )
-    verify(result)
+    check.verify(result)
     return result
 
 
@@ -311,64 +310,8 @@ def _apart(copy: Copy, source: Binding, target: Binding) -> tuple[Binding, Bindi
     behind that side are free: otherwise the driver could find no place either.
     """
     if copy.source.storage == copy.target.storage:
-        if isinstance(copy.target.offset, Variable) and _overlap(source, target):
+        if isinstance(copy.target.offset, Variable) and check.overlap(source, target):
             target = replace(target, offset=source.offset + source.length)
-        elif isinstance(copy.source.offset, Variable) and _overlap(source, target):
+        elif isinstance(copy.source.offset, Variable) and check.overlap(source, target):
             source = replace(source, offset=target.offset + target.length)
     return source, target
-
-
-def _overlap(a: Binding, b: Binding) -> bool:
-    return (
-        a.region == b.region and a.offset < b.offset + b.length and b.offset < a.offset + a.length
-    )
-
-
-def verify(result: Plan) -> None:
-    """Checks a plan as the runtime will, without relying on how it was made.
-
-    Raises:
-      BmcError: the model is beyond what the runtime's tables can hold.
-      InternalError: a binding is out of range or misaligned, or an ordinal or count is wrong.
-    """
-    if max(result.arena_bytes, result.weights_bytes, result.state_bytes) > _MAX_BYTES:
-        raise BmcError("too-large", "the model needs more than 4 GiB of arena, weights or state")
-    sizes = {
-        Region.ARENA: result.arena_bytes,
-        Region.WEIGHTS: result.weights_bytes,
-        Region.STATE: result.state_bytes,
-    }
-    for tensor in (*result.inputs, *result.outputs):
-        if len(tensor.info.shape) > tables.MAX_RANK:
-            raise BmcError(
-                "too-large", f"{tensor.info.describe()} has more than {tables.MAX_RANK} dimensions"
-            )
-    for index, command in enumerate(result.commands):
-        if len(command.bindings) > tables.MAX_BINDINGS:
-            name = result.exports[command.export_index].name
-            raise BmcError(
-                "too-large", f"kernel {name} has more than {tables.MAX_BINDINGS} buffers"
-            )
-        for binding in command.bindings:
-            if binding.region is Region.WEIGHTS and binding.access is not Access.READ:
-                raise InternalError(f"command {index} writes to the weights")
-            if binding.offset < 0 or binding.offset + binding.length > sizes[binding.region]:
-                raise InternalError(
-                    f"command {index} is bound outside the {binding.region.name.lower()}"
-                )
-            if ALIGNMENT % binding.alignment or binding.offset % binding.alignment:
-                raise InternalError(
-                    f"command {index} has a binding that is not aligned to {binding.alignment}"
-                )
-        if command.kind is CommandKind.COPY and _overlap(*command.bindings):
-            raise InternalError(f"command {index} copies within what it reads")
-        if command.kind is CommandKind.DISPATCH:
-            export = result.exports[command.export_index]
-            counts = (len(command.constants), len(command.bindings))
-            if counts != (export.constant_count, export.binding_count):
-                raise InternalError(
-                    f"command {index} passes {counts} constants and bindings to {export}"
-                )
-    for tensor in (*result.inputs, *result.outputs):
-        if tensor.offset % ALIGNMENT or tensor.offset + tensor.info.byte_count > result.arena_bytes:
-            raise InternalError(f"tensor {tensor.info.name} is misplaced at {tensor.offset}")

@@ -190,29 +190,6 @@ class PlanTest(support.FolderTest):
         self.assertEqual(len({c.bindings for c in model.commands[1:]}), 2)
         self.assertTrue(all(command.barrier for command in model.commands))
 
-    def test_verify_finds_what_build_must_not_do(self) -> None:
-        good = self.plan(support.ADD)
-        schedule.verify(good)
-        command = good.commands[0]
-        binding = command.bindings[0]
-        for bad in (
-            dataclasses.replace(binding, offset=128),
-            dataclasses.replace(binding, region=Region.WEIGHTS),
-            dataclasses.replace(binding, offset=32, length=32),
-            dataclasses.replace(binding, alignment=128),
-        ):
-            with self.assertRaises(InternalError, msg=str(bad)):
-                self.verify(good, dataclasses.replace(command, bindings=(bad, binding)))
-        with self.assertRaises(InternalError):
-            self.verify(good, dataclasses.replace(command, bindings=(binding,)))
-        with self.assertRaises(InternalError):
-            self.verify(good, dataclasses.replace(command, constants=(1,)))
-        with self.assertRaises(InternalError):
-            schedule.verify(dataclasses.replace(good, arena_bytes=64))
-
-    def verify(self, good: tables.Plan, command: tables.Command) -> None:
-        schedule.verify(dataclasses.replace(good, commands=(command,)))
-
 
 class DispatchTest(unittest.TestCase):
     def test_numbers_of_a_dispatch_keep_their_order(self) -> None:
@@ -368,60 +345,6 @@ class AlignmentTest(support.FolderTest):
         }
         self.assertEqual((written[0], written[96]), (64, 32))
 
-    def test_a_kernel_that_needs_more_is_refused(self) -> None:
-        compiled = support.lower_text(_PARTS, self.folder)
-        plan = compiled.plan
-        commands = tuple(
-            dataclasses.replace(
-                command,
-                bindings=tuple(dataclasses.replace(b, alignment=64) for b in command.bindings),
-            )
-            for command in plan.commands
-        )
-        with self.assertRaisesRegex(InternalError, "has a binding that is not aligned to 64"):
-            schedule.verify(dataclasses.replace(plan, commands=commands))
-
-
-class LimitTest(support.FolderTest):
-    def verify(self, **parts: object) -> None:
-        plan = tables.Plan("m", 0, 0, 64, 0, (), (), ())
-        schedule.verify(dataclasses.replace(plan, **parts))  # type: ignore[arg-type]
-
-    def test_bindings(self) -> None:
-        def verify(count: int) -> None:
-            bindings = (Binding(Region.ARENA, 0, 64, Access.READ, 64),) * count
-            command = tables.Command(CommandKind.DISPATCH, True, 0, (1, 1, 1), (), bindings)
-            self.verify(exports=(tables.Export("k", 0, count),), commands=(command,))
-
-        verify(32)
-        self.refuses("too-large", "kernel k has more than 32 buffers", call=lambda: verify(33))
-
-    def test_alignments(self) -> None:
-        def verify(offset: int, alignment: int) -> None:
-            binding = Binding(Region.ARENA, offset, 4, Access.READ, alignment)
-            command = tables.Command(CommandKind.DISPATCH, True, 0, (1, 1, 1), (), (binding,))
-            self.verify(arena_bytes=256, exports=(tables.Export("k", 0, 1),), commands=(command,))
-
-        for offset, alignment in ((96, 32), (96, 4), (64, 64), (7, 1)):
-            verify(offset, alignment)
-        # More than all regions keep, and more than the offset does.
-        for offset, alignment in ((128, 128), (96, 64), (6, 4), (48, 48)):
-            with self.assertRaisesRegex(InternalError, f"is not aligned to {alignment}"):
-                verify(offset, alignment)
-
-    def test_dimensions(self) -> None:
-        def verify(rank: int) -> None:
-            tensor = tables.Tensor(TensorInfo("x", DType.F32, (1,) * rank), 0)
-            self.verify(entries=(tables.Entry("main", 0, 0, (tensor,), ()),))
-
-        verify(8)
-        self.refuses("too-large", "more than 8 dimensions", call=lambda: verify(9))
-
-    def test_bytes(self) -> None:
-        for region in ("arena_bytes", "weights_bytes", "state_bytes"):
-            self.verify(**{region: (1 << 32) - 1})
-            self.refuses("too-large", "4 GiB", call=lambda r=region: self.verify(**{r: 1 << 32}))
-
 
 class OverlapTest(support.FolderTest):
     def test_until_it_is_known_a_place_overlaps_nothing(self) -> None:
@@ -439,16 +362,6 @@ class OverlapTest(support.FolderTest):
         # A known place is unchanged, and refused.
         with self.assertRaisesRegex(InternalError, "command 0 copies within what it reads"):
             offsets(0, 8)
-
-    def test_a_true_overlap_is_refused(self) -> None:
-        bindings = tuple(
-            tables.Binding(Region.STATE, offset, 16, access, 1)
-            for offset, access in ((0, Access.READ), (15, Access.WRITE))
-        )
-        command = tables.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), bindings)
-        model = tables.Plan("m", 0, 0, 0, 0, (), (command,), (), state_bytes=64)
-        with self.assertRaisesRegex(InternalError, "command 0 copies within what it reads"):
-            schedule.verify(model)
 
     def test_a_tensor_that_moves_within_itself_goes_by_way_of_another(self) -> None:
         text = (_MODELS / "shift.mlir").read_text(encoding="utf-8")
