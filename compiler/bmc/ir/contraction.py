@@ -95,7 +95,7 @@ def read(op: ir_util.Op) -> Contraction | None:
 def reads_windows(op: ir_util.Op) -> bool:
     """Whether a linalg operation reads its first operand through windows, as pooling does."""
     indices = linalg.get_indexing_maps(op)[0].value.results
-    return any(len(_terms(index) or ()) == 2 for index in indices)
+    return any(len(terms(index) or ()) == 2 for index in indices)
 
 
 def accumulator(op: ir_util.Op) -> str:
@@ -158,33 +158,33 @@ def _loops(indexing: Any) -> tuple[int, ...] | None:
 
 def _axis(index: Any, written: set[int]) -> Axis | None:
     """Returns the axis that an expression reads; None unless it is one loop or a window."""
-    terms = _terms(index)
-    if terms is None or not 1 <= len(terms) <= 2:
+    factors = terms(index)
+    if factors is None or not 1 <= len(factors) <= 2:
         return None
-    if len(terms) == 1:
-        ((loop, stride),) = terms.items()
+    if len(factors) == 1:
+        ((loop, stride),) = factors.items()
         return Axis(loop, stride)
-    pixels = [loop for loop in terms if loop in written]
-    taps = [loop for loop in terms if loop not in written]
+    pixels = [loop for loop in factors if loop in written]
+    taps = [loop for loop in factors if loop not in written]
     if len(pixels) != 1:
         return None
-    return Axis(pixels[0], terms[pixels[0]], taps[0], terms[taps[0]])
+    return Axis(pixels[0], factors[pixels[0]], taps[0], factors[taps[0]])
 
 
-def _terms(index: Any) -> dict[int, int] | None:
+def terms(index: Any) -> dict[int, int] | None:
     """Returns the factor of each loop in a sum of multiples of loops; None for anything else."""
     if isinstance(index, ir.AffineDimExpr):
         return {index.position: 1}
     if isinstance(index, ir.AffineAddExpr):
-        left, right = _terms(index.lhs), _terms(index.rhs)
+        left, right = terms(index.lhs), terms(index.rhs)
         if left is None or right is None or left.keys() & right.keys():
             return None
         return left | right
     if isinstance(index, ir.AffineMulExpr):
-        terms = _terms(index.lhs)
-        if terms is None or not isinstance(index.rhs, ir.AffineConstantExpr):
+        factors = terms(index.lhs)
+        if factors is None or not isinstance(index.rhs, ir.AffineConstantExpr):
             return None
-        return {loop: factor * index.rhs.value for loop, factor in terms.items()}
+        return {loop: factor * index.rhs.value for loop, factor in factors.items()}
     return None
 
 

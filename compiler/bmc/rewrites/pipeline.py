@@ -17,6 +17,7 @@ from bmc.rewrites import (
     loops,
     mark_vectorized,
     matmul_layout,
+    own_kernels,
     pads,
     rescales,
     rounding,
@@ -149,6 +150,16 @@ PIPELINE = (
         "After IREE has chosen tile sizes, before it applies them.",
         configs.apply,
         faster=True,
+    ),
+    Rewrite(
+        "own_kernels",
+        phases.CONFIGURED,
+        "After views, which lets results be stored directly, and after configs, because a dispatch whose tile sizes"
+        " the user gives keeps IREE's kernel.",
+        own_kernels.apply,
+        own_kernels.applies,
+        faster=True,
+        hides=True,
     ),
     Rewrite(
         "mark_vectorized",

@@ -24,6 +24,7 @@ class Rewrite:
       why: the reason for its place, in a sentence or two.
       apply: changes a module in place; raises BmcError for a mistake that the user must fix.
       applies: whether this model and target need the rewrite.
+      hides: whether it hides what the phase's observers look for, so that it comes after them.
       faster: whether it is there only to make kernels faster or smaller; models work without it.
     """
 
@@ -33,3 +34,4 @@ class Rewrite:
     apply: Callable[[Any, Context], None]
     applies: Callable[[Context], bool] = _always
     faster: bool = False
+    hides: bool = False

@@ -39,7 +39,7 @@ class Runner:
       pipeline: the rewrites in order.
       context: passed to each rewrite.
       flags: returns the iree-compile flags for reaching a phase.
-      observers: called with the module after a phase's rewrites.
+      observers: called with the module after a phase's rewrites, but before those that hide something.
       keep: folder that receives every intermediate as numbered text, None to keep none.
       stop_after: name of the rewrite to stop after, "" to run all.
     """
@@ -97,7 +97,11 @@ class Runner:
         with ir.Context(), ir.Location.unknown():
             module = ir_util.read(source)
             self._keep_text(module, phase.name)
+            seen = phase not in self.observers
             for number, rewrite in enumerate(rewrites):
+                if rewrite.hides and not seen:
+                    self.observers[phase](module)
+                    seen = True
                 try:
                     rewrite.apply(module, self.context)
                     module.operation.verify()
@@ -111,7 +115,7 @@ class Runner:
                 self._keep_text(module, rewrite.name)
                 if rewrite.name == self.stop_after:
                     raise Stopped(_text(module))
-            if phase in self.observers:
+            if not seen:
                 self.observers[phase](module)
             ir_util.write(module, output)
         return output

@@ -1,0 +1,118 @@
+"""Assembly text for RV32 and RV64 with vectors, and the registers it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from bmc.kernels.product import Unsupported
+
+# ra and the registers that the psABI reserves are left alone, and so is s0, a frame pointer.
+_INTEGERS = [*range(10, 18), *range(5, 8), *range(28, 32), 9, *range(18, 28)]
+_FLOATS = 32
+_SMALLEST, _LARGEST = -2048, 2047
+
+
+class TooManyRegisters(Unsupported):
+    """A kernel needs more registers than there are."""
+
+    def __init__(self) -> None:
+        super().__init__("a kernel that needs so many registers")
+
+
+class Assembly:
+    """Builds the text of one kernel.
+
+    Attributes:
+      arguments: registers that hold the operands' addresses at the beginning; they may be changed.
+    """
+
+    def __init__(self, arguments: int) -> None:
+        self._lines: list[str] = []
+        self._free = list(_INTEGERS)
+        self._floats = list(range(_FLOATS))
+        self._labels = 0
+        self._used: set[str] = set()
+        if arguments > 8:
+            raise TooManyRegisters
+        self.arguments = [self.register() for _ in range(arguments)]
+
+    def text(self) -> str:
+        return "\n".join(self._lines)
+
+    def clobbered(self) -> list[str]:
+        """Returns the registers that the text changes, except the arguments and vectors."""
+        return sorted(self._used - set(self.arguments))
+
+    def emit(self, line: str) -> None:
+        self._lines.append(line)
+
+    def register(self) -> str:
+        """Takes a free integer register."""
+        if not self._free:
+            raise TooManyRegisters
+        name = f"x{self._free.pop(0)}"
+        self._used.add(name)
+        return name
+
+    def release(self, *names: str) -> None:
+        self._free = [int(name[1:]) for name in names] + self._free
+
+    @contextmanager
+    def registers(self, count: int) -> Iterator[list[str]]:
+        """Takes registers for a while."""
+        names = [self.register() for _ in range(count)]
+        yield names
+        self.release(*names)
+
+    def take_float(self) -> str:
+        """Takes a free float register."""
+        if not self._floats:
+            raise TooManyRegisters
+        name = f"f{self._floats.pop(0)}"
+        self._used.add(name)
+        return name
+
+    def give_float(self, name: str) -> None:
+        self._floats.append(int(name[1:]))
+
+    def set(self, register: str, value: int) -> None:
+        self.emit(f"li {register}, {value}")
+
+    def move(self, to: str, source: str) -> None:
+        self.emit(f"mv {to}, {source}")
+
+    def add(self, register: str, value: int, constant: str = "") -> None:
+        """Adds a constant; `constant` names a register that already holds it if it is large."""
+        if value == 0:
+            return
+        if _SMALLEST <= value <= _LARGEST:
+            self.emit(f"addi {register}, {register}, {value}")
+        elif constant:
+            self.emit(f"add {register}, {register}, {constant}")
+        else:
+            with self.registers(1) as (temporary,):
+                self.set(temporary, value)
+                self.emit(f"add {register}, {register}, {temporary}")
+
+    def label(self) -> int:
+        self._labels += 1
+        return self._labels
+
+    def repeat(self, count: int, body: Callable[[], None]) -> None:
+        """Emits a loop, or only its body if it runs once."""
+        if count == 1:
+            body()
+            return
+        label = self.label()
+        with self.registers(1) as (counter,):
+            self.set(counter, count)
+            self.emit(f"{label}:")
+            body()
+            self.emit(f"addi {counter}, {counter}, -1")
+            self.emit(f"bnez {counter}, {label}b")
+
+
+def fits(value: int) -> bool:
+    """Whether a value fits into an instruction."""
+    return _SMALLEST <= value <= _LARGEST

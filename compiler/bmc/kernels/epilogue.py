@@ -1,0 +1,250 @@
+"""Computes what becomes of a row of sums, in groups of vector registers."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass, field
+
+from bmc.kernels.assembly import Assembly
+from bmc.kernels.product import RESULT, Node, Unsupported
+
+_INTEGER = {
+    "addi": "vadd", "andi": "vand", "maxsi": "vmax", "minsi": "vmin", "mulhi": "vmulh", "muli": "vmul",
+    "ori": "vor", "shli": "vsll", "shrsi": "vsra", "shrui": "vsrl", "subi": "vsub", "xori": "vxor",
+}  # fmt: skip
+_FLOAT = {"addf": "vfadd", "divf": "vfdiv", "mulf": "vfmul", "subf": "vfsub"}
+_COMMUTES = {
+    "addf", "addi", "andi", "maximumf", "maxsi", "minimumf", "minsi", "mulf", "mulhi", "muli", "ori", "xori",
+}  # fmt: skip
+# With the constant on the left.
+_REVERSED = {"divf": "vfrdiv", "subf": "vfrsub", "subi": "vrsub"}
+# Operations with an immediate: five bits, with or without a sign.
+_SIGNED = {"addi", "andi", "ori", "xori"}
+_UNSIGNED = {"shli", "shrsi", "shrui"}
+# A NaN stays a NaN, because it is neither less nor greater than a constant.
+_LIMITS = {"maximumf": "vmflt.vf", "minimumf": "vmfgt.vf"}
+_UNARY = {
+    "fptosi": "vfcvt.rtz.x.f.v {to}, {source}",
+    "negf": "vfsgnjn.vv {to}, {source}, {source}",
+    "sitofp": "vfcvt.f.x.v {to}, {source}",
+}
+# Loads widen and the store narrows, so these are nothing but other names.
+_NOTHING = {"extsi", "trunci"}
+SUPPORTED = frozenset({*_INTEGER, *_FLOAT, *_LIMITS, *_UNARY, *_NOTHING})
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """The shape of a group of vector registers with 32-bit elements.
+
+    Attributes:
+      count: lanes in use.
+      lmul: registers of a group.
+      length: integer register that holds `count`.
+    """
+
+    count: int
+    lmul: int
+    length: str
+
+    def use(self, out: Assembly, bits: int) -> None:
+        """Emits the vsetvli for elements of 8, 16 or 32 bits."""
+        numerator = self.lmul * bits
+        group = f"m{numerator // 32}" if numerator >= 32 else f"mf{32 // numerator}"
+        out.emit(f"vsetvli zero, {self.length}, e{bits}, {group}, ta, ma")
+
+
+def temporaries(nodes: tuple[Node, ...], lmul: int) -> int:
+    """Returns how many groups of `lmul` registers an epilogue needs besides that of the sums.
+
+    Raises:
+      Unsupported: it contains what no instruction computes.
+    """
+    groups = _Groups(list(range(32)))
+    _Epilogue(Assembly(0), nodes, 0, groups, {}, Lanes(0, lmul, "")).write()
+    return groups.most
+
+
+def emit(
+    out: Assembly,
+    nodes: tuple[Node, ...],
+    group: int,
+    free: list[int],
+    addresses: dict[int, str],
+    lanes: Lanes,
+) -> None:
+    """Emits the epilogue of one row and the store of its result. Elements have 32 bits before and after it.
+
+    Args:
+      out: receives the text.
+      nodes: the epilogue.
+      group: number of the sums' group.
+      free: groups that may be overwritten, at least as many as temporaries() returns, the lowest among them.
+      addresses: registers with the operands' addresses for this row.
+      lanes: the groups' shape.
+    """
+    _Epilogue(out, nodes, group, _Groups(sorted(free)), addresses, lanes).write()
+
+
+@dataclass
+class _Groups:
+    """Free groups in ascending order, and how many were in use at a time.
+
+    The highest is taken first, so that v0 stays free for masks where that is possible.
+    """
+
+    free: list[int]
+    most: int = 0
+
+    def __post_init__(self) -> None:
+        self._all = len(self.free)
+
+    def take(self) -> int:
+        if not self.free:
+            raise Unsupported("an epilogue with so many values")
+        group = self.free.pop()
+        self._note(0)
+        return group
+
+    def give(self, group: int) -> None:
+        self.free = sorted([*self.free, group])
+
+    def use_mask(self) -> None:
+        """Takes v0 for a moment."""
+        if 0 not in self.free:
+            raise Unsupported("a comparison among so many values")
+        self._note(1)
+
+    def _note(self, more: int) -> None:
+        self.most = max(self.most, self._all - len(self.free) + more)
+
+
+@dataclass
+class _Epilogue:
+    out: Assembly
+    nodes: tuple[Node, ...]
+    group: int
+    groups: _Groups
+    addresses: dict[int, str]
+    lanes: Lanes
+    # The group of each value that is still needed.
+    held: dict[int, int] = field(default_factory=dict)
+
+    def write(self) -> None:
+        last = {arg: number for number, node in enumerate(self.nodes) for arg in node.args}
+        last[len(self.nodes) - 1] = len(self.nodes)
+        for number, node in enumerate(self.nodes):
+            if not node.args:
+                continue
+            vectors = [arg for arg in node.args if self.nodes[arg].op != "constant"]
+            if not vectors:
+                raise Unsupported(f"{node.op} of constants")
+            sources = [self._vector(arg) for arg in vectors]
+            dying = list(dict.fromkeys(self.held[arg] for arg in vectors if last[arg] == number))
+            target = dying[0] if dying else self.groups.take()
+            self._operate(node, target, sources)
+            for arg in vectors:
+                if last[arg] == number:
+                    self.held.pop(arg, None)
+            for group in dying[1:]:
+                self.groups.give(group)
+            self.held[number] = target
+        self._store(self._vector(len(self.nodes) - 1))
+
+    def _vector(self, number: int) -> int:
+        """Returns the group of a value. It is loaded when its first reader comes."""
+        if number not in self.held:
+            node = self.nodes[number]
+            if node.op == "sum":
+                self.held[number] = self.group
+            elif node.op == "load":
+                self.held[number] = self.groups.take()
+                self._load(node, self.held[number])
+            else:
+                raise Unsupported(f"a result that is a {node.op}")
+        return self.held[number]
+
+    def _name(self, group: int) -> str:
+        return f"v{group * self.lanes.lmul}"
+
+    def _operate(self, node: Node, target: int, sources: list[int]) -> None:
+        to, first = self._name(target), self._name(sources[0])
+        op = node.op
+        if op in _NOTHING:
+            if target != sources[0]:
+                self.out.emit(f"vmv.v.v {to}, {first}")
+            return
+        if op in _UNARY:
+            self.out.emit(_UNARY[op].format(to=to, source=first))
+            return
+        places = [n for n, arg in enumerate(node.args) if self.nodes[arg].op == "constant"]
+        if not places:
+            if op in _LIMITS:
+                raise Unsupported(f"{op} of two tensors")
+            name = _FLOAT.get(op) or _INTEGER[op]
+            self.out.emit(f"{name}.vv {to}, {first}, {self._name(sources[-1])}")
+            return
+        constant = self.nodes[node.args[places[0]]]
+        if op in _LIMITS:
+            if math.isnan(constant.value):
+                raise Unsupported(f"{op} of a NaN")
+            self.groups.use_mask()
+            limit = self._scalar(constant)
+            self.out.emit(f"{_LIMITS[op]} v0, {first}, {limit}")
+            self.out.emit(f"vfmerge.vfm {to}, {first}, {limit}, v0")
+            return
+        name = _FLOAT.get(op) or _INTEGER[op]
+        if places[0] == 0 and op not in _COMMUTES:
+            if op not in _REVERSED:
+                raise Unsupported(f"{op} of a constant")
+            name = _REVERSED[op]
+        value = int(constant.value) if op in _INTEGER else 0
+        if (op in _SIGNED and -16 <= value < 16) or (op in _UNSIGNED and 0 <= value < 32):
+            self.out.emit(f"{name}.vi {to}, {first}, {value}")
+        else:
+            kind = "vf" if op in _FLOAT else "vx"
+            self.out.emit(f"{name}.{kind} {to}, {first}, {self._scalar(constant)}")
+
+    def _scalar(self, constant: Node) -> str:
+        """Returns a register with a constant, for the next instructions."""
+        is_float = constant.dtype == "f32"
+        if constant.value == 0 and not is_float:
+            return "zero"
+        with self.out.registers(1) as (register,):
+            if not is_float:
+                self.out.set(register, int(constant.value))
+                return register
+            (bits,) = struct.unpack("<i", struct.pack("<f", constant.value))
+            self.out.set(register, bits)
+            name = self.out.take_float()
+            self.out.give_float(name)
+            self.out.emit(f"fmv.w.x {name}, {register}")
+            return name
+
+    def _load(self, node: Node, group: int) -> None:
+        lmul = self.lanes.lmul
+        to, address = group * lmul, self.addresses.get(node.operand, "")
+        if node.dtype != "i8":
+            self.out.emit(f"vle32.v v{to}, ({address})")
+            return
+        if lmul >= 4:
+            # The narrow elements may be in the last part of the wide ones' group.
+            narrow = to + lmul - lmul // 4
+        else:
+            other = self.groups.take()
+            narrow = other * lmul
+            self.groups.give(other)
+        self.out.emit(f"vle8.v v{narrow}, ({address})")
+        self.out.emit(f"vsext.vf4 v{to}, v{narrow}")
+
+    def _store(self, group: int) -> None:
+        register, address = self._name(group), self.addresses.get(RESULT, "")
+        if self.nodes[-1].dtype != "i8":
+            self.out.emit(f"vse32.v {register}, ({address})")
+            return
+        for bits in (16, 8):
+            self.lanes.use(self.out, bits)
+            self.out.emit(f"vnsrl.wi {register}, {register}, 0")
+        self.out.emit(f"vse8.v {register}, ({address})")
+        self.lanes.use(self.out, 32)

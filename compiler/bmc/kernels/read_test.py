@@ -1,0 +1,227 @@
+"""Tests which dispatch functions are read as products, and which are not."""
+
+from __future__ import annotations
+
+import re
+import unittest
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+from bmc.kernels.product import Loop, Node, Product, Unsupported
+from bmc.kernels.read import read
+
+_TYPES = {"x": "4x32xf32", "w": "32x64xf32", "y": "4x64xf32", "t": "64x32xf32", "bias": "64xf32"}
+_TYPES |= {"qx": "4x32xi8", "qw": "32x64xi8", "qy": "4x64xi8", "qbias": "64xi32"}
+_ROWS = "affine_map<(d0, d1) -> (d0, d1)>"
+_LANES = "affine_map<(d0, d1) -> (d1)>"
+_PARALLEL = 'iterator_types = ["parallel", "parallel"]'
+_MATMUL = """linalg.matmul ins(%x, %w : tensor<4x32xf32>, tensor<32x64xf32>)
+    outs(%zero : tensor<4x64xf32>) -> tensor<4x64xf32>"""
+_SUMS = """
+  %empty = tensor.empty() : tensor<4x64xf32>
+  %c0 = arith.constant 0.0 : f32
+  %zero = linalg.fill ins(%c0 : f32) outs(%empty : tensor<4x64xf32>) -> tensor<4x64xf32>
+  %sums = {product}
+"""
+_QUANTIZED = """
+  %empty = tensor.empty() : tensor<4x64xi32>
+  %bytes = tensor.empty() : tensor<4x64xi8>
+  %c0 = arith.constant 0 : i32
+  %zero = linalg.fill ins(%c0 : i32) outs(%empty : tensor<4x64xi32>) -> tensor<4x64xi32>
+  %sums = linalg.matmul {{cast = #linalg.type_fn<{cast}>}} ins(%qx, %qw : tensor<4x32xi8>, tensor<32x64xi8>)
+    outs(%zero : tensor<4x64xi32>) -> tensor<4x64xi32>
+"""
+_STORE = "iree_codegen.store_to_buffer %{value}, %to_{to} : tensor<{type}> into memref<{type}>\n"
+
+
+def _stored(value: str, to: str = "y") -> str:
+    return _STORE.format(value=value, to=to, type=_TYPES[to])
+
+
+def _epilogue(
+    body: str, dtype: str = "f32", out: str = "%empty : tensor<4x64xf32>", other: str = "bias"
+) -> str:
+    """Computes %result from the sums (%a) and a bias for each lane (%b)."""
+    result = out.split("x")[-1].rstrip(">")
+    return f"""
+  %result = linalg.generic {{indexing_maps = [{_ROWS}, {_LANES}, {_ROWS}], {_PARALLEL}}}
+      ins(%sums, %{other} : tensor<4x64x{dtype}>, tensor<{_TYPES[other]}>) outs({out}) {{
+  ^bb0(%a: {dtype}, %b: {dtype}, %old: {result}):
+    {body}
+    linalg.yield %r : {result}
+  }} -> tensor<4x64x{result}>
+"""
+
+
+_FLOAT = _SUMS.format(product=_MATMUL)
+_SIGNED = _QUANTIZED.format(cast="cast_signed")
+_BYTES = "%bytes : tensor<4x64xi8>"
+_HIGH = """%wide = arith.extsi %a : i32 to i64
+    %other = arith.extsi %b : i32 to i64
+    %product = arith.muli %wide, %other : i64
+    %c32 = arith.constant {shift} : i64
+    %high = arith.shrui %product, %c32 : i64
+    %i = arith.trunci %high : i64 to i32
+    %r = arith.trunci %i : i32 to i8"""
+
+
+class ReadTest(unittest.TestCase):
+    def read(self, text: str) -> Product:
+        """Reads a function that loads what _TYPES names, as it is when IREE has chosen tile sizes."""
+        arguments = [f"%to_{name}: memref<{type_}>" for name, type_ in _TYPES.items()]
+        loads = [
+            f"  %{name} = iree_codegen.load_from_buffer %to_{name} : memref<{type_}> -> tensor<{type_}>\n"
+            for name, type_ in _TYPES.items()
+            if re.search(rf"%{name}\b", text)
+        ]
+        text = f"func.func @f({', '.join(arguments)}) {{\n{''.join(loads)}{text}  return\n}}\n"
+        with ir.Context(), ir.Location.unknown():
+            module = ir.Module.parse(text)
+            (function,) = ir_util.all_of(module, "func.func")
+            return read(function).product
+
+    def declines(self, reason: str, text: str) -> None:
+        with self.assertRaisesRegex(Unsupported, reason):
+            self.read(text)
+
+    def test_a_product_with_a_bias(self) -> None:
+        text = _FLOAT + _epilogue("%r = arith.addf %a, %b : f32") + _stored("result")
+        product = self.read(text)
+        self.assertEqual(product.dtypes, ("f32",) * 4)
+        self.assertEqual(product.outer, ())
+        self.assertEqual(product.rows, (Loop(4, (128, 0, 256, 0)),))
+        self.assertEqual(product.lanes, Loop(64, (0, 4, 4, 4)))
+        self.assertEqual(product.sums, (Loop(32, (4, 256, 0, 0)),))
+        self.assertIsNone(product.initial)
+        nodes = (Node("sum", "f32"), Node("load", "f32", operand=3), Node("addf", "f32", (0, 1)))
+        self.assertEqual(product.epilogue, nodes)
+        self.assertEqual(self.read(_FLOAT + _stored("sums")).epilogue, nodes[:1])
+
+    def test_bytes(self) -> None:
+        text = _SIGNED + _epilogue(_HIGH.format(shift=32), "i32", _BYTES, "qbias")
+        product = self.read(text + _stored("result", "qy"))
+        self.assertEqual(product.dtypes, ("i8", "i8", "i8", "i32"))
+        self.assertEqual(product.rows, (Loop(4, (32, 0, 64, 0)),))
+        self.assertEqual(product.lanes, Loop(64, (0, 1, 1, 4)))
+        self.assertEqual([node.op for node in product.epilogue], ["sum", "load", "mulhi", "trunci"])
+
+    def test_sums_that_start_from_a_bias(self) -> None:
+        text = f"""
+  %empty = tensor.empty() : tensor<4x64xf32>
+  %zero = linalg.generic {{indexing_maps = [{_LANES}, {_ROWS}], {_PARALLEL}}}
+      ins(%bias : tensor<64xf32>) outs(%empty : tensor<4x64xf32>) {{
+  ^bb0(%a: f32, %old: f32):
+    linalg.yield %a : f32
+  }} -> tensor<4x64xf32>
+  %sums = {_MATMUL}
+"""
+        self.assertEqual(self.read(text + _stored("sums")).initial, 3)
+        ones = _FLOAT.replace("constant 0.0", "constant 1.0")
+        self.declines("start from a number", ones + _stored("sums"))
+
+    def test_a_convolution_that_is_stored_with_other_axes_first(self) -> None:
+        text = """
+  %to_image = memref.alloc() : memref<1x7x9x3xf32>
+  %to_taps = memref.alloc() : memref<3x3x3x16xf32>
+  %to_result = memref.alloc() : memref<7x5x1x16xf32>
+  %image = iree_codegen.load_from_buffer %to_image : memref<1x7x9x3xf32> -> tensor<1x7x9x3xf32>
+  %taps = iree_codegen.load_from_buffer %to_taps : memref<3x3x3x16xf32> -> tensor<3x3x3x16xf32>
+  %empty = tensor.empty() : tensor<1x5x7x16xf32>
+  %c0 = arith.constant 0.0 : f32
+  %zero = linalg.fill ins(%c0 : f32) outs(%empty : tensor<1x5x7x16xf32>) -> tensor<1x5x7x16xf32>
+  %sums = linalg.conv_2d_nhwc_hwcf {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}
+    ins(%image, %taps : tensor<1x7x9x3xf32>, tensor<3x3x3x16xf32>)
+    outs(%zero : tensor<1x5x7x16xf32>) -> tensor<1x5x7x16xf32>
+  %other = tensor.empty() : tensor<7x5x1x16xf32>
+  %result = linalg.generic {
+      indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>,
+                       affine_map<(d0, d1, d2, d3) -> (d2, d1, d0, d3)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%sums : tensor<1x5x7x16xf32>) outs(%other : tensor<7x5x1x16xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %r = arith.negf %a : f32
+    linalg.yield %r : f32
+  } -> tensor<7x5x1x16xf32>
+  iree_codegen.store_to_buffer %result, %to_result : tensor<7x5x1x16xf32> into memref<7x5x1x16xf32>
+"""
+        product = self.read(text)
+        self.assertEqual(product.rows, (Loop(5, (108, 0, 64)), Loop(7, (12, 0, 320))))
+        self.assertEqual([loop.extent for loop in product.sums], [3, 3, 3])
+
+    def test_dispatches_that_do_more(self) -> None:
+        result = _epilogue("%r = arith.addf %a, %b : f32") + _stored("result")
+        self.declines("one product and one store", _FLOAT + result + _stored("sums"))
+        self.declines(
+            "one product and one store", _FLOAT + result.replace("result", "again") + result
+        )
+        second = _MATMUL.replace("%zero", "%sums")
+        self.declines("one product", _FLOAT + f"  %more = {second}\n" + _stored("more"))
+        other = "  %unused = linalg.fill ins(%c0 : f32) outs(%bias : tensor<64xf32>) -> tensor<64xf32>\n"
+        self.declines("linalg.fill", _FLOAT + other + result)
+
+    def test_operations(self) -> None:
+        for body in ("%r = math.exp %a : f32", "%r = math.fma %a, %b, %a : f32"):
+            self.declines("an epilogue with math", _FLOAT + _epilogue(body) + _stored("result"))
+        select = "%c = arith.cmpf olt, %a, %b : f32\n %r = arith.select %c, %a, %b : f32"
+        self.declines("an epilogue with arith.cmpf", _FLOAT + _epilogue(select) + _stored("result"))
+        old = "%r = arith.addf %a, %old : f32"
+        self.declines("an epilogue with a f32", _FLOAT + _epilogue(old) + _stored("result"))
+
+    def test_integers(self) -> None:
+        def declines(reason: str, body: str, sums: str = _SIGNED) -> None:
+            text = sums + _epilogue(body, "i32", _BYTES, "qbias")
+            self.declines(reason, text + _stored("result", "qy"))
+
+        narrow = "%r = arith.trunci %a : i32 to i8"
+        declines("a product of i8", narrow, _QUANTIZED.format(cast="cast_unsigned"))
+        # Arithmetic with 64 bits, except for the high half of a product.
+        declines("an epilogue with", _HIGH.format(shift=31))
+        declines("an epilogue with", _HIGH.format(shift=32).replace("muli", "addi"))
+        unsigned = _HIGH.format(shift=32).replace("arith.extsi", "arith.extui")
+        declines("an epilogue with", unsigned)
+        # Bytes wrap around, but the kernel computes with 32 bits.
+        narrow = "%n = arith.trunci %a : i32 to i8\n"
+        for op in ("maxsi", "minsi", "shrsi", "shrui"):
+            with self.subTest(op=op):
+                declines("an epilogue with", f"{narrow} %r = arith.{op} %n, %n : i8")
+                sum_ = f"{narrow} %m = arith.addi %n, %n : i8\n"
+                declines("an epilogue with", f"{sum_} %r = arith.{op} %m, %n : i8")
+        body = "%n = arith.trunci %a : i32 to i8\n %m = arith.extsi %n : i8 to i32\n"
+        declines("an epilogue with", body + "%r = arith.trunci %m : i32 to i8")
+
+    def test_an_int8_within_its_limits_is_not_narrowed(self) -> None:
+        def body(low: int, high: int) -> str:
+            return f"""%low = arith.constant {low} : i32
+    %high = arith.constant {high} : i32
+    %max = arith.maxsi %a, %low : i32
+    %min = arith.minsi %max, %high : i32
+    %n = arith.trunci %min : i32 to i8
+    %wide = arith.extsi %n : i8 to i32
+    %sum = arith.addi %wide, %b : i32
+    %r = arith.trunci %sum : i32 to i8"""
+
+        def text(low: int, high: int) -> str:
+            epilogue = _epilogue(body(low, high), "i32", _BYTES, "qbias")
+            return _SIGNED + epilogue + _stored("result", "qy")
+
+        nodes = self.read(text(-128, 127)).epilogue
+        self.assertNotIn("extsi", [node.op for node in nodes])
+        for low, high in ((-128, 128), (-300, -200), (-100, -200), (200, 300)):
+            with self.subTest(low=low, high=high):
+                self.declines("arith.extsi", text(low, high))
+
+    def test_layouts(self) -> None:
+        transposed = """linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+      affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+    ins(%x, %t : tensor<4x32xf32>, tensor<64x32xf32>) outs(%zero : tensor<4x64xf32>) -> tensor<4x64xf32>"""
+        self.declines("lanes", _SUMS.format(product=transposed) + _stored("sums"))
+        few = _FLOAT.replace("4x64", "4x4").replace("32x64", "32x4")
+        store = _stored("sums").replace("4x64", "4x4").replace("%to_y", "%small")
+        views = "  %wide = memref.alloc() : memref<32x4xf32>\n  %small = memref.alloc() : memref<4x4xf32>\n"
+        views += "  %narrow = iree_codegen.load_from_buffer %wide : memref<32x4xf32> -> tensor<32x4xf32>\n"
+        self.declines("lanes", views + few.replace("%w", "%narrow") + store)
+
+
+if __name__ == "__main__":
+    unittest.main()

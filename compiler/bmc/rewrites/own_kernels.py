@@ -1,0 +1,140 @@
+"""Replaces the bodies of dispatches by kernels that bmc writes itself.
+
+IREE's code generator spills groups of eight vector registers, and falls off a cliff where channels or pixels are not
+divisible by its tiles. A product with an epilogue of simple operations becomes inline assembly instead
+(bmc/kernels). Everything else about the dispatch stays as IREE made it: its bindings, its entry in the table of
+kernels, and its place in their ELF.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+from bmc.kernels import nest
+from bmc.kernels.product import Unsupported
+from bmc.kernels.read import Dispatch, read
+from bmc.rewrites.context import Context
+
+_LOG = logging.getLogger(__name__)
+_CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "memory"]
+_DONE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
+_STORE = "iree_codegen.store_to_buffer"
+_VIEWS = (
+    "memref.assume_alignment",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.subview",
+)
+
+
+def applies(context: Context) -> bool:
+    """Whether the target has vectors of at least 128 bits with 32-bit floats."""
+    return context.target.is_riscv and context.target.vlen_bits >= 128
+
+
+def apply(module: Any, context: Context) -> None:
+    """Replaces the body of every dispatch that is a product, except where tuning.json gives tile sizes."""
+    tuned = {config.function for config in context.configs if config.origin == "tuning"}
+    for function in ir_util.all_of(module, "func.func"):
+        name = ir_util.string(function, "sym_name")
+        if name in tuned:
+            continue
+        try:
+            dispatch = read(function)
+            kernel = nest.write(dispatch.product, context.target.vlen_bits)
+        except Unsupported as reason:
+            _LOG.info("%s keeps IREE's kernel: %s", name, reason)
+            continue
+        _replace(function, dispatch, kernel, context.target.xlen)
+
+
+def _replace(function: ir_util.Op, dispatch: Dispatch, kernel: nest.Kernel, xlen: int) -> None:
+    *operations, end = [op.operation for op in function.regions[0].blocks[0].operations]
+    name = ir_util.string(function, "sym_name")
+    word = ir.IntegerType.get_signless(xlen)
+    count = len(dispatch.operands)
+    constraints = [f"=&{{{register}}}" for register in kernel.arguments]
+    constraints += [str(number) for number in range(count)]
+    constraints += [f"~{{{register}}}" for register in (*kernel.clobbered, *_CLOBBERED)]
+    with ir.InsertionPoint(end), function.location:
+        addresses = [
+            _address(value, f"{name}_constant_{number}", function, word)
+            for number, value in enumerate(dispatch.operands)
+        ]
+        ir.Operation.create(
+            "llvm.inline_asm",
+            results=[ir.Type.parse(f"!llvm.struct<({', '.join([str(word)] * count)})>")],
+            operands=addresses,
+            attributes={
+                "asm_string": ir.StringAttr.get(kernel.text),
+                "constraints": ir.StringAttr.get(",".join(constraints)),
+                "has_side_effects": ir.UnitAttr.get(),
+            },
+        )
+    for op in reversed(operations):
+        if op.name == _STORE or not any(list(result.uses) for result in op.results):
+            op.erase()
+    function.attributes["translation_info"] = ir.Attribute.parse(_DONE)
+
+
+def _address(value: Any, name: str, function: ir_util.Op, word: Any) -> Any:
+    """Returns the address of a buffer's first element, or of a constant's."""
+    if not isinstance(value.type, ir.MemRefType):
+        value = _global(value, name, function)
+    root = _root(value)
+    # This is where the root begins, while an offset is that from the binding's beginning.
+    address = _create("memref.extract_aligned_pointer_as_index", [root])
+    if root != value:
+        elements = _create("arith.subi", [_offset(value), _offset(root)])
+        width = ir.IntegerAttr.get(ir.IndexType.get(), value.type.element_type.width // 8)
+        bytes_ = _create("arith.muli", [elements, _create("arith.constant", [], value=width)])
+        address = _create("arith.addi", [address, bytes_])
+    return ir.Operation.create("arith.index_cast", [word], [address]).results[0]
+
+
+def _root(value: Any) -> Any:
+    """The buffer that `value` is a view of."""
+    owner = ir_util.definition(value)
+    while owner is not None and owner.name in _VIEWS:
+        value = owner.operands[0]
+        owner = ir_util.definition(value)
+    return value
+
+
+def _offset(value: Any) -> Any:
+    """Returns a buffer's offset in elements."""
+    index = ir.IndexType.get()
+    type_ = value.type
+    element = ir.MemRefType.get([], type_.element_type, None, type_.memory_space)
+    results = [element, index, *[index] * (2 * type_.rank)]
+    return ir.Operation.create("memref.extract_strided_metadata", results, [value]).results[1]
+
+
+def _create(name: str, operands: list[Any], **attributes: Any) -> Any:
+    """Returns the result of a new operation on indices."""
+    return ir.Operation.create(name, [ir.IndexType.get()], operands, attributes=attributes).results[
+        0
+    ]
+
+
+def _global(value: Any, name: str, function: ir_util.Op) -> Any:
+    """Returns a constant tensor as a buffer."""
+    type_ = ir.MemRefType.get(list(value.type.shape), value.type.element_type)
+    with ir.InsertionPoint(function):
+        ir.Operation.create(
+            "memref.global",
+            attributes={
+                "sym_name": ir.StringAttr.get(name),
+                "sym_visibility": ir.StringAttr.get("private"),
+                "type": ir.TypeAttr.get(type_),
+                "initial_value": value.owner.attributes["value"],
+                "constant": ir.UnitAttr.get(),
+            },
+        )
+    return ir.Operation.create(
+        "memref.get_global", [type_], attributes={"name": ir.FlatSymbolRefAttr.get(name)}
+    ).results[0]

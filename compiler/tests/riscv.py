@@ -1,0 +1,291 @@
+"""Runs the assembly of bmc's own kernels: a machine that knows the few instructions they use, and no more.
+
+It is stricter than a hart. Registers begin with garbage, elements past the vector length are overwritten, and
+these are errors: groups that overlap or begin where the specification forbids it, access outside the operands,
+stores to any operand but the result, and scalar registers that are read before they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+_RESULT = 2
+# Between operands, at least.
+_GAP = 4096
+_GARBAGE = 0xA5
+# Elements past the vector length; the specification allows all ones.
+_TAIL = 0xFF
+_SIGNED = {8: np.int8, 16: np.int16, 32: np.int32}
+_UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32}
+_BINARY: dict[str, Any] = {
+    "vadd": np.add, "vsub": np.subtract, "vmul": np.multiply, "vand": np.bitwise_and,
+    "vor": np.bitwise_or, "vxor": np.bitwise_xor, "vmax": np.maximum, "vmin": np.minimum,
+    "vrsub": lambda a, b: b - a, "vsll": lambda a, b: a << (b & 31), "vsra": lambda a, b: a >> (b & 31),
+    "vsrl": lambda a, b: (a.view(np.uint32) >> (np.asarray(b).astype(np.uint32) & 31)).view(np.int32),
+    "vmulh": lambda a, b: (a.astype(np.int64) * b >> 32).astype(np.int32),
+    "vfadd": np.add, "vfsub": np.subtract, "vfmul": np.multiply, "vfdiv": np.divide,
+    "vfrsub": lambda a, b: b - a, "vfrdiv": lambda a, b: b / a,
+    "vfsgnjn": lambda a, b: np.copysign(a, -b),
+}  # fmt: skip
+_MASKS: dict[str, Any] = {"vmflt": np.less, "vmfgt": np.greater}
+
+
+class Trap(AssertionError):
+    """The kernel does what it must not."""
+
+
+@dataclass(frozen=True)
+class _Operand:
+    start: int
+    data: np.ndarray[Any, Any]
+
+
+class Machine:
+    """A hart with vectors, and the operands of one kernel in its memory.
+
+    Attributes:
+      executed: how many instructions ran.
+      written: scalar registers that were written, except the arguments.
+    """
+
+    def __init__(self, vlen: int, operands: Sequence[np.ndarray[Any, Any]]) -> None:
+        self._bytes = vlen // 8
+        self._vectors = np.full(32 * self._bytes, _GARBAGE, np.uint8)
+        self._integers: dict[str, int] = {"zero": 0, "x0": 0}
+        self._floats: dict[str, np.float32] = {}
+        self._length = 0
+        self._bits = 0
+        self._lmul = Fraction(0)
+        self.executed = 0
+        self.written: set[str] = set()
+        self._operands: list[_Operand] = []
+        start = 0x8000_0000
+        for data in operands:
+            self._operands.append(_Operand(start, data.reshape(-1).view(np.uint8)))
+            start += (data.nbytes // _GAP + 2) * _GAP
+
+    def run(self, text: str, arguments: Sequence[str]) -> None:
+        """Runs a kernel; the operands' addresses are in `arguments`."""
+        for name, operand in zip(arguments, self._operands, strict=True):
+            self._integers[name] = operand.start
+        lines = [re.split(r"[ ,()]+", line.strip().rstrip(")")) for line in text.splitlines()]
+        labels = {words[0][:-1]: at for at, words in enumerate(lines) if words[0].endswith(":")}
+        at = 0
+        with np.errstate(all="ignore"):
+            while at < len(lines):
+                name, *words = lines[at]
+                at += 1
+                if name.endswith(":"):
+                    continue
+                self.executed += 1
+                if name == "bnez":
+                    if self._integer(words[0]):
+                        target = labels[words[1].removesuffix("b")]
+                        at = self._require(target < at, target, "a label that comes later")
+                elif name.startswith("v"):
+                    self._vector(name, words)
+                else:
+                    self._scalar(name, words)
+        self.written -= set(arguments)
+
+    def _require(self, condition: Any, value: Any, problem: str) -> Any:
+        if not condition:
+            raise Trap(f"{problem}: {value}")
+        return value
+
+    def _integer(self, name: str) -> int:
+        return self._integers[self._require(name in self._integers, name, "read before written")]
+
+    def _float(self, name: str) -> np.float32:
+        return self._floats[self._require(name in self._floats, name, "read before written")]
+
+    def _immediate(self, word: str) -> int:
+        value = int(word)
+        return self._require(-2048 <= value < 2048, value, "no immediate of 12 bits")  # type: ignore[no-any-return]
+
+    def _memory(self, address: int, size: int, store: bool = False) -> np.ndarray[Any, Any]:
+        for number, operand in enumerate(self._operands):
+            begin = address - operand.start
+            if begin >= 0 and begin + size <= operand.data.size:
+                self._require(not store or number == _RESULT, number, "store to an operand")
+                return operand.data[begin : begin + size]
+        raise Trap(f"{size} bytes at {address:#x} are in no operand")
+
+    def _scalar(self, name: str, words: list[str]) -> None:
+        to, *sources = words
+        self.written.add(to)
+        self._require(to not in ("zero", "x0"), to, "written")
+        if name in ("flw", "lb"):
+            address = self._integer(sources[1]) + self._immediate(sources[0])
+            if name == "flw":
+                self._require(address % 4 == 0, address, "not aligned")
+                self._floats[to] = self._memory(address, 4).view(np.float32)[0]
+            else:
+                self._integers[to] = int(self._memory(address, 1).view(np.int8)[0])
+        elif name == "fmv.w.x":
+            bits = self._integer(sources[0]) & 0xFFFF_FFFF
+            self._floats[to] = np.array([bits], np.uint32).view(np.float32)[0]
+        elif name == "li":
+            self._integers[to] = int(sources[0])
+        elif name == "mv":
+            self._integers[to] = self._integer(sources[0])
+        elif name == "add":
+            self._integers[to] = self._integer(sources[0]) + self._integer(sources[1])
+        elif name == "addi":
+            self._integers[to] = self._integer(sources[0]) + self._immediate(sources[1])
+        else:
+            raise Trap(f"no instruction {name}")
+
+    def _group(self, name: str, bits: int, lmul: Fraction) -> np.ndarray[Any, Any]:
+        """All bytes of a group; a part of a register counts as a register."""
+        number = int(self._require(name[0] == "v", name, "no vector")[1:])
+        count = max(1, int(lmul))
+        self._require(number % count == 0 and number + count <= 32, name, "no beginning of a group")
+        self._require(self._length * bits <= lmul * self._bytes * 8, name, "group too small")
+        self._require(Fraction(1, 8) <= lmul <= 8, lmul, "no LMUL")
+        return self._vectors[number * self._bytes : (number + count) * self._bytes]
+
+    def _read(self, name: str, dtype: Any, times: Fraction = Fraction(1)) -> np.ndarray[Any, Any]:
+        """The elements of a group whose elements are `times` as wide as the current ones."""
+        bits = int(self._bits * times)
+        self._require(np.dtype(dtype).itemsize * 8 == bits, dtype, "element width")
+        group = self._group(name, bits, self._lmul * times)
+        return np.array(group[: self._length * bits // 8].view(dtype))
+
+    def _write(self, name: str, values: Any, dtype: Any, times: Fraction = Fraction(1)) -> None:
+        bits = int(self._bits * times)
+        self._require(np.dtype(dtype).itemsize * 8 == bits, dtype, "element width")
+        group = self._group(name, bits, self._lmul * times)
+        group[:] = _TAIL
+        group[: self._length * bits // 8].view(dtype)[:] = values
+
+    def _apart(self, to: str, wide: Fraction, source: str, narrow: Fraction) -> None:
+        """Requires a source of another element width to lie beside the destination, or where it may overlap."""
+        start, end = int(to[1:]), int(to[1:]) + max(1, int(wide))
+        first, last = int(source[1:]), int(source[1:]) + max(1, int(narrow))
+        apart = last <= start or end <= first
+        allowed = narrow >= 1 and last == end if wide > narrow else first == start
+        self._require(apart or allowed, (to, source), "overlap")
+
+    def _vector(self, name: str, words: list[str]) -> None:
+        if name == "vsetvli":
+            _, length, element, group, *policy = words
+            self._require(words[0] == "zero" and policy == ["ta", "ma"], words, "vsetvli")
+            self._bits = int(element[1:])
+            part = group.startswith("mf")
+            self._lmul = Fraction(1, int(group[2:])) if part else Fraction(int(group[1:]))
+            self._length = self._integer(length)
+            most = self._lmul * self._bytes * 8 // self._bits
+            self._require(0 < self._length <= most, self._length, "vector length")
+            self._require(
+                self._bits <= min(Fraction(1), self._lmul) * 32, words, "LMUL for elements"
+            )
+            return
+        self._require(self._bits, name, "no vsetvli before")
+        to = words[0]
+        operation, _, kind = name.partition(".")
+        if operation in ("vle8", "vle32", "vse8", "vse32"):
+            self._transfer(operation, to, self._integer(words[1]))
+        elif operation in ("vfmacc", "vwmacc"):
+            self._multiply(operation, kind, words)
+        elif operation == "vsext":
+            times = Fraction(1, int(kind[2:]))
+            self._apart(to, self._lmul, words[1], self._lmul * times)
+            narrow = self._read(words[1], _SIGNED[int(self._bits * times)], times)
+            self._write(to, narrow, _SIGNED[self._bits])
+        elif name == "vnsrl.wi":
+            self._apart(to, self._lmul, words[1], self._lmul * 2)
+            wide = self._read(words[1], _UNSIGNED[self._bits * 2], Fraction(2))
+            self._write(
+                to, (wide >> int(words[2])).astype(_UNSIGNED[self._bits]), _UNSIGNED[self._bits]
+            )
+        elif name == "vmv.v.i":
+            self._require(-16 <= int(words[1]) < 16, words, "no immediate of 5 bits")
+            self._write(to, int(words[1]), _SIGNED[self._bits])
+        elif name == "vmv.v.v":
+            self._write(to, self._read(words[1], _SIGNED[self._bits]), _SIGNED[self._bits])
+        elif name == "vfcvt.f.x.v":
+            self._write(to, self._read(words[1], np.int32).astype(np.float32), np.float32)
+        elif name == "vfcvt.rtz.x.f.v":
+            self._write(to, self._read(words[1], np.float32).astype(np.int32), np.int32)
+        elif operation in _MASKS:
+            self._compare(_MASKS[operation], words)
+        elif name == "vfmerge.vfm":
+            self._require(words[3] == "v0" and to != "v0", words, "mask")
+            chosen = np.unpackbits(self._vectors[: self._bytes], bitorder="little")[: self._length]
+            values = np.where(chosen, self._float(words[2]), self._read(words[1], np.float32))
+            self._write(to, values, np.float32)
+        elif operation in _BINARY:
+            self._binary(operation, kind, words)
+        else:
+            raise Trap(f"no instruction {name}")
+
+    def _transfer(self, operation: str, name: str, address: int) -> None:
+        bits = int(operation[3:])
+        times = Fraction(bits, self._bits)
+        size = self._length * bits // 8
+        store = operation.startswith("vs")
+        self._require(address % (bits // 8) == 0, address, "not aligned")
+        memory = self._memory(address, size, store).view(_SIGNED[bits])
+        if store:
+            memory[:] = self._read(name, _SIGNED[bits], times)
+        else:
+            self._write(name, memory, _SIGNED[bits], times)
+
+    def _multiply(self, operation: str, kind: str, words: list[str]) -> None:
+        to, first, second = words
+        if operation == "vfmacc":
+            a = self._float(first) if kind == "vf" else self._read(first, np.float32)
+            # A product of two floats is exact as a double.
+            sums = self._read(to, np.float32).astype(np.float64)
+            sums += np.float64(a) * self._read(second, np.float32).astype(np.float64)
+            self._write(to, sums.astype(np.float32), np.float32)
+            return
+        wide, double = _SIGNED[self._bits * 2], Fraction(2)
+        for source in words[1 + (kind == "vx") :]:
+            self._apart(to, self._lmul * 2, source, self._lmul)
+        b = self._read(second, _SIGNED[self._bits]).astype(wide)
+        factor = (
+            wide(self._integer(first))
+            if kind == "vx"
+            else self._read(first, _SIGNED[self._bits]).astype(wide)
+        )
+        self._write(to, self._read(to, wide, double) + factor * b, wide, double)
+
+    def _compare(self, compare: Any, words: list[str]) -> None:
+        to, source, limit = words
+        result = np.packbits(
+            compare(self._read(source, np.float32), self._float(limit)), bitorder="little"
+        )
+        register = self._group(to, 1, Fraction(1))
+        self._apart(to, Fraction(1), source, self._lmul)
+        register[:] = _TAIL
+        register[: result.size] = result
+
+    def _binary(self, operation: str, kind: str, words: list[str]) -> None:
+        to, first, second = words
+        dtype = np.float32 if operation.startswith("vf") else _SIGNED[self._bits]
+        a = self._read(first, dtype)
+        b: Any
+        if kind == "vv":
+            b = self._read(second, dtype)
+        elif kind == "vf":
+            b = self._float(second)
+        elif kind == "vx":
+            b = np.array([self._integer(second)], np.int64).astype(dtype)
+        else:
+            shift = operation in ("vsll", "vsra", "vsrl")
+            least, most = (0, 32) if shift else (-16, 16)
+            forms = shift or operation in ("vadd", "vand", "vor", "vxor", "vrsub")
+            self._require(forms and kind == "vi" and least <= int(second) < most, words, operation)
+            b = np.array([int(second)], dtype)
+        has = {"vf": ("vfadd", "vfsub", "vfmul", "vfdiv", "vfrsub", "vfrdiv"), "vv": ()}.get(kind)
+        reversed_ = operation in ("vrsub", "vfrsub", "vfrdiv") and kind == "vv"
+        self._require(not reversed_ and (not has or operation in has), words, operation)
+        self._write(to, _BINARY[operation](a, b), dtype)
