@@ -78,7 +78,11 @@ def configs(report: Report) -> list[str]:
     """Returns the tile sizes of every kernel. Keys and levels are those of tuning.json."""
     lines = [f"Tile sizes for {report['isa']}; a tuning.json may name the function or the op.", ""]
     for dispatch in report["dispatches"]:
-        lines.append(f"{dispatch['name']}  (op {dispatch['op']}, {dispatch['root'] or 'untiled'})")
+        own = (
+            ", a kernel of bmc's own unless tuning.json has sizes" if dispatch["own_kernel"] else ""
+        )
+        root = dispatch["root"] or "untiled"
+        lines.append(f"{dispatch['name']}  (op {dispatch['op']}, {root}){own}")
         for level, sizes in dispatch["tiles"].items():
             default = dispatch["iree_tiles"].get(level)
             note = "" if sizes == default else f"  set by {dispatch['tiles_by']}, IREE: {default}"

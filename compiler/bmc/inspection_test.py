@@ -59,7 +59,7 @@ class InspectionTest(unittest.TestCase):
     def test_inspect_configs_shows_iree_and_applied_tiles(self) -> None:
         done = support.bmc("inspect", "--configs", self.compiled)
         self.assertEqual(done.status, 0)
-        self.assertIn("(op matmul_8x64x64_f32, linalg.matmul)", done.out)
+        self.assertIn("(op matmul_8x64x64_f32, linalg.matmul), a kernel of bmc's own", done.out)
         self.assertIn("vector_common_parallel: [3, 64, 0]  set by bmc, IREE: [", done.out)
 
     def test_inspect_of_something_else_is_one_sentence(self) -> None:

@@ -28,6 +28,10 @@ class CountsTest(unittest.TestCase):
             self.assertGreater(len(counts(spike)), 2)
             self.assertEqual(counts(spike), counts(qemu))
 
+    def test_not_the_same_of_two_images(self) -> None:
+        one, other, *_ = RUNS[::2]
+        self.assertNotEqual(counts(one), counts(other))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -160,7 +160,8 @@ def _dispatches(
 ) -> list[dict[str, Any]]:
     """One row per kernel; `uses` counts its launches in one run of the model.
 
-    `tiles` are the tile sizes it was compiled with, chosen by `tiles_by` over IREE's `iree_tiles`;
+    `tiles` are the tile sizes it was compiled with, chosen by `tiles_by` over IREE's `iree_tiles`; with an
+    `own_kernel`, those that it would be compiled with otherwise.
     `source` is the place in the model that it was made of, and `macs` the multiply-accumulates of one
     launch, whose sums are of type `accumulator`; `address` is where its code starts in kernels.elf.
     """
@@ -185,6 +186,7 @@ def _dispatches(
             "tiles": config.applied,
             "iree_tiles": config.default,
             "tiles_by": config.origin,
+            "own_kernel": config.own,
         }
         for ordinal, export in enumerate(result.exports)
     ]

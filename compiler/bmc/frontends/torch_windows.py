@@ -101,6 +101,7 @@ def _only_values(node: Any) -> bool:
 
 
 def arguments(node: Any) -> dict[str, Any]:
+    """Returns the arguments of a call by name, with defaults for those not given."""
     arguments = node.target._schema.arguments
     given: dict[str, Any] = {a.name: a.default_value for a in arguments if a.has_default_value()}
     given.update(zip((a.name for a in arguments), node.args, strict=False))

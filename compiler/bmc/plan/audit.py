@@ -24,7 +24,7 @@ from bmc.plan.weights import Weight
 _LARGE_WEIGHT_BYTES = 1024
 
 
-def check_products(found: Iterable[Product], float_parts: Mapping[str, str]) -> None:
+def check_products(found: tuple[Product, ...], float_parts: Mapping[str, str]) -> None:
     """Checks a model's products, which are known before its kernels are compiled.
 
     Args:

@@ -67,6 +67,7 @@ class Config:
       default: IREE's choice, tile sizes by level.
       applied: the sizes that the kernel is compiled with.
       origin: who chose them: "iree", "bmc" or "tuning".
+      own: whether a kernel of bmc's own takes the place of the one with these sizes.
     """
 
     function: str
@@ -75,6 +76,7 @@ class Config:
     default: Levels
     applied: Levels
     origin: str
+    own: bool = False
 
 
 @dataclass
@@ -88,7 +90,7 @@ class Context:
       states: the model's states; set by `states`.
       permutations: the axes for numpy.transpose of each weight whose layout differs from the parameter
         archive's; set by `channels_last` and `matmul_layout`.
-      configs: the lowering configurations; set by `configs`.
+      configs: the lowering configurations; set by `configs` and `own_kernels`.
     """
 
     target: Target

@@ -9,6 +9,7 @@ kernels, and its place in their ELF.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 from iree.compiler import ir
@@ -39,6 +40,7 @@ def applies(context: Context) -> bool:
 def apply(module: Any, context: Context) -> None:
     """Replaces the body of every dispatch that is a product, except where tuning.json gives tile sizes."""
     tuned = {config.function for config in context.configs if config.origin == "tuning"}
+    own = set()
     for function in ir_util.all_of(module, "func.func"):
         name = ir_util.string(function, "sym_name")
         if name in tuned:
@@ -50,6 +52,10 @@ def apply(module: Any, context: Context) -> None:
             _LOG.info("%s keeps IREE's kernel: %s", name, reason)
             continue
         _replace(function, dispatch, kernel, context.target.xlen)
+        own.add(name)
+    context.configs = tuple(
+        replace(config, own=config.function in own) for config in context.configs
+    )
 
 
 def _replace(function: ir_util.Op, dispatch: Dispatch, kernel: nest.Kernel, xlen: int) -> None:

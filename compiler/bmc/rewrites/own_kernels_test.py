@@ -84,6 +84,7 @@ class OwnKernelsTest(support.FolderTest):
         (mine,), (theirs,) = own["dispatches"], iree["dispatches"]
         for key in ("name", "operands", "macs"):
             self.assertEqual(mine.get(key), theirs.get(key), key)
+        self.assertEqual((mine["own_kernel"], theirs["own_kernel"]), (True, False))
 
     def test_views_and_constants(self) -> None:
         text = support.rewritten(_FUNCTION, own_kernels.apply)
@@ -92,8 +93,9 @@ class OwnKernelsTest(support.FolderTest):
             text, r"memref.global \"private\" constant @\w+ : memref<64xf32> = dense<\[0"
         )
         self.assertIn("memref.get_global", text)
-        # The image begins at its fourth row.
+        # The image begins at its fourth row, so many numbers of four bytes behind the buffer's beginning.
         self.assertIn("memref.extract_strided_metadata", text)
+        self.assertIn("arith.constant 4 : index", text)
         self.assertNotIn("linalg.", text)
         self.assertNotIn("store_to_buffer", text)
         self.assertIn("no_pipeline", text)

@@ -24,7 +24,6 @@ def training_tests(*, name):
         name = "trained",
         src = "trained.py",
         function = "trained",
-        tags = ["manual"],
     )
     _needs_little_test(
         name = "trained_needs_little_test",
