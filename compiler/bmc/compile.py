@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,10 +28,13 @@ from bmc.iree.version import installed_version
 from bmc.plan import audit, schedule, weights
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights
-from bmc.rewrites.context import Config, Context
+from bmc.rewrites.context import Config, Context, Shape
 from bmc.rewrites.pipeline import PIPELINE
+from bmc.rewrites.rewrite import Again
 from bmc.rewrites.runner import Runner, Stopped
 from bmc.target import Target
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -183,14 +187,28 @@ class _Facts:
 def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     """Runs IREE, the rewrites and the host program; writes intermediate files into `work`.
 
+    Runs them again if a rewrite finds that an earlier one should have left a convolution alone.
+
     Also writes the folder options.keep, and a reproducer in options.out if IREE fails.
 
     Raises:
       BmcError: the model cannot be compiled for the target.
       Stopped: the rewrite options.stop_after has run.
     """
+    pixels: frozenset[Shape] = frozenset()
+    while True:
+        try:
+            return _lower(model, options, work, pixels)
+        except Again as again:
+            _LOG.info("compiling again, with these convolutions channels-last: %s", again.pixels)
+            pixels |= again.pixels
+
+
+def _lower(
+    model: ImportedModel, options: CompileOptions, work: Path, pixels: frozenset[Shape]
+) -> Lowered:
     tool = IreeTool(work, options.out / "reproducer")
-    context = Context(options.target, model.int8, options.tuning)
+    context = Context(options.target, model.int8, options.tuning, pixels=pixels)
     facts = _Facts(context, options.float_parts)
     linker = linking.link_with(work, options.libcalls)
 

@@ -1,4 +1,4 @@
-"""Operands of products, and their results as numpy computes them."""
+"""Products, their operands, and their results as numpy computes them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,113 @@ from typing import Any
 
 import numpy as np
 
-from bmc.kernels.product import RESULT, Loop, Node, Product
+from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product
 
+FLOAT_SUM = Node("sum", "f32")
+SUM = Node("sum", "i32")
 _DTYPES = {"f32": np.float32, "i32": np.int32, "i8": np.int8}
-_WIDTHS = {"f32": 4, "i32": 4, "i8": 1}
 Array = np.ndarray[Any, Any]
+
+
+def _strides(*elements: int, dtypes: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(n * WIDTHS[dtype] for n, dtype in zip(elements, dtypes, strict=True))
+
+
+def matmul(
+    rows: int,
+    lanes: int,
+    sums: int,
+    dtype: str = "f32",
+    epilogue: tuple[Node, ...] = (),
+    extra: tuple[str, ...] = (),
+) -> Product:
+    """The operands in `extra` are i32 or f32 per lane, or "residual TYPE" for one of the result's shape."""
+    epilogue = epilogue or (FLOAT_SUM if dtype == "f32" else SUM,)
+    dtypes = (dtype, dtype, epilogue[-1].dtype, *(each.split()[-1] for each in extra))
+    moves = [lanes * each.startswith("residual") for each in extra]
+    return Product(
+        dtypes,
+        (),
+        (Loop(rows, _strides(sums, 0, lanes, *moves, dtypes=dtypes)),),
+        Loop(lanes, _strides(0, 1, 1, *[1] * len(extra), dtypes=dtypes)),
+        (Loop(sums, _strides(1, lanes, 0, *[0] * len(extra), dtypes=dtypes)),),
+        None,
+        epilogue,
+    )
+
+
+def convolution(
+    size: int,
+    lanes: int,
+    channels: int,
+    dtype: str = "f32",
+    stride: int = 1,
+    dilation: int = 1,
+    depthwise: bool = False,
+) -> Product:
+    """A window of 3x3 over an image [h, w, c], with a weight [3, 3, c, lanes], or [3, 3, lanes]."""
+    node = FLOAT_SUM if dtype == "f32" else SUM
+    dtypes = (dtype, dtype, node.dtype)
+    depth = lanes if depthwise else channels
+    width = (size - 1) * stride + 2 * dilation + 1
+
+    def loop(extent: int, *elements: int) -> Loop:
+        return Loop(extent, _strides(*elements, dtypes=dtypes))
+
+    inner = 1 if depthwise else channels
+    sums = [
+        loop(3, dilation * width * depth, 3 * inner * lanes, 0),
+        loop(3, dilation * depth, inner * lanes, 0),
+    ]
+    if not depthwise:
+        sums.append(loop(channels, 1, lanes, 0))
+    return Product(
+        dtypes,
+        (),
+        (
+            loop(size, stride * width * depth, 0, size * lanes),
+            loop(size, stride * depth, 0, lanes),
+        ),
+        loop(lanes, int(depthwise), 1, 1),
+        tuple(sums),
+        None,
+        (node,),
+    )
+
+
+def planes(size: int, rows: int, channels: int, dtype: str = "f32", gap: int = 1) -> Product:
+    """A window of 3x3 whose lanes are pixels, `gap` numbers apart, and whose rows are output channels.
+
+    Each channel has a first value of its sums and two scalars.
+    """
+    sum_ = "f32" if dtype == "f32" else "i32"
+    dtypes = (dtype, dtype, sum_, sum_, sum_, "i8" if sum_ == "i32" else "f32")
+    line = (size + 2) * gap
+    ops = ("addf", "mulf") if dtype == "f32" else ("addi", "muli")
+    nodes = (
+        Node("sum", sum_),
+        Node("scalar", sum_, operand=4),
+        Node(ops[0], sum_, (0, 1)),
+        Node("scalar", dtypes[5], operand=5),
+        Node(ops[1], sum_, (2, 3)),
+    )
+
+    def loop(extent: int, *elements: int) -> Loop:
+        return Loop(extent, _strides(*elements, dtypes=dtypes))
+
+    return Product(
+        dtypes,
+        (loop(2, 0, line, size, 0, 0, 0),),
+        (loop(rows, 9 * channels, 0, 2 * size, 1, 1, 1),),
+        loop(size, 0, gap, 1, 0, 0, 0),
+        (
+            loop(channels, 9, 4 * line, 0, 0, 0, 0),
+            loop(3, 3, line, 0, 0, 0, 0),
+            loop(3, 1, gap, 0, 0, 0, 0),
+        ),
+        3,
+        nodes,
+    )
 
 
 def _loops(product: Product) -> list[Loop]:
@@ -26,7 +128,7 @@ def operands(product: Product, seed: int = 0) -> list[Array]:
     made = []
     for number, dtype in enumerate(product.dtypes):
         reach = sum((loop.extent - 1) * loop.strides[number] for loop in _loops(product))
-        size = reach // _WIDTHS[dtype] + 1
+        size = reach // WIDTHS[dtype] + 1
         limit = {"i8": 128, "i32": 2**22, "f32": 9}[dtype]
         values = generator.integers(-limit, limit, size)
         made.append((values * (number != RESULT)).astype(_DTYPES[dtype]))
@@ -58,23 +160,25 @@ def expected(product: Product, data: list[Array]) -> Array:
     for node in product.epilogue:
         if node.op == "sum":
             values.append(sums.astype(narrow))
-        elif node.op == "load":
+        elif node.op in ("load", "scalar"):
             values.append(_view(product, data, node.operand))
         elif node.op == "constant":
             values.append(_constant(node))
         else:
-            values.append(_OPERATIONS[node.op](node, *(values[arg] for arg in node.args)))
+            values.append(OPERATIONS[node.op](node, *(values[arg] for arg in node.args)))
     result = [array.copy() for array in data]
     with np.errstate(all="ignore"):
         _view(product, result, RESULT)[...] = values[-1].astype(_DTYPES[product.dtypes[RESULT]])
     return result[RESULT]
 
 
-_OPERATIONS: dict[str, Any] = {
+# By name: (node, arguments...) -> result.
+OPERATIONS: dict[str, Any] = {
     "addi": lambda _, a, b: a + b,
     "subi": lambda _, a, b: a - b,
     "muli": lambda _, a, b: a * b,
     "mulhi": lambda _, a, b: (np.int64(a) * np.int64(b) >> 32).astype(np.int32),
+    "carried": lambda _, a, b, c: a + (b.view(np.uint32) < c.view(np.uint32)),
     "shli": lambda _, a, b: a << b,
     "shrsi": lambda _, a, b: a >> b,
     "shrui": lambda _, a, b: (a.view(np.uint32) >> np.uint32(b)).view(np.int32),

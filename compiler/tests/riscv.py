@@ -33,7 +33,7 @@ _BINARY: dict[str, Any] = {
     "vfrsub": lambda a, b: b - a, "vfrdiv": lambda a, b: b / a,
     "vfsgnjn": lambda a, b: np.copysign(a, -b),
 }  # fmt: skip
-_MASKS: dict[str, Any] = {"vmflt": np.less, "vmfgt": np.greater}
+_MASKS: dict[str, Any] = {"vmflt": np.less, "vmfgt": np.greater, "vmsltu": np.less}
 
 
 class Trap(AssertionError):
@@ -121,11 +121,14 @@ class Machine:
         to, *sources = words
         self.written.add(to)
         self._require(to not in ("zero", "x0"), to, "written")
-        if name in ("flw", "lb"):
+        if name in ("flw", "lb", "lw"):
             address = self._integer(sources[1]) + self._immediate(sources[0])
             if name == "flw":
                 self._require(address % 4 == 0, address, "not aligned")
                 self._floats[to] = self._memory(address, 4).view(np.float32)[0]
+            elif name == "lw":
+                self._require(address % 4 == 0, address, "not aligned")
+                self._integers[to] = int(self._memory(address, 4).view(np.int32)[0])
             else:
                 self._integers[to] = int(self._memory(address, 1).view(np.int8)[0])
         elif name == "fmv.w.x":
@@ -192,6 +195,8 @@ class Machine:
         operation, _, kind = name.partition(".")
         if operation in ("vle8", "vle32", "vse8", "vse32"):
             self._transfer(operation, to, self._integer(words[1]))
+        elif operation in ("vlse8", "vlse32"):
+            self._gather(operation, to, self._integer(words[1]), self._integer(words[2]))
         elif operation in ("vfmacc", "vwmacc"):
             self._multiply(operation, kind, words)
         elif operation == "vsext":
@@ -208,6 +213,11 @@ class Machine:
         elif name == "vmv.v.i":
             self._require(-16 <= int(words[1]) < 16, words, "no immediate of 5 bits")
             self._write(to, int(words[1]), _SIGNED[self._bits])
+        elif name == "vmv.v.x":
+            number = np.array([self._integer(words[1])], np.int64).astype(_SIGNED[self._bits])
+            self._write(to, number, _SIGNED[self._bits])
+        elif name == "vfmv.v.f":
+            self._write(to, self._float(words[1]), np.float32)
         elif name == "vmv.v.v":
             self._write(to, self._read(words[1], _SIGNED[self._bits]), _SIGNED[self._bits])
         elif name == "vfcvt.f.x.v":
@@ -216,6 +226,10 @@ class Machine:
             self._write(to, self._read(words[1], np.float32).astype(np.int32), np.int32)
         elif operation in _MASKS:
             self._compare(_MASKS[operation], words)
+        elif name == "vadc.vim":
+            self._require(words[2] == "0" and words[3] == "v0" and to != "v0", words, "mask")
+            carries = np.unpackbits(self._vectors[: self._bytes], bitorder="little")[: self._length]
+            self._write(to, self._read(words[1], np.int32) + carries.astype(np.int32), np.int32)
         elif name == "vfmerge.vfm":
             self._require(words[3] == "v0" and to != "v0", words, "mask")
             chosen = np.unpackbits(self._vectors[: self._bytes], bitorder="little")[: self._length]
@@ -237,6 +251,13 @@ class Machine:
             memory[:] = self._read(name, _SIGNED[bits], times)
         else:
             self._write(name, memory, _SIGNED[bits], times)
+
+    def _gather(self, operation: str, name: str, address: int, apart: int) -> None:
+        bits = int(operation[4:])
+        places = range(address, address + self._length * apart, apart)
+        self._require(all(place % (bits // 8) == 0 for place in places), address, "not aligned")
+        numbers = [self._memory(place, bits // 8).view(_SIGNED[bits])[0] for place in places]
+        self._write(name, numbers, _SIGNED[bits], Fraction(bits, self._bits))
 
     def _multiply(self, operation: str, kind: str, words: list[str]) -> None:
         to, first, second = words
@@ -260,9 +281,12 @@ class Machine:
 
     def _compare(self, compare: Any, words: list[str]) -> None:
         to, source, limit = words
-        result = np.packbits(
-            compare(self._read(source, np.float32), self._float(limit)), bitorder="little"
+        one, other = (
+            (self._read(source, np.float32), self._float(limit))
+            if limit[0] == "f"
+            else (self._read(source, np.uint32), self._read(limit, np.uint32))
         )
+        result = np.packbits(compare(one, other), bitorder="little")
         register = self._group(to, 1, Fraction(1))
         self._apart(to, Fraction(1), source, self._lmul)
         register[:] = _TAIL

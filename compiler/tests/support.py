@@ -207,10 +207,10 @@ def rewritten(
         return str(module)
 
 
-def without(rewrite: str) -> Any:
-    """A patch in which the pipeline lacks a rewrite: the negative control of that rewrite's test."""
-    rest = tuple(item for item in PIPELINE if item.name != rewrite)
-    assert len(rest) == len(PIPELINE) - 1, rewrite
+def without(*rewrites: str) -> Any:
+    """A patch in which the pipeline lacks rewrites: the negative control of their tests."""
+    rest = tuple(item for item in PIPELINE if item.name not in rewrites)
+    assert len(rest) == len(PIPELINE) - len(rewrites), rewrites
     return mock.patch("bmc.compile.PIPELINE", rest)
 
 

@@ -92,6 +92,22 @@ def read(op: ir_util.Op) -> Contraction | None:
     return Contraction(known, second, written)
 
 
+def extents(op: ir_util.Op) -> dict[int, int]:
+    """Returns how often each loop of a linalg operation runs that an operand has an axis of its own for."""
+    found: dict[int, int] = {}
+    for operand, map_ in zip(op.operands, linalg.get_indexing_maps(op), strict=True):
+        axes = operand.type.shape if isinstance(operand.type, ir.ShapedType) else []
+        for extent, index in zip(axes, map_.value.results, strict=True):
+            if isinstance(index, ir.AffineDimExpr):
+                found[index.position] = extent
+    return found
+
+
+def shape(op: ir_util.Op) -> tuple[int, ...]:
+    """Returns the extents in ascending order, without loops that run once, so that layouts make no difference."""
+    return tuple(sorted(extent for extent in extents(op).values() if extent > 1))
+
+
 def reads_windows(op: ir_util.Op) -> bool:
     """Whether a linalg operation reads its first operand through windows, as pooling does."""
     indices = linalg.get_indexing_maps(op)[0].value.results

@@ -31,6 +31,8 @@ _UNARY = {
 }
 # Loads widen and the store narrows, so these are nothing but other names.
 _NOTHING = {"extsi", "trunci"}
+# Read from registers of their own.
+_SCALARS = {"constant", "scalar"}
 SUPPORTED = frozenset({*_INTEGER, *_FLOAT, *_LIMITS, *_UNARY, *_NOTHING})
 
 
@@ -137,13 +139,11 @@ class _Epilogue:
         for number, node in enumerate(self.nodes):
             if not node.args:
                 continue
-            vectors = [arg for arg in node.args if self.nodes[arg].op != "constant"]
-            if not vectors:
-                raise Unsupported(f"{node.op} of constants")
+            vectors = self._in_vectors(node)
             sources = [self._vector(arg) for arg in vectors]
             dying = list(dict.fromkeys(self.held[arg] for arg in vectors if last[arg] == number))
             target = dying[0] if dying else self.groups.take()
-            self._operate(node, target, sources)
+            self._operate(node, target, sources, vectors)
             for arg in vectors:
                 if last[arg] == number:
                     self.held.pop(arg, None)
@@ -151,6 +151,17 @@ class _Epilogue:
                 self.groups.give(group)
             self.held[number] = target
         self._store(self._vector(len(self.nodes) - 1))
+
+    def _in_vectors(self, node: Node) -> list[int]:
+        """Returns which arguments an operation reads from vectors; one at least."""
+        ops = {arg: self.nodes[arg].op for arg in node.args}
+        vectors = [arg for arg in node.args if ops[arg] not in _SCALARS]
+        if vectors:
+            return vectors
+        scalars = [arg for arg in node.args if ops[arg] == "scalar"]
+        if not scalars:
+            raise Unsupported(f"{node.op} of constants")
+        return [arg for arg in node.args if arg == scalars[0]]
 
     def _vector(self, number: int) -> int:
         """Returns the group of a value. It is loaded when its first reader comes."""
@@ -161,6 +172,10 @@ class _Epilogue:
             elif node.op == "load":
                 self.held[number] = self.groups.take()
                 self._load(node, self.held[number])
+            elif node.op == "scalar":
+                self.held[number] = self.groups.take()
+                move = "vfmv.v.f" if node.dtype == "f32" else "vmv.v.x"
+                self.out.emit(f"{move} {self._name(self.held[number])}, {self._scalar(node)}")
             else:
                 raise Unsupported(f"a result that is a {node.op}")
         return self.held[number]
@@ -168,29 +183,36 @@ class _Epilogue:
     def _name(self, group: int) -> str:
         return f"v{group * self.lanes.lmul}"
 
-    def _operate(self, node: Node, target: int, sources: list[int]) -> None:
+    def _operate(self, node: Node, target: int, sources: list[int], vectors: list[int]) -> None:
         to, first = self._name(target), self._name(sources[0])
         op = node.op
         if op in _NOTHING:
             if target != sources[0]:
                 self.out.emit(f"vmv.v.v {to}, {first}")
             return
+        if op == "carried":
+            self.groups.use_mask()
+            sums, one = (self._name(source) for source in sources[1:])
+            self.out.emit(f"vmsltu.vv v0, {sums}, {one}")
+            self.out.emit(f"vadc.vim {to}, {first}, 0, v0")
+            return
         if op in _UNARY:
             self.out.emit(_UNARY[op].format(to=to, source=first))
             return
-        places = [n for n, arg in enumerate(node.args) if self.nodes[arg].op == "constant"]
+        places = [n for n, arg in enumerate(node.args) if arg not in vectors]
         if not places:
             if op in _LIMITS:
                 raise Unsupported(f"{op} of two tensors")
             name = _FLOAT.get(op) or _INTEGER[op]
             self.out.emit(f"{name}.vv {to}, {first}, {self._name(sources[-1])}")
             return
-        constant = self.nodes[node.args[places[0]]]
+        number = self.nodes[node.args[places[0]]]
+        is_constant = number.op == "constant"
         if op in _LIMITS:
-            if math.isnan(constant.value):
-                raise Unsupported(f"{op} of a NaN")
+            if not is_constant or math.isnan(number.value):
+                raise Unsupported(f"{op} with what may be a NaN")
             self.groups.use_mask()
-            limit = self._scalar(constant)
+            limit = self._scalar(number)
             self.out.emit(f"{_LIMITS[op]} v0, {first}, {limit}")
             self.out.emit(f"vfmerge.vfm {to}, {first}, {limit}, v0")
             return
@@ -199,26 +221,35 @@ class _Epilogue:
             if op not in _REVERSED:
                 raise Unsupported(f"{op} of a constant")
             name = _REVERSED[op]
-        value = int(constant.value) if op in _INTEGER else 0
+        value = int(number.value) if is_constant and op in _INTEGER else 32
         if (op in _SIGNED and -16 <= value < 16) or (op in _UNSIGNED and 0 <= value < 32):
             self.out.emit(f"{name}.vi {to}, {first}, {value}")
         else:
             kind = "vf" if op in _FLOAT else "vx"
-            self.out.emit(f"{name}.{kind} {to}, {first}, {self._scalar(constant)}")
+            self.out.emit(f"{name}.{kind} {to}, {first}, {self._scalar(number)}")
 
-    def _scalar(self, constant: Node) -> str:
-        """Returns a register with a constant, for the next instructions."""
-        is_float = constant.dtype == "f32"
-        if constant.value == 0 and not is_float:
+    def _scalar(self, node: Node) -> str:
+        """Returns a register with a constant or scalar, for the next instructions."""
+        is_float, is_loaded = node.dtype == "f32", node.op == "scalar"
+        address = self.addresses.get(node.operand, "")
+        if node.value == 0 and not is_float and not is_loaded:
             return "zero"
         with self.out.registers(1) as (register,):
             if not is_float:
-                self.out.set(register, int(constant.value))
+                if is_loaded:
+                    self.out.emit(
+                        f"{'lb' if node.dtype == 'i8' else 'lw'} {register}, 0({address})"
+                    )
+                else:
+                    self.out.set(register, int(node.value))
                 return register
-            (bits,) = struct.unpack("<i", struct.pack("<f", constant.value))
-            self.out.set(register, bits)
             name = self.out.take_float()
             self.out.give_float(name)
+            if is_loaded:
+                self.out.emit(f"flw {name}, 0({address})")
+                return name
+            (bits,) = struct.unpack("<i", struct.pack("<f", node.value))
+            self.out.set(register, bits)
             self.out.emit(f"fmv.w.x {name}, {register}")
             return name
 

@@ -14,88 +14,20 @@ from typing import Any
 import numpy as np
 import products
 import riscv
+from products import FLOAT_SUM, SUM, convolution, matmul, planes
 
 from bmc.kernels import nest
 from bmc.kernels.assembly import TooManyRegisters
-from bmc.kernels.product import RESULT, Loop, Node, Product, Unsupported
+from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported
 
-_WIDTHS = {"f32": 4, "i32": 4, "i8": 1}
-_FLOAT_SUM = Node("sum", "f32")
-_SUM = Node("sum", "i32")
 _NAN = float("nan")
 Array = np.ndarray[Any, Any]
-
-
-def _strides(*elements: int, dtypes: tuple[str, ...]) -> tuple[int, ...]:
-    return tuple(n * _WIDTHS[dtype] for n, dtype in zip(elements, dtypes, strict=True))
-
-
-def matmul(
-    rows: int,
-    lanes: int,
-    sums: int,
-    dtype: str = "f32",
-    epilogue: tuple[Node, ...] = (),
-    extra: tuple[str, ...] = (),
-) -> Product:
-    """The operands in `extra` are i32 or f32 per lane, or "residual TYPE" for one of the result's shape."""
-    epilogue = epilogue or (_FLOAT_SUM if dtype == "f32" else _SUM,)
-    dtypes = (dtype, dtype, epilogue[-1].dtype, *(each.split()[-1] for each in extra))
-    moves = [lanes * each.startswith("residual") for each in extra]
-    return Product(
-        dtypes,
-        (),
-        (Loop(rows, _strides(sums, 0, lanes, *moves, dtypes=dtypes)),),
-        Loop(lanes, _strides(0, 1, 1, *[1] * len(extra), dtypes=dtypes)),
-        (Loop(sums, _strides(1, lanes, 0, *[0] * len(extra), dtypes=dtypes)),),
-        None,
-        epilogue,
-    )
-
-
-def convolution(
-    size: int,
-    lanes: int,
-    channels: int,
-    dtype: str = "f32",
-    stride: int = 1,
-    dilation: int = 1,
-    depthwise: bool = False,
-) -> Product:
-    """A window of 3x3 over an image [h, w, c], with a weight [3, 3, c, lanes], or [3, 3, lanes]."""
-    node = _FLOAT_SUM if dtype == "f32" else _SUM
-    dtypes = (dtype, dtype, node.dtype)
-    depth = lanes if depthwise else channels
-    width = (size - 1) * stride + 2 * dilation + 1
-
-    def loop(extent: int, *elements: int) -> Loop:
-        return Loop(extent, _strides(*elements, dtypes=dtypes))
-
-    inner = 1 if depthwise else channels
-    sums = [
-        loop(3, dilation * width * depth, 3 * inner * lanes, 0),
-        loop(3, dilation * depth, inner * lanes, 0),
-    ]
-    if not depthwise:
-        sums.append(loop(channels, 1, lanes, 0))
-    return Product(
-        dtypes,
-        (),
-        (
-            loop(size, stride * width * depth, 0, size * lanes),
-            loop(size, stride * depth, 0, lanes),
-        ),
-        loop(lanes, int(depthwise), 1, 1),
-        tuple(sums),
-        None,
-        (node,),
-    )
 
 
 def quantized() -> tuple[Node, ...]:
     """A rescale as TFLite makes it: a bias, a multiplier per lane, a shift, a zero point and limits."""
     return (
-        _SUM,
+        SUM,
         Node("constant", "i32", value=6),
         Node("shli", "i32", (0, 1)),
         Node("load", "i32", operand=3),
@@ -164,10 +96,65 @@ class NestTest(unittest.TestCase):
         self.agrees(convolution(3, 40, 200), ((128, 128),))
         self.agrees(convolution(7, 100, 1, "i8", depthwise=True), ((128, 128),))
 
+    def test_pixels_as_lanes(self) -> None:
+        for dtype in ("f32", "i8"):
+            for size, rows, channels, gap in ((8, 3, 2, 1), (40, 16, 3, 1), (24, 9, 3, 3)):
+                with self.subTest(dtype=dtype, size=size, gap=gap):
+                    self.agrees(planes(size, rows, channels, dtype, gap), ((128, 128), (256, 512)))
+
+    def test_scalars(self) -> None:
+        """An operation of two scalars, and a scalar that is read twice."""
+        for dtype, ops in (("f32", ("subf", "mulf", "addf")), ("i8", ("subi", "muli", "addi"))):
+            product = planes(8, 3, 2, dtype)
+            sum_ = product.dtypes[2]
+            nodes = (
+                *product.epilogue[:2],
+                Node("scalar", product.dtypes[5], operand=5),
+                Node(ops[0], sum_, (1, 2)),
+                Node(ops[1], sum_, (3, 0)),
+                Node(ops[2], sum_, (4, 1)),
+                Node(ops[0], sum_, (2, 5)),
+            )
+            self.agrees(replace(product, epilogue=nodes), ((128, 128),))
+
+    def test_carries(self) -> None:
+        """(x * 0x6000_0001 + 0x9000_0000) >> 32, in 32 bits."""
+        nodes = (
+            SUM,
+            Node("constant", "i32", value=17),
+            Node("shli", "i32", (0, 1)),
+            Node("constant", "i32", value=0x6000_0001),
+            Node("mulhi", "i32", (2, 3)),
+            Node("muli", "i32", (2, 3)),
+            Node("constant", "i32", value=0x9000_0000 - 2**32),
+            Node("addi", "i32", (5, 6)),
+            Node("carried", "i32", (4, 7, 5)),
+        )
+        for rows, lanes in ((1, 8), (5, 40)):
+            product = matmul(rows, lanes, 9, "i8", nodes)
+            self.agrees(product)
+            data = products.operands(product)
+            sums = products.expected(replace(product, epilogue=nodes[:3]), data).astype(np.int64)
+            wide = (sums * 0x6000_0001 + 0x9000_0000) >> 32
+            np.testing.assert_array_equal(products.expected(product, data), wide)
+            # Half of them carry.
+            self.assertGreater(int((wide != sums * 0x6000_0001 >> 32).sum()), lanes // 4)
+
+    def test_the_cost_is_about_what_is_executed(self) -> None:
+        for product in (
+            matmul(16, 64, 200),
+            convolution(8, 24, 16),
+            convolution(8, 64, 1, "i8", depthwise=True),
+            planes(40, 16, 8),
+        ):
+            kernel = nest.write(product, 256)
+            _, machine = self.run_kernel(kernel, products.operands(product), 256)
+            self.assertAlmostEqual(nest.cost(product, 256, 10) / machine.executed, 1, delta=0.25)
+
     def test_outer_loops_and_a_sum_for_all_rows(self) -> None:
         for dtype in ("f32", "i8"):
             inner = matmul(3, 16, 5, dtype)
-            width = _WIDTHS[dtype]
+            width = WIDTHS[dtype]
             outer = (
                 Loop(2, (3 * 15 * width, 3 * 80 * width, 3 * 48 * 4)),
                 Loop(3, (15 * width, 80 * width, 48 * 4)),
@@ -191,7 +178,7 @@ class NestTest(unittest.TestCase):
 
     def test_residuals_and_limits(self) -> None:
         floats = (
-            _FLOAT_SUM,
+            FLOAT_SUM,
             Node("load", "f32", operand=3),
             Node("addf", "f32", (0, 1)),
             Node("load", "f32", operand=4),
@@ -203,7 +190,7 @@ class NestTest(unittest.TestCase):
         )
         self.agrees(matmul(7, 40, 6, "f32", floats, ("f32", "residual f32")))
         residual = (
-            _SUM,
+            SUM,
             Node("load", "i8", operand=3),
             Node("extsi", "i32", (1,)),
             Node("constant", "i32", value=5000),
@@ -233,7 +220,7 @@ class NestTest(unittest.TestCase):
         ):
             is_float = op.endswith("f")
             dtype = "f32" if is_float else "i32"
-            base = _FLOAT_SUM if is_float else _SUM
+            base = FLOAT_SUM if is_float else SUM
             for value, args in itertools.product((0, 7, 31, -3, 70_000), ((0, 1), (1, 0))):
                 if op.startswith("sh") and not 0 <= value < 32:
                     continue
@@ -249,7 +236,7 @@ class NestTest(unittest.TestCase):
                 product = matmul(3, 24, 3, "f32" if is_float else "i8", nodes, (dtype,))
                 self.agrees(product, ((128, 128),))
         casts = (
-            _SUM,
+            SUM,
             Node("sitofp", "f32", (0,)),
             Node("constant", "f32", value=0.37),
             Node("mulf", "f32", (1, 2)),
@@ -275,7 +262,7 @@ class NestTest(unittest.TestCase):
 
     def test_nan_stays_nan(self) -> None:
         for op in ("maximumf", "minimumf"):
-            nodes = (_FLOAT_SUM, Node("constant", "f32", value=0.0), Node(op, "f32", (0, 1)))
+            nodes = (FLOAT_SUM, Node("constant", "f32", value=0.0), Node(op, "f32", (0, 1)))
             product = matmul(2, 16, 4, "f32", nodes)
             data = products.operands(product)
             data[1][3] = _NAN
@@ -319,7 +306,7 @@ def _random(generator: random.Random) -> Product:
     is_float = generator.random() < 0.6
     dtype = "f32" if is_float else "i32"
     loads = generator.randint(1, 4)
-    nodes = [_FLOAT_SUM if is_float else _SUM]
+    nodes = [FLOAT_SUM if is_float else SUM]
     unread = [0]
     extra = []
     for number in range(loads):

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Set
+from dataclasses import dataclass, replace
 
 # Numbers of a product's operands; the epilogue reads those that follow.
 A, B, RESULT = range(3)
+# Bytes of an element.
+WIDTHS = {"f32": 4, "i32": 4, "i8": 1}
+# Fewer lanes than this are not worth a group of registers.
+_FEWEST_LANES = 8
+# Bytes from lane to lane where lanes are pixels of an image with a few channels.
+LARGEST_GAP = 24
 
 
 class Unsupported(Exception):
@@ -30,11 +37,12 @@ class Node:
     """One value of the epilogue, for all lanes of one row.
 
     Attributes:
-      op: "sum", "load", "constant", "mulhi" (the high half of a product of 32-bit integers), or the name of an
-        operation of MLIR's arith dialect.
-      dtype: "f32", "i32" or "i8".
+      op: "sum", "load", "scalar" (one number for all lanes of the row), "constant", "mulhi" (the high half of a
+        product of 32-bit integers), "carried" (its first argument, plus 1 where the second one, a sum, is less than
+        the third, a term of it, as unsigned numbers), or the name of an operation of MLIR's arith dialect.
+      dtype: "f32", "i32" or "i8", of a load or scalar as it is in memory.
       args: numbers of the nodes it is computed from.
-      operand: of a load, the number of the operand.
+      operand: of a load or scalar, the number of the operand.
       value: of a constant, its value; of a comparison, its predicate.
     """
 
@@ -49,15 +57,16 @@ class Node:
 class Product:
     """result[outer, row, lane] = epilogue(sum over sums of a[outer, row, sum] * b[outer, sum, lane]).
 
-    Where `a` has lanes as well, as in a depthwise convolution, lanes are multiplied with lanes.
+    Where `a` has lanes as well, as in a depthwise convolution, lanes are multiplied with lanes. Either operand of a
+    convolution may be `a`: lanes are output channels, or neighboring pixels.
 
     Attributes:
       dtypes: element type of each operand.
       outer: loops around everything.
       rows: loops of the result that `b` does not depend on, outermost first.
-      lanes: the loop along which `b` and the result are contiguous, and `a` is, or does not move.
+      lanes: the loop along which the result is contiguous, and `b` moves. `a` is contiguous, or does not move.
       sums: loops that are summed, outermost first.
-      initial: operand with the sums' initial values for each lane, None for zeros.
+      initial: operand with the sums' initial values for each lane, or one for each row; None for zeros.
       epilogue: the values computed from a sum; the last one is stored.
     """
 
@@ -72,6 +81,124 @@ class Product:
     @property
     def is_float(self) -> bool:
         return self.dtypes[A] == "f32"
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether neighboring lanes are neighbors in `b`."""
+        return self.lanes.strides[B] == WIDTHS[self.dtypes[B]]
+
+
+def arranged(
+    dtypes: tuple[str, ...],
+    loops: list[Loop],
+    summed: Set[int],
+    initial: int | None,
+    epilogue: tuple[Node, ...],
+) -> tuple[Product, bool]:
+    """Decides what each loop of a product does.
+
+    Args:
+      dtypes: as in Product; either of the first two operands may become `a`.
+      loops: all loops, outermost first.
+      summed: numbers of the loops that are summed.
+      initial: as in Product.
+      epilogue: as in Product, but with loads of what turns out to be scalars.
+
+    Returns:
+      the product, and whether the second operand is its `a`.
+
+    Raises:
+      Unsupported: neighbors in the result are no neighbors elsewhere.
+    """
+    for order in ((A, B), (B, A)):
+        rest = range(RESULT, len(dtypes))
+        mine = [
+            Loop(loop.extent, tuple(loop.strides[each] for each in (*order, *rest)))
+            for loop in loops
+        ]
+        found = _arranged(dtypes, mine, summed, order == (B, A))
+        if found is None:
+            continue
+        outer, rows, lanes = found
+        if (
+            initial is not None
+            and lanes.strides[initial]
+            and any(loop.strides[initial] for loop in rows)
+        ):
+            raise Unsupported("sums that start from different values for each row")
+        # Small steps of `a` are in its loads, so they come last.
+        sums = sorted((mine[number] for number in summed), key=lambda loop: -loop.strides[A])
+        nodes = _needed(_with_scalars(epilogue, lanes))
+        product = Product(dtypes, outer, rows, lanes, tuple(sums), initial, nodes)
+        return product, order == (B, A)
+    raise Unsupported("a result without enough neighboring lanes")
+
+
+def _arranged(
+    dtypes: tuple[str, ...], loops: list[Loop], summed: Set[int], swapped: bool
+) -> tuple[tuple[Loop, ...], tuple[Loop, ...], Loop] | None:
+    """Returns the outer loops, the rows and the lanes; None if no loop can be lanes."""
+    outer: list[Loop] = []
+    rows: list[Loop] = []
+    lanes: list[Loop] = []
+    pairs: list[Loop] = []
+    width = WIDTHS[dtypes[B]]
+    for number, loop in enumerate(loops):
+        a, b, *_ = loop.strides
+        if number in summed:
+            continue
+        if b == 0:
+            rows.append(loop)
+        elif a == 0:
+            lanes.append(loop)
+        elif a == b == width:
+            pairs.append(loop)
+        else:
+            outer.append(loop)
+    # Pixels may be a few numbers apart. Columns of weights must be neighbors.
+    widest = LARGEST_GAP if swapped else width
+    for found, others in ((merged(lanes), pairs), (merged(pairs), lanes)):
+        for loop in found:
+            if loop.extent >= _FEWEST_LANES and loop.strides[B] <= widest and _fits(loop, dtypes):
+                left = [each for each in found if each is not loop]
+                return merged([*outer, *others, *left]), merged(rows), loop
+    return None
+
+
+def _fits(lanes: Loop, dtypes: tuple[str, ...]) -> bool:
+    """Whether the result's lanes are neighbors, and those of what the epilogue reads are, or do not move."""
+    *_, result = lanes.strides[: RESULT + 1]
+    return result == WIDTHS[dtypes[RESULT]] and all(
+        stride in (0, WIDTHS[dtype])
+        for stride, dtype in zip(lanes.strides[RESULT:], dtypes[RESULT:], strict=True)
+    )
+
+
+def _needed(epilogue: list[Node]) -> tuple[Node, ...]:
+    """The nodes that the last one is computed from."""
+    needed = {len(epilogue) - 1}
+    for number in reversed(range(len(epilogue))):
+        if number in needed:
+            needed.update(epilogue[number].args)
+    places = {number: place for place, number in enumerate(sorted(needed))}
+    return tuple(
+        replace(epilogue[number], args=tuple(places[arg] for arg in epilogue[number].args))
+        for number in places
+    )
+
+
+def _with_scalars(epilogue: tuple[Node, ...], lanes: Loop) -> list[Node]:
+    """The nodes, where what is the same for all lanes is no vector."""
+    nodes: list[Node] = []
+    for node in epilogue:
+        if node.op == "load" and lanes.strides[node.operand] == 0:
+            nodes.append(replace(node, op="scalar"))
+        elif node.op == "extsi" and nodes[node.args[0]].op == "scalar":
+            # Loading it has extended it.
+            nodes.append(nodes[node.args[0]])
+        else:
+            nodes.append(node)
+    return nodes
 
 
 def merged(loops: list[Loop]) -> tuple[Loop, ...]:

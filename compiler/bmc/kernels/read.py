@@ -9,13 +9,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from bmc.ir import contraction, ir_util
-from bmc.kernels import epilogue
-from bmc.kernels.product import RESULT, Loop, Node, Product, Unsupported, merged
+from bmc.kernels import epilogue, rescales
+from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported, arranged
 
 _LOAD, _STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
-_WIDTHS = {"f32": 4, "i32": 4, "i8": 1}
-# Fewer lanes than this are not worth a group of registers.
-_FEWEST_LANES = 8
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class _Reader:
         if types != ("f32", "f32", "f32") and (types != ("i8", "i8", "i32") or not is_signed):
             raise Unsupported(f"a product of {' and '.join(types)}")
         self._known.add(root)
-        self._views = [_View(_buffer(a), maps[0]), _View(_buffer(b), maps[1])]
+        self._views = [_View(_source(a), maps[0]), _View(_source(b), maps[1])]
         # Takes the place of the result, whose map is known at the end.
         self._views.append(self._views[0])
         written = _plain(maps[RESULT])
@@ -80,7 +77,7 @@ class _Reader:
         maker = ir_util.definition(start)
         if maker is not None and maker.name == "linalg.fill":
             value = ir_util.definition(maker.operands[0])
-            if value is None or value.name != "arith.constant" or _number(value) != 0:
+            if value is None or value.name != "arith.constant" or rescales.number(value) != 0:
                 raise Unsupported("sums that start from a number")
             self._known.add(maker)
             return None
@@ -102,9 +99,7 @@ class _Reader:
 
     def _operand(self, value: Any, indices: list[Any]) -> int:
         """Returns the number of an operand that is read at these functions of the root's loops."""
-        maker = ir_util.definition(value)
-        is_constant = maker is not None and maker.name == "arith.constant"
-        view = _View(value if is_constant else _buffer(value), self._map(indices))
+        view = _View(_source(value), self._map(indices))
         for number, known in enumerate(self._views):
             if number > RESULT and known.value == view.value and known.map == view.map:
                 return number
@@ -127,7 +122,7 @@ class _Reader:
             number = self._body(op, value, number, indices)
             self._known.add(op)
             value, written = op.results[0], indices[-1]
-        if number != len(self._nodes) - 1 or _type(stored) not in _WIDTHS:
+        if number != len(self._nodes) - 1 or _type(stored) not in WIDTHS:
             raise Unsupported(f"results of type {_type(stored)}")
         return written
 
@@ -142,7 +137,7 @@ class _Reader:
                 known[argument] = number
             elif list(argument.uses):
                 dtype = _type(operand)
-                if dtype not in _WIDTHS:
+                if dtype not in WIDTHS:
                     raise Unsupported(f"an epilogue that reads {dtype}")
                 loaded = self._operand(operand, indices[place])
                 known[argument] = self._node(Node("load", dtype, operand=loaded))
@@ -155,10 +150,11 @@ class _Reader:
         result = op.results[0]
         name = op.name.removeprefix("arith.")
         operands = list(op.operands)
-        if (factors := _high_product(op)) is not None:
-            name, operands = "mulhi", factors
-        elif op.name == "arith.constant" or str(result.type) == "i64":
-            # Constants belong to their readers. 64 bits are read as parts of a high product, or not at all.
+        if (rescale := rescales.read(op)) is not None:
+            known[result] = self._rescale(rescale, known)
+            return
+        if op.name == "arith.constant" or str(result.type) in ("i1", "i64"):
+            # Constants belong to their readers. 64 bits are read as parts of a rescale, or not at all.
             return
         if (
             name == "extsi"
@@ -166,15 +162,59 @@ class _Reader:
         ):
             known[result] = wide
             return
-        if name not in epilogue.SUPPORTED or _type(result) not in _WIDTHS:
+        if name not in epilogue.SUPPORTED or _type(result) not in WIDTHS:
             raise Unsupported(f"an epilogue with {op.name} to {result.type}")
         args = tuple(self._value(operand, known) for operand in operands)
+        if name in ("maxsi", "minsi") and _type(result) == "i8":
+            # Limits an int8 before it is truncated.
+            before = [self._before_truncation(arg) for arg in args]
+            limited = [
+                arg if each is None else each for arg, each in zip(args, before, strict=True)
+            ]
+            if not any(self._nodes[arg].op == "trunci" for arg in limited):
+                known[result] = self._node(Node("trunci", "i8", (self._integer(name, *limited),)))
+                return
         read = [self._nodes[arg] for arg in args]
         # Everything has 32 bits between a load, which extends, and the store, which truncates.
         is_narrowed = any(node.dtype == "i8" and node.op != "load" for node in read)
         if is_narrowed or (_type(result) == "i8") != (name == "trunci"):
             raise Unsupported(f"an epilogue with {op.name} to {result.type}")
         known[result] = self._node(Node(name, _type(result), args))
+
+    def _rescale(self, rescale: rescales.Rescale, known: dict[Any, int]) -> int:
+        """Adds the nodes of a rescale in 32 bits; returns the number of the last one."""
+        x, y = (self._value(factor, known) for factor in rescale.factors)
+        result = self._integer("mulhi", x, y)
+        positive, negative = rescale.added
+        if positive or negative:
+            low = self._integer("muli", x, y)
+            sign = 0
+            if positive != negative:
+                sign = self._integer("shrsi", x, self._constant(31))
+            sums = self._integer("addi", low, self._choice(sign, positive, negative))
+            result = self._integer("carried", result, sums, low)
+            high = positive >> 32, negative >> 32
+            if any(high):
+                result = self._integer("addi", result, self._choice(sign, *high))
+        if rescale.shift > 32:
+            result = self._integer("shrsi", result, self._constant(rescale.shift - 32))
+        return result
+
+    def _choice(self, sign: int, positive: int, negative: int) -> int:
+        """Returns one constant where the node `sign` is 0, and the other where it is -1; their low 32 bits."""
+        first = self._constant(positive)
+        if (positive - negative) % 2**32 == 0:
+            return first
+        return self._integer(
+            "xori", self._integer("andi", sign, self._constant(positive ^ negative)), first
+        )
+
+    def _constant(self, value: int) -> int:
+        signed = (value + 2**31) % 2**32 - 2**31
+        return self._node(Node("constant", "i32", value=signed))
+
+    def _integer(self, op: str, *args: int) -> int:
+        return self._node(Node(op, "i32", args))
 
     def _value(self, value: Any, known: dict[Any, int]) -> int:
         """Returns the number of a value, which may be a constant that no node stands for yet."""
@@ -183,7 +223,7 @@ class _Reader:
             if owner is None or owner.name != "arith.constant":
                 raise Unsupported(f"an epilogue with a {value.type}")
             dtype = "f32" if _type(value) == "f32" else "i32"
-            known[value] = self._node(Node("constant", dtype, value=_number(owner)))
+            known[value] = self._node(Node("constant", dtype, value=rescales.number(owner)))
         return known[value]
 
     def _node(self, node: Node) -> int:
@@ -195,57 +235,32 @@ class _Reader:
         if number is None or self._nodes[number].op != "trunci":
             return None
         (before,) = self._nodes[number].args
-        limits = {}
-        place = before
-        for op in ("minsi", "maxsi"):
-            node = self._nodes[place]
-            if node.op != op or self._nodes[node.args[1]].op != "constant":
-                return None
-            limits[op] = self._nodes[node.args[1]].value
-            place = node.args[0]
-        is_byte = -128 <= limits["minsi"] <= 127 and limits["maxsi"] >= -128
-        return before if is_byte else None
+        least, most = self._range(before)
+        return before if least >= -128 and most <= 127 else None
+
+    def _range(self, number: int) -> tuple[float, float]:
+        """The smallest and the largest value that an integer may have."""
+        node = self._nodes[number]
+        if node.op == "constant":
+            return node.value, node.value
+        if node.op in ("maxsi", "minsi"):
+            choose = max if node.op == "maxsi" else min
+            (a, b), (c, d) = (self._range(arg) for arg in node.args)
+            return choose(a, c), choose(b, d)
+        return -(2**31), 2**31 - 1
 
     def _dispatch(self, root: Any, initial: int | None) -> Dispatch:
-        outer: list[Loop] = []
-        rows: list[Loop] = []
-        lanes: list[Loop] = []
-        pairs: list[Loop] = []
-        sums: list[Loop] = []
-        indices = [term for index in self._views[RESULT].map.results for term in _terms(index)]
-        width = _WIDTHS[_type(root.operands[1])]
-        for number, extent in enumerate(_extents(root)):
-            loop = Loop(extent, tuple(view.stride(number) for view in self._views))
-            a, b, *_ = loop.strides
-            if number not in indices:
-                sums.append(loop)
-            elif b == 0:
-                rows.append(loop)
-            elif b == width and a in (0, width):
-                (pairs if a else lanes).append(loop)
-            else:
-                outer.append(loop)
-        if lanes:
-            outer += pairs
-        found = merged(lanes or pairs)
-        if len(found) != 1 or found[0].extent < _FEWEST_LANES:
-            raise Unsupported("a result without enough neighboring lanes")
+        loops = [
+            Loop(extent, tuple(view.stride(number) for view in self._views))
+            for number, extent in enumerate(_extents(root))
+        ]
+        written = {term for index in self._views[RESULT].map.results for term in _terms(index)}
+        summed = set(range(len(loops))) - written
         dtypes = tuple(_type(view.value) for view in self._views)
-        for number, dtype in enumerate(dtypes):
-            if number >= RESULT and found[0].strides[number] != _WIDTHS[dtype]:
-                raise Unsupported("an operand whose lanes are not neighbors")
-        if initial is not None and any(loop.strides[initial] for loop in rows):
-            raise Unsupported("sums that start from different values for each row")
-        product = Product(
-            dtypes=dtypes,
-            outer=merged(outer),
-            rows=merged(rows),
-            lanes=found[0],
-            sums=tuple(sums),
-            initial=initial,
-            epilogue=tuple(self._nodes),
-        )
-        return Dispatch(product, tuple(view.value for view in self._views))
+        product, swapped = arranged(dtypes, loops, summed, initial, tuple(self._nodes))
+        first, second, *others = (view.value for view in self._views)
+        operands = (second, first, *others) if swapped else (first, second, *others)
+        return Dispatch(product, operands)
 
 
 class _View:
@@ -261,7 +276,7 @@ class _View:
             for extent in reversed(value.type.shape):
                 strides.insert(0, inner)
                 inner *= extent
-        width = _WIDTHS.get(_type(value))
+        width = WIDTHS.get(_type(value))
         if width is None or any(stride < 0 for stride in strides):
             raise Unsupported(f"an operand of type {value.type}")
         self._terms = [
@@ -276,11 +291,7 @@ class _View:
 
 def _extents(root: Any) -> list[int]:
     """How often each loop runs."""
-    extents: dict[int, int] = {}
-    for operand, map_ in zip(root.operands, _maps(root), strict=True):
-        for extent, index in zip(operand.type.shape, map_.results, strict=True):
-            if isinstance(index, ir.AffineDimExpr):
-                extents[ir.AffineDimExpr(index).position] = extent
+    extents = contraction.extents(root)
     count = _maps(root)[0].n_dims
     if sorted(extents) != list(range(count)) or any(extent < 1 for extent in extents.values()):
         raise Unsupported("loops of unknown extents")
@@ -332,8 +343,11 @@ def _substituted(map_: Any, loops: list[Any]) -> list[Any]:
     return [one(index) for index in map_.results]
 
 
-def _buffer(value: Any) -> Any:
+def _source(value: Any) -> Any:
+    """The buffer that holds a tensor, or the tensor itself if it is a constant."""
     owner = ir_util.definition(value)
+    if owner is not None and owner.name == "arith.constant":
+        return value
     if owner is None or owner.name != _LOAD:
         raise Unsupported("an operand that is computed first")
     return owner.operands[0]
@@ -342,38 +356,3 @@ def _buffer(value: Any) -> Any:
 def _type(value: Any) -> str:
     type_ = value.type
     return str(type_.element_type) if isinstance(type_, ir.ShapedType) else str(type_)
-
-
-def _number(constant: Any) -> float:
-    attribute = constant.attributes["value"]
-    if isinstance(attribute, ir.IntegerAttr):
-        return int(ir.IntegerAttr(attribute).value)
-    if isinstance(attribute, ir.FloatAttr):
-        return float(ir.FloatAttr(attribute).value)
-    raise Unsupported("a constant that is no number")
-
-
-def _high_product(op: Any) -> list[Any] | None:
-    """The factors of trunc((ext(a) * ext(b)) >> 32), None for anything else."""
-    if op.name != "arith.trunci" or str(op.operands[0].type) != "i64":
-        return None
-    shift = ir_util.definition(op.operands[0])
-    if shift is None or shift.name not in ("arith.shrui", "arith.shrsi"):
-        return None
-    product = ir_util.definition(shift.operands[0])
-    if product is None or product.name != "arith.muli":
-        return None
-    if ir_util.constant(shift.operands[1]) != 32:
-        return None
-    factors = [_narrow(operand) for operand in product.operands]
-    return None if any(factor is None for factor in factors) else factors
-
-
-def _narrow(value: Any) -> Any:
-    """The i32 that was extended to an i64, or a constant that is one; None for anything else."""
-    owner = ir_util.definition(value)
-    if owner is not None and owner.name == "arith.extsi" and _type(owner.operands[0]) == "i32":
-        return owner.operands[0]
-    if owner is not None and owner.name == "arith.constant" and -(2**31) <= _number(owner) < 2**31:
-        return value
-    return None

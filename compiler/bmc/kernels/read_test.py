@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import unittest
+from typing import Any
 
+import numpy as np
+import products
 from iree.compiler import ir
 
 from bmc.ir import ir_util
@@ -149,6 +152,104 @@ class ReadTest(unittest.TestCase):
         self.assertEqual(product.rows, (Loop(5, (108, 0, 64)), Loop(7, (12, 0, 320))))
         self.assertEqual([loop.extent for loop in product.sums], [3, 3, 3])
 
+    def test_pixels_as_lanes(self) -> None:
+        def planes(channels: int) -> str:
+            """A convolution of pixels to planes, with a bias for each of 16 output channels."""
+            image, result = f"12x42x{channels}xf32", "16x10x40xf32"
+            return f"""
+  %to_image = memref.alloc() : memref<{image}>
+  %to_result = memref.alloc() : memref<{result}>
+  %image = iree_codegen.load_from_buffer %to_image : memref<{image}> -> tensor<{image}>
+  %taps = arith.constant dense<2.0> : tensor<3x3x{channels}x16xf32>
+  %first = arith.constant dense<1.0> : tensor<16xf32>
+  %empty = tensor.empty() : tensor<{result}>
+  %start = linalg.broadcast ins(%first : tensor<16xf32>) outs(%empty : tensor<{result}>) dimensions = [1, 2]
+  %sums = linalg.generic {{
+      indexing_maps = [affine_map<(f, y, x, i, j, c) -> (y + i, x + j, c)>,
+                       affine_map<(f, y, x, i, j, c) -> (i, j, c, f)>,
+                       affine_map<(f, y, x, i, j, c) -> (f, y, x)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}}
+      ins(%image, %taps : tensor<{image}>, tensor<3x3x{channels}x16xf32>) outs(%start : tensor<{result}>) {{
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %product = arith.mulf %a, %b : f32
+    %r = arith.addf %old, %product : f32
+    linalg.yield %r : f32
+  }} -> tensor<{result}>
+  %result = linalg.generic {{
+      indexing_maps = [affine_map<(f, y, x) -> (f, y, x)>, affine_map<(f, y, x) -> (f)>,
+                       affine_map<(f, y, x) -> (f, y, x)>],
+      iterator_types = ["parallel", "parallel", "parallel"]}}
+      ins(%sums, %first : tensor<{result}>, tensor<16xf32>) outs(%empty : tensor<{result}>) {{
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %r = arith.subf %b, %a : f32
+    linalg.yield %r : f32
+  }} -> tensor<{result}>
+  iree_codegen.store_to_buffer %result, %to_result : tensor<{result}> into memref<{result}>
+"""
+
+        product = self.read(planes(3))
+        # The weights, the image, the result and the bias.
+        self.assertEqual(product.rows, (Loop(16, (4, 0, 1600, 4)),))
+        self.assertEqual(product.lanes, Loop(40, (0, 12, 4, 0)))
+        self.assertEqual(product.outer, (Loop(10, (0, 504, 160, 0)),))
+        self.assertEqual(
+            [loop.strides[:2] for loop in product.sums], [(576, 504), (192, 12), (64, 4)]
+        )
+        self.assertEqual(product.initial, 3)
+        nodes = (Node("sum", "f32"), Node("scalar", "f32", operand=3), Node("subf", "f32", (1, 0)))
+        self.assertEqual(product.epilogue, nodes)
+        # Pixels of eight channels are too far apart.
+        self.declines("lanes", planes(8))
+
+    def test_rounding_by_sign(self) -> None:
+        """A rescale in 64 bits, as TFLite rounds twice."""
+
+        def body(shift: int, right: str, predicate: str = "sge", low: str = "-1073741824") -> str:
+            return f"""%wide = arith.extsi %a : i32 to i64
+    %m = arith.constant 1946220608 : i64
+    %product = arith.muli %wide, %m : i64
+    %half = arith.constant {1 << (shift - 1)} : i64
+    %rounded = arith.addi %product, %half : i64
+    %none = arith.constant 0 : i32
+    %sign = arith.cmpi {predicate}, %a, %none : i32
+    %up = arith.constant 1073741824 : i64
+    %down = arith.constant {low} : i64
+    %nudge = arith.select %sign, %up, %down : i64
+    %both = arith.addi %nudge, %rounded : i64
+    %bits = arith.constant {shift} : i64
+    %high = arith.{right} %both, %bits : i64
+    %i = arith.trunci %high : i64 to i32
+    %r = arith.trunci %i : i32 to i8"""
+
+        def text(*arguments: Any) -> str:
+            epilogue = _epilogue(body(*arguments), "i32", _BYTES, "qbias")
+            return _SIGNED + epilogue + _stored("result", "qy")
+
+        for shift, right in ((32, "shrui"), (32, "shrsi"), (49, "shrsi")):
+            with self.subTest(shift=shift, right=right):
+                values = np.array(
+                    [0, 1, -1, 7 << 20, -(3 << 20), 2**31 - 1, -(2**31), 123456789, -987654321]
+                )
+                found: list[Any] = []
+                for node in self.read(text(shift, right)).epilogue:
+                    if node.op == "sum":
+                        found.append(values.astype(np.int32))
+                    elif node.op == "constant":
+                        found.append(np.int32(int(node.value)))
+                    else:
+                        found.append(
+                            products.OPERATIONS[node.op](node, *(found[n] for n in node.args))
+                        )
+                nudge = np.where(values >= 0, 2**30, -(2**30))
+                wide = values * 1946220608 + nudge + (1 << (shift - 1))
+                np.testing.assert_array_equal(found[-1], (wide >> shift).astype(np.int8))
+        # "Less than" has the two values in the other order; other comparisons are unknown.
+        first, other = (self.read(text(32, "shrsi", op)).epilogue for op in ("sge", "slt"))
+        self.assertNotEqual(first, other)
+        for arguments in ((32, "shrsi", "sgt"), (33, "shrui"), (64, "shrsi"), (31, "shrsi")):
+            with self.subTest(arguments=arguments):
+                self.declines("an epilogue with", text(*arguments))
+
     def test_dispatches_that_do_more(self) -> None:
         result = _epilogue("%r = arith.addf %a, %b : f32") + _stored("result")
         self.declines("one product and one store", _FLOAT + result + _stored("sums"))
@@ -164,7 +265,9 @@ class ReadTest(unittest.TestCase):
         for body in ("%r = math.exp %a : f32", "%r = math.fma %a, %b, %a : f32"):
             self.declines("an epilogue with math", _FLOAT + _epilogue(body) + _stored("result"))
         select = "%c = arith.cmpf olt, %a, %b : f32\n %r = arith.select %c, %a, %b : f32"
-        self.declines("an epilogue with arith.cmpf", _FLOAT + _epilogue(select) + _stored("result"))
+        self.declines(
+            "an epilogue with arith.select", _FLOAT + _epilogue(select) + _stored("result")
+        )
         old = "%r = arith.addf %a, %old : f32"
         self.declines("an epilogue with a f32", _FLOAT + _epilogue(old) + _stored("result"))
 
@@ -205,6 +308,14 @@ class ReadTest(unittest.TestCase):
             epilogue = _epilogue(body(low, high), "i32", _BYTES, "qbias")
             return _SIGNED + epilogue + _stored("result", "qy")
 
+        # A limit of the int8 itself is one of the value before.
+        limited = text(-128, 127).replace(
+            "%wide = arith.extsi %n",
+            "%c9 = arith.constant 9 : i8\n %l = arith.maxsi %n, %c9 : i8\n %wide = arith.extsi %l",
+        )
+        ops = [(node.op, node.dtype) for node in self.read(limited).epilogue]
+        self.assertEqual(ops.count(("maxsi", "i32")), 2)
+        self.assertNotIn(("maxsi", "i8"), ops)
         nodes = self.read(text(-128, 127)).epilogue
         self.assertNotIn("extsi", [node.op for node in nodes])
         for low, high in ((-128, 128), (-300, -200), (-100, -200), (200, 300)):

@@ -13,7 +13,7 @@ poolings, softmax and normalizations are not products and may be in floating poi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from bmc.errors import BmcError

@@ -79,6 +79,10 @@ class Config:
     own: bool = False
 
 
+# Of a convolution, as ir/contraction.py returns it.
+Shape = tuple[int, ...]
+
+
 @dataclass
 class Context:
     """The facts that accompany the IR through the pipeline.
@@ -90,6 +94,8 @@ class Context:
       states: the model's states; set by `states`.
       permutations: the axes for numpy.transpose of each weight whose layout differs from the parameter
         archive's; set by `channels_last` and `matmul_layout`.
+      pixels: convolutions whose results stay channels-last, because as planes they get no kernel of bmc's own.
+      planes: convolutions whose results are planes; set by `planar`.
       configs: the lowering configurations; set by `configs` and `own_kernels`.
     """
 
@@ -98,4 +104,6 @@ class Context:
     tuning: Path | None = None
     states: States = States()
     permutations: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    pixels: frozenset[Shape] = frozenset()
+    planes: frozenset[Shape] = frozenset()
     configs: tuple[Config, ...] = ()

@@ -14,11 +14,12 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import contraction, ir_util
 from bmc.kernels import nest
 from bmc.kernels.product import Unsupported
 from bmc.kernels.read import Dispatch, read
-from bmc.rewrites.context import Context
+from bmc.rewrites.context import Context, Shape
+from bmc.rewrites.rewrite import Again
 
 _LOG = logging.getLogger(__name__)
 _CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "memory"]
@@ -38,9 +39,14 @@ def applies(context: Context) -> bool:
 
 
 def apply(module: Any, context: Context) -> None:
-    """Replaces the body of every dispatch that is a product, except where tuning.json gives tile sizes."""
+    """Replaces the body of every dispatch that is a product, except where tuning.json gives tile sizes.
+
+    Raises:
+      Again: IREE would have to write the kernel of a convolution of planes, one number at a time.
+    """
     tuned = {config.function for config in context.configs if config.origin == "tuning"}
     own = set()
+    kept: set[Shape] = set()
     for function in ir_util.all_of(module, "func.func"):
         name = ir_util.string(function, "sym_name")
         if name in tuned:
@@ -50,9 +56,12 @@ def apply(module: Any, context: Context) -> None:
             kernel = nest.write(dispatch.product, context.target.vlen_bits)
         except Unsupported as reason:
             _LOG.info("%s keeps IREE's kernel: %s", name, reason)
+            kept |= {contraction.shape(op) for op in ir_util.walk(function) if contraction.read(op)}
             continue
         _replace(function, dispatch, kernel, context.target.xlen)
         own.add(name)
+    if kept & context.planes:
+        raise Again(frozenset(kept & context.planes))
     context.configs = tuple(
         replace(config, own=config.function in own) for config in context.configs
     )

@@ -19,6 +19,7 @@ from bmc.rewrites import (
     matmul_layout,
     own_kernels,
     pads,
+    planar,
     rescales,
     rounding,
     row_windows,
@@ -123,6 +124,14 @@ PIPELINE = (
         phases.PARAMETERS,
         "After the rewrites of convolutions, which read the padded image by its axes.",
         pads.apply,
+        faster=True,
+    ),
+    Rewrite(
+        "planar",
+        phases.PARAMETERS,
+        "After channels_last and pads, because it expects channels behind pixels, and paddings as they will be.",
+        planar.apply,
+        own_kernels.applies,
         faster=True,
     ),
     Rewrite(

@@ -7,11 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from bmc.iree.phases import Phase
-from bmc.rewrites.context import Context
+from bmc.rewrites.context import Context, Shape
 
 
 def _always(_: Context) -> bool:
     return True
+
+
+class Again(Exception):
+    """The pipeline must run again.
+
+    Attributes:
+      pixels: what is added to the context's `pixels`.
+    """
+
+    def __init__(self, pixels: frozenset[Shape]) -> None:
+        super().__init__(pixels)
+        self.pixels = pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +34,7 @@ class Rewrite:
       name: name of its module.
       after: the phase whose IR it rewrites.
       why: the reason for its place, in a sentence or two.
-      apply: changes a module in place; raises BmcError for a mistake that the user must fix.
+      apply: changes a module in place; raises BmcError for a mistake that the user must fix, or Again.
       applies: whether this model and target need the rewrite.
       hides: whether it hides what the phase's observers look for, so that it comes after them.
       faster: whether it is there only to make kernels faster or smaller; models work without it.

@@ -16,7 +16,7 @@ from bmc.iree import phases
 from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
 from bmc.rewrites.context import Context
-from bmc.rewrites.rewrite import Rewrite
+from bmc.rewrites.rewrite import Again, Rewrite
 
 # Reads a module after a phase's rewrites without changing it.
 Observer = Callable[[Any], None]
@@ -105,7 +105,7 @@ class Runner:
                 try:
                     rewrite.apply(module, self.context)
                     module.operation.verify()
-                except BmcError:
+                except (BmcError, Again):
                     raise
                 except Exception as error:
                     file = self._save_input(source, rewrites[: number + 1], before)

@@ -41,15 +41,19 @@ class RewriteTest(unittest.TestCase):
 
 
 class ScalarOperandsTest(support.FolderTest):
+    def code(self, *without: str) -> list[int]:
+        """Returns the instructions of IREE's kernel."""
+        with support.without("own_kernels", *without):
+            return convolutions.words(convolutions.text("i8", 32), self.folder)
+
     def test_int8_factors_are_scalars_of_widening_multiply_adds(self) -> None:
-        code = convolutions.words(convolutions.text("i8", 32), self.folder)
+        code = self.code()
         # 4 pixels and 3 taps.
         self.assertEqual(convolutions.count(code, convolutions.VWMACC_VX), 12)
         self.assertEqual(convolutions.count(code, convolutions.VRGATHER), 0)
 
     def test_without_the_rewrite_factors_are_gathered(self) -> None:
-        with support.without("scalar_operands"):
-            code = convolutions.words(convolutions.text("i8", 32), self.folder)
+        code = self.code("scalar_operands")
         self.assertGreater(convolutions.count(code, convolutions.VRGATHER), 0)
 
 

@@ -1,0 +1,64 @@
+"""What a convolution costs if images are stored in one layout or another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from bmc.ir.contraction import Contraction
+from bmc.kernels import nest
+from bmc.kernels.product import WIDTHS, Loop, Node, Unsupported, arranged
+
+# Instructions for a group of sums when it is complete: floats get a bias and a limit, integers are rescaled.
+_BEHIND_SUMS = {"f32": 10, "i32": 24}
+# Instructions for each multiply-accumulate, about, where IREE writes the kernel.
+_IREE = 0.3
+
+
+def cost(
+    found: Contraction, types: tuple[Any, Any, Any], order: Sequence[int], vlen: int, padded: bool
+) -> float:
+    """Returns about how many instructions a convolution executes.
+
+    Args:
+      found: the convolution of an image of three axes.
+      types: of image, weights and result.
+      order: the axes of image and result in the order in which they are stored, outermost first.
+      vlen: VLEN of the target in bits.
+      padded: whether there are gaps between the lines of the result, which will be padded.
+    """
+    image, weights, result = types
+    extents = dict(zip(found.result, result.shape, strict=True))
+    extents |= dict(zip(found.b, weights.shape, strict=True))
+    dtypes = tuple(str(type_.element_type) for type_ in types)
+    steps = [
+        _steps(image.shape, order, dtypes[0]),
+        _steps(weights.shape, range(weights.rank), dtypes[1]),
+        _steps([each + padded for each in result.shape], order, dtypes[2]),
+    ]
+    strides = [[0] * len(extents) for _ in steps]
+    for axis, step in zip(found.a, steps[0], strict=True):
+        strides[0][axis.loop] += axis.stride * step
+        if axis.tap is not None:
+            strides[0][axis.tap] += axis.dilation * step
+    for place, indices in ((1, found.b), (2, found.result)):
+        for loop, step in zip(indices, steps[place], strict=True):
+            strides[place][loop] = step
+    loops = [Loop(extents[n], tuple(each[n] for each in strides)) for n in sorted(extents)]
+    summed = set(extents) - set(found.result)
+    try:
+        product, _ = arranged(dtypes, loops, summed, None, (Node("sum", dtypes[2]),))
+        return nest.cost(product, vlen, _BEHIND_SUMS[dtypes[2]])
+    except Unsupported:
+        return _IREE * float(math.prod(extents.values()))
+
+
+def _steps(shape: Sequence[int], order: Sequence[int], dtype: str) -> list[int]:
+    """Bytes from one index to the next along each axis."""
+    steps = [0] * len(shape)
+    step = WIDTHS[dtype]
+    for axis in reversed(order):
+        steps[axis] = step
+        step *= shape[axis]
+    return steps

@@ -1,0 +1,63 @@
+"""Tests which layout of an image costs less."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir.contraction import Axis, Contraction
+from bmc.kernels import layouts
+
+_PIXELS, _PLANES = (0, 1, 2), (2, 0, 1)
+# result[y, x, f] = sum over i, j, c of image[y + i, x + j, c] * weights[i, j, c, f]
+_CONVOLUTION = Contraction((Axis(0, 1, 3), Axis(1, 1, 4), Axis(5)), (3, 4, 5, 2), (0, 1, 2))
+_DEPTHWISE = Contraction((Axis(0, 1, 3), Axis(1, 1, 4), Axis(2)), (3, 4, 2), (0, 1, 2))
+
+
+class LayoutsTest(unittest.TestCase):
+    def costs(
+        self, size: int, channels: int, dtype: str = "f32", depthwise: bool = False, vlen: int = 256
+    ) -> tuple[float, float]:
+        """Returns the costs of a window of 3x3 with pixels and with planes."""
+        weights = [3, 3, channels] if depthwise else [3, 3, channels, channels]
+        found = _DEPTHWISE if depthwise else _CONVOLUTION
+
+        def cost(order: tuple[int, ...]) -> float:
+            with ir.Context(), ir.Location.unknown():
+                element = ir.Type.parse(dtype)
+                sums = element if dtype == "f32" else ir.Type.parse("i32")
+                types: Any = (
+                    ir.RankedTensorType.get([size + 2, size + 2, channels], element),
+                    ir.RankedTensorType.get(weights, element),
+                    ir.RankedTensorType.get([size, size, channels], sums),
+                )
+                return layouts.cost(found, types, order, vlen, padded=True)
+
+        return cost(_PIXELS), cost(_PLANES)
+
+    def test_planes_for_few_channels_of_many_pixels(self) -> None:
+        for dtype in ("f32", "i8"):
+            for depthwise in (False, True):
+                with self.subTest(dtype=dtype, depthwise=depthwise):
+                    pixels, planes = self.costs(48, 8, dtype, depthwise)
+                    self.assertGreater(pixels, 1.5 * planes)
+                    pixels, planes = self.costs(16, 64, dtype, depthwise)
+                    self.assertLess(pixels, planes)
+
+    def test_longer_vectors_want_longer_lanes(self) -> None:
+        pixels, planes = self.costs(112, 32)
+        ratio = pixels / planes
+        pixels, planes = self.costs(112, 32, vlen=1024)
+        self.assertGreater(pixels / planes, 1.5 * ratio)
+
+    def test_what_has_no_kernel_is_expensive(self) -> None:
+        # Too few lanes in either layout.
+        pixels, planes = self.costs(4, 4)
+        self.assertEqual(pixels, planes)
+        self.assertGreater(pixels, 0.25 * 4 * 4 * 4 * 9 * 4)
+
+
+if __name__ == "__main__":
+    unittest.main()

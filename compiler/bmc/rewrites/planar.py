@@ -1,0 +1,346 @@
+"""Stores images with few channels as planes, so that the lanes of vectors are neighboring pixels.
+
+Channels-last convolutions have their output channels in the lanes. Eight or sixteen of them leave most of a group of
+registers empty. Where planes are cheaper, the results of convolutions become [channel, y, x], and with them what
+elementwise operations, paddings and depthwise convolutions make of them. Other convolutions read either layout.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import linalg, tensor
+
+from bmc.ir import contraction, ir_util, permute
+from bmc.kernels import epilogue, layouts
+from bmc.kernels.product import LARGEST_GAP, WIDTHS
+from bmc.rewrites.context import Context
+
+# The axes of planes, [channel, y, x], as axes of [y, x, channel], and the other way around.
+_PLANES, _PIXELS = (2, 0, 1), (1, 2, 0)
+_RANK = 3
+# Instructions to store one element of an image in the other layout, about.
+_TURN = 4
+# What kernels of bmc's own can do behind a convolution.
+_SIMPLE = {f"arith.{op}" for op in (*epilogue.SUPPORTED, "constant", "extui")} | {"linalg.yield"}
+
+
+@dataclass
+class _Island:
+    """Tensors that have the same layout, because elementwise operations connect them.
+
+    Attributes:
+      convolutions: those that write into it.
+      others: how many elements other operations read of it.
+      padded: whether an operation pads one of the tensors, so that results are stored with gaps between lines.
+      fixed: whether something else writes into it.
+    """
+
+    convolutions: list[ir_util.Op] = field(default_factory=list)
+    others: int = 0
+    padded: bool = False
+    fixed: bool = False
+
+
+def apply(module: Any, context: Context) -> None:
+    """Turns the images that are cheaper as planes."""
+    for op in ir_util.all_of(module, "tensor.extract_slice"):
+        _drop_unit_axis(op)
+    for function in ir_util.all_of(module, "util.func"):
+        _Layouts(list(ir_util.walk(function)), context).apply()
+
+
+class _Layouts:
+    def __init__(self, ops: list[ir_util.Op], context: Context) -> None:
+        self._ops = ops
+        self._context = context
+        self._convolutions = {op: found for op in ops if (found := _convolution(op)) is not None}
+        # A tensor in the same island, nearer to the one that stands for the island.
+        self._next: dict[Any, Any] = {}
+        self._islands: dict[Any, _Island] = {}
+        # The tensors that were turned.
+        self._planes: dict[Any, Any] = {}
+
+    def apply(self) -> None:
+        for op in self._ops:
+            for value in self._connected(op):
+                one, other = self._root(value), self._root(op.results[0])
+                if one != other:
+                    self._next[one] = other
+        for op in self._ops:
+            self._note(op)
+        planar = {root for root, island in self._islands.items() if self._gain(island) > 0}
+        while far := {root for root in planar if not self._is_near(self._islands[root], planar)}:
+            planar -= far
+        turned = [
+            op for op in self._ops if self._connects(op) and self._root(op.results[0]) in planar
+        ]
+        self._context.planes |= {contraction.shape(op) for op in turned if op in self._convolutions}
+        for op in turned:
+            self._turn(op)
+        for op in turned:
+            for reader, operand in ir_util.uses(op.results[0]):
+                if reader not in turned:
+                    self._give(reader, operand)
+        for op in reversed(turned):
+            op.erase()
+
+    def _root(self, value: Any) -> Any:
+        while value in self._next:
+            value = self._next[value]
+        return value
+
+    def _connected(self, op: ir_util.Op) -> list[Any]:
+        """Returns the operands that have the layout of the result."""
+        found = self._convolutions.get(op)
+        if found is not None:
+            return [op.operands[0]] if _is_depthwise(found) else []
+        if _is_elementwise(op):
+            inputs = filter(_is_image, list(op.operands)[:-1])
+            return [value for value in inputs if value.type.shape == op.results[0].type.shape]
+        return [op.operands[0]] if _is_padding(op) or _is_slice(op) else []
+
+    def _note(self, op: ir_util.Op) -> None:
+        """Notes what an operation does to the islands of its operands and results."""
+        connects = self._connects(op)
+        for result in filter(_is_image, op.results):
+            island = self._islands.setdefault(self._root(result), _Island())
+            if op in self._convolutions:
+                island.convolutions.append(op)
+            elif not connects and op.name not in (
+                "tensor.empty",
+                "linalg.fill",
+                "linalg.broadcast",
+            ):
+                island.fixed = True
+        for value in filter(_is_image, op.operands):
+            island = self._islands.setdefault(self._root(value), _Island())
+            island.fixed |= isinstance(value.owner, ir.Block)
+            island.padded |= _is_padding(op)
+            if not connects:
+                island.others += math.prod(value.type.shape)
+
+    def _gain(self, island: _Island) -> float:
+        """Returns how many instructions fewer it takes if its tensors are planes."""
+        shapes = {contraction.shape(op) for op in island.convolutions}
+        if island.fixed or shapes & self._context.pixels:
+            return 0
+        vlen = self._context.target.vlen_bits
+        gain: float = -_TURN * island.others
+        for op in island.convolutions:
+            image, weights, _ = (operand.type for operand in op.operands)
+            types = (image, weights, op.results[0].type)
+            pixels, planes = (
+                layouts.cost(self._convolutions[op], types, order, vlen, island.padded)
+                for order in (range(_RANK), _PLANES)
+            )
+            gain += pixels - planes
+        return gain
+
+    def _is_near(self, island: _Island, planar: set[Any]) -> bool:
+        """Whether every convolution of an island of planes reads planes, or an image with few channels."""
+        return all(
+            self._root(op.operands[0]) in planar or _gap(op, self._convolutions[op]) <= LARGEST_GAP
+            for op in island.convolutions
+        )
+
+    def _connects(self, op: ir_util.Op) -> bool:
+        """Whether an operation can read planes, and write them."""
+        return op in self._convolutions or _is_elementwise(op) or _is_padding(op) or _is_slice(op)
+
+    def _turn(self, op: ir_util.Op) -> None:
+        """Makes planes of what an operation makes."""
+        turned = self._moved if _is_padding(op) or _is_slice(op) else self._computed
+        with ir.InsertionPoint(op), op.location:
+            self._planes[op.results[0]] = turned(op)
+
+    def _moved(self, op: ir_util.Op) -> Any:
+        """Pads or cuts planes, as `op` does pixels."""
+        sides = [name for name in op.attributes if name.startswith("static_")]
+        amounts = {side: list(ir.DenseI64ArrayAttr(op.attributes[side])) for side in sides}
+        new = ir.Operation.create(
+            op.name,
+            results=[permute.permuted(op.results[0].type, _PLANES)],
+            operands=[self._as_planes(op.operands[0])],
+            attributes={name: op.attributes[name] for name in op.attributes}
+            | {
+                side: ir.DenseI64ArrayAttr.get([each[axis] for axis in _PLANES])
+                for side, each in amounts.items()
+            },
+            regions=len(op.regions),
+        )
+        for region, old in zip(new.regions, op.regions, strict=True):
+            old.blocks[0].append_to(region)
+        return new.results[0]
+
+    def _computed(self, op: ir_util.Op) -> Any:
+        """Computes planes, as `op` does pixels. Its loops come in their order as well."""
+        *inputs, first = op.operands
+        *maps, result = permute.maps(op)
+        maps = [
+            _permuted(map_) if value in self._planes else map_
+            for value, map_ in zip(inputs, maps, strict=True)
+        ]
+        loops = [ir.AffineExpr.get_dim(n) for n in range(result.n_dims)]
+        loops[:_RANK] = [ir.AffineExpr.get_dim(n) for n in _PIXELS]
+        renumber = ir.AffineMap.get(len(loops), 0, loops)
+        new = ir.Operation.create(
+            op.name,
+            results=[permute.permuted(op.results[0].type, _PLANES)],
+            operands=[
+                *(self._planes.get(value, value) for value in inputs),
+                self._as_planes(first),
+            ],
+            attributes={name: op.attributes[name] for name in op.attributes},
+            regions=1,
+        )
+        new.attributes["indexing_maps"] = permute.map_attributes(
+            [
+                ir.AffineMap.get(len(loops), 0, [index.compose(renumber) for index in each.results])
+                for each in (*maps, _permuted(result))
+            ]
+        )
+        op.regions[0].blocks[0].append_to(new.regions[0])
+        return new.results[0]
+
+    def _as_planes(self, value: Any) -> Any:
+        """Returns a tensor as planes, which may be all the same, or the same for each channel."""
+        if value in self._planes:
+            return self._planes[value]
+        maker = ir_util.definition(value)
+        type_ = permute.permuted(value.type, _PLANES)
+        if maker is not None and maker.name == "tensor.empty":
+            return tensor.empty(type_.shape, type_.element_type)
+        if maker is not None and _is_by_channel(maker):
+            by_channel = ir.AffineMap.get(_RANK, 0, [ir.AffineExpr.get_dim(0)])
+            return permute.copied(maker.operands[0], type_.shape, by_channel)
+        return permute.transposed(value, _PLANES)
+
+    def _give(self, reader: ir_util.Op, operand: int) -> None:
+        """Gives planes to an operation that is not turned; it gets pixels again if it must."""
+        planes = self._planes[reader.operands[operand]]
+        is_input = operand < len(reader.operands) - 1
+        if is_input and (reader in self._convolutions or _is_elementwise(reader)):
+            maps = permute.maps(reader)
+            maps[operand] = _permuted(maps[operand])
+            reader.operands[operand] = planes
+            reader.attributes["indexing_maps"] = permute.map_attributes(maps)
+            return
+        with ir.InsertionPoint(reader), reader.location:
+            # In a kernel of its own. Others would compute one number at a time.
+            reader.operands[operand] = _apart(permute.transposed(_apart(planes), _PIXELS))
+
+
+def _apart(value: Any) -> Any:
+    """Returns a tensor, which is not computed in the same kernel as what follows."""
+    return ir.Operation.create(
+        "iree_tensor_ext.compute_barrier.start", results=[value.type], operands=[value]
+    ).results[0]
+
+
+def _drop_unit_axis(op: ir_util.Op) -> None:
+    """Cuts an image directly, where it gets a first axis of one element before, and loses it again."""
+    wide = ir_util.definition(op.operands[0])
+    if (
+        wide is None
+        or wide.name != "tensor.expand_shape"
+        or len(op.operands) != 1
+        or not (_is_image(wide.operands[0]) and _is_image(op.results[0]))
+        or list(wide.results[0].type.shape) != [1, *wide.operands[0].type.shape]
+    ):
+        return
+    sides = [name for name in op.attributes if name.startswith("static_")]
+    amounts = {side: list(ir.DenseI64ArrayAttr(op.attributes[side]))[1:] for side in sides}
+    with ir.InsertionPoint(op), op.location:
+        new = ir.Operation.create(
+            op.name,
+            results=[op.results[0].type],
+            operands=[wide.operands[0]],
+            attributes={name: op.attributes[name] for name in op.attributes}
+            | {side: ir.DenseI64ArrayAttr.get(each) for side, each in amounts.items()},
+        )
+    op.results[0].replace_all_uses_with(new.results[0])
+    op.erase()
+    if not list(wide.results[0].uses):
+        wide.erase()
+
+
+def _convolution(op: ir_util.Op) -> contraction.Contraction | None:
+    """Returns the contraction of a channels-last convolution of images, None for anything else."""
+    found = contraction.read(op) if op.name == "linalg.generic" else None
+    if found is None or not found.counts_up or len(found.result) != _RANK or len(found.a) != _RANK:
+        return None
+    types = [str(operand.type.element_type) for operand in op.operands]
+    y, x, channel = found.a
+    is_image = (y.loop, x.loop) == (0, 1) and channel.is_plain and channel.loop not in (0, 1)
+    is_weight = 2 in found.b and not {0, 1} & set(found.b)
+    is_known = types in (["f32"] * 3, ["i8", "i8", "i32"])
+    return found if is_image and is_weight and is_known else None
+
+
+def _is_depthwise(found: contraction.Contraction) -> bool:
+    return found.a[-1].loop == found.result[-1]
+
+
+def _gap(op: ir_util.Op, found: contraction.Contraction) -> int:
+    """Bytes between the pixels that lanes of planes read, in an image of pixels."""
+    image = op.operands[0].type
+    return int(found.a[1].stride * image.shape[-1] * WIDTHS[str(image.element_type)])
+
+
+def _is_image(value: Any) -> bool:
+    type_ = value.type
+    return isinstance(type_, ir.RankedTensorType) and type_.rank == _RANK
+
+
+def _is_elementwise(op: ir_util.Op) -> bool:
+    """Whether an operation computes each element of an image from one element of each operand."""
+    if op.name != "linalg.generic" or len(op.results) != 1 or not _is_image(op.results[0]):
+        return False
+    *inputs, result = permute.maps(op)
+    identity = ir.AffineMap.get_identity(_RANK)
+    block = op.regions[0].blocks[0]
+    return (
+        result == identity
+        and all(
+            map_ == identity or all(isinstance(each, ir.AffineDimExpr) for each in map_.results)
+            for map_ in inputs
+        )
+        and not list(block.arguments[len(inputs)].uses)
+        and {each.operation.name for each in block.operations} <= _SIMPLE
+    )
+
+
+def _is_by_channel(op: ir_util.Op) -> bool:
+    """Whether an operation copies one number for each channel."""
+    if op.name != "linalg.broadcast" and not (
+        _is_elementwise(op) and len(op.regions[0].blocks[0].operations) == 1
+    ):
+        return False
+    source, *_ = linalg.get_indexing_maps(op)
+    return len(op.operands) == 2 and list(source.value.results) == [ir.AffineExpr.get_dim(2)]
+
+
+def _is_padding(op: ir_util.Op) -> bool:
+    """Whether an operation pads an image, but not its channels, with a constant."""
+    if op.name != "tensor.pad" or not _is_image(op.results[0]) or len(op.operands) != 1:
+        return False
+    sides = (ir.DenseI64ArrayAttr(op.attributes[f"static_{side}"]) for side in ("low", "high"))
+    (block,) = op.regions[0].blocks
+    return len(block.operations) == 1 and not any(list(side)[-1] for side in sides)
+
+
+def _is_slice(op: ir_util.Op) -> bool:
+    """Whether an operation cuts an image out of one, with all channels."""
+    if op.name != "tensor.extract_slice" or len(op.operands) != 1 or not _is_image(op.results[0]):
+        return False
+    source, result = op.operands[0].type, op.results[0].type
+    return bool(source.rank == _RANK and source.shape[-1] == result.shape[-1])
+
+
+def _permuted(map_: Any) -> Any:
+    """A map to [y, x, channel] as one to planes."""
+    return ir.AffineMap.get(map_.n_dims, 0, [map_.results[axis] for axis in _PLANES])

@@ -1,0 +1,206 @@
+"""Tests which images become planes, and that everything still reads what it did."""
+
+from __future__ import annotations
+
+import unittest
+
+import support
+
+from bmc import target
+from bmc.rewrites import planar
+from bmc.rewrites.context import Context
+
+_MAPS = """
+#image = affine_map<(y, x, f, i, j, c) -> (y + i, x + j, c)>
+#weight = affine_map<(y, x, f, i, j, c) -> (i, j, c, f)>
+#result = affine_map<(y, x, f, i, j, c) -> (y, x, f)>
+#same = affine_map<(y, x, f) -> (y, x, f)>
+#channel = affine_map<(y, x, f) -> (f)>
+"""
+_WINDOW = """
+  %{to} = linalg.generic {{indexing_maps = [#image, #weight, #result],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}}
+      ins(%{image}, %{weight} : tensor<{size}x{size}x{c}xf32>, tensor<3x3x{c}x{f}xf32>)
+      outs(%{start} : tensor<{out}x{out}x{f}xf32>) {{
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %product = arith.mulf %a, %b : f32
+    %r = arith.addf %old, %product : f32
+    linalg.yield %r : f32
+  }} -> tensor<{out}x{out}x{f}xf32>
+"""
+_SIZES = {"size": 50, "out": 48}
+
+
+def _network(between: str = "arith.negf %a : f32", more: str = "", n: int = 8) -> str:
+    """Two convolutions to `n` channels with a padding and an operation between them, and one to 64."""
+    first = _WINDOW.format(to="s", image="x", weight="w", start="bias", c=3, f=n, **_SIZES)
+    second = _WINDOW.format(to="t", image="p", weight="v", start="zero", c=n, f=n, **_SIZES)
+    third = _WINDOW.format(to="y", image="q", weight="u", start="wide", c=n, f=64, **_SIZES)
+    pad = """
+  %{to} = tensor.pad %{image} low[1, 1, 0] high[1, 1, 0] {{
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %c0 : f32
+  }} : tensor<48x48x{n}xf32> to tensor<50x50x{n}xf32>
+"""
+    return f"""{_MAPS}
+util.func @main(%argument: tensor<50x50x3xf32>, %w: tensor<3x3x3x{n}xf32>, %v: tensor<3x3x{n}x{n}xf32>,
+                %u: tensor<3x3x{n}x64xf32>, %first: tensor<{n}xf32>) -> tensor<48x48x64xf32> {{
+  %x = iree_tensor_ext.compute_barrier.start %argument : tensor<50x50x3xf32> -> tensor<50x50x3xf32>
+  %c0 = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<48x48x{n}xf32>
+  %zero = linalg.fill ins(%c0 : f32) outs(%empty : tensor<48x48x{n}xf32>) -> tensor<48x48x{n}xf32>
+  %bias = linalg.broadcast ins(%first : tensor<{n}xf32>) outs(%empty : tensor<48x48x{n}xf32>) dimensions = [0, 1]
+  %large = tensor.empty() : tensor<48x48x64xf32>
+  %wide = linalg.fill ins(%c0 : f32) outs(%large : tensor<48x48x64xf32>) -> tensor<48x48x64xf32>
+{first}
+  %n = linalg.generic {{
+      indexing_maps = [#same, #channel, #same], iterator_types = ["parallel", "parallel", "parallel"]}}
+      ins(%s, %first : tensor<48x48x{n}xf32>, tensor<{n}xf32>) outs(%empty : tensor<48x48x{n}xf32>) {{
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %r = {between}
+    linalg.yield %r : f32
+  }} -> tensor<48x48x{n}xf32>
+{pad.format(to="p", image="n", n=n)}{second}{pad.format(to="q", image="t", n=n)}{third}{more}
+  util.return %y : tensor<48x48x64xf32>
+}}
+"""
+
+
+def _after(text: str, context: Context | None = None) -> str:
+    return support.rewritten(text, planar.apply, context=context)
+
+
+class PlanarTest(unittest.TestCase):
+    def test_few_channels_become_planes(self) -> None:
+        context = Context(target.find(support.ISA))
+        text = _after(_network(), context)
+        self.assertNotIn("tensor<50x50x8xf32>", text)
+        self.assertEqual(text.count("low[0, 1, 1] high[0, 1, 1]"), 2)
+        # The input stays, and so does what has many channels. Nothing is turned on the way.
+        self.assertIn("tensor<50x50x3xf32>", text)
+        self.assertIn("-> tensor<48x48x64xf32>", text)
+        self.assertEqual(text.count("compute_barrier.start"), 1)
+        # The last convolution reads planes: its image is (c, y + i, x + j).
+        self.assertIn("-> (d5, d0 + d3, d1 + d4)>", text)
+        # The first one writes planes from pixels, and its sums start from a value for each channel.
+        self.assertIn("-> (d1 + d3, d2 + d4, d5)>", text)
+        self.assertIn("affine_map<(d0, d1, d2) -> (d0)>", text)
+        self.assertEqual(len(context.planes), 2)
+
+    def test_slices_are_cut_from_planes(self) -> None:
+        cut = """
+  %whole = tensor.expand_shape %t [[0, 1], [2], [3]] output_shape [1, 48, 48, 8]
+    : tensor<48x48x8xf32> into tensor<1x48x48x8xf32>
+  %half = tensor.extract_slice %whole[0, 1, 0, 0] [1, 24, 24, 8] [1, 2, 2, 1]
+    : tensor<1x48x48x8xf32> to tensor<24x24x8xf32>
+  %end = util.optimization_barrier %half : tensor<24x24x8xf32>
+"""
+        text = _after(_network(more=cut))
+        self.assertIn("[0, 1, 0] [8, 24, 24] [1, 2, 2]", text)
+        self.assertNotIn("expand_shape", text)
+
+    def test_others_get_pixels(self) -> None:
+        text = _after(
+            _network(more="  %end = util.optimization_barrier %t : tensor<48x48x8xf32>\n")
+        )
+        self.assertIn("tensor<8x48x48xf32>", text)
+        # The planes are finished, then turned in a kernel of their own, then read.
+        self.assertEqual(text.count("compute_barrier.start"), 3)
+        self.assertRegex(text, r"util.optimization_barrier %\w+ : tensor<48x48x8xf32>")
+        self.assertIn("affine_map<(d0, d1, d2) -> (d2, d0, d1)>", text)
+
+    def test_sums_may_start_from_planes(self) -> None:
+        """A convolution adds to the result of another one, whose layout it has or has not."""
+        again = _WINDOW.format(to="z", image="x", weight="w", start="t", c=3, f=8, **_SIZES)
+        text = _after(
+            _network(more=again + "  util.optimization_barrier %z : tensor<48x48x8xf32>\n")
+        )
+        self.assertEqual(text.count("-> (d1 + d3, d2 + d4, d5)>"), 1)
+        self.assertEqual(text.count("tensor<8x48x48xf32>) outs"), 1)
+        wide = _WINDOW.format(to="z", image="k", weight="m", start="t", c=64, f=8, **_SIZES)
+        image = "  %k = util.optimization_barrier %l : tensor<50x50x64xf32>\n"
+        weights = "  %m = util.optimization_barrier %o : tensor<3x3x64x8xf32>\n"
+        empty = "  %l = tensor.empty() : tensor<50x50x64xf32>\n  %o = tensor.empty() : tensor<3x3x64x8xf32>\n"
+        end = "  util.optimization_barrier %z : tensor<48x48x8xf32>\n"
+        text = _after(_network(more=empty + image + weights + wide + end))
+        # The image of 64 channels is too far apart: this convolution gets pixels to start from.
+        self.assertEqual(text.count("compute_barrier.start"), 3)
+
+    def test_a_number_for_each_line(self) -> None:
+        """Only numbers for channels are the same for all lanes."""
+        lines = """  %lines = arith.constant dense<1.0> : tensor<48xf32>
+  %bias = linalg.broadcast ins(%lines : tensor<48xf32>)"""
+        text = _network().replace("  %bias = linalg.broadcast ins(%first : tensor<8xf32>)", lines)
+        text = _after(text.replace("dimensions = [0, 1]", "dimensions = [1, 2]"))
+        self.assertIn("affine_map<(d0, d1, d2) -> (d1, d2, d0)>", text)
+
+    def test_an_operation_with_a_number(self) -> None:
+        """One that reads a number that is no tensor."""
+        text = _network().replace("[#same, #channel, #same]", "[#same, #number, #same]")
+        text = text.replace(
+            "ins(%s, %first : tensor<48x48x8xf32>, tensor<8xf32>)",
+            "ins(%s, %c0 : tensor<48x48x8xf32>, f32)",
+        )
+        text = text.replace("#channel =", "#number = affine_map<(y, x, f) -> ()>\n#channel =")
+        self.assertEqual(_after(text).count("low[0, 1, 1] high[0, 1, 1]"), 2)
+
+    def test_padding_of_what_is_all_the_same(self) -> None:
+        more = """
+  %z = tensor.pad %zero low[1, 1, 0] high[1, 1, 0] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %c0 : f32
+  } : tensor<48x48x8xf32> to tensor<50x50x8xf32>
+  %e = tensor.empty() : tensor<50x50x8xf32>
+  %k = linalg.generic {indexing_maps = [#same, #same, #same], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%q, %z : tensor<50x50x8xf32>, tensor<50x50x8xf32>) outs(%e : tensor<50x50x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %r = arith.addf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<50x50x8xf32>
+  util.optimization_barrier %k : tensor<50x50x8xf32>
+"""
+        self.assertEqual(_after(_network(more=more)).count("low[0, 1, 1] high[0, 1, 1]"), 3)
+
+    def test_where_pixels_stay(self) -> None:
+        unknown = _after(_network(between="math.exp %a : f32"))
+        # Only the first convolution makes planes; the second one's image would be too far apart.
+        self.assertEqual(unknown.count("low[1, 1, 0]"), 2)
+        self.assertEqual(unknown.count("-> (d1 + d3, d2 + d4, d5)>"), 1)
+        shapes = frozenset({(3, 3, 3, 8, 48, 48), (3, 3, 8, 8, 48, 48)})
+        kept = Context(target.find(support.ISA), pixels=shapes)
+        self.assertEqual(_after(_network(), kept), support.rewritten(_network()))
+        self.assertEqual(kept.planes, frozenset())
+
+    def test_many_channels_stay(self) -> None:
+        many = _network(n=64)
+        self.assertEqual(_after(many), support.rewritten(many))
+
+
+_TWO = """func.func @main(%x: tensor<1x50x50x3xf32>) -> tensor<1x48x48x8xf32> {
+  %w = stablehlo.constant dense<1.5> : tensor<3x3x3x8xf32>
+  %v = stablehlo.constant dense<2.5> : tensor<3x3x3x8xf32>
+  %0 = CONVOLUTION(%x, %w) WINDOW
+  %1 = CONVOLUTION(%x, %v) WINDOW
+  %2 = stablehlo.OP %0, %1 : tensor<1x48x48x8xf32>
+  %3 = stablehlo.OP %2, %1 : tensor<1x48x48x8xf32>
+  return %3 : tensor<1x48x48x8xf32>
+}
+""".replace("CONVOLUTION", "stablehlo.convolution").replace(
+    "WINDOW",
+    """dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x50x50x3xf32>, tensor<3x3x3x8xf32>) -> tensor<1x48x48x8xf32>""",
+)
+
+
+class AgainTest(support.FolderTest):
+    def test_what_gets_no_kernel_of_our_own_is_compiled_with_pixels(self) -> None:
+        for op, shape in (("add", "8x48x48"), ("maximum", "48x48x8")):
+            with self.subTest(op=op):
+                lowered = support.lower_text(_TWO.replace("OP", op), self.folder / op).lowered
+                names = [config.op for config in lowered.configs if "conv" in config.op]
+                self.assertEqual(names, [f"conv_{shape}x3x3x3_f32"] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
