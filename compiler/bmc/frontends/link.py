@@ -41,19 +41,19 @@ def link(functions: tuple[Function, ...], states: dict[str, Array], output: Path
     """
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.create()
-        for name, value in states.items():
-            _add_global(module, name, value)
+        kinds = {name: _add_global(module, name, value) for name, value in states.items()}
         for function in functions:
             _move(ir.Module.parse(function.mlir.read_bytes()), module)
             pure = _find(module, pure_name(function.name))
             pure.attributes["sym_visibility"] = ir.StringAttr.get("private")
-            _add_entry(module, function.name, pure, tuple(states))
+            _add_entry(module, function.name, pure, kinds)
         module.operation.verify()
         with output.open("wb") as file:
             module.operation.write_bytecode(file)
 
 
-def _add_global(module: ir.Module, name: str, value: Array) -> None:
+def _add_global(module: ir.Module, name: str, value: Array) -> str:
+    """Adds a state and returns its type, in which integers are signless."""
     initial = ir.DenseElementsAttr.get(np.ascontiguousarray(value))
     if not value.any():
         # A splat takes no flash.
@@ -70,30 +70,32 @@ def _add_global(module: ir.Module, name: str, value: Array) -> None:
                 "is_mutable": ir.UnitAttr.get(),
             },
         )
+    return str(initial.type)
 
 
-def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[str, ...]) -> None:
+def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: dict[str, str]) -> None:
     """Adds a function that loads the states, calls the pure function and stores the new states."""
     signature = ir.FunctionType(ir.TypeAttr(pure.attributes["function_type"]).value)
     inputs, results = list(signature.inputs), list(signature.results)
     input_count, output_count = len(inputs) - len(states), len(results) - len(states)
     arguments = [f"%in{i}" for i in range(input_count)]
     lines = []
-    for index, state in enumerate(states):
-        kind = inputs[input_count + index]
+    for index, (state, kind) in enumerate(states.items()):
         lines.append(f"%state{index} = util.global.load @{_symbol(state)} : {kind}")
-        arguments.append(f"%state{index}")
+        taken = inputs[input_count + index]
+        arguments.append(_converted(f"%state{index}", kind, str(taken), lines))
     # "func", or "util" in a quantized model.
     dialect = pure.name.partition(".")[0]
     call = f"{dialect}.call @{pure_name(name)}({', '.join(arguments)}) : {signature}"
     lines.append(f"%r:{len(results)} = {call}" if results else call)
     block = pure.regions[0].blocks[0]
     returned = list(list(block)[-1].operation.operands)
-    for index, state in enumerate(states):
+    for index, (state, kind) in enumerate(states.items()):
         if returned[output_count + index] == block.arguments[input_count + index]:
             continue  # this function does not change the state
-        kind = results[output_count + index]
-        lines.append(f"util.global.store %r#{output_count + index}, @{_symbol(state)} : {kind}")
+        given = results[output_count + index]
+        value = _converted(f"%r#{output_count + index}", str(given), kind, lines)
+        lines.append(f"util.global.store {value}, @{_symbol(state)} : {kind}")
     outputs = ", ".join(map(str, results[:output_count]))
     values = ", ".join(f"%r#{i}" for i in range(output_count))
     lines.append(f"func.return {values} : {outputs}" if outputs else "func.return")
@@ -104,8 +106,7 @@ def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[s
     declared = f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, results))})"
     declarations = [f"{dialect}.func private @{pure_name(name)}{declared}"]
     declarations += (
-        f"util.global private mutable @{_symbol(state)} : {inputs[input_count + index]}"
-        for index, state in enumerate(states)
+        f"util.global private mutable @{_symbol(state)} : {kind}" for state, kind in states.items()
     )
     text = "\n".join(
         (*declarations, f"func.func @{name}({parameters}) -> ({outputs}) {{", *lines, "}")
@@ -116,6 +117,15 @@ def _add_entry(module: ir.Module, name: str, pure: ir.Operation, states: tuple[s
     for op in ir_util.walk(entry.operation):
         op.location = pure.location  # Otherwise errors would name a line of this text.
     _move(entry, module)
+
+
+def _converted(value: str, kind: str, wanted: str, lines: list[str]) -> str:
+    """Returns the name of a value of these bits; StableHLO has ui8 where linalg and the states have i8."""
+    if kind == wanted:
+        return value
+    name = f"%bits{len(lines)}"
+    lines.append(f"{name} = stablehlo.bitcast_convert {value} : ({kind}) -> {wanted}")
+    return name
 
 
 def _move(source: ir.Module, target: ir.Module) -> None:

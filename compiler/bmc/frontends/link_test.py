@@ -8,6 +8,8 @@ import numpy as np
 import support
 from iree.compiler import ir
 
+from bmc import golden, reference
+from bmc.artifacts import Signature
 from bmc.errors import InternalError
 from bmc.frontends import link
 from bmc.ir import ir_util
@@ -22,6 +24,18 @@ _STEP = """func.func @step__pure(%x: tensor<4xf32>, %sum: tensor<4xf32>, %flag: 
 _READ = """func.func @read__pure(%sum: tensor<4xf32>, %flag: tensor<9xi1>)
     -> (tensor<4xf32>, tensor<4xf32>, tensor<9xi1>) {
   return %sum, %sum, %flag : tensor<4xf32>, tensor<4xf32>, tensor<9xi1>
+}
+"""
+# The same state, once as StableHLO has it and once as linalg has it.
+_DIVIDE = """func.func @divide__pure(%x: tensor<2xui8>, %left: tensor<2xui8>)
+    -> (tensor<2xui8>, tensor<2xui8>) {
+  %0 = stablehlo.divide %left, %x : tensor<2xui8>
+  return %0, %0 : tensor<2xui8>, tensor<2xui8>
+}
+"""
+_SWAP = """func.func @swap__pure(%x: tensor<2xi8>, %left: tensor<2xi8>)
+    -> (tensor<2xi8>, tensor<2xi8>) {
+  return %left, %x : tensor<2xi8>, tensor<2xi8>
 }
 """
 
@@ -65,6 +79,24 @@ class LinkTest(support.FolderTest):
         bits = ", ".join(("true", "false") * 4 + ("true",))
         self.assertIn(f"{flag}<[{bits}]> : tensor<9xi1>", text)
         self.assertIn(f"{sum_}<1.500000e+00> : tensor<4xf32>", self.linked(1.5))
+
+    def test_unsigned_bytes(self) -> None:
+        functions = tuple(
+            link.Function(name, self.write(f"{name}.mlir", text))
+            for name, text in (("divide", _DIVIDE), ("swap", _SWAP))
+        )
+        model = self.folder / "model.mlirbc"
+        link.link(functions, {"left": np.array([250, 9], np.uint8)}, model)
+        tensors = golden.infos((np.zeros(2, np.uint8),), (), "x")
+        signatures = tuple(Signature(each.name, tensors, tensors) for each in functions)
+        host = reference.HostModel.compile(model, signatures, self.folder / "reproducer")
+        for entry, given, wanted in (
+            (0, [2, 3], [125, 3]),
+            (1, [255, 128], [125, 3]),
+            (0, [2, 2], [127, 64]),
+        ):
+            (got,) = host.run((np.array(given, np.uint8),), entry)
+            self.assertEqual(got.tolist(), wanted)
 
     def test_a_function_that_is_missing(self) -> None:
         other = link.Function("other", self.write("other.mlir", _READ))
