@@ -35,7 +35,7 @@ class Depthwise(torch.nn.Module):
             F.conv_transpose2d(x, kernel[:, :, :1, :1], None, (3, 2), (2, 1), 0, 3),
             F.conv_transpose1d(x[:, :, 0], kernel[:, :, 0], None, 2, 1, 1, 3),
             # StableHLO lacks it, so the model becomes linalg.
-            F.interpolate(x, (7, 9), mode="bilinear"),
+            torch.topk(x, 2).values,
         )
 
 
@@ -59,6 +59,16 @@ def roll():
 
 def roll_all():
     return spec.ModelSpec(RollAll(), ((_X,),), spec.Exact())
+
+
+class Gelu(torch.nn.Module):
+    def forward(self, x):
+        # The second output makes the model linalg, as above.
+        return F.gelu(x, approximate="tanh"), torch.topk(x, 2).values
+
+
+def gelu():
+    return spec.ModelSpec(Gelu(), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 2)
 """
 
 
@@ -70,6 +80,8 @@ class _Others(torch.nn.Module):  # type: ignore[misc]
             torch.conv2d(x, weight, groups=4),
             torch.conv_transpose2d(x, weight),
             torch.conv_transpose2d(x, torch.ones(4, 2, 3, 3), groups=4),
+            torch.nn.functional.gelu(x),
+            torch.nn.functional.gelu(x.half(), approximate="tanh"),
         )
 
 
@@ -80,7 +92,7 @@ class SubstitutesTest(support.FolderTest):
         return model.second_reference
 
     def test_they_are_right(self) -> None:
-        for factory in ("depthwise", "roll", "roll_all"):
+        for factory in ("depthwise", "roll", "roll_all", "gelu"):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
 
@@ -90,6 +102,7 @@ class SubstitutesTest(support.FolderTest):
             ("depthwise", "op-rejected"),
             ("roll", "import-disagrees"),
             ("roll_all", "op-rejected"),
+            ("gelu", "import-disagrees"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))

@@ -169,10 +169,12 @@ def _sliced(graph: Any, node: Any, operand: Any, axis: int, size: int) -> Any:
 
 def call(graph: Any, node: Any, op: Any, args: tuple[Any, ...]) -> Any:
     """Adds an op before `node`, which says that it comes from the same line."""
+    import torch
+
     with graph.inserting_before(node):
         made = graph.call_function(op, args)
     made.meta = {key: item for key, item in node.meta.items() if key != "tensor_meta"}
-    made.meta["val"] = op(args[0].meta["val"], *args[1:])
+    made.meta["val"] = op(*torch.fx.map_arg(args, lambda operand: operand.meta["val"]))
     return made
 
 
