@@ -1,4 +1,4 @@
-"""Tests that products of dequantized values with two readers are in integers."""
+"""Tests that products of dequantized values are in integers if those have two readers or were padded."""
 
 from __future__ import annotations
 
@@ -46,25 +46,37 @@ func.func @main(%x: tensor<3x2x3xf32>, %v: tensor<3x5xi8>, %w: tensor<3x3x4xi8>)
   return %a, %b : tensor<6x5xf32>, tensor<3x2x4xf32>
 }
 """
+_START, _END = _MODEL.index("  %b_empty"), _MODEL.index("  return")
+_ONE_READER = (_MODEL[:_START] + _MODEL[_END:]).replace("%a, %b :", "%a :")
+_ONE_READER = _ONE_READER.replace(", tensor<3x2x4xf32>", "")
+_PADDED = _ONE_READER.replace("%x: tensor<3x2x3xf32>", "%small: tensor<3x1x3xf32>").replace(
+    "  %xq_empty",
+    """  %x = tensor.pad %small low[0, 1, 0] high[0, 0, 0] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %zero : f32
+  } : tensor<3x1x3xf32> to tensor<3x2x3xf32>
+  %xq_empty""",
+    1,
+)
 
 
 class DequantizationsTest(support.FolderTest):
-    def compile(self) -> list[str]:
-        model = replace(support.import_text(_MODEL, self.folder), int8=True)
+    def compile(self, text: str) -> list[str]:
+        model = replace(support.import_text(text, self.folder), int8=True)
         options = CompileOptions("m", target.find(support.ISA), self.folder / "out")
         products: list[str] = compile_model(model, options)["int8"]["integer_dispatches"]
         return products
 
-    def test_both_products_are_in_integers(self) -> None:
-        self.assertEqual(len(self.compile()), 2)
+    def test_all_products_are_in_integers(self) -> None:
+        for text, products in ((_MODEL, 2), (_PADDED, 1)):
+            self.assertEqual(len(self.compile(text)), products)
 
     def test_without_it_one_is_not(self) -> None:
-        with support.without("dequantizations"):
-            self.refuses("float-dispatch", "matmul", call=self.compile)
+        for text in (_MODEL, _PADDED):
+            with support.without("dequantizations"):
+                self.refuses("float-dispatch", call=lambda text=text: self.compile(text))
 
     def test_others_stay_as_they_are(self) -> None:
-        start, end = _MODEL.index("  %b_empty"), _MODEL.index("  return")
-        one_reader = _MODEL[:start] + "  %b = arith.constant dense<0.0> : tensor<3x2x4xf32>\n"
         scales = "#c = affine_map<(d0, d1, d2) -> (d2)>\n" + _MODEL
         for old, new in (
             ("[#i, #s, #s, #i]", "[#i, #c, #c, #i]"),
@@ -75,7 +87,10 @@ class DequantizationsTest(support.FolderTest):
             ("  %zero", "  %points = arith.constant dense<7> : tensor<3xi64>\n  %zero"),
         ):
             scales = scales.replace(old, new, 1 if old == "  %zero" else -1)
-        for text in (one_reader + _MODEL[end:], scales):
+        constant = _ONE_READER.replace("ins(%xq,", "ins(%stored,").replace(
+            "  %zero", "  %stored = arith.constant dense<3> : tensor<3x2x3xi8>\n  %zero", 1
+        )
+        for text in (_ONE_READER, constant, scales):
             before = support.rewritten(text)
             self.assertEqual(support.rewritten(text, dequantizations.apply), before)
 
