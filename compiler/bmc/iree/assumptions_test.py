@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 import subprocess
 import unittest
+from pathlib import Path
 
+import numpy as np
 import support
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
@@ -20,6 +22,9 @@ from bmc.artifacts import Signature, TensorInfo
 from bmc.dtype import DType
 from bmc.iree import phases, tool
 from bmc.iree.tool import IreeTool
+from bmc.reference import HostModel
+
+_HALF_REPORT = Path("docs/upstream/iree-half-subnormals.md")
 
 
 def _help(program: str) -> str:
@@ -88,6 +93,21 @@ class LinkerTest(support.FolderTest):
         iree = IreeTool(self.folder, self.folder / "reproducer")
         self.refuses("op-rejected", call=lambda: iree.compile("source.mlir", "o.mlirbc", *flags))
         self.assertTrue((self.folder / "called").exists())
+
+
+class HalfFloatsTest(support.FolderTest):
+    def test_subnormal_numbers_become_zeros_as_reported(self) -> None:
+        # If they do not, README.md need not speak of them.
+        report = _HALF_REPORT.read_text(encoding="utf-8")
+        (module,) = re.findall(r"^```mlir\n(.*?)^```", report, re.M | re.S)
+        wide, half = (TensorInfo("x", dtype, (4,)) for dtype in (DType.F32, DType.F16))
+        signatures = (Signature("main", (wide,), (half,)),)
+        path = self.write("half.mlir", module)
+        host = HostModel.compile(path, signatures, self.folder / "reproducer")
+        given = np.array([1.0, 2.0**-14, 3e-5, -1e-6], np.float32)
+        (got,) = host.run((given,), 0)
+        self.assertEqual(got.tolist(), [1.0, 2.0**-14, 0.0, 0.0])
+        self.assertTrue(given.astype(np.float16).all())
 
 
 if __name__ == "__main__":
