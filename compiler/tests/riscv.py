@@ -8,14 +8,13 @@ stores to any operand but the result, and scalar registers that are read before 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-_RESULT = 2
 # Between operands, at least.
 _GAP = 4096
 _GARBAGE = 0xA5
@@ -54,7 +53,10 @@ class Machine:
       written: scalar registers that were written, except the arguments.
     """
 
-    def __init__(self, vlen: int, operands: Sequence[np.ndarray[Any, Any]]) -> None:
+    def __init__(
+        self, vlen: int, operands: Sequence[np.ndarray[Any, Any]], writable: Set[int]
+    ) -> None:
+        self._writable = writable
         self._bytes = vlen // 8
         self._vectors = np.full(32 * self._bytes, _GARBAGE, np.uint8)
         self._integers: dict[str, int] = {"zero": 0, "x0": 0}
@@ -113,7 +115,7 @@ class Machine:
         for number, operand in enumerate(self._operands):
             begin = address - operand.start
             if begin >= 0 and begin + size <= operand.data.size:
-                self._require(not store or number == _RESULT, number, "store to an operand")
+                self._require(not store or number in self._writable, number, "store to an operand")
                 return operand.data[begin : begin + size]
         raise Trap(f"{size} bytes at {address:#x} are in no operand")
 

@@ -35,7 +35,15 @@ class Assembly:
         self._used: set[str] = set()
         if arguments > 8:
             raise TooManyRegisters
-        self.arguments = [self.register() for _ in range(arguments)]
+        self.arguments: list[str] = []
+        for _ in range(arguments):
+            self.argument()
+
+    def argument(self) -> str:
+        """Adds an argument."""
+        name = self.register()
+        self.arguments.append(name)
+        return name
 
     def text(self) -> str:
         return "\n".join(self._lines)

@@ -7,7 +7,8 @@ stay in registers while the loops that are summed run.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, TooManyRegisters
@@ -20,24 +21,41 @@ _LMULS = (1, 2, 4, 8)
 _MOST_ROWS = 14
 # Numbers of `a` that are in integer registers at a time.
 _MOST_NUMBERS = 10
+# Instructions to load a piece of sums again, and to move addresses, about.
+_AGAIN = 8
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """Assembly text, whose operands' addresses are in `arguments`, and the registers it changes."""
+    """Assembly text.
+
+    Attributes:
+      text: the instructions.
+      arguments: registers with the operands' addresses, and one more for a buffer of `scratch` bytes, if it has any.
+      clobbered: other registers that it changes.
+      scratch: bytes of memory that it needs.
+    """
 
     text: str
     arguments: tuple[str, ...]
     clobbered: tuple[str, ...]
+    scratch: int
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`count` neighboring pieces of `lanes` lanes, each in groups of `lmul` registers, `rows` rows at a time."""
+    """`count` neighboring pieces of `lanes` lanes, each in groups of `lmul` registers, `rows` rows at a time.
+
+    Attributes:
+      behind: LMUL of the epilogue. Its rows of sums are in memory, so that it has all registers; 0 if they are not.
+      cost: instructions for each row, about.
+    """
 
     lanes: int
     lmul: int
     rows: int
+    behind: int
+    cost: float
     count: int = 1
 
 
@@ -71,7 +89,7 @@ class _Nest:
         self._vlen = vlen
         self._most_rows = most_rows
         self._out = Assembly(len(product.dtypes))
-        self._bases = self._out.arguments
+        self._bases = list(self._out.arguments)
         none = Loop(1, (0,) * len(product.dtypes))
         *self._lines, self._line = product.rows or (none,)
         # Operands of the result's shape move from row to row; others have one value for each lane.
@@ -81,21 +99,24 @@ class _Nest:
             if number == RESULT or any(loop.strides[number] for loop in product.rows)
         ]
         self._sums = Sums(self._out, product, self._line)
+        self._panels = self._cut()
+        in_memory = [panel.rows * panel.lanes * 4 for panel in self._panels if panel.behind]
+        self._scratch_bytes = max(in_memory, default=0)
+        self._scratch = self._out.argument() if in_memory else ""
 
     def kernel(self) -> Kernel:
         self._outer(self._product.outer)
-        return Kernel(self._out.text(), tuple(self._bases), tuple(self._out.clobbered()))
+        out = self._out
+        return Kernel(out.text(), tuple(out.arguments), tuple(out.clobbered()), self._scratch_bytes)
 
     def cost(self, behind: int) -> float:
         loops = (*self._product.outer, *self._lines, self._line)
         rows = math.prod(loop.extent for loop in loops)
-        return sum(
-            panel.count * rows * (self._sums.cost(panel.rows) + behind) for panel in self._cut()
-        )
+        return rows * sum(panel.count * (panel.cost + behind) for panel in self._panels)
 
     def _outer(self, loops: tuple[Loop, ...]) -> None:
         if not loops:
-            self._panels()
+            self._across()
             return
         first, *rest = loops
         inner = rest[0] if rest else self._product.lanes
@@ -107,9 +128,9 @@ class _Nest:
 
         self._out.repeat(first.extent, body)
 
-    def _panels(self) -> None:
+    def _across(self) -> None:
         lanes = self._product.lanes
-        for panel in self._cut():
+        for panel in self._panels:
 
             def body(panel: Panel = panel) -> None:
                 self._panel(panel)
@@ -122,46 +143,51 @@ class _Nest:
             self._out.repeat(panel.count, body)
 
     def _cut(self) -> list[Panel]:
-        """Cuts the lanes so that a step costs the fewest instructions for each lane."""
-        shapes = [
-            (lmul * self._vlen // 32, lmul, rows)
-            for lmul in _LMULS
-            if (rows := self._rows(lmul)) > 0
-        ]
+        """Cuts the lanes so that all rows of them cost the fewest instructions."""
+        shapes = [shape for lmul in _LMULS for shape in self._shapes(lmul)]
         if not shapes:
             raise Unsupported("registers")
-        widest, lmul, rows = shapes[-1]
+        widest = min((s for s in shapes if s.lmul == shapes[-1].lmul), key=lambda s: s.cost)
         best: dict[int, tuple[float, list[Panel]]] = {0: (0.0, [])}
-        for left in range(1, 2 * widest):
+        for left in range(1, 2 * widest.lanes):
             choices = []
-            for most, each_lmul, each_rows in shapes:
-                lanes = min(most, left)
-                cost, others = best[left - lanes]
-                cost += self._sums.cost(each_rows)
-                choices.append((cost, [Panel(lanes, each_lmul, each_rows), *others]))
+            for shape in shapes:
+                panel = replace(shape, lanes=min(shape.lanes, left))
+                cost, others = best[left - panel.lanes]
+                choices.append((cost + panel.cost, [panel, *others]))
             best[left] = min(choices, key=lambda choice: choice[0])
-        whole, left = divmod(self._product.lanes.extent, widest)
+        whole, left = divmod(self._product.lanes.extent, widest.lanes)
         if whole and left:
-            whole, left = whole - 1, left + widest
-        found = [Panel(widest, lmul, rows)] * whole + best[left][1]
+            whole, left = whole - 1, left + widest.lanes
         result: list[Panel] = []
-        for panel in found:
-            last = result[-1] if result else None
-            if last and (last.lanes, last.lmul) == (panel.lanes, panel.lmul):
-                result[-1] = Panel(panel.lanes, panel.lmul, panel.rows, last.count + 1)
+        for panel in [widest] * whole + best[left][1]:
+            if result and replace(result[-1], count=1) == panel:
+                result[-1] = replace(panel, count=result[-1].count + 1)
             else:
                 result.append(panel)
         return result
 
-    def _rows(self, lmul: int) -> int:
-        """How many rows of sums fit into the vector registers beside what else is needed."""
+    def _shapes(self, lmul: int) -> Iterator[Panel]:
+        """The panels in groups of so many registers, with their sums kept in registers and with sums in memory."""
+        nodes = self._product.epilogue
+        lanes = lmul * self._vlen // 32
         # Groups of `b`, and of `a` if it has lanes, and what they are widened from.
         narrow = 1 + self._sums.pairs + (lmul == 1 and not self._product.is_float)
-        nodes = self._product.epilogue
-        most = _REGISTERS // lmul - max(narrow, epilogue.temporaries(nodes, lmul))
+        most = self._rows(_REGISTERS // lmul - max(narrow, epilogue.temporaries(nodes, lmul)))
+        if most > 0:
+            yield Panel(lanes, lmul, most, 0, self._sums.cost(most) + len(nodes))
+        fits = [each for each in _LMULS if epilogue.temporaries(nodes, each) < _REGISTERS // each]
+        more = self._rows(_REGISTERS // lmul - narrow)
+        if more > max(most, 0) and fits:
+            behind = min(lmul, fits[-1])
+            cost = self._sums.cost(more) + (len(nodes) + _AGAIN) * lmul // behind
+            yield Panel(lanes, lmul, more, behind, cost)
+
+    def _rows(self, groups: int) -> int:
+        """How many rows of sums there are at a time in so many groups."""
         if self._sums.pairs or not self._product.is_float:
-            most = min(most, _MOST_NUMBERS)
-        return min(most, self._most_rows, self._line.extent)
+            groups = min(groups, _MOST_NUMBERS)
+        return min(groups, self._most_rows, self._line.extent)
 
     def _panel(self, panel: Panel) -> None:
         out = self._out
@@ -171,7 +197,9 @@ class _Nest:
             for register, value in zip(registers, distances, strict=True):
                 out.set(register, value)
             lanes = Lanes(panel.lanes, panel.lmul, length)
-            place = _Place(panel.rows, lanes, dict(zip(distances, registers, strict=True)))
+            place = _Place(
+                panel.rows, panel.behind, lanes, dict(zip(distances, registers, strict=True))
+            )
             self._over(self._lines, place)
 
     def _over(self, loops: list[Loop], place: _Place) -> None:
@@ -208,12 +236,57 @@ class _Nest:
         out.add(self._bases[A], rows * self._line.strides[A])
         if not self._product.is_float:
             place.lanes.use(out, 32)
+        if place.behind:
+            self._store(block)
+            out.repeat(rows, lambda: self._row(place))
+            out.add(self._scratch, -rows * place.lanes.count * 4)
+            return
         for row, group in enumerate(sums):
-            addresses = dict(enumerate(self._bases))
             free = [g for g in range(groups) if g not in sums[row:]]
-            epilogue.emit(out, self._product.epilogue, group, free, addresses, place.lanes)
+            self._epilogue(group, free, place.lanes)
             for number in self._moving:
                 out.add(self._bases[number], self._line.strides[number])
+
+    def _epilogue(self, group: int, free: list[int], lanes: Lanes) -> None:
+        nodes, addresses = self._product.epilogue, dict(enumerate(self._bases))
+        epilogue.emit(self._out, nodes, group, free, addresses, lanes)
+
+    def _store(self, block: Block) -> None:
+        """Stores the sums of a block, and leaves its address as it was."""
+        with self._out.registers(1) as (to,):
+            self._out.move(to, self._scratch)
+            for register in block.registers:
+                self._out.emit(f"vse32.v v{register}, ({to})")
+                self._out.add(to, block.lanes.count * 4)
+
+    def _row(self, place: _Place) -> None:
+        """Emits the epilogue of a row of sums in memory, and moves to the next one."""
+        out = self._out
+        count = place.lanes.count
+        widest = place.behind * self._vlen // 32
+        whole, left = divmod(count, widest)
+        if whole:
+            out.repeat(whole, lambda: self._piece(widest, place.behind))
+        if left:
+            self._piece(left, place.behind)
+        strides = self._product.lanes.strides
+        for number in range(RESULT, len(self._bases)):
+            moved = self._line.strides[number] if number in self._moving else 0
+            out.add(self._bases[number], moved - count * strides[number])
+
+    def _piece(self, count: int, lmul: int) -> None:
+        """Emits the epilogue of some lanes, and moves to those behind them."""
+        out = self._out
+        *free, group = range(_REGISTERS // lmul)
+        with out.registers(1) as (length,):
+            out.set(length, count)
+            lanes = Lanes(count, lmul, length)
+            lanes.use(out, 32)
+            out.emit(f"vle32.v v{group * lmul}, ({self._scratch})")
+            out.add(self._scratch, count * 4)
+            self._epilogue(group, free, lanes)
+        for number in range(RESULT, len(self._bases)):
+            out.add(self._bases[number], count * self._product.lanes.strides[number])
 
     def _start(self, sums: list[int], lmul: int) -> None:
         out = self._out
@@ -241,9 +314,11 @@ class _Place:
 
     Attributes:
       rows: how many rows a block has at most.
+      behind: LMUL of the epilogue, as in Panel.
       constants: registers with distances that fit into no instruction.
     """
 
     rows: int
+    behind: int
     lanes: Lanes
     constants: dict[int, str]

@@ -51,7 +51,8 @@ class NestTest(unittest.TestCase):
         self, kernel: nest.Kernel, data: list[Array], vlen: int
     ) -> tuple[Array, riscv.Machine]:
         data = [array.copy() for array in data]
-        machine = riscv.Machine(vlen, data)
+        scratch = [np.full(kernel.scratch, 0x77, np.uint8)] if kernel.scratch else []
+        machine = riscv.Machine(vlen, [*data, *scratch], writable={RESULT, len(data)})
         machine.run(kernel.text, kernel.arguments)
         self.assertLessEqual(machine.written, set(kernel.clobbered))
         return data[RESULT], machine
@@ -139,6 +140,25 @@ class NestTest(unittest.TestCase):
             np.testing.assert_array_equal(products.expected(product, data), wide)
             # Half of them carry.
             self.assertGreater(int((wide != sums * 0x6000_0001 >> 32).sum()), lanes // 4)
+
+    def test_sums_wait_in_memory(self) -> None:
+        """An epilogue that needs most registers, of rows and lanes that no block and no piece divides."""
+        nodes = [FLOAT_SUM]
+        for power in range(5):
+            # Values that all live until the end.
+            nodes.append(Node("mulf", "f32", (power, 0)))
+        for power in range(1, 6):
+            nodes.append(Node("addf", "f32", (len(nodes) - 1, power)))
+        nodes.append(Node("load", "f32", operand=3))
+        nodes.append(Node("addf", "f32", (len(nodes) - 2, len(nodes) - 1)))
+        for rows, lanes in ((1, 8), (4, 64), (7, 72), (5, 100)):
+            with self.subTest(rows=rows, lanes=lanes):
+                product = matmul(rows, lanes, 2, "f32", tuple(nodes), ("residual f32",))
+                self.agrees(product)
+        kernel = nest.write(product, 128)
+        self.assertGreater(kernel.scratch, 0)
+        self.assertEqual(len(kernel.arguments), 5)
+        self.assertEqual(nest.write(matmul(5, 100, 2), 128).scratch, 0)
 
     def test_the_cost_is_about_what_is_executed(self) -> None:
         for product in (

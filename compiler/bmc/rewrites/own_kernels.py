@@ -71,7 +71,7 @@ def _replace(function: ir_util.Op, dispatch: Dispatch, kernel: nest.Kernel, xlen
     *operations, end = [op.operation for op in function.regions[0].blocks[0].operations]
     name = ir_util.string(function, "sym_name")
     word = ir.IntegerType.get_signless(xlen)
-    count = len(dispatch.operands)
+    count = len(kernel.arguments)
     constraints = [f"=&{{{register}}}" for register in kernel.arguments]
     constraints += [str(number) for number in range(count)]
     constraints += [f"~{{{register}}}" for register in (*kernel.clobbered, *_CLOBBERED)]
@@ -80,6 +80,8 @@ def _replace(function: ir_util.Op, dispatch: Dispatch, kernel: nest.Kernel, xlen
             _address(value, f"{name}_constant_{number}", function, word)
             for number, value in enumerate(dispatch.operands)
         ]
+        if kernel.scratch:
+            addresses.append(_scratch(kernel.scratch, word))
         ir.Operation.create(
             "llvm.inline_asm",
             results=[ir.Type.parse(f"!llvm.struct<({', '.join([str(word)] * count)})>")],
@@ -108,6 +110,21 @@ def _address(value: Any, name: str, function: ir_util.Op, word: Any) -> Any:
         width = ir.IntegerAttr.get(ir.IndexType.get(), value.type.element_type.width // 8)
         bytes_ = _create("arith.muli", [elements, _create("arith.constant", [], value=width)])
         address = _create("arith.addi", [address, bytes_])
+    return ir.Operation.create("arith.index_cast", [word], [address]).results[0]
+
+
+def _scratch(size: int, word: Any) -> Any:
+    """Returns the address of memory on the stack."""
+    type_ = ir.MemRefType.get([size], ir.IntegerType.get_signless(8))
+    buffer = ir.Operation.create(
+        "memref.alloca",
+        [type_],
+        attributes={
+            "alignment": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
+        },
+    ).results[0]
+    address = _create("memref.extract_aligned_pointer_as_index", [buffer])
     return ir.Operation.create("arith.index_cast", [word], [address]).results[0]
 
 
