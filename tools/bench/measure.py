@@ -46,9 +46,9 @@ def image(
     rows = []
     for model, measured in zip(report["models"], run["models"], strict=True):
         prefix = f"{model['name']}_k_"
-        starts = {
-            d["name"]: symbols[prefix + re.sub(r"\W", "_", d["name"])] for d in model["dispatches"]
-        }
+        names = {d["name"]: prefix + re.sub(r"\W", "_", d["name"]) for d in model["dispatches"]}
+        # Kernels that the runtime loads are nowhere in the image. Only their instructions are known.
+        starts = {name: symbols[symbol] for name, symbol in names.items() if symbol in symbols}
         # The last kernel ends at the next symbol of the image.
         ends = sorted(
             address for address in symbols.values() if address > max(starts.values(), default=0)

@@ -57,10 +57,12 @@ DISASSEMBLY = [
 ]
 
 
-def measured(counts: list[tuple[int, int]]) -> dict[str, Any]:
+def measured(
+    counts: list[tuple[int, int]], disassembly: list[str] = DISASSEMBLY
+) -> dict[str, Any]:
     lines = (*RECORDS, *(f"{at:08x} {count}" for at, count in counts))
     with mock.patch.object(mca, "cycles", lambda loops, program: [20.0] * len(loops)):
-        (row,) = measure.image({"models": [MODEL]}, result.Outcome(lines, 0), DISASSEMBLY, "mca")
+        (row,) = measure.image({"models": [MODEL]}, result.Outcome(lines, 0), disassembly, "mca")
     return row
 
 
@@ -82,6 +84,11 @@ class MeasureTest(unittest.TestCase):
         product = measured([])["commands"][1]
         self.assertNotIn("work", product)
         self.assertEqual(product["instructions"], 1000)
+
+    def test_kernels_that_the_runtime_loads_have_only_instructions(self) -> None:
+        product = measured(COUNTS, DISASSEMBLY[-1:])["commands"][1]
+        self.assertNotIn("work", product)
+        self.assertEqual((product["instructions"], product["bound"]), (1000, 700))
 
     def test_what_is_printed(self) -> None:
         model = measured(COUNTS)
