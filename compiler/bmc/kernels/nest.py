@@ -66,12 +66,19 @@ def write(product: Product, vlen: int) -> Kernel:
       Unsupported: the epilogue has operations or needs registers that there are not.
       TooManyRegisters: too many operands or loops.
     """
-    for most in (_MOST_ROWS, 10, 8, 6, 4, 2):
-        try:
-            return _Nest(product, vlen, most).kernel()
-        except TooManyRegisters:
-            continue
-    raise TooManyRegisters
+    found = []
+    for shares in (True, False):
+        for most in (_MOST_ROWS, 10, 8, 6, 4, 2):
+            try:
+                nest = _Nest(product, vlen, most, shares)
+                found.append((nest.cost(0), nest.kernel()))
+                break
+            except TooManyRegisters:
+                continue
+    if not found:
+        raise TooManyRegisters
+    _, kernel = min(found, key=lambda each: each[0])
+    return kernel
 
 
 def cost(product: Product, vlen: int, behind: int) -> float:
@@ -80,11 +87,13 @@ def cost(product: Product, vlen: int, behind: int) -> float:
     Raises:
       Unsupported: as write().
     """
-    return _Nest(product, vlen, _MOST_ROWS).cost(behind)
+    return _Nest(product, vlen, _MOST_ROWS, shares=True).cost(behind)
 
 
 class _Nest:
-    def __init__(self, product: Product, vlen: int, most_rows: int) -> None:
+    """Blocks have at most so many rows; taps of a window share loads or not."""
+
+    def __init__(self, product: Product, vlen: int, most_rows: int, shares: bool) -> None:
         self._product = product
         self._vlen = vlen
         self._most_rows = most_rows
@@ -98,7 +107,7 @@ class _Nest:
             for number in range(RESULT, len(product.dtypes))
             if number == RESULT or any(loop.strides[number] for loop in product.rows)
         ]
-        self._sums = Sums(self._out, product, self._line)
+        self._sums = Sums(self._out, product, self._line, shares)
         self._panels = self._cut()
         in_memory = [panel.rows * panel.lanes * 4 for panel in self._panels if panel.behind]
         self._scratch_bytes = max(in_memory, default=0)

@@ -18,7 +18,7 @@ from products import FLOAT_SUM, SUM, convolution, matmul, planes
 
 from bmc.kernels import nest
 from bmc.kernels.assembly import TooManyRegisters
-from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported
+from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported, arranged
 
 _NAN = float("nan")
 Array = np.ndarray[Any, Any]
@@ -96,6 +96,39 @@ class NestTest(unittest.TestCase):
                         self.agrees(product)
         self.agrees(convolution(3, 40, 200), ((128, 128),))
         self.agrees(convolution(7, 100, 1, "i8", depthwise=True), ((128, 128),))
+
+    def test_a_window_of_one_column(self) -> None:
+        """Neighboring rows of a block are those that the window slides over."""
+        square = convolution(9, 24, 8, "i8")
+        down, across, channels = square.sums
+        y, x = square.rows
+        for taps, line in ((down, y), (across, x)):
+            product, swapped = arranged(
+                square.dtypes, [y, x, square.lanes, taps, channels], {3, 4}, None, (SUM,)
+            )
+            self.assertFalse(swapped)
+            self.assertEqual(product.rows[-1], line)
+            self.agrees(product)
+
+    def test_a_window_with_too_many_addresses(self) -> None:
+        """No two of its numbers are near enough for one address, so each tap loads its own."""
+        far = 4000
+        more = 5
+        epilogue = [SUM]
+        for number in range(more):
+            epilogue.append(Node("load", "i32", operand=3 + number))
+            epilogue.append(Node("addi", "i32", (2 * number, 2 * number + 1)))
+        residual, lane, none = (4 * 24,) * more, (4,) * more, (0,) * more
+        product = Product(
+            ("i8", "i8", "i32", *("i32",) * more),
+            (),
+            (Loop(3, (40, 0, 9 * 4 * 24, *residual)), Loop(9, (far, 0, 4 * 24, *residual))),
+            Loop(24, (0, 1, 4, *lane)),
+            (Loop(7, (far, 24 * 40, 0, *none)), Loop(40, (1, 24, 0, *none))),
+            None,
+            tuple(epilogue),
+        )
+        self.agrees(product)
 
     def test_pixels_as_lanes(self) -> None:
         for dtype in ("f32", "i8"):

@@ -11,6 +11,8 @@ A, B, RESULT = range(3)
 WIDTHS = {"f32": 4, "i32": 4, "i8": 1}
 # Fewer lanes than this are not worth a group of registers.
 _FEWEST_LANES = 8
+# Taps of a window that share loads.
+LARGEST_WINDOW = 7
 # Bytes from lane to lane where lanes are pixels of an image with a few channels.
 LARGEST_GAP = 24
 
@@ -43,7 +45,7 @@ class Node:
       dtype: "f32", "i32" or "i8", of a load or scalar as it is in memory.
       args: numbers of the nodes it is computed from.
       operand: of a load or scalar, the number of the operand.
-      value: of a constant, its value; of a comparison, its predicate.
+      value: of a constant, its value.
     """
 
     op: str
@@ -63,7 +65,8 @@ class Product:
     Attributes:
       dtypes: element type of each operand.
       outer: loops around everything.
-      rows: loops of the result that `b` does not depend on, outermost first.
+      rows: loops of the result that `b` does not depend on, outermost first. Blocks of rows are cut from the last
+        one, so it is the one along which a window slides.
       lanes: the loop along which the result is contiguous, and `b` moves. `a` is contiguous, or does not move.
       sums: loops that are summed, outermost first.
       initial: operand with the sums' initial values for each lane, or one for each row; None for zeros.
@@ -161,8 +164,39 @@ def _arranged(
         for loop in found:
             if loop.extent >= _FEWEST_LANES and loop.strides[B] <= widest and _fits(loop, dtypes):
                 left = [each for each in found if each is not loop]
-                return merged([*outer, *others, *left]), merged(rows), loop
+                sums = [loops[number] for number in sorted(summed)]
+                return merged([*outer, *others, *left]), merged(_sliding_last(rows, sums)), loop
     return None
+
+
+def _sliding_last(rows: list[Loop], sums: list[Loop]) -> list[Loop]:
+    """Puts a loop last along which a window slides, if there is one."""
+    sliding = [row for row in rows if any(overlap(row, taps, 3) < 1 for taps in sums)]
+    if not sliding or sliding[-1] is rows[-1]:
+        return rows
+    return [*(row for row in rows if row is not sliding[-1]), sliding[-1]]
+
+
+def overlap(line: Loop, taps: Loop, rows: int) -> float:
+    """Returns how many different numbers some rows read at all taps, as a part of all that they read.
+
+    It is 1 where they have none in common.
+    """
+    rows = min(rows, line.extent)
+    if taps.extent > LARGEST_WINDOW or not line.strides[A]:
+        return 1
+    return len(offsets(line, taps, rows)) / (rows * taps.extent)
+
+
+def offsets(line: Loop, taps: Loop, rows: int) -> list[int]:
+    """Returns the distances in `a` of the numbers that some rows read at all taps."""
+    return sorted(
+        {
+            row * line.strides[A] + tap * taps.strides[A]
+            for row in range(rows)
+            for tap in range(taps.extent)
+        }
+    )
 
 
 def _fits(lanes: Loop, dtypes: tuple[str, ...]) -> bool:

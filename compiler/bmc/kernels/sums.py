@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from bmc.kernels.assembly import Assembly, fits
 from bmc.kernels.epilogue import Lanes
-from bmc.kernels.product import A, B, Loop, Product, Unsupported, merged
+from bmc.kernels.product import A, B, Loop, Product, Unsupported, merged, offsets, overlap
 
-_LARGEST_WINDOW = 7
 # Taps where both operands have lanes. All of them are unrolled.
 _MOST_PAIRS = 49
 # Instructions in an unrolled loop, about.
@@ -43,16 +42,17 @@ class Sums:
       out: receives the text.
       product: what is computed.
       line: the innermost loop of rows.
+      shares: whether the taps of a window share loads, which takes registers with addresses.
 
     Raises:
       Unsupported: a window of groups is too large.
     """
 
-    def __init__(self, out: Assembly, product: Product, line: Loop) -> None:
+    def __init__(self, out: Assembly, product: Product, line: Loop, shares: bool) -> None:
         self._out = out
         self._product = product
         self._line = line
-        self._taps, self._loops = _window(product, line)
+        self._taps, self._loops = _window(product, line, shares)
         # Whether both operands have lanes.
         self.pairs = product.lanes.strides[A] != 0
         if self.pairs and math.prod(loop.extent for loop in product.sums) > _MOST_PAIRS:
@@ -82,7 +82,7 @@ class Sums:
         if self.pairs:
             return column + rows * (column + 1)
         taps = self._taps.extent
-        return len(_offsets(self._line, self._taps, rows)) + taps * (column + rows)
+        return len(offsets(self._line, self._taps, rows)) + taps * (column + rows)
 
     def write(self, block: Block, a: str, b: str) -> None:
         """Emits the sums of a block, whose operands begin at the addresses in two registers."""
@@ -140,7 +140,7 @@ class Sums:
             reach = unroll * innermost.strides[A]
         # The smallest offset that each pointer serves.
         starts: list[int] = []
-        for offset in _offsets(self._line, self._taps, rows):
+        for offset in offsets(self._line, self._taps, rows):
             if not starts or not fits(offset - starts[-1] + reach):
                 starts.append(offset)
         with out.registers(len(starts) + self._taps.extent) as registers:
@@ -248,26 +248,12 @@ class _Pointers:
     b: list[str]
 
 
-def _window(product: Product, line: Loop) -> tuple[Loop, tuple[Loop, ...]]:
+def _window(product: Product, line: Loop, shares: bool) -> tuple[Loop, tuple[Loop, ...]]:
     """Returns the loop over taps that read the same numbers for other rows, and the other sums."""
-    rows = min(line.extent, 3)
     none = Loop(1, (0,) * len(product.dtypes))
     best = none
-    for loop in product.sums:
-        if loop.extent <= _LARGEST_WINDOW and line.strides[A]:
-            shared = len(_offsets(line, loop, rows)) / (rows * loop.extent)
-            if shared < 1 and (best is none or loop.extent > best.extent):
-                best = loop
+    for loop in product.sums if shares else ():
+        if overlap(line, loop, 3) < 1 and (best is none or loop.extent > best.extent):
+            best = loop
     others = [loop for loop in product.sums if loop is not best]
     return best, merged(others) or (none,)
-
-
-def _offsets(line: Loop, taps: Loop, rows: int) -> list[int]:
-    """Returns the distances of the numbers that some rows read at all taps."""
-    return sorted(
-        {
-            row * line.strides[A] + tap * taps.strides[A]
-            for row in range(rows)
-            for tap in range(taps.extent)
-        }
-    )

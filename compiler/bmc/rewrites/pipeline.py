@@ -22,7 +22,6 @@ from bmc.rewrites import (
     planar,
     rescales,
     rounding,
-    row_windows,
     scalar_operands,
     soft_fma,
     states,
@@ -103,13 +102,6 @@ PIPELINE = (
         "While convolutions are still linalg on whole tensors, so that its transpositions fuse with the"
         " ops between them.",
         channels_last.apply,
-        faster=True,
-    ),
-    Rewrite(
-        "row_windows",
-        phases.PARAMETERS,
-        "After channels_last, because it swaps pixel axes and expects the channels behind them.",
-        row_windows.apply,
         faster=True,
     ),
     Rewrite(
