@@ -57,9 +57,7 @@ DISASSEMBLY = [
 ]
 
 
-def measured(
-    counts: list[tuple[int, int]], disassembly: list[str] = DISASSEMBLY
-) -> dict[str, Any]:
+def measured(counts: list[tuple[int, int]], disassembly: list[str] = DISASSEMBLY) -> dict[str, Any]:
     lines = (*RECORDS, *(f"{at:08x} {count}" for at, count in counts))
     with mock.patch.object(mca, "cycles", lambda loops, program: [20.0] * len(loops)):
         (row,) = measure.image({"models": [MODEL]}, result.Outcome(lines, 0), disassembly, "mca")
