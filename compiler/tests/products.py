@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,21 @@ def _constant(node: Node) -> Any:
     return np.float32(node.value) if node.dtype == "f32" else np.int32(int(node.value))
 
 
+def evaluated(nodes: tuple[Node, ...], sums: Array, load: Callable[[int], Array]) -> Array:
+    """Computes the last of an epilogue's nodes; `load` returns an operand."""
+    values: list[Any] = []
+    for node in nodes:
+        if node.op == "sum":
+            values.append(sums)
+        elif node.op in ("load", "scalar"):
+            values.append(load(node.operand))
+        elif node.op == "constant":
+            values.append(_constant(node))
+        else:
+            values.append(OPERATIONS[node.op](node, *(values[arg] for arg in node.args)))
+    return values[-1]  # type: ignore[no-any-return]
+
+
 def expected(product: Product, data: list[Array]) -> Array:
     """Computes the result in numpy."""
     wide, narrow = (np.float64, np.float32) if product.is_float else (np.int64, np.int32)
@@ -156,19 +172,12 @@ def expected(product: Product, data: list[Array]) -> Array:
     sums = (factors[0] * factors[1]).sum(axis=axes)
     if product.initial is not None:
         sums = sums + _view(product, data, product.initial)
-    values: list[Any] = []
-    for node in product.epilogue:
-        if node.op == "sum":
-            values.append(sums.astype(narrow))
-        elif node.op in ("load", "scalar"):
-            values.append(_view(product, data, node.operand))
-        elif node.op == "constant":
-            values.append(_constant(node))
-        else:
-            values.append(OPERATIONS[node.op](node, *(values[arg] for arg in node.args)))
+    value = evaluated(
+        product.epilogue, sums.astype(narrow), lambda operand: _view(product, data, operand)
+    )
     result = [array.copy() for array in data]
     with np.errstate(all="ignore"):
-        _view(product, result, RESULT)[...] = values[-1].astype(_DTYPES[product.dtypes[RESULT]])
+        _view(product, result, RESULT)[...] = value.astype(_DTYPES[product.dtypes[RESULT]])
     return result[RESULT]
 
 
@@ -194,6 +203,9 @@ OPERATIONS: dict[str, Any] = {
     "negf": lambda _, a: -a,
     "maximumf": lambda _, a, b: np.maximum(a, b),
     "minimumf": lambda _, a, b: np.minimum(a, b),
+    "maxnumf": lambda _, a, b: np.fmax(a, b),
+    "minnumf": lambda _, a, b: np.fmin(a, b),
+    "bitcast": lambda node, a: a.view(_DTYPES[node.dtype]),
     "extsi": lambda node, a: a.astype(_DTYPES[node.dtype]),
     "trunci": lambda node, a: a.astype(_DTYPES[node.dtype]),
     "sitofp": lambda _, a: a.astype(np.float32),

@@ -29,6 +29,7 @@ _BINARY: dict[str, Any] = {
     "vsrl": lambda a, b: (a.view(np.uint32) >> (np.asarray(b).astype(np.uint32) & 31)).view(np.int32),
     "vmulh": lambda a, b: (a.astype(np.int64) * b >> 32).astype(np.int32),
     "vfadd": np.add, "vfsub": np.subtract, "vfmul": np.multiply, "vfdiv": np.divide,
+    "vfmax": np.fmax, "vfmin": np.fmin,
     "vfrsub": lambda a, b: b - a, "vfrdiv": lambda a, b: b / a,
     "vfsgnjn": lambda a, b: np.copysign(a, -b),
 }  # fmt: skip
@@ -311,7 +312,10 @@ class Machine:
             forms = shift or operation in ("vadd", "vand", "vor", "vxor", "vrsub")
             self._require(forms and kind == "vi" and least <= int(second) < most, words, operation)
             b = np.array([int(second)], dtype)
-        has = {"vf": ("vfadd", "vfsub", "vfmul", "vfdiv", "vfrsub", "vfrdiv"), "vv": ()}.get(kind)
+        has = {
+            "vf": ("vfadd", "vfsub", "vfmul", "vfdiv", "vfmax", "vfmin", "vfrsub", "vfrdiv"),
+            "vv": (),
+        }.get(kind)
         reversed_ = operation in ("vrsub", "vfrsub", "vfrdiv") and kind == "vv"
         self._require(not reversed_ and (not has or operation in has), words, operation)
         self._write(to, _BINARY[operation](a, b), dtype)

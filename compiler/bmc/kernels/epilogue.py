@@ -13,9 +13,12 @@ _INTEGER = {
     "addi": "vadd", "andi": "vand", "maxsi": "vmax", "minsi": "vmin", "mulhi": "vmulh", "muli": "vmul",
     "ori": "vor", "shli": "vsll", "shrsi": "vsra", "shrui": "vsrl", "subi": "vsub", "xori": "vxor",
 }  # fmt: skip
-_FLOAT = {"addf": "vfadd", "divf": "vfdiv", "mulf": "vfmul", "subf": "vfsub"}
+_FLOAT = {
+    "addf": "vfadd", "divf": "vfdiv", "maxnumf": "vfmax", "minnumf": "vfmin", "mulf": "vfmul", "subf": "vfsub",
+}  # fmt: skip
 _COMMUTES = {
-    "addf", "addi", "andi", "maximumf", "maxsi", "minimumf", "minsi", "mulf", "mulhi", "muli", "ori", "xori",
+    "addf", "addi", "andi", "maximumf", "maxnumf", "maxsi", "minimumf", "minnumf", "minsi", "mulf", "mulhi", "muli",
+    "ori", "xori",
 }  # fmt: skip
 # With the constant on the left.
 _REVERSED = {"divf": "vfrdiv", "subf": "vfrsub", "subi": "vrsub"}
@@ -29,8 +32,8 @@ _UNARY = {
     "negf": "vfsgnjn.vv {to}, {source}, {source}",
     "sitofp": "vfcvt.f.x.v {to}, {source}",
 }
-# Loads widen and the store narrows, so these are nothing but other names.
-_NOTHING = {"extsi", "trunci"}
+# Loads widen and the store narrows, so these are nothing but other names. Registers have no type.
+_NOTHING = {"bitcast", "extsi", "trunci"}
 # Read from registers of their own.
 _SCALARS = {"constant", "scalar"}
 SUPPORTED = frozenset({*_INTEGER, *_FLOAT, *_LIMITS, *_UNARY, *_NOTHING})

@@ -270,6 +270,8 @@ class NestTest(unittest.TestCase):
             "divf",
             "maximumf",
             "minimumf",
+            "maxnumf",
+            "minnumf",
         ):
             is_float = op.endswith("f")
             dtype = "f32" if is_float else "i32"
@@ -295,6 +297,9 @@ class NestTest(unittest.TestCase):
             Node("mulf", "f32", (1, 2)),
             Node("negf", "f32", (3,)),
             Node("fptosi", "i32", (4,)),
+            Node("bitcast", "f32", (4,)),
+            Node("bitcast", "i32", (6,)),
+            Node("xori", "i32", (5, 7)),
         )
         self.agrees(matmul(3, 24, 3, "i8", casts))
 

@@ -9,9 +9,12 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from bmc.ir import contraction, ir_util
-from bmc.kernels import epilogue, rescales
+from bmc.kernels import epilogue, functions, rescales
 from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported, arranged
 
+# Operations whose last 8 bits depend on the last 8 bits of their operands only, and those that read signed numbers.
+_LAST_BITS = {"addi", "andi", "muli", "ori", "shli", "subi", "xori"}
+_SIGNED = {"maxsi", "minsi", "shrsi"}
 _LOAD, _STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 
 
@@ -156,30 +159,31 @@ class _Reader:
         if op.name == "arith.constant" or str(result.type) in ("i1", "i64"):
             # Constants belong to their readers. 64 bits are read as parts of a rescale, or not at all.
             return
-        if (
-            name == "extsi"
-            and (wide := self._before_truncation(known.get(operands[0]))) is not None
-        ):
-            known[result] = wide
+        if op.name == "math.erf" and _type(result) == "f32":
+            known[result] = functions.erf(
+                self._value(operands[0], known), self._number, self._float
+            )
             return
         if name not in epilogue.SUPPORTED or _type(result) not in WIDTHS:
             raise Unsupported(f"an epilogue with {op.name} to {result.type}")
         args = tuple(self._value(operand, known) for operand in operands)
-        if name in ("maxsi", "minsi") and _type(result) == "i8":
-            # Limits an int8 before it is truncated.
-            before = [self._before_truncation(arg) for arg in args]
-            limited = [
-                arg if each is None else each for arg, each in zip(args, before, strict=True)
-            ]
-            if not any(self._nodes[arg].op == "trunci" for arg in limited):
-                known[result] = self._node(Node("trunci", "i8", (self._integer(name, *limited),)))
+        if _type(result) == "i8" and name != "trunci":
+            known[result] = self._node(Node("trunci", "i8", (self._wrapping(name, args),)))
+            return
+        if any(self._nodes[arg].op == "trunci" for arg in args):
+            args = tuple(map(self._wide, args))
+            if name == "extsi":
+                (known[result],) = args
                 return
-        read = [self._nodes[arg] for arg in args]
-        # Everything has 32 bits between a load, which extends, and the store, which truncates.
-        is_narrowed = any(node.dtype == "i8" and node.op != "load" for node in read)
-        if is_narrowed or (_type(result) == "i8") != (name == "trunci"):
-            raise Unsupported(f"an epilogue with {op.name} to {result.type}")
         known[result] = self._node(Node(name, _type(result), args))
+
+    def _wrapping(self, name: str, args: tuple[int, ...]) -> int:
+        """Adds an operation on int8; returns the number of 32 bits whose last 8 are its result."""
+        if name in _LAST_BITS:
+            return self._integer(name, *map(self._before_truncation, args))
+        if name in _SIGNED:
+            return self._integer(name, *map(self._wide, args))
+        raise Unsupported(f"an epilogue with arith.{name} to i8")
 
     def _rescale(self, rescale: rescales.Rescale, known: dict[Any, int]) -> int:
         """Adds the nodes of a rescale in 32 bits; returns the number of the last one."""
@@ -216,6 +220,12 @@ class _Reader:
     def _integer(self, op: str, *args: int) -> int:
         return self._node(Node(op, "i32", args))
 
+    def _number(self, value: float) -> int:
+        return self._node(Node("constant", "f32", value=value))
+
+    def _float(self, op: str, *args: int) -> int:
+        return self._node(Node(op, "f32", args))
+
     def _value(self, value: Any, known: dict[Any, int]) -> int:
         """Returns the number of a value, which may be a constant that no node stands for yet."""
         if value not in known:
@@ -230,13 +240,21 @@ class _Reader:
         self._nodes.append(node)
         return len(self._nodes) - 1
 
-    def _before_truncation(self, number: int | None) -> int | None:
-        """Returns the number of what a node truncated to an int8, if it was in an int8's range before."""
-        if number is None or self._nodes[number].op != "trunci":
-            return None
-        (before,) = self._nodes[number].args
+    def _before_truncation(self, number: int) -> int:
+        """Returns the number of 32 bits whose last 8 are those of an int8."""
+        node = self._nodes[number]
+        return node.args[0] if node.op == "trunci" else number
+
+    def _wide(self, number: int) -> int:
+        """Returns the number of an int8 in 32 bits; what is not truncated has them."""
+        before = self._before_truncation(number)
+        if before == number:
+            return number
         least, most = self._range(before)
-        return before if least >= -128 and most <= 127 else None
+        if least >= -128 and most <= 127:
+            return before
+        shift = self._constant(24)
+        return self._integer("shrsi", self._integer("shli", before, shift), shift)
 
     def _range(self, number: int) -> tuple[float, float]:
         """The smallest and the largest value that an integer may have."""

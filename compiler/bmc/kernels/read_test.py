@@ -60,6 +60,8 @@ def _epilogue(
 _FLOAT = _SUMS.format(product=_MATMUL)
 _SIGNED = _QUANTIZED.format(cast="cast_signed")
 _BYTES = "%bytes : tensor<4x64xi8>"
+_NARROW = "%r = arith.trunci %h : i32 to i8"
+_SOME = np.array([*range(-700, 700), 2**31 - 1, -(2**31), 70_001], np.int32)
 _HIGH = """%wide = arith.extsi %a : i32 to i64
     %other = arith.extsi %b : i32 to i64
     %product = arith.muli %wide, %other : i64
@@ -283,15 +285,55 @@ class ReadTest(unittest.TestCase):
         declines("an epilogue with", _HIGH.format(shift=32).replace("muli", "addi"))
         unsigned = _HIGH.format(shift=32).replace("arith.extsi", "arith.extui")
         declines("an epilogue with", unsigned)
-        # Bytes wrap around, but the kernel computes with 32 bits.
-        narrow = "%n = arith.trunci %a : i32 to i8\n"
-        for op in ("maxsi", "minsi", "shrsi", "shrui"):
+        declines(
+            "an epilogue with arith.shrui to i8",
+            "%n = arith.trunci %a : i32 to i8\n %r = arith.shrui %n, %n : i8",
+        )
+
+    def integers(self, body: str) -> products.Array:
+        """Computes an epilogue on some sums, and a bias of 3."""
+        text = _SIGNED + _epilogue(body, "i32", _BYTES, "qbias") + _stored("result", "qy")
+        nodes = self.read(text).epilogue
+        with np.errstate(all="ignore"):
+            result = products.evaluated(nodes, _SOME, lambda _: np.full_like(_SOME, 3))
+        return result.astype(np.int8)
+
+    def test_bytes_wrap_around(self) -> None:
+        narrow = "%n = arith.trunci %a : i32 to i8\n %c = arith.constant -100 : i8\n"
+        n, c = _SOME.astype(np.int8), np.int8(-100)
+        right = {"addi": n + c, "subi": n - c, "muli": n * c, "andi": n & c, "xori": n ^ c}
+        right |= {"ori": n | c, "maxsi": np.maximum(n, c), "minsi": np.minimum(n, c)}
+        for op, values in right.items():
             with self.subTest(op=op):
-                declines("an epilogue with", f"{narrow} %r = arith.{op} %n, %n : i8")
-                sum_ = f"{narrow} %m = arith.addi %n, %n : i8\n"
-                declines("an epilogue with", f"{sum_} %r = arith.{op} %m, %n : i8")
-        body = "%n = arith.trunci %a : i32 to i8\n %m = arith.extsi %n : i8 to i32\n"
-        declines("an epilogue with", body + "%r = arith.trunci %m : i32 to i8")
+                one = f"{narrow} %one = arith.{op} %n, %c : i8\n"
+                got = self.integers(one + "%r = arith.maxsi %one, %n : i8")
+                np.testing.assert_array_equal(got, np.maximum(values, n))
+        shifted = "%c1 = arith.constant 1 : i8\n %s = arith.shli %n, %c1 : i8\n"
+        got = self.integers(narrow + shifted + "%r = arith.shrsi %s, %c1 : i8")
+        np.testing.assert_array_equal(got, n << np.int8(1) >> np.int8(1))
+
+    def test_truncated_numbers_have_the_sign_of_their_last_byte(self) -> None:
+        narrow = "%n = arith.trunci %a : i32 to i8\n %wide = arith.extsi %n : i8 to i32\n"
+        sums = "%s = arith.addi %wide, %b : i32\n %c5 = arith.constant 5 : i32\n"
+        got = self.integers(narrow + sums + "%h = arith.shrsi %s, %c5 : i32\n" + _NARROW)
+        np.testing.assert_array_equal(got, (_SOME.astype(np.int8).astype(np.int32) + 3) >> 5)
+
+    def test_floats_are_quantized(self) -> None:
+        """As PyTorch does: the last bits of a large float are an integer."""
+        body = """%f = arith.sitofp %a : i32 to f32
+    %low = arith.constant -7.0 : f32
+    %high = arith.constant 248.0 : f32
+    %large = arith.constant 12582912.0 : f32
+    %offset = arith.constant -121 : i8
+    %max = arith.maxnumf %f, %low : f32
+    %min = arith.minnumf %max, %high : f32
+    %rounded = arith.addf %min, %large : f32
+    %bits = arith.bitcast %rounded : f32 to i32
+    %n = arith.trunci %bits : i32 to i8
+    %r = arith.addi %n, %offset : i8"""
+        right = (np.clip(_SOME, -7, 248) - 121).astype(np.int8)
+        self.assertGreater(len(set(right.tolist())), 100)
+        np.testing.assert_array_equal(self.integers(body), right)
 
     def test_an_int8_within_its_limits_is_not_narrowed(self) -> None:
         def body(low: int, high: int) -> str:
@@ -316,11 +358,11 @@ class ReadTest(unittest.TestCase):
         ops = [(node.op, node.dtype) for node in self.read(limited).epilogue]
         self.assertEqual(ops.count(("maxsi", "i32")), 2)
         self.assertNotIn(("maxsi", "i8"), ops)
-        nodes = self.read(text(-128, 127)).epilogue
-        self.assertNotIn("extsi", [node.op for node in nodes])
+        ops = [(node.op, node.dtype) for node in self.read(text(-128, 127)).epilogue]
+        self.assertFalse({("extsi", "i32"), ("shli", "i32")} & set(ops))
         for low, high in ((-128, 128), (-300, -200), (-100, -200), (200, 300)):
             with self.subTest(low=low, high=high):
-                self.declines("arith.extsi", text(low, high))
+                self.assertIn("shli", [node.op for node in self.read(text(low, high)).epilogue])
 
     def test_layouts(self) -> None:
         transposed = """linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>,

@@ -1,0 +1,47 @@
+"""Functions as operations that kernels have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+# erf(x) is about x * P(x^2) / Q(x^2) up to this x, and about 1 behind it. P and Q begin with the highest power. They
+# are a fit of erf in f64 by weighted least squares at 4,000 Chebyshev points, with the weights of a smallest maximum.
+_ERF_END = 3.92
+_ERF_P = (
+    2.034889803326223e-06,
+    0.0002874636556953192,
+    0.0038675616960972548,
+    0.05305812135338783,
+    0.19274593889713287,
+    1.128378987312317,
+)
+_ERF_Q = (
+    3.807143366429955e-05,
+    0.0011879324447363615,
+    0.015170760452747345,
+    0.11507716029882431,
+    0.5041483044624329,
+    1.0,
+)
+
+
+def erf(x: int, number: Callable[[float], int], float_: Callable[..., int]) -> int:
+    """Adds the nodes of the error function; returns the last one. Its error is below 4e-7, also relative to it.
+
+    Args:
+      x: a node.
+      number: adds a constant.
+      float_: adds an operation on floats, by its name and the nodes it reads.
+    """
+    limited = float_("maximumf", float_("minimumf", x, number(_ERF_END)), number(-_ERF_END))
+    square = float_("mulf", limited, limited)
+
+    def polynomial(factors: tuple[float, ...]) -> int:
+        first, second, *others = factors
+        result = float_("addf", float_("mulf", square, number(first)), number(second))
+        for factor in others:
+            result = float_("addf", float_("mulf", result, square), number(factor))
+        return result
+
+    above = float_("mulf", limited, polynomial(_ERF_P))
+    return float_("divf", above, polynomial(_ERF_Q))
