@@ -198,8 +198,8 @@ class Machine:
         operation, _, kind = name.partition(".")
         if operation in ("vle8", "vle32", "vse8", "vse32"):
             self._transfer(operation, to, self._integer(words[1]))
-        elif operation in ("vlse8", "vlse32"):
-            self._gather(operation, to, self._integer(words[1]), self._integer(words[2]))
+        elif operation in ("vlse8", "vlse32", "vsse8", "vsse32"):
+            self._apart_in_memory(operation, to, self._integer(words[1]), self._integer(words[2]))
         elif operation in ("vfmacc", "vwmacc"):
             self._multiply(operation, kind, words)
         elif operation == "vsext":
@@ -255,12 +255,19 @@ class Machine:
         else:
             self._write(name, memory, _SIGNED[bits], times)
 
-    def _gather(self, operation: str, name: str, address: int, apart: int) -> None:
+    def _apart_in_memory(self, operation: str, name: str, address: int, apart: int) -> None:
+        """Loads or stores elements with gaps between them."""
         bits = int(operation[4:])
+        times = Fraction(bits, self._bits)
+        store = operation.startswith("vs")
         places = range(address, address + self._length * apart, apart)
         self._require(all(place % (bits // 8) == 0 for place in places), address, "not aligned")
-        numbers = [self._memory(place, bits // 8).view(_SIGNED[bits])[0] for place in places]
-        self._write(name, numbers, _SIGNED[bits], Fraction(bits, self._bits))
+        memory = [self._memory(place, bits // 8, store).view(_SIGNED[bits]) for place in places]
+        if not store:
+            self._write(name, [each[0] for each in memory], _SIGNED[bits], times)
+            return
+        for each, value in zip(memory, self._read(name, _SIGNED[bits], times), strict=True):
+            each[0] = value
 
     def _multiply(self, operation: str, kind: str, words: list[str]) -> None:
         to, first, second = words

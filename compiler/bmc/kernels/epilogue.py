@@ -47,11 +47,13 @@ class Lanes:
       count: lanes in use.
       lmul: registers of a group.
       length: integer register that holds `count`.
+      apart: bytes between the results of neighboring lanes; 0 if they are neighbors.
     """
 
     count: int
     lmul: int
     length: str
+    apart: int = 0
 
     def use(self, out: Assembly, bits: int) -> None:
         """Emits the vsetvli for elements of 8, 16 or 32 bits."""
@@ -274,11 +276,17 @@ class _Epilogue:
 
     def _store(self, group: int) -> None:
         register, address = self._name(group), self.addresses.get(RESULT, "")
-        if self.nodes[-1].dtype != "i8":
-            self.out.emit(f"vse32.v {register}, ({address})")
-            return
-        for bits in (16, 8):
-            self.lanes.use(self.out, bits)
-            self.out.emit(f"vnsrl.wi {register}, {register}, 0")
-        self.out.emit(f"vse8.v {register}, ({address})")
-        self.lanes.use(self.out, 32)
+        is_narrow = self.nodes[-1].dtype == "i8"
+        if is_narrow:
+            for bits in (16, 8):
+                self.lanes.use(self.out, bits)
+                self.out.emit(f"vnsrl.wi {register}, {register}, 0")
+        width = 8 if is_narrow else 32
+        if self.lanes.apart:
+            with self.out.registers(1) as (apart,):
+                self.out.set(apart, self.lanes.apart)
+                self.out.emit(f"vsse{width}.v {register}, ({address}), {apart}")
+        else:
+            self.out.emit(f"vse{width}.v {register}, ({address})")
+        if is_narrow:
+            self.lanes.use(self.out, 32)

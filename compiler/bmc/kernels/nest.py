@@ -205,7 +205,7 @@ class _Nest:
             out.set(length, panel.lanes)
             for register, value in zip(registers, distances, strict=True):
                 out.set(register, value)
-            lanes = Lanes(panel.lanes, panel.lmul, length)
+            lanes = Lanes(panel.lanes, panel.lmul, length, self._product.apart)
             place = _Place(
                 panel.rows, panel.behind, lanes, dict(zip(distances, registers, strict=True))
             )
@@ -289,7 +289,7 @@ class _Nest:
         *free, group = range(_REGISTERS // lmul)
         with out.registers(1) as (length,):
             out.set(length, count)
-            lanes = Lanes(count, lmul, length)
+            lanes = Lanes(count, lmul, length, self._product.apart)
             lanes.use(out, 32)
             out.emit(f"vle32.v v{group * lmul}, ({self._scratch})")
             out.add(self._scratch, count * 4)

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import products
 import riscv
+from kernel_case import KernelCase
 from products import FLOAT_SUM, SUM, convolution, matmul, planes
 
 from bmc.kernels import nest
 from bmc.kernels.assembly import TooManyRegisters
-from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported, arranged
+from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported
 
 _NAN = float("nan")
 Array = np.ndarray[Any, Any]
@@ -46,28 +47,7 @@ def quantized() -> tuple[Node, ...]:
     )
 
 
-class NestTest(unittest.TestCase):
-    def run_kernel(
-        self, kernel: nest.Kernel, data: list[Array], vlen: int
-    ) -> tuple[Array, riscv.Machine]:
-        data = [array.copy() for array in data]
-        scratch = [np.full(kernel.scratch, 0x77, np.uint8)] if kernel.scratch else []
-        machine = riscv.Machine(vlen, [*data, *scratch], writable={RESULT, len(data)})
-        machine.run(kernel.text, kernel.arguments)
-        self.assertLessEqual(machine.written, set(kernel.clobbered))
-        return data[RESULT], machine
-
-    def agrees(self, product: Product, vlens: tuple[tuple[int, int], ...] = ()) -> None:
-        """Asserts the result of kernels for a VLEN on harts of a VLEN."""
-        data = products.operands(product)
-        with np.errstate(all="ignore"):
-            right = products.expected(product, data)
-        for vlen, hart in vlens or ((128, 128), (256, 256), (128, 512)):
-            kernel = nest.write(product, vlen)
-            with self.subTest(vlen=vlen, hart=hart):
-                result, _ = self.run_kernel(kernel, data, hart)
-                np.testing.assert_array_equal(result, right)
-
+class NestTest(KernelCase):
     def test_rows_and_lanes(self) -> None:
         lanes = (8, 16, 24, 40, 64, 80, 100)
         for number, (rows, each) in enumerate(itertools.product((1, 2, 5, 7, 13), lanes)):
@@ -76,65 +56,30 @@ class NestTest(unittest.TestCase):
                 with self.subTest(rows=rows, lanes=each, dtype=dtype):
                     self.agrees(matmul(rows, each, 3 + number % 4, dtype), (hart,))
 
-    def test_long_sums(self) -> None:
-        for dtype in ("f32", "i8"):
-            for sums in (1, 31, 64, 1200):
-                with self.subTest(dtype=dtype, sums=sums):
-                    self.agrees(matmul(5, 24, sums, dtype), ((128, 128),))
-        # Steps in `b`, and rows of `a`, that fit into no instruction.
-        self.agrees(matmul(3, 600, 5), ((256, 256),))
-        self.agrees(matmul(3, 2100, 5, "i8"), ((256, 256),))
-
-    def test_windows(self) -> None:
-        for dtype in ("f32", "i8"):
-            for stride, dilation in ((1, 1), (2, 1), (1, 2), (2, 3)):
-                for depthwise in (False, True):
-                    with self.subTest(
-                        dtype=dtype, stride=stride, dilation=dilation, depthwise=depthwise
-                    ):
-                        product = convolution(5, 24, 3, dtype, stride, dilation, depthwise)
-                        self.agrees(product)
-        self.agrees(convolution(3, 40, 200), ((128, 128),))
-        self.agrees(convolution(7, 100, 1, "i8", depthwise=True), ((128, 128),))
-
-    def test_a_window_of_one_column(self) -> None:
-        """Neighboring rows of a block are those that the window slides over."""
-        square = convolution(9, 24, 8, "i8")
-        down, across, channels = square.sums
-        y, x = square.rows
-        for taps, line in ((down, y), (across, x)):
-            product, swapped = arranged(
-                square.dtypes, [y, x, square.lanes, taps, channels], {3, 4}, None, (SUM,)
-            )
-            self.assertFalse(swapped)
-            self.assertEqual(product.rows[-1], line)
-            self.agrees(product)
-
-    def test_a_window_with_too_many_addresses(self) -> None:
-        """No two of its numbers are near enough for one address, so each tap loads its own."""
-        far = 4000
-        more = 5
-        epilogue = [SUM]
-        for number in range(more):
-            epilogue.append(Node("load", "i32", operand=3 + number))
-            epilogue.append(Node("addi", "i32", (2 * number, 2 * number + 1)))
-        residual, lane, none = (4 * 24,) * more, (4,) * more, (0,) * more
-        product = Product(
-            ("i8", "i8", "i32", *("i32",) * more),
-            (),
-            (Loop(3, (40, 0, 9 * 4 * 24, *residual)), Loop(9, (far, 0, 4 * 24, *residual))),
-            Loop(24, (0, 1, 4, *lane)),
-            (Loop(7, (far, 24 * 40, 0, *none)), Loop(40, (1, 24, 0, *none))),
-            None,
-            tuple(epilogue),
-        )
-        self.agrees(product)
-
     def test_pixels_as_lanes(self) -> None:
         for dtype in ("f32", "i8"):
             for size, rows, channels, gap in ((8, 3, 2, 1), (40, 16, 3, 1), (24, 9, 3, 3)):
                 with self.subTest(dtype=dtype, size=size, gap=gap):
                     self.agrees(planes(size, rows, channels, dtype, gap), ((128, 128), (256, 512)))
+
+    def test_results_in_columns(self) -> None:
+        """A product that is stored as its transpose."""
+        for dtype, nodes, extra in (
+            ("f32", (FLOAT_SUM,), ()),
+            ("i8", quantized(), ("i32", "i32")),
+        ):
+            product = matmul(5, 40, 9, dtype, nodes, extra)
+            (rows,) = product.rows
+            width = WIDTHS[product.dtypes[RESULT]]
+
+            def stored(loop: Loop, step: int) -> Loop:
+                return replace(loop, strides=(*loop.strides[:RESULT], step, *loop.strides[3:]))
+
+            turned = replace(
+                product, rows=(stored(rows, width),), lanes=stored(product.lanes, 5 * width)
+            )
+            with self.subTest(dtype=dtype):
+                self.agrees(turned)
 
     def test_scalars(self) -> None:
         """An operation of two scalars, and a scalar that is read twice."""

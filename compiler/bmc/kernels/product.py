@@ -67,7 +67,8 @@ class Product:
       outer: loops around everything.
       rows: loops of the result that `b` does not depend on, outermost first. Blocks of rows are cut from the last
         one, so it is the one along which a window slides.
-      lanes: the loop along which the result is contiguous, and `b` moves. `a` is contiguous, or does not move.
+      lanes: the loop along which `b` moves, and if possible the one along which the result is contiguous. `a` is
+        contiguous, or does not move.
       sums: loops that are summed, outermost first.
       initial: operand with the sums' initial values for each lane, or one for each row; None for zeros.
       epilogue: the values computed from a sum; the last one is stored.
@@ -89,6 +90,12 @@ class Product:
     def is_contiguous(self) -> bool:
         """Whether neighboring lanes are neighbors in `b`."""
         return self.lanes.strides[B] == WIDTHS[self.dtypes[B]]
+
+    @property
+    def apart(self) -> int:
+        """Bytes between neighboring lanes of the result, 0 if they are neighbors there."""
+        apart = self.lanes.strides[RESULT]
+        return 0 if apart == WIDTHS[self.dtypes[RESULT]] else apart
 
 
 def arranged(
@@ -113,13 +120,13 @@ def arranged(
     Raises:
       Unsupported: neighbors in the result are no neighbors elsewhere.
     """
-    for order in ((A, B), (B, A)):
+    for order, neighbors in (((A, B), True), ((B, A), True), ((A, B), False)):
         rest = range(RESULT, len(dtypes))
         mine = [
             Loop(loop.extent, tuple(loop.strides[each] for each in (*order, *rest)))
             for loop in loops
         ]
-        found = _arranged(dtypes, mine, summed, order == (B, A))
+        found = _arranged(dtypes, mine, summed, order == (B, A), neighbors)
         if found is None:
             continue
         outer, rows, lanes = found
@@ -138,7 +145,7 @@ def arranged(
 
 
 def _arranged(
-    dtypes: tuple[str, ...], loops: list[Loop], summed: Set[int], swapped: bool
+    dtypes: tuple[str, ...], loops: list[Loop], summed: Set[int], swapped: bool, neighbors: bool
 ) -> tuple[tuple[Loop, ...], tuple[Loop, ...], Loop] | None:
     """Returns the outer loops, the rows and the lanes; None if no loop can be lanes."""
     outer: list[Loop] = []
@@ -162,7 +169,11 @@ def _arranged(
     widest = LARGEST_GAP if swapped else width
     for found, others in ((merged(lanes), pairs), (merged(pairs), lanes)):
         for loop in found:
-            if loop.extent >= _FEWEST_LANES and loop.strides[B] <= widest and _fits(loop, dtypes):
+            if (
+                loop.extent >= _FEWEST_LANES
+                and loop.strides[B] <= widest
+                and _fits(loop, dtypes, neighbors)
+            ):
                 left = [each for each in found if each is not loop]
                 sums = [loops[number] for number in sorted(summed)]
                 return merged([*outer, *others, *left]), merged(_sliding_last(rows, sums)), loop
@@ -199,12 +210,16 @@ def offsets(line: Loop, taps: Loop, rows: int) -> list[int]:
     )
 
 
-def _fits(lanes: Loop, dtypes: tuple[str, ...]) -> bool:
-    """Whether the result's lanes are neighbors, and those of what the epilogue reads are, or do not move."""
+def _fits(lanes: Loop, dtypes: tuple[str, ...], neighbors: bool) -> bool:
+    """Whether the lanes of what the epilogue reads are neighbors, or do not move.
+
+    The result's must be neighbors as well, or have gaps between them.
+    """
     *_, result = lanes.strides[: RESULT + 1]
-    return result == WIDTHS[dtypes[RESULT]] and all(
+    fits = result == WIDTHS[dtypes[RESULT]] if neighbors else result > 0
+    return fits and all(
         stride in (0, WIDTHS[dtype])
-        for stride, dtype in zip(lanes.strides[RESULT:], dtypes[RESULT:], strict=True)
+        for stride, dtype in zip(lanes.strides[RESULT + 1 :], dtypes[RESULT + 1 :], strict=True)
     )
 
 

@@ -1,0 +1,70 @@
+"""Runs kernels with long sums and with windows."""
+
+from __future__ import annotations
+
+import unittest
+
+from kernel_case import KernelCase
+from products import SUM, convolution, matmul
+
+from bmc.kernels.product import Loop, Node, Product, arranged
+
+
+class SumsTest(KernelCase):
+    def test_long_sums(self) -> None:
+        for dtype in ("f32", "i8"):
+            for sums in (1, 31, 64, 1200):
+                with self.subTest(dtype=dtype, sums=sums):
+                    self.agrees(matmul(5, 24, sums, dtype), ((128, 128),))
+        # Steps in `b`, and rows of `a`, that fit into no instruction.
+        self.agrees(matmul(3, 600, 5), ((256, 256),))
+        self.agrees(matmul(3, 2100, 5, "i8"), ((256, 256),))
+
+    def test_windows(self) -> None:
+        for dtype in ("f32", "i8"):
+            for stride, dilation in ((1, 1), (2, 1), (1, 2), (2, 3)):
+                for depthwise in (False, True):
+                    with self.subTest(
+                        dtype=dtype, stride=stride, dilation=dilation, depthwise=depthwise
+                    ):
+                        product = convolution(5, 24, 3, dtype, stride, dilation, depthwise)
+                        self.agrees(product)
+        self.agrees(convolution(3, 40, 200), ((128, 128),))
+        self.agrees(convolution(7, 100, 1, "i8", depthwise=True), ((128, 128),))
+
+    def test_a_window_of_one_column(self) -> None:
+        """Neighboring rows of a block are those that the window slides over."""
+        square = convolution(9, 24, 8, "i8")
+        down, across, channels = square.sums
+        y, x = square.rows
+        for taps, line in ((down, y), (across, x)):
+            product, swapped = arranged(
+                square.dtypes, [y, x, square.lanes, taps, channels], {3, 4}, None, (SUM,)
+            )
+            self.assertFalse(swapped)
+            self.assertEqual(product.rows[-1], line)
+            self.agrees(product)
+
+    def test_a_window_with_too_many_addresses(self) -> None:
+        """No two of its numbers are near enough for one address, so each tap loads its own."""
+        far = 4000
+        more = 5
+        epilogue = [SUM]
+        for number in range(more):
+            epilogue.append(Node("load", "i32", operand=3 + number))
+            epilogue.append(Node("addi", "i32", (2 * number, 2 * number + 1)))
+        residual, lane, none = (4 * 24,) * more, (4,) * more, (0,) * more
+        product = Product(
+            ("i8", "i8", "i32", *("i32",) * more),
+            (),
+            (Loop(3, (40, 0, 9 * 4 * 24, *residual)), Loop(9, (far, 0, 4 * 24, *residual))),
+            Loop(24, (0, 1, 4, *lane)),
+            (Loop(7, (far, 24 * 40, 0, *none)), Loop(40, (1, 24, 0, *none))),
+            None,
+            tuple(epilogue),
+        )
+        self.agrees(product)
+
+
+if __name__ == "__main__":
+    unittest.main()
