@@ -10,12 +10,13 @@ import riscv
 from products import Array
 
 from bmc.kernels import nest
+from bmc.kernels.assembly import Kernel
 from bmc.kernels.product import RESULT, Product
 
 
 class KernelCase(unittest.TestCase):
     def run_kernel(
-        self, kernel: nest.Kernel, data: list[Array], vlen: int
+        self, kernel: Kernel, data: list[Array], vlen: int
     ) -> tuple[Array, riscv.Machine]:
         data = [array.copy() for array in data]
         scratch = [np.full(kernel.scratch, 0x77, np.uint8)] if kernel.scratch else []

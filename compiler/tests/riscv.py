@@ -87,10 +87,12 @@ class Machine:
                 if name.endswith(":"):
                     continue
                 self.executed += 1
-                if name == "bnez":
-                    if self._integer(words[0]):
-                        target = labels[words[1].removesuffix("b")]
-                        at = self._require(target < at, target, "a label that comes later")
+                if name in ("bnez", "bgeu"):
+                    *values, label = words
+                    first, *second = (self._integer(each) % 2**64 for each in values)
+                    if first >= second[0] if second else first:
+                        target, back = labels[label[:-1]], label[-1] == "b"
+                        at = self._require(back == (target < at), target, "a label elsewhere")
                 elif name.startswith("v"):
                     self._vector(name, words)
                 else:
@@ -124,11 +126,14 @@ class Machine:
         to, *sources = words
         self.written.add(to)
         self._require(to not in ("zero", "x0"), to, "written")
-        if name in ("flw", "lb", "lw"):
+        if name in ("flw", "lb", "ld", "lw"):
             address = self._integer(sources[1]) + self._immediate(sources[0])
             if name == "flw":
                 self._require(address % 4 == 0, address, "not aligned")
                 self._floats[to] = self._memory(address, 4).view(np.float32)[0]
+            elif name == "ld":
+                self._require(address % 8 == 0, address, "not aligned")
+                self._integers[to] = int(self._memory(address, 8).view(np.int64)[0])
             elif name == "lw":
                 self._require(address % 4 == 0, address, "not aligned")
                 self._integers[to] = int(self._memory(address, 4).view(np.int32)[0])
@@ -143,6 +148,8 @@ class Machine:
             self._integers[to] = self._integer(sources[0])
         elif name == "add":
             self._integers[to] = self._integer(sources[0]) + self._integer(sources[1])
+        elif name == "mul":
+            self._integers[to] = self._integer(sources[0]) * self._integer(sources[1])
         elif name == "addi":
             self._integers[to] = self._integer(sources[0]) + self._immediate(sources[1])
         else:

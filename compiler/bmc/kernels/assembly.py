@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from bmc.kernels.product import Unsupported
 
@@ -18,6 +19,23 @@ class TooManyRegisters(Unsupported):
 
     def __init__(self) -> None:
         super().__init__("a kernel that needs so many registers")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Assembly text.
+
+    Attributes:
+      text: the instructions.
+      arguments: registers with the operands' addresses, and one more for a buffer of `scratch` bytes, if it has any.
+      clobbered: other registers that it changes.
+      scratch: bytes of memory that it needs.
+    """
+
+    text: str
+    arguments: tuple[str, ...]
+    clobbered: tuple[str, ...]
+    scratch: int
 
 
 class Assembly:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bmc.kernels import epilogue
-from bmc.kernels.assembly import Assembly, TooManyRegisters
+from bmc.kernels.assembly import Assembly, Kernel, TooManyRegisters
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.product import RESULT, A, Loop, Product, Unsupported
 from bmc.kernels.sums import Block, Sums
@@ -23,23 +23,6 @@ _MOST_ROWS = 14
 _MOST_NUMBERS = 10
 # Instructions to load a piece of sums again, and to move addresses, about.
 _AGAIN = 8
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """Assembly text.
-
-    Attributes:
-      text: the instructions.
-      arguments: registers with the operands' addresses, and one more for a buffer of `scratch` bytes, if it has any.
-      clobbered: other registers that it changes.
-      scratch: bytes of memory that it needs.
-    """
-
-    text: str
-    arguments: tuple[str, ...]
-    clobbered: tuple[str, ...]
-    scratch: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """Replaces the bodies of dispatches by kernels that bmc writes itself.
 
 IREE's code generator spills groups of eight vector registers, and falls off a cliff where channels or pixels are not
-divisible by its tiles. A product with an epilogue of simple operations becomes inline assembly instead
-(bmc/kernels). Everything else about the dispatch stays as IREE made it: its bindings, its entry in the table of
-kernels, and its place in their ELF.
+divisible by its tiles. A product with an epilogue of simple operations becomes inline assembly instead, and so does a
+scatter of rows, which IREE copies one number at a time (bmc/kernels). Everything else about the dispatch stays as IREE
+made it: its bindings, its entry in the table of kernels, and its place in their ELF.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import contraction, ir_util
-from bmc.kernels import nest
+from bmc.kernels import nest, scatter
+from bmc.kernels.assembly import Kernel
 from bmc.kernels.product import Unsupported
-from bmc.kernels.read import Dispatch, read
+from bmc.kernels.read import read
 from bmc.rewrites.context import Context, Shape
 from bmc.rewrites.rewrite import Again
+from bmc.target import Target
 
 _LOG = logging.getLogger(__name__)
 _CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "memory"]
@@ -39,7 +41,7 @@ def applies(context: Context) -> bool:
 
 
 def apply(module: Any, context: Context) -> None:
-    """Replaces the body of every dispatch that is a product, except where tuning.json gives tile sizes.
+    """Replaces the body of every dispatch that has a kernel, except where tuning.json gives tile sizes.
 
     Raises:
       Again: IREE would have to write the kernel of a convolution of planes, one number at a time.
@@ -52,13 +54,12 @@ def apply(module: Any, context: Context) -> None:
         if name in tuned:
             continue
         try:
-            dispatch = read(function)
-            kernel = nest.write(dispatch.product, context.target.vlen_bits)
+            operands, kernel = _kernel(function, context.target)
         except Unsupported as reason:
             _LOG.info("%s keeps IREE's kernel: %s", name, reason)
             kept |= {contraction.shape(op) for op in ir_util.walk(function) if contraction.read(op)}
             continue
-        _replace(function, dispatch, kernel, context.target.xlen)
+        _replace(function, operands, kernel, context.target.xlen)
         own.add(name)
     if kept & context.planes:
         raise Again(frozenset(kept & context.planes))
@@ -67,7 +68,16 @@ def apply(module: Any, context: Context) -> None:
     )
 
 
-def _replace(function: ir_util.Op, dispatch: Dispatch, kernel: nest.Kernel, xlen: int) -> None:
+def _kernel(function: ir_util.Op, target: Target) -> tuple[tuple[Any, ...], Kernel]:
+    """Returns the operands of a dispatch and its kernel; raises Unsupported if it has none."""
+    if any(op.name == "iree_linalg_ext.scatter" for op in ir_util.walk(function)):
+        found, operands = scatter.read(function)
+        return operands, scatter.write(found, target.vlen_bits, target.xlen)
+    dispatch = read(function)
+    return dispatch.operands, nest.write(dispatch.product, target.vlen_bits)
+
+
+def _replace(function: ir_util.Op, values: tuple[Any, ...], kernel: Kernel, xlen: int) -> None:
     *operations, end = [op.operation for op in function.regions[0].blocks[0].operations]
     name = ir_util.string(function, "sym_name")
     word = ir.IntegerType.get_signless(xlen)
@@ -78,7 +88,7 @@ def _replace(function: ir_util.Op, dispatch: Dispatch, kernel: nest.Kernel, xlen
     with ir.InsertionPoint(end), function.location:
         addresses = [
             _address(value, f"{name}_constant_{number}", function, word)
-            for number, value in enumerate(dispatch.operands)
+            for number, value in enumerate(values)
         ]
         if kernel.scratch:
             addresses.append(_scratch(kernel.scratch, word))
