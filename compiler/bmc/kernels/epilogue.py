@@ -69,8 +69,26 @@ def temporaries(nodes: tuple[Node, ...], lmul: int) -> int:
       Unsupported: it contains what no instruction computes.
     """
     groups = _Groups(list(range(32)))
-    _Epilogue(Assembly(0), nodes, 0, groups, {}, Lanes(0, lmul, "")).write()
+    _Epilogue(Assembly(0), nodes, 0, groups, {}, Lanes(0, lmul, ""), {}).write()
     return groups.most
+
+
+def floats(nodes: tuple[Node, ...]) -> list[int]:
+    """Returns the bits of the constants that are floats, each once."""
+    found = (_bits(node) for node in nodes if node.op == "constant" and node.dtype == "f32")
+    return list(dict.fromkeys(found))
+
+
+def _bits(constant: Node) -> int:
+    (bits,) = struct.unpack("<i", struct.pack("<f", constant.value))
+    return int(bits)
+
+
+def set_float(out: Assembly, register: str, bits: int) -> None:
+    """Emits a constant."""
+    with out.registers(1) as (number,):
+        out.set(number, bits)
+        out.emit(f"fmv.w.x {register}, {number}")
 
 
 def emit(
@@ -80,6 +98,7 @@ def emit(
     free: list[int],
     addresses: dict[int, str],
     lanes: Lanes,
+    constants: dict[int, str],
 ) -> None:
     """Emits the epilogue of one row and the store of its result. Elements have 32 bits before and after it.
 
@@ -90,8 +109,9 @@ def emit(
       free: groups that may be overwritten, at least as many as temporaries() returns, the lowest among them.
       addresses: registers with the operands' addresses for this row.
       lanes: the groups' shape.
+      constants: registers that hold floats, by their bits.
     """
-    _Epilogue(out, nodes, group, _Groups(sorted(free)), addresses, lanes).write()
+    _Epilogue(out, nodes, group, _Groups(sorted(free)), addresses, lanes, constants).write()
 
 
 @dataclass
@@ -135,6 +155,7 @@ class _Epilogue:
     groups: _Groups
     addresses: dict[int, str]
     lanes: Lanes
+    constants: dict[int, str]
     # The group of each value that is still needed.
     held: dict[int, int] = field(default_factory=dict)
 
@@ -239,8 +260,10 @@ class _Epilogue:
         address = self.addresses.get(node.operand, "")
         if node.value == 0 and not is_float and not is_loaded:
             return "zero"
-        with self.out.registers(1) as (register,):
-            if not is_float:
+        if is_float and not is_loaded and _bits(node) in self.constants:
+            return self.constants[_bits(node)]
+        if not is_float:
+            with self.out.registers(1) as (register,):
                 if is_loaded:
                     self.out.emit(
                         f"{'lb' if node.dtype == 'i8' else 'lw'} {register}, 0({address})"
@@ -248,15 +271,13 @@ class _Epilogue:
                 else:
                     self.out.set(register, int(node.value))
                 return register
-            name = self.out.take_float()
-            self.out.give_float(name)
-            if is_loaded:
-                self.out.emit(f"flw {name}, 0({address})")
-                return name
-            (bits,) = struct.unpack("<i", struct.pack("<f", node.value))
-            self.out.set(register, bits)
-            self.out.emit(f"fmv.w.x {name}, {register}")
-            return name
+        name = self.out.take_float()
+        self.out.give_float(name)
+        if is_loaded:
+            self.out.emit(f"flw {name}, 0({address})")
+        else:
+            set_float(self.out, name, _bits(node))
+        return name
 
     def _load(self, node: Node, group: int) -> None:
         lmul = self.lanes.lmul

@@ -19,6 +19,8 @@ from bmc.kernels.sums import Block, Sums
 _REGISTERS = 32
 _LMULS = (1, 2, 4, 8)
 _MOST_ROWS = 14
+# Registers for the sums' numbers and for constants; the epilogue needs one more.
+_FLOATS = 31
 # Numbers of `a` that are in integer registers at a time.
 _MOST_NUMBERS = 10
 # Instructions to load a piece of sums again, and to move addresses, about.
@@ -92,13 +94,19 @@ class _Nest:
         ]
         self._sums = Sums(self._out, product, self._line, shares)
         self._panels = self._cut()
+        # Registers with the epilogue's floats, by their bits.
+        self._constants: dict[int, str] = {}
         in_memory = [panel.rows * panel.lanes * 4 for panel in self._panels if panel.behind]
         self._scratch_bytes = max(in_memory, default=0)
         self._scratch = self._out.argument() if in_memory else ""
 
     def kernel(self) -> Kernel:
-        self._outer(self._product.outer)
         out = self._out
+        left = _FLOATS - self._sums.floats(max(panel.rows for panel in self._panels))
+        for bits in epilogue.floats(self._product.epilogue)[:left]:
+            self._constants[bits] = out.take_float()
+            epilogue.set_float(out, self._constants[bits], bits)
+        self._outer(self._product.outer)
         return Kernel(out.text(), tuple(out.arguments), tuple(out.clobbered()), self._scratch_bytes)
 
     def cost(self, behind: int) -> float:
@@ -241,7 +249,7 @@ class _Nest:
 
     def _epilogue(self, group: int, free: list[int], lanes: Lanes) -> None:
         nodes, addresses = self._product.epilogue, dict(enumerate(self._bases))
-        epilogue.emit(self._out, nodes, group, free, addresses, lanes)
+        epilogue.emit(self._out, nodes, group, free, addresses, lanes, self._constants)
 
     def _store(self, block: Block) -> None:
         """Stores the sums of a block, and leaves its address as it was."""

@@ -248,6 +248,32 @@ class NestTest(KernelCase):
         )
         self.agrees(matmul(3, 24, 3, "i8", casts))
 
+    def test_more_floats_than_registers(self) -> None:
+        """Some of them stay in registers, among them two zeros."""
+        values = [-0.0, 0.0, *range(1, 40)]
+        nodes = [FLOAT_SUM]
+        for number, value in enumerate([*values, *values]):
+            nodes.append(Node("constant", "f32", value=value))
+            nodes.append(
+                Node("subf" if number % 2 else "addf", "f32", (2 * number, 2 * number + 1))
+            )
+        for sign in (0.0, -0.0):
+            last = len(nodes) - 1
+            zero = Node("constant", "f32", value=sign)
+            one = Node("constant", "f32", value=1.0)
+            ends = (
+                Node("mulf", "f32", (last, last + 1)),
+                Node("divf", "f32", (last + 2, last + 3)),
+            )
+            shared = (*nodes, zero, ends[0], one, replace(ends[1], args=(last + 3, last + 2)))
+            product = matmul(3, 40, 5, "f32", shared)
+            data = products.operands(product)
+            with np.errstate(all="ignore"):
+                right = products.expected(product, data)
+            result, _ = self.run_kernel(nest.write(product, 128), data, 128)
+            self.assertTrue(np.isinf(right).any())
+            np.testing.assert_array_equal(result, right)
+
     def test_random_epilogues(self) -> None:
         """Values that live long, in any order, with every register in use."""
         generator = random.Random(3)

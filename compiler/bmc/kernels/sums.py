@@ -76,6 +76,12 @@ class Sums:
             steps * blocks * self._step(math.ceil(self._line.extent / blocks)) / self._line.extent
         )
 
+    def floats(self, rows: int) -> int:
+        """Returns how many numbers of `a` are in float registers at a time, at most, in blocks of so many rows."""
+        if self.pairs or not self._product.is_float:
+            return 0
+        return min(len(offsets(self._line, self._taps, rows)), rows + self._taps.extent)
+
     def _step(self, rows: int) -> int:
         """Instructions of one step of the innermost sum, without the loop around it."""
         column = 2 if self._product.is_float else 3
