@@ -15,6 +15,8 @@ _FEWEST_LANES = 8
 LARGEST_WINDOW = 7
 # Bytes from lane to lane where lanes are pixels of an image with a few channels.
 LARGEST_GAP = 24
+# And where there are fewer output channels than lanes, so that IREE would compute one number at a time.
+_LARGEST_GAP_OF_FEW = 64
 
 
 class Unsupported(Exception):
@@ -120,13 +122,18 @@ def arranged(
     Raises:
       Unsupported: neighbors in the result are no neighbors elsewhere.
     """
-    for order, neighbors in (((A, B), True), ((B, A), True), ((A, B), False)):
+    for order, widest, neighbors in (
+        ((A, B), WIDTHS[dtypes[B]], True),
+        ((B, A), LARGEST_GAP, True),
+        ((A, B), WIDTHS[dtypes[B]], False),
+        ((B, A), _LARGEST_GAP_OF_FEW, False),
+    ):
         rest = range(RESULT, len(dtypes))
         mine = [
             Loop(loop.extent, tuple(loop.strides[each] for each in (*order, *rest)))
             for loop in loops
         ]
-        found = _arranged(dtypes, mine, summed, order == (B, A), neighbors)
+        found = _arranged(dtypes, mine, summed, widest, neighbors)
         if found is None:
             continue
         outer, rows, lanes = found
@@ -145,9 +152,14 @@ def arranged(
 
 
 def _arranged(
-    dtypes: tuple[str, ...], loops: list[Loop], summed: Set[int], swapped: bool, neighbors: bool
+    dtypes: tuple[str, ...], loops: list[Loop], summed: Set[int], widest: int, neighbors: bool
 ) -> tuple[tuple[Loop, ...], tuple[Loop, ...], Loop] | None:
-    """Returns the outer loops, the rows and the lanes; None if no loop can be lanes."""
+    """Returns the outer loops, the rows and the lanes; None if no loop can be lanes.
+
+    Args:
+      widest: bytes between neighboring lanes in `b`, at most.
+      neighbors: whether the result's lanes must be neighbors.
+    """
     outer: list[Loop] = []
     rows: list[Loop] = []
     lanes: list[Loop] = []
@@ -165,8 +177,6 @@ def _arranged(
             pairs.append(loop)
         else:
             outer.append(loop)
-    # Pixels may be a few numbers apart. Columns of weights must be neighbors.
-    widest = LARGEST_GAP if swapped else width
     for found, others in ((merged(lanes), pairs), (merged(pairs), lanes)):
         for loop in found:
             if (

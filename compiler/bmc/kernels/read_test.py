@@ -369,11 +369,24 @@ class ReadTest(unittest.TestCase):
       affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
     ins(%x, %t : tensor<4x32xf32>, tensor<64x32xf32>) outs(%zero : tensor<4x64xf32>) -> tensor<4x64xf32>"""
         self.declines("lanes", _SUMS.format(product=transposed) + _stored("sums"))
-        few = _FLOAT.replace("4x64", "4x4").replace("32x64", "32x4")
-        store = _stored("sums").replace("4x64", "4x4").replace("%to_y", "%small")
-        views = "  %wide = memref.alloc() : memref<32x4xf32>\n  %small = memref.alloc() : memref<4x4xf32>\n"
-        views += "  %narrow = iree_codegen.load_from_buffer %wide : memref<32x4xf32> -> tensor<32x4xf32>\n"
-        self.declines("lanes", views + few.replace("%w", "%narrow") + store)
+
+        def few(pixels: int, channels: int) -> str:
+            """Four output channels, and a result as the image is: channel by channel of each pixel."""
+            image, weights = f"{pixels}x{channels}xf32", f"{channels}x4xf32"
+            text = "".join(
+                f"  %to_{name} = memref.alloc() : memref<{type_}>\n"
+                f"  %{name} = iree_codegen.load_from_buffer %to_{name} : memref<{type_}> -> tensor<{type_}>\n"
+                for name, type_ in (("image", image), ("taps", weights), ("out", f"{pixels}x4xf32"))
+            )
+            product = _MATMUL.replace("4x64", f"{pixels}x4").replace("4x32xf32", image)
+            product = product.replace("%x, %w", "%image, %taps").replace("32x64xf32", weights)
+            sums = _SUMS.format(product=product).replace("4x64", f"{pixels}x4")
+            store = _stored("sums").replace("4x64", f"{pixels}x4").replace("%to_y", "%to_out")
+            return text + sums + store
+
+        self.assertEqual(self.read(few(12, 16)).lanes, Loop(12, (0, 64, 16)))
+        self.declines("lanes", few(12, 17))
+        self.declines("lanes", few(4, 16))
 
 
 if __name__ == "__main__":
