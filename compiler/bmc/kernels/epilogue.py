@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bmc.kernels.assembly import Assembly
@@ -47,13 +48,13 @@ class Lanes:
       count: lanes in use.
       lmul: registers of a group.
       length: integer register that holds `count`.
-      apart: bytes between the results of neighboring lanes; 0 if they are neighbors.
+      apart: bytes between neighboring lanes of an operand or the result where they are no neighbors, by its number.
     """
 
     count: int
     lmul: int
     length: str
-    apart: int = 0
+    apart: Mapping[int, int] = field(default_factory=dict)
 
     def use(self, out: Assembly, bits: int) -> None:
         """Emits the vsetvli for elements of 8, 16 or 32 bits."""
@@ -73,10 +74,30 @@ def temporaries(nodes: tuple[Node, ...], lmul: int) -> int:
     return groups.most
 
 
+def transfer(
+    out: Assembly, name: str, bits: int, register: int, operand: int, address: str, lanes: Lanes
+) -> None:
+    """Emits a load ("vl") or store ("vs") of a group of elements of so many bits."""
+    if operand not in lanes.apart:
+        out.emit(f"{name}e{bits}.v v{register}, ({address})")
+        return
+    with out.registers(1) as (apart,):
+        out.set(apart, lanes.apart[operand])
+        out.emit(f"{name}se{bits}.v v{register}, ({address}), {apart}")
+
+
 def floats(nodes: tuple[Node, ...]) -> list[int]:
     """Returns the bits of the constants that are floats, each once."""
     found = (_bits(node) for node in nodes if node.op == "constant" and node.dtype == "f32")
     return list(dict.fromkeys(found))
+
+
+def hoisted(out: Assembly, nodes: tuple[Node, ...], most: int) -> dict[int, str]:
+    """Emits what sets registers to an epilogue's floats; returns at most so many registers, by the bits in them."""
+    constants = {bits: out.take_float() for bits in floats(nodes)[:most]}
+    for bits, register in constants.items():
+        set_float(out, register, bits)
+    return constants
 
 
 def _bits(constant: Node) -> int:
@@ -281,9 +302,9 @@ class _Epilogue:
 
     def _load(self, node: Node, group: int) -> None:
         lmul = self.lanes.lmul
-        to, address = group * lmul, self.addresses.get(node.operand, "")
+        to = group * lmul
         if node.dtype != "i8":
-            self.out.emit(f"vle32.v v{to}, ({address})")
+            self._transfer("vl", 32, to, node.operand)
             return
         if lmul >= 4:
             # The narrow elements may be in the last part of the wide ones' group.
@@ -292,22 +313,20 @@ class _Epilogue:
             other = self.groups.take()
             narrow = other * lmul
             self.groups.give(other)
-        self.out.emit(f"vle8.v v{narrow}, ({address})")
+        self._transfer("vl", 8, narrow, node.operand)
         self.out.emit(f"vsext.vf4 v{to}, v{narrow}")
 
     def _store(self, group: int) -> None:
-        register, address = self._name(group), self.addresses.get(RESULT, "")
-        is_narrow = self.nodes[-1].dtype == "i8"
-        if is_narrow:
-            for bits in (16, 8):
-                self.lanes.use(self.out, bits)
-                self.out.emit(f"vnsrl.wi {register}, {register}, 0")
-        width = 8 if is_narrow else 32
-        if self.lanes.apart:
-            with self.out.registers(1) as (apart,):
-                self.out.set(apart, self.lanes.apart)
-                self.out.emit(f"vsse{width}.v {register}, ({address}), {apart}")
-        else:
-            self.out.emit(f"vse{width}.v {register}, ({address})")
-        if is_narrow:
-            self.lanes.use(self.out, 32)
+        register = self._name(group)
+        if self.nodes[-1].dtype != "i8":
+            self._transfer("vs", 32, group * self.lanes.lmul, RESULT)
+            return
+        for bits in (16, 8):
+            self.lanes.use(self.out, bits)
+            self.out.emit(f"vnsrl.wi {register}, {register}, 0")
+        self._transfer("vs", 8, group * self.lanes.lmul, RESULT)
+        self.lanes.use(self.out, 32)
+
+    def _transfer(self, name: str, bits: int, register: int, operand: int) -> None:
+        address = self.addresses.get(operand, "")
+        transfer(self.out, name, bits, register, operand, address, self.lanes)

@@ -103,9 +103,7 @@ class _Nest:
     def kernel(self) -> Kernel:
         out = self._out
         left = _FLOATS - self._sums.floats(max(panel.rows for panel in self._panels))
-        for bits in epilogue.floats(self._product.epilogue)[:left]:
-            self._constants[bits] = out.take_float()
-            epilogue.set_float(out, self._constants[bits], bits)
+        self._constants = epilogue.hoisted(out, self._product.epilogue, left)
         self._outer(self._product.outer)
         return Kernel(out.text(), tuple(out.arguments), tuple(out.clobbered()), self._scratch_bytes)
 

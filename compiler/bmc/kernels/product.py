@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
 # Numbers of a product's operands; the epilogue reads those that follow.
@@ -94,10 +94,17 @@ class Product:
         return self.lanes.strides[B] == WIDTHS[self.dtypes[B]]
 
     @property
-    def apart(self) -> int:
-        """Bytes between neighboring lanes of the result, 0 if they are neighbors there."""
-        apart = self.lanes.strides[RESULT]
-        return 0 if apart == WIDTHS[self.dtypes[RESULT]] else apart
+    def apart(self) -> dict[int, int]:
+        """Bytes between neighboring lanes of the result, by its number, if they are no neighbors there."""
+        return apart(self.dtypes, self.lanes, (RESULT,))
+
+
+def apart(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> dict[int, int]:
+    """Returns the bytes between neighboring lanes of those operands where they move, and are no neighbors."""
+    steps = {number: lanes.strides[number] for number in operands}
+    return {
+        number: step for number, step in steps.items() if step not in (0, WIDTHS[dtypes[number]])
+    }
 
 
 def arranged(
@@ -145,7 +152,7 @@ def arranged(
             raise Unsupported("sums that start from different values for each row")
         # Small steps of `a` are in its loads, so they come last.
         sums = sorted((mine[number] for number in summed), key=lambda loop: -loop.strides[A])
-        nodes = _needed(_with_scalars(epilogue, lanes))
+        nodes = needed(with_scalars(epilogue, lanes))
         product = Product(dtypes, outer, rows, lanes, tuple(sums), initial, nodes)
         return product, order == (B, A)
     raise Unsupported("a result without enough neighboring lanes")
@@ -233,20 +240,20 @@ def _fits(lanes: Loop, dtypes: tuple[str, ...], neighbors: bool) -> bool:
     )
 
 
-def _needed(epilogue: list[Node]) -> tuple[Node, ...]:
+def needed(epilogue: list[Node]) -> tuple[Node, ...]:
     """The nodes that the last one is computed from."""
-    needed = {len(epilogue) - 1}
+    found = {len(epilogue) - 1}
     for number in reversed(range(len(epilogue))):
-        if number in needed:
-            needed.update(epilogue[number].args)
-    places = {number: place for place, number in enumerate(sorted(needed))}
+        if number in found:
+            found.update(epilogue[number].args)
+    places = {number: place for place, number in enumerate(sorted(found))}
     return tuple(
         replace(epilogue[number], args=tuple(places[arg] for arg in epilogue[number].args))
         for number in places
     )
 
 
-def _with_scalars(epilogue: tuple[Node, ...], lanes: Loop) -> list[Node]:
+def with_scalars(epilogue: tuple[Node, ...], lanes: Loop) -> list[Node]:
     """The nodes, where what is the same for all lanes is no vector."""
     nodes: list[Node] = []
     for node in epilogue:

@@ -15,7 +15,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import contraction, ir_util
-from bmc.kernels import nest, scatter
+from bmc.kernels import elementwise, nest, scatter
 from bmc.kernels.assembly import Kernel
 from bmc.kernels.product import Unsupported
 from bmc.kernels.read import read
@@ -73,8 +73,11 @@ def _kernel(function: ir_util.Op, target: Target) -> tuple[tuple[Any, ...], Kern
     if any(op.name == "iree_linalg_ext.scatter" for op in ir_util.walk(function)):
         found, operands = scatter.read(function)
         return operands, scatter.write(found, target.vlen_bits, target.xlen)
-    dispatch = read(function)
-    return dispatch.operands, nest.write(dispatch.product, target.vlen_bits)
+    if any(contraction.read(op) for op in ir_util.walk(function)):
+        dispatch = read(function)
+        return dispatch.operands, nest.write(dispatch.product, target.vlen_bits)
+    moved, operands = elementwise.read(function)
+    return operands, elementwise.write(moved, target.vlen_bits)
 
 
 def _replace(function: ir_util.Op, values: tuple[Any, ...], kernel: Kernel, xlen: int) -> None:

@@ -22,8 +22,8 @@ from bmc.rewrites.context import Context
 # The axes of planes, [channel, y, x], as axes of [y, x, channel], and the other way around.
 _PLANES, _PIXELS = (2, 0, 1), (1, 2, 0)
 _RANK = 3
-# Instructions to store one element of an image in the other layout, about.
-_TURN = 4
+# What a byte costs that is stored in the other layout as well, in instructions; most of it is for the memory.
+_TURN = 1
 # What kernels of bmc's own can do behind a convolution.
 _SIMPLE = {f"arith.{op}" for op in (*epilogue.SUPPORTED, "constant", "extui")} | {"linalg.yield"}
 
@@ -34,7 +34,7 @@ class _Island:
 
     Attributes:
       convolutions: those that write into it.
-      others: how many elements other operations read of it.
+      others: how many bytes other operations read of it.
       padded: whether an operation pads one of the tensors, so that results are stored with gaps between lines.
       fixed: whether something else writes into it.
     """
@@ -121,7 +121,7 @@ class _Layouts:
             island.fixed |= isinstance(value.owner, ir.Block)
             island.padded |= _is_padding(op)
             if not connects:
-                island.others += math.prod(value.type.shape)
+                island.others += math.prod(value.type.shape) * value.type.element_type.width // 8
 
     def _gain(self, island: _Island) -> float:
         """Returns how many instructions fewer it takes if its tensors are planes."""

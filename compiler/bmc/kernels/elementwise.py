@@ -1,0 +1,240 @@
+"""Kernels that compute each element from one element of each operand, or only move elements.
+
+IREE moves bytes one at a time where their order changes, and at most a few registers of anything else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+from bmc.kernels import epilogue
+from bmc.kernels.assembly import Assembly, Kernel
+from bmc.kernels.epilogue import Lanes
+from bmc.kernels.operations import Operations
+from bmc.kernels.product import (
+    RESULT,
+    WIDTHS,
+    Loop,
+    Node,
+    Unsupported,
+    apart,
+    merged,
+    needed,
+    with_scalars,
+)
+from bmc.kernels.views import STORE, View, dtype_of, loops_of, maps_of, source_of, substituted
+
+_REGISTERS = 32
+_FLOATS = 31
+# Fewer elements than this are not worth a group of registers.
+_FEWEST = 8
+# Lines of lanes in one turn of the innermost loop, if they only move.
+_TURNS = 4
+# To compare loops: lanes of a group, instructions around its operations, and those that an element costs in memory if
+# its neighbors are elsewhere.
+_LANES = 64
+_AROUND = 8
+_GAP = 0.25
+_NAMES = ("linalg.generic", "linalg.transpose", "linalg.broadcast", "linalg.copy")
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """result[outer, lane] = value(operands[outer, lane]).
+
+    Attributes:
+      dtypes: element type of each operand, by their numbers in the nodes; the first two are nothing.
+      outer: loops around the lanes.
+      lanes: the loop that runs in vectors.
+      nodes: the values; the last one is stored.
+    """
+
+    dtypes: tuple[str, ...]
+    outer: tuple[Loop, ...]
+    lanes: Loop
+    nodes: tuple[Node, ...]
+
+
+def read(function: ir_util.Op) -> tuple[Elementwise, tuple[Any, ...]]:
+    """Returns what a dispatch function does, and its operands: the result first, as buffers or constants.
+
+    Raises:
+      Unsupported: it does anything else.
+    """
+    ops = list(ir_util.walk(function))
+    stores = [op for op in ops if op.name == STORE]
+    computes = [op for op in ops if op.name.startswith(("linalg.", "iree_linalg_ext."))]
+    computes = [op for op in computes if op.name not in ("linalg.yield", "linalg.index")]
+    if len(computes) == 1 and not stores and not computes[0].results:
+        # It works on buffers.
+        *_, value = computes[0].operands
+        buffer = value
+    elif len(stores) == 1 and stores[0].parent.name == "func.func" and len(computes) < 2:
+        value, buffer = stores[0].operands
+    else:
+        raise Unsupported("a dispatch that is not one operation and one store")
+    rank = value.type.rank
+    loops = [ir.AffineExpr.get_dim(n) for n in range(rank)]
+    views = [View(buffer, ir.AffineMap.get(rank, 0, loops))]
+    operations = Operations()
+
+    def load(operand: Any, indices: list[Any]) -> int:
+        dtype = dtype_of(operand)
+        if dtype not in WIDTHS:
+            raise Unsupported(f"an operation that reads {dtype}")
+        views.append(View(source_of(operand), ir.AffineMap.get(rank, 0, indices)))
+        return operations.node(Node("load", dtype, operand=RESULT + len(views) - 1))
+
+    if computes:
+        (op,) = computes
+        if op.name not in _NAMES or (stores and op.results[0] != value) or len(op.results) > 1:
+            raise Unsupported(f"a dispatch with {op.name}")
+        if "reduction" in str(op.attributes.get("iterator_types", "")):
+            raise Unsupported("a reduction")
+        *inputs, result = maps_of(op)
+        loops = loops_of(result, loops)
+        block = op.regions[0].blocks[0]
+        known = {
+            argument: load(operand, substituted(map_, loops))
+            for argument, operand, map_ in zip(block.arguments, op.operands, inputs, strict=False)
+            if list(argument.uses)
+        }
+        *body, end = [each.operation for each in block.operations]
+        for each in body:
+            operations.add(each, known)
+        last = operations.value(end.operands[0], known)
+    else:
+        last = load(value, loops)
+    if last != len(operations.nodes) - 1 or dtype_of(value) not in WIDTHS:
+        raise Unsupported(f"results of type {dtype_of(value)}")
+    dtypes = ("", "", *(dtype_of(view.value) for view in views))
+    extents = list(value.type.shape)
+    found = [
+        Loop(extent, (0, 0, *(view.stride(number) for view in views)))
+        for number, extent in enumerate(extents)
+    ]
+    return arranged(dtypes, found, operations.nodes), tuple(view.value for view in views)
+
+
+def arranged(dtypes: tuple[str, ...], loops: list[Loop], nodes: list[Node]) -> Elementwise:
+    """Chooses the loop that is lanes; raises Unsupported if all are short."""
+    found = merged(loops)
+    long = [loop for loop in found if loop.extent >= _FEWEST]
+    if not long:
+        raise Unsupported("few elements")
+    count = math.prod(loop.extent for loop in found)
+
+    def cost(lanes: Loop) -> float:
+        gaps = len(apart(dtypes, lanes, range(RESULT, len(dtypes))))
+        groups = count / lanes.extent * math.ceil(lanes.extent / _LANES)
+        return groups * (_AROUND + len(nodes)) + gaps * count * _GAP
+
+    lanes = min(long, key=cost)
+    outer = tuple(loop for loop in found if loop is not lanes)
+    return Elementwise(dtypes, outer, lanes, needed(with_scalars(tuple(nodes), lanes)))
+
+
+def write(elementwise: Elementwise, vlen: int) -> Kernel:
+    """Returns a kernel for harts whose VLEN is at least `vlen` bits.
+
+    Raises:
+      Unsupported: there are operations or operands that a kernel cannot have.
+    """
+    return _Writer(elementwise, vlen).kernel()
+
+
+class _Writer:
+    def __init__(self, elementwise: Elementwise, vlen: int) -> None:
+        self._it = elementwise
+        self._out = Assembly(len(elementwise.dtypes) - RESULT)
+        self._addresses = dict(enumerate(self._out.arguments, RESULT))
+        nodes = elementwise.nodes
+        # Elements that only move keep their width.
+        self._moves = len(nodes) == 1 and nodes[0].op == "load"
+        self._bits = 8 * WIDTHS[nodes[0].dtype] if self._moves else 32
+        self._lmul = 8 * 32 // self._bits
+        if not self._moves:
+            fits = [n for n in (8, 4, 2, 1) if epilogue.temporaries(nodes, n) <= _REGISTERS // n]
+            if not fits:
+                raise Unsupported("registers")
+            self._lmul = fits[0]
+        self._widest = self._lmul * vlen // 32
+        self._apart = apart(
+            elementwise.dtypes, elementwise.lanes, range(RESULT, len(elementwise.dtypes))
+        )
+        self._constants: dict[int, str] = {}
+
+    def kernel(self) -> Kernel:
+        out = self._out
+        self._constants = epilogue.hoisted(out, self._it.nodes, _FLOATS)
+        whole, left = divmod(self._it.lanes.extent, self._widest)
+        with out.registers(1) as (length,):
+            lanes = Lanes(left or self._widest, self._lmul, length, self._apart)
+            if whole + bool(left) == 1:
+                self._use(lanes)
+                self._over(self._it.outer, 0, lambda: self._piece(lanes))
+            else:
+
+                def line() -> None:
+                    if whole:
+                        full = replace(lanes, count=self._widest)
+                        self._use(full)
+                        out.repeat(whole, lambda: self._move(full))
+                    if left:
+                        self._use(lanes)
+                        self._move(lanes)
+
+                self._over(self._it.outer, self._it.lanes.extent, line)
+        return Kernel(out.text(), tuple(out.arguments), tuple(out.clobbered()), 0)
+
+    def _use(self, lanes: Lanes) -> None:
+        self._out.set(lanes.length, lanes.count)
+        lanes.use(self._out, self._bits)
+
+    def _over(self, loops: tuple[Loop, ...], moved: int, line: Callable[[], None]) -> None:
+        """Runs over all lines of lanes; each moves the addresses by so many lanes."""
+        if not loops:
+            line()
+            return
+        first, *rest = loops
+        inner = rest[0] if rest else self._it.lanes
+        done = inner.extent if rest else moved
+
+        def body() -> None:
+            self._over(tuple(rest), moved, line)
+            for number, address in self._addresses.items():
+                self._out.add(address, first.strides[number] - done * inner.strides[number])
+
+        def several(times: int) -> None:
+            for _ in range(times):
+                body()
+
+        times = _TURNS if self._moves and not rest else 1
+        turns, left = divmod(first.extent, times)
+        if turns:
+            self._out.repeat(turns, lambda: several(times))
+        several(left)
+
+    def _move(self, lanes: Lanes) -> None:
+        """Emits some lanes, and moves to those behind them."""
+        self._piece(lanes)
+        for number, address in self._addresses.items():
+            self._out.add(address, lanes.count * self._it.lanes.strides[number])
+
+    def _piece(self, lanes: Lanes) -> None:
+        if not self._moves:
+            groups = list(range(_REGISTERS // self._lmul))
+            epilogue.emit(
+                self._out, self._it.nodes, -1, groups, self._addresses, lanes, self._constants
+            )
+            return
+        number = self._it.nodes[0].operand
+        for name, operand in (("vl", number), ("vs", RESULT)):
+            address = self._addresses[operand]
+            epilogue.transfer(self._out, name, self._bits, 0, operand, address, lanes)

@@ -1,0 +1,164 @@
+"""Runs kernels that move or compute elements, and tests which dispatches they are for."""
+
+from __future__ import annotations
+
+import unittest
+
+import numpy as np
+import products
+import riscv
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+from bmc.kernels import elementwise
+from bmc.kernels.elementwise import Elementwise
+from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Unsupported
+
+_TEXT = """
+func.func @f(%to_x: memref<6x20xf32>, %to_s: memref<6xf32>, %to_y: memref<20x6xf32>) {
+  %x = iree_codegen.load_from_buffer %to_x : memref<6x20xf32> -> tensor<6x20xf32>
+  %s = iree_codegen.load_from_buffer %to_s : memref<6xf32> -> tensor<6xf32>
+  %empty = tensor.empty() : tensor<20x6xf32>
+  %y = linalg.generic {
+      indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>,
+                       affine_map<(d0, d1) -> (d1, d0)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<6x20xf32>, tensor<6xf32>) outs(%empty : tensor<20x6xf32>) {
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<20x6xf32>
+  iree_codegen.store_to_buffer %y, %to_y : tensor<20x6xf32> into memref<20x6xf32>
+  return
+}
+"""
+_MOVE = """
+func.func @f(%to_x: memref<6x20xi8>, %to_y: memref<6x20xi8, strided<[32, 1], offset: 3>>) {
+  %x = iree_codegen.load_from_buffer %to_x : memref<6x20xi8> -> tensor<6x20xi8>
+  iree_codegen.store_to_buffer %x, %to_y : tensor<6x20xi8> into memref<6x20xi8, strided<[32, 1], offset: 3>>
+  return
+}
+"""
+_DTYPES = {"f32": np.float32, "i32": np.int32, "i8": np.int8}
+
+
+class ElementwiseTest(unittest.TestCase):
+    def read(self, text: str) -> Elementwise:
+        with ir.Context(), ir.Location.unknown():
+            module = ir.Module.parse(text)
+            (function,) = ir_util.all_of(module, "func.func")
+            return elementwise.read(function)[0]
+
+    def agrees(self, it: Elementwise) -> None:
+        """Asserts the result of kernels for a VLEN on harts of a VLEN."""
+        loops = (*it.outer, it.lanes)
+        generator = np.random.default_rng(2)
+        data = []
+        for number in range(RESULT, len(it.dtypes)):
+            dtype = it.dtypes[number]
+            reach = sum((loop.extent - 1) * loop.strides[number] for loop in loops)
+            size = reach // WIDTHS[dtype] + 1
+            data.append(generator.integers(-100, 100, size).astype(_DTYPES[dtype]))
+
+        def view(number: int, arrays: list[products.Array]) -> products.Array:
+            return np.lib.stride_tricks.as_strided(
+                arrays[number - RESULT],
+                [loop.extent for loop in loops],
+                [loop.strides[number] for loop in loops],
+            )
+
+        right = [array.copy() for array in data]
+        none = np.zeros(0)
+        value = products.evaluated(it.nodes, none, lambda number: view(number, data))
+        view(RESULT, right)[...] = value
+        for vlen, hart in ((128, 128), (256, 256), (128, 512)):
+            kernel = elementwise.write(it, vlen)
+            copies = [array.copy() for array in data]
+            machine = riscv.Machine(hart, copies, writable={0})
+            machine.run(kernel.text, kernel.arguments)
+            with self.subTest(vlen=vlen, hart=hart):
+                np.testing.assert_array_equal(copies[0], right[0])
+                self.assertLessEqual(machine.written, set(kernel.clobbered))
+
+    def test_a_transpose_with_an_operation(self) -> None:
+        it = self.read(_TEXT)
+        self.assertEqual(it.dtypes[RESULT:], ("f32", "f32", "f32"))
+        # The result and the factors move through rows of the image, in steps of four bytes.
+        self.assertEqual(it.lanes, Loop(20, (0, 0, 24, 4, 0)))
+        self.assertEqual(it.outer, (Loop(6, (0, 0, 4, 80, 4)),))
+        self.assertEqual([node.op for node in it.nodes], ["load", "scalar", "mulf"])
+        self.agrees(it)
+
+    def test_a_move(self) -> None:
+        it = self.read(_MOVE)
+        self.assertEqual(it.nodes, (Node("load", "i8", operand=3),))
+        self.assertEqual(it.lanes, Loop(20, (0, 0, 1, 1)))
+        self.agrees(it)
+
+    def test_a_move_between_buffers(self) -> None:
+        to = "memref<6x20xi8, strided<[32, 1], offset: 3>>"
+        it = self.read(f"""
+func.func @f(%x: memref<6x20xi8>, %y: {to}) {{
+  linalg.generic {{indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+                   iterator_types = ["parallel", "parallel"]}} ins(%x : memref<6x20xi8>) outs(%y : {to}) {{
+  ^bb0(%in: i8, %out: i8):
+    linalg.yield %in : i8
+  }}
+  return
+}}
+""")
+        self.assertEqual(it, self.read(_MOVE))
+
+    def test_moves_of_every_width_and_size(self) -> None:
+        for dtype, width in WIDTHS.items():
+            for rows, columns in ((1, 9), (3, 70), (17, 300)):
+                loops = [
+                    Loop(rows, (0, 0, width, width * columns)),
+                    Loop(columns, (0, 0, width * rows, width)),
+                ]
+                it = elementwise.arranged(
+                    ("", "", dtype, dtype), loops, [Node("load", dtype, operand=3)]
+                )
+                self.assertEqual(it.lanes.extent, max(rows, columns))
+                self.agrees(it)
+
+    def test_neighbors_before_long_lanes(self) -> None:
+        loops = [Loop(100, (0, 0, 40, 32)), Loop(30, (0, 0, 1, 1))]
+        it = elementwise.arranged(("", "", "i8", "i8"), loops, [Node("load", "i8", operand=3)])
+        self.assertEqual(it.lanes.extent, 30)
+        self.agrees(it)
+
+    def test_operands_that_are_the_same_for_all_lanes(self) -> None:
+        """A number for each row of bytes, and one for everything."""
+        nodes = [
+            Node("load", "i8", operand=3),
+            Node("extsi", "i32", (0,)),
+            Node("load", "i8", operand=4),
+            Node("extsi", "i32", (2,)),
+            Node("addi", "i32", (1, 3)),
+            Node("load", "i32", operand=5),
+            Node("muli", "i32", (4, 5)),
+            Node("trunci", "i8", (6,)),
+        ]
+        loops = [Loop(5, (0, 0, 50, 50, 1, 0)), Loop(50, (0, 0, 1, 1, 0, 0))]
+        self.agrees(elementwise.arranged(("", "", "i8", "i8", "i8", "i32"), loops, nodes))
+        broadcast = [Node("load", "f32", operand=3)]
+        loops = [Loop(5, (0, 0, 80, 4)), Loop(20, (0, 0, 4, 0))]
+        self.agrees(elementwise.arranged(("", "", "f32", "f32"), loops, broadcast))
+
+    def test_anything_else(self) -> None:
+        more = "  iree_codegen.store_to_buffer %x, %to_x : tensor<6x20xf32> into memref<6x20xf32>\n"
+        for reason, text in (
+            ("one store", _TEXT.replace("  return\n", more + "  return\n")),
+            ("an epilogue with math.exp", _TEXT.replace("arith.mulf %a, %b", "math.exp %a")),
+            ("an epilogue with a f32", _TEXT.replace("%a, %b :", "%a, %old :")),
+            ("computed first", _TEXT.replace("ins(%x,", "ins(%late,").replace(
+                "  %empty", "  %late = tensor.empty() : tensor<6x20xf32>\n  %empty")),
+            ("few elements", _TEXT.replace("20", "7")),
+            ("of type .*f16", _MOVE.replace("i8", "f16")),
+        ):  # fmt: skip
+            with self.subTest(reason=reason), self.assertRaisesRegex(Unsupported, reason):
+                self.read(text)
+
+
+if __name__ == "__main__":
+    unittest.main()
