@@ -3,6 +3,8 @@
 The same module runs three more times in f64, once plainly and twice with noise: every op that rounds is
 followed by a random error of up to 2^-20 of its result's largest element. That is a few roundings of f32, or the
 error of an approximated function. What the noise and f32 do to an output, four times, is its tolerance.
+An int8 model runs twice more, with the largest error upwards and downwards, because a random one may leave a value
+on its side of the middle between two steps.
 Ops that only move or select values get no noise, so a model of such ops must be exact. A model whose answer
 depends on its roundings is useless as a test: where an integer changes, or where the tolerance is more than
 a thousandth of the output's largest element, as when an int8 value rounds to another step.
@@ -56,12 +58,18 @@ class Answers:
 
 
 class _Precise(TorchDispatchMode):  # type: ignore[misc]
-    """Computes in f64, with noise if there is a generator for it."""
+    """Computes in f64, with noise, which is random or the same everywhere."""
 
     def __init__(self, noise: float, generator: torch.Generator | None) -> None:
         super().__init__()
         self._noise = noise
         self._generator = generator
+
+    def _errors(self, shape: torch.Size) -> torch.Tensor:
+        """Returns errors from -1 to 1."""
+        if self._generator is None:
+            return torch.ones(shape, dtype=torch.float64)
+        return 2 * torch.rand(shape, generator=self._generator, dtype=torch.float64) - 1
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         quantizes = "quantize_per" in str(func)
@@ -70,15 +78,14 @@ class _Precise(TorchDispatchMode):  # type: ignore[misc]
         )
         result = _pytree.tree_map(_widen, func(*args, **kwargs))
         name = func.overloadpacket.__name__
-        if self._generator is None or quantizes or any(part in name for part in _EXACT):
+        if not self._noise or quantizes or any(part in name for part in _EXACT):
             return result
         return _pytree.tree_map(self._disturb, result)
 
     def _disturb(self, value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or value.dtype != torch.float64 or not value.numel():
             return value
-        chance = torch.rand(value.shape, generator=self._generator, dtype=torch.float64)
-        return value + (2 * chance - 1) * (self._noise * value.abs().max())
+        return value + self._errors(value.shape) * (self._noise * value.abs().max())
 
 
 def _widen(value: Any) -> Any:
@@ -112,11 +119,13 @@ def answers(
     plain = _run(module, calls, initial)
     noise = _NOISE_INT8 if int8 else _NOISE
     with torch.no_grad():
-        exact = _precise(module, calls, initial, noise, None)
+        exact = _precise(module, calls, initial, 0.0, None)
         others = [
             _precise(module, calls, initial, noise, torch.Generator().manual_seed(seed))
             for seed in range(_RUNS)
         ]
+        if int8:
+            others += [_precise(module, calls, initial, each, None) for each in (noise, -noise)]
     policies = tuple(
         _policy([out[i] for out in plain], [out[i] for out in exact],
                 [[out[i] for out in other] for other in others])

@@ -111,6 +111,21 @@ class AnswersTest(unittest.TestCase):
             (spec.Tolerance(0.0, 0.0),),
         )
 
+    def test_an_int8_near_the_middle_of_two_steps_is_no_test(self) -> None:
+        """Random errors leave it where it is; the largest one does not."""
+
+        def module(x: torch.Tensor) -> tuple[tuple[torch.Tensor, ...], tuple[()]]:
+            return (torch.round(x * 1.0) * 1.0,), ()
+
+        module.double = lambda: module  # type: ignore[attr-defined]
+        for middle, undecided in ((2.5 - 3.5e-6, True), (2.4, False)):
+            calls = ((torch.tensor([8.0, middle]),),)
+            if not undecided:
+                answers(module, calls, (), int8=True)
+                continue
+            with self.assertRaisesRegex(UndecidedError, "ill-conditioned"):
+                answers(module, calls, (), int8=True)
+
     def test_answers_that_hang_on_roundings_are_no_tests(self) -> None:
         # What is left of a mean that is always 0.
         with self.assertRaisesRegex(UndecidedError, "ill-conditioned"):
