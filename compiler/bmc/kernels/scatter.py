@@ -11,9 +11,9 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.product import Unsupported
+from bmc.kernels.views import LOAD, STORE
 
 _SCATTER = "iree_linalg_ext.scatter"
-_LOAD, _STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 _LMUL = 8
 
 
@@ -42,7 +42,7 @@ def read(function: ir_util.Op) -> tuple[Scatter, tuple[Any, ...]]:
     """
     ops = list(ir_util.walk(function))
     scatters = [op for op in ops if op.name == _SCATTER]
-    stores = [op for op in ops if op.name == _STORE]
+    stores = [op for op in ops if op.name == STORE]
     if len(scatters) != 1 or len(stores) != 1:
         raise Unsupported("a dispatch that is not one scatter and one store")
     (scatter,), (store,) = scatters, stores
@@ -112,7 +112,7 @@ def write(scatter: Scatter, vlen: int, xlen: int) -> Kernel:
 def _buffer(value: Any) -> Any:
     """The buffer that holds a tensor; raises Unsupported if it has gaps, or if there is none."""
     owner = ir_util.definition(value)
-    if owner is None or owner.name != _LOAD:
+    if owner is None or owner.name != LOAD:
         raise Unsupported("an operand that is computed first")
     buffer = owner.operands[0]
     strides, _ = buffer.type.get_strides_and_offset()

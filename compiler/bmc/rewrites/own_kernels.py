@@ -19,6 +19,7 @@ from bmc.kernels import elementwise, nest, scatter
 from bmc.kernels.assembly import Kernel
 from bmc.kernels.product import Unsupported
 from bmc.kernels.read import read
+from bmc.kernels.views import STORE
 from bmc.rewrites.context import Context, Shape
 from bmc.rewrites.rewrite import Again
 from bmc.target import Target
@@ -26,7 +27,6 @@ from bmc.target import Target
 _LOG = logging.getLogger(__name__)
 _CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "memory"]
 _DONE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
-_STORE = "iree_codegen.store_to_buffer"
 _VIEWS = (
     "memref.assume_alignment",
     "memref.collapse_shape",
@@ -106,7 +106,7 @@ def _replace(function: ir_util.Op, values: tuple[Any, ...], kernel: Kernel, xlen
             },
         )
     for op in reversed(operations):
-        if op.name == _STORE or not any(list(result.uses) for result in op.results):
+        if op.name == STORE or not any(list(result.uses) for result in op.results):
             op.erase()
     function.attributes["translation_info"] = ir.Attribute.parse(_DONE)
 
