@@ -19,16 +19,19 @@ class WeightType:
       dtype: MLIR element type.
       shape: its shape in the archive.
       permutation: axes for numpy.transpose from the archive's layout to the expected one; () for none.
+      where: what first reads it, as ir_util.place() says it; "" if unknown.
     """
 
     dtype: str
     shape: tuple[int, ...]
     permutation: tuple[int, ...]
+    where: str = ""
 
 
 def read(module: Any, permutations: Mapping[str, tuple[int, ...]]) -> dict[str, WeightType]:
     """Returns the type of every weight by name; `permutations` holds the axes of the rewritten ones."""
     types = {}
+    readers = _readers(module)
     for op in ir_util.all_of(module, "util.global"):
         kind = ir.TypeAttr(op.attributes["type"]).value
         if isinstance(kind, ir.RankedTensorType):
@@ -37,5 +40,15 @@ def read(module: Any, permutations: Mapping[str, tuple[int, ...]]) -> dict[str, 
             shape = tuple(
                 kind.shape[axes.index(i)] if axes else n for i, n in enumerate(kind.shape)
             )
-            types[name] = WeightType(str(kind.element_type), shape, axes)
+            types[name] = WeightType(str(kind.element_type), shape, axes, readers.get(name, ""))
     return types
+
+
+def _readers(module: Any) -> dict[str, str]:
+    """Returns the place of the first operation that reads each global."""
+    found: dict[str, str] = {}
+    for load in ir_util.all_of(module, "util.global.load"):
+        name = ir.FlatSymbolRefAttr(load.attributes["global"]).value
+        for use in load.results[0].uses:
+            found.setdefault(name, ir_util.place([use.owner.operation]))
+    return found

@@ -44,7 +44,7 @@ util.func @f(%x: tensor<4x5x32xf32>, %init: tensor<4x5x64xf32>) -> tensor<4x5x64
         with ir.Context():
             module = ir.Module.parse(text)
             types = stored_weights.read(module, context.permutations)
-        self.assertEqual(types["w"], WeightType("f32", (64, 32), (1, 0)))
+        self.assertEqual(types["w"], WeightType("f32", (64, 32), (1, 0), "-:8"))
 
     def test_shape_in_the_archive_is_that_before_the_permutation(self) -> None:
         with ir.Context():

@@ -232,8 +232,13 @@ class Int8Test(support.FolderTest):
         self.refuses("float-dispatch", f"models.py:{line}", call=lambda: self.compile("transposed"))
 
     def test_large_float_parameter_has_to_be_listed(self) -> None:
+        line = 1 + _MODELS[: _MODELS.index("+ self.positions")].count("\n")
         self.refuses(
-            "float-weight", "'positions'", "16x32xf32", call=lambda: self.compile("positions")
+            "float-weight",
+            "'positions'",
+            "16x32xf32",
+            f"models.py:{line}",
+            call=lambda: self.compile("positions"),
         )
         report = self.compile("positions", positions="added, not multiplied")["int8"]
         self.assertEqual(report["float_parts"], {"positions": "added, not multiplied"})

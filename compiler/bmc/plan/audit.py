@@ -71,6 +71,7 @@ def check(
             "float-weight",
             f"weight '{heavy[0].framework_name or heavy[0].name}' of an int8 model is"
             f" {'x'.join(map(str, (*heavy[0].shape, heavy[0].dtype)))}{_and_more(len(heavy))}",
+            where=heavy[0].where,
             hint="quantize it, or list it with the reason in float_parts",
         )
     names = {name for p in float_products for name in (p.function, p.op)} | {

@@ -140,7 +140,7 @@ class CheckTest(support.FolderTest):
         self, name: str, dtype: str, *shape: int, offset: int = 0, initial: bool = False
     ) -> Any:
         length = 4096
-        return Weight(name, "", dtype, shape, (), offset, length, "", initial)
+        return Weight(name, "", dtype, shape, (), "model.py:9", offset, length, "", initial)
 
     def test_dispatches_are_listed_by_function_or_op(self) -> None:
         both = (self.INTEGER, self.FLOAT)
@@ -165,6 +165,7 @@ class CheckTest(support.FolderTest):
         self.refuses(
             "float-weight",
             "weight 'positions' of an int8 model is 1x16x64xf32",
+            "model.py:9",
             call=lambda: audit.check((self.INTEGER,), table, {}),
         )
         report = audit.check((self.INTEGER,), table, {"positions": "added, not multiplied"})

@@ -28,6 +28,7 @@ class Weight:
       dtype: MLIR element type.
       shape: as packed; () if the constant has no tensor type of its own.
       permuted: the layout differs from the framework's by this permutation; () if it does not.
+      where: what reads it in the model, such as "model.py:12"; "" if unknown.
       offset, length: place in the packed bytes.
       sha256: of the packed bytes of this constant.
       initial: only a state begins with it; no entry point reads it.
@@ -38,6 +39,7 @@ class Weight:
     dtype: str
     shape: tuple[int, ...]
     permuted: tuple[int, ...]
+    where: str
     offset: int
     length: int
     sha256: str
@@ -93,6 +95,7 @@ def pack(
             dtype=kind.dtype,
             shape=tuple(kind.shape[axis] for axis in kind.permutation) or kind.shape,
             permuted=kind.permutation,
+            where=kind.where,
             offset=places[digest],
             length=constant.length,
             sha256=digest,
