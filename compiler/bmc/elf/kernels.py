@@ -6,7 +6,7 @@ import re
 import struct
 from dataclasses import dataclass
 
-from bmc.elf import reader
+from bmc.elf import overlaps, reader
 from bmc.elf.reader import Elf
 from bmc.errors import BmcError
 from bmc.target import EM_RISCV, EM_X86_64, Target
@@ -72,7 +72,8 @@ def load(data: bytes, target: Target) -> Kernels:
 
     Raises:
       BmcError: the file is malformed, is for another machine, has writable data, needs symbols,
-        relocations or services that the runtime lacks, or uses extensions that the target lacks.
+        relocations or services that the runtime lacks, or uses extensions that the target lacks, or
+        instructions that no hart executes.
     """
     elf = reader.read(data)
     if (elf.machine, elf.xlen) != (target.elf_machine, target.xlen):
@@ -115,6 +116,8 @@ def load(data: bytes, target: Target) -> Kernels:
     if len(queries) != 1 or not _inside(queries[0], text):
         raise reader.bad(f"does not export the function {QUERY_SYMBOL}")
     library, exports = _library(elf.image, slots, text, pointer)
+    if target.is_riscv:
+        _check_overlaps(elf.image, text, exports)
     return Kernels(
         elf=data,
         image=elf.image[:stored],
@@ -167,6 +170,20 @@ def _check_riscv(elf: Elf, target: Target) -> None:
     if target.vlen_bits and f"zvl{target.vlen_bits}b" not in extensions:
         raise BmcError(
             "wrong-isa", f"the kernels were not compiled for VLEN {target.vlen_bits} ({target.isa})"
+        )
+
+
+def _check_overlaps(
+    image: bytes, text: tuple[tuple[int, int], ...], exports: tuple[DispatchFunction, ...]
+) -> None:
+    for found in overlaps.find(image, text):
+        before = [export for export in exports if export.address <= found.address]
+        kernel = max(before, key=lambda export: export.address).name if before else "?"
+        raise BmcError(
+            "illegal-instruction",
+            f"LLVM gave kernel {kernel} an instruction that no hart executes: the result of {found.name} at"
+            f" {found.address:#x} is v{found.register}, which it also reads",
+            hint="give that kernel other tile sizes in tuning.json",
         )
 
 

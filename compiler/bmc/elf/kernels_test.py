@@ -218,6 +218,13 @@ class KernelsTest(support.FolderTest):
         self.check("wrong-isa", elf, "zvl512b, which rv64gcv_zvl256b does not have")
         kernels.load(elf, target.find("rv64gcv_zvl512b"))
 
+    def test_instruction_that_no_hart_executes(self) -> None:
+        code = kernels.load(self.elf, _RV)
+        at = self.file_offset(code.exports[0].address)
+        # vslideup.vi v22, v22, 2
+        data = self.changed(at, "<I", 0x3B613B57)
+        self.check("illegal-instruction", data, code.exports[0].name, "vslideup.vi", "v22")
+
     def test_unknown_extension(self) -> None:
         at = self.elf.index(b"zvl256b1p0")
         data = self.elf[:at] + b"xvl256b1p0" + self.elf[at + 10 :]
