@@ -36,6 +36,14 @@ _BINARY: dict[str, Any] = {
 _MASKS: dict[str, Any] = {"vmflt": np.less, "vmfgt": np.greater, "vmsltu": np.less}
 
 
+def estimated_reciprocal(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What vfrec7 returns for finite positive normal numbers: 7 bits of the inverse of each interval's middle."""
+    fraction, exponent = np.frexp(x)
+    inverse = 1 / ((np.floor(fraction * 256) + 0.5) / 256)
+    result: np.ndarray[Any, Any] = np.ldexp(np.rint(inverse * 128) / 128, -exponent)
+    return result.astype(np.float32)
+
+
 class Trap(AssertionError):
     """The kernel does what it must not."""
 
@@ -207,7 +215,7 @@ class Machine:
             self._transfer(operation, to, self._integer(words[1]))
         elif operation in ("vlse8", "vlse32", "vsse8", "vsse32"):
             self._apart_in_memory(operation, to, self._integer(words[1]), self._integer(words[2]))
-        elif operation in ("vfmacc", "vwmacc"):
+        elif operation in ("vfmacc", "vfmadd", "vwmacc"):
             self._multiply(operation, kind, words)
         elif operation == "vsext":
             times = Fraction(1, int(kind[2:]))
@@ -230,6 +238,8 @@ class Machine:
             self._write(to, self._float(words[1]), np.float32)
         elif name == "vmv.v.v":
             self._write(to, self._read(words[1], _SIGNED[self._bits]), _SIGNED[self._bits])
+        elif name == "vfrec7.v":
+            self._write(to, estimated_reciprocal(self._read(words[1], np.float32)), np.float32)
         elif name == "vfcvt.f.x.v":
             self._write(to, self._read(words[1], np.int32).astype(np.float32), np.float32)
         elif name == "vfcvt.rtz.x.f.v":
@@ -278,11 +288,12 @@ class Machine:
 
     def _multiply(self, operation: str, kind: str, words: list[str]) -> None:
         to, first, second = words
-        if operation == "vfmacc":
+        if operation in ("vfmacc", "vfmadd"):
             a = self._float(first) if kind == "vf" else self._read(first, np.float32)
+            times, added = (second, to) if operation == "vfmacc" else (to, second)
             # A product of two floats is exact as a double.
-            sums = self._read(to, np.float32).astype(np.float64)
-            sums += np.float64(a) * self._read(second, np.float32).astype(np.float64)
+            sums = self._read(added, np.float32).astype(np.float64)
+            sums += np.float64(a) * self._read(times, np.float32).astype(np.float64)
             self._write(to, sums.astype(np.float32), np.float32)
             return
         wide, double = _SIGNED[self._bits * 2], Fraction(2)

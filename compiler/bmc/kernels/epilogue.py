@@ -31,13 +31,14 @@ _LIMITS = {"maximumf": "vmflt.vf", "minimumf": "vmfgt.vf"}
 _UNARY = {
     "fptosi": "vfcvt.rtz.x.f.v {to}, {source}",
     "negf": "vfsgnjn.vv {to}, {source}, {source}",
+    "recf7": "vfrec7.v {to}, {source}",
     "sitofp": "vfcvt.f.x.v {to}, {source}",
 }
 # Loads widen and the store narrows, so these are nothing but other names. Registers have no type.
 _NOTHING = {"bitcast", "extsi", "trunci"}
 # Read from registers of their own.
 _SCALARS = {"constant", "scalar"}
-SUPPORTED = frozenset({*_INTEGER, *_FLOAT, *_LIMITS, *_UNARY, *_NOTHING})
+SUPPORTED = frozenset({*_INTEGER, *_FLOAT, *_LIMITS, *_UNARY, *_NOTHING, "fma"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +244,9 @@ class _Epilogue:
             self.out.emit(f"vmsltu.vv v0, {sums}, {one}")
             self.out.emit(f"vadc.vim {to}, {first}, 0, v0")
             return
+        if op == "fma":
+            self._multiply_add(node, target)
+            return
         if op in _UNARY:
             self.out.emit(_UNARY[op].format(to=to, source=first))
             return
@@ -274,6 +278,22 @@ class _Epilogue:
         else:
             kind = "vf" if op in _FLOAT else "vx"
             self.out.emit(f"{name}.{kind} {to}, {first}, {self._scalar(number)}")
+
+    def _multiply_add(self, node: Node, target: int) -> None:
+        """Emits x * y + z, of which one factor is a constant, rounded once."""
+        *factors, added = node.args
+        vectors = [arg for arg in factors if self.nodes[arg].op not in _SCALARS]
+        constants = [self.nodes[arg] for arg in factors if self.nodes[arg].op == "constant"]
+        if len(vectors) != 1 or len(constants) != 1 or added not in self.held:
+            raise Unsupported("fma of other operands than two vectors and a constant")
+        to, number = self._name(target), self._scalar(constants[0])
+        x, z = self.held[vectors[0]], self.held[added]
+        if target == x:
+            self.out.emit(f"vfmadd.vf {to}, {number}, {self._name(z)}")
+            return
+        if target != z:
+            self.out.emit(f"vmv.v.v {to}, {self._name(z)}")
+        self.out.emit(f"vfmacc.vf {to}, {number}, {self._name(x)}")
 
     def _scalar(self, node: Node) -> str:
         """Returns a register with a constant or scalar, for the next instructions."""

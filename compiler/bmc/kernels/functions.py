@@ -26,7 +26,7 @@ _ERF_Q = (
 
 
 def erf(x: int, number: Callable[[float], int], float_: Callable[..., int]) -> int:
-    """Adds the nodes of the error function; returns the last one. Its error is below 4e-7, also relative to it.
+    """Adds the nodes of the error function; returns the last one. Its error is below 5e-7, also relative to it.
 
     Args:
       x: a node.
@@ -44,4 +44,17 @@ def erf(x: int, number: Callable[[float], int], float_: Callable[..., int]) -> i
         return result
 
     above = float_("mulf", limited, polynomial(_ERF_P))
-    return float_("divf", above, polynomial(_ERF_Q))
+    return float_("mulf", above, reciprocal(polynomial(_ERF_Q), number, float_))
+
+
+def reciprocal(x: int, number: Callable[[float], int], float_: Callable[..., int]) -> int:
+    """Adds the nodes of 1 / x; returns the last one. Its error is below 2^-22, relative to it.
+
+    A division takes many times the cycles. x and 1 / x must be normal.
+    """
+    result = float_("recf7", x)
+    for _ in range(2):
+        # Newton's method: each step doubles the number of right bits.
+        rest = float_("subf", number(2.0), float_("mulf", result, x))
+        result = float_("mulf", result, rest)
+    return result

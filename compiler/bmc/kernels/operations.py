@@ -23,7 +23,7 @@ class Operations:
     def add(self, op: Any, known: dict[Any, int]) -> None:
         """Adds the nodes of an operation, and the number of its result to `known`."""
         result = op.results[0]
-        name = op.name.removeprefix("arith.")
+        name = op.name.removeprefix("arith.").removeprefix("math.")
         operands = list(op.operands)
         if (rescale := rescales.read(op)) is not None:
             known[result] = self._rescale(rescale, known)

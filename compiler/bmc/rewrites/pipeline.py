@@ -11,6 +11,7 @@ from bmc.rewrites import (
     constant_casts,
     constants,
     dequantizations,
+    divisions,
     gathers,
     im2col,
     insertions,
@@ -131,6 +132,14 @@ PIPELINE = (
         phases.FLOW,
         "After dispatches are formed, because IREE recognizes quantization by the ops this replaces.",
         rounding.apply,
+    ),
+    Rewrite(
+        "divisions",
+        phases.FLOW,
+        "After rounding, whose clamped quotients it recognizes.",
+        divisions.apply,
+        own_kernels.applies,
+        faster=True,
     ),
     Rewrite(
         "alignments",

@@ -20,11 +20,11 @@ from bmc.ir import ir_util
 from bmc.rewrites.context import Context
 
 _TO_INTEGER = ("arith.fptosi", "arith.fptoui")
-_CLAMPS = ("arith.maxnumf", "arith.minnumf")
+CLAMPS = ("arith.maxnumf", "arith.minnumf")
 # 1.5 * 2^23. Between 2^23 and 2^24 neighboring f32 values are 1 apart, and their lowest bits count up.
-_MAGIC = 12582912.0
+MAGIC = 12582912.0
 # Keeps the sum in that range.
-_LARGEST = 2.0**22
+LARGEST = 2.0**22
 
 
 def apply(module: Any, _: Context) -> None:
@@ -40,23 +40,17 @@ def _is_f32_to_i8(op: ir_util.Op) -> bool:
 
 def _rewrite(conversion: ir_util.Op) -> None:
     """Rewrites a conversion if its operand is rounded, shifted by an integer and clamped."""
-    clamps: list[tuple[str, float]] = []
-    value = conversion.operands[0]
-    chain = [conversion]
-    while (clamp := _defined_by(value, _CLAMPS)) is not None:
-        bound = _constant(clamp.operands[1])
-        if bound is None or abs(bound) > _LARGEST:
-            return
-        clamps.append((clamp.name, bound))
-        chain.append(clamp)
-        value = clamp.operands[0]
+    limits, value = clamps(conversion.operands[0])
+    if any(abs(bound) > LARGEST for _, bound in limits):
+        return
+    chain = [conversion, *(clamp for clamp, _ in limits)]
     zero_point: float | None = 0.0
     if (shift := _defined_by(value, ("arith.addf",))) is not None:
-        zero_point = _constant(shift.operands[1])
+        zero_point = constant(shift.operands[1])
         chain.append(shift)
         value = shift.operands[0]
     rounding = _defined_by(value, ("math.roundeven",))
-    if rounding is None or {name for name, _ in clamps} != set(_CLAMPS):
+    if rounding is None or {clamp.name for clamp, _ in limits} != set(CLAMPS):
         return
     if zero_point is None or zero_point not in range(-128, 256):
         return
@@ -64,22 +58,40 @@ def _rewrite(conversion: ir_util.Op) -> None:
     f32, i32, i8 = value.type, ir.IntegerType.get_signless(32), conversion.results[0].type
     with ir.InsertionPoint(conversion), conversion.location:
         clamped = rounding.operands[0]
-        for name, bound in reversed(clamps):
-            limit = _literal(ir.FloatAttr.get(f32, bound - zero_point))
-            clamped = _create(name, f32, clamped, limit)
-        total = _create("arith.addf", f32, clamped, _literal(ir.FloatAttr.get(f32, _MAGIC)))
-        integer = _create("arith.trunci", i8, _create("arith.bitcast", i32, total))
+        for clamp, bound in reversed(limits):
+            limit = literal(ir.FloatAttr.get(f32, bound - zero_point))
+            clamped = create(clamp.name, f32, clamped, limit)
+        total = create("arith.addf", f32, clamped, literal(ir.FloatAttr.get(f32, MAGIC)))
+        integer = create("arith.trunci", i8, create("arith.bitcast", i32, total))
         if zero_point:
             # Add it as an int8. Wrapping is harmless, because the sum is an int8 as well.
             wrapped = (int(zero_point) + 128) % 256 - 128
-            integer = _create("arith.addi", i8, integer, _literal(ir.IntegerAttr.get(i8, wrapped)))
+            integer = create("arith.addi", i8, integer, literal(ir.IntegerAttr.get(i8, wrapped)))
         conversion.results[0].replace_all_uses_with(integer)
+    erase_unread(chain)
+
+
+def clamps(value: ir_util.Value) -> tuple[list[tuple[ir_util.Op, float]], ir_util.Value]:
+    """Returns the clamps to constants that end in `value`, the last one first, and what they clamp."""
+    found: list[tuple[ir_util.Op, float]] = []
+    while (clamp := _defined_by(value, CLAMPS)) is not None:
+        bound = constant(clamp.operands[1])
+        if bound is None:
+            break
+        found.append((clamp, bound))
+        value = clamp.operands[0]
+    return found, value
+
+
+def erase_unread(chain: list[ir_util.Op]) -> None:
+    """Erases the operations that nothing reads, each of which reads the next."""
     for op in chain:
         if not list(op.results[0].uses):
             op.erase()
 
 
-def _create(name: str, result: Any, *operands: Any) -> Any:
+def create(name: str, result: Any, *operands: Any) -> Any:
+    """Returns the result of a new operation."""
     return ir.Operation.create(name, results=[result], operands=list(operands)).result
 
 
@@ -89,12 +101,14 @@ def _defined_by(value: Any, names: tuple[str, ...]) -> ir_util.Op | None:
     return owner if not isinstance(owner, ir.Block) and owner.name in names else None
 
 
-def _constant(value: Any) -> float | None:
+def constant(value: Any) -> float | None:
+    """Returns the value of a constant in floating point, None for anything else."""
     definition = _defined_by(value, ("arith.constant",))
     return None if definition is None else float(ir.FloatAttr(definition.attributes["value"]).value)
 
 
-def _literal(attribute: Any) -> Any:
+def literal(attribute: Any) -> Any:
+    """Returns a new constant."""
     return ir.Operation.create(
         "arith.constant", results=[attribute.type], attributes={"value": attribute}
     ).result
