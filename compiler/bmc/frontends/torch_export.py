@@ -14,7 +14,7 @@ import numpy as np
 
 from bmc import factory, spec
 from bmc.errors import BmcError
-from bmc.frontends import quiet, tm_tensor, torch_substitutes, torch_windows
+from bmc.frontends import quiet, tm_tensor, torch_substitutes, torch_unsigned, torch_windows
 from bmc.names import LAYER_PREFIX, LIBRARY_PREFIX
 
 # Folders of installed packages.
@@ -155,12 +155,16 @@ def _stablehlo(imported: Any) -> Any:
         lower_mlir_module(False, OutputType.get(_STABLEHLO), lowered)
     except TorchMlirCompilerError:
         return None
+    ops = _walk(lowered)
     # IREE turns slice(sort) into chlo.top_k, whose indices cannot have PyTorch's 64 bits.
-    sorted_ = (
-        result for op in _walk(lowered) if op.name == "stablehlo.sort" for result in op.results
-    )
+    sorted_ = (result for op in ops if op.name == "stablehlo.sort" for result in op.results)
     readers = {use.owner.name for result in sorted_ for use in result.uses}
-    return None if "stablehlo.slice" in readers else lowered
+    if "stablehlo.slice" in readers:
+        return None
+    for op in ops:
+        if op.name == "stablehlo.constant":
+            torch_unsigned.hold(op)
+    return lowered
 
 
 def _walk(module: Any) -> list[Any]:

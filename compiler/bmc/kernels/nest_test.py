@@ -248,6 +248,27 @@ class NestTest(KernelCase):
         )
         self.agrees(matmul(3, 24, 3, "i8", casts))
 
+    def test_products_that_are_added(self) -> None:
+        """Rounded once, into the group of either operand or of neither."""
+        half = Node("constant", "f32", value=0.5 + 2.0**-20)
+        load = Node("load", "f32", operand=3)
+        ends = {
+            "into z": (Node("fma", "f32", (0, 1, 2)), Node("mulf", "f32", (3, 0))),
+            "into x": (Node("fma", "f32", (0, 1, 2)), Node("mulf", "f32", (3, 2))),
+            "into neither": (
+                Node("fma", "f32", (1, 0, 2)),
+                Node("mulf", "f32", (3, 0)),
+                Node("mulf", "f32", (4, 2)),
+            ),
+        }
+        for name, nodes in ends.items():
+            with self.subTest(name):
+                epilogue = (FLOAT_SUM, half, load, *nodes)
+                self.agrees(matmul(3, 24, 3, "f32", epilogue, ("f32",)), ((128, 128),))
+        both = (FLOAT_SUM, load, Node("fma", "f32", (0, 1, 0)))
+        with self.assertRaisesRegex(Unsupported, "fma"):
+            nest.write(matmul(3, 24, 3, "f32", both, ("f32",)), 128)
+
     def test_more_floats_than_registers(self) -> None:
         """Some of them stay in registers, among them two zeros."""
         values = [-0.0, 0.0, *range(1, 40)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 
@@ -134,6 +135,8 @@ def arranged(
         ((B, A), LARGEST_GAP, True),
         ((A, B), WIDTHS[dtypes[B]], False),
         ((B, A), _LARGEST_GAP_OF_FEW, False),
+        # At any distance, as in the groups of a convolution.
+        ((B, A), sys.maxsize, False),
     ):
         rest = range(RESULT, len(dtypes))
         mine = [
@@ -144,6 +147,8 @@ def arranged(
         if found is None:
             continue
         outer, rows, lanes = found
+        if widest == sys.maxsize and any(loop.extent >= _FEWEST_LANES for loop in rows):
+            continue
         if (
             initial is not None
             and lanes.strides[initial]

@@ -1,0 +1,31 @@
+"""Constants of unsigned bytes, as which torch-mlir also stores buffers of booleans such as causal masks.
+
+IREE stores bytes without a sign. It converts the type of such a constant but not that of a resource with its elements,
+and then rejects what it made (docs/upstream/iree-unsigned-resources.md).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+# What printed IR says of a resource: four bytes of alignment, then the elements.
+_RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
+
+
+def hold(constant: Any) -> None:
+    """Takes the elements of a stablehlo.constant of unsigned bytes out of the module's resources."""
+    from torch_mlir import ir
+
+    value, kind = constant.attributes["value"], ir.RankedTensorType(constant.results[0].type)
+    if str(kind.element_type) != "ui8" or not str(value).startswith("dense_resource<"):
+        return
+    with constant.context, ir.Location.unknown():
+        # The bindings cannot read a resource, but a module prints those it uses.
+        holder = ir.Module.create()
+        holder.operation.attributes["value"] = value
+        (digits,) = _RESOURCE.findall(str(holder))
+        elements = np.frombuffer(bytes.fromhex(digits), np.uint8).reshape(kind.shape)
+        constant.attributes["value"] = ir.DenseElementsAttr.get(elements, signless=False)
