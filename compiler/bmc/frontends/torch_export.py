@@ -159,12 +159,8 @@ def _stablehlo(imported: Any) -> Any:
     # IREE turns slice(sort) into chlo.top_k, whose indices cannot have PyTorch's 64 bits.
     sorted_ = (result for op in ops if op.name == "stablehlo.sort" for result in op.results)
     readers = {use.owner.name for result in sorted_ for use in result.uses}
-    if "stablehlo.slice" in readers:
-        return None
-    for op in ops:
-        if op.name == "stablehlo.constant":
-            torch_unsigned.hold(op)
-    return lowered
+    torch_unsigned.hold(ops)
+    return None if "stablehlo.slice" in readers else lowered
 
 
 def _walk(module: Any) -> list[Any]:

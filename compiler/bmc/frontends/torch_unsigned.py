@@ -7,6 +7,7 @@ and then rejects what it made (docs/upstream/iree-unsigned-resources.md).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,14 @@ import numpy as np
 _RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
 
 
-def hold(constant: Any) -> None:
-    """Takes the elements of a stablehlo.constant of unsigned bytes out of the module's resources."""
+def hold(ops: Iterable[Any]) -> None:
+    """Takes the elements of constants of unsigned bytes out of the module's resources."""
+    for op in ops:
+        if op.name == "stablehlo.constant":
+            _hold(op)
+
+
+def _hold(constant: Any) -> None:
     from torch_mlir import ir
 
     value, kind = constant.attributes["value"], ir.RankedTensorType(constant.results[0].type)

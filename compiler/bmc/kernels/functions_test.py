@@ -37,6 +37,12 @@ class FunctionsTest(unittest.TestCase):
         self.assertLess(off.max(), 5e-7)
         self.assertLess((off[right != 0] / np.abs(right[right != 0])).max(), 5e-7)
 
+    def test_erf_of_large_numbers_is_exactly_one(self) -> None:
+        x = np.concatenate([np.linspace(3.93, 10, 1001), [1e4, 1e30, 3e38, np.inf]])
+        for sign in (1, -1):
+            result = self.erf((sign * x).astype(np.float32))
+            np.testing.assert_array_equal(result, np.full(x.size, sign, np.float32))
+
     def test_erf_of_nan(self) -> None:
         self.assertTrue(np.isnan(self.erf(np.full(3, np.nan, np.float32))).all())
 

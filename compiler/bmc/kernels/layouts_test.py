@@ -9,6 +9,7 @@ from iree.compiler import ir
 
 from bmc.ir.contraction import Axis, Contraction
 from bmc.kernels import layouts
+from bmc.kernels.product import Loop, Node, Unsupported, arranged
 
 _PIXELS, _PLANES = (0, 1, 2), (2, 0, 1)
 # result[y, x, f] = sum over i, j, c of image[y + i, x + j, c] * weights[i, j, c, f]
@@ -57,6 +58,18 @@ class LayoutsTest(unittest.TestCase):
         pixels, planes = self.costs(4, 4)
         self.assertEqual(pixels, planes)
         self.assertGreater(pixels, 0.25 * 4 * 4 * 4 * 9 * 4)
+
+    def test_lanes_that_are_far_apart(self) -> None:
+        """Rows of a product with its second operand transposed: only where there are few columns."""
+
+        def lanes(columns: int) -> Loop:
+            loops = [Loop(12, (128, 0, 256)), Loop(columns, (0, 128, 4)), Loop(32, (4, 4, 0))]
+            sums = (Node("sum", "f32"),)
+            return arranged(("f32",) * 3, loops, {2}, None, sums)[0].lanes
+
+        self.assertEqual(lanes(7), Loop(12, (0, 128, 256)))
+        with self.assertRaisesRegex(Unsupported, "lanes"):
+            lanes(8)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import products
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels.product import Loop, Node, Product, Unsupported, arranged
+from bmc.kernels.product import Loop, Node, Product, Unsupported
 from bmc.kernels.read import read
 
 _TYPES = {"x": "4x32xf32", "w": "32x64xf32", "y": "4x64xf32", "t": "64x32xf32", "bias": "64xf32"}
@@ -387,18 +387,6 @@ class ReadTest(unittest.TestCase):
         self.assertEqual(self.read(few(12, 16)).lanes, Loop(12, (0, 64, 16)))
         self.assertEqual(self.read(few(12, 100)).lanes, Loop(12, (0, 400, 16)))
         self.declines("lanes", few(4, 16))
-
-    def test_lanes_that_are_far_apart(self) -> None:
-        """Rows of a product with its second operand transposed: only where there are few columns."""
-
-        def lanes(columns: int) -> Loop:
-            loops = [Loop(12, (128, 0, 256)), Loop(columns, (0, 128, 4)), Loop(32, (4, 4, 0))]
-            sums = (Node("sum", "f32"),)
-            return arranged(("f32",) * 3, loops, {2}, None, sums)[0].lanes
-
-        self.assertEqual(lanes(7), Loop(12, (0, 128, 256)))
-        with self.assertRaisesRegex(Unsupported, "lanes"):
-            lanes(8)
 
 
 if __name__ == "__main__":
