@@ -6,14 +6,12 @@ and then rejects what it made (docs/upstream/iree-unsigned-resources.md).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-# What printed IR says of a resource: four bytes of alignment, then the elements.
-_RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
+from bmc.ir import constant_arrays
 
 
 def hold(ops: Iterable[Any]) -> None:
@@ -33,6 +31,7 @@ def _hold(constant: Any) -> None:
         # The bindings cannot read a resource, but a module prints those it uses.
         holder = ir.Module.create()
         holder.operation.attributes["value"] = value
-        (digits,) = _RESOURCE.findall(str(holder))
-        elements = np.frombuffer(bytes.fromhex(digits), np.uint8).reshape(kind.shape)
+        elements = np.frombuffer(constant_arrays.resource(str(holder)), np.uint8).reshape(
+            kind.shape
+        )
         constant.attributes["value"] = ir.DenseElementsAttr.get(elements, signless=False)

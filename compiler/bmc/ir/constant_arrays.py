@@ -56,5 +56,10 @@ def _elements(attribute: Any) -> Array | None:
     # The bindings cannot read a resource, but a module prints those it uses.
     holder = ir.Module.create(ir.Location.unknown())
     holder.operation.attributes["value"] = attribute
-    (digits,) = _RESOURCE.findall(str(holder))
-    return np.frombuffer(bytes.fromhex(digits), dtype).reshape(type_.shape)
+    return np.frombuffer(resource(str(holder)), dtype).reshape(type_.shape)
+
+
+def resource(printed: str) -> bytes:
+    """Returns the bytes of the only resource of a printed module, of IREE's or of torch-mlir's bindings."""
+    (digits,) = _RESOURCE.findall(printed)
+    return bytes.fromhex(digits)
