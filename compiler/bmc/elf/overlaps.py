@@ -1,8 +1,8 @@
 """Finds vector instructions whose result lies in a register that they may not overwrite.
 
 A slide upwards, a gather and a compression read elements that they would have overwritten, so their result must not
-overlap what they read (RISC-V "V" 1.0, 16.3 to 16.5). No hart executes them otherwise. LLVM 22 writes such a slide
-where nothing reads the elements that it moves.
+overlap what they read (RISC-V "V" 1.0, 16.3 to 16.5). No hart executes them otherwise. LLVM 24 has written
+such a slide.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def find(image: bytes, text: tuple[tuple[int, int], ...]) -> Iterator[Overlap]:
     """Yields such instructions in RISC-V code.
 
     It compares numbers of registers. Those of a group begin at a multiple of its size, so groups of one size overlap
-    only if the numbers are equal.
+    only if the numbers are equal. Groups of different sizes (16-bit indices, a compression's mask) may overlap unseen.
 
     Args:
       image: memory image from vaddr 0.

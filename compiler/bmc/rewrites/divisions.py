@@ -30,7 +30,8 @@ _SCALES = (2.0**-60, 2.0**60)
 def apply(module: Any, _: Context) -> None:
     """Rewrites every division of a quantization whose quotient nothing else reads."""
     for op in list(ir_util.walk(module.operation)):
-        if op.name == "arith.addf" and rounding.constant(op.operands[1]) == rounding.MAGIC:
+        is_sum = op.name == "arith.addf" and str(op.results[0].type) == "f32"
+        if is_sum and rounding.constant(op.operands[1]) == rounding.MAGIC:
             _rewrite(op)
 
 

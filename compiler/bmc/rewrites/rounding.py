@@ -101,10 +101,11 @@ def _defined_by(value: Any, names: tuple[str, ...]) -> ir_util.Op | None:
     return owner if not isinstance(owner, ir.Block) and owner.name in names else None
 
 
-def constant(value: Any) -> float | None:
-    """Returns the value of a constant in floating point, None for anything else."""
-    definition = _defined_by(value, ("arith.constant",))
-    return None if definition is None else float(ir.FloatAttr(definition.attributes["value"]).value)
+def constant(operand: Any) -> float | None:
+    """Returns the value of a scalar constant in floating point, None for anything else."""
+    definition = _defined_by(operand, ("arith.constant",))
+    value = None if definition is None else definition.attributes["value"]
+    return float(value.value) if isinstance(value, ir.FloatAttr) else None
 
 
 def literal(attribute: Any) -> Any:
