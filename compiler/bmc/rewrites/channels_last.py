@@ -3,8 +3,8 @@
 PyTorch and ONNX put channels first: [channel, y, x]. IREE transposes some of these convolutions, but no
 1x1 convolutions and none that come from ONNX. Here every convolution gets its image as [y, x, channel],
 gives its result in that order, and has its weights in the order taps, input channels, output channels.
-The ops between two convolutions are elementwise. They read and write through indexing maps, so the
-transpositions added here disappear in them.
+So does pooling, whose lanes then are channels. The ops between are elementwise. They read and write
+through indexing maps, so the transpositions added here disappear in them.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel
 
 @dataclass(frozen=True)
 class _Roles:
-    """The roles of the loops in a channels-first convolution.
+    """The roles of the loops in a channels-first convolution or pooling.
 
     Attributes:
       pixels: loops over the result's pixels, outermost first.
       taps: loops over the window, in the same order; () for 1x1.
       channel: loop over the output channels.
-      inner: loops over the input channels, which are summed over; () if depthwise.
+      inner: loops over the input channels, which are summed over; () if depthwise, or for pooling.
       image: dimensions of the image in the order pixels, channels.
-      weight: dimensions of the weight in the order taps, input channels, output channels.
+      weight: dimensions of the weight in the order taps, input channels, output channels; of a pooling, its window's.
     """
 
     pixels: tuple[int, ...]
@@ -51,6 +51,9 @@ def apply(module: Any, context: Context) -> None:
     loads = ir_util.all_of(module, "util.global.load")
     names = [ir_util.string(op, "global") for op in loads]
     for op in ir_util.all_of(module, "linalg.generic"):
+        if (pooled := _pooling(op)) is not None:
+            _put_channels_last(op, pooled)
+            continue
         roles = _roles(op)
         if roles is None:
             continue
@@ -113,6 +116,33 @@ def _roles(op: ir_util.Op) -> _Roles | None:
     image = (*(places[pixel] for pixel in pixels), *others)
     weight = tuple(product.b.index(loop) for loop in order)
     return _Roles(tuple(pixels), tap_loops, channel, inner, image, weight)
+
+
+def _pooling(op: ir_util.Op) -> _Roles | None:
+    """Returns the roles of the loops; None unless `op` is a pooling of an image with its channels first."""
+    if len(op.operands) != 3 or len(op.results) != 1:
+        return None
+    window = ir_util.definition(op.operands[1])
+    if window is None or window.name != "tensor.empty":
+        return None
+    if any(each.name == "linalg.index" for each in ir_util.walk(op)):
+        return None
+    image, taps, result = (
+        [contraction.terms(i) for i in map_.results] for map_ in permute.maps(op)
+    )
+    channel, *pixels = ([*terms][0] if terms and len(terms) == 1 else -1 for terms in result)
+    slides = [[*terms][0] if terms and len(terms) == 1 else -1 for terms in taps]
+    if -1 in (channel, *pixels, *slides) or len(pixels) != len(slides) or len(image) != len(result):
+        return None
+    if image[0] != {channel: 1} or any(
+        terms is None or set(terms) != {pixel, tap}
+        for terms, pixel, tap in zip(image[1:], pixels, slides, strict=True)
+    ):
+        return None
+    dimensions = tuple(range(1, len(image)))
+    return _Roles(
+        tuple(pixels), tuple(slides), channel, (), (*dimensions, 0), tuple(range(len(slides)))
+    )
 
 
 def _permute_weight(global_op: ir_util.Op, load: ir_util.Op, axes: tuple[int, ...]) -> None:

@@ -9,7 +9,7 @@ import support
 from iree.compiler import ir
 
 from bmc import target
-from bmc.ir import ir_util
+from bmc.ir import ir_util, permute
 from bmc.rewrites import channels_last
 from bmc.rewrites.context import Context
 
@@ -50,6 +50,24 @@ util.func @f(%image: tensor<8x6x7xf32>) -> tensor<16x4x5xf32> {
     linalg.yield %next : f32
   } -> tensor<16x4x5xf32>
   util.return %2 : tensor<16x4x5xf32>
+}
+"""
+
+# A max pooling that moves two pixels at a time, channels-first as in PyTorch.
+_POOLING = """util.func @f(%image: tensor<8x9x7xf32>) -> tensor<8x4x3xf32> {
+  %least = arith.constant 0xFF800000 : f32
+  %window = tensor.empty() : tensor<3x3xf32>
+  %empty = tensor.empty() : tensor<8x4x3xf32>
+  %init = linalg.fill ins(%least : f32) outs(%empty : tensor<8x4x3xf32>) -> tensor<8x4x3xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(c, y, x, i, j) -> (c, y * 2 + i, x * 2 + j)>,
+      affine_map<(c, y, x, i, j) -> (i, j)>, affine_map<(c, y, x, i, j) -> (c, y, x)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%image, %window : tensor<8x9x7xf32>, tensor<3x3xf32>) outs(%init : tensor<8x4x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %most: f32):
+    %next = arith.maximumf %most, %a : f32
+    linalg.yield %next : f32
+  } -> tensor<8x4x3xf32>
+  util.return %0 : tensor<8x4x3xf32>
 }
 """
 
@@ -108,6 +126,41 @@ class RewriteTest(support.FolderTest):
             _CHANNELS_FIRST.replace(product, counts), channels_last.apply, context=context
         )
         self.assertEqual(context.permutations, {})
+
+    def test_pooling_has_channels_last(self) -> None:
+        context = Context(target.find(support.ISA))
+        text = support.rewritten(_POOLING, channels_last.apply, context=context)
+        with ir.Context():
+            module = ir.Module.parse(text)
+            _, pooling, *_ = ir_util.all_of(module, "linalg.generic")
+            self.assertEqual(str(pooling.operands[0].type), "tensor<9x7x8xf32>")
+            self.assertEqual(str(pooling.results[0].type), "tensor<4x3x8xf32>")
+            maps = [str(each) for each in permute.maps(pooling)]
+        self.assertEqual(
+            maps,
+            [
+                "(d0, d1, d2, d3, d4) -> (d0 * 2 + d3, d1 * 2 + d4, d2)",
+                "(d0, d1, d2, d3, d4) -> (d3, d4)",
+                "(d0, d1, d2, d3, d4) -> (d0, d1, d2)",
+            ],
+        )
+
+    def test_pooling_that_does_anything_else_is_left_alone(self) -> None:
+        for old, new in (
+            # A window that is read, or a body that counts the loops.
+            (
+                "%window = tensor.empty() : tensor<3x3xf32>",
+                "%window = arith.constant dense<1.0> : tensor<3x3xf32>",
+            ),
+            ("    %next = ", "    %y = linalg.index 1 : index\n    %next = "),
+            # Windows that are read the other way around.
+            ("(c, y * 2 + i, x * 2 + j)>", "(c, y * 2 + j, x * 2 + i)>"),
+        ):
+            self.assertIn(old, _POOLING)
+            text = _POOLING.replace(old, new)
+            context = Context(target.find(support.ISA))
+            rewritten = support.rewritten(text, channels_last.apply, context=context)
+            self.assertEqual(rewritten.count("linalg.generic"), 1, new)
 
 
 class KernelTest(support.FolderTest):
