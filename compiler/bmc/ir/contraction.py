@@ -81,8 +81,8 @@ def read(op: ir_util.Op) -> Contraction | None:
     if not _is_multiply_add(op.regions[0].blocks[0]):
         return None
     a, b, result = (each.value for each in linalg.get_indexing_maps(op))
-    written = _loops(result)
-    second = _loops(b)
+    written = loops(result)
+    second = loops(b)
     if written is None or second is None or len(set(written)) != len(written):
         return None
     axes = [_axis(index, set(written)) for index in a.results]
@@ -165,8 +165,8 @@ def _uncast(value: Any) -> tuple[Any, int]:
     return source, count + 1
 
 
-def _loops(indexing: Any) -> tuple[int, ...] | None:
-    """The loops of a map whose results are all plain loops; None for any other map."""
+def loops(indexing: Any) -> tuple[int, ...] | None:
+    """Returns the loops of a map whose results are all plain loops; None for any other map."""
     if not all(isinstance(index, ir.AffineDimExpr) for index in indexing.results):
         return None
     return tuple(index.position for index in indexing.results)

@@ -43,7 +43,7 @@ class _Roles:
 
 
 def apply(module: Any, context: Context) -> None:
-    """Rewrites channels-first convolutions; records the new layout of their weights in `context`."""
+    """Rewrites channels-first convolutions and poolings; records the new layout of weights in `context`."""
     weights = {ir_util.string(op, "sym_name"): op for op in ir_util.all_of(module, "util.global")}
     for name, op in weights.items():
         loads = ir_util.all_of(module, "util.global.load")
@@ -125,24 +125,17 @@ def _pooling(op: ir_util.Op) -> _Roles | None:
     window = ir_util.definition(op.operands[1])
     if window is None or window.name != "tensor.empty":
         return None
-    if any(each.name == "linalg.index" for each in ir_util.walk(op)):
+    image, places, result = permute.maps(op)
+    loops, taps = contraction.loops(result), contraction.loops(places)
+    counts = any(each.name == "linalg.index" for each in ir_util.walk(op))
+    if loops is None or taps is None or len(loops) != 1 + len(taps) or counts:
         return None
-    image, taps, result = (
-        [contraction.terms(i) for i in map_.results] for map_ in permute.maps(op)
-    )
-    channel, *pixels = ([*terms][0] if terms and len(terms) == 1 else -1 for terms in result)
-    slides = [[*terms][0] if terms and len(terms) == 1 else -1 for terms in taps]
-    if -1 in (channel, *pixels, *slides) or len(pixels) != len(slides) or len(image) != len(result):
+    channel, *pixels = loops
+    windows = [{pixel, tap} for pixel, tap in zip(pixels, taps, strict=True)]
+    if [set(contraction.terms(index) or ()) for index in image.results] != [{channel}, *windows]:
         return None
-    if image[0] != {channel: 1} or any(
-        terms is None or set(terms) != {pixel, tap}
-        for terms, pixel, tap in zip(image[1:], pixels, slides, strict=True)
-    ):
-        return None
-    dimensions = tuple(range(1, len(image)))
-    return _Roles(
-        tuple(pixels), tuple(slides), channel, (), (*dimensions, 0), tuple(range(len(slides)))
-    )
+    axes = range(len(taps))
+    return _Roles(tuple(pixels), taps, channel, (), (*(1 + axis for axis in axes), 0), tuple(axes))
 
 
 def _permute_weight(global_op: ir_util.Op, load: ir_util.Op, axes: tuple[int, ...]) -> None:
