@@ -81,6 +81,13 @@ class GraphTest(unittest.TestCase):
         self.assertTrue(any(node.attrs.get("weight_scale") for node in nodes))
         self.assertLess(len(OPS.keys() - {node.op for node in nodes}), len(OPS) // 10)
 
+    def test_a_dropped_op_leaves_its_weights_to_no_other(self) -> None:
+        """In these trials, an op that was dropped and the next of its name have weights of other shapes."""
+        for trial in (6321, 6643):
+            model = random_models.made(Budget(1, trial, 1)).model(trial)
+            program = Program(model)
+            program(*program.inputs(0), *program.initial())
+
 
 class AnswersTest(unittest.TestCase):
     def _answers(self, model: Graph) -> tuple[spec.Policy, ...]:
