@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bmc import artifacts, factory, spec
+from bmc import artifacts, factory, spec, target
 from bmc.artifacts import Signature
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -27,6 +27,7 @@ HOST_FLAGS = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
     "--iree-llvmcpu-target-cpu=generic",
+    target.WHOLE_VECTORS,
     # Initializers compute constant expressions when the module is loaded. Evaluating them earlier would take another
     # compilation and check nothing more.
     "--iree-opt-const-eval=false",

@@ -20,8 +20,10 @@ class TargetTest(unittest.TestCase):
             flags = target.find(isa).iree_flags()
             self.assertIn(f"--iree-llvmcpu-target-cpu-features={features}", flags)
             self.assertIn(f"--iree-llvmcpu-target-abi={abi}", flags)
+            self.assertNotIn(target.WHOLE_VECTORS, flags)
         flags = target.find("x86_64").iree_flags()
         self.assertIn("--iree-llvmcpu-target-cpu=x86-64-v2", flags)
+        self.assertIn(target.WHOLE_VECTORS, flags)
         self.assertFalse([flag for flag in flags if "target-abi" in flag])
 
     def test_extensions_by_implication(self) -> None:

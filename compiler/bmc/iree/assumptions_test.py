@@ -7,24 +7,34 @@ and gathers from slices with rewrites/gathers.py.
 
 from __future__ import annotations
 
+import multiprocessing
 import re
+import signal
 import subprocess
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import support
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
-from bmc import target
+from bmc import reference, target
 from bmc.artifacts import Signature, TensorInfo
 from bmc.dtype import DType
 from bmc.iree import phases, tool
 from bmc.iree.tool import IreeTool
 from bmc.reference import HostModel
 
-_HALF_REPORT = Path("docs/upstream/iree-half-subnormals.md")
+_REPORTS = Path("docs/upstream")
+
+
+def _reported(name: str) -> str:
+    """Returns the model of a report."""
+    report = (_REPORTS / f"{name}.md").read_text(encoding="utf-8")
+    (module,) = re.findall(r"^```mlir\n(.*?)^```", report, re.M | re.S)
+    return str(module)
 
 
 def _help(program: str) -> str:
@@ -98,16 +108,39 @@ class LinkerTest(support.FolderTest):
 class HalfFloatsTest(support.FolderTest):
     def test_subnormal_numbers_become_zeros_as_reported(self) -> None:
         # If they do not, README.md need not speak of them.
-        report = _HALF_REPORT.read_text(encoding="utf-8")
-        (module,) = re.findall(r"^```mlir\n(.*?)^```", report, re.M | re.S)
         wide, half = (TensorInfo("x", dtype, (4,)) for dtype in (DType.F32, DType.F16))
         signatures = (Signature("main", (wide,), (half,)),)
-        path = self.write("half.mlir", module)
+        path = self.write("half.mlir", _reported("iree-half-subnormals"))
         host = HostModel.compile(path, signatures, self.folder / "reproducer")
         given = np.array([1.0, 2.0**-14, 3e-5, -1e-6], np.float32)
         (got,) = host.run((given,), 0)
         self.assertEqual(got.tolist(), [1.0, 2.0**-14, 0.0, 0.0])
         self.assertTrue(given.astype(np.float16).all())
+
+
+class DivisionTest(support.FolderTest):
+    def host(self) -> HostModel:
+        path = self.write("remainder.mlir", _reported("iree-masked-division"))
+        inputs = TensorInfo("x", DType.F32, (3, 4, 76)), TensorInfo("d", DType.I64, (76,))
+        signature = Signature("main", inputs, (TensorInfo("r", DType.I64, (3, 76)),))
+        return HostModel.compile(path, (signature,), self.folder / "reproducer")
+
+    def test_the_host_divides_only_what_there_is(self) -> None:
+        x = np.random.default_rng(1).standard_normal((3, 4, 76)).astype(np.float32)
+        divisors = np.full(76, 2, np.int64)
+        (got,) = self.host().run((x, divisors))
+        np.testing.assert_array_equal(got, x.argmax(1) % 2)
+
+    def test_masked_lanes_divide_by_zero_as_reported(self) -> None:
+        # If they do not, x86-64 needs no flag of its own.
+        flags = tuple(flag for flag in reference.HOST_FLAGS if flag != target.WHOLE_VECTORS)
+        with mock.patch.object(reference, "HOST_FLAGS", flags):
+            host = self.host()
+        case = np.ones((3, 4, 76), np.float32), np.full(76, 2, np.int64)
+        process = multiprocessing.get_context("fork").Process(target=host.run, args=(case,))
+        process.start()
+        process.join()
+        self.assertEqual(process.exitcode, -signal.SIGFPE)
 
 
 if __name__ == "__main__":
