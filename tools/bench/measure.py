@@ -13,7 +13,7 @@ from typing import Any
 
 from tools.bench import bound, code, mca
 from tools.emulate import result
-from tools.size import size
+from tools.size import image_report, size
 
 # spike -g prints how often each instruction ran: "80001f4c 12".
 _COUNT = re.compile(r"^([0-9a-f]{8,16}) (\d+)$")
@@ -171,12 +171,16 @@ def main(args: list[str]) -> int:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(args)
     record = json.loads(options.run.read_text())
-    rows = image(
-        json.loads(options.report.read_text()),
-        result.Outcome(tuple(record["lines"]), record["exit_status"]),
-        options.disassembly.read_text().splitlines(),
-        options.mca,
-    )
+    try:
+        rows = image(
+            json.loads(options.report.read_text()),
+            result.Outcome(tuple(record["lines"]), record["exit_status"]),
+            options.disassembly.read_text().splitlines(),
+            options.mca,
+        )
+    except (image_report.SizeError, result.RecordError) as error:
+        print(f"measure: {error}", file=sys.stderr)
+        return 1
     options.out.write_text(json.dumps(rows, indent=1) + "\n")
     return 0
 

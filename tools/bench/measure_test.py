@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import tempfile
 import unittest
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -87,6 +92,21 @@ class MeasureTest(unittest.TestCase):
         product = measured(COUNTS, DISASSEMBLY[-1:])["commands"][1]
         self.assertNotIn("work", product)
         self.assertEqual((product["instructions"], product["bound"]), (1000, 700))
+
+    def test_a_run_that_fails_measures_nothing(self) -> None:
+        with tempfile.TemporaryDirectory() as work:
+            run, out = Path(work) / "run.json", Path(work) / "out.json"
+            lines = (*RECORDS[:-1], "BM1 FAIL model=net differing=1")
+            run.write_text(json.dumps({"lines": lines, "exit_status": 1}))
+            report, disassembly = Path(work) / "report.json", Path(work) / "code.s"
+            report.write_text(json.dumps({"models": [MODEL]}))
+            disassembly.write_text("\n".join(DISASSEMBLY))
+            options = {"report": report, "run": run, "disassembly": disassembly, "out": out}
+            args = ["--mca=mca", *(f"--{name}={path}" for name, path in options.items())]
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(measure.main(args), 1)
+            self.assertRegex(said.getvalue(), "^measure: the profile run failed: .* FAIL model=net")
+            self.assertFalse(out.exists())
 
     def test_what_is_printed(self) -> None:
         model = measured(COUNTS)
