@@ -74,6 +74,17 @@ class StatesTest(support.FolderTest):
         first = [c.bindings[0].region for c in own if c.kind is CommandKind.COPY]
         self.assertEqual(first[0], Region.STATE)
 
+    def test_a_new_state_is_stored_behind_the_outputs(self) -> None:
+        text = _SCALAR.replace("= 0 : i32", "= dense<0> : tensor<2xi32>").replace(
+            "@count : i32", "@count : tensor<2xi32>"
+        )
+        lines = support.rewritten(text, states.apply, context=Context(target.find(support.ISA)))
+        (main,) = (line for line in lines.splitlines() if "@main" in line)
+        self.assertIn(
+            "(%arg0: tensor<4xf32>, %arg1: tensor<2xi32>, %arg2: tensor<2xi32> {iree.abi.output = 1 : index})",
+            main,
+        )
+
     def test_numbers_are_no_state(self) -> None:
         self.refuses(
             "unsupported-state", "'count'", call=lambda: support.lower_text(_SCALAR, self.folder)
