@@ -60,6 +60,15 @@ def definition(value: Value) -> Op | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def constant_expressions(module: Any) -> set[Op]:
+    """Returns the operations that depend on no argument of a block, such as an input or a state."""
+    found: set[Op] = set()
+    for op in walk(module.operation):
+        if all(definition(operand) in found for operand in op.operands):
+            found.add(op)
+    return found
+
+
 def string(op: Op, name: str) -> str:
     """Returns a string or symbol attribute as plain text, without quotes or @."""
     attribute = op.attributes[name]

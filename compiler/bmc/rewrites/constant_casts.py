@@ -26,11 +26,8 @@ _STABLEHLO = (
 
 def apply(module: Any, _: Context) -> None:
     """Rewrites the conversions of constant expressions."""
-    constants: set[ir_util.Op] = set()
+    constants = ir_util.constant_expressions(module)
     for op in list(ir_util.walk(module.operation)):
-        # States and what control flow hands on are arguments of blocks.
-        if all(not isinstance(o.owner, ir.Block) and o.owner in constants for o in op.operands):
-            constants.add(op)
         if op.name == "stablehlo.convert" and _truncates(op) and op in constants:
             _truncate(op, _STABLEHLO)
         elif op.name == "arith.fptosi" and _whole(op) in constants:

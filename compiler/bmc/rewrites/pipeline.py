@@ -18,6 +18,7 @@ from bmc.rewrites import (
     loops,
     mark_vectorized,
     matmul_layout,
+    normalizations,
     own_kernels,
     pads,
     planar,
@@ -70,6 +71,14 @@ PIPELINE = (
         phases.INPUT,
         "Before IREE evaluates constant expressions.",
         constant_casts.apply,
+    ),
+    Rewrite(
+        "normalizations",
+        phases.INPUT,
+        "Before IREE evaluates constant expressions, and not where it must find the weights' quantization.",
+        normalizations.apply,
+        lambda context: not context.int8,
+        faster=True,
     ),
     Rewrite(
         "wide_constants",
