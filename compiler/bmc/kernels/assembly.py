@@ -73,6 +73,11 @@ class Assembly:
     def emit(self, line: str) -> None:
         self._lines.append(line)
 
+    @property
+    def has_registers(self) -> bool:
+        """Whether an integer register is free."""
+        return bool(self._free)
+
     def register(self) -> str:
         """Takes a free integer register."""
         if not self._free:

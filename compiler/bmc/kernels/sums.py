@@ -18,6 +18,8 @@ from bmc.kernels.product import A, B, Loop, Product, Unsupported, merged, offset
 _MOST_PAIRS = 49
 # Instructions in an unrolled loop, about.
 _UNROLLED = 128
+# Groups of sums of at most so many registers wait for numbers that are loaded one at a time.
+_LOADED_AHEAD = 4
 
 
 @dataclass(frozen=True)
@@ -204,13 +206,11 @@ class Sums:
                 for other in range(tap + 1, self._taps.extent)
                 for row in range(len(at.block.registers))
             }
+            wanted = [self._offset(row, tap) for row in range(len(at.block.registers))]
             for row, register in enumerate(at.block.registers):
-                offset = self._offset(row, tap)
+                offset = wanted[row]
                 if offset not in numbers:
-                    start = max(each for each in at.a if each <= offset)
-                    numbers[offset] = out.take_float() if is_float else out.register()
-                    load = "flw" if is_float else "lb"
-                    out.emit(f"{load} {numbers[offset]}, {offset - start + away}({at.a[start]})")
+                    self._numbers(wanted[row:], away, at, numbers)
                 multiply = "vfmacc.vf" if is_float else "vwmacc.vx"
                 out.emit(f"{multiply} v{register}, {numbers[offset]}, v0")
                 if offset not in later:
@@ -219,6 +219,27 @@ class Sums:
                         out.give_float(number)
                     else:
                         out.release(number)
+
+    def _numbers(
+        self, wanted: list[int], away: int, at: _Pointers, numbers: dict[int, str]
+    ) -> None:
+        """Loads the first of some numbers of `a`, and those behind it that are better loaded with it.
+
+        An in-order core completes a load after the vector instructions before it, and multiplies when the load is
+        complete. Multiplications of large groups take longer than that.
+        """
+        out = self._out
+        is_float = self._product.is_float
+        ahead = not is_float and at.block.lanes.lmul <= _LOADED_AHEAD
+        for offset in dict.fromkeys(wanted):
+            if offset in numbers:
+                continue
+            if offset != wanted[0] and not (ahead and out.has_registers):
+                return
+            start = max(each for each in at.a if each <= offset)
+            numbers[offset] = out.take_float() if is_float else out.register()
+            load = "flw" if is_float else "lb"
+            out.emit(f"{load} {numbers[offset]}, {offset - start + away}({at.a[start]})")
 
     def _load(self, column: str, block: Block) -> None:
         """Emits the load of a group of `b` into v0, and moves its address."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import unittest
 
 from kernel_case import KernelCase
 from products import SUM, convolution, matmul
 
+from bmc.kernels import nest
 from bmc.kernels.product import Loop, Node, Product, arranged
 
 
@@ -31,6 +33,13 @@ class SumsTest(KernelCase):
                         self.agrees(product)
         self.agrees(convolution(3, 40, 200), ((128, 128),))
         self.agrees(convolution(7, 100, 1, "i8", depthwise=True), ((128, 128),))
+
+    def test_numbers_are_loaded_ahead_of_small_groups(self) -> None:
+        """With groups of four registers of sums, and not with groups of eight."""
+        for lanes, most in ((32, 6), (64, 1)):
+            text = nest.write(matmul(12, lanes, 40, "i8"), 256).text
+            runs = re.findall(r"(?:^lb .*\n)+", text, re.MULTILINE)
+            self.assertEqual(max(run.count("\n") for run in runs), most)
 
     def test_a_window_of_one_column(self) -> None:
         """Neighboring rows of a block are those that the window slides over."""
