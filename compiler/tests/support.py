@@ -19,9 +19,10 @@ from unittest import mock
 import numpy as np
 from iree.compiler import ir
 
-from bmc import artifacts, cli, spec, target, verify
+from bmc import artifacts, cli, reference, spec, target, verify
 from bmc.artifacts import ImportedModel
 from bmc.compile import CompileOptions, Lowered, compile_model, lower
+from bmc.dtype import Array
 from bmc.elf import kernels
 from bmc.errors import BmcError
 from bmc.frontends import import_model, mlir
@@ -101,6 +102,35 @@ class FolderTest(unittest.TestCase):
             self.assertIn(part, str(error))
         self.assertNotIn("\n", error.message)
         return error
+
+
+class OptimizedTest(FolderTest):
+    """Tests a rewrite of phase global-optimization by what a model computes on the host."""
+
+    # As for a target, constant expressions are evaluated.
+    _FLAGS = tuple(flag for flag in reference.HOST_FLAGS if "const-eval" not in flag)
+
+    def rewritten(self, text: str, rewrite: Callable[[Any, Context], None]) -> str:
+        """Compiles to that phase and applies the rewrite; returns the text, and keeps it."""
+        tool = IreeTool(self.folder, self.folder / "reproducer")
+        self.write("source.mlir", text)
+        flags = (*self._FLAGS, "--compile-to=global-optimization")
+        tool.compile("source.mlir", "optimized.mlir", *flags)
+        optimized = (self.folder / "optimized.mlir").read_text(encoding="utf-8")
+        text = rewritten(optimized, rewrite)
+        self.write("rewritten.mlir", text)
+        return text
+
+    def run_rewritten(self, *inputs: Array) -> Array:
+        """Returns what the rewritten model computes."""
+        from iree import runtime
+
+        tool = IreeTool(self.folder, self.folder / "reproducer")
+        flags = (*self._FLAGS, "--compile-from=global-optimization")
+        tool.compile("rewritten.mlir", "model.vmfb", *flags)
+        data = (self.folder / "model.vmfb").read_bytes()
+        module = runtime.load_vm_flatbuffer(data, driver="local-sync")
+        return np.array(np.asarray(module["main"](*inputs)))
 
 
 class ModelFileTest(FolderTest):

@@ -164,6 +164,8 @@ class _Sums(torch.nn.Module):
         self.strided = torch.nn.Conv2d(3, 8, 3, stride=2)
         self.column = torch.nn.Conv2d(8, 16, (7, 1), stride=(2, 1), padding=(3, 0))
         self.depthwise = torch.nn.Conv2d(16, 16, 3, padding=1, groups=16)
+        self.apart = torch.nn.ConvTranspose2d(16, 8, 2, stride=2)
+        self.overlapping = torch.nn.ConvTranspose2d(8, 12, (3, 4), (2, 3), (1, 2), (1, 0))
 
     def matmul(self, a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return a @ b
@@ -189,6 +191,12 @@ class _Sums(torch.nn.Module):
     def depthwise_conv2d(self, x: torch.Tensor) -> torch.Tensor:
         return self.depthwise(x)
 
+    def conv_transpose2d(self, x: torch.Tensor) -> torch.Tensor:
+        return self.apart(x)
+
+    def conv_transpose2d_overlapping(self, x: torch.Tensor) -> torch.Tensor:
+        return self.overlapping(x)
+
     def reduce_sum(self, x: torch.Tensor) -> torch.Tensor:
         return x.sum(dim=1)
 
@@ -205,5 +213,7 @@ def sums() -> ModelSpec:
         conv2d_strided=(_f32(1, 3, 15, 15),),
         conv2d_column=(_f32(1, 8, 13, 9),),
         depthwise_conv2d=(_f32(1, 16, 12, 12),),
+        conv_transpose2d=(_f32(1, 16, 9, 11),),
+        conv_transpose2d_overlapping=(_f32(1, 8, 7, 10),),
         reduce_sum=(_f32(6, 200),),
     )

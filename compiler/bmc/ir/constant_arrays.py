@@ -14,10 +14,17 @@ from bmc.ir import ir_util
 # What printed IR says of a resource: four bytes of alignment, then the elements.
 _RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
 _INTEGERS = {"i8": "<i1", "i16": "<i2", "i32": "<i4", "i64": "<i8"}
+_KNOWN = {**_INTEGERS, "f32": "<f4"}
 
 
 def integers(value: ir_util.Value, module: Any) -> Array | None:
-    """Returns the elements of a constant tensor or scalar of signless integers.
+    """Returns what numbers() does, but None for floats."""
+    kind = getattr(value.type, "element_type", value.type)
+    return numbers(value, module) if str(kind) in _INTEGERS else None
+
+
+def numbers(value: ir_util.Value, module: Any) -> Array | None:
+    """Returns the elements of a constant tensor of signless integers or f32, or a constant integer.
 
     Args:
       value: a value of `module`.
@@ -45,12 +52,12 @@ def integers(value: ir_util.Value, module: Any) -> Array | None:
 def _elements(attribute: Any) -> Array | None:
     if isinstance(attribute, ir.IntegerAttr):
         return np.array(int(attribute.value), np.int64)
-    if isinstance(attribute, ir.DenseIntElementsAttr):
-        return np.array(attribute) if str(attribute.type.element_type) in _INTEGERS else None
+    if isinstance(attribute, (ir.DenseIntElementsAttr, ir.DenseFPElementsAttr)):
+        return np.array(attribute) if str(attribute.type.element_type) in _KNOWN else None
     if not str(attribute).startswith("dense_resource<"):
         return None
     type_ = ir.RankedTensorType(ir.Type.parse(str(attribute).rpartition(" : ")[2]))
-    dtype = _INTEGERS.get(str(type_.element_type))
+    dtype = _KNOWN.get(str(type_.element_type))
     if dtype is None:
         return None
     # The bindings cannot read a resource, but a module prints those it uses.

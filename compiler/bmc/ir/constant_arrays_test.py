@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unittest
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from iree.compiler import ir
@@ -20,16 +22,22 @@ module {
     return %0 : TYPE
   }
 }
-{-# dialect_resources: { builtin: { bytes: "0x040000000100feff0300ff7f" } } #-}
+{-# dialect_resources: { builtin: {
+  bytes: "0x040000000100feff0300ff7f", floats: "0x040000000000c03f000000c0"
+} } #-}
 """
+
+Reader = Callable[[ir_util.Value, Any], Array | None]
 
 
 class ConstantArraysTest(unittest.TestCase):
-    def read(self, value: str, type_: str) -> Array | None:
+    def read(
+        self, value: str, type_: str, reader: Reader = constant_arrays.integers
+    ) -> Array | None:
         with ir.Context(), ir.Location.unknown():
             module = ir.Module.parse(_MODULE.replace("VALUE", value).replace("TYPE", type_))
             (done,) = ir_util.all_of(module, "func.return")
-            return constant_arrays.integers(done.operands[0], module)
+            return reader(done.operands[0], module)
 
     def check(self, value: str, type_: str, want: object, dtype: type) -> None:
         got = self.read(value, type_)
@@ -46,6 +54,15 @@ class ConstantArraysTest(unittest.TestCase):
         want = [[1, -2], [3, 32767]]
         self.check("arith.constant dense_resource<bytes>", "tensor<2x2xi16>", want, np.int16)
         self.check("util.global.load immutable @weight", "tensor<2x2xi16>", want, np.int16)
+
+    def test_floats(self) -> None:
+        for value in ("dense<[1.5, -2.0]>", "dense_resource<floats>"):
+            got = self.read(f"arith.constant {value}", "tensor<2xf32>", constant_arrays.numbers)
+            assert got is not None
+            self.assertEqual((got.dtype, got.tolist()), (np.float32, [1.5, -2.0]))
+            self.assertIsNone(self.read(f"arith.constant {value}", "tensor<2xf32>"))
+        for value, type_ in (("dense<1.0>", "tensor<2xf16>"), ("1.0", "f32")):
+            self.assertIsNone(self.read(f"arith.constant {value}", type_, constant_arrays.numbers))
 
     def test_what_is_not_constant(self) -> None:
         self.assertIsNone(self.read("util.global.load @state", "tensor<3xi32>"))

@@ -10,7 +10,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import ir_util, pad
 from bmc.rewrites.context import Context
 
 
@@ -33,26 +33,13 @@ def apply(module: Any, _: Context | None = None) -> None:
             _pad(op, fill.operands[0], offsets)
 
 
-def _pad(op: ir_util.Op, value: ir_util.Value, low: list[int]) -> None:
+def _pad(op: ir_util.Op, number: ir_util.Value, low: list[int]) -> None:
     source, result = op.operands[0].type, op.results[0].type
     high = [
         whole - size - offset
         for whole, size, offset in zip(result.shape, source.shape, low, strict=True)
     ]
     with ir.InsertionPoint(op), op.location:
-        padded = ir.Operation.create(
-            "tensor.pad",
-            [result],
-            [op.operands[0]],
-            {
-                "static_low": ir.DenseI64ArrayAttr.get(low),
-                "static_high": ir.DenseI64ArrayAttr.get(high),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0]),
-            },
-            regions=1,
-        )
-        block = ir.Block.create_at_start(padded.regions[0], [ir.IndexType.get()] * len(low))
-        with ir.InsertionPoint(block):
-            ir.Operation.create("tensor.yield", [], [value])
-    op.results[0].replace_all_uses_with(padded.result)
+        padded = pad.padded(op.operands[0], low, high, number)
+    op.results[0].replace_all_uses_with(padded)
     op.erase()

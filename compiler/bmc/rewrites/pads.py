@@ -11,7 +11,7 @@ from typing import Any
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
-from bmc.ir import ir_util
+from bmc.ir import ir_util, pad
 from bmc.rewrites.context import Context
 
 # A pixel of so many channels fills a vector by itself.
@@ -52,22 +52,8 @@ def _join(op: ir_util.Op) -> None:
     (padding,) = op.regions[0].blocks[0].operations[0].operands
     with ir.InsertionPoint(op), op.location:
         joined = tensor.collapse_shape(_joined(source), op.operands[0], groups)
-        padded = ir.Operation.create(
-            "tensor.pad",
-            [_joined(result)],
-            [joined],
-            {
-                "static_low": ir.DenseI64ArrayAttr.get(rows["low"]),
-                "static_high": ir.DenseI64ArrayAttr.get(rows["high"]),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0]),
-            },
-            regions=1,
-        )
-        index = ir.IndexType.get()
-        block = ir.Block.create_at_start(padded.regions[0], [index] * (source.rank - 1))
-        with ir.InsertionPoint(block):
-            ir.Operation.create("tensor.yield", [], [padding])
-        new = tensor.expand_shape(result, padded.result, groups, [], list(result.shape))
+        padded = pad.padded(joined, rows["low"], rows["high"], padding)
+        new = tensor.expand_shape(result, padded, groups, [], list(result.shape))
     op.results[0].replace_all_uses_with(new)
     op.erase()
 

@@ -27,6 +27,7 @@ from bmc.rewrites import (
     scalar_operands,
     soft_fma,
     states,
+    subpixels,
     views,
     wide_constants,
 )
@@ -91,6 +92,14 @@ PIPELINE = (
         phases.OPTIMIZED,
         "Before constants, while the weights and shifts that prove its ranges are still in the IR.",
         rescales.apply,
+        faster=True,
+    ),
+    Rewrite(
+        "subpixels",
+        phases.OPTIMIZED,
+        "Before constants, while the weights are still in the IR, and after rescales, which proves ranges with the"
+        " weights as they were.",
+        subpixels.apply,
         faster=True,
     ),
     Rewrite(

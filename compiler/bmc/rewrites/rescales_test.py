@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import unittest
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import support
 
-from bmc import reference
-from bmc.dtype import Array
-from bmc.iree.tool import IreeTool
 from bmc.rewrites import rescales
 
 # v = x * 16383 for every int16 x: |v| < 2^29. A factor of 16385 is too large by one step.
 _X = np.arange(-(2**15), 2**15, dtype=np.int16)
 _FITS, _TOO_LARGE = 16383, 16385
 _MULTIPLIERS = (2**30, 2**31 - 1, 1_925_051_689, 1_089_836_696)
-# As for a target, constant expressions are evaluated.
-_FLAGS = tuple(flag for flag in reference.HOST_FLAGS if "const-eval" not in flag)
 
 _SCALED = """func.func @main(%x: tensor<65536x4xi16>) -> tensor<65536x4x{OUT}> {
   %wide = tosa.cast %x : (tensor<65536x4xi16>) -> tensor<65536x4xi32>
@@ -72,28 +65,7 @@ def _of_64_bits(text: str) -> str:
     return "".join(x for x in lines if x.endswith(": i64\n") and "constant" not in x)
 
 
-class RescalesTest(support.FolderTest):
-    def rewritten(self, text: str, rewrite: Callable[[Any, Any], None]) -> str:
-        """Compiles to phase global-optimization and applies the rewrite; returns the text, and keeps it."""
-        tool = IreeTool(self.folder, self.folder / "reproducer")
-        self.write("source.mlir", text)
-        flags = (*_FLAGS, "--compile-to=global-optimization")
-        tool.compile("source.mlir", "optimized.mlir", *flags)
-        optimized = (self.folder / "optimized.mlir").read_text(encoding="utf-8")
-        rewritten = support.rewritten(optimized, rewrite)
-        self.write("rewritten.mlir", rewritten)
-        return rewritten
-
-    def run_rewritten(self, *inputs: Array) -> Array:
-        from iree import runtime
-
-        tool = IreeTool(self.folder, self.folder / "reproducer")
-        flags = (*_FLAGS, "--compile-from=global-optimization")
-        tool.compile("rewritten.mlir", "model.vmfb", *flags)
-        data = (self.folder / "model.vmfb").read_bytes()
-        module = runtime.load_vm_flatbuffer(data, driver="local-sync")
-        return np.array(np.asarray(module["main"](*inputs)))
-
+class RescalesTest(support.OptimizedTest):
     def check(
         self,
         shifts: tuple[int, ...],
