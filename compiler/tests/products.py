@@ -182,12 +182,20 @@ def expected(product: Product, data: list[Array]) -> Array:
     return result[RESULT]
 
 
+def _rounded(a: Array, shift: Any) -> Array:
+    """Rounds to nearest as floats do it, which are exact here, and up in the middle."""
+    return np.floor(np.asarray(a, np.float64) / np.float64(2) ** shift + 0.5).astype(np.int64)
+
+
 # By name: (node, arguments...) -> result.
 OPERATIONS: dict[str, Any] = {
     "addi": lambda _, a, b: a + b,
     "subi": lambda _, a, b: a - b,
     "muli": lambda _, a, b: a * b,
     "mulhi": lambda _, a, b: (np.int64(a) * np.int64(b) >> 32).astype(np.int32),
+    "scaled": lambda _, a, b: (np.int64(a) * np.int64(b) + 2**30 >> 31).astype(np.int32),
+    "rounded": lambda _, a, b: _rounded(a, b).astype(np.int32),
+    "clipped": lambda _, a, b, c, d, e: np.clip(_rounded(a, b) + c, d, e).astype(np.int8),
     "carried": lambda _, a, b, c: a + (b.view(np.uint32) < c.view(np.uint32)),
     "shli": lambda _, a, b: a << b,
     "shrsi": lambda _, a, b: a >> b,

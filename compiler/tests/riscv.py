@@ -28,12 +28,30 @@ _BINARY: dict[str, Any] = {
     "vrsub": lambda a, b: b - a, "vsll": lambda a, b: a << (b & 31), "vsra": lambda a, b: a >> (b & 31),
     "vsrl": lambda a, b: (a.view(np.uint32) >> (np.asarray(b).astype(np.uint32) & 31)).view(np.int32),
     "vmulh": lambda a, b: (a.astype(np.int64) * b >> 32).astype(np.int32),
+    "vsmul": lambda a, b: saturated(a.astype(np.int64) * b + 2**30 >> 31, np.int32),
+    "vssra": lambda a, b: rounded(a, b & 31).astype(np.int32),
+    "vsadd": lambda a, b: saturated(a.astype(np.int64) + b, a.dtype),
     "vfadd": np.add, "vfsub": np.subtract, "vfmul": np.multiply, "vfdiv": np.divide,
     "vfmax": np.fmax, "vfmin": np.fmin,
     "vfrsub": lambda a, b: b - a, "vfrdiv": lambda a, b: b / a,
     "vfsgnjn": lambda a, b: np.copysign(a, -b),
 }  # fmt: skip
+# They round as vxrm says.
+_FIXED_POINT = {"vsmul", "vssra"}
 _MASKS: dict[str, Any] = {"vmflt": np.less, "vmfgt": np.greater, "vmsltu": np.less}
+
+
+def rounded(a: np.ndarray[Any, Any], shift: Any) -> np.ndarray[Any, Any]:
+    """Divides by a power of two; rounds to nearest, and up in the middle."""
+    half = np.left_shift(np.int64(1), np.asarray(shift, np.int64)) >> 1
+    result: np.ndarray[Any, Any] = a.astype(np.int64) + half >> shift
+    return result
+
+
+def saturated(a: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
+    """Limits integers to what a type can hold."""
+    limits = np.iinfo(dtype)
+    return np.clip(a, limits.min, limits.max).astype(dtype)
 
 
 def estimated_reciprocal(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -73,6 +91,7 @@ class Machine:
         self._length = 0
         self._bits = 0
         self._lmul = Fraction(0)
+        self._rounds = False
         self.executed = 0
         self.written: set[str] = set()
         self._operands: list[_Operand] = []
@@ -101,6 +120,8 @@ class Machine:
                     if first >= second[0] if second else first:
                         target, back = labels[label[:-1]], label[-1] == "b"
                         at = self._require(back == (target < at), target, "a label elsewhere")
+                elif name == "csrwi":
+                    self._rounds = self._require(words == ["vxrm", "0"], words, "a register")
                 elif name.startswith("v"):
                     self._vector(name, words)
                 else:
@@ -228,6 +249,14 @@ class Machine:
             self._write(
                 to, (wide >> int(words[2])).astype(_UNSIGNED[self._bits]), _UNSIGNED[self._bits]
             )
+        elif operation == "vnclip":
+            self._apart(to, self._lmul, words[1], self._lmul * 2)
+            shift = int(words[2]) if kind == "wi" else self._integer(words[2])
+            self._require(kind == "wx" or 0 <= shift < 32, words, "shift")
+            self._require(self._rounds, name, "no rounding mode")
+            wide = self._read(words[1], _SIGNED[self._bits * 2], Fraction(2))
+            narrow = saturated(rounded(wide, shift % (2 * self._bits)), _SIGNED[self._bits])
+            self._write(to, narrow, _SIGNED[self._bits])
         elif name == "vmv.v.i":
             self._require(-16 <= int(words[1]) < 16, words, "no immediate of 5 bits")
             self._write(to, int(words[1]), _SIGNED[self._bits])
@@ -322,6 +351,7 @@ class Machine:
 
     def _binary(self, operation: str, kind: str, words: list[str]) -> None:
         to, first, second = words
+        self._require(self._rounds or operation not in _FIXED_POINT, words, "no rounding mode")
         dtype = np.float32 if operation.startswith("vf") else _SIGNED[self._bits]
         a = self._read(first, dtype)
         b: Any
@@ -332,9 +362,9 @@ class Machine:
         elif kind == "vx":
             b = np.array([self._integer(second)], np.int64).astype(dtype)
         else:
-            shift = operation in ("vsll", "vsra", "vsrl")
+            shift = operation in ("vsll", "vsra", "vsrl", "vssra")
             least, most = (0, 32) if shift else (-16, 16)
-            forms = shift or operation in ("vadd", "vand", "vor", "vxor", "vrsub")
+            forms = shift or operation in ("vadd", "vsadd", "vand", "vor", "vxor", "vrsub")
             self._require(forms and kind == "vi" and least <= int(second) < most, words, operation)
             b = np.array([int(second)], dtype)
         has = {

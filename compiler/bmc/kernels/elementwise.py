@@ -15,6 +15,7 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel
+from bmc.kernels.clips import clipped
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import (
@@ -119,7 +120,7 @@ def read(function: ir_util.Op) -> tuple[Elementwise, tuple[Any, ...]]:
         Loop(extent, (0, 0, *(view.stride(number) for view in views)))
         for number, extent in enumerate(extents)
     ]
-    return arranged(dtypes, found, operations.nodes), tuple(view.value for view in views)
+    return arranged(dtypes, found, clipped(operations.nodes)), tuple(view.value for view in views)
 
 
 def arranged(dtypes: tuple[str, ...], loops: list[Loop], nodes: list[Node]) -> Elementwise:

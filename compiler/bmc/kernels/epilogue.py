@@ -12,20 +12,22 @@ from bmc.kernels.product import RESULT, Node, Unsupported
 
 _INTEGER = {
     "addi": "vadd", "andi": "vand", "maxsi": "vmax", "minsi": "vmin", "mulhi": "vmulh", "muli": "vmul",
-    "ori": "vor", "shli": "vsll", "shrsi": "vsra", "shrui": "vsrl", "subi": "vsub", "xori": "vxor",
+    "ori": "vor", "rounded": "vssra", "scaled": "vsmul", "shli": "vsll", "shrsi": "vsra", "shrui": "vsrl", "subi": "vsub", "xori": "vxor",
 }  # fmt: skip
 _FLOAT = {
     "addf": "vfadd", "divf": "vfdiv", "maxnumf": "vfmax", "minnumf": "vfmin", "mulf": "vfmul", "subf": "vfsub",
 }  # fmt: skip
 _COMMUTES = {
     "addf", "addi", "andi", "maximumf", "maxnumf", "maxsi", "minimumf", "minnumf", "minsi", "mulf", "mulhi", "muli",
-    "ori", "xori",
+    "ori", "scaled", "xori",
 }  # fmt: skip
 # With the constant on the left.
 _REVERSED = {"divf": "vfrdiv", "subf": "vfrsub", "subi": "vrsub"}
 # Operations with an immediate: five bits, with or without a sign.
 _SIGNED = {"addi", "andi", "ori", "xori"}
-_UNSIGNED = {"shli", "shrsi", "shrui"}
+_UNSIGNED = {"rounded", "shli", "shrsi", "shrui"}
+# They round as the register vxrm says.
+_ROUNDING = {"clipped", "rounded", "scaled"}
 # A NaN stays a NaN, because it is neither less nor greater than a constant.
 _LIMITS = {"maximumf": "vmflt.vf", "minimumf": "vmfgt.vf"}
 _UNARY = {
@@ -94,7 +96,14 @@ def floats(nodes: tuple[Node, ...]) -> list[int]:
 
 
 def hoisted(out: Assembly, nodes: tuple[Node, ...], most: int) -> dict[int, str]:
-    """Emits what sets registers to an epilogue's floats; returns at most so many registers, by the bits in them."""
+    """Emits what an epilogue needs once: its rounding mode, and what sets registers to its floats.
+
+    Returns:
+      at most so many registers, by the bits in them.
+    """
+    if any(node.op in _ROUNDING for node in nodes):
+        # To nearest, and up in the middle.
+        out.emit("csrwi vxrm, 0")
     constants = {bits: out.take_float() for bits in floats(nodes)[:most]}
     for bits, register in constants.items():
         set_float(out, register, bits)
@@ -247,6 +256,9 @@ class _Epilogue:
         if op == "fma":
             self._multiply_add(node, target)
             return
+        if op == "clipped":
+            self._clip(node, to, self._name(sources[-1]) if len(sources) > 1 else "")
+            return
         if op in _UNARY:
             self.out.emit(_UNARY[op].format(to=to, source=first))
             return
@@ -278,6 +290,38 @@ class _Epilogue:
         else:
             kind = "vf" if op in _FLOAT else "vx"
             self.out.emit(f"{name}.{kind} {to}, {first}, {self._scalar(number)}")
+
+    def _clip(self, node: Node, register: str, shifts: str) -> None:
+        """Emits a group's division, addition and limits. Its elements are as narrow as the result's afterwards.
+
+        Args:
+          node: the node.
+          register: the group.
+          shifts: the group with its shifts, "" if they are a number.
+        """
+        out = self.out
+        shift, zero, low, high = (self.nodes[arg] for arg in node.args[1:])
+        if shifts:
+            out.emit(f"vssra.vv {register}, {register}, {shifts}")
+        self.lanes.use(out, 16)
+        if shifts:
+            out.emit(f"vnclip.wi {register}, {register}, 0")
+        elif shift.op == "constant":
+            out.emit(f"vnclip.wi {register}, {register}, {int(shift.value)}")
+        else:
+            out.emit(f"vnclip.wx {register}, {register}, {self._scalar(shift)}")
+        if -16 <= zero.value < 16:
+            if zero.value:
+                out.emit(f"vsadd.vi {register}, {register}, {int(zero.value)}")
+        else:
+            out.emit(f"vsadd.vx {register}, {register}, {self._scalar(zero)}")
+        self.lanes.use(out, 8)
+        out.emit(f"vnclip.wi {register}, {register}, 0")
+        # The ends of an int8 are limits already.
+        if low.value > -128:
+            out.emit(f"vmax.vx {register}, {register}, {self._scalar(low)}")
+        if high.value < 127:
+            out.emit(f"vmin.vx {register}, {register}, {self._scalar(high)}")
 
     def _multiply_add(self, node: Node, target: int) -> None:
         """Emits x * y + z, of which one factor is a constant, rounded once."""
@@ -341,9 +385,10 @@ class _Epilogue:
         if self.nodes[-1].dtype != "i8":
             self._transfer("vs", 32, group * self.lanes.lmul, RESULT)
             return
-        for bits in (16, 8):
-            self.lanes.use(self.out, bits)
-            self.out.emit(f"vnsrl.wi {register}, {register}, 0")
+        if self.nodes[-1].op != "clipped":
+            for bits in (16, 8):
+                self.lanes.use(self.out, bits)
+                self.out.emit(f"vnsrl.wi {register}, {register}, 0")
         self._transfer("vs", 8, group * self.lanes.lmul, RESULT)
         self.lanes.use(self.out, 32)
 

@@ -11,7 +11,7 @@ from bmc.kernels import nest
 from bmc.kernels.product import WIDTHS, Loop, Node, Unsupported, arranged
 
 # Instructions for a group of sums when it is complete: floats get a bias and a limit, integers are rescaled.
-_BEHIND_SUMS = {"f32": 10, "i32": 24}
+_BEHIND_SUMS = {"f32": 10, "i32": 14}
 # Instructions for each multiply-accumulate, about, where IREE writes the kernel.
 _IREE = 0.3
 

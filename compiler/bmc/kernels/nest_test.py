@@ -19,7 +19,7 @@ from products import FLOAT_SUM, SUM, convolution, matmul, planes
 
 from bmc.kernels import nest
 from bmc.kernels.assembly import TooManyRegisters
-from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported
+from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported, needed
 
 _NAN = float("nan")
 Array = np.ndarray[Any, Any]
@@ -173,6 +173,70 @@ class NestTest(KernelCase):
             data = products.operands(product)
             # Otherwise the test would say nothing.
             self.assertGreater(len(set(products.expected(product, data).tolist())), 5)
+
+    def test_rescales_with_rounding_instructions(self) -> None:
+        """Shifts that are a number, or one for each lane; limits at and within those of an int8."""
+        found = set()
+        for number, (shift, zero, limits) in enumerate(
+            itertools.product((0, 1, 6, None), (0, -10, -128, 300), ((-128, 127), (-5, 100)))
+        ):
+            values = (6 if shift is None else shift, 15, zero, *limits)
+            nodes = (
+                SUM,
+                Node("load", "i32", operand=3),
+                Node("scaled", "i32", (0, 1)),
+                *(Node("constant", "i32", value=value) for value in values),
+                Node("load", "i32", operand=4),
+                Node("andi", "i32", (8, 4)),
+                Node("clipped", "i8", (2, 9 if shift is None else 3, 5, 6, 7)),
+            )
+            rows, lanes = ((1, 8), (5, 24), (7, 40))[number % 3]
+            product = matmul(rows, lanes, 9, "i8", needed(list(nodes)), ("i32", "i32"))
+            data = products.operands(product)
+            data[3] *= 4
+            right = products.expected(product, data)
+            found |= set(right.tolist())
+            for vlen, hart in ((128, 128), (128, 512)):
+                result, _ = self.run_kernel(nest.write(product, vlen), data, hart)
+                np.testing.assert_array_equal(result, right)
+        # Otherwise the test would say nothing.
+        self.assertGreater(len(found), 100)
+
+    def test_a_shift_for_each_row(self) -> None:
+        product = planes(24, 5, 2, "i8")
+        sum_, load, *_ = product.epilogue
+        nodes = (
+            sum_,
+            replace(load, operand=4),
+            Node("rounded", "i32", (0, 1)),
+            *(Node("constant", "i32", value=value) for value in (3, -128, 127)),
+            Node("clipped", "i8", (2, 1, 3, 4, 5)),
+        )
+        loops = {
+            name: replace(
+                loop, strides=(*loop.strides[:RESULT], loop.strides[RESULT] // 4, *loop.strides[3:])
+            )
+            for name, loop in (
+                ("outer", product.outer[0]),
+                ("rows", product.rows[0]),
+                ("lanes", product.lanes),
+            )
+        }
+        product = replace(
+            product,
+            dtypes=("i8", "i8", "i8", *product.dtypes[3:]),
+            outer=(loops["outer"],),
+            rows=(loops["rows"],),
+            lanes=loops["lanes"],
+            epilogue=nodes,
+        )
+        data = products.operands(product)
+        data[3] %= 2**14
+        data[4] = 4 + data[4] % 9
+        right = products.expected(product, data)
+        self.assertGreater(len(set(right.tolist())), 20)
+        result, _ = self.run_kernel(nest.write(product, 128), data, 128)
+        np.testing.assert_array_equal(result, right)
 
     def test_residuals_and_limits(self) -> None:
         floats = (

@@ -28,6 +28,10 @@ class Operations:
         if (rescale := rescales.read(op)) is not None:
             known[result] = self._rescale(rescale, known)
             return
+        for name_, read in (("scaled", rescales.scaled), ("rounded", rescales.rounded)):
+            if (found := read(op)) is not None:
+                known[result] = self._integer(name_, *(self.value(each, known) for each in found))
+                return
         if op.name == "arith.constant" or str(result.type) in ("i1", "i64"):
             # Constants belong to their readers. 64 bits are read as parts of a rescale, or not at all.
             return

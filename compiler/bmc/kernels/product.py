@@ -44,7 +44,10 @@ class Node:
     Attributes:
       op: "sum", "load", "scalar" (one number for all lanes of the row), "constant", "mulhi" (the high half of a
         product of 32-bit integers), "carried" (its first argument, plus 1 where the second one, a sum, is less than
-        the third, a term of it, as unsigned numbers), or the name of an operation of MLIR's arith dialect.
+        the third, a term of it, as unsigned numbers), "scaled" (a product of 32-bit integers, of which the first is
+        less than 2^29, divided by 2^31), "rounded" (its first argument, divided by 2 to the power of the second),
+        "clipped" (the same, plus the third, a constant, and limited by the fourth and fifth), or the name of an
+        operation of MLIR's arith dialect. These divisions round to nearest, and up in the middle.
       dtype: "f32", "i32" or "i8", of a load or scalar as it is in memory.
       args: numbers of the nodes it is computed from.
       operand: of a load or scalar, the number of the operand.

@@ -9,6 +9,7 @@ from iree.compiler import ir
 
 from bmc.ir import contraction, ir_util
 from bmc.kernels import rescales
+from bmc.kernels.clips import clipped
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported, arranged
 from bmc.kernels.views import (
@@ -163,7 +164,8 @@ class _Reader:
         written = {term for index in self._views[RESULT].map.results for term in terms_of(index)}
         summed = set(range(len(loops))) - written
         dtypes = tuple(dtype_of(view.value) for view in self._views)
-        product, swapped = arranged(dtypes, loops, summed, initial, tuple(self._operations.nodes))
+        nodes = tuple(clipped(self._operations.nodes))
+        product, swapped = arranged(dtypes, loops, summed, initial, nodes)
         first, second, *others = (view.value for view in self._views)
         operands = (second, first, *others) if swapped else (first, second, *others)
         return Dispatch(product, operands)

@@ -252,6 +252,58 @@ class ReadTest(unittest.TestCase):
             with self.subTest(arguments=arguments):
                 self.declines("an epilogue with", text(*arguments))
 
+    def test_rounding_instructions(self) -> None:
+        """What rewrites/rescales makes of a rescale of |v| < 2^29, where it says that nothing wraps around."""
+
+        def body(flags: str, low: int = -128, high: int = 127, zero: int = -100) -> str:
+            numbers = {1: 1, 2: 2, 32: 32, 8: 8, 128: 128, "z": zero, "l": low, "h": high}
+            constants = [f"%c{name} = arith.constant {n} : i32" for name, n in numbers.items()]
+            return "\n".join(constants) + f"""
+    %m = arith.constant 1946220608 : i64
+    %bits = arith.constant 32 : i64
+    %four = arith.shli %a, %c2{flags} : i32
+    %wide = arith.extsi %four : i32 to i64
+    %product = arith.muli %wide, %m : i64
+    %upper = arith.shrsi %product, %bits : i64
+    %high = arith.trunci %upper : i64 to i32
+    %first = arith.addi %high, %c1{flags} : i32
+    %scaled = arith.shrsi %first, %c1 : i32
+    %second = arith.addi %scaled, %c128{flags} : i32
+    %rounded = arith.shrsi %second, %c8 : i32
+    %moved = arith.addi %rounded, %cz : i32
+    %least = arith.maxsi %moved, %cl : i32
+    %most = arith.minsi %least, %ch : i32
+    %r = arith.trunci %most : i32 to i8"""
+
+        def epilogue(*arguments: Any) -> tuple[Node, ...]:
+            text = _epilogue(body(*arguments), "i32", _BYTES, "qbias")
+            return self.read(_SIGNED + text + _stored("result", "qy")).epilogue
+
+        nodes = epilogue(" overflow<nsw>")
+        self.assertEqual(
+            [node.op for node in nodes if node.op != "constant"], ["sum", "scaled", "clipped"]
+        )
+        values = np.array([0, 1, -1, 9991, -70_000, 2**29 - 1, 1 - 2**29, 123_456], np.int32)
+        found: list[Any] = []
+        for node in nodes:
+            if node.op == "sum":
+                found.append(values)
+            elif node.op == "constant":
+                found.append(np.int32(int(node.value)))
+            else:
+                found.append(products.OPERATIONS[node.op](node, *(found[n] for n in node.args)))
+        # TFLite rounds negative numbers like this before the zero point hides what they were.
+        wide = values.astype(np.int64) * 1946220608 + 2**30 + 2**38 >> 39
+        np.testing.assert_array_equal(found[-1], np.clip(wide - 100, -128, 127))
+        for arguments in (
+            ("",),
+            (" overflow<nsw>", -129, 127),
+            (" overflow<nsw>", -128, 128),
+            (" overflow<nsw>", -128, 127, 2**15),
+        ):
+            with self.subTest(arguments=arguments):
+                self.assertEqual(epilogue(*arguments)[-1].op, "trunci")
+
     def test_dispatches_that_do_more(self) -> None:
         result = _epilogue("%r = arith.addf %a, %b : f32") + _stored("result")
         self.declines("one product and one store", _FLOAT + result + _stored("sums"))

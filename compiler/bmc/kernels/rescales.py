@@ -1,4 +1,7 @@
-"""Reads how 32-bit integers are multiplied by a fraction: as the high part of a product in 64 bits, rounded."""
+"""Reads how 32-bit integers are multiplied by a fraction: as the high part of a product in 64 bits, rounded.
+
+What rewrites/rescales makes of a scaling has names of its own: "scaled" and "rounded" (bmc/kernels/product.py).
+"""
 
 from __future__ import annotations
 
@@ -51,6 +54,68 @@ def read(op: Any) -> Rescale | None:
         return None
     positive, negative = (sum(each[side] for each in added if each) for side in (0, 1))
     return Rescale((factors[0], factors[1]), (positive, negative), shift)
+
+
+def scaled(op: Any) -> tuple[Any, Any] | None:
+    """Returns v and m if an operation is the last one of (v * m + 2^30) >> 31, in 32 bits, for |v| < 2^29."""
+    found = _shifted(op)
+    high = ir_util.definition(found[0]) if found and found[1:] == (1, 1) else None
+    product = read(high) if high is not None else None
+    if product is None or product.added != (0, 0) or product.shift != 32:
+        return None
+    for four, m in (product.factors, product.factors[::-1]):
+        shifted = ir_util.definition(four)
+        if (
+            shifted is not None
+            and shifted.name == "arith.shli"
+            and ir_util.constant(shifted.operands[1]) == 2
+            and _never_wraps(shifted)
+        ):
+            return shifted.operands[0], m
+    return None
+
+
+def rounded(op: Any) -> tuple[Any, Any] | None:
+    """Returns x and s if an operation is the last one of (x + (2^s >> 1)) >> s, in 32 bits."""
+    found = _shifted(op)
+    if found is None:
+        return None
+    x, half, shift = found
+    if half != (1 << shift >> 1 if isinstance(shift, int) else shift):
+        return None
+    return x, op.operands[1]
+
+
+def _shifted(op: Any) -> tuple[Any, Any, Any] | None:
+    """Returns x, c and s of (x + c) >> s if that does not wrap around.
+
+    s is a number or a value; c is a number, or s where c is 2^s >> 1.
+    """
+    if op.name != "arith.shrsi" or str(op.results[0].type) != "i32":
+        return None
+    total = ir_util.definition(op.operands[0])
+    if total is None or total.name != "arith.addi" or not _never_wraps(total):
+        return None
+    shift = ir_util.constant(op.operands[1])
+    x, added = total.operands
+    if shift is not None:
+        return x, ir_util.constant(added), shift
+    return x, _halved_power(added), op.operands[1]
+
+
+def _halved_power(value: Any) -> Any:
+    """Returns s of 2^s >> 1; None for anything else."""
+    half = ir_util.definition(value)
+    if half is None or half.name != "arith.shrui" or ir_util.constant(half.operands[1]) != 1:
+        return None
+    power = ir_util.definition(half.operands[0])
+    if power is None or power.name != "arith.shli" or ir_util.constant(power.operands[0]) != 1:
+        return None
+    return power.operands[1]
+
+
+def _never_wraps(op: Any) -> bool:
+    return "overflowFlags" in op.attributes and "nsw" in str(op.attributes["overflowFlags"])
 
 
 def number(constant: Any) -> float:

@@ -25,7 +25,7 @@ from bmc.rewrites.rewrite import Again
 from bmc.target import Target
 
 _LOG = logging.getLogger(__name__)
-_CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "memory"]
+_CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "vxrm", "vxsat", "memory"]
 _DONE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 _VIEWS = (
     "memref.assume_alignment",

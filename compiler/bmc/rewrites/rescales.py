@@ -9,6 +9,9 @@ of 32 bits in one instruction, also for vectors, and with |v| < 2^29
 exactly, because the upper half of 4v * m is floor(v * m / 2^30). The range of v is proved from the weights.
 A sum that could be larger stays in 64 bits.
 
+Double rounding is two roundings to nearest, (v * m + 2^30) >> 31 and the rest, where a negative v has one less after
+the first. RISC-V has an instruction for each, and kernels of bmc's own use them (kernels/rescales.py).
+
 On the way, what is added to each channel before the scaling (the bias, and the input's zero point times the
 sum of weights) becomes one constant, and sums of products start from it.
 """
@@ -162,18 +165,41 @@ class _Scaling:
         needs_sign = self.ranges.of(line.v).low < 0 and not _is_clamped(self.truncation, largest)
         v = _widened(self._with_offsets(line.v))
         result = self._product(v, line.factor)
+        half = np.int64(1) << rest >> 1
+        if below_zero == 2 and np.all((rest > 1) & (constant == half + 1)):
+            # (v * m + 2^30) >> 31, of which a negative one is too large by one.
+            result = self._rounded(result, _scalar(1))
+            if needs_sign:
+                result = _op("arith.addi", result, self._sign(v))
+            return self._rounded(result, rest - 1)
+        if not below_zero and np.all((rest > 0) & (constant == half)):
+            return self._rounded(result, rest)
         if below_zero and needs_sign:
-            # v >> 31 is -1 where v is negative.
-            sign = _op("arith.shrsi", v, self.body.add(_scalar(31)))
-            less = _op("arith.muli", sign, self.body.add(_scalar(below_zero)))
+            less = _op("arith.muli", self._sign(v), self.body.add(_scalar(below_zero)))
             result = _op("arith.addi", result, less)
         if np.any(constant):
             result = _op("arith.addi", result, self.body.add(constant))
         return _op("arith.shrsi", result, self.body.add(rest)) if np.any(rest) else result
 
+    def _sign(self, v: Any) -> Any:
+        """Returns -1 where v is negative, 0 elsewhere."""
+        return _op("arith.shrsi", v, self.body.add(_scalar(31)))
+
+    def _rounded(self, x: Any, shift: Array) -> Any:
+        """Returns (x + (2^s >> 1)) >> s, which kernels/rescales.py reads."""
+        amount = self.body.add(shift)
+        if np.all(shift == shift.flat[0]):
+            half = self.body.add(np.int64(1) << shift >> 1)
+        else:
+            # Not one more operand with a number for each channel.
+            one = self.body.add(_scalar(1))
+            half = _op("arith.shrui", _op("arith.shli", one, amount), one)
+        return _op("arith.shrsi", _exact("arith.addi", x, half), amount)
+
     def _product(self, v: Any, factor: Array) -> Any:
+        """Returns the upper half of 4v * m."""
         i64 = ir.IntegerType.get_signless(64)
-        four = _op("arith.shli", v, self.body.add(_scalar(2)))
+        four = _exact("arith.shli", v, self.body.add(_scalar(2)))
         wide = [_cast("arith.extsi", i64, each) for each in (four, self.body.add(factor))]
         half = ir.IntegerAttr.get(i64, 32)
         bits = ir.Operation.create("arith.constant", [i64], attributes={"value": half}).result
@@ -267,6 +293,14 @@ def _defined_by(value: ir_util.Value, name: str) -> ir_util.Op | None:
 
 def _op(name: str, *operands: Any) -> Any:
     return ir.Operation.create(name, [operands[0].type], list(operands)).result
+
+
+def _exact(name: str, *operands: Any) -> Any:
+    """Returns the result of an operation that does not wrap around, and says so."""
+    flags = {"overflowFlags": ir.Attribute.parse("#arith.overflow<nsw>")}
+    return ir.Operation.create(
+        name, [operands[0].type], list(operands), attributes=flags
+    ).result
 
 
 def _cast(name: str, result: Any, value: Any) -> Any:
