@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from iree.compiler import ir
+
 from bmc.ir import ir_util
 from bmc.kernels import epilogue, functions, rescales
 from bmc.kernels.product import WIDTHS, Node, Unsupported
@@ -12,6 +14,14 @@ from bmc.kernels.views import dtype_of
 # Operations whose last 8 bits depend on the last 8 bits of their operands only, and those that read signed numbers.
 _LAST_BITS = {"addi", "andi", "muli", "ori", "shli", "subi", "xori"}
 _SIGNED = {"maxsi", "minsi", "shrsi"}
+# Predicates of arith.cmpf for "greater" and "less", with "or equal" and without. From this one on, they hold for NaN.
+_GREATER, _LESS, _UNORDERED = (2, 3, 9, 10), (4, 5, 11, 12), 8
+# Limits with a constant that are smaller or larger than a value, and those that keep a NaN.
+_SAME_SIDE = {
+    "maxnumf": ("maxnumf", "maximumf"),
+    "minnumf": ("minnumf", "minimumf"),
+}
+_KEEP_NAN = ("maximumf", "minimumf")
 
 
 class Operations:
@@ -38,6 +48,12 @@ class Operations:
         if op.name == "math.erf" and dtype_of(result) == "f32":
             known[result] = functions.erf(self.value(operands[0], known), self._number, self._float)
             return
+        if name == "select":
+            known[result] = self._selected(op, known)
+            return
+        if str(result.type) == "i16":
+            known[result] = self._short(op, known)
+            return
         if name not in epilogue.SUPPORTED or dtype_of(result) not in WIDTHS:
             raise Unsupported(f"an epilogue with {op.name} to {result.type}")
         args = tuple(self.value(operand, known) for operand in operands)
@@ -49,7 +65,66 @@ class Operations:
             if name == "extsi":
                 (known[result],) = args
                 return
+        if name in _SAME_SIDE and self.nodes[args[1]].op == "constant":
+            args = (self._without(args[0], name, self.nodes[args[1]].value), args[1])
         known[result] = self.node(Node(name, dtype_of(result), args))
+
+    def _selected(self, op: Any, known: dict[Any, int]) -> int:
+        """Adds the limit that a comparison with a constant and a choice are, as a ReLU is; returns its number."""
+        condition, yes, no = op.operands
+        comparison = ir_util.definition(condition)
+        other = Unsupported(f"an epilogue with {op.name} to {op.results[0].type}")
+        if comparison is None or comparison.name != "arith.cmpf" or dtype_of(yes) != "f32":
+            raise other
+        predicate = ir.IntegerAttr(comparison.attributes["predicate"]).value
+        left, right = (self.value(operand, known) for operand in comparison.operands)
+        chosen = [self.value(choice, known) for choice in (yes, no)]
+        is_ordered = predicate in (*_GREATER, *_LESS)
+        limit = self.nodes[right]
+        if not is_ordered or sorted(chosen) != sorted((left, right)) or limit.op != "constant":
+            raise other
+        side = "max" if (predicate in _GREATER) == (chosen[0] == left) else "min"
+        keeps_nan = (predicate >= _UNORDERED) == (chosen[0] == left)
+        return self._float(f"{side}imumf" if keeps_nan else f"{side}numf", left, right)
+
+    def _without(self, number: int, name: str, limit: float, removable: Any = None) -> int:
+        """Returns the number of a value without the limits that make no difference to a limit behind it.
+
+        Args:
+          number: of the value.
+          name, limit: of the limit behind it, which a NaN becomes.
+          removable: operations of limits that may go; those on the same side by default.
+        """
+        node, removable = self.nodes[number], removable or _SAME_SIDE[name]
+        if node.op not in (*_KEEP_NAN, *_SAME_SIDE) or self.nodes[node.args[1]].op != "constant":
+            return number
+        inner, bound = node.args
+        is_max, at = name == "maxnumf", self.nodes[bound].value
+        if node.op in _SAME_SIDE[name]:
+            is_weaker = at <= limit if is_max else at >= limit
+            if node.op not in removable or not is_weaker:
+                return number
+            return self._without(inner, name, limit, removable)
+        if not (at >= limit if is_max else at <= limit):
+            return number
+        if node.op not in _KEEP_NAN:
+            # A NaN that another limit replaces before would make a difference to this one.
+            removable = [op for op in removable if op in _KEEP_NAN]
+        without = self._without(inner, name, limit, removable)
+        return number if without == inner else self._float(node.op, without, bound)
+
+    def _short(self, op: Any, known: dict[Any, int]) -> int:
+        """Adds an operation on an int8 in 16 bits, which does not wrap; returns its number."""
+        args = tuple(self._wide(self.value(operand, known)) for operand in op.operands)
+        if op.name == "arith.extsi":
+            return args[0]
+        name = op.name.removeprefix("arith.")
+        if name in ("addi", "subi"):
+            number = self._integer(name, *args)
+            least, most = self._range(number)
+            if least >= -(2**15) and most < 2**15:
+                return number
+        raise Unsupported(f"an epilogue with {op.name} to i16")
 
     def _wrapping(self, name: str, args: tuple[int, ...]) -> int:
         """Adds an operation on int8; returns the number of 32 bits whose last 8 are its result."""
@@ -136,8 +211,18 @@ class Operations:
         node = self.nodes[number]
         if node.op == "constant":
             return node.value, node.value
+        if node.dtype == "i8":
+            return -128, 127
         if node.op in ("maxsi", "minsi"):
             choose = max if node.op == "maxsi" else min
             (a, b), (c, d) = (self._range(arg) for arg in node.args)
             return choose(a, c), choose(b, d)
+        if node.op == "shrsi" and self.nodes[node.args[1]].op == "constant":
+            bits = int(self.nodes[node.args[1]].value)
+            return -(2**31) >> bits, (2**31 - 1) >> bits
+        if node.op in ("addi", "subi"):
+            (a, b), (c, d) = (self._range(arg) for arg in node.args)
+            least, most = (a + c, b + d) if node.op == "addi" else (a - d, b - c)
+            if least >= -(2**31) and most < 2**31:
+                return least, most
         return -(2**31), 2**31 - 1
