@@ -31,7 +31,7 @@ def apply(module: Any, _: Context) -> None:
     """Rewrites every division of a quantization whose quotient nothing else reads."""
     for op in list(ir_util.walk(module.operation)):
         is_sum = op.name == "arith.addf" and str(op.results[0].type) == "f32"
-        if is_sum and rounding.constant(op.operands[1]) == rounding.MAGIC:
+        if is_sum and rounding.is_magic(rounding.constant(op.operands[1])):
             _rewrite(op)
 
 

@@ -4,7 +4,8 @@ IREE quantizes f32 to int8 as fptosi(min(max(roundeven(x / scale) + zero point, 
 vector instruction that rounds to a float, so this takes about ten of them and switches the rounding mode
 twice. If x / scale is clamped first, it is so small that adding 1.5 * 2^23 leaves no bits for a fraction.
 The addition itself then rounds to nearest, ties to even, and the lowest bits of the sum hold the integer.
-The result is the same for every x, including infinities and NaN.
+The result is the same for every x, including infinities and NaN. An even zero point is part of what is added, because
+it does not change which integer is the even one. If the int8 is dequantized at once, the addition is undone instead.
 
 QEMU 7.2 aborts on vfcvt.rtz.x.f.v, which is what fptosi becomes, unless an earlier instruction of the same
 block uses the dynamic rounding mode. Rewritten kernels run there too.
@@ -61,14 +62,49 @@ def _rewrite(conversion: ir_util.Op) -> None:
         for clamp, bound in reversed(limits):
             limit = literal(ir.FloatAttr.get(f32, bound - zero_point))
             clamped = create(clamp.name, f32, clamped, limit)
-        total = create("arith.addf", f32, clamped, literal(ir.FloatAttr.get(f32, MAGIC)))
+        magic = MAGIC + (0 if zero_point % 2 else zero_point)
+        total = create("arith.addf", f32, clamped, literal(ir.FloatAttr.get(f32, magic)))
+        for ops in _dequantizations(conversion.results[0], int(zero_point)):
+            with ir.InsertionPoint(ops[0]), ops[0].location:
+                number = literal(ir.FloatAttr.get(f32, magic))
+                value = create("arith.subf", f32, total, number)
+            ops[0].results[0].replace_all_uses_with(value)
+            erase_unread(ops)
         integer = create("arith.trunci", i8, create("arith.bitcast", i32, total))
-        if zero_point:
+        if zero_point % 2:
             # Add it as an int8. Wrapping is harmless, because the sum is an int8 as well.
             wrapped = (int(zero_point) + 128) % 256 - 128
             integer = create("arith.addi", i8, integer, literal(ir.IntegerAttr.get(i8, wrapped)))
         conversion.results[0].replace_all_uses_with(integer)
     erase_unread(chain)
+
+
+def is_magic(value: float | None) -> bool:
+    """Whether this is MAGIC, with a zero point or without."""
+    return value is not None and abs(value - MAGIC) <= 256
+
+
+def _dequantizations(integer: ir_util.Value, zero_point: int) -> list[list[ir_util.Op]]:
+    """Returns what makes an f32 of an int8 without its zero point, the last operation of each first."""
+    found = []
+    pending: list[tuple[ir_util.Value, list[ir_util.Op]]] = [(integer, [])]
+    while pending:
+        value, before = pending.pop()
+        is_shifted = any(op.name == "arith.subi" for op in before)
+        for op, place in ir_util.uses(value):
+            chain = [op, *before]
+            if op.name == "arith.extsi":
+                pending.append((op.results[0], chain))
+            elif op.name == "arith.subi" and place == 0 and before and not is_shifted:
+                if ir_util.constant(op.operands[1]) == zero_point:
+                    pending.append((op.results[0], chain))
+            elif (
+                op.name == "arith.sitofp"
+                and str(op.results[0].type) == "f32"
+                and is_shifted == bool(zero_point)
+            ):
+                found.append(chain)
+    return found
 
 
 def clamps(value: ir_util.Value) -> tuple[list[tuple[ir_util.Op, float]], ir_util.Value]:
