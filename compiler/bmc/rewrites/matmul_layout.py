@@ -17,16 +17,19 @@ from iree.compiler.dialects import linalg, tensor
 
 from bmc.ir import contraction, ir_util, permute
 from bmc.ir.contraction import Axis, Contraction
+from bmc.rewrites import own_kernels
 from bmc.rewrites.context import Context
 
 _B = 1
 _NAMED = ("linalg.matmul", "linalg.batch_matmul")
-# With this many columns or more, a product of one row is faster with vectors of columns.
-_MANY_COLUMNS = 64
+# With this many columns or more, a product of one row is faster with vectors of columns: in IREE's kernels, and in
+# bmc's own.
+_MANY_COLUMNS, _FEW_COLUMNS = 64, 8
 
 
 def apply(module: Any, context: Context) -> None:
     """Transposes operands; records the new layout of weights in `context`."""
+    fewest = _FEW_COLUMNS if own_kernels.applies(context) else _MANY_COLUMNS
     products = [op for op in ir_util.walk(module.operation) if op.name in _NAMED]
     loads: dict[str, list[ir_util.Op]] = {}
     for op in ir_util.all_of(module, "util.global.load"):
@@ -37,24 +40,24 @@ def apply(module: Any, context: Context) -> None:
         is_tensor = isinstance(kind, ir.RankedTensorType)
         if not is_tensor or name in context.permutations or "is_mutable" in op.attributes:
             continue
-        if _can_transpose(loads.get(name, [])):
+        if _can_transpose(loads.get(name, []), fewest):
             context.permutations[name] = _swap_last_two(kind)
             _transpose_weight(op, loads[name], context.permutations[name])
     for op in products:
-        if _is_transposed_b(op, _B) and op.results[0].type.shape[-2] > 1:
+        if _is_transposed_b(op, _B, fewest) and op.results[0].type.shape[-2] > 1:
             _transpose_at_run_time(op)
 
 
-def _can_transpose(loads: list[ir_util.Op]) -> bool:
+def _can_transpose(loads: list[ir_util.Op], fewest: int) -> bool:
     """Whether a product needs the weight transposed and every other reader can be changed to match."""
     readers = [use for load in loads for use in ir_util.uses(load.results[0])]
-    return any(_is_transposed_b(*use) for use in readers) and all(
-        _is_transposed_b(*use) or _is_gather(*use) for use in readers
+    return any(_is_transposed_b(*use, fewest) for use in readers) and all(
+        _is_transposed_b(*use, fewest) or _is_gather(*use) for use in readers
     )
 
 
-def _is_transposed_b(op: ir_util.Op, operand: int) -> bool:
-    """Whether `op` is a product and reads the operand as [..., n, k]."""
+def _is_transposed_b(op: ir_util.Op, operand: int, fewest: int) -> bool:
+    """Whether `op` is a product and reads the operand as [..., n, k], with at least so many n if it has one row."""
     if operand != _B or op.name not in (*_NAMED, "linalg.generic"):
         return False
     product = contraction.read(op)
@@ -65,10 +68,10 @@ def _is_transposed_b(op: ir_util.Op, operand: int) -> bool:
         return False
     if product.b[-2:] != (columns, inner.loop):
         return False
-    return op.name in _NAMED or _is_convolution_of_pixels(op, product)
+    return op.name in _NAMED or _is_convolution_of_pixels(op, product, fewest)
 
 
-def _is_convolution_of_pixels(op: ir_util.Op, product: Contraction) -> bool:
+def _is_convolution_of_pixels(op: ir_util.Op, product: Contraction, fewest: int) -> bool:
     """Whether the result [..., n] is the sum over k of a[..., k] * b[n, k]: a 1x1 convolution.
 
     Excludes products of one row with few columns, because summing along k is faster there.
@@ -77,7 +80,7 @@ def _is_convolution_of_pixels(op: ir_util.Op, product: Contraction) -> bool:
     return (
         len(product.b) == 2
         and product.a[:-1] == pixels
-        and (len(pixels) > 0 or op.operands[_B].type.shape[0] >= _MANY_COLUMNS)
+        and (len(pixels) > 0 or op.operands[_B].type.shape[0] >= fewest)
     )
 
 

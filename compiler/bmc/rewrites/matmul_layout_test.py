@@ -27,6 +27,24 @@ util.func @main(%x: tensor<{m}x8xf32>, %y: tensor<16x8xf32>, %init: tensor<{m}x1
 """
 
 
+_ROW = """
+util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<{n}x8xf32>
+util.func @main(%x: tensor<8xf32>, %init: tensor<{n}xf32>) -> tensor<{n}xf32> {{
+  %w = util.global.load immutable @w : tensor<{n}x8xf32>
+  %0 = linalg.generic {{
+      indexing_maps = [affine_map<(n, k) -> (k)>, affine_map<(n, k) -> (n, k)>, affine_map<(n, k) -> (n)>],
+      iterator_types = ["parallel", "reduction"]}}
+      ins(%x, %w : tensor<8xf32>, tensor<{n}x8xf32>) outs(%init : tensor<{n}xf32>) {{
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %product = arith.mulf %a, %b : f32
+    %sum = arith.addf %old, %product : f32
+    linalg.yield %sum : f32
+  }} -> tensor<{n}xf32>
+  util.return %0 : tensor<{n}xf32>
+}}
+"""
+
+
 class MatmulLayoutTest(unittest.TestCase):
     def setUp(self) -> None:
         self.context = Context(target.find(support.ISA))
@@ -48,6 +66,17 @@ class MatmulLayoutTest(unittest.TestCase):
         text = self.rewritten("%w", other=f"{gather} : tensor<16x8xf32>")
         self.assertEqual(self.context.permutations, {"w": (1, 0)})
         self.assertRegex(text, r"tensor.extract %\S+\[%c3, %arg3\] : tensor<8x16xf32>")
+
+    def test_a_row_has_as_many_lanes_as_columns(self) -> None:
+        for isa, columns, is_transposed in (
+            (support.ISA, 8, True),
+            (support.ISA, 7, False),
+            ("rv64gc", 63, False),
+            ("rv64gc", 64, True),
+        ):
+            context = Context(target.find(isa))
+            support.rewritten(_ROW.format(n=columns), matmul_layout.apply, context=context)
+            self.assertEqual(bool(context.permutations), is_transposed, (isa, columns))
 
     def test_a_weight_that_others_read_is_left_alone(self) -> None:
         text = self.rewritten("%w", other="%2 = math.absf %w : tensor<16x8xf32>")
