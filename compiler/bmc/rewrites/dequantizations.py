@@ -1,7 +1,8 @@
 """Reshapes int8 values before they are dequantized.
 
 IREE makes a product integer if it reads what is dequantized. It cannot move a reshape between the two out of the way
-if something else reads the values in their old shape, or if the values were padded.
+if something else reads the values in their old shape, if the values were padded, or if the sentences of a batch are
+joined for a product whose result has them apart again.
 """
 
 from __future__ import annotations
@@ -13,33 +14,21 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.rewrites.context import Context
 
-_QUANTIZE = "iree_linalg_ext.quantize_affine"
 _DEQUANTIZE = "iree_linalg_ext.dequantize_affine"
 
 
 def apply(module: Any, _: Context) -> None:
-    """Swaps a dequantization that has one scale and a join of dimensions that IREE cannot move."""
+    """Swaps each dequantization that has one scale and a join of dimensions behind it, except those of constants."""
     for op in ir_util.all_of(module, "tensor.collapse_shape"):
         made = ir_util.definition(op.operands[0])
-        if (
-            made is not None
-            and made.name == _DEQUANTIZE
-            and (len(ir_util.uses(made.results[0])) > 1 or _is_padded(made))
-            and _has_one_scale(made)
-        ):
-            _swap(op, made)
+        if made is not None and made.name == _DEQUANTIZE and _has_one_scale(made):
+            values = ir_util.definition(made.operands[0])
+            if values is None or values.name != "arith.constant":
+                _swap(op, made)
 
 
 def _maps(made: ir_util.Op) -> list[ir.AffineMap]:
     return [ir.AffineMapAttr(item).value for item in ir.ArrayAttr(made.attributes["indexing_maps"])]
-
-
-def _is_padded(made: ir_util.Op) -> bool:
-    quantized = ir_util.definition(made.operands[0])
-    if quantized is None or quantized.name != _QUANTIZE:
-        return False
-    padded = ir_util.definition(quantized.operands[0])
-    return padded is not None and bool(padded.name == "tensor.pad")
 
 
 def _has_one_scale(made: ir_util.Op) -> bool:

@@ -13,6 +13,7 @@ from bmc.rewrites import (
     dequantizations,
     divisions,
     gathers,
+    heads,
     im2col,
     insertions,
     loops,
@@ -58,6 +59,13 @@ PIPELINE = (
         "Before IREE turns a convolution of dequantized values into an integer one, which it does only"
         " if the sum starts from zeros.",
         biases.apply,
+        lambda context: context.int8,
+    ),
+    Rewrite(
+        "heads",
+        phases.INPUT,
+        "Before IREE splits the products that make the heads of an attention.",
+        heads.apply,
         lambda context: context.int8,
     ),
     Rewrite(
