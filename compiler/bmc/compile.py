@@ -196,27 +196,37 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
       Stopped: the rewrite options.stop_after has run.
     """
     pixels: frozenset[Shape] = frozenset()
+    copied: frozenset[Shape] = frozenset()
     while True:
+        context = Context(
+            options.target, model.int8, options.tuning, pixels=pixels, copied=copied
+        )
         try:
-            return _lower(model, options, work, pixels)
+            return _lower(model, options, work, context)
         except Again as again:
             _LOG.info("compiling again, with these convolutions channels-last: %s", again.pixels)
+            _LOG.info("and with padded copies of the images of these: %s", again.copied)
             pixels |= again.pixels
+            copied |= again.copied
 
 
 def _lower(
-    model: ImportedModel, options: CompileOptions, work: Path, pixels: frozenset[Shape]
+    model: ImportedModel, options: CompileOptions, work: Path, context: Context
 ) -> Lowered:
     tool = IreeTool(work, options.out / "reproducer")
-    context = Context(options.target, model.int8, options.tuning, pixels=pixels)
     facts = _Facts(context, options.float_parts)
     linker = linking.link_with(work, options.libcalls)
+    pipeline = tuple(rewrite for rewrite in PIPELINE if not (options.plain and rewrite.faster))
+    applied = {rewrite.name for rewrite in pipeline if rewrite.applies(context)}
+    # Only if what IREE should not do is kept from it, and kernels of bmc's own can read through paddings.
+    within = (phases.PADDINGS_WITHIN,) if {"borders", "own_kernels"} <= applied else ()
 
     def flags(phase: Phase) -> tuple[str, ...]:
         if phase is phases.OPTIMIZED:
             more = phases.import_flags(model.signatures, facts.has_half_floats)
         else:
             more = (phases.HOIST_NO_MORE, *((linker,) if phase is phases.VM else ()))
+        more += within if phase is phases.FLOW else ()
         return (*options.target.iree_flags(), phases.BINDINGS_APART, *more)
 
     observers = {
@@ -225,7 +235,6 @@ def _lower(
         phases.FLOW: facts.of_flow,
         phases.CONFIGURED: facts.of_configured,
     }
-    pipeline = tuple(rewrite for rewrite in PIPELINE if not (options.plain and rewrite.faster))
     runner = Runner(tool, pipeline, context, flags, observers, options.keep, options.stop_after)
     vm = runner.run(model.mlir)
     if options.target.xlen == 32:

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 import riscv
 
-from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product
+from bmc.kernels.product import (
+    RESULT,
+    WIDTHS,
+    A,
+    Edge,
+    Loop,
+    Node,
+    Padding,
+    Product,
+    arranged,
+)
 
 FLOAT_SUM = Node("sum", "f32")
 SUM = Node("sum", "i32")
@@ -117,8 +127,99 @@ def planes(size: int, rows: int, channels: int, dtype: str = "f32", gap: int = 1
     )
 
 
+def padded(
+    size: tuple[int, int],
+    lanes: int,
+    channels: int,
+    dtype: str = "f32",
+    low: tuple[int, int] = (1, 1),
+    high: tuple[int, int] = (1, 1),
+    window: tuple[int, int] = (3, 3),
+    stride: int = 1,
+    dilation: int = 1,
+    depthwise: bool = False,
+    value: float = 0,
+) -> Product:
+    """A convolution of an image [h, w, c] that is read as if it had more lines and columns, with a value in them."""
+    node = FLOAT_SUM if dtype == "f32" else SUM
+    dtypes = (dtype, dtype, node.dtype)
+    depth = lanes if depthwise else channels
+    inner = 1 if depthwise else channels
+    height, width = size
+    y, x = (
+        (all_ + before + behind - (taps - 1) * dilation - 1) // stride + 1
+        for all_, before, behind, taps in zip(size, low, high, window, strict=True)
+    )
+
+    def loop(extent: int, steps: tuple[int, int], *elements: int) -> Loop:
+        return Loop(extent, _strides(*elements, dtypes=dtypes), steps)
+
+    sums = [
+        loop(window[0], (dilation, 0), dilation * width * depth, window[1] * inner * lanes, 0),
+        loop(window[1], (0, dilation), dilation * depth, inner * lanes, 0),
+    ]
+    if not depthwise:
+        sums.append(loop(channels, (0, 0), 1, lanes, 0))
+    offset = -(low[0] * width + low[1]) * depth * WIDTHS[dtype]
+    return Product(
+        dtypes,
+        (),
+        (
+            loop(y, (stride, 0), stride * width * depth, 0, x * lanes),
+            loop(x, (0, stride), stride * depth, 0, lanes),
+        ),
+        loop(lanes, (0, 0), int(depthwise), 1, 1),
+        tuple(sums),
+        None,
+        (node,),
+        Padding(A, value, (Edge(low[0], height), Edge(low[1], width)), offset),
+    )
+
+
+def padded_planes(
+    size: tuple[int, int],
+    rows: int,
+    channels: int,
+    dtype: str = "f32",
+    low: tuple[int, int] = (1, 1),
+    high: tuple[int, int] = (1, 1),
+    window: tuple[int, int] = (3, 3),
+    stride: int = 1,
+    dilation: int = 1,
+    value: float = 0,
+    pixels: bool = False,
+) -> Product:
+    """A convolution that makes planes, of padded planes or pixels; weights are its first operand."""
+    node = FLOAT_SUM if dtype == "f32" else SUM
+    dtypes = (dtype, dtype, node.dtype)
+    height, width = size
+    y, x = (
+        (all_ + before + behind - (taps - 1) * dilation - 1) // stride + 1
+        for all_, before, behind, taps in zip(size, low, high, window, strict=True)
+    )
+    line, pixel, plane = (width * channels, channels, 1) if pixels else (width, 1, height * width)
+
+    def loop(extent: int, steps: tuple[int, int], *elements: int) -> Loop:
+        return Loop(extent, _strides(*elements, dtypes=dtypes), steps)
+
+    loops = [
+        loop(rows, (0, 0), 0, 1, y * x),
+        loop(y, (stride, 0), stride * line, 0, x),
+        loop(x, (0, stride), stride * pixel, 0, 1),
+        loop(window[0], (dilation, 0), dilation * line, window[1] * channels * rows, 0),
+        loop(window[1], (0, dilation), dilation * pixel, channels * rows, 0),
+        loop(channels, (0, 0), plane, rows, 0),
+    ]
+    offset = -(low[0] * line + low[1] * pixel) * WIDTHS[dtype]
+    padding = Padding(A, value, (Edge(low[0], height), Edge(low[1], width)), offset)
+    product, swapped = arranged(dtypes, loops, {3, 4, 5}, None, (node,), padding)
+    assert swapped
+    return product
+
+
 def _loops(product: Product) -> list[Loop]:
-    return [*product.outer, *product.rows, product.lanes, *product.sums]
+    lanes = product.grid or (product.lanes,)
+    return [*product.outer, *product.rows, *lanes, *product.sums]
 
 
 def operands(product: Product, seed: int = 0) -> list[Array]:
@@ -130,11 +231,45 @@ def operands(product: Product, seed: int = 0) -> list[Array]:
     made = []
     for number, dtype in enumerate(product.dtypes):
         reach = sum((loop.extent - 1) * loop.strides[number] for loop in _loops(product))
+        if product.padding and number == product.padding.operand:
+            reach = _last(product)
         size = reach // WIDTHS[dtype] + 1
         limit = {"i8": 128, "i32": 2**22, "f32": 9}[dtype]
         values = generator.integers(-limit, limit, size)
         made.append((values * (number != RESULT)).astype(_DTYPES[dtype]))
     return made
+
+
+def _places(product: Product) -> tuple[Array, Array]:
+    """Returns for all iterations where a padded image is read, in bytes, and whether that is in the image."""
+    padding = product.padding
+    assert padding is not None
+    loops = _loops(product)
+    numbers = np.meshgrid(*(np.arange(each.extent) for each in loops), indexing="ij", sparse=True)
+
+    def total(factors: list[int]) -> Array:
+        return np.asarray(sum(n * factor for n, factor in zip(numbers, factors, strict=True)))
+
+    inside = np.full([each.extent for each in loops], True)
+    for place, edge in enumerate(padding.edges):
+        index = total([each.steps[place] for each in loops]) - edge.low
+        inside &= (index >= 0) & (index < edge.extent)
+    return total([each.strides[padding.operand] for each in loops]) + padding.offset, inside
+
+
+def _last(product: Product) -> int:
+    places, inside = _places(product)
+    return int(np.where(inside, places, 0).max())
+
+
+def _factor(product: Product, data: list[Array], number: int) -> Array:
+    """An operand of the multiplication, with an axis for each loop."""
+    padding = product.padding
+    if padding is None or padding.operand != number:
+        return _view(product, data, number, sums=True)
+    places, inside = _places(product)
+    read = data[number][np.where(inside, places // WIDTHS[product.dtypes[number]], 0)]
+    return np.where(inside, read, padding.value)
 
 
 def _view(product: Product, data: list[Array], number: int, sums: bool = False) -> Array:
@@ -168,7 +303,7 @@ def evaluated(nodes: tuple[Node, ...], sums: Array, load: Callable[[int], Array]
 def expected(product: Product, data: list[Array]) -> Array:
     """Computes the result in numpy."""
     wide, narrow = (np.float64, np.float32) if product.is_float else (np.int64, np.int32)
-    factors = [_view(product, data, number, sums=True).astype(wide) for number in (0, 1)]
+    factors = [_factor(product, data, number).astype(wide) for number in (0, 1)]
     axes = tuple(range(-len(product.sums), 0)) if product.sums else ()
     sums = (factors[0] * factors[1]).sum(axis=axes)
     if product.initial is not None:

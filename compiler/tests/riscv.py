@@ -22,11 +22,18 @@ _GARBAGE = 0xA5
 _TAIL = 0xFF
 _SIGNED = {8: np.int8, 16: np.int16, 32: np.int32}
 _UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32}
+
+
+def _as_unsigned(values: Any) -> Any:
+    return np.asarray(values).astype(np.int32).view(np.uint32).astype(np.uint64)
+
+
 _BINARY: dict[str, Any] = {
     "vadd": np.add, "vsub": np.subtract, "vmul": np.multiply, "vand": np.bitwise_and,
     "vor": np.bitwise_or, "vxor": np.bitwise_xor, "vmax": np.maximum, "vmin": np.minimum,
     "vrsub": lambda a, b: b - a, "vsll": lambda a, b: a << (b & 31), "vsra": lambda a, b: a >> (b & 31),
     "vsrl": lambda a, b: (a.view(np.uint32) >> (np.asarray(b).astype(np.uint32) & 31)).view(np.int32),
+    "vmulhu": lambda a, b: (_as_unsigned(a) * _as_unsigned(b) >> 32).astype(np.uint32).view(np.int32),
     "vmulh": lambda a, b: (a.astype(np.int64) * b >> 32).astype(np.int32),
     "vsmul": lambda a, b: saturated(a.astype(np.int64) * b + 2**30 >> 31, np.int32),
     "vssra": lambda a, b: rounded(a, b & 31).astype(np.int32),
@@ -92,6 +99,9 @@ class Machine:
         self._bits = 0
         self._lmul = Fraction(0)
         self._rounds = False
+        # Whether lanes that a mask leaves out stay, and which lanes the current instruction leaves out.
+        self._keeps = False
+        self._left_out: np.ndarray[Any, Any] | None = None
         self.executed = 0
         self.written: set[str] = set()
         self._operands: list[_Operand] = []
@@ -114,10 +124,10 @@ class Machine:
                 if name.endswith(":"):
                     continue
                 self.executed += 1
-                if name in ("bnez", "bgeu"):
+                if name in ("bnez", "bgeu", "j"):
                     *values, label = words
-                    first, *second = (self._integer(each) % 2**64 for each in values)
-                    if first >= second[0] if second else first:
+                    numbers = [self._integer(each) % 2**64 for each in values]
+                    if name == "j" or (numbers[0] >= numbers[1] if numbers[1:] else numbers[0]):
                         target, back = labels[label[:-1]], label[-1] == "b"
                         at = self._require(back == (target < at), target, "a label elsewhere")
                 elif name == "csrwi":
@@ -204,8 +214,17 @@ class Machine:
         bits = int(self._bits * times)
         self._require(np.dtype(dtype).itemsize * 8 == bits, dtype, "element width")
         group = self._group(name, bits, self._lmul * times)
+        before = np.array(group[: self._length * bits // 8].view(dtype))
         group[:] = _TAIL
+        if self._left_out is not None:
+            self._require(self._keeps, name, "a mask that leaves garbage")
+            values = np.where(self._left_out, before, values)
         group[: self._length * bits // 8].view(dtype)[:] = values
+
+    def _mask(self) -> np.ndarray[Any, Any]:
+        """Which lanes v0 has."""
+        bits = np.unpackbits(self._vectors[: self._bytes], bitorder="little")
+        return bits[: self._length].astype(bool)
 
     def _apart(self, to: str, wide: Fraction, source: str, narrow: Fraction) -> None:
         """Requires a source of another element width to lie beside the destination, or where it may overlap."""
@@ -218,7 +237,9 @@ class Machine:
     def _vector(self, name: str, words: list[str]) -> None:
         if name == "vsetvli":
             _, length, element, group, *policy = words
-            self._require(words[0] == "zero" and policy == ["ta", "ma"], words, "vsetvli")
+            known = policy in (["ta", "ma"], ["ta", "mu"])
+            self._require(words[0] == "zero" and known, words, "vsetvli")
+            self._keeps = policy[1] == "mu"
             self._bits = int(element[1:])
             part = group.startswith("mf")
             self._lmul = Fraction(1, int(group[2:])) if part else Fraction(int(group[1:]))
@@ -232,6 +253,12 @@ class Machine:
         self._require(self._bits, name, "no vsetvli before")
         to = words[0]
         operation, _, kind = name.partition(".")
+        self._left_out = None
+        if words[-1] == "v0.t":
+            self._require(operation in ("vle8", "vle32", "vlse8", "vlse32", "vsext"), name, "mask")
+            self._require(to != "v0", words, "overlap")
+            self._left_out = ~self._mask()
+            words.pop()
         if operation in ("vle8", "vle32", "vse8", "vse32"):
             self._transfer(operation, to, self._integer(words[1]))
         elif operation in ("vlse8", "vlse32", "vsse8", "vsse32"):
@@ -257,6 +284,22 @@ class Machine:
             wide = self._read(words[1], _SIGNED[self._bits * 2], Fraction(2))
             narrow = saturated(rounded(wide, shift % (2 * self._bits)), _SIGNED[self._bits])
             self._write(to, narrow, _SIGNED[self._bits])
+        elif name in ("vlm.v", "vsm.v"):
+            memory = self._memory(self._integer(words[1]), -(-self._length // 8), name == "vsm.v")
+            register = self._group(to, 1, Fraction(1))
+            if name == "vsm.v":
+                memory[:] = register[: memory.size]
+            else:
+                register[:] = _TAIL
+                register[: memory.size] = memory
+        elif name == "vmand.mm":
+            one, other = (self._group(each, 1, Fraction(1)) for each in words[1:])
+            both = one & other
+            self._group(to, 1, Fraction(1))[:] = _TAIL
+            used = -(-self._length // 8)
+            self._group(to, 1, Fraction(1))[:used] = both[:used]
+        elif name == "vid.v":
+            self._write(to, np.arange(self._length), _SIGNED[self._bits])
         elif name == "vmv.v.i":
             self._require(-16 <= int(words[1]) < 16, words, "no immediate of 5 bits")
             self._write(to, int(words[1]), _SIGNED[self._bits])
@@ -277,11 +320,11 @@ class Machine:
             self._compare(_MASKS[operation], words)
         elif name == "vadc.vim":
             self._require(words[2] == "0" and words[3] == "v0" and to != "v0", words, "mask")
-            carries = np.unpackbits(self._vectors[: self._bytes], bitorder="little")[: self._length]
-            self._write(to, self._read(words[1], np.int32) + carries.astype(np.int32), np.int32)
+            carries = self._mask().astype(np.int32)
+            self._write(to, self._read(words[1], np.int32) + carries, np.int32)
         elif name == "vfmerge.vfm":
             self._require(words[3] == "v0" and to != "v0", words, "mask")
-            chosen = np.unpackbits(self._vectors[: self._bytes], bitorder="little")[: self._length]
+            chosen = self._mask()
             values = np.where(chosen, self._float(words[2]), self._read(words[1], np.float32))
             self._write(to, values, np.float32)
         elif operation in _BINARY:
@@ -295,6 +338,9 @@ class Machine:
         size = self._length * bits // 8
         store = operation.startswith("vs")
         self._require(address % (bits // 8) == 0, address, "not aligned")
+        if self._left_out is not None:
+            self._apart_in_memory(operation, name, address, bits // 8)
+            return
         memory = self._memory(address, size, store).view(_SIGNED[bits])
         if store:
             memory[:] = self._read(name, _SIGNED[bits], times)
@@ -303,14 +349,18 @@ class Machine:
 
     def _apart_in_memory(self, operation: str, name: str, address: int, apart: int) -> None:
         """Loads or stores elements with gaps between them."""
-        bits = int(operation[4:])
+        bits = int(operation.lstrip("vles"))
         times = Fraction(bits, self._bits)
         store = operation.startswith("vs")
-        places = range(address, address + self._length * apart, apart)
+        places = [address + lane * apart for lane in range(self._length)]
+        if self._left_out is not None:
+            places = [at for at, out in zip(places, self._left_out, strict=True) if not out]
         self._require(all(place % (bits // 8) == 0 for place in places), address, "not aligned")
         memory = [self._memory(place, bits // 8, store).view(_SIGNED[bits]) for place in places]
         if not store:
-            self._write(name, [each[0] for each in memory], _SIGNED[bits], times)
+            values = np.zeros(self._length, _SIGNED[bits])
+            values[... if self._left_out is None else ~self._left_out] = [m[0] for m in memory]
+            self._write(name, values, _SIGNED[bits], times)
             return
         for each, value in zip(memory, self._read(name, _SIGNED[bits], times), strict=True):
             each[0] = value
@@ -342,6 +392,8 @@ class Machine:
             (self._read(source, np.float32), self._float(limit))
             if limit[0] == "f"
             else (self._read(source, np.uint32), self._read(limit, np.uint32))
+            if limit[0] == "v"
+            else (self._read(source, np.uint32), np.uint32(self._integer(limit) % 2**32))
         )
         result = np.packbits(compare(one, other), bitorder="little")
         register = self._group(to, 1, Fraction(1))

@@ -82,17 +82,20 @@ def copied(source: Any, shape: list[int], read: Any) -> Any:
     return copy.results[0]
 
 
+def apart(value: Any) -> Any:
+    """Returns a tensor, which is not computed in the same kernel as what reads the returned one."""
+    return ir.Operation.create(
+        "iree_tensor_ext.compute_barrier.start", results=[value.type], operands=[value]
+    ).results[0]
+
+
 def keep_image_apart(op: ir_util.Op) -> None:
     """Forces the image of a convolution to be materialized first, as it is.
 
     Otherwise IREE folds a permutation into the map through which the convolution reads its image.
     """
-    image = op.operands[0]
     with ir.InsertionPoint(op), op.location:
-        barrier = ir.Operation.create(
-            "iree_tensor_ext.compute_barrier.start", results=[image.type], operands=[image]
-        )
-    op.operands[0] = barrier.results[0]
+        op.operands[0] = apart(op.operands[0])
 
 
 def _pad(pad: ir_util.Op, axes: tuple[int, ...]) -> Any:

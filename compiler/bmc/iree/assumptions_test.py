@@ -48,7 +48,7 @@ class FlagsTest(unittest.TestCase):
         wide = (Signature("f", (TensorInfo("x", DType.F64, (1,)),), ()),)
         flags = {flag for isa in target.ISA_NAMES for flag in target.find(isa).iree_flags()}
         flags |= {*phases.import_flags(wide, has_half_floats=False), phases.HOIST_NO_MORE}
-        flags.add(phases.BINDINGS_APART)
+        flags |= {phases.BINDINGS_APART, phases.PADDINGS_WITHIN}
         flags |= {"--iree-llvmcpu-embedded-linker-path=x", "--emit-mlir-bytecode"}
         for flag in flags:
             name = flag.partition("=")[0]

@@ -47,6 +47,7 @@ class Assembly:
 
     def __init__(self, arguments: int) -> None:
         self._lines: list[str] = []
+        self._aside: list[str] = []
         self._free = list(_INTEGERS)
         self._floats = list(range(_FLOATS))
         self._labels = 0
@@ -64,7 +65,10 @@ class Assembly:
         return name
 
     def text(self) -> str:
-        return "\n".join(self._lines)
+        if not self._aside:
+            return "\n".join(self._lines)
+        end = self.label()
+        return "\n".join([*self._lines, f"j {end}f", *self._aside, f"{end}:"])
 
     def clobbered(self) -> list[str]:
         """Returns the registers that the text changes, except the arguments and vectors."""
@@ -129,6 +133,23 @@ class Assembly:
     def label(self) -> int:
         self._labels += 1
         return self._labels
+
+    def within(
+        self, index: str, extent: str, then: Callable[[], None], otherwise: Callable[[], None]
+    ) -> None:
+        """Emits two texts, of which one runs: the first if the number in `index` is at least 0 and less than `extent`.
+
+        The second one, which runs less often, comes behind all others.
+        """
+        other, end = self.label(), self.label()
+        self.emit(f"bgeu {index}, {extent}, {other}f")
+        then()
+        self.emit(f"{end}:")
+        lines, self._lines = self._lines, [f"{other}:"]
+        otherwise()
+        self.emit(f"j {end}b")
+        self._aside += self._lines
+        self._lines = lines
 
     def repeat(self, count: int, body: Callable[[], None]) -> None:
         """Emits a loop, or only its body if it runs once."""

@@ -59,11 +59,11 @@ class Lanes:
     length: str
     apart: Mapping[int, int] = field(default_factory=dict)
 
-    def use(self, out: Assembly, bits: int) -> None:
-        """Emits the vsetvli for elements of 8, 16 or 32 bits."""
+    def use(self, out: Assembly, bits: int, mask: str = "ma") -> None:
+        """Emits the vsetvli for elements of 8, 16 or 32 bits; lanes that a mask leaves out stay if it is "mu"."""
         numerator = self.lmul * bits
         group = f"m{numerator // 32}" if numerator >= 32 else f"mf{32 // numerator}"
-        out.emit(f"vsetvli zero, {self.length}, e{bits}, {group}, ta, ma")
+        out.emit(f"vsetvli zero, {self.length}, e{bits}, {group}, ta, {mask}")
 
 
 def temporaries(nodes: tuple[Node, ...], lmul: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bmc.ir.contraction import Contraction
 from bmc.kernels import nest
-from bmc.kernels.product import WIDTHS, Loop, Node, Unsupported, arranged
+from bmc.kernels.product import WIDTHS, A, Edge, Loop, Node, Padding, Unsupported, arranged
 
 # Instructions for a group of sums when it is complete: floats get a bias and a limit, integers are rescaled.
 _BEHIND_SUMS = {"f32": 10, "i32": 14}
@@ -17,16 +17,24 @@ _IREE = 0.3
 
 
 def cost(
-    found: Contraction, types: tuple[Any, Any, Any], order: Sequence[int], vlen: int, padded: bool
+    found: Contraction,
+    types: tuple[Any, Any, Any],
+    order: Sequence[int],
+    vlen: int,
+    gaps: bool,
+    low: Sequence[int] = (0, 0, 0),
+    high: Sequence[int] = (0, 0, 0),
 ) -> float:
     """Returns about how many instructions a convolution executes.
 
     Args:
       found: the convolution of an image of three axes.
-      types: of image, weights and result.
+      types: of image, weights and result. The image's is the one in memory.
       order: the axes of image and result in the order in which they are stored, outermost first.
       vlen: VLEN of the target in bits.
-      padded: whether there are gaps between the lines of the result, which will be padded.
+      gaps: whether there are gaps between the lines of the result, because a copy of it will be padded.
+      low: how many indices are read before the image, along each of its axes.
+      high: and how many behind it.
     """
     image, weights, result = types
     extents = dict(zip(found.result, result.shape, strict=True))
@@ -35,7 +43,7 @@ def cost(
     steps = [
         _steps(image.shape, order, dtypes[0]),
         _steps(weights.shape, range(weights.rank), dtypes[1]),
-        _steps([each + padded for each in result.shape], order, dtypes[2]),
+        _steps([each + gaps for each in result.shape], order, dtypes[2]),
     ]
     strides = [[0] * len(extents) for _ in steps]
     for axis, step in zip(found.a, steps[0], strict=True):
@@ -45,10 +53,25 @@ def cost(
     for place, indices in ((1, found.b), (2, found.result)):
         for loop, step in zip(indices, steps[place], strict=True):
             strides[place][loop] = step
-    loops = [Loop(extents[n], tuple(each[n] for each in strides)) for n in sorted(extents)]
+    padded = [axis for axis, pair in enumerate(zip(low, high, strict=True)) if any(pair)]
+    edges = [(found.a[axis], Edge(low[axis], image.shape[axis])) for axis in padded]
+    loops = [
+        Loop(
+            extents[loop],
+            tuple(each[loop] for each in strides),
+            tuple(
+                axis.stride * (axis.loop == loop) + axis.dilation * (axis.tap == loop)
+                for axis, _ in edges
+            ),
+        )
+        for loop in sorted(extents)
+    ]
+    # What is read there makes no difference.
+    padding = Padding(A, 0, tuple(edge for _, edge in edges), 0) if edges else None
     summed = set(extents) - set(found.result)
     try:
-        product, _ = arranged(dtypes, loops, summed, None, (Node("sum", dtypes[2]),))
+        nodes = (Node("sum", dtypes[2]),)
+        product, _ = arranged(dtypes, loops, summed, None, nodes, padding)
         return nest.cost(product, vlen, _BEHIND_SUMS[dtypes[2]])
     except Unsupported:
         return _IREE * float(math.prod(extents.values()))

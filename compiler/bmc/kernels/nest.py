@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 
 from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel, TooManyRegisters
+from bmc.kernels.borders import Borders, Missing, step
 from bmc.kernels.epilogue import Lanes
-from bmc.kernels.product import RESULT, A, Loop, Product, Unsupported
+from bmc.kernels.masks import Masks
+from bmc.kernels.product import RESULT, A, B, Loop, Product, Unsupported
 from bmc.kernels.sums import Block, Sums
 
 _REGISTERS = 32
@@ -52,7 +54,8 @@ def write(product: Product, vlen: int) -> Kernel:
       TooManyRegisters: too many operands or loops.
     """
     found = []
-    for shares in (True, False):
+    # A window that leaves the image shares loads in any case.
+    for shares in (True, False) if product.padding is None else (True,):
         for most in (_MOST_ROWS, 10, 8, 6, 4, 2):
             try:
                 nest = _Nest(product, vlen, most, shares)
@@ -85,32 +88,57 @@ class _Nest:
         self._out = Assembly(len(product.dtypes))
         self._bases = list(self._out.arguments)
         none = Loop(1, (0,) * len(product.dtypes))
-        *self._lines, self._line = product.rows or (none,)
+        *lines, self._line = product.rows or (none,)
+        self._borders = Borders(product, self._line)
+        padding = product.padding
+        if padding and padding.value and product.is_float:
+            raise Unsupported("an image that is padded with other floats than zeros")
+        self._filler = int(padding.value) if padding else 0
+        has_masks = padding is not None and padding.operand == B
+        self._masks = Masks(self._out, product, vlen) if has_masks else None
+        # Loops in which masks stay the same are inside of what computes them.
+        inside = [loop for loop in product.outer if self._masks and not any(loop.steps)]
+        self._around = tuple(loop for loop in product.outer if loop not in inside)
+        self._lines = [*inside, *lines]
         # Operands of the result's shape move from row to row; others have one value for each lane.
         self._moving = [
             number
-            for number in range(RESULT, len(product.dtypes))
-            if number == RESULT or any(loop.strides[number] for loop in product.rows)
+            for number in range(B, len(product.dtypes))
+            if number == RESULT or any(loop.strides[number] for loop in (*self._lines, self._line))
         ]
-        self._sums = Sums(self._out, product, self._line, shares)
+        self._sums = Sums(self._out, product, self._line, self._borders, self._masks, shares)
         self._panels = self._cut()
         # Registers with the epilogue's floats, by their bits.
         self._constants: dict[int, str] = {}
         in_memory = [panel.rows * panel.lanes * 4 for panel in self._panels if panel.behind]
-        self._scratch_bytes = max(in_memory, default=0)
-        self._scratch = self._out.argument() if in_memory else ""
+        # The masks are behind the sums.
+        self._sums_bytes = max(in_memory, default=0)
+        self._scratch_bytes = self._sums_bytes
+        if self._masks is not None:
+            self._scratch_bytes += self._masks.bytes
+        self._scratch = self._out.argument() if self._scratch_bytes else ""
 
     def kernel(self) -> Kernel:
         out = self._out
         left = _FLOATS - self._sums.floats(max(panel.rows for panel in self._panels))
         self._constants = epilogue.hoisted(out, self._product.epilogue, left)
-        self._outer(self._product.outer)
+        padding = self._product.padding
+        if padding is not None:
+            out.add(self._bases[padding.operand], padding.offset)
+        if self._masks is not None:
+            self._masks.start()
+        self._outer(self._around)
         return Kernel(out.text(), tuple(out.arguments), tuple(out.clobbered()), self._scratch_bytes)
 
     def cost(self, behind: int) -> float:
-        loops = (*self._product.outer, *self._lines, self._line)
+        loops = (*self._around, *self._lines, self._line)
         rows = math.prod(loop.extent for loop in loops)
-        return rows * sum(panel.count * (panel.cost + behind) for panel in self._panels)
+        total = rows * sum(panel.count * (panel.cost + behind) for panel in self._panels)
+        if self._masks is not None:
+            panels = sum(panel.count for panel in self._panels)
+            outer = math.prod(loop.extent for loop in self._around)
+            total += outer * panels * self._masks.cost
+        return total
 
     def _outer(self, loops: tuple[Loop, ...]) -> None:
         if not loops:
@@ -123,11 +151,16 @@ class _Nest:
             self._outer(tuple(rest))
             for number, base in enumerate(self._bases):
                 self._out.add(base, first.strides[number] - inner.extent * inner.strides[number])
+            for number, position in (self._masks.positions if self._masks else {}).items():
+                done = inner.extent * step(inner, number) if rest else 0
+                self._out.add(position, step(first, number) - done)
 
         self._out.repeat(first.extent, body)
 
     def _across(self) -> None:
         lanes = self._product.lanes
+        if self._masks is not None:
+            self._out.set(self._masks.first, 0)
         for panel in self._panels:
 
             def body(panel: Panel = panel) -> None:
@@ -137,6 +170,8 @@ class _Nest:
                     moved = number == 0 or number in self._moving
                     done = rows.extent * rows.strides[number] if moved else 0
                     self._out.add(base, panel.lanes * lanes.strides[number] - done)
+                if self._masks is not None:
+                    self._out.add(self._masks.first, panel.lanes)
 
             self._out.repeat(panel.count, body)
 
@@ -169,8 +204,8 @@ class _Nest:
         """The panels in groups of so many registers, with their sums kept in registers and with sums in memory."""
         nodes = self._product.epilogue
         lanes = lmul * self._vlen // 32
-        # Groups of `b`, and of `a` if it has lanes, and what they are widened from.
-        narrow = 1 + self._sums.pairs + (lmul == 1 and not self._product.is_float)
+        # Groups of `b`, and of `a` if it has lanes, what they are widened from, and a mask.
+        narrow = self._sums.groups(lmul)
         most = self._rows(_REGISTERS // lmul - max(narrow, epilogue.temporaries(nodes, lmul)))
         if most > 0:
             yield Panel(lanes, lmul, most, 0, self._sums.cost(most) + len(nodes))
@@ -190,24 +225,44 @@ class _Nest:
     def _panel(self, panel: Panel) -> None:
         out = self._out
         distances = self._sums.distances
-        with out.registers(1 + len(distances)) as (length, *registers):
+        down, filler = self._borders.down, self._filler
+        values = [*distances, *(edge.start for edge in down), *([filler] if filler else [])]
+        masks = int(self._masks is not None)
+        with (
+            out.registers(1 + len(values)) as (length, *registers),
+            out.registers(masks) as addresses,
+        ):
             out.set(length, panel.lanes)
-            for register, value in zip(registers, distances, strict=True):
+            for register, value in zip(registers, values, strict=True):
                 out.set(register, value)
+            constants = dict(zip(distances, registers, strict=False))
+            numbers = [edge.number for edge in down]
+            positions = dict(zip(numbers, registers[len(distances) :], strict=False))
             lanes = Lanes(panel.lanes, panel.lmul, length, self._product.apart)
             place = _Place(
-                panel.rows, panel.behind, lanes, dict(zip(distances, registers, strict=True))
+                panel.rows,
+                panel.behind,
+                lanes,
+                constants,
+                positions,
+                registers[-1] if filler else "",
+                *(addresses or [""]),
             )
+            if self._masks is not None:
+                out.move(place.masks, self._scratch)
+                out.add(place.masks, self._sums_bytes)
+                self._masks.write(lanes, place.masks)
             self._over(self._lines, place)
 
     def _over(self, loops: list[Loop], place: _Place) -> None:
         """Runs over the lines of rows, and moves the addresses of what depends on rows."""
         if not loops:
-            blocks = math.ceil(self._line.extent / place.rows)
-            rows, more = divmod(self._line.extent, blocks)
-            if more:
-                self._out.repeat(more, lambda: self._block(rows + 1, place))
-            self._out.repeat(blocks - more, lambda: self._block(rows, place))
+            for count, rows, missing in self._borders.blocks(place.rows):
+
+                def block(rows: int = rows, missing: Missing = missing) -> None:
+                    self._block(rows, missing, place)
+
+                self._out.repeat(count, block)
             return
         first, *rest = loops
         inner = rest[0] if rest else self._line
@@ -217,22 +272,35 @@ class _Nest:
             for number in (0, *self._moving):
                 done = inner.extent * inner.strides[number]
                 self._out.add(self._bases[number], first.strides[number] - done)
+            for number, position in place.positions.items():
+                done = inner.extent * step(inner, number) if rest else 0
+                self._out.add(position, step(first, number) - done)
 
         self._out.repeat(first.extent, body)
 
-    def _block(self, rows: int, place: _Place) -> None:
+    def _block(self, rows: int, missing: Missing, place: _Place) -> None:
         out = self._out
         lmul = place.lanes.lmul
         groups = _REGISTERS // lmul
         sums = list(range(groups - rows, groups))
         place.lanes.use(out, 32)
         self._start(sums, lmul)
-        if not self._product.is_float:
-            place.lanes.use(out, 16)
-        block = Block([group * lmul for group in sums], place.lanes, place.constants)
+        masked = "mu" if self._masks else "ma"
+        if self._masks or not self._product.is_float:
+            place.lanes.use(out, 32 if self._product.is_float else 16, masked)
+        registers = [group * lmul for group in sums]
+        block = Block(
+            registers,
+            place.lanes,
+            place.constants,
+            missing,
+            place.positions,
+            place.filler,
+            place.masks,
+        )
         self._sums.write(block, *self._bases[:RESULT])
         out.add(self._bases[A], rows * self._line.strides[A])
-        if not self._product.is_float:
+        if self._masks or not self._product.is_float:
             place.lanes.use(out, 32)
         if place.behind:
             self._store(block)
@@ -313,10 +381,13 @@ class _Place:
     Attributes:
       rows: how many rows a block has at most.
       behind: LMUL of the epilogue, as in Panel.
-      constants: registers with distances that fit into no instruction.
+      constants, positions, filler, masks: as in Block.
     """
 
     rows: int
     behind: int
     lanes: Lanes
     constants: dict[int, str]
+    positions: dict[int, str]
+    filler: str
+    masks: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
@@ -31,10 +32,12 @@ class Loop:
     Attributes:
       extent: how often it runs.
       strides: bytes from one iteration to the next in each operand.
+      steps: indices from one iteration to the next along each edge of the product's padding.
     """
 
     extent: int
     strides: tuple[int, ...]
+    steps: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,40 @@ class Node:
     value: float = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An axis of an image that is read as if there were more of it on both sides.
+
+    Attributes:
+      low: how many indices are before the image.
+      extent: how many indices are in the image.
+    """
+
+    low: int
+    extent: int
+
+    def has(self, index: int) -> bool:
+        """Whether an index is in the image, counted from the first one before it."""
+        return self.low <= index < self.low + self.extent
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """What is read around an image. It is nowhere in memory.
+
+    Attributes:
+      operand: the image, A or B.
+      value: what is read outside of it.
+      edges: its axes that are padded. The index along each is the sum of the loops' steps.
+      offset: bytes from the image's beginning to where the loops begin; not positive.
+    """
+
+    operand: int
+    value: float
+    edges: tuple[Edge, ...]
+    offset: int
+
+
 @dataclass(frozen=True)
 class Product:
     """result[outer, row, lane] = epilogue(sum over sums of a[outer, row, sum] * b[outer, sum, lane]).
@@ -78,6 +115,8 @@ class Product:
       sums: loops that are summed, outermost first.
       initial: operand with the sums' initial values for each lane, or one for each row; None for zeros.
       epilogue: the values computed from a sum; the last one is stored.
+      padding: what is around the image of a convolution, None if every number that is read is in memory.
+      grid: where lanes are pixels of a padded image, the loops that `lanes` is made of, outermost first.
     """
 
     dtypes: tuple[str, ...]
@@ -87,6 +126,8 @@ class Product:
     sums: tuple[Loop, ...]
     initial: int | None
     epilogue: tuple[Node, ...]
+    padding: Padding | None = None
+    grid: tuple[Loop, ...] = ()
 
     @property
     def is_float(self) -> bool:
@@ -117,6 +158,7 @@ def arranged(
     summed: Set[int],
     initial: int | None,
     epilogue: tuple[Node, ...],
+    padding: Padding | None = None,
 ) -> tuple[Product, bool]:
     """Decides what each loop of a product does.
 
@@ -126,6 +168,7 @@ def arranged(
       summed: numbers of the loops that are summed.
       initial: as in Product.
       epilogue: as in Product, but with loads of what turns out to be scalars.
+      padding: as in Product.
 
     Returns:
       the product, and whether the second operand is its `a`.
@@ -143,13 +186,14 @@ def arranged(
     ):
         rest = range(RESULT, len(dtypes))
         mine = [
-            Loop(loop.extent, tuple(loop.strides[each] for each in (*order, *rest)))
+            replace(loop, strides=tuple(loop.strides[each] for each in (*order, *rest)))
             for loop in loops
         ]
-        found = _arranged(dtypes, mine, summed, widest, neighbors)
+        around = replace(padding, operand=order.index(padding.operand)) if padding else None
+        found = _arranged(dtypes, mine, summed, widest, neighbors, around)
         if found is None:
             continue
-        outer, rows, lanes = found
+        outer, rows, lanes, grid = found
         if widest == sys.maxsize and any(loop.extent >= _FEWEST_LANES for loop in rows):
             continue
         if (
@@ -161,15 +205,22 @@ def arranged(
         # Small steps of `a` are in its loads, so they come last.
         sums = sorted((mine[number] for number in summed), key=lambda loop: -loop.strides[A])
         nodes = needed(with_scalars(epilogue, lanes))
-        product = Product(dtypes, outer, rows, lanes, tuple(sums), initial, nodes)
+        product = Product(
+            dtypes, outer, rows, lanes, tuple(sums), initial, nodes, around, grid
+        )
         return product, order == (B, A)
     raise Unsupported("a result without enough neighboring lanes")
 
 
 def _arranged(
-    dtypes: tuple[str, ...], loops: list[Loop], summed: Set[int], widest: int, neighbors: bool
-) -> tuple[tuple[Loop, ...], tuple[Loop, ...], Loop] | None:
-    """Returns the outer loops, the rows and the lanes; None if no loop can be lanes.
+    dtypes: tuple[str, ...],
+    loops: list[Loop],
+    summed: Set[int],
+    widest: int,
+    neighbors: bool,
+    padding: Padding | None,
+) -> tuple[tuple[Loop, ...], tuple[Loop, ...], Loop, tuple[Loop, ...]] | None:
+    """Returns the outer loops, the rows, the lanes, and their grid; None if no loop can be lanes.
 
     Args:
       widest: bytes between neighboring lanes in `b`, at most.
@@ -192,16 +243,21 @@ def _arranged(
             pairs.append(loop)
         else:
             outer.append(loop)
-    for found, others in ((merged(lanes), pairs), (merged(pairs), lanes)):
-        for loop in found:
+    # Lanes may go on from the end of a line to the next one.
+    flat = padding is not None and padding.operand == B
+    for found, others in ((_together(lanes, flat), pairs), (_together(pairs), lanes)):
+        for parts in found:
+            loop = _as_one(parts)
             if (
                 loop.extent >= _FEWEST_LANES
                 and loop.strides[B] <= widest
                 and _fits(loop, dtypes, neighbors)
             ):
-                left = [each for each in found if each is not loop]
+                left = [_as_one(each) for each in found if each is not parts]
                 sums = [loops[number] for number in sorted(summed)]
-                return merged([*outer, *others, *left]), merged(_sliding_last(rows, sums)), loop
+                grid = tuple(parts) if flat else ()
+                around = merged([*outer, *others, *left])
+                return around, merged(_sliding_last(rows, sums)), loop, grid
     return None
 
 
@@ -277,16 +333,33 @@ def with_scalars(epilogue: tuple[Node, ...], lanes: Loop) -> list[Node]:
 
 def merged(loops: list[Loop]) -> tuple[Loop, ...]:
     """Drops loops that run once, and makes one loop of two that visit memory as one would."""
-    result: list[Loop] = []
+    return tuple(map(_as_one, _together(loops)))
+
+
+def _together(loops: list[Loop], flat: bool = False) -> list[list[Loop]]:
+    """Returns the loops of merged(), as those that they are made of.
+
+    Args:
+      flat: whether loops belong together that are different only for the edges of an image.
+    """
+    result: list[list[Loop]] = []
     for loop in loops:
         if loop.extent == 1:
             continue
         last = result[-1] if result else None
         if last and all(
             outer == loop.extent * inner
-            for outer, inner in zip(last.strides, loop.strides, strict=True)
+            for outer, inner in zip(
+                last[-1].strides if flat else (*last[-1].strides, *last[-1].steps),
+                loop.strides if flat else (*loop.strides, *loop.steps),
+                strict=True,
+            )
         ):
-            result[-1] = Loop(last.extent * loop.extent, loop.strides)
+            last.append(loop)
         else:
-            result.append(loop)
-    return tuple(result)
+            result.append([loop])
+    return result
+
+
+def _as_one(parts: list[Loop]) -> Loop:
+    return replace(parts[-1], extent=math.prod(loop.extent for loop in parts))

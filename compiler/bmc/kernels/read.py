@@ -8,10 +8,20 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import contraction, ir_util
-from bmc.kernels import rescales
+from bmc.kernels import padding, rescales
 from bmc.kernels.clips import clipped
 from bmc.kernels.operations import Operations
-from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Product, Unsupported, arranged
+from bmc.kernels.product import (
+    RESULT,
+    WIDTHS,
+    A,
+    B,
+    Loop,
+    Node,
+    Product,
+    Unsupported,
+    arranged,
+)
 from bmc.kernels.views import (
     STORE,
     View,
@@ -48,6 +58,8 @@ class _Reader:
         self._views: list[View] = []
         self._operations = Operations()
         self._known: set[Any] = set()
+        # What is padded of the first two operands.
+        self._padded: dict[int, padding.Padded] = {}
 
     def dispatch(self) -> Dispatch:
         root = self._only([op for op in self._ops if contraction.read(op) is not None])
@@ -59,7 +71,7 @@ class _Reader:
         if types != ("f32", "f32", "f32") and (types != ("i8", "i8", "i32") or not is_signed):
             raise Unsupported(f"a product of {' and '.join(types)}")
         self._known.add(root)
-        self._views = [View(source_of(a), maps[0]), View(source_of(b), maps[1])]
+        self._views = [self._factor(number, each, maps[number]) for number, each in ((A, a), (B, b))]
         # Takes the place of the result, whose map is known at the end.
         self._views.append(self._views[0])
         written = plain(maps[RESULT])
@@ -75,6 +87,14 @@ class _Reader:
             ):
                 raise Unsupported(f"a dispatch with {op.name}")
         return self._dispatch(root, initial)
+
+    def _factor(self, number: int, value: Any, map_: Any) -> View:
+        """Returns the buffer of a factor of the product, which may be padded."""
+        padded = padding.read(value, map_)
+        if padded is None:
+            return View(source_of(value), map_)
+        self._padded[number] = padded
+        return padded.view
 
     @staticmethod
     def _only(ops: list[Any]) -> Any:
@@ -157,15 +177,23 @@ class _Reader:
         return self._operations.value(end.operands[0], known)
 
     def _dispatch(self, root: Any, initial: int | None) -> Dispatch:
+        if len(self._padded) > 1:
+            raise Unsupported("two operands that are padded")
+        ((image, padded),) = self._padded.items() or ((A, None),)
         loops = [
-            Loop(extent, tuple(view.stride(number) for view in self._views))
+            Loop(
+                extent,
+                tuple(view.stride(number) for view in self._views),
+                padded.steps(number) if padded else (),
+            )
             for number, extent in enumerate(_extents(root))
         ]
         written = {term for index in self._views[RESULT].map.results for term in terms_of(index)}
         summed = set(range(len(loops))) - written
         dtypes = tuple(dtype_of(view.value) for view in self._views)
         nodes = tuple(clipped(self._operations.nodes))
-        product, swapped = arranged(dtypes, loops, summed, initial, nodes)
+        around = padded.padding(image) if padded else None
+        product, swapped = arranged(dtypes, loops, summed, initial, nodes, around)
         first, second, *others = (view.value for view in self._views)
         operands = (second, first, *others) if swapped else (first, second, *others)
         return Dispatch(product, operands)

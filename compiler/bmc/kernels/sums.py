@@ -8,33 +8,25 @@ depthwise convolution, each step multiplies groups.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bmc.kernels.assembly import Assembly, fits
-from bmc.kernels.epilogue import Lanes
+from bmc.kernels.block import Block
+from bmc.kernels.borders import Borders, step
+from bmc.kernels.masks import Masks
+from bmc.kernels.pairs import Pairs
 from bmc.kernels.product import A, B, Loop, Product, Unsupported, merged, offsets, overlap
 
 # Taps where both operands have lanes. All of them are unrolled.
 _MOST_PAIRS = 49
+# Instructions around the steps that share a mask, about.
+_MASKED = 8
 # Instructions in an unrolled loop, about.
 _UNROLLED = 128
+# Steps in that of panels with all masks, which are fewer.
+_UNROLLED_NEAR = 4
 # Groups of sums of at most so many registers wait for numbers that are loaded one at a time.
 _LOADED_AHEAD = 4
-
-
-@dataclass(frozen=True)
-class Block:
-    """A block of rows in a panel of lanes.
-
-    Attributes:
-      registers: numbers of the first vector register of each row's sums.
-      lanes: the shape of these groups.
-      constants: registers with distances that fit into no instruction.
-    """
-
-    registers: list[int]
-    lanes: Lanes
-    constants: dict[int, str]
 
 
 class Sums:
@@ -44,17 +36,39 @@ class Sums:
       out: receives the text.
       product: what is computed.
       line: the innermost loop of rows.
+      borders: those of the image.
+      masks: those of the lanes, None if all of them are in the image.
       shares: whether the taps of a window share loads, which takes registers with addresses.
 
     Raises:
       Unsupported: a window of groups is too large.
     """
 
-    def __init__(self, out: Assembly, product: Product, line: Loop, shares: bool) -> None:
+    def __init__(
+        self,
+        out: Assembly,
+        product: Product,
+        line: Loop,
+        borders: Borders,
+        masks: Masks | None,
+        shares: bool,
+    ) -> None:
         self._out = out
         self._product = product
         self._line = line
-        self._taps, self._loops = _window(product, line, shares)
+        self._borders = borders
+        self._masks = masks
+        crossing = [loop for loop in product.sums if borders.crossed(loop)]
+        crossing += (*masks.down, *masks.along) if masks else ()
+        self._taps, others = _window(product, line, borders.across, crossing, shares)
+        # Those of which each iteration may lie outside come first.
+        self._loops = (*crossing, *others)
+        # Where there are masks: the loops of panels that are near the other edge, and those with the same mask.
+        self._near, self._others = self._loops, others
+        if masks and not masks.is_flat:
+            none = Loop(1, (0,) * len(product.dtypes))
+            self._others = merged([*masks.down, *others]) or (none,)
+            self._loops = (*masks.along, *self._others)
         # Whether both operands have lanes.
         self.pairs = product.lanes.strides[A] != 0
         if self.pairs and math.prod(loop.extent for loop in product.sums) > _MOST_PAIRS:
@@ -63,7 +77,12 @@ class Sums:
     @property
     def distances(self) -> list[int]:
         """The distances that fit into no instruction, so that blocks need them in registers."""
-        found = {step for step in self._loops[-1].strides[: B + 1] if not fits(step)}
+        found = {
+            step
+            for loop in (self._loops[-1], self._near[-1])
+            for step in loop.strides[: B + 1]
+            if not fits(step)
+        }
         if not self._product.is_contiguous:
             found.add(self._product.lanes.strides[B])
         return sorted(found)
@@ -74,9 +93,9 @@ class Sums:
         if not self.pairs:
             steps //= self._taps.extent
         blocks = math.ceil(self._line.extent / most)
-        return (
-            steps * blocks * self._step(math.ceil(self._line.extent / blocks)) / self._line.extent
-        )
+        executed = steps * self._step(math.ceil(self._line.extent / blocks))
+        executed += _MASKED * math.prod(each.extent for each in self._masks.along) if self._masks else 0
+        return blocks * executed / self._line.extent
 
     def floats(self, rows: int) -> int:
         """Returns how many numbers of `a` are in float registers at a time, at most, in blocks of so many rows."""
@@ -95,43 +114,9 @@ class Sums:
     def write(self, block: Block, a: str, b: str) -> None:
         """Emits the sums of a block, whose operands begin at the addresses in two registers."""
         if self.pairs:
-            self._write_pairs(block, a, b)
+            Pairs(self._out, self._product, self._line, self._borders).write(block, a, b)
         else:
             self._write(block, a, b)
-
-    def _write_pairs(self, block: Block, a: str, b: str) -> None:
-        """Multiplies lanes with lanes, for all taps."""
-        out = self._out
-        is_float = self._product.is_float
-        lmul = block.lanes.lmul
-        taps = [(0, 0)]
-        for loop in self._product.sums:
-            taps = [
-                (x + n * loop.strides[A], y + n * loop.strides[B])
-                for x, y in taps
-                for n in range(loop.extent)
-            ]
-        half = max(1, lmul // 2)
-        image, narrow = (lmul, 0) if is_float else (half, 2 * half)
-        width = 32 if is_float else 8
-        with out.registers(len(block.registers) + 1) as (column, *pointers):
-            out.move(column, b)
-            for row, pointer in enumerate(pointers):
-                out.move(pointer, pointers[row - 1] if row else a)
-                out.add(pointer, self._line.strides[A] if row else 0)
-
-            def load(to: int, pointer: str, move: int) -> None:
-                out.emit(f"vle{width}.v v{to if is_float else narrow}, ({pointer})")
-                out.add(pointer, move)
-                if not is_float:
-                    out.emit(f"vsext.vf2 v{to}, v{narrow}")
-
-            for (x, y), (next_x, next_y) in zip(taps, [*taps[1:], taps[-1]], strict=True):
-                load(0, column, next_y - y)
-                for pointer, register in zip(pointers, block.registers, strict=True):
-                    load(image, pointer, next_x - x)
-                    multiply = "vfmacc.vv" if is_float else "vwmacc.vv"
-                    out.emit(f"{multiply} v{register}, v{image}, v0")
 
     def _write(self, block: Block, a: str, b: str) -> None:
         """Multiplies lanes with one number."""
@@ -148,7 +133,7 @@ class Sums:
             reach = unroll * innermost.strides[A]
         # The smallest offset that each pointer serves.
         starts: list[int] = []
-        for offset in offsets(self._line, self._taps, rows):
+        for offset in self._offsets(block):
             if not starts or not fits(offset - starts[-1] + reach):
                 starts.append(offset)
         with out.registers(len(starts) + self._taps.extent) as registers:
@@ -160,11 +145,38 @@ class Sums:
             for tap, column in enumerate(columns):
                 out.move(column, columns[tap - 1] if tap else b)
                 out.add(column, self._taps.strides[B] if tap else 0)
-            self._nested(self._loops, unroll, _Pointers(block, pointers, columns))
+            at = _Pointers(block, pointers, columns, innermost)
+            if self._masks is None:
+                self._nested(self._loops, unroll, at)
+            else:
+                self._masked(self._masks, unroll, at)
+
+    def _masked(self, masks: Masks, unroll: int, at: _Pointers) -> None:
+        """Multiplies with the masks of a panel."""
+        out = self._out
+        with out.registers(1) as (mask,):
+            out.move(mask, at.block.masks)
+            block = replace(at.block, masks=mask)
+            far = replace(at, block=block, masked=len(self._others))
+            if masks.is_flat:
+                self._nested(self._loops, unroll, far)
+                return
+            innermost = self._near[-1]
+            near = replace(far, innermost=innermost, masked=len(self._near) - len(masks.down) - len(masks.along))
+
+            def all_masks() -> None:
+                out.add(mask, masks.behind)
+                self._nested(self._near, min(unroll, _UNROLLED_NEAR), near)
+
+            masks.unless_near(
+                block.lanes, lambda: self._nested(self._loops, unroll, far), all_masks
+            )
 
     def _nested(self, loops: tuple[Loop, ...], unroll: int, at: _Pointers) -> None:
         out = self._out
         first, *rest = loops
+        if self._masks is not None and len(loops) == at.masked:
+            self._mask(self._masks, at.block)
         if not rest:
             count, left = divmod(first.extent, unroll)
             out.repeat(count, lambda: self._steps(unroll, at))
@@ -172,19 +184,70 @@ class Sums:
                 self._steps(left, at)
             return
         inner = rest[0]
+        edge = self._borders.crossed(first)
 
-        def body() -> None:
-            self._nested(tuple(rest), unroll, at)
+        def move(done: int) -> None:
             for number, registers in ((A, at.a.values()), (B, at.b)):
                 for register in registers:
-                    done = inner.extent * inner.strides[number]
-                    out.add(register, first.strides[number] - done)
+                    out.add(register, first.strides[number] - done * inner.strides[number])
 
-        out.repeat(first.extent, body)
+        def inside() -> None:
+            self._nested(tuple(rest), unroll, at)
+            move(inner.extent)
+
+        def outside() -> None:
+            if at.block.filler:
+                self._nested(tuple(rest), 1, replace(at, block=at.block.outside))
+                move(inner.extent)
+            else:
+                move(0)
+
+        if edge is None:
+            out.repeat(first.extent, inside)
+            return
+        with out.registers(2) as (index, limit):
+            out.move(index, at.block.positions[edge.number])
+            out.set(limit, edge.extent)
+
+            def body() -> None:
+                out.within(index, limit, inside, outside)
+                out.add(index, step(first, edge.number))
+
+            out.repeat(first.extent, body)
+
+    def _mask(self, masks: Masks, block: Block) -> None:
+        """Emits the load of the next mask into v0, and fills the lanes that it leaves out."""
+        out = self._out
+        out.emit(f"vlm.v v0, ({block.masks})")
+        out.add(block.masks, masks.slot)
+        fill = f"vmv.v.x v{self._wide(block)}, {block.filler}" if block.filler else ""
+        out.emit(fill or f"vmv.v.i v{self._wide(block)}, 0")
+
+    def _wide(self, block: Block) -> int:
+        """Returns the first register of a group of `b`; v0 may hold a mask."""
+        if self._masks is None:
+            return 0
+        return block.lanes.lmul if self._product.is_float else max(1, block.lanes.lmul // 2)
+
+    def _narrow(self, block: Block) -> int:
+        """Returns the first register of a group of `b` as it is in memory."""
+        lmul = block.lanes.lmul
+        if self._product.is_float:
+            return self._wide(block)
+        if self._masks is None:
+            return max(1, lmul // 2)
+        # Lanes that are left out stay in the wide group, so these do not overlap.
+        return max(1, lmul // 4) if lmul >= 4 else 2
+
+    def groups(self, lmul: int) -> int:
+        """Returns how many groups of so many registers the sums leave free."""
+        if self.pairs or self._masks is None:
+            return 1 + self.pairs + (lmul == 1 and not self._product.is_float)
+        return 2 if self._product.is_float else {1: 3, 2: 2, 4: 1, 8: 1}[lmul]
 
     def _steps(self, count: int, at: _Pointers) -> None:
         """Emits `count` steps of the innermost sum, each with all taps."""
-        step = self._loops[-1].strides[A]
+        step = at.innermost.strides[A]
         away = 0
         for number in range(count):
             self._one_step(away, at)
@@ -198,21 +261,24 @@ class Sums:
         """Emits a step that reads `a` so many bytes behind the pointers."""
         out = self._out
         is_float = self._product.is_float
+        wide = self._wide(at.block)
         numbers: dict[int, str] = {}
         for tap, column in enumerate(at.b):
-            self._load(column, at.block)
-            later = {
-                self._offset(row, other)
-                for other in range(tap + 1, self._taps.extent)
-                for row in range(len(at.block.registers))
-            }
-            wanted = [self._offset(row, tap) for row in range(len(at.block.registers))]
+            self._load(column, at)
+            later = self._offsets(at.block, tap + 1)
+            missing = at.block.missing
             for row, register in enumerate(at.block.registers):
-                offset = wanted[row]
+                if (row, tap) in missing:
+                    if at.block.filler:
+                        out.emit(f"vwmacc.vx v{register}, {at.block.filler}, v0")
+                    continue
+                offset = self._offset(row, tap)
                 if offset not in numbers:
-                    self._numbers(wanted[row:], away, at, numbers)
+                    rows = range(row, len(at.block.registers))
+                    wanted = [self._offset(r, tap) for r in rows if (r, tap) not in missing]
+                    self._numbers(wanted, away, at, numbers)
                 multiply = "vfmacc.vf" if is_float else "vwmacc.vx"
-                out.emit(f"{multiply} v{register}, {numbers[offset]}, v0")
+                out.emit(f"{multiply} v{register}, {numbers[offset]}, v{wide}")
                 if offset not in later:
                     number = numbers.pop(offset)
                     if is_float:
@@ -241,21 +307,33 @@ class Sums:
             load = "flw" if is_float else "lb"
             out.emit(f"{load} {numbers[offset]}, {offset - start + away}({at.a[start]})")
 
-    def _load(self, column: str, block: Block) -> None:
-        """Emits the load of a group of `b` into v0, and moves its address."""
+    def _load(self, column: str, at: _Pointers) -> None:
+        """Emits the load of a group of `b`, and moves its address."""
         out = self._out
         is_float = self._product.is_float
         width = 32 if is_float else 8
-        to = "v0" if is_float else f"v{max(1, block.lanes.lmul // 2)}"
+        wide, narrow = self._wide(at.block), self._narrow(at.block)
+        masked = ", v0.t" if self._masks else ""
         if self._product.is_contiguous:
-            out.emit(f"vle{width}.v {to}, ({column})")
+            out.emit(f"vle{width}.v v{narrow}, ({column}){masked}")
         else:
-            apart = block.constants[self._product.lanes.strides[B]]
-            out.emit(f"vlse{width}.v {to}, ({column}), {apart}")
-        step = self._loops[-1].strides[B]
-        out.add(column, step, block.constants.get(step, ""))
+            apart = at.block.constants[self._product.lanes.strides[B]]
+            out.emit(f"vlse{width}.v v{narrow}, ({column}), {apart}{masked}")
+        step = at.innermost.strides[B]
+        out.add(column, step, at.block.constants.get(step, ""))
         if not is_float:
-            out.emit(f"vsext.vf2 v0, {to}")
+            out.emit(f"vsext.vf2 v{wide}, v{narrow}{masked}")
+
+    def _offsets(self, block: Block, first: int = 0) -> list[int]:
+        """Returns the distances in `a` of the numbers that a block reads from this tap on."""
+        rows, taps = range(len(block.registers)), range(first, self._taps.extent)
+        found = (
+            self._offset(row, tap)
+            for row in rows
+            for tap in taps
+            if (row, tap) not in block.missing
+        )
+        return sorted(set(found))
 
     def _offset(self, row: int, tap: int) -> int:
         return row * self._line.strides[A] + tap * self._taps.strides[A]
@@ -268,19 +346,29 @@ class _Pointers:
     Attributes:
       a: addresses in `a` by their distance from the first row's.
       b: the address in `b` of each tap.
+      innermost: the innermost loop.
+      masked: how many of the loops have the same mask.
     """
 
     block: Block
     a: dict[int, str]
     b: list[str]
+    innermost: Loop
+    masked: int = 0
 
 
-def _window(product: Product, line: Loop, shares: bool) -> tuple[Loop, tuple[Loop, ...]]:
-    """Returns the loop over taps that read the same numbers for other rows, and the other sums."""
+def _window(
+    product: Product, line: Loop, across: Loop | None, crossing: list[Loop], shares: bool
+) -> tuple[Loop, tuple[Loop, ...]]:
+    """Returns the loop over taps that read the same numbers for other rows, and the other sums without `crossing`.
+
+    Taps that lie outside of the image for some rows are that loop.
+    """
     none = Loop(1, (0,) * len(product.dtypes))
+    left = [loop for loop in product.sums if loop not in crossing]
     best = none
-    for loop in product.sums if shares else ():
+    for loop in left if shares else ():
         if overlap(line, loop, 3) < 1 and (best is none or loop.extent > best.extent):
             best = loop
-    others = [loop for loop in product.sums if loop is not best]
-    return best, merged(others) or (none,)
+    best = across or best
+    return best, merged([loop for loop in left if loop is not best]) or (none,)

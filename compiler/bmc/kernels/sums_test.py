@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import unittest
 
 from kernel_case import KernelCase
-from products import SUM, convolution, matmul
+from products import SUM, convolution, matmul, padded, padded_planes
 
 from bmc.kernels import nest
 from bmc.kernels.product import Loop, Node, Product, arranged
@@ -40,6 +41,46 @@ class SumsTest(KernelCase):
             text = nest.write(matmul(12, lanes, 40, "i8"), 256).text
             runs = re.findall(r"(?:^lb .*\n)+", text, re.MULTILINE)
             self.assertEqual(max(run.count("\n") for run in runs), most)
+
+    def test_windows_that_leave_the_image(self) -> None:
+        for number, (stride, dilation, depthwise, dtype) in enumerate(
+            itertools.product((1, 2), (1, 2), (False, True), ("f32", "i8"))
+        ):
+            value = 0 if dtype == "f32" else (-128, 0, 5)[number % 3]
+            for size, window, low in (
+                ((5, 9), (3, 3), (1, 1)),
+                ((9, 32), (3, 3), (0, 2)),
+                ((6, 4), (1, 5), (0, 2)),
+                ((4, 3), (7, 7), (3, 3)),
+                ((5, 1), (3, 1), (1, 0)),
+            ):
+                high = tuple((taps - 1) * dilation for taps in window)
+                with self.subTest(number=number, size=size):
+                    product = padded(
+                        size, 24, 3, dtype, low, high, window, stride, dilation, depthwise, value
+                    )
+                    self.agrees(product)
+
+    def test_pixels_as_lanes_in_a_window_that_leaves_the_image(self) -> None:
+        for number, (stride, dilation, pixels, dtype) in enumerate(
+            itertools.product((1, 2), (1, 2), (False, True), ("f32", "i8"))
+        ):
+            value = 0 if dtype == "f32" else (-128, 0, 5)[number % 3]
+            for size, window, low, rows in (
+                ((9, 18), (3, 3), (1, 1), 4),
+                ((5, 32), (3, 3), (0, 2), 7),
+                ((40, 12), (1, 5), (0, 2), 3),
+                ((17, 13), (5, 1), (3, 0), 1),
+            ):
+                high = tuple(
+                    (taps - 1) * dilation - before for taps, before in zip(window, low, strict=True)
+                )
+                with self.subTest(number=number, size=size):
+                    product = padded_planes(
+                        size, rows, 3, dtype, low, high, window, stride, dilation, value, pixels
+                    )
+                    self.assertEqual(len(product.grid), 2 if stride == 1 else 1)
+                    self.agrees(product)
 
     def test_a_window_of_one_column(self) -> None:
         """Neighboring rows of a block are those that the window slides over."""

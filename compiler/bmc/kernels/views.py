@@ -34,6 +34,10 @@ class View:
             for stride, index in zip(strides, map_.results, strict=True)
         ]
 
+    def step(self, axis: int) -> int:
+        """Bytes from one index of an axis to the next."""
+        return int(self._steps[axis][0])
+
     def stride(self, loop: int) -> int:
         """Bytes from one iteration of a loop to the next."""
         return int(sum(stride * terms.get(loop, 0) for stride, terms in self._steps))

@@ -95,6 +95,8 @@ class Context:
       permutations: the axes for numpy.transpose of each weight whose layout differs from the parameter
         archive's; set by `channels_last` and `matmul_layout`.
       pixels: convolutions whose results stay channels-last, because as planes they get no kernel of bmc's own.
+      copied: convolutions that read a padded copy of their image, because no kernel of bmc's own reads through the
+        padding.
       planes: convolutions whose results are planes; set by `planar`.
       configs: the lowering configurations; set by `configs` and `own_kernels`.
     """
@@ -105,5 +107,6 @@ class Context:
     states: States = States()
     permutations: dict[str, tuple[int, ...]] = field(default_factory=dict)
     pixels: frozenset[Shape] = frozenset()
+    copied: frozenset[Shape] = frozenset()
     planes: frozenset[Shape] = frozenset()
     configs: tuple[Config, ...] = ()

@@ -44,25 +44,31 @@ def apply(module: Any, context: Context) -> None:
     """Replaces the body of every dispatch that has a kernel, except where tuning.json gives tile sizes.
 
     Raises:
-      Again: IREE would have to write the kernel of a convolution of planes, one number at a time.
+      Again: IREE would have to write the kernel of a convolution of planes, one number at a time, or one of a
+        convolution with its padding.
     """
     tuned = {config.function for config in context.configs if config.origin == "tuning"}
     own = set()
     kept: set[Shape] = set()
+    padded: set[Shape] = set()
     for function in ir_util.all_of(module, "func.func"):
         name = ir_util.string(function, "sym_name")
-        if name in tuned:
-            continue
         try:
+            if name in tuned:
+                raise Unsupported("tile sizes of the user")
             operands, kernel = _kernel(function, context.target)
         except Unsupported as reason:
             _LOG.info("%s keeps IREE's kernel: %s", name, reason)
-            kept |= {contraction.shape(op) for op in ir_util.walk(function) if contraction.read(op)}
+            pads = any(op.name == "tensor.pad" for op in ir_util.walk(function))
+            products = [op for op in ir_util.walk(function) if contraction.read(op)]
+            (padded if pads else kept).update(map(contraction.shape, products))
             continue
         _replace(function, operands, kernel, context.target.xlen)
         own.add(name)
+    if padded - context.copied:
+        raise Again(copied=frozenset(padded))
     if kept & context.planes:
-        raise Again(frozenset(kept & context.planes))
+        raise Again(pixels=frozenset(kept & context.planes))
     context.configs = tuple(
         replace(config, own=config.function in own) for config in context.configs
     )

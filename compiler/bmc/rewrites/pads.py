@@ -1,7 +1,8 @@
 """Copies whole rows of an input image into its padded buffer.
 
 An image has few channels, and IREE copies them pixel by pixel, with vectors as short as a pixel. A row of pixels
-lies in one piece, also in the padded buffer, so here it becomes one axis.
+lies in one piece, also in the padded buffer, so here it becomes one axis. A convolution that reads through the padding
+needs no such buffer.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
 from bmc.ir import ir_util, pad
+from bmc.rewrites import borders
 from bmc.rewrites.context import Context
 
 # A pixel of so many channels fills a vector by itself.
 _MANY_CHANNELS = 16
 
 
-def apply(module: Any, _: Context) -> None:
+def apply(module: Any, context: Context) -> None:
     """Rewrites paddings of inputs."""
     for op in ir_util.all_of(module, "tensor.pad"):
-        if _is_image(op):
+        if _is_image(op) and not borders.is_read_through(op, context):
             _join(op)
 
 

@@ -6,6 +6,7 @@ from bmc.iree import phases
 from bmc.rewrites import (
     alignments,
     biases,
+    borders,
     channels_last,
     configs,
     constant_casts,
@@ -150,6 +151,14 @@ PIPELINE = (
         phases.PARAMETERS,
         "After channels_last and pads, because it expects channels behind pixels, and paddings as they will be.",
         planar.apply,
+        own_kernels.applies,
+        faster=True,
+    ),
+    Rewrite(
+        "borders",
+        phases.PARAMETERS,
+        "Last before dispatches are formed, once it is known which paddings convolutions read.",
+        borders.apply,
         own_kernels.applies,
         faster=True,
     ),

@@ -17,6 +17,7 @@ from iree.compiler.dialects import linalg, tensor
 from bmc.ir import contraction, ir_util, permute
 from bmc.kernels import epilogue, layouts
 from bmc.kernels.product import LARGEST_GAP, WIDTHS
+from bmc.rewrites import borders
 from bmc.rewrites.context import Context
 
 # The axes of planes, [channel, y, x], as axes of [y, x, channel], and the other way around.
@@ -35,7 +36,7 @@ class _Island:
     Attributes:
       convolutions: those that write into it.
       others: how many bytes other operations read of it.
-      padded: whether an operation pads one of the tensors, so that results are stored with gaps between lines.
+      padded: whether an operation pads a copy of one of the tensors, so that results are stored with gaps between lines.
       fixed: whether something else writes into it.
     """
 
@@ -119,7 +120,7 @@ class _Layouts:
         for value in filter(_is_image, op.operands):
             island = self._islands.setdefault(self._root(value), _Island())
             island.fixed |= isinstance(value.owner, ir.Block)
-            island.padded |= _is_padding(op)
+            island.padded |= _is_padding(op) and not borders.is_read_through(op, self._context)
             if not connects:
                 island.others += math.prod(value.type.shape) * value.type.element_type.width // 8
 
@@ -131,14 +132,24 @@ class _Layouts:
         vlen = self._context.target.vlen_bits
         gain: float = -_TURN * island.others
         for op in island.convolutions:
-            image, weights, _ = (operand.type for operand in op.operands)
-            types = (image, weights, op.results[0].type)
+            image, sides = self._image(op)
+            types = (image, op.operands[1].type, op.results[0].type)
             pixels, planes = (
-                layouts.cost(self._convolutions[op], types, order, vlen, island.padded)
+                layouts.cost(self._convolutions[op], types, order, vlen, island.padded, *sides)
                 for order in (range(_RANK), _PLANES)
             )
             gain += pixels - planes
         return gain
+
+    def _image(self, op: ir_util.Op) -> tuple[Any, list[list[int]]]:
+        """Returns the type of the image that a convolution reads, and how far it reads beyond each axis."""
+        padding = ir_util.definition(op.operands[0])
+        if padding is None or not _is_padding(padding):
+            return op.operands[0].type, []
+        if not borders.is_read_through(padding, self._context):
+            return op.operands[0].type, []
+        sides = (padding.attributes[f"static_{side}"] for side in ("low", "high"))
+        return padding.operands[0].type, [list(ir.DenseI64ArrayAttr(side)) for side in sides]
 
     def _is_near(self, island: _Island, planar: set[Any]) -> bool:
         """Whether every convolution of an island of planes reads planes, or an image with few channels."""
@@ -231,14 +242,9 @@ class _Layouts:
             return
         with ir.InsertionPoint(reader), reader.location:
             # In a kernel of its own. Others would compute one number at a time.
-            reader.operands[operand] = _apart(permute.transposed(_apart(planes), _PIXELS))
-
-
-def _apart(value: Any) -> Any:
-    """Returns a tensor, which is not computed in the same kernel as what follows."""
-    return ir.Operation.create(
-        "iree_tensor_ext.compute_barrier.start", results=[value.type], operands=[value]
-    ).results[0]
+            reader.operands[operand] = permute.apart(
+                permute.transposed(permute.apart(planes), _PIXELS)
+            )
 
 
 def _drop_unit_axis(op: ir_util.Op) -> None:

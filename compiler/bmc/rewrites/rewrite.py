@@ -18,12 +18,15 @@ class Again(Exception):
     """The pipeline must run again.
 
     Attributes:
-      pixels: what is added to the context's `pixels`.
+      pixels, copied: what is added to the context's sets of these names.
     """
 
-    def __init__(self, pixels: frozenset[Shape]) -> None:
-        super().__init__(pixels)
+    def __init__(
+        self, pixels: frozenset[Shape] = frozenset(), copied: frozenset[Shape] = frozenset()
+    ) -> None:
+        super().__init__(pixels, copied)
         self.pixels = pixels
+        self.copied = copied
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,196 @@
+"""Writes the sums of blocks whose lanes are multiplied with lanes, as in a depthwise convolution.
+
+All taps of a window are unrolled.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bmc.kernels.assembly import Assembly
+from bmc.kernels.block import Block
+from bmc.kernels.borders import Borders, Down, step
+from bmc.kernels.product import A, B, Loop, Product, Unsupported
+
+
+class Pairs:
+    """Writes the sums of blocks. Arguments are those of Sums.
+
+    Raises:
+      Unsupported: more than one edge is crossed from line to line.
+    """
+
+    def __init__(self, out: Assembly, product: Product, line: Loop, borders: Borders) -> None:
+        self._out = out
+        self._product = product
+        self._line = line
+        self._borders = borders
+        if len(borders.down) > 1:
+            raise Unsupported("an image that is padded along so many axes")
+
+    def write(self, block: Block, a: str, b: str) -> None:
+        """Emits the sums of a block, whose operands begin at the addresses in two registers."""
+        out = self._out
+        groups = self._groups()
+        down = self._borders.down
+        with out.registers(len(block.registers) + 1 + len(down)) as (column, *registers):
+            pointers = registers[len(down) :]
+            limits = {edge.number: register for edge, register in zip(down, registers, strict=False)}
+            for edge in down:
+                out.set(limits[edge.number], edge.extent)
+            out.move(column, b)
+            for row, pointer in enumerate(pointers):
+                out.move(pointer, pointers[row - 1] if row else a)
+                out.add(pointer, self._line.strides[A] if row else 0)
+            at = _Pairs(column, pointers, limits)
+            if block.missing and len(down) == 1 and len(groups) > 1:
+                self._looped(down[0], groups, block, at)
+                return
+            for number, (crossings, taps) in enumerate(groups):
+                end = groups[number + 1][1][0] if number + 1 < len(groups) else None
+                self._group(crossings, [*taps, end or taps[-1]], block, at)
+
+    def _looped(
+        self, edge: Down, groups: list[tuple[_Crossings, list[_Tap]]], block: Block, at: _Pairs
+    ) -> None:
+        """Writes all groups as one text, which is shorter; blocks at the ends of lines are few."""
+        out = self._out
+        (_, taps), (((_, away),), (end, *_)), *_ = groups
+        with out.registers(1) as (index,):
+            out.move(index, block.positions[edge.number])
+
+            def body() -> None:
+                self._within(index, edge, [*taps, end], block, at)
+                out.add(index, away)
+
+            out.repeat(len(groups), body)
+
+    def _groups(self) -> list[tuple[_Crossings, list[_Tap]]]:
+        """Returns all taps, those together that cross edges from line to line at the same indices."""
+        borders = self._borders
+        crossing = [loop for loop in self._product.sums if borders.crossed(loop)]
+        others = [loop for loop in self._product.sums if not borders.crossed(loop)]
+        groups: list[tuple[_Crossings, list[_Tap]]] = []
+        for outer in _indices(crossing):
+            crossings = [
+                (edge, number * step(loop, edge.number))
+                for loop, number in zip(crossing, outer, strict=True)
+                if (edge := borders.crossed(loop))
+            ]
+            taps = []
+            for inner in _indices(others):
+                places = list(zip((*crossing, *others), (*outer, *inner), strict=True))
+                x, y = (sum(n * loop.strides[each] for loop, n in places) for each in (A, B))
+                taps.append(_Tap(x, y, sum(n for loop, n in places if loop is borders.across)))
+            groups.append((crossings, taps))
+        return groups
+
+    def _group(self, crossings: _Crossings, taps: list[_Tap], block: Block, at: _Pairs) -> None:
+        """Multiplies at all taps but the last one, where the addresses are then."""
+        if not crossings:
+            self._multiply(taps, block, at)
+            return
+        ((edge, away),) = crossings
+        with self._out.registers(1) as (index,):
+            self._out.emit(f"addi {index}, {block.positions[edge.number]}, {away}")
+            self._within(index, edge, taps, block, at)
+
+    def _within(
+        self, index: str, edge: Down, taps: list[_Tap], block: Block, at: _Pairs
+    ) -> None:
+        """Multiplies with the image or with what is around it, whichever is at an index along an edge."""
+        out = self._out
+
+        def outside() -> None:
+            if block.filler:
+                self._fill(taps, block, at.column)
+            out.add(at.column, taps[-1].b - taps[0].b)
+            for pointer in at.rows:
+                out.add(pointer, taps[-1].a - taps[0].a)
+
+        inside = lambda: self._multiply(taps, block, at)  # noqa: E731
+        out.within(index, at.limits[edge.number], inside, outside)
+
+    def _fill(self, taps: list[_Tap], block: Block, column: str) -> None:
+        """Multiplies with what is read outside of the image at all taps but the last one, but does not move."""
+        out = self._out
+        half = max(1, block.lanes.lmul // 2)
+        steps = [after.b - tap.b for tap, after in zip(taps, taps[1:-1], strict=False)]
+
+        def one(step: int) -> None:
+            out.emit(f"vle8.v v{2 * half}, ({column})")
+            out.add(column, step)
+            out.emit(f"vsext.vf2 v0, v{2 * half}")
+            for register in block.registers:
+                out.emit(f"vwmacc.vx v{register}, {block.filler}, v0")
+
+        for step, alike in itertools.groupby(steps):
+            out.repeat(len(list(alike)), lambda step=step: one(step))
+        one(taps[0].b - taps[-2].b)
+
+    def _multiply(self, taps: list[_Tap], block: Block, at: _Pairs) -> None:
+        """Multiplies at all taps but the last one."""
+        out = self._out
+        is_float = self._product.is_float
+        lmul = block.lanes.lmul
+        half = max(1, lmul // 2)
+        image, narrow = (lmul, 0) if is_float else (half, 2 * half)
+        *taps, end = taps
+
+        def load(to: int, pointer: str, move: int) -> None:
+            out.emit(f"vle{32 if is_float else 8}.v v{to if is_float else narrow}, ({pointer})")
+            out.add(pointer, move)
+            if not is_float:
+                out.emit(f"vsext.vf2 v{to}, v{narrow}")
+
+        # Where each row's address goes, tap by tap.
+        ways = []
+        for row, pointer in enumerate(at.rows):
+            ways.append([tap.a for tap in taps if (row, tap.across) not in block.missing])
+            ways[row].append(end.a)
+            out.add(pointer, ways[row][0] - taps[0].a)
+        for tap, following in zip(taps, [*taps[1:], end], strict=True):
+            load(0, at.column, following.b - tap.b)
+            for row, register in enumerate(block.registers):
+                if (row, tap.across) not in block.missing:
+                    x = ways[row].pop(0)
+                    load(image, at.rows[row], ways[row][0] - x)
+                    multiply = "vfmacc.vv" if is_float else "vwmacc.vv"
+                    out.emit(f"{multiply} v{register}, v{image}, v0")
+                elif block.filler:
+                    out.emit(f"vwmacc.vx v{register}, {block.filler}, v0")
+
+
+@dataclass(frozen=True, slots=True)
+class _Tap:
+    """One place of a window: its distances in `a` and `b`, and its number along a line."""
+
+    a: int
+    b: int
+    across: int
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Registers.
+
+    Attributes:
+      column: the address in `b`.
+      rows: the address in `a` for each row.
+      limits: how many indices are in the image along each edge from line to line, by its number.
+    """
+
+    column: str
+    rows: list[str]
+    limits: dict[int, str]
+
+
+# Edges from line to line, and the index of a tap along each.
+_Crossings = list[tuple[Down, int]]
+
+
+def _indices(loops: list[Loop]) -> Iterator[tuple[int, ...]]:
+    """Yields the numbers of all iterations."""
+    return itertools.product(*(range(loop.extent) for loop in loops))
