@@ -188,6 +188,7 @@ def padded_planes(
     dilation: int = 1,
     value: float = 0,
     pixels: bool = False,
+    depthwise: bool = False,
 ) -> Product:
     """A convolution that makes planes, of padded planes or pixels; weights are its first operand."""
     node = FLOAT_SUM if dtype == "f32" else SUM
@@ -203,7 +204,7 @@ def padded_planes(
         return Loop(extent, _strides(*elements, dtypes=dtypes), steps)
 
     loops = [
-        loop(rows, (0, 0), 0, 1, y * x),
+        loop(rows, (0, 0), height * width if depthwise else 0, 1, y * x),
         loop(y, (stride, 0), stride * line, 0, x),
         loop(x, (0, stride), stride * pixel, 0, 1),
         loop(window[0], (dilation, 0), dilation * line, window[1] * channels * rows, 0),

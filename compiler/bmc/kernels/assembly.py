@@ -153,6 +153,7 @@ class Assembly:
 
     def repeat(self, count: int, body: Callable[[], None]) -> None:
         """Emits a loop, or only its body if it runs once."""
+        assert count > 0, "a loop that never runs"
         if count == 1:
             body()
             return

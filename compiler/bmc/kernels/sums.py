@@ -166,7 +166,8 @@ class Sums:
 
             def all_masks() -> None:
                 out.add(mask, masks.behind)
-                self._nested(self._near, min(unroll, _UNROLLED_NEAR), near)
+                steps = min(unroll, _UNROLLED_NEAR, innermost.extent)
+                self._nested(self._near, steps, near)
 
             masks.unless_near(
                 block.lanes, lambda: self._nested(self._loops, unroll, far), all_masks

@@ -82,6 +82,16 @@ class SumsTest(KernelCase):
                     self.assertEqual(len(product.grid), 2 if stride == 1 else 1)
                     self.agrees(product)
 
+    def test_planes_by_themselves(self) -> None:
+        """A depthwise convolution of planes: masks are the same for all of them."""
+        for dtype, value in (("f32", 0), ("i8", -128)):
+            for size, stride in (((14, 20), 1), ((9, 48), 2)):
+                with self.subTest(dtype=dtype, size=size):
+                    product = padded_planes(
+                        size, 3, 1, dtype, stride=stride, value=value, depthwise=True
+                    )
+                    self.agrees(product)
+
     def test_a_window_of_one_column(self) -> None:
         """Neighboring rows of a block are those that the window slides over."""
         square = convolution(9, 24, 8, "i8")
