@@ -45,7 +45,9 @@ _BINARY: dict[str, Any] = {
 }  # fmt: skip
 # They round as vxrm says.
 _FIXED_POINT = {"vsmul", "vssra"}
-_MASKS: dict[str, Any] = {"vmflt": np.less, "vmfgt": np.greater, "vmsltu": np.less}
+_MASKS: dict[str, Any] = {
+    "vmflt": np.less, "vmfgt": np.greater, "vmfle": np.less_equal, "vmfne": np.not_equal, "vmsltu": np.less,
+}  # fmt: skip
 
 
 def rounded(a: np.ndarray[Any, Any], shift: Any) -> np.ndarray[Any, Any]:
@@ -317,15 +319,16 @@ class Machine:
         elif name == "vfcvt.rtz.x.f.v":
             self._write(to, self._read(words[1], np.float32).astype(np.int32), np.int32)
         elif operation in _MASKS:
-            self._compare(_MASKS[operation], words)
+            self._compare(operation, words)
         elif name == "vadc.vim":
             self._require(words[2] == "0" and words[3] == "v0" and to != "v0", words, "mask")
             carries = self._mask().astype(np.int32)
             self._write(to, self._read(words[1], np.int32) + carries, np.int32)
-        elif name == "vfmerge.vfm":
+        elif name in ("vfmerge.vfm", "vmerge.vvm"):
             self._require(words[3] == "v0" and to != "v0", words, "mask")
-            chosen = self._mask()
-            values = np.where(chosen, self._float(words[2]), self._read(words[1], np.float32))
+            is_float = name == "vfmerge.vfm"
+            other = self._float(words[2]) if is_float else self._read(words[2], np.float32)
+            values = np.where(self._mask(), other, self._read(words[1], np.float32))
             self._write(to, values, np.float32)
         elif operation in _BINARY:
             self._binary(operation, kind, words)
@@ -386,16 +389,17 @@ class Machine:
         )
         self._write(to, self._read(to, wide, double) + factor * b, wide, double)
 
-    def _compare(self, compare: Any, words: list[str]) -> None:
+    def _compare(self, name: str, words: list[str]) -> None:
         to, source, limit = words
+        dtype = np.uint32 if name == "vmsltu" else np.float32
         one, other = (
             (self._read(source, np.float32), self._float(limit))
             if limit[0] == "f"
-            else (self._read(source, np.uint32), self._read(limit, np.uint32))
+            else (self._read(source, dtype), self._read(limit, dtype))
             if limit[0] == "v"
             else (self._read(source, np.uint32), np.uint32(self._integer(limit) % 2**32))
         )
-        result = np.packbits(compare(one, other), bitorder="little")
+        result = np.packbits(_MASKS[name](one, other), bitorder="little")
         register = self._group(to, 1, Fraction(1))
         self._apart(to, Fraction(1), source, self._lmul)
         register[:] = _TAIL

@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bmc.kernels.assembly import Assembly
+from bmc.kernels.groups import Groups
 from bmc.kernels.product import RESULT, Node, Unsupported
 
 _INTEGER = {
     "addi": "vadd", "andi": "vand", "maxsi": "vmax", "minsi": "vmin", "mulhi": "vmulh", "muli": "vmul",
-    "ori": "vor", "rounded": "vssra", "scaled": "vsmul", "shli": "vsll", "shrsi": "vsra", "shrui": "vsrl", "subi": "vsub", "xori": "vxor",
+    "ori": "vor", "rounded": "vssra", "scaled": "vsmul", "shli": "vsll", "shrsi": "vsra", "shrui": "vsrl",
+    "subi": "vsub", "xori": "vxor",
 }  # fmt: skip
 _FLOAT = {
     "addf": "vfadd", "divf": "vfdiv", "maxnumf": "vfmax", "minnumf": "vfmin", "mulf": "vfmul", "subf": "vfsub",
@@ -72,7 +74,7 @@ def temporaries(nodes: tuple[Node, ...], lmul: int) -> int:
     Raises:
       Unsupported: it contains what no instruction computes.
     """
-    groups = _Groups(list(range(32)))
+    groups = Groups(list(range(32)))
     _Epilogue(Assembly(0), nodes, 0, groups, {}, Lanes(0, lmul, ""), {}).write()
     return groups.most
 
@@ -142,40 +144,7 @@ def emit(
       lanes: the groups' shape.
       constants: registers that hold floats, by their bits.
     """
-    _Epilogue(out, nodes, group, _Groups(sorted(free)), addresses, lanes, constants).write()
-
-
-@dataclass
-class _Groups:
-    """Free groups in ascending order, and how many were in use at a time.
-
-    The highest is taken first, so that v0 stays free for masks where that is possible.
-    """
-
-    free: list[int]
-    most: int = 0
-
-    def __post_init__(self) -> None:
-        self._all = len(self.free)
-
-    def take(self) -> int:
-        if not self.free:
-            raise Unsupported("an epilogue with so many values")
-        group = self.free.pop()
-        self._note(0)
-        return group
-
-    def give(self, group: int) -> None:
-        self.free = sorted([*self.free, group])
-
-    def use_mask(self) -> None:
-        """Takes v0 for a moment."""
-        if 0 not in self.free:
-            raise Unsupported("a comparison among so many values")
-        self._note(1)
-
-    def _note(self, more: int) -> None:
-        self.most = max(self.most, self._all - len(self.free) + more)
+    _Epilogue(out, nodes, group, Groups(sorted(free)), addresses, lanes, constants).write()
 
 
 @dataclass
@@ -183,7 +152,7 @@ class _Epilogue:
     out: Assembly
     nodes: tuple[Node, ...]
     group: int
-    groups: _Groups
+    groups: Groups
     addresses: dict[int, str]
     lanes: Lanes
     constants: dict[int, str]
@@ -265,7 +234,8 @@ class _Epilogue:
         places = [n for n, arg in enumerate(node.args) if arg not in vectors]
         if not places:
             if op in _LIMITS:
-                raise Unsupported(f"{op} of two tensors")
+                self._choose(op, target, *sources)
+                return
             name = _FLOAT.get(op) or _INTEGER[op]
             self.out.emit(f"{name}.vv {to}, {first}, {self._name(sources[-1])}")
             return
@@ -322,6 +292,18 @@ class _Epilogue:
             out.emit(f"vmax.vx {register}, {register}, {self._scalar(low)}")
         if high.value < 127:
             out.emit(f"vmin.vx {register}, {register}, {self._scalar(high)}")
+
+    def _choose(self, op: str, target: int, one: int, other: int) -> None:
+        """Emits the larger or smaller one of two floats, or the NaN of the two."""
+        if target == other:
+            one, other = other, one
+        to, x, y = (self._name(group) for group in (target, one, other))
+        limits = (x, y) if op == "maximumf" else (y, x)
+        self.groups.use_mask()
+        self.out.emit(f"vmfle.vv v0, {', '.join(limits)}")
+        self.out.emit(f"vmerge.vvm {to}, {x}, {y}, v0")
+        self.out.emit(f"vmfne.vv v0, {y}, {y}")
+        self.out.emit(f"vmerge.vvm {to}, {to}, {y}, v0")
 
     def _multiply_add(self, node: Node, target: int) -> None:
         """Emits x * y + z, of which one factor is a constant, rounded once."""

@@ -295,7 +295,7 @@ class NestTest(KernelCase):
                 except Unsupported:
                     continue
             self.assertIn((op, (0, 1)), tested)
-            if op not in ("maximumf", "minimumf") and not op.startswith("sh"):
+            if not op.startswith("sh"):
                 nodes = (base, Node("load", dtype, operand=3), Node(op, dtype, (1, 0)))
                 product = matmul(3, 24, 3, "f32" if is_float else "i8", nodes, (dtype,))
                 self.agrees(product, ((128, 128),))
@@ -384,6 +384,22 @@ class NestTest(KernelCase):
             right = products.expected(product, data)
             self.assertEqual(int(np.isnan(right).sum()), 2)
             np.testing.assert_array_equal(result, right)
+
+    def test_nan_of_either_tensor_stays_nan(self) -> None:
+        load = Node("load", "f32", operand=3)
+        one, other = Node("addf", "f32", (2, 0)), Node("addf", "f32", (2, 1))
+        both = (one, Node("addf", "f32", (3, 1)))
+        # Into the group of either operand, or of neither.
+        for more in ((), (one,), (other,), both):
+            for op, args in itertools.product(("maximumf", "minimumf"), ((0, 1), (1, 0))):
+                nodes = (FLOAT_SUM, load, Node(op, "f32", args), *more)
+                product = matmul(2, 16, 4, "f32", nodes, ("residual f32",))
+                data = products.operands(product)
+                data[1][3] = data[3][5] = _NAN
+                result, _ = self.run_kernel(nest.write(product, 128), data, 128)
+                right = products.expected(product, data)
+                self.assertEqual(int(np.isnan(right).sum()), 3)
+                np.testing.assert_array_equal(result, right)
 
     def test_a_wrong_kernel_is_noticed(self) -> None:
         """Changes one number of the text at a time."""
