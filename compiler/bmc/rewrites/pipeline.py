@@ -20,6 +20,7 @@ from bmc.rewrites import (
     loops,
     mark_vectorized,
     matmul_layout,
+    maxima,
     normalizations,
     own_kernels,
     pads,
@@ -144,6 +145,14 @@ PIPELINE = (
         phases.PARAMETERS,
         "After the rewrites of convolutions, which read the padded image by its axes.",
         pads.apply,
+        faster=True,
+    ),
+    Rewrite(
+        "maxima",
+        phases.PARAMETERS,
+        "After channels_last, because it expects channels behind pixels, and before planar, which may turn its slices.",
+        maxima.apply,
+        own_kernels.applies,
         faster=True,
     ),
     Rewrite(
