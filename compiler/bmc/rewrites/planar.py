@@ -12,21 +12,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from iree.compiler import ir
-from iree.compiler.dialects import linalg, tensor
+from iree.compiler.dialects import tensor
 
 from bmc.ir import contraction, ir_util, permute
-from bmc.kernels import epilogue, layouts
+from bmc.kernels import layouts
 from bmc.kernels.product import LARGEST_GAP, WIDTHS
-from bmc.rewrites import borders
-from bmc.rewrites.context import Context
+from bmc.rewrites import borders, images
+from bmc.rewrites.context import Context, Shape
 
 # The axes of planes, [channel, y, x], as axes of [y, x, channel], and the other way around.
 _PLANES, _PIXELS = (2, 0, 1), (1, 2, 0)
 _RANK = 3
 # What a byte costs that is stored in the other layout as well, in instructions; most of it is for the memory.
 _TURN = 1
-# What kernels of bmc's own can do behind a convolution.
-_SIMPLE = {f"arith.{op}" for op in (*epilogue.SUPPORTED, "constant", "extui")} | {"linalg.yield"}
 
 
 @dataclass
@@ -35,12 +33,14 @@ class _Island:
 
     Attributes:
       convolutions: those that write into it.
+      shapes: of all products that write into it.
       others: how many bytes other operations read of it.
       padded: whether an operation pads a copy of one of the tensors, so that results are stored with gaps between lines.
       fixed: whether something else writes into it.
     """
 
     convolutions: list[ir_util.Op] = field(default_factory=list)
+    shapes: set[Shape] = field(default_factory=set)
     others: int = 0
     padded: bool = False
     fixed: bool = False
@@ -48,8 +48,7 @@ class _Island:
 
 def apply(module: Any, context: Context) -> None:
     """Turns the images that are cheaper as planes."""
-    for op in ir_util.all_of(module, "tensor.extract_slice"):
-        _drop_unit_axis(op)
+    images.drop_unit_axes(module)
     for function in ir_util.all_of(module, "util.func"):
         _Layouts(list(ir_util.walk(function)), context).apply()
 
@@ -59,6 +58,8 @@ class _Layouts:
         self._ops = ops
         self._context = context
         self._convolutions = {op: found for op in ops if (found := _convolution(op)) is not None}
+        # Products that compute images with phases, by what makes images of them.
+        self._phased = {op: product for op in ops if (product := images.phases(op)) is not None}
         # A tensor in the same island, nearer to the one that stands for the island.
         self._next: dict[Any, Any] = {}
         self._islands: dict[Any, _Island] = {}
@@ -79,9 +80,10 @@ class _Layouts:
         turned = [
             op for op in self._ops if self._connects(op) and self._root(op.results[0]) in planar
         ]
-        self._context.planes |= {contraction.shape(op) for op in turned if op in self._convolutions}
+        self._context.planes |= {shape for root in planar for shape in self._islands[root].shapes}
         for op in turned:
             self._turn(op)
+        turned = [each for op in turned for each in (self._phased.get(op), op) if each is not None]
         for op in turned:
             for reader, operand in ir_util.uses(op.results[0]):
                 if reader not in turned:
@@ -99,35 +101,46 @@ class _Layouts:
         found = self._convolutions.get(op)
         if found is not None:
             return [op.operands[0]] if _is_depthwise(found) else []
-        if _is_elementwise(op):
-            inputs = filter(_is_image, list(op.operands)[:-1])
+        if images.is_elementwise(op):
+            inputs = [value for value in list(op.operands)[:-1] if self._is_in_island(value)]
             return [value for value in inputs if value.type.shape == op.results[0].type.shape]
-        return [op.operands[0]] if _is_padding(op) or _is_slice(op) else []
+        if images.is_join(op):
+            return list(op.operands)
+        return [op.operands[0]] if images.is_padding(op) or images.is_slice(op) else []
+
+    def _is_in_island(self, value: Any) -> bool:
+        """Whether a value may change its layout. An elementwise operation reads others as they are."""
+        maker = ir_util.definition(value)
+        is_given = maker is not None and maker.name == "tensor.collapse_shape"
+        return images.is_image(value) and (not is_given or maker in self._phased)
 
     def _note(self, op: ir_util.Op) -> None:
         """Notes what an operation does to the islands of its operands and results."""
         connects = self._connects(op)
-        for result in filter(_is_image, op.results):
+        for result in filter(images.is_image, op.results):
             island = self._islands.setdefault(self._root(result), _Island())
             if op in self._convolutions:
                 island.convolutions.append(op)
+                island.shapes.add(contraction.shape(op))
+            elif op in self._phased:
+                island.shapes.add(contraction.shape(self._phased[op]))
             elif not connects and op.name not in (
                 "tensor.empty",
                 "linalg.fill",
                 "linalg.broadcast",
             ):
                 island.fixed = True
-        for value in filter(_is_image, op.operands):
+        for value in filter(images.is_image, op.operands):
             island = self._islands.setdefault(self._root(value), _Island())
             island.fixed |= isinstance(value.owner, ir.Block)
-            island.padded |= _is_padding(op) and not borders.is_read_through(op, self._context)
-            if not connects:
+            is_copied = not borders.is_read_through(op, self._context)
+            island.padded |= images.is_padding(op) and is_copied
+            if not connects and op not in self._phased.values():
                 island.others += math.prod(value.type.shape) * value.type.element_type.width // 8
 
     def _gain(self, island: _Island) -> float:
         """Returns how many instructions fewer it takes if its tensors are planes."""
-        shapes = {contraction.shape(op) for op in island.convolutions}
-        if island.fixed or shapes & self._context.pixels:
+        if island.fixed or island.shapes & self._context.pixels:
             return 0
         vlen = self._context.target.vlen_bits
         gain: float = -_TURN * island.others
@@ -144,7 +157,7 @@ class _Layouts:
     def _image(self, op: ir_util.Op) -> tuple[Any, list[list[int]]]:
         """Returns the type of the image that a convolution reads, and how far it reads beyond each axis."""
         padding = ir_util.definition(op.operands[0])
-        if padding is None or not _is_padding(padding):
+        if padding is None or not images.is_padding(padding):
             return op.operands[0].type, []
         if not borders.is_read_through(padding, self._context):
             return op.operands[0].type, []
@@ -160,50 +173,60 @@ class _Layouts:
 
     def _connects(self, op: ir_util.Op) -> bool:
         """Whether an operation can read planes, and write them."""
-        return op in self._convolutions or _is_elementwise(op) or _is_padding(op) or _is_slice(op)
+        return (
+            op in self._convolutions
+            or op in self._phased
+            or images.is_elementwise(op)
+            or _is_move(op)
+        )
 
     def _turn(self, op: ir_util.Op) -> None:
         """Makes planes of what an operation makes."""
-        turned = self._moved if _is_padding(op) or _is_slice(op) else self._computed
         with ir.InsertionPoint(op), op.location:
-            self._planes[op.results[0]] = turned(op)
+            if op in self._phased:
+                planes = self._joined(op, self._computed(self._phased[op]))
+            else:
+                planes = self._moved(op) if _is_move(op) else self._computed(op)
+            self._planes[op.results[0]] = planes
 
     def _moved(self, op: ir_util.Op) -> Any:
-        """Pads or cuts planes, as `op` does pixels."""
-        sides = [name for name in op.attributes if name.startswith("static_")]
-        amounts = {side: list(ir.DenseI64ArrayAttr(op.attributes[side])) for side in sides}
-        new = ir.Operation.create(
-            op.name,
-            results=[permute.permuted(op.results[0].type, _PLANES)],
-            operands=[self._as_planes(op.operands[0])],
-            attributes={name: op.attributes[name] for name in op.attributes}
-            | {
-                side: ir.DenseI64ArrayAttr.get([each[axis] for axis in _PLANES])
-                for side, each in amounts.items()
-            },
-            regions=len(op.regions),
-        )
+        """Pads, cuts or joins planes, as `op` does pixels."""
+        places = {
+            side: [each[axis] for axis in _PLANES] for side, each in images.amounts(op).items()
+        }
+        operands = [self._as_planes(value) for value in op.operands]
+        result = permute.permuted(op.results[0].type, _PLANES)
+        new = images.moved(op, result, operands, places)
         for region, old in zip(new.regions, op.regions, strict=True):
             old.blocks[0].append_to(region)
         return new.results[0]
 
+    @staticmethod
+    def _joined(op: ir_util.Op, planes: Any) -> Any:
+        """Joins the phases of planes, as `op` does those of pixels."""
+        groups = [[int(axis) + 1 for axis in group] for group in op.attributes["reassociation"]]
+        kind = permute.permuted(op.results[0].type, _PLANES)
+        return tensor.collapse_shape(kind, planes, [[0], *groups[:-1]])
+
     def _computed(self, op: ir_util.Op) -> Any:
-        """Computes planes, as `op` does pixels. Its loops come in their order as well."""
+        """Computes planes, as `op` does pixels, which may have phases. Its loops come in their order as well."""
         *inputs, first = op.operands
         *maps, result = permute.maps(op)
         maps = [
             _permuted(map_) if value in self._planes else map_
             for value, map_ in zip(inputs, maps, strict=True)
         ]
+        rank = op.results[0].type.rank
         loops = [ir.AffineExpr.get_dim(n) for n in range(result.n_dims)]
-        loops[:_RANK] = [ir.AffineExpr.get_dim(n) for n in _PIXELS]
+        loops[:rank] = [*loops[1:rank], loops[0]]
         renumber = ir.AffineMap.get(len(loops), 0, loops)
+        planes = (rank - 1, *range(rank - 1))
         new = ir.Operation.create(
             op.name,
-            results=[permute.permuted(op.results[0].type, _PLANES)],
+            results=[permute.permuted(op.results[0].type, planes)],
             operands=[
                 *(self._planes.get(value, value) for value in inputs),
-                self._as_planes(first),
+                self._as_planes(first) if rank == _RANK else permute.transposed(first, planes),
             ],
             attributes={name: op.attributes[name] for name in op.attributes},
             regions=1,
@@ -225,7 +248,7 @@ class _Layouts:
         type_ = permute.permuted(value.type, _PLANES)
         if maker is not None and maker.name == "tensor.empty":
             return tensor.empty(type_.shape, type_.element_type)
-        if maker is not None and _is_by_channel(maker):
+        if maker is not None and images.is_by_channel(maker):
             by_channel = ir.AffineMap.get(_RANK, 0, [ir.AffineExpr.get_dim(0)])
             return permute.copied(maker.operands[0], type_.shape, by_channel)
         return permute.transposed(value, _PLANES)
@@ -234,7 +257,11 @@ class _Layouts:
         """Gives planes to an operation that is not turned; it gets pixels again if it must."""
         planes = self._planes[reader.operands[operand]]
         is_input = operand < len(reader.operands) - 1
-        if is_input and (reader in self._convolutions or _is_elementwise(reader)):
+        if is_input and (
+            reader in self._convolutions
+            or reader in self._phased.values()
+            or images.is_elementwise(reader)
+        ):
             maps = permute.maps(reader)
             maps[operand] = _permuted(maps[operand])
             reader.operands[operand] = planes
@@ -247,31 +274,8 @@ class _Layouts:
             )
 
 
-def _drop_unit_axis(op: ir_util.Op) -> None:
-    """Cuts an image directly, where it gets a first axis of one element before, and loses it again."""
-    wide = ir_util.definition(op.operands[0])
-    if (
-        wide is None
-        or wide.name != "tensor.expand_shape"
-        or len(op.operands) != 1
-        or not (_is_image(wide.operands[0]) and _is_image(op.results[0]))
-        or list(wide.results[0].type.shape) != [1, *wide.operands[0].type.shape]
-    ):
-        return
-    sides = [name for name in op.attributes if name.startswith("static_")]
-    amounts = {side: list(ir.DenseI64ArrayAttr(op.attributes[side]))[1:] for side in sides}
-    with ir.InsertionPoint(op), op.location:
-        new = ir.Operation.create(
-            op.name,
-            results=[op.results[0].type],
-            operands=[wide.operands[0]],
-            attributes={name: op.attributes[name] for name in op.attributes}
-            | {side: ir.DenseI64ArrayAttr.get(each) for side, each in amounts.items()},
-        )
-    op.results[0].replace_all_uses_with(new.results[0])
-    op.erase()
-    if not list(wide.results[0].uses):
-        wide.erase()
+def _is_move(op: ir_util.Op) -> bool:
+    return images.is_padding(op) or images.is_slice(op) or images.is_join(op)
 
 
 def _convolution(op: ir_util.Op) -> contraction.Contraction | None:
@@ -297,56 +301,7 @@ def _gap(op: ir_util.Op, found: contraction.Contraction) -> int:
     return int(found.a[1].stride * image.shape[-1] * WIDTHS[str(image.element_type)])
 
 
-def _is_image(value: Any) -> bool:
-    type_ = value.type
-    return isinstance(type_, ir.RankedTensorType) and type_.rank == _RANK
-
-
-def _is_elementwise(op: ir_util.Op) -> bool:
-    """Whether an operation computes each element of an image from one element of each operand."""
-    if op.name != "linalg.generic" or len(op.results) != 1 or not _is_image(op.results[0]):
-        return False
-    *inputs, result = permute.maps(op)
-    identity = ir.AffineMap.get_identity(_RANK)
-    block = op.regions[0].blocks[0]
-    return (
-        result == identity
-        and all(
-            map_ == identity or all(isinstance(each, ir.AffineDimExpr) for each in map_.results)
-            for map_ in inputs
-        )
-        and not list(block.arguments[len(inputs)].uses)
-        and {each.operation.name for each in block.operations} <= _SIMPLE
-    )
-
-
-def _is_by_channel(op: ir_util.Op) -> bool:
-    """Whether an operation copies one number for each channel."""
-    if op.name != "linalg.broadcast" and not (
-        _is_elementwise(op) and len(op.regions[0].blocks[0].operations) == 1
-    ):
-        return False
-    source, *_ = linalg.get_indexing_maps(op)
-    return len(op.operands) == 2 and list(source.value.results) == [ir.AffineExpr.get_dim(2)]
-
-
-def _is_padding(op: ir_util.Op) -> bool:
-    """Whether an operation pads an image, but not its channels, with a constant."""
-    if op.name != "tensor.pad" or not _is_image(op.results[0]) or len(op.operands) != 1:
-        return False
-    sides = (ir.DenseI64ArrayAttr(op.attributes[f"static_{side}"]) for side in ("low", "high"))
-    (block,) = op.regions[0].blocks
-    return len(block.operations) == 1 and not any(list(side)[-1] for side in sides)
-
-
-def _is_slice(op: ir_util.Op) -> bool:
-    """Whether an operation cuts an image out of one, with all channels."""
-    if op.name != "tensor.extract_slice" or len(op.operands) != 1 or not _is_image(op.results[0]):
-        return False
-    source, result = op.operands[0].type, op.results[0].type
-    return bool(source.rank == _RANK and source.shape[-1] == result.shape[-1])
-
-
 def _permuted(map_: Any) -> Any:
     """A map to [y, x, channel] as one to planes."""
-    return ir.AffineMap.get(map_.n_dims, 0, [map_.results[axis] for axis in _PLANES])
+    *pixels, channel = map_.results
+    return ir.AffineMap.get(map_.n_dims, 0, [channel, *pixels])

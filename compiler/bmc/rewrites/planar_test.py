@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import unittest
+from unittest import mock
 
 import support
 
 from bmc import target
+from bmc.kernels import nest
+from bmc.kernels.product import Unsupported
 from bmc.rewrites import planar
 from bmc.rewrites.context import Context
 
@@ -99,6 +103,83 @@ class PlanarTest(unittest.TestCase):
         self.assertIn("[0, 1, 0] [8, 24, 24] [1, 2, 2]", text)
         self.assertNotIn("expand_shape", text)
 
+    def test_joins_are_pieces_of_planes(self) -> None:
+        join = """
+  %none = tensor.empty() : tensor<1x48x48x24xf32>
+  %part = tensor.insert_slice %t into %none[0, 0, 0, 0] [1, 48, 48, 8] [1, 1, 1, 1]
+    : tensor<48x48x8xf32> into tensor<1x48x48x24xf32>
+  %both = tensor.insert_slice %n into %part[0, 0, 0, 16] [1, 48, 48, 8] [1, 1, 1, 1]
+    : tensor<48x48x8xf32> into tensor<1x48x48x24xf32>
+  %joined = tensor.collapse_shape %both [[0, 1], [2], [3]]
+    : tensor<1x48x48x24xf32> into tensor<48x48x24xf32>
+  %piece = tensor.extract_slice %joined[0, 0, 0] [46, 46, 24] [1, 1, 1]
+    : tensor<48x48x24xf32> to tensor<46x46x24xf32>
+  %end = util.optimization_barrier %piece : tensor<46x46x24xf32>
+"""
+        text = _after(_network(more=join))
+        self.assertIn("[0, 0, 0] [8, 48, 48] [1, 1, 1]", text)
+        self.assertIn("[16, 0, 0] [8, 48, 48] [1, 1, 1]", text)
+        self.assertIn("tensor.empty() : tensor<24x48x48xf32>", text)
+        self.assertNotIn("into tensor<1x48x48x24xf32>", text)
+        # Some of the pixels are no piece, and are inserted among pixels.
+        other = join.replace("%n into", "%moved into").replace(
+            "  %none =",
+            """  %moved = tensor.extract_slice %n[0, 0, 0] [47, 48, 8] [1, 1, 1]
+    : tensor<48x48x8xf32> to tensor<47x48x8xf32>
+  %none =""",
+        )
+        other = other.replace(
+            "0, 16] [1, 48, 48, 8] [1, 1, 1, 1]\n    : tensor<48x",
+            "0, 16] [1, 47, 48, 8] [1, 1, 1, 1]\n    : tensor<47x",
+        )
+        self.assertIn("[0, 0, 16] [47, 48, 8] [1, 1, 1]", _after(_network(more=other)))
+
+    def test_phases_become_planes(self) -> None:
+        more = """
+  %half = tensor.extract_slice %t[0, 0, 0] [24, 24, 8] [2, 2, 1]
+    : tensor<48x48x8xf32> to tensor<24x24x8xf32>
+  %five = tensor.empty() : tensor<24x2x24x2x8xf32>
+  %nothing = linalg.fill ins(%c0 : f32) outs(%five : tensor<24x2x24x2x8xf32>) -> tensor<24x2x24x2x8xf32>
+  %phases = linalg.generic {indexing_maps = [
+      affine_map<(y, p, x, q, f, c) -> (y, x, c)>, affine_map<(y, p, x, q, f, c) -> (c, p, q, f)>,
+      affine_map<(y, p, x, q, f, c) -> (y, p, x, q, f)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction"]}
+      ins(%half, %m : tensor<24x24x8xf32>, tensor<8x2x2x8xf32>) outs(%nothing : tensor<24x2x24x2x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %ab = arith.mulf %a, %b : f32
+    %sum = arith.addf %old, %ab : f32
+    linalg.yield %sum : f32
+  } -> tensor<24x2x24x2x8xf32>
+  %image = tensor.collapse_shape %phases [[0, 1], [2, 3], [4]]
+    : tensor<24x2x24x2x8xf32> into tensor<48x48x8xf32>
+  %added = linalg.generic {
+      indexing_maps = [#same, #same, #same], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%t, %image : tensor<48x48x8xf32>, tensor<48x48x8xf32>) outs(%empty : tensor<48x48x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %r = arith.addf %a, %b : f32
+    linalg.yield %r : f32
+  } -> tensor<48x48x8xf32>
+  %end = util.optimization_barrier %added : tensor<48x48x8xf32>
+"""
+        network = _network(more=more)
+        network = network.replace(
+            "%first: tensor<8xf32>)", "%first: tensor<8xf32>, %m: tensor<8x2x2x8xf32>)"
+        )
+        context = Context(target.find(support.ISA))
+        text = _after(network, context)
+        self.assertIn(
+            "[[0], [1, 2], [3, 4]] : tensor<8x24x2x24x2xf32> into tensor<8x48x48xf32>", text
+        )
+        # The image of the product is planes as well; nothing is turned.
+        self.assertIn("(d0, d1, d2, d3, d4, d5) -> (d5, d1, d3)>", text)
+        self.assertNotIn("tensor<24x2x24x2x8xf32> into", text)
+        self.assertIn((2, 2, 8, 8, 24, 24), context.planes)
+        # What else is collapsed stays, and is read as it is.
+        other = network.replace("%old, %ab", "%ab, %ab")
+        text = _after(other)
+        self.assertIn("tensor<24x2x24x2x8xf32> into tensor<48x48x8xf32>", text)
+        self.assertIn("tensor<8x48x48xf32>, tensor<48x48x8xf32>) outs(%", text)
+
     def test_others_get_pixels(self) -> None:
         text = _after(
             _network(more="  %end = util.optimization_barrier %t : tensor<48x48x8xf32>\n")
@@ -181,8 +262,8 @@ _TWO = """func.func @main(%x: tensor<1x50x50x3xf32>) -> tensor<1x48x48x8xf32> {
   %v = stablehlo.constant dense<2.5> : tensor<3x3x3x8xf32>
   %0 = CONVOLUTION(%x, %w) WINDOW
   %1 = CONVOLUTION(%x, %v) WINDOW
-  %2 = stablehlo.OP %0, %1 : tensor<1x48x48x8xf32>
-  %3 = stablehlo.OP %2, %1 : tensor<1x48x48x8xf32>
+  %2 = stablehlo.add %0, %1 : tensor<1x48x48x8xf32>
+  %3 = stablehlo.add %2, %1 : tensor<1x48x48x8xf32>
   return %3 : tensor<1x48x48x8xf32>
 }
 """.replace("CONVOLUTION", "stablehlo.convolution").replace(
@@ -195,9 +276,10 @@ _TWO = """func.func @main(%x: tensor<1x50x50x3xf32>) -> tensor<1x48x48x8xf32> {
 
 class AgainTest(support.FolderTest):
     def test_what_gets_no_kernel_of_our_own_is_compiled_with_pixels(self) -> None:
-        for op, shape in (("add", "8x48x48"), ("maximum", "48x48x8")):
-            with self.subTest(op=op):
-                lowered = support.lower_text(_TWO.replace("OP", op), self.folder / op).lowered
+        refuse = mock.patch.object(nest, "write", side_effect=Unsupported("any product"))
+        for shape, patch in (("8x48x48", contextlib.nullcontext()), ("48x48x8", refuse)):
+            with self.subTest(shape=shape), patch:
+                lowered = support.lower_text(_TWO, self.folder / shape).lowered
                 names = [config.op for config in lowered.configs if "conv" in config.op]
                 self.assertEqual(names, [f"conv_{shape}x3x3x3_f32"] * 2)
 
