@@ -176,14 +176,18 @@ def arranged(
     Raises:
       Unsupported: neighbors in the result are no neighbors elsewhere.
     """
-    for order, widest, neighbors in (
+    # Neighboring pixels whose results have gaps between them, as the phases of a transposed convolution.
+    pixels = ((B, A), WIDTHS[dtypes[A]], False)
+    for choice in (
         ((A, B), WIDTHS[dtypes[B]], True),
         ((B, A), LARGEST_GAP, True),
+        pixels,
         ((A, B), WIDTHS[dtypes[B]], False),
         ((B, A), _LARGEST_GAP_OF_FEW, False),
         # At any distance, as in the groups of a convolution.
         ((B, A), sys.maxsize, False),
     ):
+        order, widest, neighbors = choice
         rest = range(RESULT, len(dtypes))
         mine = [
             replace(loop, strides=tuple(loop.strides[each] for each in (*order, *rest)))
@@ -196,6 +200,8 @@ def arranged(
         outer, rows, lanes, grid = found
         if widest == sys.maxsize and any(loop.extent >= _FEWEST_LANES for loop in rows):
             continue
+        if choice == pixels and any(loop.extent >= lanes.extent for loop in rows):
+            continue
         if (
             initial is not None
             and lanes.strides[initial]
@@ -205,9 +211,7 @@ def arranged(
         # Small steps of `a` are in its loads, so they come last.
         sums = sorted((mine[number] for number in summed), key=lambda loop: -loop.strides[A])
         nodes = needed(with_scalars(epilogue, lanes))
-        product = Product(
-            dtypes, outer, rows, lanes, tuple(sums), initial, nodes, around, grid
-        )
+        product = Product(dtypes, outer, rows, lanes, tuple(sums), initial, nodes, around, grid)
         return product, order == (B, A)
     raise Unsupported("a result without enough neighboring lanes")
 

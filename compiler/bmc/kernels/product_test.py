@@ -1,0 +1,30 @@
+"""Tests which loops of a product become lanes."""
+
+from __future__ import annotations
+
+import unittest
+
+from bmc.kernels.product import Loop, Node, arranged
+
+
+class ArrangedTest(unittest.TestCase):
+    def lanes(self, pixels: int, channels: int) -> Loop:
+        """Returns the lanes of a product of planes whose results are every second pixel of planes."""
+        loops = [
+            Loop(channels, (0, 4, 8 * pixels)),
+            Loop(pixels, (4, 0, 8)),
+            # The sum over 16 planes.
+            Loop(16, (4 * pixels, 4 * channels, 0)),
+        ]
+        product, swapped = arranged(("f32",) * 3, loops, {2}, None, (Node("sum", "f32"),))
+        # Lanes move along the operand that is the second one of the product.
+        self.assertEqual(swapped, product.lanes.strides[1] == 4 and product.lanes.extent == pixels)
+        return product.lanes
+
+    def test_pixels_with_gaps_if_there_are_more_than_channels(self) -> None:
+        self.assertEqual(self.lanes(48, 16).extent, 48)
+        self.assertEqual(self.lanes(12, 16).extent, 16)
+
+
+if __name__ == "__main__":
+    unittest.main()
