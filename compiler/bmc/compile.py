@@ -198,9 +198,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     pixels: frozenset[Shape] = frozenset()
     copied: frozenset[Shape] = frozenset()
     while True:
-        context = Context(
-            options.target, model.int8, options.tuning, pixels=pixels, copied=copied
-        )
+        context = Context(options.target, model.int8, options.tuning, pixels=pixels, copied=copied)
         try:
             return _lower(model, options, work, context)
         except Again as again:
@@ -210,9 +208,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             copied |= again.copied
 
 
-def _lower(
-    model: ImportedModel, options: CompileOptions, work: Path, context: Context
-) -> Lowered:
+def _lower(model: ImportedModel, options: CompileOptions, work: Path, context: Context) -> Lowered:
     tool = IreeTool(work, options.out / "reproducer")
     facts = _Facts(context, options.float_parts)
     linker = linking.link_with(work, options.libcalls)

@@ -1,8 +1,8 @@
 """Which taps of a window lie outside of a padded image, where lanes are channels.
 
 Along the rows of a block that is known when the text is written, so blocks at both ends of a line have texts of their
-own. From line to line the kernel finds out: a register holds where the window begins, and a tap whose index is not in the
-image reads nothing.
+own. From line to line the kernel finds out: a register holds where the window begins, and a tap whose index is not in
+the image reads nothing.
 """
 
 from __future__ import annotations

@@ -21,10 +21,16 @@ class BordersTest(KernelCase):
     def test_blocks_at_the_ends_of_a_line(self) -> None:
         product = padded((6, 20), 24, 3)
         left, right = frozenset({(0, 0)}), frozenset({(3, 2)})
-        self.assertEqual(_blocks(product, 5), [(1, 5, left), (2, 5, frozenset()), (1, 5, frozenset({(4, 2)}))])
-        self.assertEqual(_blocks(product, 7), [(1, 7, left), (1, 7, frozenset()), (1, 6, frozenset({(5, 2)}))])
+        self.assertEqual(
+            _blocks(product, 5), [(1, 5, left), (2, 5, frozenset()), (1, 5, frozenset({(4, 2)}))]
+        )
+        self.assertEqual(
+            _blocks(product, 7), [(1, 7, left), (1, 7, frozenset()), (1, 6, frozenset({(5, 2)}))]
+        )
         self.assertEqual(_blocks(padded((6, 8), 24, 3), 4), [(1, 4, left), (1, 4, right)])
-        self.assertEqual(_blocks(convolution(20, 24, 3), 7), [(2, 7, frozenset()), (1, 6, frozenset())])
+        self.assertEqual(
+            _blocks(convolution(20, 24, 3), 7), [(2, 7, frozenset()), (1, 6, frozenset())]
+        )
 
     def test_all_rows_are_in_a_block(self) -> None:
         for width in range(1, 40):
@@ -56,7 +62,9 @@ class BordersTest(KernelCase):
         self.agrees(product)
         assert product.padding is not None
         for wrong in ((Edge(0, 5), Edge(1, 9)), (Edge(1, 5), Edge(0, 9))):
-            kernel = nest.write(replace(product, padding=replace(product.padding, edges=wrong)), 256)
+            kernel = nest.write(
+                replace(product, padding=replace(product.padding, edges=wrong)), 256
+            )
             with self.assertRaisesRegex(AssertionError, "in no operand"):
                 self.run_kernel(kernel, operands(product), 256)
 

@@ -1,7 +1,8 @@
 """Which lanes lie in a padded image, where lanes are its pixels.
 
-Each tap of a window reads other pixels, so each has a mask of its own. The masks of a panel are computed when it begins,
-and wait in memory. Lanes may go on from the end of a line to the next one, because masks also tell where lines end.
+Each tap of a window reads other pixels, so each has a mask of its own. The masks of a panel are computed when it
+begins, and wait in memory. Lanes may go on from the end of a line to the next one, because masks also tell where lines
+end.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class Masks:
         taps = [[loop for loop in product.sums if step(loop, number)] for number, _ in edges]
         if len(near) > 1 or len(others) > 1 or max(map(len, taps)) > 1:
             raise Unsupported("an image that is padded along so many axes")
-        if len(self._grid) > 2 or product.lanes.extent**2 >= 2**_BITS or product.lanes.strides[A]:
+        inexact = product.lanes.extent * self._grid[-1].extent >= 2**_BITS
+        if len(self._grid) > 2 or inexact or product.lanes.strides[A]:
             raise Unsupported("lanes that are padded")
         (self._near,) = near
         self._far = others[0] if others else None

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel, TooManyRegisters
+from bmc.kernels.block import Block
 from bmc.kernels.borders import Borders, Missing, step
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.masks import Masks
 from bmc.kernels.product import RESULT, A, B, Loop, Product, Unsupported
-from bmc.kernels.sums import Block, Sums
+from bmc.kernels.sums import Sums
 
 _REGISTERS = 32
 _LMULS = (1, 2, 4, 8)

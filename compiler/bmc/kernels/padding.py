@@ -75,7 +75,9 @@ def read(value: Any, map_: Any) -> Padded | None:
 
 def _before(reshape: ir_util.Op, indices: list[Any]) -> list[Any]:
     """Returns the indices before axes of one element came or went."""
-    groups = [[ir.IntegerAttr(n).value for n in each] for each in reshape.attributes["reassociation"]]
+    groups = [
+        [ir.IntegerAttr(n).value for n in each] for each in reshape.attributes["reassociation"]
+    ]
     expands = reshape.name == "tensor.expand_shape"
     shape = (reshape.results[0] if expands else reshape.operands[0]).type.shape
     found: list[Any] = []

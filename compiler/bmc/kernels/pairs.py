@@ -5,6 +5,7 @@ All taps of a window are unrolled.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +38,9 @@ class Pairs:
         down = self._borders.down
         with out.registers(len(block.registers) + 1 + len(down)) as (column, *registers):
             pointers = registers[len(down) :]
-            limits = {edge.number: register for edge, register in zip(down, registers, strict=False)}
+            limits = {
+                edge.number: register for edge, register in zip(down, registers, strict=False)
+            }
             for edge in down:
                 out.set(limits[edge.number], edge.extent)
             out.move(column, b)
@@ -97,9 +100,7 @@ class Pairs:
             self._out.emit(f"addi {index}, {block.positions[edge.number]}, {away}")
             self._within(index, edge, taps, block, at)
 
-    def _within(
-        self, index: str, edge: Down, taps: list[_Tap], block: Block, at: _Pairs
-    ) -> None:
+    def _within(self, index: str, edge: Down, taps: list[_Tap], block: Block, at: _Pairs) -> None:
         """Multiplies with the image or with what is around it, whichever is at an index along an edge."""
         out = self._out
 
@@ -117,17 +118,17 @@ class Pairs:
         """Multiplies with what is read outside of the image at all taps but the last one, but does not move."""
         out = self._out
         half = max(1, block.lanes.lmul // 2)
-        steps = [after.b - tap.b for tap, after in zip(taps, taps[1:-1], strict=False)]
+        moves = [after.b - tap.b for tap, after in zip(taps, taps[1:-1], strict=False)]
 
-        def one(step: int) -> None:
+        def one(move: int) -> None:
             out.emit(f"vle8.v v{2 * half}, ({column})")
-            out.add(column, step)
+            out.add(column, move)
             out.emit(f"vsext.vf2 v0, v{2 * half}")
             for register in block.registers:
                 out.emit(f"vwmacc.vx v{register}, {block.filler}, v0")
 
-        for step, alike in itertools.groupby(steps):
-            out.repeat(len(list(alike)), lambda step=step: one(step))
+        for move, alike in itertools.groupby(moves):
+            out.repeat(len(list(alike)), functools.partial(one, move))
         one(taps[0].b - taps[-2].b)
 
     def _multiply(self, taps: list[_Tap], block: Block, at: _Pairs) -> None:

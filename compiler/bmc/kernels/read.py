@@ -71,7 +71,9 @@ class _Reader:
         if types != ("f32", "f32", "f32") and (types != ("i8", "i8", "i32") or not is_signed):
             raise Unsupported(f"a product of {' and '.join(types)}")
         self._known.add(root)
-        self._views = [self._factor(number, each, maps[number]) for number, each in ((A, a), (B, b))]
+        self._views = [
+            self._factor(number, each, maps[number]) for number, each in ((A, a), (B, b))
+        ]
         # Takes the place of the result, whose map is known at the end.
         self._views.append(self._views[0])
         written = plain(maps[RESULT])

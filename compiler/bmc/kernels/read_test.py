@@ -258,7 +258,9 @@ class ReadTest(unittest.TestCase):
         def body(flags: str, low: int = -128, high: int = 127, zero: int = -100) -> str:
             numbers = {1: 1, 2: 2, 32: 32, 8: 8, 128: 128, "z": zero, "l": low, "h": high}
             constants = [f"%c{name} = arith.constant {n} : i32" for name, n in numbers.items()]
-            return "\n".join(constants) + f"""
+            return (
+                "\n".join(constants)
+                + f"""
     %m = arith.constant 1946220608 : i64
     %bits = arith.constant 32 : i64
     %four = arith.shli %a, %c2{flags} : i32
@@ -274,6 +276,7 @@ class ReadTest(unittest.TestCase):
     %least = arith.maxsi %moved, %cl : i32
     %most = arith.minsi %least, %ch : i32
     %r = arith.trunci %most : i32 to i8"""
+            )
 
         def epilogue(*arguments: Any) -> tuple[Node, ...]:
             text = _epilogue(body(*arguments), "i32", _BYTES, "qbias")

@@ -94,7 +94,9 @@ class Sums:
             steps //= self._taps.extent
         blocks = math.ceil(self._line.extent / most)
         executed = steps * self._step(math.ceil(self._line.extent / blocks))
-        executed += _MASKED * math.prod(each.extent for each in self._masks.along) if self._masks else 0
+        executed += (
+            _MASKED * math.prod(each.extent for each in self._masks.along) if self._masks else 0
+        )
         return blocks * executed / self._line.extent
 
     def floats(self, rows: int) -> int:
@@ -162,7 +164,11 @@ class Sums:
                 self._nested(self._loops, unroll, far)
                 return
             innermost = self._near[-1]
-            near = replace(far, innermost=innermost, masked=len(self._near) - len(masks.down) - len(masks.along))
+            near = replace(
+                far,
+                innermost=innermost,
+                masked=len(self._near) - len(masks.down) - len(masks.along),
+            )
 
             def all_masks() -> None:
                 out.add(mask, masks.behind)

@@ -54,7 +54,7 @@ class SumsTest(KernelCase):
                 ((4, 3), (7, 7), (3, 3)),
                 ((5, 1), (3, 1), (1, 0)),
             ):
-                high = tuple((taps - 1) * dilation for taps in window)
+                high = ((window[0] - 1) * dilation, (window[1] - 1) * dilation)
                 with self.subTest(number=number, size=size):
                     product = padded(
                         size, 24, 3, dtype, low, high, window, stride, dilation, depthwise, value
@@ -72,8 +72,9 @@ class SumsTest(KernelCase):
                 ((40, 12), (1, 5), (0, 2), 3),
                 ((17, 13), (5, 1), (3, 0), 1),
             ):
-                high = tuple(
-                    (taps - 1) * dilation - before for taps, before in zip(window, low, strict=True)
+                high = (
+                    (window[0] - 1) * dilation - low[0],
+                    (window[1] - 1) * dilation - low[1],
                 )
                 with self.subTest(number=number, size=size):
                     product = padded_planes(

@@ -35,7 +35,8 @@ class _Island:
       convolutions: those that write into it.
       shapes: of all products that write into it.
       others: how many bytes other operations read of it.
-      padded: whether an operation pads a copy of one of the tensors, so that results are stored with gaps between lines.
+      padded: whether an operation pads a copy of one of the tensors, so that results are stored with gaps between
+        lines.
       fixed: whether something else writes into it.
     """
 
@@ -269,9 +270,8 @@ class _Layouts:
             return
         with ir.InsertionPoint(reader), reader.location:
             # In a kernel of its own. Others would compute one number at a time.
-            reader.operands[operand] = permute.apart(
-                permute.transposed(permute.apart(planes), _PIXELS)
-            )
+            pixels = permute.transposed(permute.apart(planes), _PIXELS)
+            reader.operands[operand] = permute.apart(pixels)
 
 
 def _is_move(op: ir_util.Op) -> bool:

@@ -298,9 +298,7 @@ def _op(name: str, *operands: Any) -> Any:
 def _exact(name: str, *operands: Any) -> Any:
     """Returns the result of an operation that does not wrap around, and says so."""
     flags = {"overflowFlags": ir.Attribute.parse("#arith.overflow<nsw>")}
-    return ir.Operation.create(
-        name, [operands[0].type], list(operands), attributes=flags
-    ).result
+    return ir.Operation.create(name, [operands[0].type], list(operands), attributes=flags).result
 
 
 def _cast(name: str, result: Any, value: Any) -> Any:
