@@ -24,7 +24,7 @@ def integers(value: ir_util.Value, module: Any) -> Array | None:
 
 
 def numbers(value: ir_util.Value, module: Any) -> Array | None:
-    """Returns the elements of a constant tensor of signless integers or f32, or a constant integer.
+    """Returns the elements of a constant tensor of signless integers or f32, or a constant integer or f32.
 
     Args:
       value: a value of `module`.
@@ -52,6 +52,8 @@ def numbers(value: ir_util.Value, module: Any) -> Array | None:
 def _elements(attribute: Any) -> Array | None:
     if isinstance(attribute, ir.IntegerAttr):
         return np.array(int(attribute.value), np.int64)
+    if isinstance(attribute, ir.FloatAttr) and str(attribute.type) == "f32":
+        return np.array(ir.FloatAttr(attribute).value, np.float32)
     if isinstance(attribute, (ir.DenseIntElementsAttr, ir.DenseFPElementsAttr)):
         return np.array(attribute) if str(attribute.type.element_type) in _KNOWN else None
     if not str(attribute).startswith("dense_resource<"):

@@ -55,6 +55,14 @@ def transposed(value: Any, axes: tuple[int, ...]) -> Any:
     if not isinstance(maker, ir.Block) and maker.name == "linalg.fill":
         empty = tensor.empty(permuted(value.type, axes).shape, value.type.element_type)
         return linalg.fill(maker.operands[0], outs=[empty])
+    if not isinstance(maker, ir.Block) and maker.name == "linalg.broadcast":
+        repeated = [axes.index(n) for n in ir.DenseI64ArrayAttr(maker.attributes["dimensions"])]
+        kept = [axis for place, axis in enumerate(axes) if place not in repeated]
+        if kept == sorted(kept):
+            empty = tensor.empty(permuted(value.type, axes).shape, value.type.element_type)
+            return linalg.broadcast(
+                maker.operands[0], outs=[empty], dimensions=sorted(repeated)
+            ).results[0]
     if not isinstance(maker, ir.Block) and maker.name == "tensor.pad" and len(maker.operands) == 1:
         return _pad(maker, axes)
     dims = [ir.AffineExpr.get_dim(i) for i in range(len(axes))]

@@ -59,6 +59,16 @@ class TransposedTest(unittest.TestCase):
         self.assertIn("-> tensor<4x2x3xf32>", text)
         self.assertNotIn("linalg.generic", text)
 
+    def test_a_broadcast_is_one_of_the_new_shape(self) -> None:
+        broadcast = """%row = tensor.empty() : tensor<ROWxf32>
+  %0 = linalg.broadcast ins(%row : tensor<ROWxf32>) outs(%empty : tensor<2x3x4xf32>) dimensions = [OTHERS]"""
+        text = self.transposed(broadcast.replace("ROW", "3").replace("OTHERS", "0, 2"))
+        self.assertIn("outs(%2 : tensor<4x2x3xf32>) dimensions = [0, 1]", text)
+        # The axes of the row would change places.
+        text = self.transposed(broadcast.replace("ROW", "2x4").replace("OTHERS", "1"))
+        self.assertEqual(text.count("linalg.broadcast"), 1)
+        self.assertEqual(text.count("linalg.generic"), 1)
+
     def test_padding_is_permuted_too(self) -> None:
         text = self.transposed(_PAD)
         self.assertIn("low[2, 0, 1] high[1, 0, 0]", text)

@@ -28,6 +28,7 @@ from bmc.rewrites import (
     rescales,
     rounding,
     scalar_operands,
+    scales,
     soft_fma,
     states,
     subpixels,
@@ -110,6 +111,14 @@ PIPELINE = (
         "Before constants, while the weights are still in the IR, and after rescales, which proves ranges with the"
         " weights as they were.",
         subpixels.apply,
+        faster=True,
+    ),
+    Rewrite(
+        "scales",
+        phases.OPTIMIZED,
+        "Before constants, while the scales and zero points are still in the IR.",
+        scales.apply,
+        lambda context: context.int8,
         faster=True,
     ),
     Rewrite(
