@@ -257,12 +257,15 @@ class Machine:
         operation, _, kind = name.partition(".")
         self._left_out = None
         if words[-1] == "v0.t":
-            self._require(operation in ("vle8", "vle32", "vlse8", "vlse32", "vsext"), name, "mask")
+            known = operation in ("vle8", "vle32", "vlse8", "vlse32", "vsext")
+            self._require(known or operation.startswith("vlsseg"), name, "mask")
             self._require(to != "v0", words, "overlap")
             self._left_out = ~self._mask()
             words.pop()
         if operation in ("vle8", "vle32", "vse8", "vse32"):
             self._transfer(operation, to, self._integer(words[1]))
+        elif found := re.fullmatch(r"vlsseg([2-8])e8", operation):
+            self._segments(int(found[1]), to, self._integer(words[1]), self._integer(words[2]))
         elif operation in ("vlse8", "vlse32", "vsse8", "vsse32"):
             self._apart_in_memory(operation, to, self._integer(words[1]), self._integer(words[2]))
         elif operation in ("vfmacc", "vfmadd", "vwmacc"):
@@ -367,6 +370,15 @@ class Machine:
             return
         for each, value in zip(memory, self._read(name, _SIGNED[bits], times), strict=True):
             each[0] = value
+
+    def _segments(self, fields: int, name: str, address: int, apart: int) -> None:
+        """Loads neighbors into one group each, for places with gaps between them."""
+        registers = max(1, int(self._lmul * 8 / self._bits))
+        last = int(name[1:]) + fields * registers
+        self._require(fields * registers <= 8 and last <= 32, name, "a group of segments")
+        for field in range(fields):
+            group = f"v{int(name[1:]) + field * registers}"
+            self._apart_in_memory("vlse8", group, address + field, apart)
 
     def _multiply(self, operation: str, kind: str, words: list[str]) -> None:
         to, first, second = words

@@ -209,12 +209,12 @@ class _Nest:
         narrow = self._sums.groups(lmul)
         most = self._rows(_REGISTERS // lmul - max(narrow, epilogue.temporaries(nodes, lmul)))
         if most > 0:
-            yield Panel(lanes, lmul, most, 0, self._sums.cost(most) + len(nodes))
+            yield Panel(lanes, lmul, most, 0, self._sums.cost(most, lmul, lanes) + len(nodes))
         fits = [each for each in _LMULS if epilogue.temporaries(nodes, each) < _REGISTERS // each]
         more = self._rows(_REGISTERS // lmul - narrow)
         if more > max(most, 0) and fits:
             behind = min(lmul, fits[-1])
-            cost = self._sums.cost(more) + (len(nodes) + _AGAIN) * lmul // behind
+            cost = self._sums.cost(more, lmul, lanes) + (len(nodes) + _AGAIN) * lmul // behind
             yield Panel(lanes, lmul, more, behind, cost)
 
     def _rows(self, groups: int) -> int:

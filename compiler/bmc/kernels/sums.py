@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from bmc.kernels.assembly import Assembly, fits
 from bmc.kernels.block import Block
 from bmc.kernels.borders import Borders, step
+from bmc.kernels.columns import Columns
 from bmc.kernels.masks import Masks
 from bmc.kernels.pairs import Pairs
 from bmc.kernels.product import A, B, Loop, Product, Unsupported, merged, offsets, overlap
@@ -69,6 +70,9 @@ class Sums:
             none = Loop(1, (0,) * len(product.dtypes))
             self._others = merged([*masks.down, *others]) or (none,)
             self._loops = (*masks.along, *self._others)
+        self._columns = Columns(
+            out, product, masks is not None, self._taps, (self._loops[-1], self._near[-1])
+        )
         # Whether both operands have lanes.
         self.pairs = product.lanes.strides[A] != 0
         if self.pairs and math.prod(loop.extent for loop in product.sums) > _MOST_PAIRS:
@@ -87,13 +91,14 @@ class Sums:
             found.add(self._product.lanes.strides[B])
         return sorted(found)
 
-    def cost(self, most: int) -> float:
+    def cost(self, most: int, lmul: int, lanes: int) -> float:
         """Returns the instructions for each row in blocks of at most so many, without those of loops."""
         steps = math.prod(loop.extent for loop in self._product.sums)
         if not self.pairs:
             steps //= self._taps.extent
         blocks = math.ceil(self._line.extent / most)
-        executed = steps * self._step(math.ceil(self._line.extent / blocks))
+        column = self._columns.cost(lmul, lanes)
+        executed = steps * self._step(math.ceil(self._line.extent / blocks), column)
         executed += (
             _MASKED * math.prod(each.extent for each in self._masks.along) if self._masks else 0
         )
@@ -105,9 +110,13 @@ class Sums:
             return 0
         return min(len(offsets(self._line, self._taps, rows)), rows + self._taps.extent)
 
-    def _step(self, rows: int) -> int:
-        """Instructions of one step of the innermost sum, without the loop around it."""
-        column = 2 if self._product.is_float else 3
+    def _step(self, rows: int, column: float) -> float:
+        """Instructions of one step of the innermost sum, without the loop around it.
+
+        Args:
+          rows: of the block.
+          column: instructions to load a group of `b`.
+        """
         if self.pairs:
             return column + rows * (column + 1)
         taps = self._taps.extent
@@ -125,7 +134,10 @@ class Sums:
         out = self._out
         rows = len(block.registers)
         innermost = self._loops[-1]
-        unroll = max(1, _UNROLLED // self._step(rows))
+        lmul = block.lanes.lmul
+        unroll = max(1, int(_UNROLLED // self._step(rows, self._columns.cost(lmul, 0))))
+        shared = self._columns.steps(lmul, innermost)
+        unroll = max(shared, unroll - unroll % shared)
         if innermost.extent < 2 * unroll:
             unroll = innermost.extent
         # The bytes of `a` that one turn of the unrolled loop visits by the offsets of loads.
@@ -227,51 +239,37 @@ class Sums:
         out = self._out
         out.emit(f"vlm.v v0, ({block.masks})")
         out.add(block.masks, masks.slot)
-        fill = f"vmv.v.x v{self._wide(block)}, {block.filler}" if block.filler else ""
-        out.emit(fill or f"vmv.v.i v{self._wide(block)}, 0")
-
-    def _wide(self, block: Block) -> int:
-        """Returns the first register of a group of `b`; v0 may hold a mask."""
-        if self._masks is None:
-            return 0
-        return block.lanes.lmul if self._product.is_float else max(1, block.lanes.lmul // 2)
-
-    def _narrow(self, block: Block) -> int:
-        """Returns the first register of a group of `b` as it is in memory."""
-        lmul = block.lanes.lmul
-        if self._product.is_float:
-            return self._wide(block)
-        if self._masks is None:
-            return max(1, lmul // 2)
-        # Lanes that are left out stay in the wide group, so these do not overlap.
-        return max(1, lmul // 4) if lmul >= 4 else 2
+        wide = self._columns.wide(block.lanes.lmul)
+        fill = f"vmv.v.x v{wide}, {block.filler}" if block.filler else ""
+        out.emit(fill or f"vmv.v.i v{wide}, 0")
 
     def groups(self, lmul: int) -> int:
         """Returns how many groups of so many registers the sums leave free."""
-        if self.pairs or self._masks is None:
-            return 1 + self.pairs + (lmul == 1 and not self._product.is_float)
-        return 2 if self._product.is_float else {1: 3, 2: 2, 4: 1, 8: 1}[lmul]
+        if self.pairs:
+            # Of both operands, and what they are widened from.
+            return 2 + (lmul == 1 and not self._product.is_float)
+        return self._columns.groups(lmul)
 
     def _steps(self, count: int, at: _Pointers) -> None:
         """Emits `count` steps of the innermost sum, each with all taps."""
         step = at.innermost.strides[A]
         away = 0
         for number in range(count):
-            self._one_step(away, at)
+            self._one_step(number, count, away, at)
             away += step
             if number == count - 1 or not fits(step):
                 for pointer in at.a.values():
                     self._out.add(pointer, away, at.block.constants.get(away, ""))
                 away = 0
 
-    def _one_step(self, away: int, at: _Pointers) -> None:
-        """Emits a step that reads `a` so many bytes behind the pointers."""
+    def _one_step(self, number: int, count: int, away: int, at: _Pointers) -> None:
+        """Emits one of `count` steps, which reads `a` so many bytes behind the pointers."""
         out = self._out
         is_float = self._product.is_float
-        wide = self._wide(at.block)
+        wide = self._columns.wide(at.block.lanes.lmul)
         numbers: dict[int, str] = {}
         for tap, column in enumerate(at.b):
-            self._load(column, at)
+            self._columns.load(column, at.block, at.innermost, number, count)
             later = self._offsets(at.block, tap + 1)
             missing = at.block.missing
             for row, register in enumerate(at.block.registers):
@@ -280,23 +278,23 @@ class Sums:
                         out.emit(f"vwmacc.vx v{register}, {at.block.filler}, v0")
                     continue
                 offset = self._offset(row, tap)
-                if offset not in numbers:
-                    rows = range(row, len(at.block.registers))
-                    wanted = [self._offset(r, tap) for r in rows if (r, tap) not in missing]
+                rows = range(row, len(at.block.registers))
+                wanted = [self._offset(r, tap) for r in rows if (r, tap) not in missing]
+                if row == 0 or offset not in numbers:
                     self._numbers(wanted, away, at, numbers)
                 multiply = "vfmacc.vf" if is_float else "vwmacc.vx"
                 out.emit(f"{multiply} v{register}, {numbers[offset]}, v{wide}")
                 if offset not in later:
-                    number = numbers.pop(offset)
+                    unused = numbers.pop(offset)
                     if is_float:
-                        out.give_float(number)
+                        out.give_float(unused)
                     else:
-                        out.release(number)
+                        out.release(unused)
 
     def _numbers(
         self, wanted: list[int], away: int, at: _Pointers, numbers: dict[int, str]
     ) -> None:
-        """Loads the first of some numbers of `a`, and those behind it that are better loaded with it.
+        """Loads the first of some numbers of `a`, and those behind it that are better loaded now.
 
         An in-order core completes a load after the vector instructions before it, and multiplies when the load is
         complete. Multiplications of large groups take longer than that.
@@ -313,23 +311,6 @@ class Sums:
             numbers[offset] = out.take_float() if is_float else out.register()
             load = "flw" if is_float else "lb"
             out.emit(f"{load} {numbers[offset]}, {offset - start + away}({at.a[start]})")
-
-    def _load(self, column: str, at: _Pointers) -> None:
-        """Emits the load of a group of `b`, and moves its address."""
-        out = self._out
-        is_float = self._product.is_float
-        width = 32 if is_float else 8
-        wide, narrow = self._wide(at.block), self._narrow(at.block)
-        masked = ", v0.t" if self._masks else ""
-        if self._product.is_contiguous:
-            out.emit(f"vle{width}.v v{narrow}, ({column}){masked}")
-        else:
-            apart = at.block.constants[self._product.lanes.strides[B]]
-            out.emit(f"vlse{width}.v v{narrow}, ({column}), {apart}{masked}")
-        step = at.innermost.strides[B]
-        out.add(column, step, at.block.constants.get(step, ""))
-        if not is_float:
-            out.emit(f"vsext.vf2 v{wide}, v{narrow}{masked}")
 
     def _offsets(self, block: Block, first: int = 0) -> list[int]:
         """Returns the distances in `a` of the numbers that a block reads from this tap on."""
