@@ -134,8 +134,8 @@ class _Layouts:
         for value in filter(images.is_image, op.operands):
             island = self._islands.setdefault(self._root(value), _Island())
             island.fixed |= isinstance(value.owner, ir.Block)
-            is_copied = not borders.is_read_through(op, self._context)
-            island.padded |= images.is_padding(op) and is_copied
+            if images.is_padding(op):
+                island.padded |= not borders.is_read_through(op, self._context)
             if not connects and op not in self._phased.values():
                 island.others += math.prod(value.type.shape) * value.type.element_type.width // 8
 
