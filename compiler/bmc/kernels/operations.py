@@ -78,12 +78,15 @@ class Operations:
             raise other
         predicate = ir.IntegerAttr(comparison.attributes["predicate"]).value
         left, right = (self.value(operand, known) for operand in comparison.operands)
+        is_greater = predicate in _GREATER
+        if self.nodes[left].op == "constant":
+            left, right, is_greater = right, left, not is_greater
         chosen = [self.value(choice, known) for choice in (yes, no)]
         is_ordered = predicate in (*_GREATER, *_LESS)
         limit = self.nodes[right]
         if not is_ordered or sorted(chosen) != sorted((left, right)) or limit.op != "constant":
             raise other
-        side = "max" if (predicate in _GREATER) == (chosen[0] == left) else "min"
+        side = "max" if is_greater == (chosen[0] == left) else "min"
         keeps_nan = (predicate >= _UNORDERED) == (chosen[0] == left)
         return self._float(f"{side}imumf" if keeps_nan else f"{side}numf", left, right)
 

@@ -66,6 +66,15 @@ class OperationsTest(unittest.TestCase):
                     self.assertEqual(len(nodes), 3)
                     np.testing.assert_array_equal(_evaluated(nodes, _FLOATS), want, body)
 
+    def test_a_constant_may_come_first(self) -> None:
+        """As in PyTorch's ReLU6."""
+        for predicate, order in (("olt", "%c, %a"), ("ugt", "%a, %c")):
+            body = f"""%c = arith.constant 3.0 : f32
+    %is = arith.cmpf {predicate}, %c, %a : f32
+    %r = arith.select %is, {order} : f32"""
+            want = np.where(_FLOATS > 3, np.float32(3), _FLOATS)
+            np.testing.assert_array_equal(_evaluated(_nodes(body), _FLOATS), want)
+
     def test_other_choices(self) -> None:
         for predicate, left, yes in (
             ("oeq", "%a", "%a"),

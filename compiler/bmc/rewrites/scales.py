@@ -2,8 +2,8 @@
 
 IREE computes (sum - zero points) * scale of the image * scale of the weights + bias, and quantizes that, which divides
 by a third scale. What is between the sums and the division is a factor and an offset, so they become two constants;
-they are as exact as PyTorch's own order of operations. A ReLU does not mind where the division is. Sums start from
-their zero points.
+they are as exact as PyTorch's own order of operations. A division of limits moves it before a ReLU as well. Sums start
+from their zero points.
 """
 
 from __future__ import annotations
@@ -21,9 +21,15 @@ from bmc.rewrites.context import Context
 _QUANTIZE = "iree_linalg_ext.quantize_affine"
 _CONVERT = "arith.sitofp"
 _LINEAR = ("arith.addf", "arith.mulf", "arith.subf")
-_LARGER = ("arith.maximumf", "arith.maxnumf")
-# Predicates of arith.cmpf for "greater", with NaN and without.
-_GREATER = (2, 9)
+# What gives f(x / s) = f(x) / s for a positive s, if constants are divided as well.
+_LIMITS = (
+    "arith.cmpf",
+    "arith.maximumf",
+    "arith.maxnumf",
+    "arith.minimumf",
+    "arith.minnumf",
+    "arith.select",
+)
 
 
 def apply(module: Any, _: Context) -> None:
@@ -70,12 +76,14 @@ class _Scaling:
                 break
             line = more
             chain.append(op)
-        quantization = _quantization(chain[-1])
+        limits, quantization = _quantization(chain[-1])
         scale = None if quantization is None else self._scale(quantization)
         if quantization is not None and scale is not None:
             line = _Line(line.factor / scale, line.offset / scale)
             with ir.InsertionPoint(quantization), quantization.location:
                 quantization.operands[1] = _literal(1.0)
+            if limits is not None:
+                _divide(limits, scale)
         self._replace(chain, sums, line)
 
     def _sums(self) -> tuple[int, Array] | None:
@@ -223,49 +231,48 @@ def _only_reader(op: ir_util.Op) -> tuple[ir_util.Op, int] | None:
     return readers[0] if len(readers) == 1 and len(readers[0][0].results) == 1 else None
 
 
-def _quantization(op: ir_util.Op) -> ir_util.Op | None:
-    """Returns what quantizes the result of `op`, at once or behind a ReLU, with one scale."""
+def _quantization(op: ir_util.Op) -> tuple[ir_util.Op | None, ir_util.Op | None]:
+    """Returns what quantizes the result of `op` with one scale, and the limits before it, as a ReLU's; None if none."""
     reader = _only_reader(op)
-    if reader is not None and reader[0].name == "linalg.generic" and _is_relu(*reader):
-        reader = _only_reader(reader[0])
+    limits = None
+    if reader is not None and reader[0].name == "linalg.generic" and _is_limit(*reader):
+        limits = reader[0]
+        reader = _only_reader(limits)
     if reader is None or reader[0].name != _QUANTIZE or reader[1] != 0:
-        return None
+        return None, None
     maps = [ir.AffineMapAttr(m).value for m in ir.ArrayAttr(reader[0].attributes["indexing_maps"])]
-    return None if any(map_.results for map_ in maps[1:-1]) else reader[0]
+    return (None, None) if any(map_.results for map_ in maps[1:-1]) else (limits, reader[0])
 
 
-def _is_relu(op: ir_util.Op, place: int) -> bool:
-    """Whether an operation on one tensor is max(x, 0), in the same order."""
-    block = op.regions[0].blocks[0]
-    *body, end = [each.operation for each in block.operations]
-    x = block.arguments[place]
-    if len(op.operands) != 2 or not (_is_in_order(op, place) and _is_in_order(op, -1)):
-        return False
-    if [each.name for each in body] == ["arith.cmpf", "arith.select"]:
-        comparison, choice = body
-        predicate = ir.IntegerAttr(comparison.attributes["predicate"]).value
-        sides = list(comparison.operands)
-        return (
-            predicate in _GREATER
-            and sides[0] == x
-            and _is_zero(sides[1])
-            and list(choice.operands) == [comparison.results[0], *sides]
-            and end.operands[0] == choice.results[0]
-        )
+def _is_limit(op: ir_util.Op, place: int) -> bool:
+    """Whether an operation on one tensor only compares its elements with constants and chooses."""
+    *body, end = [each.operation for each in op.regions[0].blocks[0].operations]
+    known = {op.regions[0].blocks[0].arguments[place], *(each.results[0] for each in body)}
+    values = [value for each in (*body, end) for value in each.operands]
     return (
-        len(body) == 1
-        and body[0].name in _LARGER
-        and body[0].operands[0] == x
-        and _is_zero(body[0].operands[1])
+        len(op.operands) == 2
+        and _is_in_order(op, place)
+        and _is_in_order(op, -1)
+        and all(each.name in _LIMITS for each in body)
+        and all(value in known or _float(value) is not None for value in values)
     )
 
 
-def _is_zero(value: Any) -> bool:
+def _divide(limits: ir_util.Op, scale: Array) -> None:
+    """Divides the constants of limits."""
+    for op in limits.regions[0].blocks[0].operations:
+        for place, value in enumerate(op.operands):
+            number = _float(value)
+            if number is not None:
+                with ir.InsertionPoint(op), op.operation.location:
+                    op.operation.operands[place] = _literal(number / scale)
+
+
+def _float(value: Any) -> float | None:
+    """Returns the value of an f32 constant, None for anything else."""
     owner = ir_util.definition(value)
-    if owner is None or owner.name != "arith.constant":
-        return False
-    number = owner.attributes["value"]
-    return isinstance(number, ir.FloatAttr) and ir.FloatAttr(number).value == 0
+    number = None if owner is None or owner.name != "arith.constant" else owner.attributes["value"]
+    return ir.FloatAttr(number).value if isinstance(number, ir.FloatAttr) else None
 
 
 def _literal(number: Any) -> Any:

@@ -66,6 +66,11 @@ _ACTIVE = """%active = linalg.generic {indexing_maps = [#m, #m], iterator_types 
   } -> tensor<{ROWS}x{COLUMNS}xf32>"""
 _RELU = "%is = arith.cmpf ugt, %a, %zero : f32\n %r = arith.select %is, %a, %zero : f32"
 
+_MOST = """
+    %three = arith.constant 3.0 : f32
+    %less = arith.cmpf olt, %three, %p : f32
+    %r = arith.select %less, %three, %p : f32"""
+
 
 def _text(body: str = "", result: str = "i8") -> str:
     text = _MODEL.replace("{MORE}", _ACTIVE.replace("{BODY}", body) if body else "")
@@ -114,16 +119,19 @@ class ScalesTest(support.OptimizedTest):
         self.assertIn("linalg.broadcast", text)
         self.assertNotIn("arith.subi", text)
 
-    def test_behind_a_relu(self) -> None:
-        for body in (_RELU, "%r = arith.maximumf %a, %zero : f32"):
-            text = self.quantizes(body, np.maximum(_floats(), 0), 1)
+    def test_behind_limits(self) -> None:
+        for body, most in (
+            (_RELU, np.inf),
+            ("%r = arith.maximumf %a, %zero : f32", np.inf),
+            (_RELU.replace("%r =", "%p =") + _MOST, 3),
+        ):
+            text = self.quantizes(body, np.clip(_floats(), 0, most), 1)
             self.assertIn("arith.constant 1.000000e+00 : f32", text)
 
     def test_another_function_sees_what_it_saw(self) -> None:
         for body, function in (
             ("%r = math.tanh %a : f32", np.tanh),
-            ("%r = arith.maximumf %a, %scale : f32", lambda x: np.maximum(x, 0.02)),
-            (_RELU.replace("ugt", "ult"), lambda x: np.minimum(x, 0)),
+            ("%r = arith.subf %zero, %a : f32", np.negative),
         ):
             text = self.rewritten(_text(body, "f32"), scales.apply)
             self.assertEqual(text.count("arith.mulf"), 1)
