@@ -197,15 +197,25 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     """
     pixels: frozenset[Shape] = frozenset()
     copied: frozenset[Shape] = frozenset()
+    gathered: frozenset[Shape] = frozenset()
     while True:
-        context = Context(options.target, model.int8, options.tuning, pixels=pixels, copied=copied)
+        context = Context(
+            options.target,
+            model.int8,
+            options.tuning,
+            pixels=pixels,
+            copied=copied,
+            gathered=gathered,
+        )
         try:
             return _lower(model, options, work, context)
         except Again as again:
             _LOG.info("compiling again, with these convolutions channels-last: %s", again.pixels)
             _LOG.info("and with padded copies of the images of these: %s", again.copied)
+            _LOG.info("and with gathered windows for these: %s", again.gathered)
             pixels |= again.pixels
             copied |= again.copied
+            gathered |= again.gathered
 
 
 def _lower(model: ImportedModel, options: CompileOptions, work: Path, context: Context) -> Lowered:

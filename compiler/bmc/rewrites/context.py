@@ -97,7 +97,10 @@ class Context:
       pixels: convolutions whose results stay channels-last, because as planes they get no kernel of bmc's own.
       copied: convolutions that read a padded copy of their image, because no kernel of bmc's own reads through the
         padding.
+      gathered: convolutions of one channel that become products of gathered windows, because no kernel of bmc's own
+        computes them as they are.
       planes: convolutions whose results are planes; set by `planar`.
+      single: convolutions of one channel that stay as they are; set by `im2col`.
       configs: the lowering configurations; set by `configs` and `own_kernels`.
     """
 
@@ -108,5 +111,7 @@ class Context:
     permutations: dict[str, tuple[int, ...]] = field(default_factory=dict)
     pixels: frozenset[Shape] = frozenset()
     copied: frozenset[Shape] = frozenset()
+    gathered: frozenset[Shape] = frozenset()
     planes: frozenset[Shape] = frozenset()
+    single: frozenset[Shape] = frozenset()
     configs: tuple[Config, ...] = ()

@@ -3,7 +3,8 @@
 IREE drops a single channel, then no longer recognizes the convolution and computes one number at a time,
 which takes 8 instructions per multiply-add. Here the window of every pixel is first gathered into a row.
 That takes about 6 instructions per element of the row, and every output channel then uses the row. The
-rows take RAM: the result's pixels times the window's taps.
+rows take RAM: the result's pixels times the window's taps. Kernels of bmc's own need no rows. Whether there
+is one is known later; then the model is compiled again.
 """
 
 from __future__ import annotations
@@ -15,14 +16,20 @@ from iree.compiler.dialects import tensor
 
 from bmc.ir import contraction, ir_util, permute
 from bmc.ir.contraction import Contraction
+from bmc.rewrites import own_kernels
 from bmc.rewrites.context import Context
 
 
-def apply(module: Any, _: Context) -> None:
-    """Rewrites convolutions of one-channel images."""
+def apply(module: Any, context: Context) -> None:
+    """Rewrites convolutions of one-channel images that have no kernel of bmc's own."""
     for op in ir_util.all_of(module, "linalg.generic"):
         product = contraction.read(op)
-        if product is not None and _reads_windows_of_one_channel(product):
+        if product is None or not _reads_windows_of_one_channel(product):
+            continue
+        shape = contraction.shape(op)
+        if own_kernels.applies(context) and shape not in context.gathered:
+            context.single |= {shape}
+        else:
             _gather(op, product)
 
 

@@ -6,14 +6,17 @@ import unittest
 
 import support
 
+from bmc import target
 from bmc.rewrites import im2col
+from bmc.rewrites.context import Context
 
 _ONE_CHANNEL = """func.func @main(%x: tensor<1x20x10x1xf32>) -> tensor<1x9x4x16xf32> {
   %w = stablehlo.constant dense<1.5> : tensor<4x3x1x16xf32>
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
     window = {stride = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
     : (tensor<1x20x10x1xf32>, tensor<4x3x1x16xf32>) -> tensor<1x9x4x16xf32>
-  return %0 : tensor<1x9x4x16xf32>
+  %1 = stablehlo.OP %0 : tensor<1x9x4x16xf32>
+  return %1 : tensor<1x9x4x16xf32>
 }
 """
 
@@ -38,19 +41,29 @@ _WINDOWS = """func.func @f(%image: tensor<20x30xf32>, %w: tensor<4x3x16xf32>, %i
 
 class Im2colTest(support.FolderTest):
     def test_rows_hold_the_pixels_of_the_window(self) -> None:
-        text = support.rewritten(_WINDOWS, im2col.apply)
+        context = Context(target.find("rv64gc"))
+        text = support.rewritten(_WINDOWS, im2col.apply, context=context)
         self.assertIn("affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d2, d1 * 3 + d3 * 2)>", text)
         self.assertIn("tensor<9x8x4x3xf32> into tensor<9x8x12xf32>", text)
         self.assertIn("tensor<4x3x16xf32> into tensor<12x16xf32>", text)
 
-    def test_one_channel_is_gathered_into_a_matrix_product(self) -> None:
-        compiled = support.lower_text(_ONE_CHANNEL, self.folder)
-        names = [config.op for config in compiled.lowered.configs]
+    def test_a_kernel_of_our_own_reads_the_image(self) -> None:
+        context = Context(target.find(support.ISA))
+        text = support.rewritten(_WINDOWS, im2col.apply, context=context)
+        self.assertEqual(text, support.rewritten(_WINDOWS))
+        self.assertEqual(context.single, {(3, 4, 8, 9, 16)})
+        names = self.names("negate")
+        self.assertEqual(names, ["conv_9x4x16x4x3_f32"])
+
+    def test_without_such_a_kernel_it_becomes_a_matrix_product(self) -> None:
+        """IREE has no instruction for the exponential function, so the model is compiled again."""
+        names = self.names("exponential")
         self.assertIn("matmul_like_36x16x12_f32", names)
         self.assertFalse([name for name in names if name.startswith("conv")])
-        # 9 x 4 pixels, 4 x 3 taps, 4 bytes.
-        bound = compiled.plan.arena_bytes
-        self.assertLess(bound, 4 * (20 * 10 + 9 * 4 * 16) + 9 * 4 * 4 * 3 * 4 + 256)
+
+    def names(self, op: str) -> list[str]:
+        compiled = support.lower_text(_ONE_CHANNEL.replace("OP", op), self.folder / op)
+        return [config.op for config in compiled.lowered.configs]
 
 
 if __name__ == "__main__":

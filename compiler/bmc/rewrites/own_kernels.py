@@ -45,7 +45,7 @@ def apply(module: Any, context: Context) -> None:
 
     Raises:
       Again: IREE would have to write the kernel of a convolution of planes, one number at a time, or one of a
-        convolution with its padding.
+        convolution with its padding, or of an image with one channel.
     """
     tuned = {config.function for config in context.configs if config.origin == "tuning"}
     own = set()
@@ -67,8 +67,10 @@ def apply(module: Any, context: Context) -> None:
         own.add(name)
     if padded - context.copied:
         raise Again(copied=frozenset(padded))
-    if kept & context.planes:
-        raise Again(pixels=frozenset(kept & context.planes))
+    if kept & (context.planes | context.single):
+        raise Again(
+            pixels=frozenset(kept & context.planes), gathered=frozenset(kept & context.single)
+        )
     context.configs = tuple(
         replace(config, own=config.function in own) for config in context.configs
     )

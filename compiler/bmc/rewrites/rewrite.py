@@ -18,15 +18,19 @@ class Again(Exception):
     """The pipeline must run again.
 
     Attributes:
-      pixels, copied: what is added to the context's sets of these names.
+      pixels, copied, gathered: what is added to the context's sets of these names.
     """
 
     def __init__(
-        self, pixels: frozenset[Shape] = frozenset(), copied: frozenset[Shape] = frozenset()
+        self,
+        pixels: frozenset[Shape] = frozenset(),
+        copied: frozenset[Shape] = frozenset(),
+        gathered: frozenset[Shape] = frozenset(),
     ) -> None:
-        super().__init__(pixels, copied)
+        super().__init__(pixels, copied, gathered)
         self.pixels = pixels
         self.copied = copied
+        self.gathered = gathered
 
 
 @dataclass(frozen=True, slots=True)
