@@ -30,6 +30,7 @@ from bmc.rewrites import (
     scalar_operands,
     scales,
     soft_fma,
+    split_channels,
     states,
     subpixels,
     views,
@@ -154,6 +155,14 @@ PIPELINE = (
         phases.PARAMETERS,
         "After the rewrites of convolutions, which read the padded image by its axes.",
         pads.apply,
+        faster=True,
+    ),
+    Rewrite(
+        "split_channels",
+        phases.PARAMETERS,
+        "After matmul_layout, which puts the channels of weights last, and before planar, which may turn the result.",
+        split_channels.apply,
+        own_kernels.applies,
         faster=True,
     ),
     Rewrite(

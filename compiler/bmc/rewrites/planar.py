@@ -136,7 +136,7 @@ class _Layouts:
             island.fixed |= isinstance(value.owner, ir.Block)
             if images.is_padding(op):
                 island.padded |= not borders.is_read_through(op, self._context)
-            if not connects and op not in self._phased.values():
+            if not connects and not _is_product_of(op, value):
                 island.others += math.prod(value.type.shape) * value.type.element_type.width // 8
 
     def _gain(self, island: _Island) -> float:
@@ -260,7 +260,7 @@ class _Layouts:
         is_input = operand < len(reader.operands) - 1
         if is_input and (
             reader in self._convolutions
-            or reader in self._phased.values()
+            or _is_product_of(reader, reader.operands[operand])
             or images.is_elementwise(reader)
         ):
             maps = permute.maps(reader)
@@ -272,6 +272,12 @@ class _Layouts:
             # In a kernel of its own. Others would compute one number at a time.
             pixels = permute.transposed(permute.apart(planes), _PIXELS)
             reader.operands[operand] = permute.apart(pixels)
+
+
+def _is_product_of(op: ir_util.Op, image: Any) -> bool:
+    """Whether an operation is a product of an image and weights, so that it can read planes as well."""
+    found = contraction.read(op) if op.name == "linalg.generic" else None
+    return found is not None and found.counts_up and image == op.operands[0]
 
 
 def _is_move(op: ir_util.Op) -> bool:
