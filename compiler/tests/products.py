@@ -320,7 +320,8 @@ def expected(product: Product, data: list[Array]) -> Array:
 
 def _rounded(a: Array, shift: Any) -> Array:
     """Rounds to nearest as floats do it, which are exact here, and up in the middle."""
-    return np.floor(np.asarray(a, np.float64) / np.float64(2) ** shift + 0.5).astype(np.int64)
+    rounded: Array = np.floor(np.asarray(a, np.float64) / np.float64(2) ** shift + 0.5)
+    return rounded.astype(np.int64)
 
 
 # By name: (node, arguments...) -> result.

@@ -60,7 +60,8 @@ def rounded(a: np.ndarray[Any, Any], shift: Any) -> np.ndarray[Any, Any]:
 def saturated(a: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
     """Limits integers to what a type can hold."""
     limits = np.iinfo(dtype)
-    return np.clip(a, limits.min, limits.max).astype(dtype)
+    result: np.ndarray[Any, Any] = np.clip(a, limits.min, limits.max).astype(dtype)
+    return result
 
 
 def estimated_reciprocal(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -92,9 +92,7 @@ class Columns:
         # Lanes that are left out stay in the wide group, so these do not overlap.
         return _narrow(lmul) if lmul >= 4 else 2
 
-    def load(
-        self, column: str, block: Block, innermost: Loop, number: int, count: int
-    ) -> None:
+    def load(self, column: str, block: Block, innermost: Loop, number: int, count: int) -> None:
         """Emits the load of a group for one of `count` steps, and moves its address."""
         out = self._out
         product = self._product

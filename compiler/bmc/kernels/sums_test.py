@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 import unittest
-from dataclasses import replace
 
 from kernel_case import KernelCase
-from products import SUM, convolution, matmul, padded, padded_planes, planes
+from products import SUM, convolution, matmul, padded, padded_planes
 
 from bmc.kernels import nest
 from bmc.kernels.product import Loop, Node, Product, arranged
@@ -93,24 +92,6 @@ class SumsTest(KernelCase):
                         size, 3, 1, dtype, stride=stride, value=value, depthwise=True
                     )
                     self.agrees(product)
-
-    def test_neighbors_that_are_no_lanes_share_a_load(self) -> None:
-        """Channels of a pixel, or columns of a window that skips pixels: all of them are in the image."""
-        for size, rows, gap, channels in (
-            (8, 1, 2, 1), (40, 5, 2, 1), (24, 9, 3, 3), (100, 7, 6, 9), (40, 2, 3, 5), (24, 12, 7, 130),
-        ):  # fmt: skip
-            product = planes(size, rows, 1, "i8", gap)
-            line = (size + 2) * gap
-            sums = (
-                Loop(3, (3 * channels, line + channels, 0, 0, 0, 0)),
-                Loop(channels, (1, 1, 0, 0, 0, 0)),
-            )
-            for stride in (1, 3):
-                inner = replace(sums[1], strides=(stride, *sums[1].strides[1:]))
-                with self.subTest(size=size, gap=gap, channels=channels, stride=stride):
-                    self.agrees(replace(product, sums=(sums[0], inner)))
-        text = nest.write(planes(24, 9, 1, "i8", 3), 256).text
-        self.assertNotIn("vlsseg", text)
 
     def test_a_window_of_one_column(self) -> None:
         """Neighboring rows of a block are those that the window slides over."""
