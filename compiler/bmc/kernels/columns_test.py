@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unittest
 from dataclasses import replace
 
@@ -30,6 +31,12 @@ class ColumnsTest(KernelCase):
                     self.agrees(replace(product, sums=(sums[0], inner)))
         text = nest.write(planes(24, 9, 1, "i8", 3), 256).text
         self.assertNotIn("vlsseg", text)
+
+    def test_lanes_that_are_apart_are_read_for_more_rows(self) -> None:
+        """In smaller groups, of which more stay in registers."""
+        for gap, group in ((1, "m8"), (6, "m4")):
+            text = nest.write(planes(128, 12, 1, "i8", gap), 256).text
+            self.assertEqual(set(re.findall(r"e32, (m\d)", text)), {group})
 
 
 if __name__ == "__main__":

@@ -181,7 +181,9 @@ class _Nest:
         shapes = [shape for lmul in _LMULS for shape in self._shapes(lmul)]
         if not shapes:
             raise Unsupported("registers")
-        widest = min((s for s in shapes if s.lmul == shapes[-1].lmul), key=lambda s: s.cost)
+        # Most lanes are in the largest groups, unless they are apart in memory, where more rows are better.
+        most = shapes[-1].lmul if self._product.is_contiguous else 1
+        widest = min((s for s in shapes if s.lmul >= most), key=lambda s: s.cost / s.lanes)
         best: dict[int, tuple[float, list[Panel]]] = {0: (0.0, [])}
         for left in range(1, 2 * widest.lanes):
             choices = []
