@@ -61,7 +61,10 @@ class ConstantArraysTest(unittest.TestCase):
             assert got is not None
             self.assertEqual((got.dtype, got.tolist()), (np.float32, [1.5, -2.0]))
             self.assertIsNone(self.read(f"arith.constant {value}", "tensor<2xf32>"))
-        for value, type_ in (("dense<1.0>", "tensor<2xf16>"), ("1.0", "f32")):
+        number = self.read("arith.constant 1.5", "f32", constant_arrays.numbers)
+        assert number is not None
+        self.assertEqual((number.dtype, number.shape, float(number)), (np.float32, (), 1.5))
+        for value, type_ in (("dense<1.0>", "tensor<2xf16>"), ("1.0", "f64")):
             self.assertIsNone(self.read(f"arith.constant {value}", type_, constant_arrays.numbers))
 
     def test_what_is_not_constant(self) -> None:
