@@ -24,6 +24,8 @@ FLOAT_SUM = Node("sum", "f32")
 SUM = Node("sum", "i32")
 _DTYPES = {"f32": np.float32, "i32": np.int32, "i8": np.int8}
 Array = np.ndarray[Any, Any]
+# Bytes in a table that is looked up.
+TABLE = 256
 
 
 def _strides(*elements: int, dtypes: tuple[str, ...]) -> tuple[int, ...]:
@@ -38,15 +40,16 @@ def matmul(
     epilogue: tuple[Node, ...] = (),
     extra: tuple[str, ...] = (),
 ) -> Product:
-    """The operands in `extra` are i32 or f32 per lane, or "residual TYPE" for one of the result's shape."""
+    """The operands in `extra` are i32 or f32 per lane, "residual TYPE" for one of the result's shape, or "table i8"."""
     epilogue = epilogue or (FLOAT_SUM if dtype == "f32" else SUM,)
     dtypes = (dtype, dtype, epilogue[-1].dtype, *(each.split()[-1] for each in extra))
     moves = [lanes * each.startswith("residual") for each in extra]
+    steps = [int(not each.startswith("table")) for each in extra]
     return Product(
         dtypes,
         (),
         (Loop(rows, _strides(sums, 0, lanes, *moves, dtypes=dtypes)),),
-        Loop(lanes, _strides(0, 1, 1, *[1] * len(extra), dtypes=dtypes)),
+        Loop(lanes, _strides(0, 1, 1, *steps, dtypes=dtypes)),
         (Loop(sums, _strides(1, lanes, 0, *[0] * len(extra), dtypes=dtypes)),),
         None,
         epilogue,
@@ -229,12 +232,13 @@ def operands(product: Product, seed: int = 0) -> list[Array]:
     Floats are small integers, so every order of additions gives the same sum.
     """
     generator = np.random.default_rng(seed)
+    tables = {node.operand for node in product.epilogue if node.op == "lookup"}
     made = []
     for number, dtype in enumerate(product.dtypes):
         reach = sum((loop.extent - 1) * loop.strides[number] for loop in _loops(product))
         if product.padding and number == product.padding.operand:
             reach = _last(product)
-        size = reach // WIDTHS[dtype] + 1
+        size = TABLE if number in tables else reach // WIDTHS[dtype] + 1
         limit = {"i8": 128, "i32": 2**22, "f32": 9}[dtype]
         values = generator.integers(-limit, limit, size)
         made.append((values * (number != RESULT)).astype(_DTYPES[dtype]))
@@ -286,11 +290,22 @@ def _constant(node: Node) -> Any:
     return np.float32(node.value) if node.dtype == "f32" else np.int32(int(node.value))
 
 
-def evaluated(nodes: tuple[Node, ...], sums: Array, load: Callable[[int], Array]) -> Array:
-    """Computes the last of an epilogue's nodes; `load` returns an operand."""
+def evaluated(
+    nodes: tuple[Node, ...],
+    sums: Array,
+    load: Callable[[int], Array],
+    table: Callable[[int], Array] | None = None,
+) -> dict[int, Array]:
+    """Computes an epilogue's results by operand; `load` returns an operand, `table` all of one."""
     values: list[Any] = []
+    results: dict[int, Array] = {}
     for node in nodes:
-        if node.op == "sum":
+        if node.op == "store":
+            results[node.operand] = values[node.args[0]]
+            values.append(None)
+        elif node.op == "lookup" and table:
+            values.append(table(node.operand)[values[node.args[0]]].astype(np.int32))
+        elif node.op == "sum":
             values.append(sums)
         elif node.op in ("load", "scalar"):
             values.append(load(node.operand))
@@ -298,24 +313,33 @@ def evaluated(nodes: tuple[Node, ...], sums: Array, load: Callable[[int], Array]
             values.append(_constant(node))
         else:
             values.append(OPERATIONS[node.op](node, *(values[arg] for arg in node.args)))
-    return values[-1]  # type: ignore[no-any-return]
+    return results | {RESULT: values[-1]}
 
 
 def expected(product: Product, data: list[Array]) -> Array:
     """Computes the result in numpy."""
+    return results(product, data)[RESULT]
+
+
+def results(product: Product, data: list[Array]) -> dict[int, Array]:
+    """Computes all results in numpy, by operand."""
     wide, narrow = (np.float64, np.float32) if product.is_float else (np.int64, np.int32)
     factors = [_factor(product, data, number).astype(wide) for number in (0, 1)]
     axes = tuple(range(-len(product.sums), 0)) if product.sums else ()
     sums = (factors[0] * factors[1]).sum(axis=axes)
     if product.initial is not None:
         sums = sums + _view(product, data, product.initial)
-    value = evaluated(
-        product.epilogue, sums.astype(narrow), lambda operand: _view(product, data, operand)
+    values = evaluated(
+        product.epilogue,
+        sums.astype(narrow),
+        lambda operand: _view(product, data, operand),
+        data.__getitem__,
     )
-    result = [array.copy() for array in data]
+    written = [array.copy() for array in data]
     with np.errstate(all="ignore"):
-        _view(product, result, RESULT)[...] = value.astype(_DTYPES[product.dtypes[RESULT]])
-    return result[RESULT]
+        for number, value in values.items():
+            _view(product, written, number)[...] = value.astype(_DTYPES[product.dtypes[number]])
+    return {number: written[number] for number in values}
 
 
 def _rounded(a: Array, shift: Any) -> Array:

@@ -108,15 +108,24 @@ class Machine:
         self.executed = 0
         self.written: set[str] = set()
         self._operands: list[_Operand] = []
-        start = 0x8000_0000
+        start = 0x4000_0000
         for data in operands:
             self._operands.append(_Operand(start, data.reshape(-1).view(np.uint8)))
             start += (data.nbytes // _GAP + 2) * _GAP
+        self._arguments = [operand.start for operand in self._operands]
+
+    def pass_in_memory(self, word: int) -> None:
+        """Puts the operands' addresses, as words of so many bytes, into a table; its address is the only argument."""
+        last = self._operands[-1]
+        start = last.start + (last.data.size // _GAP + 2) * _GAP
+        table = np.array(self._arguments, np.int64 if word == 8 else np.int32)
+        self._operands.append(_Operand(start, table.view(np.uint8)))
+        self._arguments = [start]
 
     def run(self, text: str, arguments: Sequence[str]) -> None:
         """Runs a kernel; the operands' addresses are in `arguments`."""
-        for name, operand in zip(arguments, self._operands, strict=True):
-            self._integers[name] = operand.start
+        for name, address in zip(arguments, self._arguments, strict=True):
+            self._integers[name] = address
         lines = [re.split(r"[ ,()]+", line.strip().rstrip(")")) for line in text.splitlines()]
         labels = {words[0][:-1]: at for at, words in enumerate(lines) if words[0].endswith(":")}
         at = 0
@@ -269,6 +278,8 @@ class Machine:
             self._segments(int(found[1]), to, self._integer(words[1]), self._integer(words[2]))
         elif operation in ("vlse8", "vlse32", "vsse8", "vsse32"):
             self._apart_in_memory(operation, to, self._integer(words[1]), self._integer(words[2]))
+        elif name == "vluxei32.v":
+            self._from_table(to, self._integer(words[1]), words[2])
         elif operation in ("vfmacc", "vfmadd", "vwmacc"):
             self._multiply(operation, kind, words)
         elif operation == "vsext":
@@ -380,6 +391,14 @@ class Machine:
         for field in range(fields):
             group = f"v{int(name[1:]) + field * registers}"
             self._apart_in_memory("vlse8", group, address + field, apart)
+
+    def _from_table(self, name: str, address: int, indices: str) -> None:
+        """Loads bytes whose distances from an address are numbers of 32 bits."""
+        self._require(self._bits == 8, self._bits, "element width")
+        self._apart(name, self._lmul, indices, self._lmul * 4)
+        places = self._read(indices, np.int32, Fraction(4))
+        memory = [self._memory(address + int(place), 1).view(np.int8)[0] for place in places]
+        self._write(name, memory, np.int8)
 
     def _multiply(self, operation: str, kind: str, words: list[str]) -> None:
         to, first, second = words

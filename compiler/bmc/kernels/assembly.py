@@ -11,6 +11,7 @@ from bmc.kernels.product import Unsupported
 # ra and the registers that the psABI reserves are left alone, and so is s0, a frame pointer.
 _INTEGERS = [*range(10, 18), *range(5, 8), *range(28, 32), 9, *range(18, 28)]
 _FLOATS = 32
+_MOST_ARGUMENTS = 16
 _SMALLEST, _LARGEST = -2048, 2047
 
 
@@ -30,12 +31,14 @@ class Kernel:
       arguments: registers with the operands' addresses, and one more for a buffer of `scratch` bytes, if it has any.
       clobbered: other registers that it changes.
       scratch: bytes of memory that it needs.
+      in_memory: whether there is one argument only, the address of a table with the operands' addresses.
     """
 
     text: str
     arguments: tuple[str, ...]
     clobbered: tuple[str, ...]
     scratch: int
+    in_memory: bool = False
 
 
 class Assembly:
@@ -52,7 +55,7 @@ class Assembly:
         self._floats = list(range(_FLOATS))
         self._labels = 0
         self._used: set[str] = set()
-        if arguments > 8:
+        if arguments > _MOST_ARGUMENTS:
             raise TooManyRegisters
         self.arguments: list[str] = []
         for _ in range(arguments):

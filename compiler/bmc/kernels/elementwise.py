@@ -16,6 +16,7 @@ from bmc.ir import ir_util
 from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.clips import clipped
+from bmc.kernels.constants import hoisted
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import (
@@ -33,6 +34,8 @@ from bmc.kernels.views import STORE, View, dtype_of, loops_of, maps_of, source_o
 
 _REGISTERS = 32
 _FLOATS = 31
+# With more operands, their addresses are in memory.
+_MOST_ARGUMENTS = 8
 # Fewer elements than this are not worth a group of registers.
 _FEWEST = 8
 # Lines of lanes in one turn of the innermost loop, if they only move.
@@ -75,31 +78,47 @@ def read(function: ir_util.Op) -> tuple[Elementwise, tuple[Any, ...]]:
     if len(computes) == 1 and not stores and not computes[0].results:
         # It works on buffers.
         *_, value = computes[0].operands
-        buffer = value
-    elif len(stores) == 1 and stores[0].parent.name == "func.func" and len(computes) < 2:
-        value, buffer = stores[0].operands
+        stored = {value: value}
+    elif stores and all(op.parent.name == "func.func" for op in stores) and len(computes) < 2:
+        stored = {op.operands[0]: op.operands[1] for op in stores}
+        value = stores[0].operands[0]
     else:
-        raise Unsupported("a dispatch that is not one operation and one store")
+        raise Unsupported("a dispatch that is not one operation")
     rank = value.type.rank
     loops = [ir.AffineExpr.get_dim(n) for n in range(rank)]
-    views = [View(buffer, ir.AffineMap.get(rank, 0, loops))]
-    operations = Operations()
+    # Takes the place of the result.
+    views = [View(stored[value], ir.AffineMap.get(rank, 0, loops))]
+
+    def add(view: View) -> int:
+        views.append(view)
+        return RESULT + len(views) - 1
+
+    def view_of(operand: Any, indices: list[Any]) -> View:
+        return View(operand, ir.AffineMap.get(rank, 0, indices))
+
+    def table(operand: Any) -> int:
+        zeros = [ir.AffineExpr.get_constant(0)] * operand.type.rank
+        return add(view_of(source_of(operand), zeros))
+
+    operations = Operations(table)
 
     def load(operand: Any, indices: list[Any]) -> int:
         dtype = dtype_of(operand)
         if dtype not in WIDTHS:
             raise Unsupported(f"an operation that reads {dtype}")
-        views.append(View(source_of(operand), ir.AffineMap.get(rank, 0, indices)))
-        return operations.node(Node("load", dtype, operand=RESULT + len(views) - 1))
+        number = add(view_of(source_of(operand), indices))
+        return operations.node(Node("load", dtype, operand=number))
 
     if computes:
         (op,) = computes
-        if op.name not in _NAMES or (stores and op.results[0] != value) or len(op.results) > 1:
+        made = list(op.results) or [value]
+        if op.name not in _NAMES or not set(stored) <= set(made):
             raise Unsupported(f"a dispatch with {op.name}")
         if "reduction" in str(op.attributes.get("iterator_types", "")):
             raise Unsupported("a reduction")
-        *inputs, result = maps_of(op)
-        loops = loops_of(result, loops)
+        maps = maps_of(op)
+        inputs, results = maps[: -len(made)], maps[-len(made) :]
+        loops = loops_of(results[made.index(value)], loops)
         block = op.regions[0].blocks[0]
         known = {
             argument: load(operand, substituted(map_, loops))
@@ -109,11 +128,16 @@ def read(function: ir_util.Op) -> tuple[Elementwise, tuple[Any, ...]]:
         *body, end = [each.operation for each in block.operations]
         for each in body:
             operations.add(each, known)
-        last = operations.value(end.operands[0], known)
+        computed = [
+            (operations.value(last, known), view_of(stored[each], substituted(map_, loops)))
+            for each, last, map_ in zip(made, end.operands, results, strict=True)
+            if each in stored
+        ]
+        views[0] = operations.store(computed, add)
+    elif len(stores) == 1:
+        load(value, loops)
     else:
-        last = load(value, loops)
-    if last != len(operations.nodes) - 1 or dtype_of(value) not in WIDTHS:
-        raise Unsupported(f"results of type {dtype_of(value)}")
+        raise Unsupported("several results that are only moved")
     dtypes = ("", "", *(dtype_of(view.value) for view in views))
     extents = list(value.type.shape)
     found = [
@@ -141,20 +165,30 @@ def arranged(dtypes: tuple[str, ...], loops: list[Loop], nodes: list[Node]) -> E
     return Elementwise(dtypes, outer, lanes, needed(with_scalars(tuple(nodes), lanes)))
 
 
-def write(elementwise: Elementwise, vlen: int) -> Kernel:
+def write(elementwise: Elementwise, vlen: int, xlen: int) -> Kernel:
     """Returns a kernel for harts whose VLEN is at least `vlen` bits.
 
     Raises:
       Unsupported: there are operations or operands that a kernel cannot have.
     """
-    return _Writer(elementwise, vlen).kernel()
+    return _Writer(elementwise, vlen, xlen).kernel()
 
 
 class _Writer:
-    def __init__(self, elementwise: Elementwise, vlen: int) -> None:
+    def __init__(self, elementwise: Elementwise, vlen: int, xlen: int) -> None:
         self._it = elementwise
-        self._out = Assembly(len(elementwise.dtypes) - RESULT)
-        self._addresses = dict(enumerate(self._out.arguments, RESULT))
+        self._word = xlen // 8
+        operands = range(RESULT, len(elementwise.dtypes))
+        self._in_memory = len(operands) > _MOST_ARGUMENTS
+        self._out = Assembly(1 if self._in_memory else len(operands))
+        # What moves from lanes to lanes, by an operand that moves like it: its address, or the distance from where it
+        # began, which several operands share.
+        self._moving = dict(zip(operands, self._out.arguments, strict=False))
+        if self._in_memory:
+            self._moving = {
+                number: self._out.register() for number in self._distances(operands).values()
+            }
+            self._address = self._out.register()
         nodes = elementwise.nodes
         # Elements that only move keep their width.
         self._moves = len(nodes) == 1 and nodes[0].op == "load"
@@ -173,7 +207,10 @@ class _Writer:
 
     def kernel(self) -> Kernel:
         out = self._out
-        self._constants = epilogue.hoisted(out, self._it.nodes, _FLOATS)
+        if self._in_memory:
+            for register in self._moving.values():
+                out.set(register, 0)
+        self._constants = hoisted(out, self._it.nodes, _FLOATS)
         whole, left = divmod(self._it.lanes.extent, self._widest)
         with out.registers(1) as (length,):
             lanes = Lanes(left or self._widest, self._lmul, length, self._apart)
@@ -192,7 +229,27 @@ class _Writer:
                         self._move(lanes)
 
                 self._over(self._it.outer, self._it.lanes.extent, line)
-        return Kernel(out.text(), tuple(out.arguments), tuple(out.clobbered()), 0)
+        text, arguments, clobbered = out.text(), tuple(out.arguments), tuple(out.clobbered())
+        return Kernel(text, arguments, clobbered, 0, self._in_memory)
+
+    def _distances(self, operands: range) -> dict[tuple[int, ...], int]:
+        """Returns an operand for each way in which some of them move."""
+        loops = (*self._it.outer, self._it.lanes)
+        strides = {tuple(loop.strides[n] for loop in loops): n for n in operands}
+        return {each: number for each, number in strides.items() if any(each)}
+
+    def _at(self, operand: int) -> str:
+        """Returns the register with an operand's address."""
+        out = self._out
+        if not self._in_memory:
+            return self._moving[operand]
+        loops = (*self._it.outer, self._it.lanes)
+        load, place = "ld" if self._word == 8 else "lw", (operand - RESULT) * self._word
+        out.emit(f"{load} {self._address}, {place}({out.arguments[0]})")
+        for number, distance in self._moving.items():
+            if all(loop.strides[number] == loop.strides[operand] for loop in loops):
+                out.emit(f"add {self._address}, {self._address}, {distance}")
+        return self._address
 
     def _use(self, lanes: Lanes) -> None:
         self._out.set(lanes.length, lanes.count)
@@ -209,7 +266,7 @@ class _Writer:
 
         def body() -> None:
             self._over(tuple(rest), moved, line)
-            for number, address in self._addresses.items():
+            for number, address in self._moving.items():
                 self._out.add(address, first.strides[number] - done * inner.strides[number])
 
         def several(times: int) -> None:
@@ -225,17 +282,15 @@ class _Writer:
     def _move(self, lanes: Lanes) -> None:
         """Emits some lanes, and moves to those behind them."""
         self._piece(lanes)
-        for number, address in self._addresses.items():
+        for number, address in self._moving.items():
             self._out.add(address, lanes.count * self._it.lanes.strides[number])
 
     def _piece(self, lanes: Lanes) -> None:
         if not self._moves:
             groups = list(range(_REGISTERS // self._lmul))
-            epilogue.emit(
-                self._out, self._it.nodes, -1, groups, self._addresses, lanes, self._constants
-            )
+            epilogue.emit(self._out, self._it.nodes, -1, groups, self._at, lanes, self._constants)
             return
         number = self._it.nodes[0].operand
         for name, operand in (("vl", number), ("vs", RESULT)):
-            address = self._addresses[operand]
+            address = self._at(operand)
             epilogue.transfer(self._out, name, self._bits, 0, operand, address, lanes)

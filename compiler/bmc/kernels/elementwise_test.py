@@ -38,6 +38,32 @@ func.func @f(%to_x: memref<6x20xi8>, %to_y: memref<6x20xi8, strided<[32, 1], off
   return
 }
 """
+_LOOKUP = """
+func.func @f(%to_x: memref<300xi8>, %to_table: memref<256xi8>, %to_other: memref<256xi8>,
+             %to_y: memref<300xi8>, %to_z: memref<300xi8>) {
+  %x = iree_codegen.load_from_buffer %to_x : memref<300xi8> -> tensor<300xi8>
+  %table = iree_codegen.load_from_buffer %to_table : memref<256xi8> -> tensor<256xi8>
+  %other = iree_codegen.load_from_buffer %to_other : memref<256xi8> -> tensor<256xi8>
+  %empty = tensor.empty() : tensor<300xi8>
+  %c128 = arith.constant 128 : index
+  %y, %z = linalg.generic {
+      indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+      iterator_types = ["parallel"]} ins(%x : tensor<300xi8>) outs(%empty, %empty : tensor<300xi8>, tensor<300xi8>) {
+  ^bb0(%a: i8, %old: i8, %old_too: i8):
+    %i = arith.index_cast %a : i8 to index
+    %place = arith.addi %i, %c128 : index
+    %b = tensor.extract %table[%place] : tensor<256xi8>
+    %sum = arith.addi %a, %b : i8
+    %j = arith.index_cast %sum : i8 to index
+    %next = arith.addi %j, %c128 : index
+    %c = tensor.extract %other[%next] : tensor<256xi8>
+    linalg.yield %sum, %c : i8, i8
+  } -> (tensor<300xi8>, tensor<300xi8>)
+  iree_codegen.store_to_buffer %y, %to_y : tensor<300xi8> into memref<300xi8>
+  iree_codegen.store_to_buffer %z, %to_z : tensor<300xi8> into memref<300xi8>
+  return
+}
+"""
 _DTYPES = {"f32": np.float32, "i32": np.int32, "i8": np.int8}
 
 
@@ -56,7 +82,8 @@ class ElementwiseTest(unittest.TestCase):
         for number in range(RESULT, len(it.dtypes)):
             dtype = it.dtypes[number]
             reach = sum((loop.extent - 1) * loop.strides[number] for loop in loops)
-            size = reach // WIDTHS[dtype] + 1
+            is_table = any(node.op == "lookup" and node.operand == number for node in it.nodes)
+            size = products.TABLE if is_table else reach // WIDTHS[dtype] + 1
             data.append(generator.integers(-100, 100, size).astype(_DTYPES[dtype]))
 
         def view(number: int, arrays: list[products.Array]) -> products.Array:
@@ -68,15 +95,24 @@ class ElementwiseTest(unittest.TestCase):
 
         right = [array.copy() for array in data]
         none = np.zeros(0)
-        value = products.evaluated(it.nodes, none, lambda number: view(number, data))
-        view(RESULT, right)[...] = value
-        for vlen, hart in ((128, 128), (256, 256), (128, 512)):
-            kernel = elementwise.write(it, vlen)
+        values = products.evaluated(
+            it.nodes,
+            none,
+            lambda number: view(number, data),
+            lambda number: data[number - RESULT],
+        )
+        for number, value in values.items():
+            view(number, right)[...] = value
+        for vlen, hart, xlen in ((128, 128, 64), (256, 256, 32), (128, 512, 64)):
+            kernel = elementwise.write(it, vlen, xlen)
             copies = [array.copy() for array in data]
-            machine = riscv.Machine(hart, copies, writable={0})
+            machine = riscv.Machine(hart, copies, writable={n - RESULT for n in values})
+            if kernel.in_memory:
+                machine.pass_in_memory(xlen // 8)
             machine.run(kernel.text, kernel.arguments)
             with self.subTest(vlen=vlen, hart=hart):
-                np.testing.assert_array_equal(copies[0], right[0])
+                for number in values:
+                    np.testing.assert_array_equal(copies[number - RESULT], right[number - RESULT])
                 self.assertLessEqual(machine.written, set(kernel.clobbered))
 
     def test_a_transpose_with_an_operation(self) -> None:
@@ -145,10 +181,42 @@ func.func @f(%x: memref<6x20xi8>, %y: {to}) {{
         loops = [Loop(5, (0, 0, 80, 4)), Loop(20, (0, 0, 4, 0))]
         self.agrees(elementwise.arranged(("", "", "f32", "f32"), loops, broadcast))
 
+    def test_lookups_and_two_results(self) -> None:
+        for extent, wide in ((300, 300), (20, 20)):
+            it = self.read(_LOOKUP.replace("300", str(extent)))
+            self.assertEqual([node.op for node in it.nodes].count("lookup"), 2)
+            self.assertEqual(it.lanes.extent, wide)
+            self.agrees(it)
+
+    def test_more_operands_than_registers(self) -> None:
+        """Of several widths, in rows, in columns, and one number for each row."""
+        kinds = [("i32", 24, 1), ("i8", 24, 1), ("i32", 1, 7), ("i32", 1, 0)]
+        dtypes, strides, nodes = ["", "", "i32"], [(0, 0), (0, 0), (96, 4)], []
+        for number in range(40):
+            dtype, row, lane = kinds[number % 4]
+            dtypes.append(dtype)
+            strides.append((row * WIDTHS[dtype], lane * WIDTHS[dtype]))
+            nodes.append(Node("load", dtype, operand=RESULT + 1 + number))
+            if number:
+                last = len(nodes) - 1
+                nodes.append(
+                    Node("addi" if number % 3 else "subi", "i32", (max(0, last - 1), last))
+                )
+        rows, lanes = zip(*strides, strict=True)
+        loops = [Loop(7, rows), Loop(24, lanes)]
+        it = elementwise.arranged(tuple(dtypes), loops, nodes)
+        self.assertTrue(elementwise.write(it, 128, 64).in_memory)
+        self.agrees(it)
+        long = [Loop(7, tuple(100 * row for row in rows)), Loop(2000, lanes)]
+        self.agrees(elementwise.arranged(tuple(dtypes), long, nodes))
+
     def test_anything_else(self) -> None:
+        twice = "  iree_codegen.store_to_buffer %x, %to_x : tensor<6x20xi8> into memref<6x20xi8>\n"
         more = "  iree_codegen.store_to_buffer %x, %to_x : tensor<6x20xf32> into memref<6x20xf32>\n"
         for reason, text in (
-            ("one store", _TEXT.replace("  return\n", more + "  return\n")),
+            ("a dispatch with", _TEXT.replace("  return\n", more + "  return\n")),
+            ("not one operation", _TEXT.replace("  iree_codegen.store", "  // ")),
+            ("only moved", _MOVE.replace("  return\n", twice + "  return\n")),
             ("an epilogue with math.exp", _TEXT.replace("arith.mulf %a, %b", "math.exp %a")),
             ("an epilogue with a f32", _TEXT.replace("%a, %b :", "%a, %old :")),
             ("computed first", _TEXT.replace("ins(%x,", "ins(%late,").replace(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from bmc.kernels.assembly import Assembly
+from bmc.kernels.constants import bits_of, set_float
 from bmc.kernels.groups import Groups
 from bmc.kernels.product import RESULT, Node, Unsupported
 
@@ -28,8 +28,6 @@ _REVERSED = {"divf": "vfrdiv", "subf": "vfrsub", "subi": "vrsub"}
 # Operations with an immediate: five bits, with or without a sign.
 _SIGNED = {"addi", "andi", "ori", "xori"}
 _UNSIGNED = {"rounded", "shli", "shrsi", "shrui"}
-# They round as the register vxrm says.
-_ROUNDING = {"clipped", "rounded", "scaled"}
 # A NaN stays a NaN, because it is neither less nor greater than a constant.
 _LIMITS = {"maximumf": "vmflt.vf", "minimumf": "vmfgt.vf"}
 _UNARY = {
@@ -75,7 +73,7 @@ def temporaries(nodes: tuple[Node, ...], lmul: int) -> int:
       Unsupported: it contains what no instruction computes.
     """
     groups = Groups(list(range(32)))
-    _Epilogue(Assembly(0), nodes, 0, groups, {}, Lanes(0, lmul, ""), {}).write()
+    _Epilogue(Assembly(0), nodes, 0, groups, lambda _: "", Lanes(0, lmul, ""), {}).write()
     return groups.most
 
 
@@ -91,45 +89,12 @@ def transfer(
         out.emit(f"{name}se{bits}.v v{register}, ({address}), {apart}")
 
 
-def floats(nodes: tuple[Node, ...]) -> list[int]:
-    """Returns the bits of the constants that are floats, each once."""
-    found = (_bits(node) for node in nodes if node.op == "constant" and node.dtype == "f32")
-    return list(dict.fromkeys(found))
-
-
-def hoisted(out: Assembly, nodes: tuple[Node, ...], most: int) -> dict[int, str]:
-    """Emits what an epilogue needs once: its rounding mode, and what sets registers to its floats.
-
-    Returns:
-      at most so many registers, by the bits in them.
-    """
-    if any(node.op in _ROUNDING for node in nodes):
-        # To nearest, and up in the middle.
-        out.emit("csrwi vxrm, 0")
-    constants = {bits: out.take_float() for bits in floats(nodes)[:most]}
-    for bits, register in constants.items():
-        set_float(out, register, bits)
-    return constants
-
-
-def _bits(constant: Node) -> int:
-    (bits,) = struct.unpack("<i", struct.pack("<f", constant.value))
-    return int(bits)
-
-
-def set_float(out: Assembly, register: str, bits: int) -> None:
-    """Emits a constant."""
-    with out.registers(1) as (number,):
-        out.set(number, bits)
-        out.emit(f"fmv.w.x {register}, {number}")
-
-
 def emit(
     out: Assembly,
     nodes: tuple[Node, ...],
     group: int,
     free: list[int],
-    addresses: dict[int, str],
+    addresses: Callable[[int], str],
     lanes: Lanes,
     constants: dict[int, str],
 ) -> None:
@@ -140,7 +105,7 @@ def emit(
       nodes: the epilogue.
       group: number of the sums' group.
       free: groups that may be overwritten, at least as many as temporaries() returns, the lowest among them.
-      addresses: registers with the operands' addresses for this row.
+      addresses: returns the register with an operand's address for this row; it may emit what loads it.
       lanes: the groups' shape.
       constants: registers that hold floats, by their bits.
     """
@@ -153,7 +118,7 @@ class _Epilogue:
     nodes: tuple[Node, ...]
     group: int
     groups: Groups
-    addresses: dict[int, str]
+    addresses: Callable[[int], str]
     lanes: Lanes
     constants: dict[int, str]
     # The group of each value that is still needed.
@@ -165,6 +130,14 @@ class _Epilogue:
         for number, node in enumerate(self.nodes):
             if not node.args:
                 continue
+            if node.op == "store":
+                (arg,) = node.args
+                self._store(arg, node, keep=last[arg] != number)
+                if last[arg] == number:
+                    self.groups.give(self.held.pop(arg))
+                continue
+            if self._is_stored_at_once(number):
+                break
             vectors = self._in_vectors(node)
             sources = [self._vector(arg) for arg in vectors]
             dying = list(dict.fromkeys(self.held[arg] for arg in vectors if last[arg] == number))
@@ -176,7 +149,11 @@ class _Epilogue:
             for group in dying[1:]:
                 self.groups.give(group)
             self.held[number] = target
-        self._store(self._vector(len(self.nodes) - 1))
+        self._store(len(self.nodes) - 1, replace(self.nodes[-1], operand=RESULT), keep=False)
+
+    def _is_stored_at_once(self, number: int) -> bool:
+        """Whether a node is what is stored in the end, and is loaded as it is stored."""
+        return number == len(self.nodes) - 1 and self.nodes[number].op == "lookup"
 
     def _in_vectors(self, node: Node) -> list[int]:
         """Returns which arguments an operation reads from vectors; one at least."""
@@ -221,6 +198,13 @@ class _Epilogue:
             sums, one = (self._name(source) for source in sources[1:])
             self.out.emit(f"vmsltu.vv v0, {sums}, {one}")
             self.out.emit(f"vadc.vim {to}, {first}, 0, v0")
+            return
+        if op == "lookup":
+            narrow = self.groups.take()
+            self._look_up(node, sources[0], narrow)
+            self.lanes.use(self.out, 32)
+            self.out.emit(f"vsext.vf4 {to}, {self._name(narrow)}")
+            self.groups.give(narrow)
             return
         if op == "fma":
             self._multiply_add(node, target)
@@ -324,14 +308,14 @@ class _Epilogue:
     def _scalar(self, node: Node) -> str:
         """Returns a register with a constant or scalar, for the next instructions."""
         is_float, is_loaded = node.dtype == "f32", node.op == "scalar"
-        address = self.addresses.get(node.operand, "")
         if node.value == 0 and not is_float and not is_loaded:
             return "zero"
-        if is_float and not is_loaded and _bits(node) in self.constants:
-            return self.constants[_bits(node)]
+        if is_float and not is_loaded and bits_of(node) in self.constants:
+            return self.constants[bits_of(node)]
         if not is_float:
             with self.out.registers(1) as (register,):
                 if is_loaded:
+                    address = self.addresses(node.operand)
                     self.out.emit(
                         f"{'lb' if node.dtype == 'i8' else 'lw'} {register}, 0({address})"
                     )
@@ -341,9 +325,9 @@ class _Epilogue:
         name = self.out.take_float()
         self.out.give_float(name)
         if is_loaded:
-            self.out.emit(f"flw {name}, 0({address})")
+            self.out.emit(f"flw {name}, 0({self.addresses(node.operand)})")
         else:
-            set_float(self.out, name, _bits(node))
+            set_float(self.out, name, bits_of(node))
         return name
 
     def _load(self, node: Node, group: int) -> None:
@@ -362,18 +346,35 @@ class _Epilogue:
         self._transfer("vl", 8, narrow, node.operand)
         self.out.emit(f"vsext.vf4 v{to}, v{narrow}")
 
-    def _store(self, group: int) -> None:
-        register = self._name(group)
-        if self.nodes[-1].dtype != "i8":
-            self._transfer("vs", 32, group * self.lanes.lmul, RESULT)
+    def _look_up(self, node: Node, index: int, to: int) -> None:
+        """Emits the load of a group of bytes from a table, which may be the lowest part of the index's group."""
+        self.lanes.use(self.out, 8)
+        address = self.addresses(node.operand)
+        self.out.emit(f"vluxei32.v {self._name(to)}, ({address}), {self._name(index)}")
+
+    def _store(self, number: int, node: Node, keep: bool) -> None:
+        """Emits the store of a value to a node's operand; `keep` says that the value is needed again."""
+        if self._is_stored_at_once(number):
+            group = self._vector(self.nodes[number].args[0])
+            self._look_up(self.nodes[number], group, group)
+            self._transfer("vs", 8, group * self.lanes.lmul, node.operand)
+            self.lanes.use(self.out, 32)
             return
-        if self.nodes[-1].op != "clipped":
-            for bits in (16, 8):
-                self.lanes.use(self.out, bits)
-                self.out.emit(f"vnsrl.wi {register}, {register}, 0")
-        self._transfer("vs", 8, group * self.lanes.lmul, RESULT)
+        group = self._vector(number)
+        if node.dtype != "i8":
+            self._transfer("vs", 32, group * self.lanes.lmul, node.operand)
+            return
+        narrow = self.groups.take() if keep else group
+        source = self._name(group)
+        for bits in (16, 8) if self.nodes[number].op != "clipped" else ():
+            self.lanes.use(self.out, bits)
+            self.out.emit(f"vnsrl.wi {self._name(narrow)}, {source}, 0")
+            source = self._name(narrow)
+        self._transfer("vs", 8, narrow * self.lanes.lmul, node.operand)
         self.lanes.use(self.out, 32)
+        if keep:
+            self.groups.give(narrow)
 
     def _transfer(self, name: str, bits: int, register: int, operand: int) -> None:
-        address = self.addresses.get(operand, "")
+        address = self.addresses(operand)
         transfer(self.out, name, bits, register, operand, address, self.lanes)

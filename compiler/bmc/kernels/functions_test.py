@@ -9,7 +9,7 @@ import numpy as np
 import products
 
 from bmc.kernels import functions
-from bmc.kernels.product import Node
+from bmc.kernels.product import RESULT, Node
 
 
 class FunctionsTest(unittest.TestCase):
@@ -27,7 +27,7 @@ class FunctionsTest(unittest.TestCase):
     def erf(self, x: np.ndarray[tuple[int], np.dtype[np.float32]]) -> products.Array:
         last = functions.erf(0, self.number, self.float_)
         self.assertEqual(last, len(self.nodes) - 1)
-        return products.evaluated(tuple(self.nodes), x, lambda _: x)
+        return products.evaluated(tuple(self.nodes), x, lambda _: x)[RESULT]
 
     def test_erf(self) -> None:
         parts = (np.linspace(-6, 6, 100_001), np.logspace(-30, 0, 2001), [0, np.inf, -np.inf])

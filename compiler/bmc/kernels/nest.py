@@ -14,6 +14,7 @@ from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel, TooManyRegisters
 from bmc.kernels.block import Block
 from bmc.kernels.borders import Borders, Missing, step
+from bmc.kernels.constants import hoisted
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.masks import Masks
 from bmc.kernels.product import RESULT, A, B, Loop, Product, Unsupported
@@ -122,7 +123,7 @@ class _Nest:
     def kernel(self) -> Kernel:
         out = self._out
         left = _FLOATS - self._sums.floats(max(panel.rows for panel in self._panels))
-        self._constants = epilogue.hoisted(out, self._product.epilogue, left)
+        self._constants = hoisted(out, self._product.epilogue, left)
         padding = self._product.padding
         if padding is not None:
             out.add(self._bases[padding.operand], padding.offset)
@@ -317,7 +318,7 @@ class _Nest:
                 out.add(self._bases[number], self._line.strides[number])
 
     def _epilogue(self, group: int, free: list[int], lanes: Lanes) -> None:
-        nodes, addresses = self._product.epilogue, dict(enumerate(self._bases))
+        nodes, addresses = self._product.epilogue, self._bases.__getitem__
         epilogue.emit(self._out, nodes, group, free, addresses, lanes, self._constants)
 
     def _store(self, block: Block) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from iree.compiler import ir
@@ -9,7 +10,7 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.kernels import epilogue, functions, rescales
 from bmc.kernels.product import WIDTHS, Node, Unsupported
-from bmc.kernels.views import dtype_of
+from bmc.kernels.views import View, dtype_of
 
 # Operations whose last 8 bits depend on the last 8 bits of their operands only, and those that read signed numbers.
 _LAST_BITS = {"addi", "andi", "muli", "ori", "shli", "subi", "xori"}
@@ -22,13 +23,17 @@ _SAME_SIDE = {
     "minnumf": ("minnumf", "minimumf"),
 }
 _KEEP_NAN = ("maximumf", "minimumf")
+# The range of a number of 32 bits that may be any.
+_ANY = (-(2**31), 2**31 - 1)
 
 
 class Operations:
     """Collects nodes. Everything has 32 bits between loads, which extend, and the store, which truncates."""
 
-    def __init__(self) -> None:
+    def __init__(self, table: Callable[[Any], int]) -> None:
+        """`table` returns the number of an operand that is read at computed places."""
         self.nodes: list[Node] = []
+        self._table = table
 
     def add(self, op: Any, known: dict[Any, int]) -> None:
         """Adds the nodes of an operation, and the number of its result to `known`."""
@@ -44,6 +49,12 @@ class Operations:
                 return
         if op.name == "arith.constant" or str(result.type) in ("i1", "i64"):
             # Constants belong to their readers. 64 bits are read as parts of a rescale, or not at all.
+            return
+        if op.name == "tensor.extract":
+            known[result] = self._lookup(op, known)
+            return
+        if dtype_of(result) == "index":
+            known[result] = self._index(op, known)
             return
         if op.name == "math.erf" and dtype_of(result) == "f32":
             known[result] = functions.erf(self.value(operands[0], known), self._number, self._float)
@@ -137,6 +148,45 @@ class Operations:
             return self._integer(name, *map(self._wide, args))
         raise Unsupported(f"an epilogue with arith.{name} to i8")
 
+    def store(self, results: list[tuple[int, View]], add: Callable[[View], int]) -> View:
+        """Adds stores of all results but the one that is computed last; returns where that one is stored.
+
+        Args:
+          results: the number of each value, and its buffer.
+          add: adds an operand; returns its number.
+        """
+        results = sorted(results, key=lambda each: each[0])
+        numbers = [number for number, _ in results]
+        if numbers[-1:] != [len(self.nodes) - 1] or len(set(numbers)) < len(numbers):
+            raise Unsupported("results that are not computed last")
+        last = self.nodes.pop()
+        *others, (_, result) = results
+        for number, view in others:
+            self.node(Node("store", dtype_of(view.value), (number,), operand=add(view)))
+        self.node(last)
+        return result
+
+    def _index(self, op: Any, known: dict[Any, int]) -> int:
+        """Adds a computation of an index; returns its number. In 32 bits it must not overflow."""
+        args = [self._wide(self.value(operand, known)) for operand in op.operands]
+        if op.name == "arith.index_cast":
+            return args[0]
+        result = self._integer("addi", *args) if op.name == "arith.addi" else -1
+        if result < 0 or self._range(result) == _ANY:
+            raise Unsupported(f"an epilogue with {op.name} to index")
+        return result
+
+    def _lookup(self, op: Any, known: dict[Any, int]) -> int:
+        """Adds the read of a table of bytes, which the index must not leave; returns its number."""
+        table, *indices = op.operands
+        if dtype_of(table) != "i8" or len(indices) != 1:
+            raise Unsupported(f"a lookup in {table.type}")
+        index = self.value(indices[0], known)
+        least, most = self._range(index)
+        if least < 0 or most >= table.type.shape[0]:
+            raise Unsupported("a lookup that may leave its table")
+        return self.node(Node("lookup", "i8", (index,), operand=self._table(table)))
+
     def _rescale(self, rescale: rescales.Rescale, known: dict[Any, int]) -> int:
         """Adds the nodes of a rescale in 32 bits; returns the number of the last one."""
         x, y = (self.value(factor, known) for factor in rescale.factors)
@@ -228,4 +278,4 @@ class Operations:
             least, most = (a + c, b + d) if node.op == "addi" else (a - d, b - c)
             if least >= -(2**31) and most < 2**31:
                 return least, most
-        return -(2**31), 2**31 - 1
+        return self._range(node.args[0]) if node.op == "extsi" else _ANY

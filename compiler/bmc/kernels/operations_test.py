@@ -1,4 +1,4 @@
-"""Tests what scalar operations become as nodes: limits, and integers of 16 bits."""
+"""Tests which scalar operations become nodes, and what these compute."""
 
 from __future__ import annotations
 
@@ -7,10 +7,22 @@ import unittest
 import numpy as np
 import products
 from iree.compiler import ir
+from read_case import (
+    BYTES,
+    FLOAT,
+    HIGH,
+    NARROW,
+    QUANTIZED,
+    SIGNED,
+    SOME,
+    ReadCase,
+    followed,
+    stored,
+)
 
 from bmc.ir import ir_util
 from bmc.kernels.operations import Operations
-from bmc.kernels.product import Node, Unsupported, needed
+from bmc.kernels.product import RESULT, Loop, Node, Unsupported, needed
 
 _FLOATS = np.array([-np.inf, -7, -1.5, -1, 0, 0.5, 2, 3, 5, 6, 9, np.inf, np.nan], np.float32)
 _INTEGERS = np.array([*range(-700, 700), 2**31 - 1, -(2**31), 70_001], np.int32)
@@ -29,7 +41,7 @@ def _nodes(body: str, dtype: str = "f32") -> tuple[Node, ...]:
         module = ir.Module.parse(text)
         (function,) = ir_util.all_of(module, "func.func")
         block = function.regions[0].blocks[0]
-        operations = Operations()
+        operations = Operations(lambda _: 4)
         known = {
             block.arguments[0]: operations.node(Node("sum", dtype)),
             block.arguments[1]: operations.node(Node("load", dtype, operand=3)),
@@ -43,7 +55,7 @@ def _nodes(body: str, dtype: str = "f32") -> tuple[Node, ...]:
 
 def _evaluated(nodes: tuple[Node, ...], values: products.Array) -> products.Array:
     with np.errstate(all="ignore"):
-        return products.evaluated(nodes, values, lambda _: values)
+        return products.evaluated(nodes, values, lambda _: values)[RESULT]
 
 
 class OperationsTest(unittest.TestCase):
@@ -132,6 +144,130 @@ class OperationsTest(unittest.TestCase):
         for wrong in (("subi", -32760), ("addi", 32760), ("muli", 3)):
             text = body.format(op=wrong[0], z=wrong[1])
             self.declines(f"an epilogue with arith.{wrong[0]} to i16", text, "i32")
+
+
+class EpiloguesTest(ReadCase):
+    def test_lookups(self) -> None:
+        """The index is what TensorFlow Lite's is: a byte plus 128."""
+        body = """%n = arith.trunci %a : i32 to i8
+    %i = arith.index_cast %n : i8 to index
+    %c128 = arith.constant 128 : index
+    %place = arith.addi %i, %c128 : index
+    %r = tensor.extract %table[%place] : tensor<256xi8>"""
+        text = SIGNED + followed(body, "i32", BYTES, "qbias") + stored("result", "qy")
+        product = self.read(text)
+        self.assertEqual(product.dtypes, ("i8", "i8", "i8", "i8"))
+        self.assertEqual(product.lanes, Loop(64, (0, 1, 1, 0)))
+        self.assertEqual(product.epilogue[-1].op, "lookup")
+        self.assertEqual(product.epilogue[-1].operand, 3)
+        for old, new in (
+            ("constant 128", "constant 129"),
+            ("constant 128", "constant 127"),
+            ("%n : i8", "%a : i32"),
+            ("%table[%place] : tensor<256", "%short[%place] : tensor<255"),
+        ):
+            with self.subTest(new=new):
+                self.declines("leave its table|to index", text.replace(old, new))
+        self.declines("to index", text.replace("addi %i", "muli %i"))
+
+    def test_operations(self) -> None:
+        body = "%r = math.exp %a : f32"
+        self.declines("an epilogue with math", FLOAT + followed(body) + stored("result"))
+        select = "%c = arith.cmpf olt, %a, %b : f32\n %r = arith.select %c, %a, %b : f32"
+        self.declines("an epilogue with arith.select", FLOAT + followed(select) + stored("result"))
+        old = "%r = arith.addf %a, %old : f32"
+        self.declines("an epilogue with a f32", FLOAT + followed(old) + stored("result"))
+
+    def test_integers(self) -> None:
+        def declines(reason: str, body: str, sums: str = SIGNED) -> None:
+            text = sums + followed(body, "i32", BYTES, "qbias")
+            self.declines(reason, text + stored("result", "qy"))
+
+        narrow = "%r = arith.trunci %a : i32 to i8"
+        declines("a product of i8", narrow, QUANTIZED.format(cast="cast_unsigned"))
+        # Arithmetic with 64 bits, except for the high half of a product.
+        declines("an epilogue with", HIGH.format(shift=31))
+        declines("an epilogue with", HIGH.format(shift=32).replace("muli", "addi"))
+        unsigned = HIGH.format(shift=32).replace("arith.extsi", "arith.extui")
+        declines("an epilogue with", unsigned)
+        declines(
+            "an epilogue with arith.shrui to i8",
+            "%n = arith.trunci %a : i32 to i8\n %r = arith.shrui %n, %n : i8",
+        )
+
+    def integers(self, body: str) -> products.Array:
+        """Computes an epilogue on some sums, and a bias of 3."""
+        text = SIGNED + followed(body, "i32", BYTES, "qbias") + stored("result", "qy")
+        nodes = self.read(text).epilogue
+        with np.errstate(all="ignore"):
+            result = products.evaluated(nodes, SOME, lambda _: np.full_like(SOME, 3))[RESULT]
+        return result.astype(np.int8)
+
+    def test_bytes_wrap_around(self) -> None:
+        narrow = "%n = arith.trunci %a : i32 to i8\n %c = arith.constant -100 : i8\n"
+        n, c = SOME.astype(np.int8), np.int8(-100)
+        right = {"addi": n + c, "subi": n - c, "muli": n * c, "andi": n & c, "xori": n ^ c}
+        right |= {"ori": n | c, "maxsi": np.maximum(n, c), "minsi": np.minimum(n, c)}
+        for op, values in right.items():
+            with self.subTest(op=op):
+                one = f"{narrow} %one = arith.{op} %n, %c : i8\n"
+                got = self.integers(one + "%r = arith.maxsi %one, %n : i8")
+                np.testing.assert_array_equal(got, np.maximum(values, n))
+        shifted = "%c1 = arith.constant 1 : i8\n %s = arith.shli %n, %c1 : i8\n"
+        got = self.integers(narrow + shifted + "%r = arith.shrsi %s, %c1 : i8")
+        np.testing.assert_array_equal(got, n << np.int8(1) >> np.int8(1))
+
+    def test_truncated_numbers_have_the_sign_of_their_last_byte(self) -> None:
+        narrow = "%n = arith.trunci %a : i32 to i8\n %wide = arith.extsi %n : i8 to i32\n"
+        sums = "%s = arith.addi %wide, %b : i32\n %c5 = arith.constant 5 : i32\n"
+        got = self.integers(narrow + sums + "%h = arith.shrsi %s, %c5 : i32\n" + NARROW)
+        np.testing.assert_array_equal(got, (SOME.astype(np.int8).astype(np.int32) + 3) >> 5)
+
+    def test_floats_are_quantized(self) -> None:
+        """As PyTorch does: the last bits of a large float are an integer."""
+        body = """%f = arith.sitofp %a : i32 to f32
+    %low = arith.constant -7.0 : f32
+    %high = arith.constant 248.0 : f32
+    %large = arith.constant 12582912.0 : f32
+    %offset = arith.constant -121 : i8
+    %max = arith.maxnumf %f, %low : f32
+    %min = arith.minnumf %max, %high : f32
+    %rounded = arith.addf %min, %large : f32
+    %bits = arith.bitcast %rounded : f32 to i32
+    %n = arith.trunci %bits : i32 to i8
+    %r = arith.addi %n, %offset : i8"""
+        right = (np.clip(SOME, -7, 248) - 121).astype(np.int8)
+        self.assertGreater(len(set(right.tolist())), 100)
+        np.testing.assert_array_equal(self.integers(body), right)
+
+    def test_an_int8_within_its_limits_is_not_narrowed(self) -> None:
+        def body(low: int, high: int) -> str:
+            return f"""%low = arith.constant {low} : i32
+    %high = arith.constant {high} : i32
+    %max = arith.maxsi %a, %low : i32
+    %min = arith.minsi %max, %high : i32
+    %n = arith.trunci %min : i32 to i8
+    %wide = arith.extsi %n : i8 to i32
+    %sum = arith.addi %wide, %b : i32
+    %r = arith.trunci %sum : i32 to i8"""
+
+        def text(low: int, high: int) -> str:
+            epilogue = followed(body(low, high), "i32", BYTES, "qbias")
+            return SIGNED + epilogue + stored("result", "qy")
+
+        # A limit of the int8 itself is one of the value before.
+        limited = text(-128, 127).replace(
+            "%wide = arith.extsi %n",
+            "%c9 = arith.constant 9 : i8\n %l = arith.maxsi %n, %c9 : i8\n %wide = arith.extsi %l",
+        )
+        ops = [(node.op, node.dtype) for node in self.read(limited).epilogue]
+        self.assertEqual(ops.count(("maxsi", "i32")), 2)
+        self.assertNotIn(("maxsi", "i8"), ops)
+        ops = [(node.op, node.dtype) for node in self.read(text(-128, 127)).epilogue]
+        self.assertFalse({("extsi", "i32"), ("shli", "i32")} & set(ops))
+        for low, high in ((-128, 128), (-300, -200), (-100, -200), (200, 300)):
+            with self.subTest(low=low, high=high):
+                self.assertIn("shli", [node.op for node in self.read(text(low, high)).epilogue])
 
 
 if __name__ == "__main__":

@@ -49,11 +49,12 @@ class Node:
         product of 32-bit integers), "carried" (its first argument, plus 1 where the second one, a sum, is less than
         the third, a term of it, as unsigned numbers), "scaled" (a product of 32-bit integers, of which the first is
         less than 2^29, divided by 2^31), "rounded" (its first argument, divided by 2 to the power of the second),
-        "clipped" (the same, plus the third, a constant, and limited by the fourth and fifth), or the name of an
-        operation of MLIR's arith dialect. These divisions round to nearest, and up in the middle.
-      dtype: "f32", "i32" or "i8", of a load or scalar as it is in memory.
+        "clipped" (the same, plus the third, a constant, and limited by the fourth and fifth), "lookup" (the byte of a
+        table that its argument counts), "store" (no value: its argument is stored as another result), or the name of
+        an operation of MLIR's arith dialect. These divisions round to nearest, and up in the middle.
+      dtype: "f32", "i32" or "i8", of what is in memory as it is there.
       args: numbers of the nodes it is computed from.
-      operand: of a load or scalar, the number of the operand.
+      operand: of a load, scalar, lookup or store, the number of the operand.
       value: of a constant, its value.
     """
 
@@ -309,8 +310,8 @@ def _fits(lanes: Loop, dtypes: tuple[str, ...], neighbors: bool) -> bool:
 
 
 def needed(epilogue: list[Node]) -> tuple[Node, ...]:
-    """The nodes that the last one is computed from."""
-    found = {len(epilogue) - 1}
+    """The nodes that results are computed from."""
+    found = {n for n, node in enumerate(epilogue) if node.op == "store"} | {len(epilogue) - 1}
     for number in reversed(range(len(epilogue))):
         if number in found:
             found.update(epilogue[number].args)

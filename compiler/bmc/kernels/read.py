@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +44,19 @@ class Dispatch:
     operands: tuple[Any, ...]
 
 
+@dataclass(frozen=True)
+class _Computed:
+    """A tensor of values that are computed from sums.
+
+    Attributes:
+      number: of the node.
+      indices: where each value is, as functions of the root's loops.
+    """
+
+    number: int
+    indices: tuple[Any, ...]
+
+
 def read(function: ir_util.Op) -> Dispatch:
     """Returns what a dispatch function computes.
 
@@ -56,14 +70,13 @@ class _Reader:
     def __init__(self, function: ir_util.Op) -> None:
         self._ops = list(ir_util.walk(function))
         self._views: list[View] = []
-        self._operations = Operations()
+        self._operations = Operations(self._table)
         self._known: set[Any] = set()
         # What is padded of the first two operands.
         self._padded: dict[int, padding.Padded] = {}
 
     def dispatch(self) -> Dispatch:
         root = self._only([op for op in self._ops if contraction.read(op) is not None])
-        store = self._only([op for op in self._ops if op.name == STORE])
         maps = maps_of(root)
         a, b, start = root.operands
         types = (dtype_of(a), dtype_of(b), dtype_of(start))
@@ -79,8 +92,8 @@ class _Reader:
         written = plain(maps[RESULT])
         initial = self._initial(start, written)
         self._operations.node(Node("sum", dtype_of(start)))
-        written = self._elementwise(root.results[0], store.operands[0], written)
-        self._views[RESULT] = View(store.operands[1], self._map(written))
+        computed = self._elementwise(root.results[0], written)
+        self._stores([op for op in self._ops if op.name == STORE], computed)
         for op in self._ops:
             if (
                 op.name.startswith(("linalg.", "iree_linalg_ext."))
@@ -101,7 +114,7 @@ class _Reader:
     @staticmethod
     def _only(ops: list[Any]) -> Any:
         if len(ops) != 1 or ops[0].parent.name != "func.func":
-            raise Unsupported("a dispatch that is not one product and one store")
+            raise Unsupported("a dispatch that is not one product")
         return ops[0]
 
     def _initial(self, start: Any, written: list[Any]) -> int | None:
@@ -126,8 +139,8 @@ class _Reader:
         source, result = maps_of(maker)
         return self._operand(maker.operands[0], substituted(source, loops_of(result, written)))
 
-    def _map(self, indices: list[Any]) -> Any:
-        return ir.AffineMap.get(self._views[0].map.n_dims, 0, indices)
+    def _map(self, indices: Sequence[Any]) -> Any:
+        return ir.AffineMap.get(self._views[0].map.n_dims, 0, list(indices))
 
     def _operand(self, value: Any, indices: list[Any]) -> int:
         """Returns the number of an operand that is read at these functions of the root's loops."""
@@ -135,38 +148,57 @@ class _Reader:
         for number, known in enumerate(self._views):
             if number > RESULT and known.value == view.value and known.map == view.map:
                 return number
+        return self._add(view)
+
+    def _table(self, value: Any) -> int:
+        """Returns the number of an operand that is read at computed places."""
+        return self._operand(value, [ir.AffineExpr.get_constant(0)] * value.type.rank)
+
+    def _elementwise(self, sums: Any, written: list[Any]) -> dict[Any, _Computed]:
+        """Adds the nodes of what is computed from the sums; returns the tensors of these values."""
+        computed = {sums: _Computed(0, tuple(written))}
+        for op in self._ops:
+            read = [operand for operand in op.operands if operand in computed]
+            if not read or op.name == STORE:
+                continue
+            if op.name != "linalg.generic" or op.parent.name != "func.func":
+                raise Unsupported("sums that are read by something else")
+            if "reduction" in str(op.attributes["iterator_types"]):
+                raise Unsupported("sums that are summed again")
+            maps = maps_of(op)
+            place = list(op.operands).index(read[0])
+            loops = loops_of(maps[place], list(computed[read[0]].indices))
+            computed |= self._body(op, computed, [substituted(map_, loops) for map_ in maps])
+            self._known.add(op)
+        return computed
+
+    def _stores(self, stores: list[Any], computed: dict[Any, _Computed]) -> None:
+        """Makes the value that is computed last the result, and adds stores of the others."""
+        if any(op.parent.name != "func.func" or op.operands[0] not in computed for op in stores):
+            raise Unsupported("a store of something else")
+        results = [(computed[op.operands[0]], op.operands[1]) for op in stores]
+        self._views[RESULT] = self._operations.store(
+            [(each.number, View(buffer, self._map(each.indices))) for each, buffer in results],
+            self._add,
+        )
+
+    def _add(self, view: View) -> int:
         self._views.append(view)
         return len(self._views) - 1
 
-    def _elementwise(self, value: Any, stored: Any, written: list[Any]) -> list[Any]:
-        """Adds the nodes of what is between the sums and the store; returns the indices of what is stored."""
-        number = 0
-        while value != stored:
-            readers = [op for op, _ in ir_util.uses(value)]
-            if len(readers) != 1 or readers[0].name != "linalg.generic":
-                raise Unsupported("sums that are read by something else")
-            (op,) = readers
-            if "reduction" in str(op.attributes["iterator_types"]) or len(op.results) != 1:
-                raise Unsupported("sums that are summed again")
-            maps = maps_of(op)
-            loops = loops_of(maps[list(op.operands).index(value)], written)
-            indices = [substituted(map_, loops) for map_ in maps]
-            number = self._body(op, value, number, indices)
-            self._known.add(op)
-            value, written = op.results[0], indices[-1]
-        if number != len(self._operations.nodes) - 1 or dtype_of(stored) not in WIDTHS:
-            raise Unsupported(f"results of type {dtype_of(stored)}")
-        return written
-
-    def _body(self, op: Any, value: Any, number: int, indices: list[list[Any]]) -> int:
-        """Adds the nodes of one operation; returns the number of its result."""
-        *inputs, _ = op.operands
+    def _body(
+        self, op: Any, computed: dict[Any, _Computed], indices: list[list[Any]]
+    ) -> dict[Any, _Computed]:
+        """Adds the nodes of one operation; returns its results."""
+        inputs = list(op.operands)[: -len(op.results)]
         block = op.regions[0].blocks[0]
         known: dict[Any, int] = {}
         for place, operand in enumerate(inputs):
             argument = block.arguments[place]
-            if operand == value:
-                known[argument] = number
+            if operand in computed:
+                if tuple(indices[place]) != computed[operand].indices:
+                    raise Unsupported("sums that are read at other places")
+                known[argument] = computed[operand].number
             elif list(argument.uses):
                 dtype = dtype_of(operand)
                 if dtype not in WIDTHS:
@@ -176,7 +208,9 @@ class _Reader:
         *operations, end = [each.operation for each in block.operations]
         for each in operations:
             self._operations.add(each, known)
-        return self._operations.value(end.operands[0], known)
+        numbers = [self._operations.value(value, known) for value in end.operands]
+        places = map(tuple, indices[len(inputs) :])
+        return dict(zip(op.results, map(_Computed, numbers, places), strict=True))
 
     def _dispatch(self, root: Any, initial: int | None) -> Dispatch:
         if len(self._padded) > 1:

@@ -2,96 +2,33 @@
 
 from __future__ import annotations
 
-import re
 import unittest
 from typing import Any
 
 import numpy as np
 import products
-from iree.compiler import ir
+from read_case import (
+    BYTES,
+    FLOAT,
+    HIGH,
+    LANES,
+    MATMUL,
+    PARALLEL,
+    ROWS,
+    SIGNED,
+    SUMS,
+    TURNED,
+    ReadCase,
+    followed,
+    stored,
+)
 
-from bmc.ir import ir_util
-from bmc.kernels.product import Loop, Node, Product, Unsupported
-from bmc.kernels.read import read
-
-_TYPES = {"x": "4x32xf32", "w": "32x64xf32", "y": "4x64xf32", "t": "64x32xf32", "bias": "64xf32"}
-_TYPES |= {"qx": "4x32xi8", "qw": "32x64xi8", "qy": "4x64xi8", "qbias": "64xi32"}
-_ROWS = "affine_map<(d0, d1) -> (d0, d1)>"
-_LANES = "affine_map<(d0, d1) -> (d1)>"
-_PARALLEL = 'iterator_types = ["parallel", "parallel"]'
-_MATMUL = """linalg.matmul ins(%x, %w : tensor<4x32xf32>, tensor<32x64xf32>)
-    outs(%zero : tensor<4x64xf32>) -> tensor<4x64xf32>"""
-_SUMS = """
-  %empty = tensor.empty() : tensor<4x64xf32>
-  %c0 = arith.constant 0.0 : f32
-  %zero = linalg.fill ins(%c0 : f32) outs(%empty : tensor<4x64xf32>) -> tensor<4x64xf32>
-  %sums = {product}
-"""
-_QUANTIZED = """
-  %empty = tensor.empty() : tensor<4x64xi32>
-  %bytes = tensor.empty() : tensor<4x64xi8>
-  %c0 = arith.constant 0 : i32
-  %zero = linalg.fill ins(%c0 : i32) outs(%empty : tensor<4x64xi32>) -> tensor<4x64xi32>
-  %sums = linalg.matmul {{cast = #linalg.type_fn<{cast}>}} ins(%qx, %qw : tensor<4x32xi8>, tensor<32x64xi8>)
-    outs(%zero : tensor<4x64xi32>) -> tensor<4x64xi32>
-"""
-_STORE = "iree_codegen.store_to_buffer %{value}, %to_{to} : tensor<{type}> into memref<{type}>\n"
+from bmc.kernels.product import Loop, Node
 
 
-def _stored(value: str, to: str = "y") -> str:
-    return _STORE.format(value=value, to=to, type=_TYPES[to])
-
-
-def _epilogue(
-    body: str, dtype: str = "f32", out: str = "%empty : tensor<4x64xf32>", other: str = "bias"
-) -> str:
-    """Computes %result from the sums (%a) and a bias for each lane (%b)."""
-    result = out.split("x")[-1].rstrip(">")
-    return f"""
-  %result = linalg.generic {{indexing_maps = [{_ROWS}, {_LANES}, {_ROWS}], {_PARALLEL}}}
-      ins(%sums, %{other} : tensor<4x64x{dtype}>, tensor<{_TYPES[other]}>) outs({out}) {{
-  ^bb0(%a: {dtype}, %b: {dtype}, %old: {result}):
-    {body}
-    linalg.yield %r : {result}
-  }} -> tensor<4x64x{result}>
-"""
-
-
-_FLOAT = _SUMS.format(product=_MATMUL)
-_SIGNED = _QUANTIZED.format(cast="cast_signed")
-_BYTES = "%bytes : tensor<4x64xi8>"
-_NARROW = "%r = arith.trunci %h : i32 to i8"
-_SOME = np.array([*range(-700, 700), 2**31 - 1, -(2**31), 70_001], np.int32)
-_HIGH = """%wide = arith.extsi %a : i32 to i64
-    %other = arith.extsi %b : i32 to i64
-    %product = arith.muli %wide, %other : i64
-    %c32 = arith.constant {shift} : i64
-    %high = arith.shrui %product, %c32 : i64
-    %i = arith.trunci %high : i64 to i32
-    %r = arith.trunci %i : i32 to i8"""
-
-
-class ReadTest(unittest.TestCase):
-    def read(self, text: str) -> Product:
-        """Reads a function that loads what _TYPES names, as it is when IREE has chosen tile sizes."""
-        arguments = [f"%to_{name}: memref<{type_}>" for name, type_ in _TYPES.items()]
-        loads = [
-            f"  %{name} = iree_codegen.load_from_buffer %to_{name} : memref<{type_}> -> tensor<{type_}>\n"
-            for name, type_ in _TYPES.items()
-            if re.search(rf"%{name}\b", text)
-        ]
-        text = f"func.func @f({', '.join(arguments)}) {{\n{''.join(loads)}{text}  return\n}}\n"
-        with ir.Context(), ir.Location.unknown():
-            module = ir.Module.parse(text)
-            (function,) = ir_util.all_of(module, "func.func")
-            return read(function).product
-
-    def declines(self, reason: str, text: str) -> None:
-        with self.assertRaisesRegex(Unsupported, reason):
-            self.read(text)
-
+class ReadTest(ReadCase):
     def test_a_product_with_a_bias(self) -> None:
-        text = _FLOAT + _epilogue("%r = arith.addf %a, %b : f32") + _stored("result")
+        text = FLOAT + followed("%r = arith.addf %a, %b : f32") + stored("result")
         product = self.read(text)
         self.assertEqual(product.dtypes, ("f32",) * 4)
         self.assertEqual(product.outer, ())
@@ -101,11 +38,11 @@ class ReadTest(unittest.TestCase):
         self.assertIsNone(product.initial)
         nodes = (Node("sum", "f32"), Node("load", "f32", operand=3), Node("addf", "f32", (0, 1)))
         self.assertEqual(product.epilogue, nodes)
-        self.assertEqual(self.read(_FLOAT + _stored("sums")).epilogue, nodes[:1])
+        self.assertEqual(self.read(FLOAT + stored("sums")).epilogue, nodes[:1])
 
     def test_bytes(self) -> None:
-        text = _SIGNED + _epilogue(_HIGH.format(shift=32), "i32", _BYTES, "qbias")
-        product = self.read(text + _stored("result", "qy"))
+        text = SIGNED + followed(HIGH.format(shift=32), "i32", BYTES, "qbias")
+        product = self.read(text + stored("result", "qy"))
         self.assertEqual(product.dtypes, ("i8", "i8", "i8", "i32"))
         self.assertEqual(product.rows, (Loop(4, (32, 0, 64, 0)),))
         self.assertEqual(product.lanes, Loop(64, (0, 1, 1, 4)))
@@ -114,16 +51,16 @@ class ReadTest(unittest.TestCase):
     def test_sums_that_start_from_a_bias(self) -> None:
         text = f"""
   %empty = tensor.empty() : tensor<4x64xf32>
-  %zero = linalg.generic {{indexing_maps = [{_LANES}, {_ROWS}], {_PARALLEL}}}
+  %zero = linalg.generic {{indexing_maps = [{LANES}, {ROWS}], {PARALLEL}}}
       ins(%bias : tensor<64xf32>) outs(%empty : tensor<4x64xf32>) {{
   ^bb0(%a: f32, %old: f32):
     linalg.yield %a : f32
   }} -> tensor<4x64xf32>
-  %sums = {_MATMUL}
+  %sums = {MATMUL}
 """
-        self.assertEqual(self.read(text + _stored("sums")).initial, 3)
-        ones = _FLOAT.replace("constant 0.0", "constant 1.0")
-        self.declines("start from a number", ones + _stored("sums"))
+        self.assertEqual(self.read(text + stored("sums")).initial, 3)
+        ones = FLOAT.replace("constant 0.0", "constant 1.0")
+        self.declines("start from a number", ones + stored("sums"))
 
     def test_a_convolution_that_is_stored_with_other_axes_first(self) -> None:
         text = """
@@ -224,8 +161,8 @@ class ReadTest(unittest.TestCase):
     %r = arith.trunci %i : i32 to i8"""
 
         def text(*arguments: Any) -> str:
-            epilogue = _epilogue(body(*arguments), "i32", _BYTES, "qbias")
-            return _SIGNED + epilogue + _stored("result", "qy")
+            epilogue = followed(body(*arguments), "i32", BYTES, "qbias")
+            return SIGNED + epilogue + stored("result", "qy")
 
         for shift, right in ((32, "shrui"), (32, "shrsi"), (49, "shrsi")):
             with self.subTest(shift=shift, right=right):
@@ -279,8 +216,8 @@ class ReadTest(unittest.TestCase):
             )
 
         def epilogue(*arguments: Any) -> tuple[Node, ...]:
-            text = _epilogue(body(*arguments), "i32", _BYTES, "qbias")
-            return self.read(_SIGNED + text + _stored("result", "qy")).epilogue
+            text = followed(body(*arguments), "i32", BYTES, "qbias")
+            return self.read(SIGNED + text + stored("result", "qy")).epilogue
 
         nodes = epilogue(" overflow<nsw>")
         self.assertEqual(
@@ -308,122 +245,54 @@ class ReadTest(unittest.TestCase):
                 self.assertEqual(epilogue(*arguments)[-1].op, "trunci")
 
     def test_dispatches_that_do_more(self) -> None:
-        result = _epilogue("%r = arith.addf %a, %b : f32") + _stored("result")
-        self.declines("one product and one store", _FLOAT + result + _stored("sums"))
-        self.declines(
-            "one product and one store", _FLOAT + result.replace("result", "again") + result
-        )
-        second = _MATMUL.replace("%zero", "%sums")
-        self.declines("one product", _FLOAT + f"  %more = {second}\n" + _stored("more"))
+        result = followed("%r = arith.addf %a, %b : f32") + stored("result")
+        unknown = "  %more = tensor.empty() : tensor<4x64xf32>\n"
+        self.declines("a store of something else", FLOAT + unknown + result + stored("more"))
+        self.declines("not computed last", FLOAT + result + stored("result"))
+        unread = followed("%r = arith.addf %a, %b : f32").replace("%result", "%more")
+        self.declines("not computed last", FLOAT + result + unread)
+        cast = "  %more = tensor.cast %sums : tensor<4x64xf32> to tensor<?x64xf32>\n"
+        self.declines("read by something else", FLOAT + cast + result)
+        second = MATMUL.replace("%zero", "%sums")
+        self.declines("one product", FLOAT + f"  %more = {second}\n" + stored("more"))
         other = "  %unused = linalg.fill ins(%c0 : f32) outs(%bias : tensor<64xf32>) -> tensor<64xf32>\n"
-        self.declines("linalg.fill", _FLOAT + other + result)
+        self.declines("linalg.fill", FLOAT + other + result)
 
-    def test_operations(self) -> None:
-        body = "%r = math.exp %a : f32"
-        self.declines("an epilogue with math", _FLOAT + _epilogue(body) + _stored("result"))
-        select = "%c = arith.cmpf olt, %a, %b : f32\n %r = arith.select %c, %a, %b : f32"
-        self.declines(
-            "an epilogue with arith.select", _FLOAT + _epilogue(select) + _stored("result")
+    def test_several_results(self) -> None:
+        """The sums, too, and what is computed from both them and the first result."""
+        second = f"""
+  %second = linalg.generic {{indexing_maps = [{ROWS}, {ROWS}, {ROWS}], {PARALLEL}}}
+      ins(%result, %sums : tensor<4x64xf32>, tensor<4x64xf32>) outs(%empty : tensor<4x64xf32>) {{
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %r = arith.mulf %a, %b : f32
+    linalg.yield %r : f32
+  }} -> tensor<4x64xf32>
+"""
+        text = FLOAT + followed("%r = arith.addf %a, %b : f32") + second
+        product = self.read(text + stored("second") + stored("sums", "x2") + stored("result", "y2"))
+        self.assertEqual(product.lanes, Loop(64, (0, 4, 4, 4, 4, 4)))
+        self.assertEqual(product.rows, (Loop(4, (128, 0, 256, 0, 256, 256)),))
+        nodes = (
+            Node("sum", "f32"),
+            Node("load", "f32", operand=3),
+            Node("addf", "f32", (0, 1)),
+            Node("store", "f32", (0,), operand=4),
+            Node("store", "f32", (2,), operand=5),
+            Node("mulf", "f32", (2, 0)),
         )
-        old = "%r = arith.addf %a, %old : f32"
-        self.declines("an epilogue with a f32", _FLOAT + _epilogue(old) + _stored("result"))
-
-    def test_integers(self) -> None:
-        def declines(reason: str, body: str, sums: str = _SIGNED) -> None:
-            text = sums + _epilogue(body, "i32", _BYTES, "qbias")
-            self.declines(reason, text + _stored("result", "qy"))
-
-        narrow = "%r = arith.trunci %a : i32 to i8"
-        declines("a product of i8", narrow, _QUANTIZED.format(cast="cast_unsigned"))
-        # Arithmetic with 64 bits, except for the high half of a product.
-        declines("an epilogue with", _HIGH.format(shift=31))
-        declines("an epilogue with", _HIGH.format(shift=32).replace("muli", "addi"))
-        unsigned = _HIGH.format(shift=32).replace("arith.extsi", "arith.extui")
-        declines("an epilogue with", unsigned)
-        declines(
-            "an epilogue with arith.shrui to i8",
-            "%n = arith.trunci %a : i32 to i8\n %r = arith.shrui %n, %n : i8",
+        self.assertEqual(product.epilogue, nodes)
+        turned = second.replace(f"[{ROWS}, {ROWS}, {ROWS}]", f"[{ROWS}, {TURNED}, {ROWS}]")
+        turned = (FLOAT + followed("%r = arith.addf %a, %b : f32") + turned).replace(
+            "4x64", "64x64"
         )
-
-    def integers(self, body: str) -> products.Array:
-        """Computes an epilogue on some sums, and a bias of 3."""
-        text = _SIGNED + _epilogue(body, "i32", _BYTES, "qbias") + _stored("result", "qy")
-        nodes = self.read(text).epilogue
-        with np.errstate(all="ignore"):
-            result = products.evaluated(nodes, _SOME, lambda _: np.full_like(_SOME, 3))
-        return result.astype(np.int8)
-
-    def test_bytes_wrap_around(self) -> None:
-        narrow = "%n = arith.trunci %a : i32 to i8\n %c = arith.constant -100 : i8\n"
-        n, c = _SOME.astype(np.int8), np.int8(-100)
-        right = {"addi": n + c, "subi": n - c, "muli": n * c, "andi": n & c, "xori": n ^ c}
-        right |= {"ori": n | c, "maxsi": np.maximum(n, c), "minsi": np.minimum(n, c)}
-        for op, values in right.items():
-            with self.subTest(op=op):
-                one = f"{narrow} %one = arith.{op} %n, %c : i8\n"
-                got = self.integers(one + "%r = arith.maxsi %one, %n : i8")
-                np.testing.assert_array_equal(got, np.maximum(values, n))
-        shifted = "%c1 = arith.constant 1 : i8\n %s = arith.shli %n, %c1 : i8\n"
-        got = self.integers(narrow + shifted + "%r = arith.shrsi %s, %c1 : i8")
-        np.testing.assert_array_equal(got, n << np.int8(1) >> np.int8(1))
-
-    def test_truncated_numbers_have_the_sign_of_their_last_byte(self) -> None:
-        narrow = "%n = arith.trunci %a : i32 to i8\n %wide = arith.extsi %n : i8 to i32\n"
-        sums = "%s = arith.addi %wide, %b : i32\n %c5 = arith.constant 5 : i32\n"
-        got = self.integers(narrow + sums + "%h = arith.shrsi %s, %c5 : i32\n" + _NARROW)
-        np.testing.assert_array_equal(got, (_SOME.astype(np.int8).astype(np.int32) + 3) >> 5)
-
-    def test_floats_are_quantized(self) -> None:
-        """As PyTorch does: the last bits of a large float are an integer."""
-        body = """%f = arith.sitofp %a : i32 to f32
-    %low = arith.constant -7.0 : f32
-    %high = arith.constant 248.0 : f32
-    %large = arith.constant 12582912.0 : f32
-    %offset = arith.constant -121 : i8
-    %max = arith.maxnumf %f, %low : f32
-    %min = arith.minnumf %max, %high : f32
-    %rounded = arith.addf %min, %large : f32
-    %bits = arith.bitcast %rounded : f32 to i32
-    %n = arith.trunci %bits : i32 to i8
-    %r = arith.addi %n, %offset : i8"""
-        right = (np.clip(_SOME, -7, 248) - 121).astype(np.int8)
-        self.assertGreater(len(set(right.tolist())), 100)
-        np.testing.assert_array_equal(self.integers(body), right)
-
-    def test_an_int8_within_its_limits_is_not_narrowed(self) -> None:
-        def body(low: int, high: int) -> str:
-            return f"""%low = arith.constant {low} : i32
-    %high = arith.constant {high} : i32
-    %max = arith.maxsi %a, %low : i32
-    %min = arith.minsi %max, %high : i32
-    %n = arith.trunci %min : i32 to i8
-    %wide = arith.extsi %n : i8 to i32
-    %sum = arith.addi %wide, %b : i32
-    %r = arith.trunci %sum : i32 to i8"""
-
-        def text(low: int, high: int) -> str:
-            epilogue = _epilogue(body(low, high), "i32", _BYTES, "qbias")
-            return _SIGNED + epilogue + _stored("result", "qy")
-
-        # A limit of the int8 itself is one of the value before.
-        limited = text(-128, 127).replace(
-            "%wide = arith.extsi %n",
-            "%c9 = arith.constant 9 : i8\n %l = arith.maxsi %n, %c9 : i8\n %wide = arith.extsi %l",
-        )
-        ops = [(node.op, node.dtype) for node in self.read(limited).epilogue]
-        self.assertEqual(ops.count(("maxsi", "i32")), 2)
-        self.assertNotIn(("maxsi", "i8"), ops)
-        ops = [(node.op, node.dtype) for node in self.read(text(-128, 127)).epilogue]
-        self.assertFalse({("extsi", "i32"), ("shli", "i32")} & set(ops))
-        for low, high in ((-128, 128), (-300, -200), (-100, -200), (200, 300)):
-            with self.subTest(low=low, high=high):
-                self.assertIn("shli", [node.op for node in self.read(text(low, high)).epilogue])
+        turned = turned.replace("%x, %w : tensor<4x32", "%t, %w : tensor<64x32")
+        self.declines("read at other places", turned + stored("second", "z"))
 
     def test_layouts(self) -> None:
         transposed = """linalg.matmul indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
       affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
     ins(%x, %t : tensor<4x32xf32>, tensor<64x32xf32>) outs(%zero : tensor<4x64xf32>) -> tensor<4x64xf32>"""
-        self.declines("lanes", _SUMS.format(product=transposed) + _stored("sums"))
+        self.declines("lanes", SUMS.format(product=transposed) + stored("sums"))
 
         def few(pixels: int, channels: int) -> str:
             """Four output channels, and a result as the image is: channel by channel of each pixel."""
@@ -433,10 +302,10 @@ class ReadTest(unittest.TestCase):
                 f"  %{name} = iree_codegen.load_from_buffer %to_{name} : memref<{type_}> -> tensor<{type_}>\n"
                 for name, type_ in (("image", image), ("taps", weights), ("out", f"{pixels}x4xf32"))
             )
-            product = _MATMUL.replace("4x64", f"{pixels}x4").replace("4x32xf32", image)
+            product = MATMUL.replace("4x64", f"{pixels}x4").replace("4x32xf32", image)
             product = product.replace("%x, %w", "%image, %taps").replace("32x64xf32", weights)
-            sums = _SUMS.format(product=product).replace("4x64", f"{pixels}x4")
-            store = _stored("sums").replace("4x64", f"{pixels}x4").replace("%to_y", "%to_out")
+            sums = SUMS.format(product=product).replace("4x64", f"{pixels}x4")
+            store = stored("sums").replace("4x64", f"{pixels}x4").replace("%to_y", "%to_out")
             return text + sums + store
 
         self.assertEqual(self.read(few(12, 16)).lanes, Loop(12, (0, 64, 16)))

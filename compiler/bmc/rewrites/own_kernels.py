@@ -85,7 +85,7 @@ def _kernel(function: ir_util.Op, target: Target) -> tuple[tuple[Any, ...], Kern
         dispatch = read(function)
         return dispatch.operands, nest.write(dispatch.product, target.vlen_bits)
     moved, operands = elementwise.read(function)
-    return operands, elementwise.write(moved, target.vlen_bits)
+    return operands, elementwise.write(moved, target.vlen_bits, target.xlen)
 
 
 def _replace(function: ir_util.Op, values: tuple[Any, ...], kernel: Kernel, xlen: int) -> None:
@@ -101,6 +101,8 @@ def _replace(function: ir_util.Op, values: tuple[Any, ...], kernel: Kernel, xlen
             _address(value, f"{name}_constant_{number}", function, word)
             for number, value in enumerate(values)
         ]
+        if kernel.in_memory:
+            addresses = [_table(addresses, word)]
         if kernel.scratch:
             addresses.append(_scratch(kernel.scratch, word))
         ir.Operation.create(
@@ -134,10 +136,23 @@ def _address(value: Any, name: str, function: ir_util.Op, word: Any) -> Any:
     return ir.Operation.create("arith.index_cast", [word], [address]).results[0]
 
 
+def _table(addresses: list[Any], word: Any) -> Any:
+    """Returns the address of memory on the stack with these addresses."""
+    buffer = _on_stack(ir.MemRefType.get([len(addresses)], word))
+    for number, address in enumerate(addresses):
+        index = ir.IntegerAttr.get(ir.IndexType.get(), number)
+        place = _create("arith.constant", [], value=index)
+        ir.Operation.create("memref.store", operands=[address, buffer, place])
+    return _pointer(buffer, word)
+
+
 def _scratch(size: int, word: Any) -> Any:
     """Returns the address of memory on the stack."""
-    type_ = ir.MemRefType.get([size], ir.IntegerType.get_signless(8))
-    buffer = ir.Operation.create(
+    return _pointer(_on_stack(ir.MemRefType.get([size], ir.IntegerType.get_signless(8))), word)
+
+
+def _on_stack(type_: Any) -> Any:
+    return ir.Operation.create(
         "memref.alloca",
         [type_],
         attributes={
@@ -145,6 +160,9 @@ def _scratch(size: int, word: Any) -> Any:
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
         },
     ).results[0]
+
+
+def _pointer(buffer: Any, word: Any) -> Any:
     address = _create("memref.extract_aligned_pointer_as_index", [buffer])
     return ir.Operation.create("arith.index_cast", [word], [address]).results[0]
 
