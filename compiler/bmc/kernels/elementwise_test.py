@@ -188,6 +188,12 @@ func.func @f(%x: memref<6x20xi8>, %y: {to}) {{
             self.assertEqual(it.lanes.extent, wide)
             self.agrees(it)
 
+    def test_functions(self) -> None:
+        for name in ("erf", "exp", "tanh"):
+            with self.subTest(name):
+                body = f"%f = math.{name} %a : f32\n    %r = arith.mulf %f, %b : f32"
+                self.agrees(self.read(_TEXT.replace("%r = arith.mulf %a, %b : f32", body)))
+
     def test_more_operands_than_registers(self) -> None:
         """Of several widths, in rows, in columns, and one number for each row."""
         kinds = [("i32", 24, 1), ("i8", 24, 1), ("i32", 1, 7), ("i32", 1, 0)]
@@ -217,7 +223,7 @@ func.func @f(%x: memref<6x20xi8>, %y: {to}) {{
             ("a dispatch with", _TEXT.replace("  return\n", more + "  return\n")),
             ("not one operation", _TEXT.replace("  iree_codegen.store", "  // ")),
             ("only moved", _MOVE.replace("  return\n", twice + "  return\n")),
-            ("an epilogue with math.exp", _TEXT.replace("arith.mulf %a, %b", "math.exp %a")),
+            ("an epilogue with math.log", _TEXT.replace("arith.mulf %a, %b", "math.log %a")),
             ("an epilogue with a f32", _TEXT.replace("%a, %b :", "%a, %old :")),
             ("computed first", _TEXT.replace("ins(%x,", "ins(%late,").replace(
                 "  %empty", "  %late = tensor.empty() : tensor<6x20xf32>\n  %empty")),

@@ -45,7 +45,7 @@ class Operations:
             return
         for name_, read in (("scaled", rescales.scaled), ("rounded", rescales.rounded)):
             if (found := read(op)) is not None:
-                known[result] = self._integer(name_, *(self.value(each, known) for each in found))
+                known[result] = self.integer(name_, *(self.value(each, known) for each in found))
                 return
         if op.name == "arith.constant" or str(result.type) in ("i1", "i64"):
             # Constants belong to their readers. 64 bits are read as parts of a rescale, or not at all.
@@ -56,8 +56,8 @@ class Operations:
         if dtype_of(result) == "index":
             known[result] = self._index(op, known)
             return
-        if op.name == "math.erf" and dtype_of(result) == "f32":
-            known[result] = functions.erf(self.value(operands[0], known), self._number, self._float)
+        if op.name in functions.OF_FLOATS and dtype_of(result) == "f32":
+            known[result] = functions.OF_FLOATS[op.name](self.value(operands[0], known), self)
             return
         if name == "select":
             known[result] = self._selected(op, known)
@@ -99,7 +99,7 @@ class Operations:
             raise other
         side = "max" if is_greater == (chosen[0] == left) else "min"
         keeps_nan = (predicate >= _UNORDERED) == (chosen[0] == left)
-        return self._float(f"{side}imumf" if keeps_nan else f"{side}numf", left, right)
+        return self.float_(f"{side}imumf" if keeps_nan else f"{side}numf", left, right)
 
     def _without(self, number: int, name: str, limit: float, removable: Any = None) -> int:
         """Returns the number of a value without the limits that make no difference to a limit behind it.
@@ -125,7 +125,7 @@ class Operations:
             # A NaN that another limit replaces before would make a difference to this one.
             removable = [op for op in removable if op in _KEEP_NAN]
         without = self._without(inner, name, limit, removable)
-        return number if without == inner else self._float(node.op, without, bound)
+        return number if without == inner else self.float_(node.op, without, bound)
 
     def _short(self, op: Any, known: dict[Any, int]) -> int:
         """Adds an operation on an int8 in 16 bits, which does not wrap; returns its number."""
@@ -134,7 +134,7 @@ class Operations:
             return args[0]
         name = op.name.removeprefix("arith.")
         if name in ("addi", "subi"):
-            number = self._integer(name, *args)
+            number = self.integer(name, *args)
             least, most = self._range(number)
             if least >= -(2**15) and most < 2**15:
                 return number
@@ -143,9 +143,9 @@ class Operations:
     def _wrapping(self, name: str, args: tuple[int, ...]) -> int:
         """Adds an operation on int8; returns the number of 32 bits whose last 8 are its result."""
         if name in _LAST_BITS:
-            return self._integer(name, *map(self._before_truncation, args))
+            return self.integer(name, *map(self._before_truncation, args))
         if name in _SIGNED:
-            return self._integer(name, *map(self._wide, args))
+            return self.integer(name, *map(self._wide, args))
         raise Unsupported(f"an epilogue with arith.{name} to i8")
 
     def store(self, results: list[tuple[int, View]], add: Callable[[View], int]) -> View:
@@ -171,7 +171,7 @@ class Operations:
         args = [self._wide(self.value(operand, known)) for operand in op.operands]
         if op.name == "arith.index_cast":
             return args[0]
-        result = self._integer("addi", *args) if op.name == "arith.addi" else -1
+        result = self.integer("addi", *args) if op.name == "arith.addi" else -1
         if result < 0 or self._range(result) == _ANY:
             raise Unsupported(f"an epilogue with {op.name} to index")
         return result
@@ -190,42 +190,42 @@ class Operations:
     def _rescale(self, rescale: rescales.Rescale, known: dict[Any, int]) -> int:
         """Adds the nodes of a rescale in 32 bits; returns the number of the last one."""
         x, y = (self.value(factor, known) for factor in rescale.factors)
-        result = self._integer("mulhi", x, y)
+        result = self.integer("mulhi", x, y)
         positive, negative = rescale.added
         if positive or negative:
-            low = self._integer("muli", x, y)
+            low = self.integer("muli", x, y)
             sign = 0
             if positive != negative:
-                sign = self._integer("shrsi", x, self._constant(31))
-            sums = self._integer("addi", low, self._choice(sign, positive, negative))
-            result = self._integer("carried", result, sums, low)
+                sign = self.integer("shrsi", x, self.constant(31))
+            sums = self.integer("addi", low, self._choice(sign, positive, negative))
+            result = self.integer("carried", result, sums, low)
             high = positive >> 32, negative >> 32
             if any(high):
-                result = self._integer("addi", result, self._choice(sign, *high))
+                result = self.integer("addi", result, self._choice(sign, *high))
         if rescale.shift > 32:
-            result = self._integer("shrsi", result, self._constant(rescale.shift - 32))
+            result = self.integer("shrsi", result, self.constant(rescale.shift - 32))
         return result
 
     def _choice(self, sign: int, positive: int, negative: int) -> int:
         """Returns one constant where the node `sign` is 0, and the other where it is -1; their low 32 bits."""
-        first = self._constant(positive)
+        first = self.constant(positive)
         if (positive - negative) % 2**32 == 0:
             return first
-        return self._integer(
-            "xori", self._integer("andi", sign, self._constant(positive ^ negative)), first
+        return self.integer(
+            "xori", self.integer("andi", sign, self.constant(positive ^ negative)), first
         )
 
-    def _constant(self, value: int) -> int:
+    def constant(self, value: int) -> int:
         signed = (value + 2**31) % 2**32 - 2**31
         return self.node(Node("constant", "i32", value=signed))
 
-    def _integer(self, op: str, *args: int) -> int:
+    def integer(self, op: str, *args: int) -> int:
         return self.node(Node(op, "i32", args))
 
-    def _number(self, value: float) -> int:
+    def number(self, value: float) -> int:
         return self.node(Node("constant", "f32", value=value))
 
-    def _float(self, op: str, *args: int) -> int:
+    def float_(self, op: str, *args: int) -> int:
         return self.node(Node(op, "f32", args))
 
     def value(self, value: Any, known: dict[Any, int]) -> int:
@@ -256,8 +256,8 @@ class Operations:
         least, most = self._range(before)
         if least >= -128 and most <= 127:
             return before
-        shift = self._constant(24)
-        return self._integer("shrsi", self._integer("shli", before, shift), shift)
+        shift = self.constant(24)
+        return self.integer("shrsi", self.integer("shli", before, shift), shift)
 
     def _range(self, number: int) -> tuple[float, float]:
         """The smallest and the largest value that an integer may have."""

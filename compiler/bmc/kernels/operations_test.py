@@ -171,7 +171,7 @@ class EpiloguesTest(ReadCase):
         self.declines("to index", text.replace("addi %i", "muli %i"))
 
     def test_operations(self) -> None:
-        body = "%r = math.exp %a : f32"
+        body = "%r = math.log %a : f32"
         self.declines("an epilogue with math", FLOAT + followed(body) + stored("result"))
         select = "%c = arith.cmpf olt, %a, %b : f32\n %r = arith.select %c, %a, %b : f32"
         self.declines("an epilogue with arith.select", FLOAT + followed(select) + stored("result"))
