@@ -81,6 +81,11 @@ class Assembly:
         self._lines.append(line)
 
     @property
+    def left(self) -> int:
+        """How many integer registers are free."""
+        return len(self._free)
+
+    @property
     def has_registers(self) -> bool:
         """Whether an integer register is free."""
         return bool(self._free)

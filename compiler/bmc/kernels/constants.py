@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import struct
 
 from bmc.kernels.assembly import Assembly
 from bmc.kernels.product import Node
 
+# Registers by the type and the bits of what is in them.
+Constants = dict[tuple[str, int], str]
 # Operations that round as the register vxrm says.
 _ROUNDING = {"clipped", "rounded", "scaled"}
 
@@ -17,19 +20,40 @@ def floats(nodes: tuple[Node, ...]) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def hoisted(out: Assembly, nodes: tuple[Node, ...], most: int) -> dict[int, str]:
-    """Emits what an epilogue needs once: its rounding mode, and what sets registers to its floats.
+def hoisted(
+    out: Assembly, nodes: tuple[Node, ...], most: int, kept: int | None = None
+) -> Constants:
+    """Emits what an epilogue needs once: its rounding mode, and what sets registers to its constants.
 
-    Returns:
-      at most so many registers, by the bits in them.
+    Args:
+      out: receives the text.
+      nodes: the epilogue.
+      most: registers for floats, at most.
+      kept: integer registers that stay free; None leaves all integers to be set where they are read.
     """
     if any(node.op in _ROUNDING for node in nodes):
         # To nearest, and up in the middle.
         out.emit("csrwi vxrm, 0")
-    constants = {bits: out.take_float() for bits in floats(nodes)[:most]}
-    for bits, register in constants.items():
+    constants = {("f32", bits): out.take_float() for bits in floats(nodes)[:most]}
+    for (_, bits), register in constants.items():
         set_float(out, register, bits)
+    for value in _integers(nodes) if kept is not None else ():
+        if out.left <= (kept or 0):
+            break
+        constants["i32", value] = out.register()
+        out.set(constants["i32", value], value)
     return constants
+
+
+def _integers(nodes: tuple[Node, ...]) -> list[int]:
+    """Returns the integers that are in no instruction, those that most nodes read first."""
+    found = collections.Counter(
+        int(nodes[arg].value)
+        for node in nodes
+        for arg in node.args
+        if nodes[arg].op == "constant" and nodes[arg].dtype == "i32"
+    )
+    return [value for value, _ in found.most_common() if not -16 <= value < 32]
 
 
 def bits_of(constant: Node) -> int:

@@ -16,7 +16,7 @@ from bmc.ir import ir_util
 from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.clips import clipped
-from bmc.kernels.constants import hoisted
+from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import (
@@ -34,6 +34,8 @@ from bmc.kernels.views import STORE, View, dtype_of, loops_of, maps_of, source_o
 
 _REGISTERS = 32
 _FLOATS = 31
+# Integer registers for lengths, distances, and the turns of loops.
+_COUNTERS = 8
 # With more operands, their addresses are in memory.
 _MOST_ARGUMENTS = 8
 # Fewer elements than this are not worth a group of registers.
@@ -203,14 +205,14 @@ class _Writer:
         self._apart = apart(
             elementwise.dtypes, elementwise.lanes, range(RESULT, len(elementwise.dtypes))
         )
-        self._constants: dict[int, str] = {}
+        self._constants: Constants = {}
 
     def kernel(self) -> Kernel:
         out = self._out
         if self._in_memory:
             for register in self._moving.values():
                 out.set(register, 0)
-        self._constants = hoisted(out, self._it.nodes, _FLOATS)
+        self._constants = hoisted(out, self._it.nodes, _FLOATS, _COUNTERS)
         whole, left = divmod(self._it.lanes.extent, self._widest)
         with out.registers(1) as (length,):
             lanes = Lanes(left or self._widest, self._lmul, length, self._apart)

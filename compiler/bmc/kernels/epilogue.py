@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from bmc.kernels.assembly import Assembly
-from bmc.kernels.constants import bits_of, set_float
+from bmc.kernels.constants import Constants, bits_of, set_float
 from bmc.kernels.groups import Groups
 from bmc.kernels.product import RESULT, Node, Unsupported
 
@@ -66,14 +66,14 @@ class Lanes:
         out.emit(f"vsetvli zero, {self.length}, e{bits}, {group}, ta, {mask}")
 
 
-def temporaries(nodes: tuple[Node, ...], lmul: int) -> int:
-    """Returns how many groups of `lmul` registers an epilogue needs besides that of the sums.
+def temporaries(nodes: tuple[Node, ...], lmul: int, stores: bool = True) -> int:
+    """Returns how many groups of `lmul` registers an epilogue needs besides that of the sums; `stores` as in emit().
 
     Raises:
       Unsupported: it contains what no instruction computes.
     """
     groups = Groups(list(range(32)))
-    _Epilogue(Assembly(0), nodes, 0, groups, lambda _: "", Lanes(0, lmul, ""), {}).write()
+    _Epilogue(Assembly(0), nodes, 0, groups, lambda _: "", Lanes(0, lmul, ""), {}).write(stores)
     return groups.most
 
 
@@ -96,7 +96,8 @@ def emit(
     free: list[int],
     addresses: Callable[[int], str],
     lanes: Lanes,
-    constants: dict[int, str],
+    constants: Constants,
+    stores: bool = True,
 ) -> None:
     """Emits the epilogue of one row and the store of its result. Elements have 32 bits before and after it.
 
@@ -107,9 +108,10 @@ def emit(
       free: groups that may be overwritten, at least as many as temporaries() returns, the lowest among them.
       addresses: returns the register with an operand's address for this row; it may emit what loads it.
       lanes: the groups' shape.
-      constants: registers that hold floats, by their bits.
+      constants: registers with constants.
+      stores: whether the result is stored; otherwise it is in the sums' group, if these are its first argument.
     """
-    _Epilogue(out, nodes, group, Groups(sorted(free)), addresses, lanes, constants).write()
+    _Epilogue(out, nodes, group, Groups(sorted(free)), addresses, lanes, constants).write(stores)
 
 
 @dataclass
@@ -120,11 +122,11 @@ class _Epilogue:
     groups: Groups
     addresses: Callable[[int], str]
     lanes: Lanes
-    constants: dict[int, str]
+    constants: Constants
     # The group of each value that is still needed.
     held: dict[int, int] = field(default_factory=dict)
 
-    def write(self) -> None:
+    def write(self, stores: bool) -> None:
         last = {arg: number for number, node in enumerate(self.nodes) for arg in node.args}
         last[len(self.nodes) - 1] = len(self.nodes)
         for number, node in enumerate(self.nodes):
@@ -136,7 +138,8 @@ class _Epilogue:
                 if last[arg] == number:
                     self.groups.give(self.held.pop(arg))
                 continue
-            if self._is_stored_at_once(number):
+            if node.op == "lookup" and number == len(self.nodes) - 1:
+                # It is loaded as it is stored.
                 break
             vectors = self._in_vectors(node)
             sources = [self._vector(arg) for arg in vectors]
@@ -149,11 +152,8 @@ class _Epilogue:
             for group in dying[1:]:
                 self.groups.give(group)
             self.held[number] = target
-        self._store(len(self.nodes) - 1, replace(self.nodes[-1], operand=RESULT), keep=False)
-
-    def _is_stored_at_once(self, number: int) -> bool:
-        """Whether a node is what is stored in the end, and is loaded as it is stored."""
-        return number == len(self.nodes) - 1 and self.nodes[number].op == "lookup"
+        if stores:
+            self._store(len(self.nodes) - 1, replace(self.nodes[-1], operand=RESULT), keep=False)
 
     def _in_vectors(self, node: Node) -> list[int]:
         """Returns which arguments an operation reads from vectors; one at least."""
@@ -310,8 +310,9 @@ class _Epilogue:
         is_float, is_loaded = node.dtype == "f32", node.op == "scalar"
         if node.value == 0 and not is_float and not is_loaded:
             return "zero"
-        if is_float and not is_loaded and bits_of(node) in self.constants:
-            return self.constants[bits_of(node)]
+        bits = bits_of(node) if is_float else int(node.value)
+        if not is_loaded and (node.dtype, bits) in self.constants:
+            return self.constants[node.dtype, bits]
         if not is_float:
             with self.out.registers(1) as (register,):
                 if is_loaded:
@@ -320,14 +321,14 @@ class _Epilogue:
                         f"{'lb' if node.dtype == 'i8' else 'lw'} {register}, 0({address})"
                     )
                 else:
-                    self.out.set(register, int(node.value))
+                    self.out.set(register, bits)
                 return register
         name = self.out.take_float()
         self.out.give_float(name)
         if is_loaded:
             self.out.emit(f"flw {name}, 0({self.addresses(node.operand)})")
         else:
-            set_float(self.out, name, bits_of(node))
+            set_float(self.out, name, bits)
         return name
 
     def _load(self, node: Node, group: int) -> None:
@@ -354,7 +355,7 @@ class _Epilogue:
 
     def _store(self, number: int, node: Node, keep: bool) -> None:
         """Emits the store of a value to a node's operand; `keep` says that the value is needed again."""
-        if self._is_stored_at_once(number):
+        if self.nodes[number].op == "lookup" and number not in self.held:
             group = self._vector(self.nodes[number].args[0])
             self._look_up(self.nodes[number], group, group)
             self._transfer("vs", 8, group * self.lanes.lmul, node.operand)

@@ -14,7 +14,7 @@ from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel, TooManyRegisters
 from bmc.kernels.block import Block
 from bmc.kernels.borders import Borders, Missing, step
-from bmc.kernels.constants import hoisted
+from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.masks import Masks
 from bmc.kernels.product import RESULT, A, B, Loop, Product, Unsupported
@@ -110,8 +110,8 @@ class _Nest:
         ]
         self._sums = Sums(self._out, product, self._line, self._borders, self._masks, shares)
         self._panels = self._cut()
-        # Registers with the epilogue's floats, by their bits.
-        self._constants: dict[int, str] = {}
+        # Registers with the epilogue's floats.
+        self._constants: Constants = {}
         in_memory = [panel.rows * panel.lanes * 4 for panel in self._panels if panel.behind]
         # The masks are behind the sums.
         self._sums_bytes = max(in_memory, default=0)
