@@ -175,6 +175,15 @@ class Machine:
 
     def _scalar(self, name: str, words: list[str]) -> None:
         to, *sources = words
+        if name in ("fsw", "sw"):
+            value = (
+                self._float(to) if name == "fsw" else np.array([self._integer(to)]).astype(np.int32)
+            )
+            memory = self._memory(
+                self._integer(sources[1]) + self._immediate(sources[0]), 4, store=True
+            )
+            memory.view(np.float32 if name == "fsw" else np.int32)[:] = value
+            return
         self.written.add(to)
         self._require(to not in ("zero", "x0"), to, "written")
         if name in ("flw", "lb", "ld", "lw"):
@@ -320,6 +329,19 @@ class Machine:
         elif name == "vmv.v.i":
             self._require(-16 <= int(words[1]) < 16, words, "no immediate of 5 bits")
             self._write(to, int(words[1]), _SIGNED[self._bits])
+        elif name in ("vredsum.vs", "vfredusum.vs"):
+            self._add_lanes(words, np.float32 if name[1] == "f" else np.int32)
+        elif name in ("vmv.x.s", "vfmv.f.s"):
+            self.written.add(to)
+            first = self._first(words[1], np.float32 if name[1] == "f" else np.int32)[0]
+            if name[1] == "f":
+                self._floats[to] = first
+            else:
+                self._integers[to] = int(first)
+        elif name == "vmv.s.x":
+            register = self._first(to, np.int32)
+            register[:] = -1
+            register[0] = self._integer(words[1])
         elif name == "vmv.v.x":
             number = np.array([self._integer(words[1])], np.int64).astype(_SIGNED[self._bits])
             self._write(to, number, _SIGNED[self._bits])
@@ -391,6 +413,20 @@ class Machine:
         for field in range(fields):
             group = f"v{int(name[1:]) + field * registers}"
             self._apart_in_memory("vlse8", group, address + field, apart)
+
+    def _first(self, name: str, dtype: Any) -> np.ndarray[Any, Any]:
+        """The elements of 32 bits of one register, of which the first one is a number of its own."""
+        self._require(self._bits == 32, name, "element width")
+        start = int(name[1:]) * self._bytes
+        return self._vectors[start : start + self._bytes].view(dtype)
+
+    def _add_lanes(self, words: list[str], dtype: Any) -> None:
+        """Adds a group's elements and the first one of another register."""
+        to, group, start = words
+        total = self._read(group, dtype).sum() + self._first(start, dtype)[0]
+        register = self._first(to, dtype)
+        register.view(np.uint8)[:] = _TAIL
+        register[0] = total
 
     def _from_table(self, name: str, address: int, indices: str) -> None:
         """Loads bytes whose distances from an address are numbers of 32 bits."""

@@ -63,45 +63,61 @@ def read(function: ir_util.Op) -> Dispatch:
     Raises:
       Unsupported: it is not one product with an epilogue that this package can write.
     """
-    return _Reader(function).dispatch()
+    return Reader(function).dispatch()
 
 
-class _Reader:
+class Reader:
+    """Reads one operation that sums, and what follows it.
+
+    Attributes:
+      ops: all operations of the dispatch function.
+      views: the operands; the first two and the result have the numbers of a product's.
+      operations: what happens to the sums.
+      known: operations that have been read.
+    """
+
     def __init__(self, function: ir_util.Op) -> None:
-        self._ops = list(ir_util.walk(function))
-        self._views: list[View] = []
-        self._operations = Operations(self._table)
-        self._known: set[Any] = set()
+        self.ops = list(ir_util.walk(function))
+        self.views: list[View] = []
+        self.operations = Operations(self.table)
+        self.known: set[Any] = set()
         # What is padded of the first two operands.
         self._padded: dict[int, padding.Padded] = {}
 
     def dispatch(self) -> Dispatch:
-        root = self._only([op for op in self._ops if contraction.read(op) is not None])
+        root = self.only([op for op in self.ops if contraction.read(op) is not None])
         maps = maps_of(root)
         a, b, start = root.operands
         types = (dtype_of(a), dtype_of(b), dtype_of(start))
         is_signed = all(op.name != "arith.extui" for op in ir_util.walk(root))
         if types != ("f32", "f32", "f32") and (types != ("i8", "i8", "i32") or not is_signed):
             raise Unsupported(f"a product of {' and '.join(types)}")
-        self._known.add(root)
-        self._views = [
-            self._factor(number, each, maps[number]) for number, each in ((A, a), (B, b))
-        ]
+        self.views = [self._factor(number, each, maps[number]) for number, each in ((A, a), (B, b))]
         # Takes the place of the result, whose map is known at the end.
-        self._views.append(self._views[0])
+        self.views.append(self.views[0])
         written = plain(maps[RESULT])
-        initial = self._initial(start, written)
-        self._operations.node(Node("sum", dtype_of(start)))
+        initial = self.initial(start, written)
+        self.finish(root, written)
+        return self._dispatch(root, initial)
+
+    def finish(self, root: Any, written: list[Any]) -> None:
+        """Reads what happens to the sums of an operation, and that nothing else happens.
+
+        Args:
+          root: the operation.
+          written: the loops of its result's axes.
+        """
+        self.known.add(root)
+        self.operations.node(Node("sum", dtype_of(root.results[0])))
         computed = self._elementwise(root.results[0], written)
-        self._stores([op for op in self._ops if op.name == STORE], computed)
-        for op in self._ops:
+        self._stores([op for op in self.ops if op.name == STORE], computed)
+        for op in self.ops:
             if (
                 op.name.startswith(("linalg.", "iree_linalg_ext."))
                 and op.name != "linalg.yield"
-                and op not in self._known
+                and op not in self.known
             ):
                 raise Unsupported(f"a dispatch with {op.name}")
-        return self._dispatch(root, initial)
 
     def _factor(self, number: int, value: Any, map_: Any) -> View:
         """Returns the buffer of a factor of the product, which may be padded."""
@@ -112,19 +128,19 @@ class _Reader:
         return padded.view
 
     @staticmethod
-    def _only(ops: list[Any]) -> Any:
+    def only(ops: list[Any]) -> Any:
         if len(ops) != 1 or ops[0].parent.name != "func.func":
-            raise Unsupported("a dispatch that is not one product")
+            raise Unsupported("a dispatch that is not one sum")
         return ops[0]
 
-    def _initial(self, start: Any, written: list[Any]) -> int | None:
+    def initial(self, start: Any, written: list[Any]) -> int | None:
         """Returns the operand with the sums' first values, None if they are zeros."""
         maker = ir_util.definition(start)
         if maker is not None and maker.name == "linalg.fill":
             value = ir_util.definition(maker.operands[0])
             if value is None or value.name != "arith.constant" or rescales.number(value) != 0:
                 raise Unsupported("sums that start from a number")
-            self._known.add(maker)
+            self.known.add(maker)
             return None
         if (
             maker is None
@@ -135,29 +151,29 @@ class _Reader:
         block = maker.regions[0].blocks[0]
         if len(block.operations) != 1 or block.operations[0].operands[0] != block.arguments[0]:
             raise Unsupported("sums that start from something computed")
-        self._known.add(maker)
+        self.known.add(maker)
         source, result = maps_of(maker)
-        return self._operand(maker.operands[0], substituted(source, loops_of(result, written)))
+        return self.operand(maker.operands[0], substituted(source, loops_of(result, written)))
 
     def _map(self, indices: Sequence[Any]) -> Any:
-        return ir.AffineMap.get(self._views[0].map.n_dims, 0, list(indices))
+        return ir.AffineMap.get(self.views[0].map.n_dims, 0, list(indices))
 
-    def _operand(self, value: Any, indices: list[Any]) -> int:
+    def operand(self, value: Any, indices: list[Any]) -> int:
         """Returns the number of an operand that is read at these functions of the root's loops."""
         view = View(source_of(value), self._map(indices))
-        for number, known in enumerate(self._views):
+        for number, known in enumerate(self.views):
             if number > RESULT and known.value == view.value and known.map == view.map:
                 return number
         return self._add(view)
 
-    def _table(self, value: Any) -> int:
+    def table(self, value: Any) -> int:
         """Returns the number of an operand that is read at computed places."""
-        return self._operand(value, [ir.AffineExpr.get_constant(0)] * value.type.rank)
+        return self.operand(value, [ir.AffineExpr.get_constant(0)] * value.type.rank)
 
     def _elementwise(self, sums: Any, written: list[Any]) -> dict[Any, _Computed]:
         """Adds the nodes of what is computed from the sums; returns the tensors of these values."""
         computed = {sums: _Computed(0, tuple(written))}
-        for op in self._ops:
+        for op in self.ops:
             read = [operand for operand in op.operands if operand in computed]
             if not read or op.name == STORE:
                 continue
@@ -169,7 +185,7 @@ class _Reader:
             place = list(op.operands).index(read[0])
             loops = loops_of(maps[place], list(computed[read[0]].indices))
             computed |= self._body(op, computed, [substituted(map_, loops) for map_ in maps])
-            self._known.add(op)
+            self.known.add(op)
         return computed
 
     def _stores(self, stores: list[Any], computed: dict[Any, _Computed]) -> None:
@@ -177,14 +193,14 @@ class _Reader:
         if any(op.parent.name != "func.func" or op.operands[0] not in computed for op in stores):
             raise Unsupported("a store of something else")
         results = [(computed[op.operands[0]], op.operands[1]) for op in stores]
-        self._views[RESULT] = self._operations.store(
+        self.views[RESULT] = self.operations.store(
             [(each.number, View(buffer, self._map(each.indices))) for each, buffer in results],
             self._add,
         )
 
     def _add(self, view: View) -> int:
-        self._views.append(view)
-        return len(self._views) - 1
+        self.views.append(view)
+        return len(self.views) - 1
 
     def _body(
         self, op: Any, computed: dict[Any, _Computed], indices: list[list[Any]]
@@ -203,12 +219,12 @@ class _Reader:
                 dtype = dtype_of(operand)
                 if dtype not in WIDTHS:
                     raise Unsupported(f"an epilogue that reads {dtype}")
-                loaded = self._operand(operand, indices[place])
-                known[argument] = self._operations.node(Node("load", dtype, operand=loaded))
+                loaded = self.operand(operand, indices[place])
+                known[argument] = self.operations.node(Node("load", dtype, operand=loaded))
         *operations, end = [each.operation for each in block.operations]
         for each in operations:
-            self._operations.add(each, known)
-        numbers = [self._operations.value(value, known) for value in end.operands]
+            self.operations.add(each, known)
+        numbers = [self.operations.value(value, known) for value in end.operands]
         places = map(tuple, indices[len(inputs) :])
         return dict(zip(op.results, map(_Computed, numbers, places), strict=True))
 
@@ -219,23 +235,23 @@ class _Reader:
         loops = [
             Loop(
                 extent,
-                tuple(view.stride(number) for view in self._views),
+                tuple(view.stride(number) for view in self.views),
                 padded.steps(number) if padded else (),
             )
-            for number, extent in enumerate(_extents(root))
+            for number, extent in enumerate(extents(root))
         ]
-        written = {term for index in self._views[RESULT].map.results for term in terms_of(index)}
+        written = {term for index in self.views[RESULT].map.results for term in terms_of(index)}
         summed = set(range(len(loops))) - written
-        dtypes = tuple(dtype_of(view.value) for view in self._views)
-        nodes = tuple(clipped(self._operations.nodes))
+        dtypes = tuple(dtype_of(view.value) for view in self.views)
+        nodes = tuple(clipped(self.operations.nodes))
         around = padded.padding(image) if padded else None
         product, swapped = arranged(dtypes, loops, summed, initial, nodes, around)
-        first, second, *others = (view.value for view in self._views)
+        first, second, *others = (view.value for view in self.views)
         operands = (second, first, *others) if swapped else (first, second, *others)
         return Dispatch(product, operands)
 
 
-def _extents(root: Any) -> list[int]:
+def extents(root: Any) -> list[int]:
     """How often each loop runs."""
     extents = contraction.extents(root)
     count = maps_of(root)[0].n_dims

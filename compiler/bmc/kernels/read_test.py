@@ -254,7 +254,7 @@ class ReadTest(ReadCase):
         cast = "  %more = tensor.cast %sums : tensor<4x64xf32> to tensor<?x64xf32>\n"
         self.declines("read by something else", FLOAT + cast + result)
         second = MATMUL.replace("%zero", "%sums")
-        self.declines("one product", FLOAT + f"  %more = {second}\n" + stored("more"))
+        self.declines("one sum", FLOAT + f"  %more = {second}\n" + stored("more"))
         other = "  %unused = linalg.fill ins(%c0 : f32) outs(%bias : tensor<64xf32>) -> tensor<64xf32>\n"
         self.declines("linalg.fill", FLOAT + other + result)
 

@@ -9,13 +9,14 @@ made it: its bindings, its entry in the table of kernels, and its place in their
 from __future__ import annotations
 
 import logging
+from collections.abc import Set
 from dataclasses import replace
 from typing import Any
 
 from iree.compiler import ir
 
 from bmc.ir import contraction, ir_util
-from bmc.kernels import elementwise, nest, scatter
+from bmc.kernels import elementwise, nest, reductions, scatter
 from bmc.kernels.assembly import Kernel
 from bmc.kernels.product import Unsupported
 from bmc.kernels.read import read
@@ -56,7 +57,7 @@ def apply(module: Any, context: Context) -> None:
         try:
             if name in tuned:
                 raise Unsupported("tile sizes of the user")
-            operands, kernel = _kernel(function, context.target)
+            operands, kernel = _kernel(function, context.target, context.planes)
         except Unsupported as reason:
             _LOG.info("%s keeps IREE's kernel: %s", name, reason)
             pads = any(op.name == "tensor.pad" for op in ir_util.walk(function))
@@ -76,16 +77,34 @@ def apply(module: Any, context: Context) -> None:
     )
 
 
-def _kernel(function: ir_util.Op, target: Target) -> tuple[tuple[Any, ...], Kernel]:
+def _kernel(
+    function: ir_util.Op, target: Target, planes: Set[Shape]
+) -> tuple[tuple[Any, ...], Kernel]:
     """Returns the operands of a dispatch and its kernel; raises Unsupported if it has none."""
     if any(op.name == "iree_linalg_ext.scatter" for op in ir_util.walk(function)):
         found, operands = scatter.read(function)
         return operands, scatter.write(found, target.vlen_bits, target.xlen)
-    if any(contraction.read(op) for op in ir_util.walk(function)):
-        dispatch = read(function)
-        return dispatch.operands, nest.write(dispatch.product, target.vlen_bits)
+    products = [op for op in ir_util.walk(function) if contraction.read(op)]
+    if products:
+        try:
+            dispatch = read(function)
+            return dispatch.operands, nest.write(dispatch.product, target.vlen_bits)
+        except Unsupported as reason:
+            if not planes.isdisjoint(map(contraction.shape, products)):
+                raise
+            try:
+                return _reduced(function, target)
+            except Unsupported:
+                raise reason from None
+    if any(reductions.is_reduction(op) for op in ir_util.walk(function)):
+        return _reduced(function, target)
     moved, operands = elementwise.read(function)
     return operands, elementwise.write(moved, target.vlen_bits, target.xlen)
+
+
+def _reduced(function: ir_util.Op, target: Target) -> tuple[tuple[Any, ...], Kernel]:
+    reduced, operands = reductions.reduction(function)
+    return operands, reductions.write(reduced, target.vlen_bits)
 
 
 def _replace(function: ir_util.Op, values: tuple[Any, ...], kernel: Kernel, xlen: int) -> None:

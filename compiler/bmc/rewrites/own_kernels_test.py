@@ -115,6 +115,12 @@ class OwnKernelsTest(support.FolderTest):
         for part in ("{x1}", "{x2}", "{x3}", "{x4}", "{x8}"):
             self.assertNotIn(part, line)
 
+    def test_a_product_of_few_columns_adds_up_lanes(self) -> None:
+        few = _FUNCTION.replace("64xf32", "4xf32")
+        few = few.replace("dense<[" + _VALUES + "]>", "dense<[0.0, 1.0, 2.0, 3.0]>")
+        self.assertIn("vfredusum.vs", support.rewritten(few, own_kernels.apply))
+        self.assertNotIn("vfredusum.vs", support.rewritten(_FUNCTION, own_kernels.apply))
+
     def test_others_are_left_alone(self) -> None:
         text = _FUNCTION.replace("arith.addf %a, %b", "math.powf %a, %b")
         self.assertNotIn("inline_asm", support.rewritten(text, own_kernels.apply))
