@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import riscv
+from riscv_numbers import estimated_reciprocal
 
 from bmc.kernels.product import (
     RESULT,
@@ -372,7 +372,7 @@ OPERATIONS: dict[str, Any] = {
     "divf": lambda _, a, b: a / b,
     "negf": lambda _, a: -a,
     "fma": lambda _, a, b, c: (np.float64(a) * np.float64(b) + np.float64(c)).astype(np.float32),
-    "recf7": lambda _, a: riscv.estimated_reciprocal(a),
+    "recf7": lambda _, a: estimated_reciprocal(a),
     "maximumf": lambda _, a, b: np.maximum(a, b),
     "minimumf": lambda _, a, b: np.minimum(a, b),
     "maxnumf": lambda _, a, b: np.fmax(a, b),

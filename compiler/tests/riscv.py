@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from riscv_numbers import BINARY, FIXED_POINT, MASKS, estimated_reciprocal, rounded, saturated
 
 # Between operands, at least.
 _GAP = 4096
@@ -22,54 +23,6 @@ _GARBAGE = 0xA5
 _TAIL = 0xFF
 _SIGNED = {8: np.int8, 16: np.int16, 32: np.int32}
 _UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32}
-
-
-def _as_unsigned(values: Any) -> Any:
-    return np.asarray(values).astype(np.int32).view(np.uint32).astype(np.uint64)
-
-
-_BINARY: dict[str, Any] = {
-    "vadd": np.add, "vsub": np.subtract, "vmul": np.multiply, "vand": np.bitwise_and,
-    "vor": np.bitwise_or, "vxor": np.bitwise_xor, "vmax": np.maximum, "vmin": np.minimum,
-    "vrsub": lambda a, b: b - a, "vsll": lambda a, b: a << (b & 31), "vsra": lambda a, b: a >> (b & 31),
-    "vsrl": lambda a, b: (a.view(np.uint32) >> (np.asarray(b).astype(np.uint32) & 31)).view(np.int32),
-    "vmulhu": lambda a, b: (_as_unsigned(a) * _as_unsigned(b) >> 32).astype(np.uint32).view(np.int32),
-    "vmulh": lambda a, b: (a.astype(np.int64) * b >> 32).astype(np.int32),
-    "vsmul": lambda a, b: saturated(a.astype(np.int64) * b + 2**30 >> 31, np.int32),
-    "vssra": lambda a, b: rounded(a, b & 31).astype(np.int32),
-    "vsadd": lambda a, b: saturated(a.astype(np.int64) + b, a.dtype),
-    "vfadd": np.add, "vfsub": np.subtract, "vfmul": np.multiply, "vfdiv": np.divide,
-    "vfmax": np.fmax, "vfmin": np.fmin,
-    "vfrsub": lambda a, b: b - a, "vfrdiv": lambda a, b: b / a,
-    "vfsgnjn": lambda a, b: np.copysign(a, -b),
-}  # fmt: skip
-# They round as vxrm says.
-_FIXED_POINT = {"vsmul", "vssra"}
-_MASKS: dict[str, Any] = {
-    "vmflt": np.less, "vmfgt": np.greater, "vmfle": np.less_equal, "vmfne": np.not_equal, "vmsltu": np.less,
-}  # fmt: skip
-
-
-def rounded(a: np.ndarray[Any, Any], shift: Any) -> np.ndarray[Any, Any]:
-    """Divides by a power of two; rounds to nearest, and up in the middle."""
-    half = np.left_shift(np.int64(1), np.asarray(shift, np.int64)) >> 1
-    result: np.ndarray[Any, Any] = a.astype(np.int64) + half >> shift
-    return result
-
-
-def saturated(a: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
-    """Limits integers to what a type can hold."""
-    limits = np.iinfo(dtype)
-    result: np.ndarray[Any, Any] = np.clip(a, limits.min, limits.max).astype(dtype)
-    return result
-
-
-def estimated_reciprocal(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """What vfrec7 returns for finite positive normal numbers: 7 bits of the inverse of each interval's middle."""
-    fraction, exponent = np.frexp(x)
-    inverse = 1 / ((np.floor(fraction * 256) + 0.5) / 256)
-    result: np.ndarray[Any, Any] = np.ldexp(np.rint(inverse * 128) / 128, -exponent)
-    return result.astype(np.float32)
 
 
 class Trap(AssertionError):
@@ -355,7 +308,7 @@ class Machine:
             self._write(to, self._read(words[1], np.int32).astype(np.float32), np.float32)
         elif name == "vfcvt.rtz.x.f.v":
             self._write(to, self._read(words[1], np.float32).astype(np.int32), np.int32)
-        elif operation in _MASKS:
+        elif operation in MASKS:
             self._compare(operation, words)
         elif name == "vadc.vim":
             self._require(words[2] == "0" and words[3] == "v0" and to != "v0", words, "mask")
@@ -367,7 +320,7 @@ class Machine:
             other = self._float(words[2]) if is_float else self._read(words[2], np.float32)
             values = np.where(self._mask(), other, self._read(words[1], np.float32))
             self._write(to, values, np.float32)
-        elif operation in _BINARY:
+        elif operation in BINARY:
             self._binary(operation, kind, words)
         else:
             raise Trap(f"no instruction {name}")
@@ -467,7 +420,7 @@ class Machine:
             if limit[0] == "v"
             else (self._read(source, np.uint32), np.uint32(self._integer(limit) % 2**32))
         )
-        result = np.packbits(_MASKS[name](one, other), bitorder="little")
+        result = np.packbits(MASKS[name](one, other), bitorder="little")
         register = self._group(to, 1, Fraction(1))
         self._apart(to, Fraction(1), source, self._lmul)
         register[:] = _TAIL
@@ -475,7 +428,7 @@ class Machine:
 
     def _binary(self, operation: str, kind: str, words: list[str]) -> None:
         to, first, second = words
-        self._require(self._rounds or operation not in _FIXED_POINT, words, "no rounding mode")
+        self._require(self._rounds or operation not in FIXED_POINT, words, "no rounding mode")
         dtype = np.float32 if operation.startswith("vf") else _SIGNED[self._bits]
         a = self._read(first, dtype)
         b: Any
@@ -497,4 +450,4 @@ class Machine:
         }.get(kind)
         reversed_ = operation in ("vrsub", "vfrsub", "vfrdiv") and kind == "vv"
         self._require(not reversed_ and (not has or operation in has), words, operation)
-        self._write(to, _BINARY[operation](a, b), dtype)
+        self._write(to, BINARY[operation](a, b), dtype)

@@ -1,0 +1,55 @@
+"""What vector instructions compute, in numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def _as_unsigned(values: Any) -> Any:
+    return np.asarray(values).astype(np.int32).view(np.uint32).astype(np.uint64)
+
+
+BINARY: dict[str, Any] = {
+    "vadd": np.add, "vsub": np.subtract, "vmul": np.multiply, "vand": np.bitwise_and,
+    "vor": np.bitwise_or, "vxor": np.bitwise_xor, "vmax": np.maximum, "vmin": np.minimum,
+    "vrsub": lambda a, b: b - a, "vsll": lambda a, b: a << (b & 31), "vsra": lambda a, b: a >> (b & 31),
+    "vsrl": lambda a, b: (a.view(np.uint32) >> (np.asarray(b).astype(np.uint32) & 31)).view(np.int32),
+    "vmulhu": lambda a, b: (_as_unsigned(a) * _as_unsigned(b) >> 32).astype(np.uint32).view(np.int32),
+    "vmulh": lambda a, b: (a.astype(np.int64) * b >> 32).astype(np.int32),
+    "vsmul": lambda a, b: saturated(a.astype(np.int64) * b + 2**30 >> 31, np.int32),
+    "vssra": lambda a, b: rounded(a, b & 31).astype(np.int32),
+    "vsadd": lambda a, b: saturated(a.astype(np.int64) + b, a.dtype),
+    "vfadd": np.add, "vfsub": np.subtract, "vfmul": np.multiply, "vfdiv": np.divide,
+    "vfmax": np.fmax, "vfmin": np.fmin,
+    "vfrsub": lambda a, b: b - a, "vfrdiv": lambda a, b: b / a,
+    "vfsgnjn": lambda a, b: np.copysign(a, -b),
+}  # fmt: skip
+# They round as vxrm says.
+FIXED_POINT = {"vsmul", "vssra"}
+MASKS: dict[str, Any] = {
+    "vmflt": np.less, "vmfgt": np.greater, "vmfle": np.less_equal, "vmfne": np.not_equal, "vmsltu": np.less,
+}  # fmt: skip
+
+
+def rounded(a: np.ndarray[Any, Any], shift: Any) -> np.ndarray[Any, Any]:
+    """Divides by a power of two; rounds to nearest, and up in the middle."""
+    half = np.left_shift(np.int64(1), np.asarray(shift, np.int64)) >> 1
+    result: np.ndarray[Any, Any] = a.astype(np.int64) + half >> shift
+    return result
+
+
+def saturated(a: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
+    """Limits integers to what a type can hold."""
+    limits = np.iinfo(dtype)
+    result: np.ndarray[Any, Any] = np.clip(a, limits.min, limits.max).astype(dtype)
+    return result
+
+
+def estimated_reciprocal(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What vfrec7 returns for finite positive normal numbers: 7 bits of the inverse of each interval's middle."""
+    fraction, exponent = np.frexp(x)
+    inverse = 1 / ((np.floor(fraction * 256) + 0.5) / 256)
+    result: np.ndarray[Any, Any] = np.ldexp(np.rint(inverse * 128) / 128, -exponent)
+    return result.astype(np.float32)
