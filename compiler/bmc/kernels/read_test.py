@@ -243,6 +243,8 @@ class ReadTest(ReadCase):
         ):
             with self.subTest(arguments=arguments):
                 self.assertEqual(epilogue(*arguments)[-1].op, "trunci")
+        wraps = {node.op for node in epilogue("")}
+        self.assertFalse(wraps & {"scaled", "rounded", "clipped"})
 
     def test_dispatches_that_do_more(self) -> None:
         result = followed("%r = arith.addf %a, %b : f32") + stored("result")
