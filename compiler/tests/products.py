@@ -344,8 +344,8 @@ def results(product: Product, data: list[Array]) -> dict[int, Array]:
 
 def _rounded(a: Array, shift: Any) -> Array:
     """Rounds to nearest as floats do it, which are exact here, and up in the middle."""
-    rounded: Array = np.floor(np.asarray(a, np.float64) / np.float64(2) ** shift + 0.5)
-    return rounded.astype(np.int64)
+    result: Array = np.floor(np.asarray(a, np.float64) / np.float64(2) ** shift + 0.5)
+    return result.astype(np.int64)
 
 
 # By name: (node, arguments...) -> result.

@@ -316,11 +316,10 @@ class Machine:
             self._write(to, self._read(words[1], np.int32) + carries, np.int32)
         elif name in ("vfmerge.vfm", "vmerge.vvm"):
             self._require(words[3] == "v0" and to != "v0", words, "mask")
-            chosen: Any = (
-                self._float(words[2]) if name == "vfmerge.vfm" else self._read(words[2], np.float32)
-            )
-            merged = np.where(self._mask(), chosen, self._read(words[1], np.float32))
-            self._write(to, merged, np.float32)
+            is_float = name == "vfmerge.vfm"
+            other: Any = self._float(words[2]) if is_float else self._read(words[2], np.float32)
+            values = np.where(self._mask(), other, self._read(words[1], np.float32))
+            self._write(to, values, np.float32)
         elif operation in BINARY:
             self._binary(operation, kind, words)
         else:
