@@ -56,8 +56,8 @@ class Im2colTest(support.FolderTest):
         self.assertEqual(names, ["conv_9x4x16x4x3_f32"])
 
     def test_without_such_a_kernel_it_becomes_a_matrix_product(self) -> None:
-        """IREE has no instruction for the exponential function, so the model is compiled again."""
-        names = self.names("exponential")
+        """Kernels have no sine, so the model is compiled again."""
+        names = self.names("sine")
         self.assertIn("matmul_like_36x16x12_f32", names)
         self.assertFalse([name for name in names if name.startswith("conv")])
 
