@@ -166,7 +166,7 @@ class _Scaling:
             if len(ir_util.uses(tensor)) == 1 and offsets.start_from(found):
                 offset = np.zeros((), np.int64)
         with ir.InsertionPoint(last), last.location:
-            steps = []
+            steps: list[tuple[str, Any]] = []
             for name, array, dtype in (
                 ("arith.addi", offset, np.int32),
                 ("arith.mulf", line.factor, np.float32),
