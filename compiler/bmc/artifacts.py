@@ -1,7 +1,7 @@
 """The import step's results, which the compile step reads, and their form on disk.
 
-An import directory holds model.mlirbc (function `main`, or the entry points), cases.npz (golden data) and
-import.json.
+An import directory holds model.mlirbc (function `main`, or the entry points), cases.npz (golden data, and what only
+the host compares) and import.json.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bmc.errors import BmcError
 MODEL_FILE = "model.mlirbc"
 CASES_FILE = "cases.npz"
 IMPORT_FILE = "import.json"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 _MOST_BYTES = 1 << 40
 
@@ -119,11 +119,11 @@ class ImportedModel:
       signatures: the entry points; see main_signature().
       golden: the data on which the compiled model is checked.
       parameters: the framework's weights, which name constants in reports.
-      second_reference: a sentence that says whether IREE's host runtime agrees with the golden data. It
-        tells where to look if the target does not.
+      second_reference: a sentence on a model with which IREE's host runtime agrees. It tells where to look
+        if the target does not.
       int8: whether it is quantized. If so, its kernels must compute in integers (plan/audit.py).
-      compared_only: more inputs, with the framework's outputs. Only the import compares them, in IREE's
-        host runtime; they are not saved.
+      compared_only: more inputs of the first entry point, with the framework's outputs. They are only
+        compared in IREE's host runtime.
       notes: sentences that tell the user what the import did unasked; they are not saved.
     """
 
@@ -186,7 +186,8 @@ def save(model: ImportedModel, directory: Path) -> None:
     """Writes cases.npz and import.json beside model.mlirbc."""
     golden = model.golden
     arrays: dict[str, Array] = {}
-    for case, (inputs, outputs) in enumerate(zip(golden.inputs, golden.outputs, strict=True)):
+    cases = (*zip(golden.inputs, golden.outputs, strict=True), *model.compared_only)
+    for case, (inputs, outputs) in enumerate(cases):
         arrays |= {f"in{i}_{case}": array for i, array in enumerate(inputs)}
         arrays |= {f"out{i}_{case}": array for i, array in enumerate(outputs)}
     # NumPy dates every member of the zip file 1980-01-01, so equal data gives equal bytes.
@@ -200,6 +201,7 @@ def save(model: ImportedModel, directory: Path) -> None:
             "versions": model.versions,
             "signatures": [_signature_to_json(signature) for signature in model.signatures],
             "case_count": len(golden.inputs),
+            "compared_count": len(model.compared_only),
             "policies": [_policy_to_json(policy) for policy in golden.policies],
             "labels": golden.labels,
             "framework_correct": golden.framework_correct,
@@ -241,15 +243,18 @@ def _read(directory: Path, data: dict[str, Any], arrays: Mapping[str, Array]) ->
     signatures = tuple(_signature_from_json(item) for item in data["signatures"])
     calls = tuple(GoldenCall(item["entry"], item["reset"]) for item in data["calls"])
     called = [signatures[call.entry] for call in calls] or [signatures[0]] * data["case_count"]
+    called += [signatures[0]] * data["compared_count"]
+    cases = [
+        (
+            tuple(arrays[f"in{i}_{case}"] for i in range(len(signature.inputs))),
+            tuple(arrays[f"out{i}_{case}"] for i in range(len(signature.outputs))),
+        )
+        for case, signature in enumerate(called)
+    ]
+    carried = cases[: data["case_count"]]
     golden = Golden(
-        inputs=tuple(
-            tuple(arrays[f"in{i}_{case}"] for i in range(len(signature.inputs)))
-            for case, signature in enumerate(called)
-        ),
-        outputs=tuple(
-            tuple(arrays[f"out{i}_{case}"] for i in range(len(signature.outputs)))
-            for case, signature in enumerate(called)
-        ),
+        inputs=tuple(inputs for inputs, _ in carried),
+        outputs=tuple(outputs for _, outputs in carried),
         policies=tuple(_policy_from_json(item) for item in data["policies"]),
         labels=None if data["labels"] is None else tuple(data["labels"]),
         framework_correct=data["framework_correct"],
@@ -269,6 +274,7 @@ def _read(directory: Path, data: dict[str, Any], arrays: Mapping[str, Array]) ->
         ),
         second_reference=data["second_reference"],
         int8=data["int8"],
+        compared_only=tuple(cases[len(carried) :]),
     )
 
 

@@ -83,6 +83,12 @@ def _parser() -> argparse.ArgumentParser:
     importer.add_argument("source", help=f"the model: {frontends.KINDS}")
     _add_import_options(importer)
     importer.add_argument("--out", type=Path, required=True, help="import directory to write")
+    importer.add_argument(
+        "--no-host-check",
+        dest="host_check",
+        action="store_false",
+        help="leave the comparison with IREE's host runtime to `bmc verify`, on which reports then rely",
+    )
     importer.set_defaults(run=_run_import)
 
     _add_compile(commands)
@@ -96,6 +102,9 @@ def _parser() -> argparse.ArgumentParser:
         "verify", help="run an imported model in IREE's host runtime against its golden data"
     )
     verifier.add_argument("--import", dest="imported", type=Path, required=True)
+    verifier.add_argument(
+        "--out", type=Path, help="file for the result of each case, which is printed otherwise"
+    )
     verifier.set_defaults(run=_run_verify)
 
     mutator = commands.add_parser(
@@ -156,7 +165,7 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action=_PrintPipeline,
         help="show the phases and rewrites with the reason for their order, and exit",
     )
-    compiler.set_defaults(run=_run_compile)
+    compiler.set_defaults(run=_run_compile, host_check=True)
 
 
 def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -211,11 +220,14 @@ def _run_import(arguments: argparse.Namespace) -> None:
     with progress.Phases() as phases:
         model = _import(arguments, arguments.out)
         took = phases.summary(time.time())
-    print(f"imported {model.source}: {_cases(model)}. {model.second_reference}. It took: {took}.")
+    checked = f" {model.second_reference}." if arguments.host_check else ""
+    print(f"imported {model.source}: {_cases(model)}.{checked} It took: {took}.")
 
 
 def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
-    options = ImportOptions(arguments.cases, arguments.output_type, arguments.quantize)
+    options = ImportOptions(
+        arguments.cases, arguments.output_type, arguments.quantize, arguments.host_check
+    )
     model = frontends.import_model(arguments.source, options, out)
     for note in model.notes:
         print(f"note: {note}")
@@ -281,16 +293,23 @@ def _run_export(arguments: argparse.Namespace) -> None:
 def _run_verify(arguments: argparse.Namespace) -> None:
     version.check(arguments.any_iree)
     model = artifacts.load(arguments.imported)
-    checks = verify.run(model, arguments.imported / "reproducer")
-    for check in checks:
-        difference = check.difference
-        print(
-            f"case {check.case} {check.output}: {'ok' if difference.ok else 'MISMATCH'},"
-            f" max abs error {difference.max_abs:.3g}, {difference.differing} elements differ,"
-            f" min cosine {difference.min_cosine:.7f}"
-        )
+    out: Path | None = arguments.out
+    # Beside the results, because the import of a build cannot be written to.
+    checks = verify.run(model, (out.parent if out else arguments.imported) / "reproducer")
+    lines = [
+        f"case {check.case} {check.output}: {'ok' if check.difference.ok else 'MISMATCH'},"
+        f" max abs error {check.difference.max_abs:.3g}, {check.difference.differing} elements differ,"
+        f" min cosine {check.difference.min_cosine:.7f}"
+        for check in checks
+    ]
+    if not out:
+        print(*lines, sep="\n")
     verify.require(model, checks)
-    print(verify.verdict(model) + ".")
+    lines.append(verify.verdict(model) + ".")
+    if out:
+        out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    else:
+        print(lines[-1])
 
 
 def _run_mutate(arguments: argparse.Namespace) -> None:

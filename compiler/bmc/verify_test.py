@@ -37,6 +37,36 @@ class VerifyTest(support.FolderTest):
         self.assertIn("case 0 output0: ok", done.out)
         self.assertIn("the import is right", done.out)
 
+    def test_a_build_gets_the_results_in_a_file(self) -> None:
+        out = self.folder / "verified.txt"
+        done = support.bmc("verify", "--import", self.imported, "--out", out)
+        self.assertEqual((done.status, done.out), (0, ""))
+        self.assertIn("case 0 output0: ok", out.read_text())
+        self.assertIn("the import is right", out.read_text())
+
+    def test_an_import_can_leave_the_check_to_it(self) -> None:
+        wrong = self.write("wrong.py", _CASES.replace("x + x", "x"))
+        source, out = self.folder / "add.mlir", self.folder / "unchecked"
+        command = ("import", source, "--cases", f"{wrong}:cases", "--out", out)
+        self.assertIn("error[import-disagrees]", support.bmc(*command).err)
+        done = support.bmc(*command, "--no-host-check")
+        self.assertEqual(done.status, 0, done.err)
+        self.assertNotIn("the import is right", done.out)
+        result = self.folder / "verified.txt"
+        done = support.bmc("verify", "--import", out, "--out", result)
+        self.assertIn("error[import-disagrees]", done.err)
+        self.assertFalse(result.exists())
+
+    def test_it_also_compares_what_the_target_does_not_carry(self) -> None:
+        model = artifacts.load(self.imported)
+        x = np.ones(16, np.float32)
+        for added, status in ((x, 0), (x + 1, 1)):
+            artifacts.save(replace(model, compared_only=(((x,), (x + added,)),)), self.imported)
+            self.assertEqual(len(artifacts.load(self.imported).golden.inputs), 1)
+            done = support.bmc("verify", "--import", self.imported)
+            self.assertEqual(done.status, status, done.err)
+            self.assertIn("case 1 output0", done.out)
+
     def test_it_blames_the_import_for_other_golden_data(self) -> None:
         model = artifacts.load(self.imported)
         wrong = tuple(

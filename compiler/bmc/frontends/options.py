@@ -15,8 +15,10 @@ class ImportOptions:
       cases: "module.py:function" that returns spec.Cases, for models that are files; "" for none.
       output_type: the dialect that torch-mlir lowers PyTorch to, a key of frontends.torch.OUTPUT_TYPES.
       quantize: INT8 to quantize with the model's own framework first, "" not to.
+      host_check: whether to compare IREE's host runtime with the framework, as verify.run() does.
     """
 
     cases: str = ""
     output_type: str = "stablehlo"
     quantize: str = ""
+    host_check: bool = True

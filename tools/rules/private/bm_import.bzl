@@ -1,7 +1,8 @@
-"""bm_import: runs a frontend. Its output is the same for every ISA, so it runs once."""
+"""bm_import: runs a frontend, and checks what it imported. Both are the same for every ISA, so they run once."""
 
 load("//tools/rules:providers.bzl", "BmImportInfo")
 load("//tools/rules/private:frontends.bzl", "FRONTENDS", "suffix_of")
+load("//tools/rules/private:model_c.bzl", "BMC_ENV")
 
 _SAVED_MODEL = "saved_model.pb"
 
@@ -28,6 +29,25 @@ def _source(ctx):
         fail("src '{}': set `factory` for a Python file, and for nothing else".format(files[0].basename))
     return path + (":" + ctx.attr.factory if ctx.attr.factory else "")
 
+def _host_check(ctx, directory):
+    """Compares IREE's host runtime with the framework; returns a file with the result of each case."""
+    result = ctx.actions.declare_file(ctx.label.name + ".verified.txt")
+    args = ctx.actions.args()
+    args.add("verify")
+    args.add_all("--import", [directory], expand_directories = False)
+    args.add("--out", result)
+    ctx.actions.run(
+        mnemonic = "BmVerify",
+        progress_message = "Comparing IREE on this machine with the framework: %{label}",
+        executable = ctx.executable._bmc,
+        arguments = [args],
+        inputs = [directory],
+        outputs = [result],
+        env = BMC_ENV,
+        execution_requirements = {"block-network": "1"},
+    )
+    return result
+
 def _bm_import_impl(ctx):
     if bool(ctx.file.cases) != bool(ctx.attr.cases_function):
         fail("set `cases` and `cases_function` together: a Python file and a function in it")
@@ -42,10 +62,11 @@ def _bm_import_impl(ctx):
     if ctx.attr.quantize:
         args.add("--quantize", ctx.attr.quantize)
     args.add_all("--out", [directory], expand_directories = False)
+    args.add("--no-host-check")
     inputs = ctx.files.src + ([ctx.file.cases] if ctx.file.cases else []) + ctx.files.data
     ctx.actions.run(
         mnemonic = "BmImport",
-        progress_message = "Importing %{label}: framework, golden data, export, host check",
+        progress_message = "Importing %{label}: framework, golden data, export",
         executable = ctx.executable.importer,
         arguments = [args],
         inputs = inputs,
@@ -57,6 +78,8 @@ def _bm_import_impl(ctx):
     )
     return [
         DefaultInfo(files = depset([directory])),
+        # A build waits for the check, but nothing in it does.
+        OutputGroupInfo(_validation = depset([_host_check(ctx, directory)])),
         BmImportInfo(directory = directory, sources = depset(inputs)),
     ]
 
@@ -67,6 +90,7 @@ bm_import = rule(
         "cases": attr.label(doc = "Python file with inputs and expected outputs.", allow_single_file = [".py"]),
         "cases_function": attr.string(doc = "Function in `cases`."),
         "data": attr.label_list(doc = "Files that the source reads.", allow_files = True),
+        "_bmc": attr.label(default = "//compiler:bmc_tool", executable = True, cfg = "exec"),
         "factory": attr.string(doc = "Function in `src` that returns the ModelSpec."),
         "importer": attr.label(
             doc = "bmc with the frontend's framework.",
