@@ -19,7 +19,7 @@ from models.peers import networks
 # What else the machine does comes and goes, so all take turns, and the fastest inference counts.
 _TURNS = 5
 _RUNS = 20
-_ROW = "{:<20}{:>14}{:>14}{:>14}"
+_ROW = "{:<20}{:>14}{:>12}{:>16}"
 
 
 def main(args: list[str]) -> int:
