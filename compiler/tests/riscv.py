@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from riscv_numbers import BINARY, FIXED_POINT, MASKS, estimated_reciprocal, rounded, saturated
+from riscv_scalars import Scalars, Trap
 
-# Between operands, at least.
-_GAP = 4096
 _GARBAGE = 0xA5
 # Elements past the vector length; the specification allows all ones.
 _TAIL = 0xFF
@@ -25,32 +23,19 @@ _SIGNED = {8: np.int8, 16: np.int16, 32: np.int32}
 _UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32}
 
 
-class Trap(AssertionError):
-    """The kernel does what it must not."""
-
-
-@dataclass(frozen=True)
-class _Operand:
-    start: int
-    data: np.ndarray[Any, Any]
-
-
-class Machine:
+class Machine(Scalars):
     """A hart with vectors, and the operands of one kernel in its memory.
 
     Attributes:
       executed: how many instructions ran.
-      written: scalar registers that were written, except the arguments.
     """
 
     def __init__(
         self, vlen: int, operands: Sequence[np.ndarray[Any, Any]], writable: Set[int]
     ) -> None:
-        self._writable = writable
+        super().__init__(operands, writable)
         self._bytes = vlen // 8
         self._vectors = np.full(32 * self._bytes, _GARBAGE, np.uint8)
-        self._integers: dict[str, int] = {"zero": 0, "x0": 0}
-        self._floats: dict[str, np.float32] = {}
         self._length = 0
         self._bits = 0
         self._lmul = Fraction(0)
@@ -59,21 +44,6 @@ class Machine:
         self._keeps = False
         self._left_out: np.ndarray[Any, Any] | None = None
         self.executed = 0
-        self.written: set[str] = set()
-        self._operands: list[_Operand] = []
-        start = 0x4000_0000
-        for data in operands:
-            self._operands.append(_Operand(start, data.reshape(-1).view(np.uint8)))
-            start += (data.nbytes // _GAP + 2) * _GAP
-        self._arguments = [operand.start for operand in self._operands]
-
-    def pass_in_memory(self, word: int) -> None:
-        """Puts the operands' addresses, as words of so many bytes, into a table; its address is the only argument."""
-        last = self._operands[-1]
-        start = last.start + (last.data.size // _GAP + 2) * _GAP
-        table = np.array(self._arguments, np.int64 if word == 8 else np.int32)
-        self._operands.append(_Operand(start, table.view(np.uint8)))
-        self._arguments = [start]
 
     def run(self, text: str, arguments: Sequence[str]) -> None:
         """Runs a kernel; the operands' addresses are in `arguments`."""
@@ -102,71 +72,6 @@ class Machine:
                 else:
                     self._scalar(name, words)
         self.written -= set(arguments)
-
-    def _require(self, condition: Any, value: Any, problem: str) -> Any:
-        if not condition:
-            raise Trap(f"{problem}: {value}")
-        return value
-
-    def _integer(self, name: str) -> int:
-        return self._integers[self._require(name in self._integers, name, "read before written")]
-
-    def _float(self, name: str) -> np.float32:
-        return self._floats[self._require(name in self._floats, name, "read before written")]
-
-    def _immediate(self, word: str) -> int:
-        value = int(word)
-        return self._require(-2048 <= value < 2048, value, "no immediate of 12 bits")  # type: ignore[no-any-return]
-
-    def _memory(self, address: int, size: int, store: bool = False) -> np.ndarray[Any, Any]:
-        for number, operand in enumerate(self._operands):
-            begin = address - operand.start
-            if begin >= 0 and begin + size <= operand.data.size:
-                self._require(not store or number in self._writable, number, "store to an operand")
-                return operand.data[begin : begin + size]
-        raise Trap(f"{size} bytes at {address:#x} are in no operand")
-
-    def _scalar(self, name: str, words: list[str]) -> None:
-        to, *sources = words
-        if name in ("fsw", "sw"):
-            value = (
-                self._float(to) if name == "fsw" else np.array([self._integer(to)]).astype(np.int32)
-            )
-            memory = self._memory(
-                self._integer(sources[1]) + self._immediate(sources[0]), 4, store=True
-            )
-            memory.view(np.float32 if name == "fsw" else np.int32)[:] = value
-            return
-        self.written.add(to)
-        self._require(to not in ("zero", "x0"), to, "written")
-        if name in ("flw", "lb", "ld", "lw"):
-            address = self._integer(sources[1]) + self._immediate(sources[0])
-            if name == "flw":
-                self._require(address % 4 == 0, address, "not aligned")
-                self._floats[to] = self._memory(address, 4).view(np.float32)[0]
-            elif name == "ld":
-                self._require(address % 8 == 0, address, "not aligned")
-                self._integers[to] = int(self._memory(address, 8).view(np.int64)[0])
-            elif name == "lw":
-                self._require(address % 4 == 0, address, "not aligned")
-                self._integers[to] = int(self._memory(address, 4).view(np.int32)[0])
-            else:
-                self._integers[to] = int(self._memory(address, 1).view(np.int8)[0])
-        elif name == "fmv.w.x":
-            bits = self._integer(sources[0]) & 0xFFFF_FFFF
-            self._floats[to] = np.array([bits], np.uint32).view(np.float32)[0]
-        elif name == "li":
-            self._integers[to] = int(sources[0])
-        elif name == "mv":
-            self._integers[to] = self._integer(sources[0])
-        elif name == "add":
-            self._integers[to] = self._integer(sources[0]) + self._integer(sources[1])
-        elif name == "mul":
-            self._integers[to] = self._integer(sources[0]) * self._integer(sources[1])
-        elif name == "addi":
-            self._integers[to] = self._integer(sources[0]) + self._immediate(sources[1])
-        else:
-            raise Trap(f"no instruction {name}")
 
     def _group(self, name: str, bits: int, lmul: Fraction) -> np.ndarray[Any, Any]:
         """All bytes of a group; a part of a register counts as a register."""

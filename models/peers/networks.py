@@ -88,9 +88,7 @@ class _Chain:
 
     def model(self) -> Any:
         result = helper.make_tensor_value_info(self._last, 1, [1, self._classes])
-        graph = helper.make_graph(
-            self._nodes, "network", [self._first], [result], self._weights
-        )
+        graph = helper.make_graph(self._nodes, "network", [self._first], [result], self._weights)
         imports = [helper.make_opsetid("", 17)]
         return helper.make_model(graph, opset_imports=imports, ir_version=8)
 

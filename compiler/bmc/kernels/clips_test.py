@@ -9,7 +9,7 @@ import numpy as np
 import products
 
 from bmc.kernels.clips import clipped
-from bmc.kernels.product import Node
+from bmc.kernels.product import RESULT, Node
 
 _LIMITS = (
     ("maxsi", -300),
@@ -48,7 +48,7 @@ class ClipsTest(unittest.TestCase):
             found += result[-1].op == "clipped"
             with self.subTest(limits=limits):
                 right, got = (
-                    products.evaluated(tuple(each), sums, lambda _: sums)
+                    products.evaluated(tuple(each), sums, lambda _: sums)[RESULT]
                     for each in (nodes, result)
                 )
                 np.testing.assert_array_equal(got, right)
