@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,12 @@ from bmc.iree.version import installed_version
 from bmc.plan import audit, schedule, weights
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights
+from bmc.rewrites import tuning
 from bmc.rewrites.context import Config, Context, Shape
 from bmc.rewrites.pipeline import PIPELINE
 from bmc.rewrites.rewrite import Again
 from bmc.rewrites.runner import Runner, Stopped
+from bmc.rewrites.tuning import Tuning
 from bmc.target import Target
 
 _LOG = logging.getLogger(__name__)
@@ -51,6 +53,7 @@ class CompileOptions:
       keep: folder that receives every intermediate of the pipeline as text, None to keep none.
       stop_after: name of the rewrite to stop after, "" to compile to the end.
       plain: leave out the rewrites that only make kernels faster, to compare results with and without.
+      proposes: the report has other kernels that dispatches could have, for a search.
     """
 
     name: str
@@ -62,6 +65,7 @@ class CompileOptions:
     keep: Path | None = None
     stop_after: str = ""
     plain: bool = False
+    proposes: bool = False
 
     def __post_init__(self) -> None:
         """Raises BmcError for a name that cannot be in a C symbol, and for a file that is missing."""
@@ -79,6 +83,7 @@ class Lowered:
       program: the host program with the kernels' ELF.
       weights: its constants, packed.
       configs: tile sizes of the kernels.
+      planes: how many shapes of convolutions have planes as results.
       operands: the kernels' operands, by dispatch function.
       liveness_bound: smallest possible arena, in bytes.
       macs: multiply-accumulates of every entry point.
@@ -89,6 +94,7 @@ class Lowered:
     program: HostProgram
     weights: PackedWeights
     configs: tuple[Config, ...]
+    planes: int
     operands: dict[str, Kernel]
     liveness_bound: int
     macs: dict[str, int]
@@ -120,6 +126,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         kernels=code,
         weights=packed,
         configs=lowered.configs,
+        planes=lowered.planes,
         operands=lowered.operands,
         golden_bytes=len(files["golden.bin"]),
         liveness_bound_bytes=lowered.liveness_bound,
@@ -198,11 +205,13 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     pixels: frozenset[Shape] = frozenset()
     copied: frozenset[Shape] = frozenset()
     gathered: frozenset[Shape] = frozenset()
+    tuned = tuning.read(options.tuning, options.target) if options.tuning else Tuning()
     while True:
         context = Context(
             options.target,
             model.int8,
-            options.tuning,
+            tuned,
+            options.proposes,
             pixels=pixels,
             copied=copied,
             gathered=gathered,
@@ -253,13 +262,27 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path, context: C
     return Lowered(
         program=program,
         weights=packed,
-        configs=context.configs,
+        configs=tuple(_marked(config, context.tuning) for config in context.configs),
+        planes=len(context.planes),
         operands=facts.operands,
         liveness_bound=facts.liveness_bound,
         macs=facts.macs,
         int8=int8,
         flags=flags(phases.OPTIMIZED),
     )
+
+
+def _marked(config: Config, tuned: Tuning) -> Config:
+    """Names an entry of tuning.json that was made instead of another kernel than the dispatch would have now."""
+    entry = tuned.of(config.function, config.op)
+    if entry is None or not entry.instead_of or config.digest in entry.instead_of:
+        return config
+    _LOG.warning(
+        "the entry for '%s' in '%s' is stale: without it, the dispatch has another kernel than when it was made",
+        config.op,
+        tuned.file,
+    )
+    return replace(config, stale=True)
 
 
 def _emit(

@@ -78,9 +78,11 @@ def configs(report: Report) -> list[str]:
     """Returns the tile sizes of every kernel. Keys and levels are those of tuning.json."""
     lines = [f"Tile sizes for {report['isa']}; a tuning.json may name the function or the op.", ""]
     for dispatch in report["dispatches"]:
-        own = (
-            ", a kernel of bmc's own unless tuning.json has sizes" if dispatch["own_kernel"] else ""
-        )
+        own = ", a kernel of bmc's own" if dispatch["own_kernel"] else ""
+        if dispatch["tuned"]:
+            own += ", as tuning.json has it"
+        if dispatch["stale"]:
+            own += ", whose entry there is stale"
         root = dispatch["root"] or "untiled"
         lines.append(f"{dispatch['name']}  (op {dispatch['op']}, {root}){own}")
         for level, sizes in dispatch["tiles"].items():

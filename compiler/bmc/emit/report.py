@@ -30,6 +30,7 @@ def report(
     kernels: Kernels | None,
     weights: PackedWeights,
     configs: tuple[Config, ...],
+    planes: int,
     operands: dict[str, Kernel],
     golden_bytes: int,
     liveness_bound_bytes: int,
@@ -42,6 +43,7 @@ def report(
     """Returns the report as JSON data.
 
     Args:
+      planes: how many shapes of convolutions have planes as results.
       operands: what the bindings of each dispatch function hold.
       liveness_bound_bytes: least arena any schedule in this order could do with.
       macs: multiply-accumulates of every entry point.
@@ -73,6 +75,7 @@ def report(
         "macs": macs,
         "parameters": sum(math.prod(parameter.shape) for parameter in model.parameters),
         "entries": [_entry(entry) for entry in result.entries],
+        "planes": planes,
         "dispatches": _dispatches(result, kernels, configs, operands),
         "commands": _commands(result),
         "weights": [asdict(weight) for weight in weights.table.values()],
@@ -161,7 +164,8 @@ def _dispatches(
     """One row per kernel; `uses` counts its launches in one run of the model.
 
     `tiles` are the tile sizes it was compiled with, chosen by `tiles_by` over IREE's `iree_tiles`; with an
-    `own_kernel`, those that it would be compiled with otherwise.
+    `own_kernel`, those that it would be compiled with otherwise. `digest` stands for its kernel without tuning.json,
+    and a `stale` entry there was made instead of another one.
     `source` is the place in the model that it was made of, and `macs` the multiply-accumulates of one
     launch, whose sums are of type `accumulator`; `address` is where its code starts in kernels.elf.
     """
@@ -187,9 +191,21 @@ def _dispatches(
             "iree_tiles": config.default,
             "tiles_by": config.origin,
             "own_kernel": config.own,
+            "tuned": config.tuned,
+            "digest": config.digest,
+            "stale": config.stale,
+            **_proposals(config),
         }
         for ordinal, export in enumerate(result.exports)
     ]
+
+
+def _proposals(config: Config) -> dict[str, Any]:
+    """Returns entries of tuning.json that are worth trying with their estimated instructions, if that was asked."""
+    if not config.proposals:
+        return {}
+    found = [{"entry": p.choice.described(), "cost": round(p.cost)} for p in config.proposals]
+    return {"proposals": found, "replaceable": config.replaceable}
 
 
 def _commands(result: Plan) -> list[dict[str, Any]]:

@@ -32,6 +32,7 @@ class Kernel:
       clobbered: other registers that it changes.
       scratch: bytes of memory that it needs.
       in_memory: whether there is one argument only, the address of a table with the operands' addresses.
+      cost: instructions that it executes, about.
     """
 
     text: str
@@ -39,6 +40,7 @@ class Kernel:
     clobbered: tuple[str, ...]
     scratch: int
     in_memory: bool = False
+    cost: float = 0
 
 
 class Assembly:

@@ -15,6 +15,7 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel
+from bmc.kernels.choice import DEFAULT, Choice
 from bmc.kernels.clips import clipped
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
@@ -67,8 +68,12 @@ class Elementwise:
     nodes: tuple[Node, ...]
 
 
-def read(function: ir_util.Op) -> tuple[Elementwise, tuple[Any, ...]]:
+def read(function: ir_util.Op, lanes: int = 0) -> tuple[Elementwise, tuple[Any, ...]]:
     """Returns what a dispatch function does, and its operands: the result first, as buffers or constants.
+
+    Args:
+      function: the dispatch.
+      lanes: which of its loops runs in vectors, from 0, the one that seems to be the cheapest.
 
     Raises:
       Unsupported: it does anything else.
@@ -146,38 +151,51 @@ def read(function: ir_util.Op) -> tuple[Elementwise, tuple[Any, ...]]:
         Loop(extent, (0, 0, *(view.stride(number) for view in views)))
         for number, extent in enumerate(extents)
     ]
-    return arranged(dtypes, found, clipped(operations.nodes)), tuple(view.value for view in views)
+    it = arranged(dtypes, found, clipped(operations.nodes), lanes)
+    return it, tuple(view.value for view in views)
 
 
-def arranged(dtypes: tuple[str, ...], loops: list[Loop], nodes: list[Node]) -> Elementwise:
-    """Chooses the loop that is lanes; raises Unsupported if all are short."""
+def arranged(
+    dtypes: tuple[str, ...], loops: list[Loop], nodes: list[Node], number: int = 0
+) -> Elementwise:
+    """Chooses the loop that is lanes, as read() does; raises Unsupported if all are short."""
     found = merged(loops)
     long = [loop for loop in found if loop.extent >= _FEWEST]
     if not long:
         raise Unsupported("few elements")
-    count = math.prod(loop.extent for loop in found)
+    if number >= len(long):
+        raise Unsupported(f"only {len(long)} loops that can be lanes")
 
-    def cost(lanes: Loop) -> float:
+    def seems(lanes: Loop) -> float:
+        outer = tuple(loop for loop in found if loop is not lanes)
         gaps = len(apart(dtypes, lanes, range(RESULT, len(dtypes))))
-        groups = count / lanes.extent * math.ceil(lanes.extent / _LANES)
-        return groups * (_AROUND + len(nodes)) + gaps * count * _GAP
+        elements = lanes.extent * math.prod(loop.extent for loop in outer)
+        return _cost(outer, lanes, len(nodes), _LANES) + gaps * elements * _GAP
 
-    lanes = min(long, key=cost)
+    lanes = sorted(long, key=seems)[number]
     outer = tuple(loop for loop in found if loop is not lanes)
     return Elementwise(dtypes, outer, lanes, needed(with_scalars(tuple(nodes), lanes)))
 
 
-def write(elementwise: Elementwise, vlen: int, xlen: int) -> Kernel:
+def _cost(outer: tuple[Loop, ...], lanes: Loop, nodes: int, widest: int) -> float:
+    """Returns about how many instructions so many nodes take, in groups of at most `widest` lanes."""
+    groups = math.prod(loop.extent for loop in outer) * math.ceil(lanes.extent / widest)
+    return groups * (_AROUND + nodes)
+
+
+def write(
+    elementwise: Elementwise, vlen: int, xlen: int, choice: Choice = DEFAULT
+) -> Kernel:
     """Returns a kernel for harts whose VLEN is at least `vlen` bits.
 
     Raises:
       Unsupported: there are operations or operands that a kernel cannot have.
     """
-    return _Writer(elementwise, vlen, xlen).kernel()
+    return _Writer(elementwise, vlen, xlen, choice).kernel()
 
 
 class _Writer:
-    def __init__(self, elementwise: Elementwise, vlen: int, xlen: int) -> None:
+    def __init__(self, elementwise: Elementwise, vlen: int, xlen: int, choice: Choice) -> None:
         self._it = elementwise
         self._word = xlen // 8
         operands = range(RESULT, len(elementwise.dtypes))
@@ -201,6 +219,8 @@ class _Writer:
             if not fits:
                 raise Unsupported("registers")
             self._lmul = fits[0]
+        if choice.lmul:
+            self._lmul = min(self._lmul, choice.lmul * 32 // self._bits)
         self._widest = self._lmul * vlen // 32
         self._apart = apart(
             elementwise.dtypes, elementwise.lanes, range(RESULT, len(elementwise.dtypes))
@@ -232,7 +252,8 @@ class _Writer:
 
                 self._over(self._it.outer, self._it.lanes.extent, line)
         text, arguments, clobbered = out.text(), tuple(out.arguments), tuple(out.clobbered())
-        return Kernel(text, arguments, clobbered, 0, self._in_memory)
+        cost = _cost(self._it.outer, self._it.lanes, len(self._it.nodes), self._widest)
+        return Kernel(text, arguments, clobbered, 0, self._in_memory, cost)
 
     def _distances(self, operands: range) -> dict[tuple[int, ...], int]:
         """Returns an operand for each way in which some of them move."""

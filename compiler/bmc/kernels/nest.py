@@ -14,6 +14,7 @@ from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel, TooManyRegisters
 from bmc.kernels.block import Block
 from bmc.kernels.borders import Borders, Missing, step
+from bmc.kernels.choice import DEFAULT, Choice
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.masks import Masks
@@ -48,7 +49,7 @@ class Panel:
     count: int = 1
 
 
-def write(product: Product, vlen: int) -> Kernel:
+def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
     """Returns a kernel for harts whose VLEN is at least `vlen` bits.
 
     Raises:
@@ -56,19 +57,18 @@ def write(product: Product, vlen: int) -> Kernel:
       TooManyRegisters: too many operands or loops.
     """
     found = []
-    # A window that leaves the image shares loads in any case.
-    for shares in (True, False) if product.padding is None else (True,):
-        for most in (_MOST_ROWS, 10, 8, 6, 4, 2):
+    sharing = (True, False) if product.padding is None else (True,)  # Always, where it has borders.
+    for shares in [each for each in sharing if choice.shares in (None, each)]:
+        for most in (_MOST_ROWS, 10, 8, 6, 4, 2) if choice.rows is None else (choice.rows,):
             try:
-                nest = _Nest(product, vlen, most, shares)
-                found.append((nest.cost(0), nest.kernel()))
+                tried = replace(choice, rows=most, shares=shares)
+                found.append(_Nest(product, vlen, tried).kernel())
                 break
             except TooManyRegisters:
                 continue
     if not found:
         raise TooManyRegisters
-    _, kernel = min(found, key=lambda each: each[0])
-    return kernel
+    return min(found, key=lambda kernel: kernel.cost)
 
 
 def cost(product: Product, vlen: int, behind: int) -> float:
@@ -77,16 +77,16 @@ def cost(product: Product, vlen: int, behind: int) -> float:
     Raises:
       Unsupported: as write().
     """
-    return _Nest(product, vlen, _MOST_ROWS, shares=True).cost(behind)
+    return _Nest(product, vlen, Choice(rows=_MOST_ROWS, shares=True)).cost(behind)
 
 
 class _Nest:
-    """Blocks have at most so many rows; taps of a window share loads or not."""
+    """The choice has a number of rows, and whether the taps of a window share loads."""
 
-    def __init__(self, product: Product, vlen: int, most_rows: int, shares: bool) -> None:
+    def __init__(self, product: Product, vlen: int, choice: Choice) -> None:
         self._product = product
         self._vlen = vlen
-        self._most_rows = most_rows
+        self._choice = choice
         self._out = Assembly(len(product.dtypes))
         self._bases = list(self._out.arguments)
         none = Loop(1, (0,) * len(product.dtypes))
@@ -108,7 +108,7 @@ class _Nest:
             for number in range(B, len(product.dtypes))
             if number == RESULT or any(loop.strides[number] for loop in (*self._lines, self._line))
         ]
-        self._sums = Sums(self._out, product, self._line, self._borders, self._masks, shares)
+        self._sums = Sums(self._out, product, self._line, self._borders, self._masks, choice)
         self._panels = self._cut()
         # Registers with the epilogue's floats.
         self._constants: Constants = {}
@@ -130,7 +130,8 @@ class _Nest:
         if self._masks is not None:
             self._masks.start()
         self._outer(self._around)
-        return Kernel(out.text(), tuple(out.arguments), tuple(out.clobbered()), self._scratch_bytes)
+        clobbered, scratch = tuple(out.clobbered()), self._scratch_bytes
+        return Kernel(out.text(), tuple(out.arguments), clobbered, scratch, cost=self.cost(0))
 
     def cost(self, behind: int) -> float:
         loops = (*self._around, *self._lines, self._line)
@@ -179,7 +180,8 @@ class _Nest:
 
     def _cut(self) -> list[Panel]:
         """Cuts the lanes so that all rows of them cost the fewest instructions."""
-        shapes = [shape for lmul in _LMULS for shape in self._shapes(lmul)]
+        largest = self._choice.lmul or _LMULS[-1]
+        shapes = [s for lmul in _LMULS if lmul <= largest for s in self._shapes(lmul)]
         if not shapes:
             raise Unsupported("registers")
         # Most lanes are in the largest groups, unless they are apart in memory, where more rows are better.
@@ -211,11 +213,12 @@ class _Nest:
         # Groups of `b`, and of `a` if it has lanes, what they are widened from, and a mask.
         narrow = self._sums.groups(lmul)
         most = self._rows(_REGISTERS // lmul - max(narrow, epilogue.temporaries(nodes, lmul)))
-        if most > 0:
+        waits = self._choice.waits
+        if most > 0 and not waits:
             yield Panel(lanes, lmul, most, 0, self._sums.cost(most, lmul, lanes) + len(nodes))
         fits = [each for each in _LMULS if epilogue.temporaries(nodes, each) < _REGISTERS // each]
         more = self._rows(_REGISTERS // lmul - narrow)
-        if more > max(most, 0) and fits:
+        if more > (0 if waits else max(most, 0)) and fits and waits is not False:
             behind = min(lmul, fits[-1])
             cost = self._sums.cost(more, lmul, lanes) + (len(nodes) + _AGAIN) * lmul // behind
             yield Panel(lanes, lmul, more, behind, cost)
@@ -224,7 +227,7 @@ class _Nest:
         """How many rows of sums there are at a time in so many groups."""
         if self._sums.pairs or not self._product.is_float:
             groups = min(groups, _MOST_NUMBERS)
-        return min(groups, self._most_rows, self._line.extent)
+        return min(groups, self._choice.rows or _MOST_ROWS, self._line.extent)
 
     def _panel(self, panel: Panel) -> None:
         out = self._out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 # Numbers of a product's operands; the epilogue reads those that follow.
@@ -160,6 +160,7 @@ def arranged(
     initial: int | None,
     epilogue: tuple[Node, ...],
     padding: Padding | None = None,
+    number: int = 0,
 ) -> tuple[Product, bool]:
     """Decides what each loop of a product does.
 
@@ -170,13 +171,15 @@ def arranged(
       initial: as in Product.
       epilogue: as in Product, but with loads of what turns out to be scalars.
       padding: as in Product.
+      number: which of the possible products to return, from 0, the one that is preferred.
 
     Returns:
       the product, and whether the second operand is its `a`.
 
     Raises:
-      Unsupported: neighbors in the result are no neighbors elsewhere.
+      Unsupported: neighbors in the result are no neighbors elsewhere, or there are not so many possible products.
     """
+    possible: list[tuple[Product, bool]] = []
     # Neighboring pixels whose results have gaps between them, as the phases of a transposed convolution.
     pixels = ((B, A), WIDTHS[dtypes[A]], False)
     for choice in (
@@ -195,25 +198,28 @@ def arranged(
             for loop in loops
         ]
         around = replace(padding, operand=order.index(padding.operand)) if padding else None
-        found = _arranged(dtypes, mine, summed, widest, neighbors, around)
-        if found is None:
-            continue
-        outer, rows, lanes, grid = found
-        if widest == sys.maxsize and any(loop.extent >= _FEWEST_LANES for loop in rows):
-            continue
-        if choice == pixels and any(loop.extent >= lanes.extent for loop in rows):
-            continue
-        if (
-            initial is not None
-            and lanes.strides[initial]
-            and any(loop.strides[initial] for loop in rows)
-        ):
-            raise Unsupported("sums that start from different values for each row")
-        # Small steps of `a` are in its loads, so they come last.
-        sums = sorted((mine[number] for number in summed), key=lambda loop: -loop.strides[A])
-        nodes = needed(with_scalars(epilogue, lanes))
-        product = Product(dtypes, outer, rows, lanes, tuple(sums), initial, nodes, around, grid)
-        return product, order == (B, A)
+        for found in _arranged(dtypes, mine, summed, widest, neighbors, around):
+            outer, rows, lanes, grid = found
+            if widest == sys.maxsize and any(loop.extent >= _FEWEST_LANES for loop in rows):
+                continue
+            if choice == pixels and any(loop.extent >= lanes.extent for loop in rows):
+                continue
+            if (
+                initial is not None
+                and lanes.strides[initial]
+                and any(loop.strides[initial] for loop in rows)
+            ):
+                raise Unsupported("sums that start from different values for each row")
+            # Small steps of `a` are in its loads, so they come last.
+            sums = sorted((mine[each] for each in summed), key=lambda loop: -loop.strides[A])
+            nodes = needed(with_scalars(epilogue, lanes))
+            product = Product(dtypes, outer, rows, lanes, tuple(sums), initial, nodes, around, grid)
+            if (product, order == (B, A)) not in possible:
+                possible.append((product, order == (B, A)))
+            if len(possible) > number:
+                return possible[number]
+    if possible:
+        raise Unsupported(f"only {len(possible)} loops that can be lanes")
     raise Unsupported("a result without enough neighboring lanes")
 
 
@@ -224,8 +230,8 @@ def _arranged(
     widest: int,
     neighbors: bool,
     padding: Padding | None,
-) -> tuple[tuple[Loop, ...], tuple[Loop, ...], Loop, tuple[Loop, ...]] | None:
-    """Returns the outer loops, the rows, the lanes, and their grid; None if no loop can be lanes.
+) -> Iterator[tuple[tuple[Loop, ...], tuple[Loop, ...], Loop, tuple[Loop, ...]]]:
+    """Yields the outer loops, the rows, the lanes, and their grid, for each loop that can be lanes.
 
     Args:
       widest: bytes between neighboring lanes in `b`, at most.
@@ -262,8 +268,7 @@ def _arranged(
                 sums = [loops[number] for number in sorted(summed)]
                 grid = tuple(parts) if flat else ()
                 around = merged([*outer, *others, *left])
-                return around, merged(_sliding_last(rows, sums)), loop, grid
-    return None
+                yield around, merged(_sliding_last(rows, sums)), loop, grid
 
 
 def _sliding_last(rows: list[Loop], sums: list[Loop]) -> list[Loop]:

@@ -57,13 +57,17 @@ class _Computed:
     indices: tuple[Any, ...]
 
 
-def read(function: ir_util.Op) -> Dispatch:
+def read(function: ir_util.Op, lanes: int = 0) -> Dispatch:
     """Returns what a dispatch function computes.
+
+    Args:
+      function: the dispatch.
+      lanes: which of the loops that can be lanes is, as in product.arranged().
 
     Raises:
       Unsupported: it is not one product with an epilogue that this package can write.
     """
-    return Reader(function).dispatch()
+    return Reader(function, lanes).dispatch()
 
 
 class Reader:
@@ -76,7 +80,8 @@ class Reader:
       known: operations that have been read.
     """
 
-    def __init__(self, function: ir_util.Op) -> None:
+    def __init__(self, function: ir_util.Op, lanes: int = 0) -> None:
+        self._lanes = lanes
         self.ops = list(ir_util.walk(function))
         self.views: list[View] = []
         self.operations = Operations(self.table)
@@ -245,7 +250,9 @@ class Reader:
         dtypes = tuple(dtype_of(view.value) for view in self.views)
         nodes = tuple(clipped(self.operations.nodes))
         around = padded.padding(image) if padded else None
-        product, swapped = arranged(dtypes, loops, summed, initial, nodes, around)
+        product, swapped = arranged(
+            dtypes, loops, summed, initial, nodes, around, number=self._lanes
+        )
         first, second, *others = (view.value for view in self.views)
         operands = (second, first, *others) if swapped else (first, second, *others)
         return Dispatch(product, operands)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from bmc.kernels.assembly import Assembly, fits
 from bmc.kernels.block import Block
 from bmc.kernels.borders import Borders, step
+from bmc.kernels.choice import Choice
 from bmc.kernels.columns import Columns
 from bmc.kernels.masks import Masks
 from bmc.kernels.pairs import Pairs
@@ -39,7 +40,8 @@ class Sums:
       line: the innermost loop of rows.
       borders: those of the image.
       masks: those of the lanes, None if all of them are in the image.
-      shares: whether the taps of a window share loads, which takes registers with addresses.
+      choice: whether the taps of a window share loads, which takes registers with addresses, and how many steps
+        are unrolled.
 
     Raises:
       Unsupported: a window of groups is too large.
@@ -52,16 +54,17 @@ class Sums:
         line: Loop,
         borders: Borders,
         masks: Masks | None,
-        shares: bool,
+        choice: Choice,
     ) -> None:
         self._out = out
         self._product = product
         self._line = line
+        self._unroll = choice.unroll
         self._borders = borders
         self._masks = masks
         crossing = [loop for loop in product.sums if borders.crossed(loop)]
         crossing += (*masks.down, *masks.along) if masks else ()
-        self._taps, others = _window(product, line, borders.across, crossing, shares)
+        self._taps, others = _window(product, line, borders.across, crossing, bool(choice.shares))
         # Those of which each iteration may lie outside come first.
         self._loops = (*crossing, *others)
         # Where there are masks: the loops of panels that are near the other edge, and those with the same mask.
@@ -135,10 +138,11 @@ class Sums:
         rows = len(block.registers)
         innermost = self._loops[-1]
         lmul = block.lanes.lmul
-        unroll = max(1, int(_UNROLLED // self._step(rows, self._columns.cost(lmul, 0))))
+        step = self._step(rows, self._columns.cost(lmul, 0))
+        unroll = self._unroll or max(1, int(_UNROLLED // step))
         shared = self._columns.steps(lmul, innermost)
         unroll = max(shared, unroll - unroll % shared)
-        if innermost.extent < 2 * unroll:
+        if innermost.extent < (unroll if self._unroll else 2 * unroll):
             unroll = innermost.extent
         # The bytes of `a` that one turn of the unrolled loop visits by the offsets of loads.
         reach = unroll * innermost.strides[A] if fits(innermost.strides[A]) else 0

@@ -1,29 +1,24 @@
 """Lists and replaces lowering configurations, which are the tile sizes of every kernel.
 
 IREE chooses a configuration for every dispatch. bmc overrides it for a few kinds of kernels on RISC-V
-(rewrites/tiles), and the model's tuning.json overrides both:
-
-    {"rv64gcv_zvl256b": {"matmul_128x512x128_f32": {"vector_common_parallel": [3, 64, 0]}}}
-
-The keys are instruction sets, then dispatch functions or their op signatures, then tiling levels.
+(rewrites/tiles), and the model's tuning.json overrides both (rewrites/tuning.py).
 """
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 from iree.compiler import ir
 
-from bmc import target as targets
 from bmc.errors import BmcError
 from bmc.ir import contraction, ir_util
+from bmc.iree.version import installed_version
 from bmc.names import op_signature
-from bmc.rewrites import tiles
+from bmc.rewrites import tiles, tuning
 from bmc.rewrites.context import Config, Context
 from bmc.rewrites.tiles.root import Levels, Root
+from bmc.rewrites.tuning import Tuning
 from bmc.target import Target
 
 _ATTRIBUTE = "lowering_config"
@@ -34,50 +29,54 @@ def apply(module: Any, context: Context) -> None:
     """Replaces tile sizes; sets context.configs.
 
     Raises:
-      BmcError: tuning.json is malformed or names a dispatch or level that does not exist.
+      BmcError: tuning.json names a dispatch or level that does not exist.
     """
-    target, tuning = context.target, context.tuning
-    overrides = read_tuning(tuning, target) if tuning else {}
     context.configs = tuple(
-        config
+        _apply_to(function, context.target, context.tuning)
         for function in ir_util.all_of(module, "func.func")
-        if (config := _apply_to(function, target, overrides)) is not None
     )
     known = {name for config in context.configs for name in (config.function, config.op)}
-    for key in overrides:
+    for key, entry in context.tuning.entries.items():
         if key not in known:
             raise BmcError(
                 "bad-tuning",
                 f"no dispatch is called '{key}'",
-                where=tuning.name if tuning else "",
+                where=context.tuning.file,
                 hint="report.json and `bmc inspect --configs` list the dispatches",
+            )
+        if entry.is_own and not context.has_own_kernels:
+            raise BmcError(
+                "bad-tuning",
+                f"'{key}' has a choice about a kernel of bmc's own, which {context.target.isa} does not have",
+                where=context.tuning.file,
             )
 
 
-def _apply_to(function: ir_util.Op, target: Target, overrides: dict[str, Levels]) -> Config | None:
-    """Sets the tile sizes of one dispatch function; returns None if it has no configuration."""
+def _apply_to(function: ir_util.Op, target: Target, tuned: Tuning) -> Config:
+    """Sets the tile sizes of one dispatch function, if it has any."""
+    name = ir_util.string(function, "sym_name")
+    op = op_signature(name)
+    entry = tuned.of(name, op)
     configured = {
         op: _levels(op.attributes[_ATTRIBUTE])
         for op in ir_util.walk(function)
         if _ATTRIBUTE in op.attributes
     }
     roots = [op for op, levels in configured.items() if "distribution" in levels]
+    if entry:
+        _check(op, entry.levels, configured)
     if not roots:
-        return None
+        return Config(name, op, "", {}, {}, "iree", tuned=bool(entry), digest=_digest({}))
     root = roots[0]
-    name = ir_util.string(function, "sym_name")
-    op = op_signature(name)
-    key = name if name in overrides else op
-    if key in overrides:
-        changes, origin = overrides[key], "tuning"
-        _check(key, changes, configured)
-    else:
-        changes = tiles.choose(_describe(root, configured[root]), target)
-        origin = "bmc" if changes else "iree"
+    own = tiles.choose(_describe(root, configured[root]), target)
+    changes, origin = own, "bmc" if own else "iree"
+    if entry and entry.levels:
+        changes, origin = entry.levels, "tuning"
     # Levels that the root lacks belong to operations fused with it, such as the rows of a softmax.
     default: Levels = {}
     for levels in (configured[root], *configured.values()):
         default |= {level: sizes for level, sizes in levels.items() if level not in default}
+    untuned = default | {level: sizes for level, sizes in own.items() if level in default}
     changes = {level: sizes for level, sizes in changes.items() if level in default}
     # A fill or an epilogue has only the parallel loops, one for each dimension of the result.
     rank = _output_type(root).rank
@@ -85,7 +84,22 @@ def _apply_to(function: ir_util.Op, target: Target, overrides: dict[str, Levels]
         new = {level: _follow(levels[level], level, default, changes, rank) for level in levels}
         if new != levels:
             sibling.attributes[_ATTRIBUTE] = _attribute(sibling.attributes[_ATTRIBUTE], new)
-    return Config(name, op, root.name, default, default | changes, origin)
+    applied = default | changes
+    return Config(
+        name,
+        op,
+        root.name,
+        default,
+        applied,
+        origin,
+        tuned=bool(entry),
+        digest=_digest(untuned),
+    )
+
+
+def _digest(levels: Levels) -> str:
+    """Returns what tells a kernel of IREE's with such tile sizes from another one."""
+    return tuning.digest(f"IREE {installed_version()}, {sorted(levels.items())}")
 
 
 def _follow(
@@ -172,43 +186,3 @@ def _check(key: str, changes: Levels, configured: dict[ir_util.Op, Levels]) -> N
             raise BmcError(
                 "bad-tuning", f"'{level}' of '{key}' needs {max(lengths)} sizes, not {len(sizes)}"
             )
-
-
-def read_tuning(path: Path, target: Target) -> dict[str, Levels]:
-    """Returns the tile sizes for `target`: dispatch -> level -> sizes."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise BmcError("bad-tuning", f"'{path.name}' is not JSON: {error}") from None
-    if not isinstance(data, dict):
-        raise BmcError(
-            "bad-tuning",
-            f"'{path.name}' is not a JSON object",
-            hint="see compiler/bmc/rewrites/configs.py",
-        )
-    for isa in data:
-        if isa not in targets.ISA_NAMES:
-            raise BmcError(
-                "bad-tuning",
-                f"'{isa}' in '{path.name}' is not an instruction set",
-                hint=f"use {', '.join(targets.ISA_NAMES)}",
-            )
-    dispatches = data.get(target.isa, {})
-    if not isinstance(dispatches, dict):
-        raise BmcError(
-            "bad-tuning", f"'{target.isa}' in '{path.name}' is not an object of dispatches"
-        )
-    return {key: _read_levels(key, levels, path) for key, levels in dispatches.items()}
-
-
-def _read_levels(key: str, levels: Any, path: Path) -> Levels:
-    if not isinstance(levels, dict):
-        raise BmcError("bad-tuning", f"'{key}' in '{path.name}' is not an object of tiling levels")
-    for level, sizes in levels.items():
-        if not isinstance(sizes, list) or not all(
-            type(size) is int and size >= 0 for size in sizes
-        ):
-            raise BmcError(
-                "bad-tuning", f"'{level}' of '{key}' in '{path.name}' is not a list of sizes >= 0"
-            )
-    return {level: tuple(sizes) for level, sizes in levels.items()}

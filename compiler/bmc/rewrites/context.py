@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from bmc.dtype import DType
+from bmc.kernels.choice import Proposal
 from bmc.rewrites.tiles.root import Levels
+from bmc.rewrites.tuning import Tuning
 from bmc.target import Target
 
 # The function that returns the initial values of all states.
@@ -68,6 +69,11 @@ class Config:
       applied: the sizes that the kernel is compiled with.
       origin: who chose them: "iree", "bmc" or "tuning".
       own: whether a kernel of bmc's own takes the place of the one with these sizes.
+      tuned: whether tuning.json has an entry for it.
+      digest: of the kernel that it has without tuning.json, as an entry's `instead_of`.
+      stale: whether its entry of tuning.json was made instead of another kernel.
+      proposals: its kernel of bmc's own, and others that are worth trying.
+      replaceable: whether IREE's kernel may take the place of its own without changes elsewhere.
     """
 
     function: str
@@ -77,6 +83,11 @@ class Config:
     applied: Levels
     origin: str
     own: bool = False
+    tuned: bool = False
+    digest: str = ""
+    stale: bool = False
+    proposals: tuple[Proposal, ...] = ()
+    replaceable: bool = False
 
 
 # Of a convolution, as ir/contraction.py returns it.
@@ -90,7 +101,8 @@ class Context:
     Attributes:
       target: instruction set.
       int8: whether the model is quantized.
-      tuning: path of tuning.json, None to use the defaults.
+      tuning: what tuning.json has for the target.
+      proposes: whether to look for other kernels that dispatches could have.
       states: the model's states; set by `states`.
       permutations: the axes for numpy.transpose of each weight whose layout differs from the parameter
         archive's; set by `channels_last` and `matmul_layout`.
@@ -106,7 +118,8 @@ class Context:
 
     target: Target
     int8: bool = False
-    tuning: Path | None = None
+    tuning: Tuning = Tuning()
+    proposes: bool = False
     states: States = States()
     permutations: dict[str, tuple[int, ...]] = field(default_factory=dict)
     pixels: frozenset[Shape] = frozenset()
@@ -115,3 +128,8 @@ class Context:
     planes: frozenset[Shape] = frozenset()
     single: frozenset[Shape] = frozenset()
     configs: tuple[Config, ...] = ()
+
+    @property
+    def has_own_kernels(self) -> bool:
+        """Whether the target has vectors of at least 128 bits with 32-bit floats."""
+        return self.target.is_riscv and self.target.vlen_bits >= 128

@@ -8,24 +8,30 @@ made it: its bindings, its entry in the table of kernels, and its place in their
 
 from __future__ import annotations
 
+import functools
 import logging
-from collections.abc import Set
+from collections.abc import Callable, Set
 from dataclasses import replace
 from typing import Any
 
 from iree.compiler import ir
 
+from bmc.errors import BmcError
 from bmc.ir import contraction, ir_util
 from bmc.kernels import elementwise, nest, reductions, scatter
 from bmc.kernels.assembly import Kernel
+from bmc.kernels.choice import DEFAULT, Choice, Proposal, proposals
 from bmc.kernels.product import Unsupported
 from bmc.kernels.read import read
 from bmc.kernels.views import STORE
-from bmc.rewrites.context import Context, Shape
+from bmc.rewrites import tuning
+from bmc.rewrites.context import Config, Context, Shape
 from bmc.rewrites.rewrite import Again
+from bmc.rewrites.tuning import Entry
 from bmc.target import Target
 
 _LOG = logging.getLogger(__name__)
+_MOST_PROPOSALS = 24
 _CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "vxrm", "vxsat", "memory"]
 _DONE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 _VIEWS = (
@@ -37,74 +43,132 @@ _VIEWS = (
 
 
 def applies(context: Context) -> bool:
-    """Whether the target has vectors of at least 128 bits with 32-bit floats."""
-    return context.target.is_riscv and context.target.vlen_bits >= 128
+    """Whether the target has such kernels."""
+    return context.has_own_kernels
 
 
 def apply(module: Any, context: Context) -> None:
-    """Replaces the body of every dispatch that has a kernel, except where tuning.json gives tile sizes.
+    """Replaces the body of every dispatch that has a kernel, except where tuning.json wants IREE's.
 
     Raises:
       Again: IREE would have to write the kernel of a convolution of planes, one number at a time, or one of a
         convolution with its padding, or of an image with one channel.
+      BmcError: tuning.json has a choice that a dispatch does not have.
     """
-    tuned = {config.function for config in context.configs if config.origin == "tuning"}
-    own = set()
+    configs = {config.function: config for config in context.configs}
     kept: set[Shape] = set()
     padded: set[Shape] = set()
     for function in ir_util.all_of(module, "func.func"):
         name = ir_util.string(function, "sym_name")
+        config = configs.get(name, Config(name, "", "", {}, {}, "iree"))
+        entry = context.tuning.of(name, config.op)
+        shapes = {contraction.shape(op) for op in ir_util.walk(function) if contraction.read(op)}
+        pads = any(op.name == "tensor.pad" for op in ir_util.walk(function))
         try:
-            if name in tuned:
-                raise Unsupported("tile sizes of the user")
-            operands, kernel = _kernel(function, context.target, context.planes)
+            operands, kernel = _kernel(function, context)
+            config = replace(config, digest=tuning.digest(kernel.text))
+            if entry and not entry.is_own:
+                raise Unsupported("tuning.json wants it")
         except Unsupported as reason:
             _LOG.info("%s keeps IREE's kernel: %s", name, reason)
-            pads = any(op.name == "tensor.pad" for op in ir_util.walk(function))
-            products = [op for op in ir_util.walk(function) if contraction.read(op)]
-            (padded if pads else kept).update(map(contraction.shape, products))
-            continue
-        _replace(function, operands, kernel, context.target.xlen)
-        own.add(name)
+            if entry and entry.is_own:
+                raise _refused(config, entry, context, reason) from None
+            (padded if pads else kept).update(shapes)
+        else:
+            if context.proposes:
+                found = _proposals(function, context)
+                alone = not pads and not shapes & context.planes
+                config = replace(config, proposals=found, replaceable=alone)
+            if entry and entry.is_own:
+                try:
+                    operands, kernel = _kernel(function, context, entry.choice)
+                except Unsupported as reason:
+                    raise _refused(config, entry, context, reason) from None
+            _replace(function, operands, kernel, context.target.xlen)
+            config = replace(config, own=True)
+        configs[name] = config
     if padded - context.copied:
         raise Again(copied=frozenset(padded))
     if kept & (context.planes | context.single):
         raise Again(
             pixels=frozenset(kept & context.planes), gathered=frozenset(kept & context.single)
         )
-    context.configs = tuple(
-        replace(config, own=config.function in own) for config in context.configs
-    )
+    context.configs = tuple(configs[config.function] for config in context.configs)
 
 
 def _kernel(
-    function: ir_util.Op, target: Target, planes: Set[Shape]
+    function: ir_util.Op, context: Context, choice: Choice = DEFAULT
 ) -> tuple[tuple[Any, ...], Kernel]:
-    """Returns the operands of a dispatch and its kernel; raises Unsupported if it has none."""
+    """Returns the operands of a dispatch and its kernel; raises Unsupported if it has none, or no such choice."""
+    try:
+        operands, write = _read(function, context, choice.lanes or 0)
+        return operands, write(choice)
+    except Unsupported as reason:
+        products = [op for op in ir_util.walk(function) if contraction.read(op)]
+        in_planes = not context.planes.isdisjoint(map(contraction.shape, products))
+        if choice != DEFAULT or not products or in_planes:
+            raise
+        try:
+            operands, write = _reduced(function, context.target.vlen_bits)
+            return operands, write(choice)
+        except Unsupported:
+            raise reason from None
+
+
+def _read(
+    function: ir_util.Op, context: Context, lanes: int
+) -> tuple[tuple[Any, ...], Callable[[Choice], Kernel]]:
+    """Returns the operands of a dispatch, and what writes kernels whose lanes are one of the possible loops."""
+    vlen, xlen = context.target.vlen_bits, context.target.xlen
     if any(op.name == "iree_linalg_ext.scatter" for op in ir_util.walk(function)):
         found, operands = scatter.read(function)
-        return operands, scatter.write(found, target.vlen_bits, target.xlen)
-    products = [op for op in ir_util.walk(function) if contraction.read(op)]
-    if products:
-        try:
-            dispatch = read(function)
-            return dispatch.operands, nest.write(dispatch.product, target.vlen_bits)
-        except Unsupported as reason:
-            if not planes.isdisjoint(map(contraction.shape, products)):
-                raise
-            try:
-                return _reduced(function, target)
-            except Unsupported:
-                raise reason from None
+
+        def write(choice: Choice) -> Kernel:
+            choice.require()
+            return scatter.write(found, vlen, xlen)
+
+        return operands, write
+    if any(contraction.read(op) for op in ir_util.walk(function)):
+        dispatch = read(function, lanes)
+        return dispatch.operands, lambda choice: nest.write(dispatch.product, vlen, choice)
     if any(reductions.is_reduction(op) for op in ir_util.walk(function)):
-        return _reduced(function, target)
-    moved, operands = elementwise.read(function)
-    return operands, elementwise.write(moved, target.vlen_bits, target.xlen)
+        return _reduced(function, vlen)
+    moved, operands = elementwise.read(function, lanes)
+
+    def move(choice: Choice) -> Kernel:
+        choice.require("lanes", "lmul")
+        return elementwise.write(moved, vlen, xlen, choice)
+
+    return operands, move
 
 
-def _reduced(function: ir_util.Op, target: Target) -> tuple[tuple[Any, ...], Kernel]:
+def _reduced(function: ir_util.Op, vlen: int) -> tuple[tuple[Any, ...], Callable[[Choice], Kernel]]:
+    """Returns the same of a dispatch that is computed as a reduction."""
     reduced, operands = reductions.reduction(function)
-    return operands, reductions.write(reduced, target.vlen_bits)
+
+    def write(choice: Choice) -> Kernel:
+        choice.require()
+        return reductions.write(reduced, vlen)
+
+    return operands, write
+
+
+def _proposals(function: ir_util.Op, context: Context) -> tuple[Proposal, ...]:
+    """Returns the kernel of a dispatch, and others that are worth trying; none if it has no choices."""
+    read_once = functools.cache(lambda lanes: _read(function, context, lanes)[1])
+    try:
+        return proposals(lambda choice: read_once(choice.lanes or 0)(choice), _MOST_PROPOSALS)
+    except Unsupported:
+        return ()
+
+
+def _refused(config: Config, entry: Entry, context: Context, reason: Unsupported) -> BmcError:
+    chosen = ", ".join(f"{name} = {value}" for name, value in entry.choice.described().items())
+    return BmcError(
+        "bad-tuning",
+        f"'{config.op}' has no kernel of bmc's own with {chosen}: {reason}",
+        where=context.tuning.file,
+    )
 
 
 def _replace(function: ir_util.Op, values: tuple[Any, ...], kernel: Kernel, xlen: int) -> None:

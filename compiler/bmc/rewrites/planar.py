@@ -48,7 +48,9 @@ class _Island:
 
 
 def apply(module: Any, context: Context) -> None:
-    """Turns the images that are cheaper as planes."""
+    """Turns the images that are cheaper as planes, unless tuning.json says that none is."""
+    if context.tuning.pixels:
+        return
     images.drop_unit_axes(module)
     for function in ir_util.all_of(module, "util.func"):
         _Layouts(list(ir_util.walk(function)), context).apply()

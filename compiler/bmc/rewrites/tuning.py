@@ -1,0 +1,150 @@
+"""Reads tuning.json, which replaces what IREE and bmc choose for the kernels of a model.
+
+    {"rv64gcv_zvl256b": {"matmul_128x512x128_f32": {"vector_common_parallel": [3, 64, 0]},
+                         "conv_16x32x32x3x3x16_f32": {"lmul": 4, "rows": 6},
+                         "matvec_like_10x64_f32": {"kernel": "iree"}}}
+
+The keys are instruction sets, then dispatch functions or their op signatures. An entry has tile sizes of IREE's
+kernel by tiling level, or choices about bmc's own (bmc/kernels/choice.py), or says only that it shall be IREE's. An
+instruction set may also have {"layout": "pixels"}, which keeps images channels-last. X.tune writes such files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bmc import target as targets
+from bmc.errors import BmcError
+from bmc.kernels import choice
+from bmc.kernels.choice import DEFAULT, Choice
+from bmc.rewrites.tiles.root import Levels
+from bmc.target import Target
+
+_KERNEL, _IREE, _INSTEAD_OF = "kernel", "iree", "instead_of"
+_LAYOUT, _PIXELS = "layout", "pixels"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a dispatch has instead of the defaults.
+
+    Attributes:
+      levels: tile sizes of IREE's kernel.
+      choice: choices about a kernel of bmc's own; DEFAULT for an entry about IREE's.
+      instead_of: digests of the kernels that its dispatches had without it when it was made; () if it does not say.
+    """
+
+    levels: Levels
+    choice: Choice
+    instead_of: tuple[str, ...]
+
+    @property
+    def is_own(self) -> bool:
+        return self.choice != DEFAULT
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The part of tuning.json for one instruction set.
+
+    Attributes:
+      file: name of the file, "" if there is none.
+      pixels: whether images stay channels-last.
+      entries: by dispatch function or op signature.
+    """
+
+    file: str = ""
+    pixels: bool = False
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+
+    def of(self, function: str, op: str) -> Entry | None:
+        """Returns the entry of a dispatch: its own, or that of all with this op."""
+        return self.entries.get(function, self.entries.get(op))
+
+
+def digest(text: str) -> str:
+    """Returns what an entry's `instead_of` has for the kernel that `text` describes."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def read(path: Path, target: Target) -> Tuning:
+    """Returns what a file has for `target`; raises BmcError if it is malformed."""
+    name = path.name
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BmcError("bad-tuning", f"'{name}' is not JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise _bad(f"'{name}' is not a JSON object")
+    for isa in data:
+        if isa not in targets.ISA_NAMES:
+            raise BmcError(
+                "bad-tuning",
+                f"'{isa}' in '{name}' is not an instruction set",
+                hint=f"use {', '.join(targets.ISA_NAMES)}",
+            )
+    dispatches = data.get(target.isa, {})
+    if not isinstance(dispatches, dict):
+        raise _bad(f"'{target.isa}' in '{name}' is not an object of dispatches")
+    layout = dispatches.get(_LAYOUT, "")
+    if layout not in ("", _PIXELS):
+        raise _bad(f"'{_LAYOUT}' in '{name}' is not \"{_PIXELS}\"")
+    entries = {key: _entry(key, entry, name) for key, entry in dispatches.items() if key != _LAYOUT}
+    return Tuning(name, layout == _PIXELS, entries)
+
+
+def _bad(message: str) -> BmcError:
+    return BmcError("bad-tuning", message, hint="see compiler/bmc/rewrites/tuning.py")
+
+
+def _entry(key: str, data: Any, file: str) -> Entry:
+    if not isinstance(data, dict):
+        raise _bad(f"'{key}' in '{file}' is not an object of tile sizes or choices")
+    left = dict(data)
+    instead_of = left.pop(_INSTEAD_OF, [])
+    if not isinstance(instead_of, list) or not all(isinstance(each, str) for each in instead_of):
+        raise _bad(f"'{_INSTEAD_OF}' of '{key}' in '{file}' is not a list of strings")
+    kernel = left.pop(_KERNEL, "")
+    if kernel not in ("", _IREE):
+        raise _bad(f"'{_KERNEL}' of '{key}' in '{file}' is not \"{_IREE}\"")
+    chosen = {name: left.pop(name) for name in choice.VALUES if name in left}
+    for name, value in chosen.items():
+        _check(name, value, key, file)
+    for level, sizes in left.items():
+        if not isinstance(sizes, list) or not all(
+            type(size) is int and size >= 0 for size in sizes
+        ):
+            raise _bad(
+                f"'{level}' of '{key}' in '{file}' is not a list of sizes >= 0, and no choice:"
+                f" those are {', '.join(choice.VALUES)}"
+            )
+    if chosen and (left or kernel):
+        raise _bad(
+            f"'{key}' in '{file}' has both '{next(iter(chosen))}', which is about a kernel of bmc's own,"
+            f" and '{next(iter(left), _KERNEL)}', which is about IREE's"
+        )
+    if not (chosen or left or kernel):
+        raise _bad(f"'{key}' in '{file}' chooses nothing")
+    return Entry(
+        {level: tuple(sizes) for level, sizes in left.items()}, Choice(**chosen), tuple(instead_of)
+    )
+
+
+def _check(name: str, value: Any, key: str, file: str) -> None:
+    """Raises BmcError for a value that a choice cannot have."""
+    values = choice.VALUES[name]
+    # True is 1 in Python, but not in JSON.
+    if type(value) is type(values[0]) and value in values:
+        return
+    if values == (False, True):
+        allowed = "true or false"
+    elif name == "lmul":
+        allowed = ", ".join(map(str, values))
+    else:
+        allowed = f"{values[0]} to {values[-1]}"
+    raise _bad(f"'{name}' of '{key}' in '{file}' is not one of its values: {allowed}")
