@@ -88,6 +88,7 @@ def _model(
         commands.append(
             {
                 "kind": command["kind"],
+                "function": command["function"],
                 "op": dispatch["op"] if dispatch else command["kind"],
                 "layer": command["layer"],
                 "source": dispatch["source"] if dispatch else "",

@@ -16,6 +16,15 @@ BmModelInfo = provider(
     },
 )
 
+BmTunableInfo = provider(
+    doc = "What a search for a model's tuning.json compiles.",
+    fields = {
+        "float_parts": "dict from string to string: parts of an int8 model that use floating point, and why.",
+        "imported": "File: directory of the imported model, as in BmImportInfo.",
+        "tuning": "File: the model's tuning.json; None if it has none.",
+    },
+)
+
 BmLibraryInfo = provider(
     doc = "Models and the runtime for one ISA, to be linked into an application.",
     fields = {

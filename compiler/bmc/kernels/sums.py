@@ -138,8 +138,8 @@ class Sums:
         rows = len(block.registers)
         innermost = self._loops[-1]
         lmul = block.lanes.lmul
-        step = self._step(rows, self._columns.cost(lmul, 0))
-        unroll = self._unroll or max(1, int(_UNROLLED // step))
+        taken = self._step(rows, self._columns.cost(lmul, 0))
+        unroll = self._unroll or max(1, int(_UNROLLED // taken))
         shared = self._columns.steps(lmul, innermost)
         unroll = max(shared, unroll - unroll % shared)
         if innermost.extent < (unroll if self._unroll else 2 * unroll):

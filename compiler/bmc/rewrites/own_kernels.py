@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,6 @@ from bmc.rewrites import tuning
 from bmc.rewrites.context import Config, Context, Shape
 from bmc.rewrites.rewrite import Again
 from bmc.rewrites.tuning import Entry
-from bmc.target import Target
 
 _LOG = logging.getLogger(__name__)
 _MOST_PROPOSALS = 24

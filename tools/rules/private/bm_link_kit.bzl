@@ -32,7 +32,8 @@ def _bm_link_kit_impl(ctx):
         requested_features = ctx.features,
         unsupported_features = ctx.disabled_features,
     )
-    libraries = [dep[CcInfo] for dep in ctx.attr._application] + [board.hal]
+    profile = ctx.attr._profile_on if ctx.attr.profile else ctx.attr._profile_off
+    libraries = [dep[CcInfo] for dep in ctx.attr._application + [profile]] + [board.hal]
     headers = depset(transitive = [library.compilation_context.headers for library in libraries])
     archives, flags = _archives([library.linking_context for library in libraries])
 
@@ -89,6 +90,7 @@ bm_link_kit = rule(
     The result is JSON; its runfiles contain everything the commands need. `files` maps the paths in
     the commands to paths in the runfiles.""",
     attrs = {key: value for key, value in IMAGE_ATTRS.items() if key not in ["expect", "run_env"]} | {
+        "profile": attr.bool(doc = "Count the instructions of every dispatch and print them."),
         "run_envs": attr.label_keyed_string_dict(
             doc = "Environments of the board -> the name of each in the JSON.",
             allow_empty = False,
@@ -100,10 +102,11 @@ bm_link_kit = rule(
                 "//runtime_bm/app:firmware",
                 "//runtime_bm/app:hooks_default",
                 "//runtime_bm/app:main",
-                "//runtime_bm/app:profile_off",
             ],
             providers = [CcInfo],
         ),
+        "_profile_off": attr.label(default = "//runtime_bm/app:profile_off", providers = [CcInfo]),
+        "_profile_on": attr.label(default = "//runtime_bm/app:profile_on", providers = [CcInfo]),
     },
     **{key: value for key, value in IMAGE_RULE.items() if key != "executable"}
 )

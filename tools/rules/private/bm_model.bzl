@@ -3,7 +3,7 @@
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_python//python:defs.bzl", "py_binary")
 load("//compiler/bmc:isas.bzl", "ISAS")
-load("//tools/rules:providers.bzl", "BmImportInfo")
+load("//tools/rules:providers.bzl", "BmImportInfo", "BmTunableInfo")
 load("//tools/rules/private:bm_import.bzl", "bm_import")
 load("//tools/rules/private:bm_mutated_model.bzl", "bm_mutated_model")
 load("//tools/rules/private:c_names.bzl", "c_name_of", "check_c_name")
@@ -68,7 +68,12 @@ def _bm_model_impl(ctx):
     outputs = compile_all_but_weights(ctx, files, ctx.attr.kernels)
     stamp = check_fit(ctx, ctx.attr.c_name, files, plan_object(outputs))
     code = audit_code(ctx, files)
-    return model_providers(ctx, isa, ctx.attr.c_name, header, files, ctx.attr.kernels, outputs, stamp, code)
+    providers = model_providers(ctx, isa, ctx.attr.c_name, header, files, ctx.attr.kernels, outputs, stamp, code)
+    return providers + [BmTunableInfo(
+        float_parts = ctx.attr.float_parts,
+        imported = ctx.attr.imported[0][BmImportInfo].directory,
+        tuning = ctx.file.tuning,
+    )]
 
 _bm_model = rule(
     implementation = _bm_model_impl,
@@ -95,7 +100,7 @@ _bm_model = rule(
         ),
         "libcalls": attr.label_list(doc = "Archives to link to the kernels."),
         "tuning": attr.label(
-            doc = "tuning.json: lowering configurations that replace the compiler's own.",
+            doc = "tuning.json: what replaces the compiler's own choices for kernels.",
             allow_single_file = [".json"],
         ),
         "_isa": attr.label(default = "//tools/rules:isa"),

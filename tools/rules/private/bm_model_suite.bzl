@@ -10,6 +10,7 @@ load("//tools/rules/private:bm_flash.bzl", "bm_flash", "bm_flash_test")
 load("//tools/rules/private:bm_library.bzl", "bm_library")
 load("//tools/rules/private:bm_measured.bzl", "bm_measured")
 load("//tools/rules/private:bm_runs_test.bzl", "bm_runs_test")
+load("//tools/rules/private:bm_tune.bzl", "tune")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
 load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD")
 
@@ -38,6 +39,7 @@ def bm_model_suite(
     tests: runs in every environment that agree bit for bit, one run on the host, a negative control for
     each model, the baseline.
     `<name>.bench<VLEN>` has what `tools/bazel run //tools/bench` shows.
+    `<name>.tune` searches for faster kernels (`docs/how-to/tune-a-model.md`).
     `<name>.library` is the models and the runtime as a C library, and `<name>.export` writes it into a
     folder that builds without Bazel.
     `--board=LABEL` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.debug` (under gdb)
@@ -93,6 +95,14 @@ def bm_model_suite(
         hooks = hooks,
         models = models,
         tags = tags,
+        **kwargs
+    )
+    tune(
+        name = name,
+        isa = isa,
+        models = models,
+        tags = tags,
+        vlen = vlens[0],
         **kwargs
     )
     bm_firmware(

@@ -1,0 +1,81 @@
+"""bm_tune: `bazel run` searches for the fastest kernels of an image's models, on Spike."""
+
+load("//tools/rules:providers.bzl", "BmTunableInfo")
+load("//tools/rules/private:bm_link_kit.bzl", "bm_link_kit")
+load("//tools/rules/private:launcher.bzl", "write_launcher")
+
+_SPIKE = Label("//boards/spike_rv64")
+
+def _model(target):
+    """Returns what tools/tune reads about a model."""
+    info = target[BmTunableInfo]
+    return {
+        "float_parts": info.float_parts,
+        "imported": info.imported.short_path,
+        "name": target.label.name,
+        "package": target.label.package,
+        "tuning": info.tuning.short_path if info.tuning else "",
+    }
+
+def _bm_tune_impl(ctx):
+    infos = [target[BmTunableInfo] for target in ctx.attr.models]
+    session = ctx.actions.declare_file(ctx.label.name + ".json")
+    ctx.actions.write(session, json.encode_indent({
+        "kit": ctx.file.kit.short_path,
+        "mca": ctx.executable._mca.short_path,
+        "models": [_model(target) for target in ctx.attr.models],
+        "objdump": ctx.executable._objdump.short_path,
+    }))
+    files = [session] + [info.imported for info in infos] + [info.tuning for info in infos if info.tuning]
+    runfiles = ctx.runfiles().merge_all([
+        target[DefaultInfo].default_runfiles
+        for target in [ctx.attr.kit, ctx.attr._mca, ctx.attr._objdump]
+    ])
+    return [DefaultInfo(
+        files = depset([session]),
+        **write_launcher(ctx, ctx.attr._tune, ["--session", session], files, runfiles)
+    )]
+
+bm_tune = rule(
+    implementation = _bm_tune_impl,
+    doc = "`bazel run` tries other kernels for every dispatch, and writes those that are faster into tuning.json.",
+    attrs = {
+        "kit": attr.label(
+            doc = "A bm_link_kit with `profile`, with one environment, which counts every instruction.",
+            allow_single_file = [".json"],
+            mandatory = True,
+        ),
+        "models": attr.label_list(allow_empty = False, mandatory = True, providers = [BmTunableInfo]),
+        "_mca": attr.label(default = "//third_party/llvm:mca", executable = True, cfg = "exec"),
+        "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
+        "_tune": attr.label(default = "//tools/tune", executable = True, cfg = "exec"),
+    },
+    executable = True,
+)
+
+def tune(*, name, isa, models, tags, vlen, **kwargs):
+    """Makes `<name>.tune`.
+
+    Args:
+      name: prefix of the targets.
+      isa: ISA of the kernels.
+      models: list of bm_model.
+      tags: tags of every target.
+      vlen: VLEN in bits of the hart that they are tried on.
+      **kwargs: attributes of every target, e.g. visibility.
+    """
+    manual = dict(kwargs, tags = tags + ["manual"])
+    bm_link_kit(
+        name = name + ".tune._kit",
+        board = _SPIKE,
+        isa = isa,
+        profile = True,
+        run_envs = {_SPIKE.same_package_label("vlen{}_counted".format(vlen)): "spike"},
+        **manual
+    )
+    bm_tune(
+        name = name + ".tune",
+        kit = name + ".tune._kit",
+        models = models,
+        **manual
+    )
