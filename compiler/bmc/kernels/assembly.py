@@ -10,8 +10,10 @@ from bmc.kernels.product import Unsupported
 
 # ra and the registers that the psABI reserves are left alone, and so is s0, a frame pointer.
 _INTEGERS = [*range(10, 18), *range(5, 8), *range(28, 32), 9, *range(18, 28)]
-_FLOATS = 32
 _MOST_ARGUMENTS = 16
+# The registers that a function may change come first: others take two more instructions, to save and restore them.
+_FLOATS = [*range(8), *range(10, 18), *range(28, 32)]
+_SAVED_FLOATS = [8, 9, *range(18, 28)]
 _SMALLEST, _LARGEST = -2048, 2047
 
 
@@ -54,7 +56,8 @@ class Assembly:
         self._lines: list[str] = []
         self._aside: list[str] = []
         self._free = list(_INTEGERS)
-        self._floats = list(range(_FLOATS))
+        self._floats = list(_FLOATS)
+        self._saved_floats = list(_SAVED_FLOATS)
         self._labels = 0
         self._used: set[str] = set()
         if arguments > _MOST_ARGUMENTS:
@@ -112,14 +115,16 @@ class Assembly:
 
     def take_float(self) -> str:
         """Takes a free float register."""
-        if not self._floats:
+        free = self._floats or self._saved_floats
+        if not free:
             raise TooManyRegisters
-        name = f"f{self._floats.pop(0)}"
+        name = f"f{free.pop(0)}"
         self._used.add(name)
         return name
 
     def give_float(self, name: str) -> None:
-        self._floats.append(int(name[1:]))
+        number = int(name[1:])
+        (self._saved_floats if number in _SAVED_FLOATS else self._floats).append(number)
 
     def set(self, register: str, value: int) -> None:
         self.emit(f"li {register}, {value}")

@@ -7,7 +7,7 @@ import re
 import unittest
 
 from kernel_case import KernelCase
-from products import SUM, convolution, matmul, padded, padded_planes
+from products import FLOAT_SUM, SUM, convolution, matmul, padded, padded_planes
 
 from bmc.kernels import nest
 from bmc.kernels.product import Loop, Node, Product, arranged
@@ -22,6 +22,18 @@ class SumsTest(KernelCase):
         # Steps in `b`, and rows of `a`, that fit into no instruction.
         self.agrees(matmul(3, 600, 5), ((256, 256),))
         self.agrees(matmul(3, 2100, 5, "i8"), ((256, 256),))
+
+    def test_registers_that_must_be_saved_come_last(self) -> None:
+        """fs0 to fs11: saving and restoring them takes a short kernel a noticeable part of its instructions."""
+        saved = {f"f{number}" for number in (8, 9, *range(18, 28))}
+        kernel = nest.write(matmul(3, 64, 64, "f32"), 256)
+        self.assertFalse(saved & set(kernel.clobbered))
+        constants = [FLOAT_SUM]
+        for number in range(30):
+            constants.append(Node("constant", "f32", value=number + 0.5))
+            constants.append(Node("addf", "f32", (2 * number, 2 * number + 1)))
+        kernel = nest.write(matmul(3, 64, 64, "f32", tuple(constants)), 256)
+        self.assertTrue(saved & set(kernel.clobbered))
 
     def test_windows(self) -> None:
         for dtype in ("f32", "i8"):
