@@ -130,6 +130,30 @@ class ElementwiseTest(unittest.TestCase):
         self.assertEqual(it.lanes, Loop(20, (0, 0, 1, 1)))
         self.agrees(it)
 
+    def test_windows_are_copied(self) -> None:
+        """As for a convolution that becomes a matrix product: windows of 3x2 with a stride of 2."""
+        it = self.read("""
+func.func @f(%to_x: memref<21x8xi8>, %to_y: memref<10x4x3x2xi8>) {
+  %x = iree_codegen.load_from_buffer %to_x : memref<21x8xi8> -> tensor<21x8xi8>
+  %empty = tensor.empty() : tensor<10x4x3x2xi8>
+  %y = linalg.generic {
+      indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0 * 2 + d2, d1 * 2 + d3)>,
+                       affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x : tensor<21x8xi8>) outs(%empty : tensor<10x4x3x2xi8>) {
+  ^bb0(%in: i8, %out: i8):
+    linalg.yield %in : i8
+  } -> tensor<10x4x3x2xi8>
+  iree_codegen.store_to_buffer %y, %to_y : tensor<10x4x3x2xi8> into memref<10x4x3x2xi8>
+  return
+}
+""")
+        # From one window to the next: 24 or 6 bytes of the result, two lines or two columns of the image.
+        self.assertEqual(it.lanes, Loop(10, (0, 0, 24, 16)))
+        others = [Loop(4, (0, 0, 6, 2)), Loop(3, (0, 0, 2, 8)), Loop(2, (0, 0, 1, 1))]
+        self.assertEqual(it.outer, tuple(others))
+        self.agrees(it)
+
     def test_a_move_between_buffers(self) -> None:
         to = "memref<6x20xi8, strided<[32, 1], offset: 3>>"
         it = self.read(f"""

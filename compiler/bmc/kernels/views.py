@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from iree.compiler import ir
@@ -76,14 +77,18 @@ def loops_of(map_: Any, indices: list[Any]) -> list[Any]:
 
 
 def substituted(map_: Any, loops: list[Any]) -> list[Any]:
-    """The results of a map in terms of what its loops are."""
+    """The results of a map in terms of what its loops are, also where a result is a sum, as in a window."""
 
     def one(index: Any) -> Any:
         if isinstance(index, ir.AffineDimExpr):
             return loops[ir.AffineDimExpr(index).position]
         if isinstance(index, ir.AffineConstantExpr):
             return index
-        raise Unsupported(f"the index {index}")
+        expressions = [
+            ir.AffineExpr.get_mul(loops[loop], ir.AffineConstantExpr.get(factor))
+            for loop, factor in terms_of(index).items()
+        ]
+        return functools.reduce(ir.AffineExpr.get_add, expressions)
 
     return [one(index) for index in map_.results]
 
