@@ -183,9 +183,7 @@ def _cost(outer: tuple[Loop, ...], lanes: Loop, nodes: int, widest: int) -> floa
     return groups * (_AROUND + nodes)
 
 
-def write(
-    elementwise: Elementwise, vlen: int, xlen: int, choice: Choice = DEFAULT
-) -> Kernel:
+def write(elementwise: Elementwise, vlen: int, xlen: int, choice: Choice = DEFAULT) -> Kernel:
     """Returns a kernel for harts whose VLEN is at least `vlen` bits.
 
     Raises:
@@ -213,14 +211,16 @@ class _Writer:
         # Elements that only move keep their width.
         self._moves = len(nodes) == 1 and nodes[0].op == "load"
         self._bits = 8 * WIDTHS[nodes[0].dtype] if self._moves else 32
-        self._lmul = 8 * 32 // self._bits
-        if not self._moves:
-            fits = [n for n in (8, 4, 2, 1) if epilogue.temporaries(nodes, n) <= _REGISTERS // n]
-            if not fits:
-                raise Unsupported("registers")
-            self._lmul = fits[0]
-        if choice.lmul:
-            self._lmul = min(self._lmul, choice.lmul * 32 // self._bits)
+        fits = [
+            lmul
+            for lmul in ((choice.lmul,) if choice.lmul else (8, 4, 2, 1))
+            if self._moves or epilogue.temporaries(nodes, lmul) <= _REGISTERS // lmul
+        ]
+        if not fits:
+            raise Unsupported("registers")
+        # Elements that are no neighbors take cycles for all lanes of a group, also for those that are not in use.
+        enough = [lmul for lmul in fits if lmul * vlen >= elementwise.lanes.extent * self._bits]
+        self._lmul = (enough or fits[:1])[-1] * 32 // self._bits
         self._widest = self._lmul * vlen // 32
         self._apart = apart(
             elementwise.dtypes, elementwise.lanes, range(RESULT, len(elementwise.dtypes))

@@ -130,6 +130,15 @@ class ElementwiseTest(unittest.TestCase):
         self.assertEqual(it.lanes, Loop(20, (0, 0, 1, 1)))
         self.agrees(it)
 
+    def test_groups_are_no_larger_than_the_lanes_need(self) -> None:
+        for dtype, width in WIDTHS.items():
+            for bytes_, lmul in ((32, "m1"), (36, "m2"), (132, "m8"), (1000, "m8")):
+                loop = Loop(bytes_ // width, (0, 0, width, width))
+                moved = ("", "", dtype, dtype)
+                it = elementwise.arranged(moved, [loop], [Node("load", dtype, operand=3)])
+                with self.subTest(dtype=dtype, bytes=bytes_):
+                    self.assertIn(f", e{8 * width}, {lmul},", elementwise.write(it, 256, 64).text)
+
     def test_windows_are_copied(self) -> None:
         """As for a convolution that becomes a matrix product: windows of 3x2 with a stride of 2."""
         it = self.read("""
