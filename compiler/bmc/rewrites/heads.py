@@ -2,7 +2,8 @@
 
 IREE splits an integer product into as many as there are heads, because it cannot tell what its result is needed for.
 Their lanes are those of one head, which fill a part of a group of vector registers. One product of all heads, and
-a transposition of bytes behind it, take fewer instructions.
+a transposition of bytes behind it, take fewer instructions. What is read from a state, such as the keys of a cache, is
+no product's result, and is transposed by the kernel that quantizes it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ def apply(module: Any, _: Context) -> None:
     """Swaps each quantization that has one scale and the reshapes and transpositions before it."""
     for op in ir_util.all_of(module, _QUANTIZE):
         chain = _moves(op.operands[0])
-        if any(each.name == _TRANSPOSE for each in chain) and _has_one_scale(op):
+        moves = any(each.name == _TRANSPOSE for each in chain)
+        if moves and _is_computed(chain[-1].operands[0]) and _has_one_scale(op):
             _swap(op, chain)
 
 
@@ -40,6 +42,12 @@ def _moves(value: ir_util.Value) -> list[ir_util.Op]:
         chain.append(op)
         value = op.operands[0]
     return chain
+
+
+def _is_computed(value: ir_util.Value) -> bool:
+    """Whether a tensor is the result of a product, or of what follows one."""
+    op = ir_util.definition(value)
+    return op is not None and bool(op.name.startswith("linalg."))
 
 
 def _has_one_scale(op: ir_util.Op) -> bool:

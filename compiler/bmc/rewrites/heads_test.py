@@ -93,7 +93,10 @@ class HeadsTest(support.FolderTest):
             .replace("%heads", "%split")
             .replace("2x4x3x8", "2x3x4x8")
         )
-        for text in (several, two_readers, not_moved):
+        given = _MODEL.replace("main(", "main(%state: tensor<6x32xf32>, ").replace(
+            "expand_shape %y", "expand_shape %state"
+        )
+        for text in (several, two_readers, not_moved, given):
             self.assertEqual(support.rewritten(text, heads.apply), support.rewritten(text))
 
 
