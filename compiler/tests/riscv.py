@@ -222,8 +222,8 @@ class Machine(Scalars):
         elif name in ("vfmerge.vfm", "vmerge.vvm"):
             self._require(words[3] == "v0" and to != "v0", words, "mask")
             is_float = name == "vfmerge.vfm"
-            other: Any = self._float(words[2]) if is_float else self._read(words[2], np.float32)
-            values = np.where(self._mask(), other, self._read(words[1], np.float32))
+            chosen: Any = self._float(words[2]) if is_float else self._read(words[2], np.float32)
+            values = np.where(self._mask(), chosen, self._read(words[1], np.float32))
             self._write(to, values, np.float32)
         elif operation in BINARY:
             self._binary(operation, kind, words)

@@ -138,7 +138,7 @@ class ModelFileTest(FolderTest):
 
     SUFFIX = ""
 
-    def load(self, data: Any, cases: str = "", **options: str) -> ImportedModel:
+    def load(self, data: Any, cases: str = "", **options: Any) -> ImportedModel:
         """Imports a file, given as bytes or as a protobuf.
 
         `cases` is the body of a function that returns Cases, "" for none.

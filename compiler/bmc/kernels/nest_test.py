@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import products
-import riscv
+import riscv_scalars
 from kernel_case import KernelCase
 from products import FLOAT_SUM, SUM, convolution, matmul, planes
 
@@ -282,7 +282,7 @@ class NestTest(KernelCase):
                     continue
                 changes[name] += 1
                 text = "\n".join([*lines[:place], changed, *lines[place + 1 :]])
-                with contextlib.suppress(riscv.Trap):
+                with contextlib.suppress(riscv_scalars.Trap):
                     result, _ = self.run_kernel(replace(kernel, text=text), data, 128)
                     unnoticed[name] += np.array_equal(result, right)
             # Addresses also move at the end, when nothing follows that uses them.
