@@ -10,7 +10,10 @@ _documented = rule(
     doc = "Writes the names of targets into a file; the targets are looked up, not built.",
     attrs = {
         "names": attr.string_list(doc = "The targets as the pages name them."),
-        "targets": attr.label_list(doc = "The same, to be looked up.", skip_validations = True),
+        "targets": attr.label_list(
+            doc = "The same, to be looked up. A build checks what it depends on, except by tools.",
+            cfg = "exec",
+        ),
     },
 )
 
