@@ -17,7 +17,9 @@ from tools.lint import text_checks
 C_SUFFIXES = (".c", ".h", ".cc")
 STARLARK = (".bzl", ".bazel")
 # C that runs on a target; a host board, tests, examples and what the build machine measures may use a libc.
-TARGET_C = re.compile(r"runtime_bm/(?!testing/|examples/)|boards/(?!host_|tests/)|models/(?!peers/)")
+TARGET_C = re.compile(
+    r"runtime_bm/(?!testing/|examples/)|boards/(?!host_|tests/)|models/(?!peers/)"
+)
 _ON_HOST = ("_test.c", "_fuzz.c")
 
 
