@@ -58,6 +58,14 @@ def _has_one_scale(op: ir_util.Op) -> bool:
     return values == result == identity and not any(scale.results for scale in scales)
 
 
+def _turns(move: ir_util.Op) -> bool:
+    """Whether other elements become neighbors, as in the keys of an attention."""
+    if move.name != _TRANSPOSE:
+        return False
+    axes = list(ir.DenseI64ArrayAttr(move.attributes["permutation"]))
+    return bool(axes[-1] != len(axes) - 1)
+
+
 def _swap(op: ir_util.Op, chain: list[ir_util.Op]) -> None:
     source = chain[-1].operands[0]
     element = op.results[0].type.element_type
@@ -90,6 +98,9 @@ def _swap(op: ir_util.Op, chain: list[ir_util.Op]) -> None:
                 [value, *list(move.operands)[1:]],
                 {name: move.attributes[name] for name in move.attributes},
             ).result
+        if any(_turns(move) for move in chain):
+            # Or a product would read its lanes far apart.
+            value = ir.Operation.create(_BARRIER, [value.type], [value]).result
     op.results[0].replace_all_uses_with(value)
     for dead in (op, *chain):
         dead.erase()

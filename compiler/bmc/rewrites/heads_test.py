@@ -59,6 +59,13 @@ class HeadsTest(support.FolderTest):
         self.assertIn("tensor<6x32xi8> into tensor<2x3x4x8xi8>", text)
         self.assertNotIn("tensor<2x4x3x8xf32>,", text)
 
+    def test_keys_are_turned_before_they_are_read(self) -> None:
+        def barriers(text: str) -> int:
+            return support.rewritten(text, heads.apply).count("compute_barrier.start")
+
+        keys = _MODEL.replace("2x4x3x8", "2x4x8x3").replace("[0, 2, 1, 3]", "[0, 2, 3, 1]")
+        self.assertEqual(barriers(keys), barriers(_MODEL) + 1)
+
     def test_one_product_has_all_heads(self) -> None:
         (product,) = self.products()
         self.assertIn("6x32x16_i8", product)
