@@ -19,7 +19,7 @@ _IREE = 0.3
 def cost(
     found: Contraction,
     types: tuple[Any, Any, Any],
-    order: Sequence[int],
+    orders: tuple[Sequence[int], Sequence[int]],
     vlen: int,
     gaps: bool,
     low: Sequence[int] = (0, 0, 0),
@@ -30,7 +30,7 @@ def cost(
     Args:
       found: the convolution of an image of three axes.
       types: of image, weights and result. The image's is the one in memory.
-      order: the axes of image and result in the order in which they are stored, outermost first.
+      orders: the axes of the image, and of the result, in the order in which they are stored, outermost first.
       vlen: VLEN of the target in bits.
       gaps: whether there are gaps between the lines of the result, because a copy of it will be padded.
       low: how many indices are read before the image, along each of its axes.
@@ -41,9 +41,9 @@ def cost(
     extents |= dict(zip(found.b, weights.shape, strict=True))
     dtypes = tuple(str(type_.element_type) for type_ in types)
     steps = [
-        _steps(image.shape, order, dtypes[0]),
+        _steps(image.shape, orders[0], dtypes[0]),
         _steps(weights.shape, range(weights.rank), dtypes[1]),
-        _steps([each + gaps for each in result.shape], order, dtypes[2]),
+        _steps([each + gaps for each in result.shape], orders[1], dtypes[2]),
     ]
     strides = [[0] * len(extents) for _ in steps]
     for axis, step in zip(found.a, steps[0], strict=True):

@@ -34,7 +34,7 @@ class LayoutsTest(unittest.TestCase):
                     ir.RankedTensorType.get(weights, element),
                     ir.RankedTensorType.get([size, size, channels], sums),
                 )
-                return layouts.cost(found, types, order, vlen, gaps=True)
+                return layouts.cost(found, types, (order, order), vlen, gaps=True)
 
         return cost(_PIXELS), cost(_PLANES)
 

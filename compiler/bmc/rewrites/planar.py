@@ -77,9 +77,10 @@ class _Layouts:
                     self._next[one] = other
         for op in self._ops:
             self._note(op)
-        planar = {root for root, island in self._islands.items() if self._gain(island) > 0}
-        while far := {root for root in planar if not self._is_near(self._islands[root], planar)}:
-            planar -= far
+        # An island that stays costs those that read it something, so some are not worth it any more.
+        planar = set(self._islands)
+        while stays := {root for root in planar if not self._is_worth_it(root, planar)}:
+            planar -= stays
         turned = [
             op for op in self._ops if self._connects(op) and self._root(op.results[0]) in planar
         ]
@@ -141,8 +142,12 @@ class _Layouts:
             if not connects and not _is_product_of(op, value):
                 island.others += math.prod(value.type.shape) * value.type.element_type.width // 8
 
-    def _gain(self, island: _Island) -> float:
-        """Returns how many instructions fewer it takes if its tensors are planes."""
+    def _is_worth_it(self, root: Any, planar: set[Any]) -> bool:
+        island = self._islands[root]
+        return self._is_near(island, planar) and self._gain(island, planar) > 0
+
+    def _gain(self, island: _Island, planar: set[Any]) -> float:
+        """Returns how many instructions fewer it takes if its tensors are planes, as those of other islands are."""
         if island.fixed or island.shapes & self._context.pixels:
             return 0
         vlen = self._context.target.vlen_bits
@@ -150,9 +155,10 @@ class _Layouts:
         for op in island.convolutions:
             image, sides = self._image(op)
             types = (image, op.operands[1].type, op.results[0].type)
+            read = _PLANES if self._root(op.operands[0]) in planar else range(_RANK)
             pixels, planes = (
-                layouts.cost(self._convolutions[op], types, order, vlen, island.padded, *sides)
-                for order in (range(_RANK), _PLANES)
+                layouts.cost(self._convolutions[op], types, orders, vlen, island.padded, *sides)
+                for orders in ((range(_RANK), range(_RANK)), (read, _PLANES))
             )
             gain += pixels - planes
         return gain

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import unittest
+from typing import Any
 from unittest import mock
 
 import support
 
 from bmc import target
-from bmc.kernels import nest
+from bmc.ir.contraction import Contraction
+from bmc.kernels import layouts, nest
 from bmc.kernels.product import Unsupported
 from bmc.rewrites import planar
 from bmc.rewrites.context import Context
@@ -33,6 +35,49 @@ _WINDOW = """
   }} -> tensor<{out}x{out}x{f}xf32>
 """
 _SIZES = {"size": 50, "out": 48}
+# Products of 24 and then 144 channels, of bytes.
+_NARROW = """
+#image = affine_map<(y, x, f, c) -> (y, x, c)>
+#weight = affine_map<(y, x, f, c) -> (c, f)>
+#result = affine_map<(y, x, f, c) -> (y, x, f)>
+#same = affine_map<(y, x, f) -> (y, x, f)>
+util.func @main(%argument: tensor<56x56x24xi8>, %w: tensor<24x144xi8>, %v: tensor<144x64xi8>)
+    -> tensor<56x56x64xi32> {
+  %c0 = arith.constant 0 : i32
+  %empty = tensor.empty() : tensor<56x56x144xi32>
+  %zero = linalg.fill ins(%c0 : i32) outs(%empty : tensor<56x56x144xi32>) -> tensor<56x56x144xi32>
+  %s = linalg.generic {indexing_maps = [#image, #weight, #result],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%argument, %w : tensor<56x56x24xi8>, tensor<24x144xi8>) outs(%zero : tensor<56x56x144xi32>) {
+  ^bb0(%a: i8, %b: i8, %old: i32):
+    %p = arith.extsi %a : i8 to i32
+    %q = arith.extsi %b : i8 to i32
+    %product = arith.muli %p, %q : i32
+    %r = arith.addi %old, %product : i32
+    linalg.yield %r : i32
+  } -> tensor<56x56x144xi32>
+  %bytes = tensor.empty() : tensor<56x56x144xi8>
+  %n = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%s : tensor<56x56x144xi32>) outs(%bytes : tensor<56x56x144xi8>) {
+  ^bb0(%a: i32, %old: i8):
+    %r = arith.trunci %a : i32 to i8
+    linalg.yield %r : i8
+  } -> tensor<56x56x144xi8>
+  %large = tensor.empty() : tensor<56x56x64xi32>
+  %wide = linalg.fill ins(%c0 : i32) outs(%large : tensor<56x56x64xi32>) -> tensor<56x56x64xi32>
+  %y = linalg.generic {indexing_maps = [#image, #weight, #result],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%n, %v : tensor<56x56x144xi8>, tensor<144x64xi8>) outs(%wide : tensor<56x56x64xi32>) {
+  ^bb0(%a: i8, %b: i8, %old: i32):
+    %p = arith.extsi %a : i8 to i32
+    %q = arith.extsi %b : i8 to i32
+    %product = arith.muli %p, %q : i32
+    %r = arith.addi %old, %product : i32
+    linalg.yield %r : i32
+  } -> tensor<56x56x64xi32>
+  util.return %y : tensor<56x56x64xi32>
+}
+"""
 
 
 def _network(between: str = "arith.negf %a : f32", more: str = "", n: int = 8) -> str:
@@ -68,6 +113,14 @@ util.func @main(%argument: tensor<50x50x3xf32>, %w: tensor<3x3x3x{n}xf32>, %v: t
   util.return %y : tensor<48x48x64xf32>
 }}
 """
+
+
+_COST = layouts.cost
+
+
+def _from_planes(found: Contraction, types: Any, orders: Any, *others: Any) -> float:
+    """The cost if the image had the layout of the result."""
+    return _COST(found, types, (orders[1], orders[1]), *others)
 
 
 def _after(text: str, context: Context | None = None) -> str:
@@ -251,6 +304,12 @@ class PlanarTest(unittest.TestCase):
         kept = Context(target.find(support.ISA), pixels=shapes)
         self.assertEqual(_after(_network(), kept), support.rewritten(_network()))
         self.assertEqual(kept.planes, frozenset())
+
+    def test_an_image_that_stays_makes_planes_of_it_expensive(self) -> None:
+        """Planes would be cheaper than pixels if they were computed from planes."""
+        self.assertEqual(_after(_NARROW), support.rewritten(_NARROW))
+        with mock.patch.object(layouts, "cost", side_effect=_from_planes):
+            self.assertIn("tensor<144x56x56xi8>", _after(_NARROW))
 
     def test_many_channels_stay(self) -> None:
         many = _network(n=64)
