@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unittest
-from collections.abc import Set
+from collections.abc import Callable, Set
 
 import numpy as np
 import products
@@ -32,13 +32,18 @@ class KernelCase(unittest.TestCase):
         self.assertLessEqual(machine.written, set(kernel.clobbered))
         return machine
 
-    def agrees(self, product: Product, vlens: tuple[tuple[int, int], ...] = ()) -> None:
+    def agrees(
+        self,
+        product: Product,
+        vlens: tuple[tuple[int, int], ...] = (),
+        write: Callable[[Product, int], Kernel] = nest.write,
+    ) -> None:
         """Asserts the result of kernels for a VLEN on harts of a VLEN."""
         data = products.operands(product)
         with np.errstate(all="ignore"):
             right = products.results(product, data)
         for vlen, hart in vlens or ((128, 128), (256, 256), (128, 512)):
-            kernel = nest.write(product, vlen)
+            kernel = write(product, vlen)
             with self.subTest(vlen=vlen, hart=hart):
                 copies = [array.copy() for array in data]
                 self.run_on(kernel, copies, hart, set(right))

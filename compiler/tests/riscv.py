@@ -142,7 +142,10 @@ class Machine(Scalars):
         if operation in ("vle8", "vle32", "vse8", "vse32"):
             self._transfer(operation, to, self._integer(words[1]))
         elif found := re.fullmatch(r"vlsseg([2-8])e8", operation):
-            self._segments(int(found[1]), to, self._integer(words[1]), self._integer(words[2]))
+            self._segments(int(found[1]), 8, to, self._integer(words[1]), self._integer(words[2]))
+        elif found := re.fullmatch(r"vlseg([2-8])e(8|32)", operation):
+            fields, bits = int(found[1]), int(found[2])
+            self._segments(fields, bits, to, self._integer(words[1]), fields * bits // 8)
         elif operation in ("vlse8", "vlse32", "vsse8", "vsse32"):
             self._apart_in_memory(operation, to, self._integer(words[1]), self._integer(words[2]))
         elif name == "vluxei32.v":
@@ -154,6 +157,8 @@ class Machine(Scalars):
             self._apart(to, self._lmul, words[1], self._lmul * times)
             narrow = self._read(words[1], _SIGNED[int(self._bits * times)], times)
             self._write(to, narrow, _SIGNED[self._bits])
+        elif name in ("vslide1up.vx", "vslide1down.vx"):
+            self._slide(name, *words)
         elif name == "vnsrl.wi":
             self._apart(to, self._lmul, words[1], self._lmul * 2)
             wide = self._read(words[1], _UNSIGNED[self._bits * 2], Fraction(2))
@@ -189,6 +194,14 @@ class Machine(Scalars):
             self._write(to, int(words[1]), _SIGNED[self._bits])
         elif name in ("vredsum.vs", "vfredusum.vs"):
             self._add_lanes(words, np.float32 if name[1] == "f" else np.int32)
+        elif name == "vwredsum.vs":
+            self._add_narrow_lanes(*words)
+        elif name == "vwmul.vv":
+            for source in words[1:]:
+                self._apart(to, self._lmul * 2, source, self._lmul)
+            double = _SIGNED[self._bits * 2]
+            one, two = (self._read(each, _SIGNED[self._bits]).astype(double) for each in words[1:])
+            self._write(to, one * two, double, Fraction(2))
         elif name in ("vmv.x.s", "vfmv.f.s"):
             self.written.add(to)
             first = self._first(words[1], np.float32 if name[1] == "f" else np.int32)[0]
@@ -263,14 +276,26 @@ class Machine(Scalars):
         for each, value in zip(memory, self._read(name, _SIGNED[bits], times), strict=True):
             each[0] = value
 
-    def _segments(self, fields: int, name: str, address: int, apart: int) -> None:
-        """Loads neighbors into one group each, for places with gaps between them."""
-        registers = max(1, int(self._lmul * 8 / self._bits))
+    def _segments(self, fields: int, bits: int, name: str, address: int, apart: int) -> None:
+        """Loads neighbors of so many bits into one group each, for places with gaps between them."""
+        registers = max(1, int(self._lmul * bits / self._bits))
         last = int(name[1:]) + fields * registers
         self._require(fields * registers <= 8 and last <= 32, name, "a group of segments")
         for field in range(fields):
             group = f"v{int(name[1:]) + field * registers}"
-            self._apart_in_memory("vlse8", group, address + field, apart)
+            self._apart_in_memory(f"vlse{bits}", group, address + field * bits // 8, apart)
+
+    def _slide(self, name: str, to: str, source: str, number: str) -> None:
+        """Moves all elements by one place, and puts a number into the one that is free then."""
+        dtype = _SIGNED[self._bits]
+        values = self._read(source, dtype)
+        # The bits above those of an element are ignored.
+        new = np.array([self._integer(number)], np.int64).astype(dtype)
+        if name == "vslide1up.vx":
+            self._require(to != source, (to, source), "overlap")
+            self._write(to, np.concatenate([new, values[:-1]]), dtype)
+        else:
+            self._write(to, np.concatenate([values[1:], new]), dtype)
 
     def _first(self, name: str, dtype: Any) -> np.ndarray[Any, Any]:
         """The elements of 32 bits of one register, of which the first one is a number of its own."""
@@ -285,6 +310,15 @@ class Machine(Scalars):
         register = self._first(to, dtype)
         register.view(np.uint8)[:] = _TAIL
         register[0] = total
+
+    def _add_narrow_lanes(self, to: str, group: str, start: str) -> None:
+        """Adds a group's elements of 16 bits and the first one of 32 bits of another register."""
+        self._require(self._bits == 16, self._bits, "element width")
+        first = self._vectors[int(start[1:]) * self._bytes :][:4].view(np.int32)[0]
+        total = self._read(group, np.int16).sum(dtype=np.int32) + first
+        register = self._vectors[int(to[1:]) * self._bytes :][: self._bytes]
+        register[:] = _TAIL
+        register[:4].view(np.int32)[0] = total
 
     def _from_table(self, name: str, address: int, indices: str) -> None:
         """Loads bytes whose distances from an address are numbers of 32 bits."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bmc.ir.contraction import Contraction
-from bmc.kernels import nest
+from bmc.kernels import fastest
 from bmc.kernels.product import WIDTHS, A, Edge, Loop, Node, Padding, Unsupported, arranged
 
 # Instructions for a group of sums when it is complete: floats get a bias and a limit, integers are rescaled.
@@ -72,7 +72,7 @@ def cost(
     try:
         nodes = (Node("sum", dtypes[2]),)
         product, _ = arranged(dtypes, loops, summed, None, nodes, padding)
-        return nest.cost(product, vlen, _BEHIND_SUMS[dtypes[2]])
+        return fastest.cost(product, vlen, _BEHIND_SUMS[dtypes[2]])
     except Unsupported:
         return _IREE * float(math.prod(extents.values()))
 

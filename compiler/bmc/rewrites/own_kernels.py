@@ -18,7 +18,7 @@ from iree.compiler import ir
 
 from bmc.errors import BmcError
 from bmc.ir import contraction, ir_util
-from bmc.kernels import elementwise, nest, reductions, scatter
+from bmc.kernels import elementwise, fastest, reductions, scatter
 from bmc.kernels.assembly import Kernel
 from bmc.kernels.choice import DEFAULT, Choice, Proposal, proposals
 from bmc.kernels.product import Unsupported
@@ -129,7 +129,7 @@ def _read(
         return operands, write
     if any(contraction.read(op) for op in ir_util.walk(function)):
         dispatch = read(function, lanes)
-        return dispatch.operands, lambda choice: nest.write(dispatch.product, vlen, choice)
+        return dispatch.operands, lambda choice: fastest.write(dispatch.product, vlen, choice)
     if any(reductions.is_reduction(op) for op in ir_util.walk(function)):
         return _reduced(function, vlen)
     moved, operands = elementwise.read(function, lanes)
