@@ -140,6 +140,19 @@ class Product:
         return self.lanes.strides[B] == WIDTHS[self.dtypes[B]]
 
     @property
+    def has_long_lines(self) -> bool:
+        """Whether lanes are far from each other, and fewer than the neighbors that are summed for each."""
+        return (
+            not self.rows
+            and self.lanes.strides[B] > _LARGEST_GAP_OF_FEW
+            and any(
+                loop.extent >= self.lanes.extent
+                and loop.strides[A] == loop.strides[B] == WIDTHS[self.dtypes[B]]
+                for loop in self.sums
+            )
+        )
+
+    @property
     def apart(self) -> dict[int, int]:
         """Bytes between neighboring lanes of the result, by its number, if they are no neighbors there."""
         return apart(self.dtypes, self.lanes, (RESULT,))

@@ -25,6 +25,17 @@ class ArrangedTest(unittest.TestCase):
         self.assertEqual(self.lanes(48, 16).extent, 48)
         self.assertEqual(self.lanes(12, 16).extent, 16)
 
+    def test_lines_that_are_longer_than_there_are_lanes(self) -> None:
+        for inner, columns, long in ((128, 8, True), (8, 128, False)):
+            line = 4 * inner
+            loops = [Loop(columns, (line, 0, 4)), Loop(inner, (4, 4, 0))]
+            product, _ = arranged(("f32",) * 3, loops, {1}, None, (Node("sum", "f32"),))
+            self.assertEqual(product.has_long_lines, long)
+            # Neither are lanes far apart then, nor are the numbers of a sum neighbors.
+            loops = [Loop(columns, (4, 0, 4)), Loop(inner, (4 * columns, 4, 0))]
+            product, _ = arranged(("f32",) * 3, loops, {1}, None, (Node("sum", "f32"),))
+            self.assertFalse(product.has_long_lines)
+
 
 if __name__ == "__main__":
     unittest.main()

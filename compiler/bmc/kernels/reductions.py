@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bmc.ir import ir_util
-from bmc.kernels import epilogue, read
+from bmc.kernels import dots, epilogue, read
 from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
@@ -310,11 +310,15 @@ class _Writer:
             out.add(self._scratch, 4)
             self._move(rows, 1)
 
-        with out.registers(1) as (one,):
-            out.set(one, 1)
-            out.emit(f"vsetvli zero, {one}, e32, m1, ta, ma")
-        out.repeat(rows.extent, row)
-        self._move(rows, -rows.extent)
+        dot = None if it.sums else dots.read(it.step, rows, it.lanes, self._vlen)
+        if dot is not None:
+            dots.Dots(out, dot, self._addresses, self._scratch).write(rows)
+        else:
+            with out.registers(1) as (one,):
+                out.set(one, 1)
+                out.emit(f"vsetvli zero, {one}, e32, m1, ta, ma")
+            out.repeat(rows.extent, row)
+            self._move(rows, -rows.extent)
         out.add(self._scratch, -4 * rows.extent)
         lmul = self._lmul(it.epilogue, step=False)
         *free, group = range(_REGISTERS // lmul)

@@ -45,6 +45,18 @@ util.func @main(%x: tensor<8xf32>, %init: tensor<{n}xf32>) -> tensor<{n}xf32> {{
 """
 
 
+_VECMAT = """
+util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<{k}x{n}xf32>
+util.func @main(%x: tensor<{k}xf32>, %init: tensor<{n}xf32>) -> tensor<{n}xf32> {{
+  %w = util.global.load immutable @w : tensor<{k}x{n}xf32>
+  {other}
+  %0 = linalg.vecmat ins(%x, %w : tensor<{k}xf32>, tensor<{k}x{n}xf32>) outs(%init : tensor<{n}xf32>)
+    -> tensor<{n}xf32>
+  util.return %0 : tensor<{n}xf32>
+}}
+"""
+
+
 class MatmulLayoutTest(unittest.TestCase):
     def setUp(self) -> None:
         self.context = Context(target.find(support.ISA))
@@ -77,6 +89,30 @@ class MatmulLayoutTest(unittest.TestCase):
             context = Context(target.find(isa))
             support.rewritten(_ROW.format(n=columns), matmul_layout.apply, context=context)
             self.assertEqual(bool(context.permutations), is_transposed, (isa, columns))
+
+    def test_few_columns_of_many_rows_are_lines(self) -> None:
+        """A weight [k, n] becomes [n, k], and one that is [n, k] stays."""
+        for n, k, few in ((8, 128, True), (8, 16, False), (64, 128, False)):
+            with self.subTest(n=n, k=k):
+                context = Context(target.find(support.ISA))
+                text = _VECMAT.format(n=n, k=k, other="")
+                text = support.rewritten(text, matmul_layout.apply, context=context)
+                self.assertEqual(context.permutations, {"w": (1, 0)} if few else {})
+                self.assertEqual("linalg.matvec" in text, few)
+                self.assertEqual(f"ins(%w, %arg0 : tensor<{n}x{k}xf32>" in text, few)
+                context = Context(target.find(support.ISA))
+                row = _ROW.replace("<8xf32>", f"<{k}xf32>").replace("x8xf32", f"x{k}xf32")
+                support.rewritten(row.format(n=n), matmul_layout.apply, context=context)
+                self.assertEqual(context.permutations, {} if few else {"w": (1, 0)})
+        other = "%1 = math.absf %w : tensor<128x8xf32>"
+        context = Context(target.find(support.ISA))
+        text = _VECMAT.format(n=8, k=128, other=other)
+        support.rewritten(text, matmul_layout.apply, context=context)
+        self.assertEqual(context.permutations, {})
+        scalar = Context(target.find("rv64gc"))
+        text = _VECMAT.format(n=8, k=128, other="")
+        support.rewritten(text, matmul_layout.apply, context=scalar)
+        self.assertEqual(scalar.permutations, {})
 
     def test_a_weight_that_others_read_is_left_alone(self) -> None:
         text = self.rewritten("%w", other="%2 = math.absf %w : tensor<16x8xf32>")

@@ -8,6 +8,7 @@ made it: its bindings, its entry in the table of kernels, and its place in their
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 from collections.abc import Callable
@@ -129,6 +130,9 @@ def _read(
         return operands, write
     if any(contraction.read(op) for op in ir_util.walk(function)):
         dispatch = read(function, lanes)
+        if dispatch.product.has_long_lines:
+            with contextlib.suppress(Unsupported):
+                return _reduced(function, vlen)
         return dispatch.operands, lambda choice: fastest.write(dispatch.product, vlen, choice)
     if any(reductions.is_reduction(op) for op in ir_util.walk(function)):
         return _reduced(function, vlen)

@@ -13,6 +13,20 @@ from bmc.compile import CompileOptions, rewrite_until
 from bmc.rewrites import own_kernels
 from bmc.rewrites.context import Context
 
+# A matrix of long lines times a vector, whose lanes could be the lines, far from each other.
+_LINES = """
+func.func @f(%to_w: memref<8x128xf32>, %to_x: memref<128xf32>, %to_y: memref<8xf32>) {
+  %c0 = arith.constant 0.0 : f32
+  %w = iree_codegen.load_from_buffer %to_w : memref<8x128xf32> -> tensor<8x128xf32>
+  %x = iree_codegen.load_from_buffer %to_x : memref<128xf32> -> tensor<128xf32>
+  %empty = tensor.empty() : tensor<8xf32>
+  %zero = linalg.fill ins(%c0 : f32) outs(%empty : tensor<8xf32>) -> tensor<8xf32>
+  %y = linalg.matvec ins(%w, %x : tensor<8x128xf32>, tensor<128xf32>) outs(%zero : tensor<8xf32>)
+    -> tensor<8xf32>
+  iree_codegen.store_to_buffer %y, %to_y : tensor<8xf32> into memref<8xf32>
+  return
+}
+"""
 _OP = "matmul_4x64x32_f32"
 _REWRITE = "own_kernels"
 _VALUES = ", ".join(f"{number}.0" for number in range(64))
@@ -120,6 +134,13 @@ class OwnKernelsTest(support.FolderTest):
         few = few.replace("dense<[" + _VALUES + "]>", "dense<[0.0, 1.0, 2.0, 3.0]>")
         self.assertIn("vfredusum.vs", support.rewritten(few, own_kernels.apply))
         self.assertNotIn("vfredusum.vs", support.rewritten(_FUNCTION, own_kernels.apply))
+
+    def test_long_lines_are_added_up(self) -> None:
+        self.assertIn("vfredusum.vs", support.rewritten(_LINES, own_kernels.apply))
+        # Strided loads take as many instructions where lines are short.
+        short = _LINES.replace("128", "7").replace("tensor<8x", "tensor<16x")
+        short = short.replace("memref<8x", "memref<16x").replace("<8xf32", "<16xf32")
+        self.assertNotIn("vfredusum.vs", support.rewritten(short, own_kernels.apply))
 
     def test_others_are_left_alone(self) -> None:
         text = _FUNCTION.replace("arith.addf %a, %b", "math.powf %a, %b")
