@@ -6,6 +6,7 @@ tensor counts as read if a load of it is seen. Debuggers show memory with the re
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,25 @@ _WHOLE = (
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """The bytes [first, end) of each row of a table, from the start of a binding.
+
+    Attributes:
+      length: bytes of the table.
+      row: bytes of a row.
+    """
+
+    length: int
+    row: int
+    first: int
+    end: int
+
+    @property
+    def is_whole(self) -> bool:
+        return (self.first, self.end) == (0, self.row)
+
+
+@dataclass(frozen=True, slots=True)
 class Operand:
     """A tensor that a kernel reads or writes.
 
@@ -38,7 +58,7 @@ class Operand:
       shape: extents, None if only the target knows them.
       reads: whether the kernel reads the tensor.
       writes: whether the kernel writes the tensor.
-      overwrites: bytes from the start of the binding that the kernel certainly writes without reading them.
+      overwrites: what the kernel certainly writes without reading anything of the tensor, None if that is unknown.
       alignment: the start of the binding must be a multiple of this, on which the kernel relies.
     """
 
@@ -48,7 +68,7 @@ class Operand:
     shape: tuple[int, ...] | None
     reads: bool
     writes: bool
-    overwrites: int
+    overwrites: Written | None
     alignment: int
 
 
@@ -99,7 +119,7 @@ def _operand(op: ir_util.Op) -> Operand:
     reads = not writes or any("load" in use.name for use, _ in ir_util.uses(buffer))
     shaped = buffer.type
     offset = ir_util.constant(op.operands[0]) if len(op.operands) else 0
-    stored = writes and not reads and offset == 0 and _is_stored(buffer)
+    is_written = writes and not reads and offset == 0 and shaped.has_static_shape
     shape = tuple(shaped.shape) if shaped.has_static_shape else None
     return Operand(
         binding=int(ir.IntegerAttr(op.attributes["binding"]).value),
@@ -108,7 +128,7 @@ def _operand(op: ir_util.Op) -> Operand:
         shape=shape,
         reads=reads,
         writes=writes,
-        overwrites=ir_util.tensor_bytes(shaped) if stored else 0,
+        overwrites=_written(buffer) if is_written else None,
         alignment=alignment(op),
     )
 
@@ -120,14 +140,45 @@ def alignment(subspan: ir_util.Op) -> int:
     return int(max(stated, getattr(element, "width", 64) // 8))
 
 
+def _written(buffer: Any) -> Written | None:
+    """Returns what the only use of a buffer always writes, None if it may leave elements out or do more."""
+    uses = ir_util.uses(buffer)
+    if len(uses) != 1:
+        return None
+    ((use, number),) = uses
+    if use.name == "memref.assume_alignment":
+        return _written(use.results[0])
+    if use.name == "memref.subview" and len(use.operands) == 1:
+        return _columns(use) if _is_stored(use.results[0]) else None
+    if not _is_stored(buffer):
+        return None
+    length = ir_util.tensor_bytes(buffer.type)
+    return Written(length, length, 0, length)
+
+
+def _columns(view: ir_util.Op) -> Written | None:
+    """Returns the part of a buffer that a view is, if it leaves out elements of one axis only."""
+    shape = list(view.operands[0].type.shape)
+    starts, sizes, strides = (
+        list(ir.DenseI64ArrayAttr(view.attributes[f"static_{name}"]))
+        for name in ("offsets", "sizes", "strides")
+    )
+    cut = [axis for axis, extent in enumerate(shape) if sizes[axis] != extent]
+    if len(cut) != 1 or len(sizes) != len(shape) or set(strides) != {1}:
+        return None
+    (axis,) = cut
+    length = ir_util.tensor_bytes(view.operands[0].type)
+    row = length // math.prod(shape[:axis])
+    step = row // shape[axis]
+    return Written(length, row, starts[axis] * step, (starts[axis] + sizes[axis]) * step)
+
+
 def _is_stored(buffer: Any) -> bool:
     """Whether the only use of a buffer always writes all of it, with a value of which every element is computed."""
     uses = ir_util.uses(buffer)
     if len(uses) != 1:
         return False
     ((use, number),) = uses
-    if use.name == "memref.assume_alignment":
-        return _is_stored(use.results[0])
     if use.name != _STORE:
         return _is_copied(use, number)
     value = use.operands[0]
@@ -135,7 +186,6 @@ def _is_stored(buffer: Any) -> bool:
     return bool(
         number == 1
         and use.parent.name == "func.func"
-        and buffer.type.has_static_shape
         and list(value.type.shape) == list(buffer.type.shape)
         and maker is not None
         and (maker.name.startswith("linalg.") or maker.name in _WHOLE)

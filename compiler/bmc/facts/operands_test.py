@@ -8,6 +8,7 @@ import support
 from iree.compiler import ir
 
 from bmc.facts import operands
+from bmc.facts.operands import Written
 from bmc.ir import ir_util
 
 _TWO_STEPS = """func.func @main(%x: tensor<4x32xf32>) -> (tensor<4x64xf32>, tensor<4x64xi1>) {
@@ -37,6 +38,12 @@ _SLICE = """func.func @main(%x: tensor<4x8xf32>) -> tensor<4x3xf32> {
   return %0 : tensor<4x3xf32>
 }
 """
+# Kernels copy columns of a table.
+_JOINED = """func.func @main(%x: tensor<4x3xf32>, %y: tensor<4x5xf32>) -> tensor<4x8xf32> {
+  %0 = stablehlo.concatenate %x, %y, dim = 1 : (tensor<4x3xf32>, tensor<4x5xf32>) -> tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+"""
 # The kernel writes rows in the middle of a padded result.
 _MIDDLE = """func.func @main(%x: tensor<4x4xf32>) -> tensor<6x8xf32> {
   %z = stablehlo.constant dense<0.0> : tensor<f32>
@@ -61,20 +68,29 @@ class OperandsTest(support.FolderTest):
         self.assertEqual(
             found,
             {
-                "main_dispatch_0_elementwise_8_i32": [0, 32],
-                "main_dispatch_1_scatter_8xi32_dispatch_tensor_store": [0, 0, 0],
+                "main_dispatch_0_elementwise_8_i32": [None, Written(32, 32, 0, 32)],
+                "main_dispatch_1_scatter_8xi32_dispatch_tensor_store": [None] * 3,
             },
         )
 
     def test_a_result_stored_into_the_middle_of_a_buffer_does_not_overwrite_it(self) -> None:
         kernels = support.lower_text(_MIDDLE, self.folder).lowered.operands
         ((*_, result),) = (kernel.operands for kernel in kernels.values())
-        self.assertEqual((result.writes, result.shape, result.overwrites), (True, (6, 8), 0))
+        self.assertEqual((result.writes, result.shape, result.overwrites), (True, (6, 8), None))
 
     def test_a_copy_of_a_slice_overwrites_its_result(self) -> None:
         kernels = support.lower_text(_SLICE, self.folder).lowered.operands
         copies = [k.operands for name, k in kernels.items() if "memcpy" in name]
-        self.assertEqual([[o.overwrites for o in copy] for copy in copies], [[0, 4 * 3 * 4]])
+        self.assertEqual(
+            [[o.overwrites for o in copy] for copy in copies], [[None, Written(48, 48, 0, 48)]]
+        )
+
+    def test_a_part_of_a_concatenation_overwrites_columns(self) -> None:
+        kernels = support.lower_text(_JOINED, self.folder).lowered.operands
+        found = [k.operands[-1].overwrites for k in kernels.values() if len(k.operands) == 2]
+        rows = (4 * 8 * 4, 8 * 4)
+        self.assertIn(Written(*rows, 0, 3 * 4), found)
+        self.assertIn(Written(*rows, 3 * 4, 8 * 4), found)
 
     def test_alignment_is_what_iree_states_and_single_elements_need(self) -> None:
         text = """func.func @f() {

@@ -9,7 +9,7 @@ from bmc.artifacts import ImportedModel, Signature, TensorInfo
 from bmc.dtype import DType
 from bmc.elf.kernels import Kernels
 from bmc.errors import BmcError, InternalError
-from bmc.facts.operands import Kernel
+from bmc.facts.operands import Kernel, Written
 from bmc.host.program import (
     ALIGNMENT,
     Branch,
@@ -71,7 +71,7 @@ def build(
     arena_bytes = 0
     for signature, packed in zip(model.signatures, program.entries, strict=True):
         _check_signature(signature, packed)
-        entry = tensors.split(packed, kinds.overwrites)
+        entry = tensors.split(packed, kinds.written)
         arena = placement.place(_blocks(entry))
         count = len(entry.inputs)
         places = replace(shared, inputs=arena.offsets[:count], slabs=arena.offsets[count:])
@@ -238,17 +238,19 @@ class _Kinds:
             found[operand.binding] = max(found[operand.binding], operand.alignment)
         return found
 
-    def overwrites(self, command: HalCommand) -> list[bool]:
-        """Returns for each span whether a command writes all of it and reads none of it."""
-        if isinstance(command, Copy):
-            return [False, True]
+    def written(self, command: HalCommand) -> list[Written | None]:
+        """Returns for each span what a command writes of it, if it reads none of it and is known to."""
         if not isinstance(command, Dispatch):
-            return [True]
+            whole = [Written(span.length, span.length, 0, span.length) for span in command.spans]
+            return [None, whole[1]] if isinstance(command, Copy) else [*whole]
         operands = self.operands[command.function].operands
         found = [
             [o.overwrites for o in operands if o.binding == b] for b in range(len(command.spans))
         ]
-        return [whole == [span.length] for whole, span in zip(found, command.spans, strict=True)]
+        return [
+            parts[0] if len(parts) == 1 and parts[0] and parts[0].length == span.length else None
+            for parts, span in zip(found, command.spans, strict=True)
+        ]
 
 
 def _command(command: HalCommand, kinds: _Kinds, places: _Places) -> tables.Command:

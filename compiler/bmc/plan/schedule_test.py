@@ -14,7 +14,7 @@ from bmc.artifacts import TensorInfo
 from bmc.dtype import DType
 from bmc.elf.kernels import DispatchFunction, Kernels
 from bmc.errors import InternalError
-from bmc.facts.operands import Kernel, Operand
+from bmc.facts.operands import Kernel, Operand, Written
 from bmc.host.program import (
     Copy,
     Dispatch,
@@ -199,7 +199,7 @@ class DispatchTest(unittest.TestCase):
         code = Kernels(b"", b"", 0, (), (), 0, 0, 8, functions, "")
         accesses = ((True, False), (False, True), (True, True))
         operands = tuple(
-            Operand(i, 0, "f32", (), *access, overwrites=0, alignment=4 << i)
+            Operand(i, 0, "f32", (), *access, overwrites=None, alignment=4 << i)
             for i, access in enumerate(accesses)
         )
         main = HostFunction("main", (), (), (), (dispatch,))
@@ -323,11 +323,12 @@ class OverwritesTest(unittest.TestCase):
         return plan.arena_bytes
 
     def test_only_a_kernel_that_writes_all_of_a_binding_begins_a_tensor(self) -> None:
-        whole = Operand(0, 0, "f32", (16,), False, True, overwrites=64, alignment=64)
+        whole = Operand(0, 0, "f32", (16,), False, True, Written(64, 64, 0, 64), alignment=64)
         self.assertEqual(self.lives(whole), 64)
         for part in (
-            dataclasses.replace(whole, overwrites=0),
-            dataclasses.replace(whole, overwrites=60),
+            dataclasses.replace(whole, overwrites=None),
+            dataclasses.replace(whole, overwrites=Written(60, 60, 0, 60)),
+            dataclasses.replace(whole, overwrites=Written(64, 16, 0, 12)),
         ):
             self.assertEqual(self.lives(part), 128)
         self.assertEqual(self.lives(whole, whole), 128)

@@ -3,9 +3,9 @@
 IREE packs all tensors between kernels into few slabs, in the order in which they appear. Here every tensor becomes
 a slab, alive from the first command that writes it to the last that reads it.
 
-A tensor begins where a command overwrites a range of bytes without reading it. Whatever else touches those bytes
-belongs to the same tensor, until the next command overwrites them. Parts that a command touches together keep their
-distances, such as the parts of a concatenation, or a padded image and what is copied into it.
+A tensor begins where a command overwrites a range of bytes without reading it, alone or with later ones (`joins.py`).
+Whatever else touches those bytes belongs to the same tensor, until the next command overwrites them. Parts that a
+command touches together keep their distances, such as a padded image and what is copied into it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from bmc.facts.operands import Written
 from bmc.host.program import (
     ALIGNMENT,
     Copy,
@@ -26,20 +27,23 @@ from bmc.host.program import (
     Storage,
     StorageKind,
 )
+from bmc.plan import joins
 
 
-def split(entry: HostFunction, overwrites: Callable[[HalCommand], list[bool]]) -> HostFunction:
+def split(
+    entry: HostFunction, written: Callable[[HalCommand], list[Written | None]]
+) -> HostFunction:
     """Returns the entry with one slab for each tensor. An entry with a driver is unchanged.
 
     Args:
       entry: commands in the order in which they run.
-      overwrites: says for each span of a command whether it writes all of it and reads none of it.
+      written: says what a command writes of each of its spans without reading it, None if that is not known.
     """
     if entry.driver:
         return entry
     finder = _Finder(entry)
-    for position, command in enumerate(entry.commands):
-        begins = overwrites(command)
+    beginnings = joins.beginnings(entry.commands, written)
+    for position, (command, begins) in enumerate(zip(entry.commands, beginnings, strict=True)):
         # What a command reads is found before what it overwrites.
         for number in sorted(range(len(begins)), key=lambda n: begins[n]):
             finder.use((position, number), command.spans[number], begins[number])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import support
 
 from bmc.dtype import DType
+from bmc.facts.operands import Written
 from bmc.host.program import (
     Copy,
     Dispatch,
@@ -53,8 +54,20 @@ def overwrites(command: HalCommand) -> list[bool]:
     return [False] * (len(command.spans) - 1) + [command.function == "whole"]
 
 
+def written(command: HalCommand) -> list[Written | None]:
+    """Of a kernel that writes columns, the name says which of how many bytes."""
+    found = [
+        Written(span.length, span.length, 0, span.length) if whole else None
+        for span, whole in zip(command.spans, overwrites(command), strict=True)
+    ]
+    if isinstance(command, Dispatch) and command.function.startswith("columns"):
+        first, end, row = map(int, command.function.split()[1:])
+        found[-1] = Written(command.spans[-1].length, row, first, end)
+    return found
+
+
 def split(*commands: HalCommand) -> HostFunction:
-    return tensors.split(entry(*commands), overwrites)
+    return tensors.split(entry(*commands), written)
 
 
 def places(function: HostFunction) -> tuple[list[int], int]:
@@ -130,6 +143,18 @@ class SplitTest(support.FolderTest):
         )
         self.assertEqual(after.slabs, (Slab(64, 1, 3), Slab(256, 0, 4), Slab(64, 3, 5)))
 
+    def test_columns_that_fill_a_table_begin_a_tensor(self) -> None:
+        after = split(
+            Fill(at(0, 192), 0, 1, True),
+            kernel("whole", at(0, 192), at(512)),
+            kernel("columns 0 16 48", at(512), at(64, 192)),
+            kernel("columns 16 48 48", at(512), at(64, 192)),
+            kernel("whole", at(64, 192), Span(_RESULT, 0, 64)),
+        )
+        # The table has nothing to do with what was at its place before.
+        self.assertIn(Slab(192, 0, 2), after.slabs)
+        self.assertIn(Slab(192, 2, 5), after.slabs)
+
     def test_parts_that_are_read_together_keep_their_distance(self) -> None:
         after = self.agrees(
             Copy(Span(_INPUT, 0, 64), at(80), True),
@@ -172,7 +197,7 @@ class SplitTest(support.FolderTest):
     def test_control_flow_is_left_alone(self) -> None:
         function = entry(Fill(at(0), 0, 1, True))
         driven = HostFunction("main", (), (), function.slabs, function.commands, (Run(0, 1),))
-        self.assertIs(tensors.split(driven, overwrites), driven)
+        self.assertIs(tensors.split(driven, written), driven)
 
     def test_the_trace_finds_a_life_that_is_too_short(self) -> None:
         after = split(
