@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from iree.compiler import ir
@@ -41,7 +42,7 @@ def replace(op: ir_util.Op, value: Any, axes: tuple[int, ...]) -> None:
         reader.attributes["indexing_maps"] = map_attributes(indexing)
     if others:
         with ir.InsertionPoint(op), op.location:
-            back = transposed(value, tuple(axes.index(i) for i in range(len(axes))))
+            back = _copy(value, tuple(axes.index(i) for i in range(len(axes))))
         for reader, operand in others:
             reader.operands[operand] = back
     op.erase()
@@ -65,6 +66,10 @@ def transposed(value: Any, axes: tuple[int, ...]) -> Any:
             ).results[0]
     if not isinstance(maker, ir.Block) and maker.name == "tensor.pad" and len(maker.operands) == 1:
         return _pad(maker, axes)
+    return _copy(value, axes)
+
+
+def _copy(value: Any, axes: tuple[int, ...]) -> Any:
     dims = [ir.AffineExpr.get_dim(i) for i in range(len(axes))]
     read = ir.AffineMap.get(len(axes), 0, [dims[axes.index(i)] for i in range(len(axes))])
     return copied(value, permuted(value.type, axes).shape, read)
@@ -72,9 +77,15 @@ def transposed(value: Any, axes: tuple[int, ...]) -> Any:
 
 def copied(source: Any, shape: list[int], read: Any) -> Any:
     """Returns a tensor of `shape` with the elements that the affine map `read` selects from `source`."""
-    element = source.type.element_type
+    return computed(source, shape, source.type.element_type, read, lambda element: element)
+
+
+def computed(
+    source: Any, shape: list[int], element: Any, read: Any, compute: Callable[[Any], Any]
+) -> Any:
+    """Returns a tensor of `shape` with what `compute` makes of each element that the map `read` selects."""
     empty = tensor.empty(shape, element)
-    copy = ir.Operation.create(
+    generic = ir.Operation.create(
         "linalg.generic",
         results=[empty.type],
         operands=[source, empty],
@@ -85,9 +96,10 @@ def copied(source: Any, shape: list[int], read: Any) -> Any:
         },
         regions=1,
     )
-    with ir.InsertionPoint(copy.regions[0].blocks.append(element, element)) as point:
-        linalg.yield_([point.block.arguments[0]])
-    return copy.results[0]
+    block = generic.regions[0].blocks.append(source.type.element_type, element)
+    with ir.InsertionPoint(block):
+        linalg.yield_([compute(block.arguments[0])])
+    return generic.results[0]
 
 
 def apart(value: Any) -> Any:

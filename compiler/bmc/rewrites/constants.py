@@ -11,11 +11,12 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import contraction, ir_util
 from bmc.rewrites.context import RESET, Context
 
-# Smaller constants are better inlined into kernels, where IREE puts them by itself. Resources are the
-# exception: IREE keeps those as buffers, and VM bytecode loses their bytes.
+# Smaller constants are better inlined into kernels, where IREE puts them by itself. There are two exceptions. IREE
+# keeps resources as buffers, and VM bytecode loses their bytes. And later rewrites store the weights of convolutions in
+# another order, however few they are.
 _SMALLEST_WEIGHT_BYTES = 256
 
 
@@ -59,7 +60,16 @@ def _is_weight(op: ir_util.Op) -> bool:
         return False  # a state that starts as zeros takes no flash
     if ir_util.tensor_bytes(tensor_type) >= _SMALLEST_WEIGHT_BYTES:
         return True
-    return str(op.attributes["value"]).startswith("dense_resource<")
+    is_resource = str(op.attributes["value"]).startswith("dense_resource<")
+    return is_resource or (_is_of_convolution(op) and not _is_splat(op.attributes["value"]))
+
+
+def _is_of_convolution(op: ir_util.Op) -> bool:
+    readers = [reader for reader, place in ir_util.uses(op.results[0]) if place == 1]
+    return any(
+        contraction.read(reader) is not None and contraction.reads_windows(reader)
+        for reader in readers
+    )
 
 
 def _function(op: ir_util.Op) -> str:

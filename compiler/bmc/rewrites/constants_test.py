@@ -39,6 +39,31 @@ func.func @{function}() -> {kind} {{
     def test_every_resource(self) -> None:
         self.assertEqual(self.weights("dense_resource<small>", "tensor<1xf32>"), 1)
 
+    def test_few_weights_of_a_convolution(self) -> None:
+        def count(literal: str) -> int:
+            text = support.rewritten(
+                f"""
+func.func @main(%x: tensor<4x8xf32>, %y: tensor<2x8xf32>) -> tensor<2x8xf32> {{
+  %w = arith.constant {literal} : tensor<3x8xf32>
+  %0 = linalg.generic {{indexing_maps = [affine_map<(x, c, i) -> (x + i, c)>, affine_map<(x, c, i) -> (i, c)>,
+      affine_map<(x, c, i) -> (x, c)>], iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%x, %w : tensor<4x8xf32>, tensor<3x8xf32>) outs(%y : tensor<2x8xf32>) {{
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %product = arith.mulf %a, %b : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  }} -> tensor<2x8xf32>
+  return %0 : tensor<2x8xf32>
+}}
+""",
+                constants.apply,
+            )
+            return text.count("util.global private @weight")
+
+        rows = [", ".join(f"{row}.{n}" for n in range(8)) for row in range(3)]
+        self.assertEqual(count(f"dense<[{', '.join(f'[{row}]' for row in rows)}]>"), 1)
+        self.assertEqual(count("dense<0.5>"), 0)
+
     def test_a_state_that_starts_as_zeros_takes_no_flash(self) -> None:
         self.assertEqual(self.weights("dense<0.0>", "tensor<64xf32>", RESET), 0)
         values = ", ".join(f"{number}.0" for number in range(64))

@@ -12,7 +12,11 @@ from bmc.kernels import epilogue
 
 RANK = 3
 # What kernels of bmc's own can do behind a convolution.
-_SIMPLE = {f"arith.{op}" for op in (*epilogue.SUPPORTED, "constant", "extui")} | {"linalg.yield"}
+_SIMPLE = {
+    *(f"arith.{op}" for op in (*epilogue.SUPPORTED, "cmpf", "constant", "extui", "select")),
+    "linalg.yield",
+    "math.roundeven",
+}
 
 
 def drop_unit_axes(module: Any) -> None:

@@ -24,6 +24,7 @@ from bmc.rewrites import (
     normalizations,
     own_kernels,
     pads,
+    pixels,
     planar,
     rescales,
     rounding,
@@ -141,6 +142,13 @@ PIPELINE = (
         "While convolutions are still linalg on whole tensors, so that its transpositions fuse with the"
         " ops between them.",
         channels_last.apply,
+        faster=True,
+    ),
+    Rewrite(
+        "pixels",
+        phases.PARAMETERS,
+        "After channels_last, which leaves turned images between convolutions, and before the rewrites of those.",
+        pixels.apply,
         faster=True,
     ),
     Rewrite(

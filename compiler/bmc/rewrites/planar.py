@@ -106,8 +106,9 @@ class _Layouts:
         if found is not None:
             return [op.operands[0]] if _is_depthwise(found) else []
         if images.is_elementwise(op):
-            inputs = [value for value in list(op.operands)[:-1] if self._is_in_island(value)]
-            return [value for value in inputs if value.type.shape == op.results[0].type.shape]
+            identity = ir.AffineMap.get_identity(_RANK)
+            inputs = zip(list(op.operands)[:-1], permute.maps(op)[:-1], strict=True)
+            return [v for v, map_ in inputs if map_ == identity and self._is_in_island(v)]
         if images.is_join(op):
             return list(op.operands)
         return [op.operands[0]] if images.is_padding(op) or images.is_slice(op) else []

@@ -144,6 +144,14 @@ class PlanarTest(unittest.TestCase):
         self.assertIn("affine_map<(d0, d1, d2) -> (d0)>", text)
         self.assertEqual(len(context.planes), 2)
 
+    def test_quantizations_and_limits_compute_planes(self) -> None:
+        limit = "arith.select %more, %a, %c0 : f32"
+        network = _network(limit)
+        condition = "%more = arith.cmpf ogt, %a, %c0 : f32\n    "
+        network = network.replace(f"%r = {limit}", f"{condition}%r = {limit}")
+        for text in (_network("math.roundeven %a : f32"), network):
+            self.assertNotIn("tensor<50x50x8xf32>", _after(text))
+
     def test_slices_are_cut_from_planes(self) -> None:
         cut = """
   %whole = tensor.expand_shape %t [[0, 1], [2], [3]] output_shape [1, 48, 48, 8]

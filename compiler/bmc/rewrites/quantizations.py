@@ -1,0 +1,79 @@
+"""Quantizations of images as elementwise operations, which later rewrites need not tell from others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util, permute
+from bmc.rewrites import images
+from bmc.rewrites.rounding import constant, create, literal
+
+_QUANTIZE, _DEQUANTIZE = (f"iree_linalg_ext.{name}_affine" for name in ("quantize", "dequantize"))
+
+
+def spelled_out(op: ir_util.Op, source: Any) -> Any:
+    """Returns what `op` makes of the image `source`, computed as IREE does.
+
+    None unless `op` quantizes an image to signed bytes, or dequantizes one, with one scale and one zero point.
+    """
+    if op.name not in (_QUANTIZE, _DEQUANTIZE):
+        return None
+    maps = [ir.AffineMapAttr(each).value for each in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    identity = ir.AffineMap.get_identity(images.RANK)
+    types = [str(each.type.element_type) for each in (op.operands[0], op.results[0])]
+    scale, zero_point = constant(op.operands[1]), _zero_point(op)
+    low, high = (ir.IntegerAttr(op.attributes[f"quant_{end}"]).value for end in ("min", "max"))
+    if (
+        maps[0] != identity
+        or maps[-1] != identity
+        or sorted(types) != ["f32", "i8"]
+        or scale is None
+        or zero_point is None
+        or low >= 0
+    ):
+        return None
+    return permute.computed(
+        source,
+        source.type.shape,
+        op.results[0].type.element_type,
+        identity,
+        lambda x: (
+            _quantized(x, scale, zero_point, low, high)
+            if op.name == _QUANTIZE
+            else _dequantized(x, scale, zero_point)
+        ),
+    )
+
+
+def _quantized(x: Any, scale: float, zero_point: int, low: int, high: int) -> Any:
+    f32 = x.type
+    if scale != 1:
+        x = create("arith.divf", f32, x, _f32(scale))
+    x = create("math.roundeven", f32, x)
+    if zero_point:
+        x = create("arith.addf", f32, x, _f32(zero_point))
+    x = create("arith.maxnumf", f32, x, _f32(low))
+    x = create("arith.minnumf", f32, x, _f32(high))
+    return create("arith.fptosi", ir.IntegerType.get_signless(8), x)
+
+
+def _dequantized(x: Any, scale: float, zero_point: int) -> Any:
+    i32, f32 = ir.IntegerType.get_signless(32), ir.F32Type.get()
+    x = create("arith.extsi", i32, x)
+    if zero_point:
+        x = create("arith.subi", i32, x, literal(ir.IntegerAttr.get(i32, zero_point)))
+    return create("arith.mulf", f32, create("arith.sitofp", f32, x), _f32(scale))
+
+
+def _f32(number: float) -> Any:
+    return literal(ir.FloatAttr.get(ir.F32Type.get(), number))
+
+
+def _zero_point(op: ir_util.Op) -> int | None:
+    """Returns the zero point, which IREE leaves out if it is 0; None if it is not one constant."""
+    if len(op.operands) == 3:
+        return 0
+    value = op.operands[2]
+    return ir_util.constant(value) if isinstance(value.type, ir.IntegerType) else None
