@@ -7,44 +7,61 @@
 
 #define BM_FILE BM_FILE_PLAN_RUN
 
-bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
-                        uint32_t count) {
-  // Adjacent, so that one index register serves both.
-  struct {
-    void *pointers[BM_PLAN_MAX_BINDINGS];
-    size_t lengths[BM_PLAN_MAX_BINDINGS];
-  } bound;
+// The bindings of one command, as kernels take them. Adjacent, so that one
+// address serves both.
+typedef struct bound_t {
+  void *pointers[BM_PLAN_MAX_BINDINGS];
+  size_t lengths[BM_PLAN_MAX_BINDINGS];
+} bound_t;
+
+// Out of the way of dispatches, which are nearly all that a plan has. The
+// binding and constant counts of FILL and COPY have been verified.
+static BM_NOINLINE void transfer(const bm_plan_runner_t *runner,
+                                 const bm_plan_command_t *command,
+                                 const bound_t *bound) {
   // bm_plan_check_cpu has seen that the hart has them.
   const bool vectors = runner->plan->header->vlen_bits != 0;
+  if (command->kind == BM_COMMAND_FILL) {
+    const uint32_t *constants = runner->constants + command->first_constant;
+    bm_plan_fill(bound->pointers[0], bound->lengths[0], constants[0],
+                 constants[1], vectors);
+  } else {
+    bm_plan_copy(bound->pointers[1], bound->pointers[0], bound->lengths[0],
+                 vectors);
+  }
+}
+
+bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
+                        uint32_t count) {
+  bound_t bound;
   bm_dispatcher_t dispatcher;
   bm_dispatcher_init(&dispatcher, bound.pointers, bound.lengths);
+  // Read once: a kernel might change them, as far as the compiler knows.
+  const bm_plan_binding_t *const bindings = runner->bindings;
+  const uint32_t *const constants = runner->constants;
+  const void *const *const functions = runner->functions;
   const bm_plan_command_t *command = runner->commands + first;
   const uint32_t end = first + count;
   for (uint32_t index = first; index != end; ++index, ++command) {
     BM_DEBUG_PLACE(bm_plan_before_command);
-    const bm_plan_binding_t *binding =
-        runner->bindings + command->first_binding;
-    const uint32_t *constants = runner->constants + command->first_constant;
-    for (uint32_t i = 0; i < command->binding_count; ++i, ++binding) {
-      bound.pointers[i] = runner->regions[binding->region] + binding->offset;
-      bound.lengths[i] = binding->length;
+    const bm_plan_binding_t *binding = bindings + command->first_binding;
+    void **pointer = bound.pointers;
+    size_t *length = bound.lengths;
+    for (uint32_t i = command->binding_count; i != 0; --i, ++binding) {
+      *pointer++ = runner->regions[binding->region] + binding->offset;
+      *length++ = binding->length;
     }
-    // The binding and constant counts of FILL and COPY have been verified.
-    // NOLINTBEGIN(clang-analyzer-core.*)
     if (command->kind == BM_COMMAND_DISPATCH) {
-      BM_CHECK(bm_dispatcher_run(
-                   &dispatcher, runner->functions[command->export_index],
-                   command->workgroup_count, command->binding_count, constants,
-                   command->constant_count) == 0,
-               INTERNAL);
-    } else if (command->kind == BM_COMMAND_FILL) {
-      bm_plan_fill(bound.pointers[0], bound.lengths[0], constants[0],
-                   constants[1], vectors);
+      BM_CHECK(
+          bm_dispatcher_run(
+              &dispatcher, functions[command->export_index],
+              command->workgroup_count, command->binding_count,
+              constants + command->first_constant,
+              command->constant_count) == 0,
+          INTERNAL);
     } else {
-      bm_plan_copy(bound.pointers[1], bound.pointers[0], bound.lengths[0],
-                   vectors);
+      transfer(runner, command, &bound);
     }
-    // NOLINTEND(clang-analyzer-core.*)
     BM_DEBUG_PLACE(bm_plan_after_command);
     if (runner->observer != NULL) {
       runner->observer(runner->observer_context, index);

@@ -141,32 +141,47 @@ static void copies_from_weights_and_within_the_arena(void) {
   BM_EXPECT(memcmp(arena + 14, (const uint8_t *)fake_weights + 3, 5) == 0);
 }
 
-// Every workgroup of 5 x 3 x 2 runs once and knows its own index. So it does in
-// the next dispatch, which begins where the first has ended.
+// Every workgroup of each dispatch runs once and knows its own index, whatever
+// the dispatch before it had.
 static void runs_every_workgroup(void) {
-  const bm_plan_command_t command = {.kind = BM_COMMAND_DISPATCH,
-                                     .export_index = FAKE_IDS,
-                                     .binding_count = 1,
-                                     .workgroup_count = {5, 3, 2}};
-  const bm_plan_command_t commands[] = {command, command};
-  const bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, WRITE, 64, 64,
-                                     5 * 3 * 2 * 4};
-  const bm_plan_t plan = plan_of(commands, 2, &binding, 1, kUnused, 0);
+  static const uint32_t kCounts[][3] = {
+      {5, 3, 2}, {1, 3, 1}, {1, 1, 1}, {1, 1, 4}};
+  enum { COUNT = sizeof(kCounts) / sizeof(kCounts[0]) };
+  bm_plan_command_t commands[COUNT];
+  bm_plan_binding_t bindings[COUNT];
+  uint32_t offset = 64;
+  for (uint32_t i = 0; i < COUNT; ++i) {
+    const uint32_t *count = kCounts[i];
+    const bm_plan_command_t command = {
+        .kind = BM_COMMAND_DISPATCH,
+        .export_index = FAKE_IDS,
+        .binding_count = 1,
+        .workgroup_count = {count[0], count[1], count[2]},
+        .first_binding = i};
+    const bm_plan_binding_t binding = {BM_PLAN_REGION_ARENA, WRITE, 64, offset,
+                                       count[0] * count[1] * count[2] * 4};
+    commands[i] = command;
+    bindings[i] = binding;
+    offset += 128;
+  }
+  const bm_plan_t plan = plan_of(commands, COUNT, bindings, COUNT, kUnused, 0);
   const bm_plan_runner_t runner = runner_of(&plan);
   memset(arena, 0xFF, sizeof(arena));
-  BM_EXPECT_OK(bm_plan_run(&runner, 0, 2));
-  uint32_t offset = 64;
-  for (uint32_t z = 0; z < 2; ++z) {
-    for (uint32_t y = 0; y < 3; ++y) {
-      for (uint32_t x = 0; x < 5; ++x) {
-        uint32_t id;
-        memcpy(&id, arena + offset, sizeof(id));
-        BM_EXPECT_EQ(id, x | y << 8 | z << 16);
-        offset += sizeof(id);
+  BM_EXPECT_OK(bm_plan_run(&runner, 0, COUNT));
+  for (uint32_t i = 0; i < COUNT; ++i) {
+    offset = bindings[i].offset;
+    for (uint32_t z = 0; z < kCounts[i][2]; ++z) {
+      for (uint32_t y = 0; y < kCounts[i][1]; ++y) {
+        for (uint32_t x = 0; x < kCounts[i][0]; ++x) {
+          uint32_t id;
+          memcpy(&id, arena + offset, sizeof(id));
+          BM_EXPECT_EQ(id, x | y << 8 | z << 16);
+          offset += sizeof(id);
+        }
       }
     }
+    BM_EXPECT_EQ(arena[offset], 0xFF);
   }
-  BM_EXPECT_EQ(arena[offset], 0xFF);
 }
 
 static void stops_when_a_kernel_fails(void) {
