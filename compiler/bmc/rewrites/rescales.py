@@ -36,6 +36,9 @@ _LARGEST = 2**29
 _UNIT = 30
 # With a larger shift, half a unit of the result would not fit into an int32.
 _LARGEST_SHIFT = 60
+# Up to this shift of an i64, its lowest 32 bits are the same whatever comes in from the left: IREE makes a shift of
+# unsigned numbers of such a one.
+_SAME_SHIFT = 32
 _SGE = 5
 
 
@@ -80,12 +83,14 @@ class _Scaling:
 
     def rewrite(self) -> None:
         """Rewrites the scaling, or leaves it alone."""
-        shifted = _defined_by(self.truncation.operands[0], "arith.shrsi")
-        if shifted is None:
+        shifted = ir_util.definition(self.truncation.operands[0])
+        if shifted is None or shifted.name not in ("arith.shrsi", "arith.shrui"):
             return
         line = self._line(shifted.operands[0])
         shift = self.body.constant(shifted.operands[1])
         if line is None or line.v is None or shift is None:
+            return
+        if shifted.name == "arith.shrui" and np.any(shift > _SAME_SHIFT):
             return
         with ir.InsertionPoint(self.truncation), self.truncation.location:
             result = _shifted_left(line, shift)

@@ -50,6 +50,26 @@ _CONVOLUTION = """func.func @main(%x: tensor<1x4x4x32xi8>) -> tensor<1x4x4x8xi8>
 }
 """
 
+_UNSIGNED = """func.func @main(%x: tensor<65536xi16>) -> tensor<65536xi32> {
+  %m = arith.constant 1925051689 : i64
+  %half = arith.constant 2147483648 : i64
+  %s = arith.constant {S} : i64
+  %none = tensor.empty() : tensor<65536xi32>
+  %0 = linalg.generic {
+      indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<65536xi16>) outs(%none : tensor<65536xi32>) {
+  ^bb0(%v: i16, %old: i32):
+    %wide = arith.extsi %v : i16 to i64
+    %product = arith.muli %wide, %m : i64
+    %sum = arith.addi %product, %half : i64
+    %shifted = arith.shrui %sum, %s : i64
+    %result = arith.trunci %shifted : i64 to i32
+    linalg.yield %result : i32
+  } -> tensor<65536xi32>
+  return %0 : tensor<65536xi32>
+}
+"""
+
 
 def _scale(v: int, m: int, s: int, *, double: bool) -> int:
     """TOSA 1.0's apply_scale_32."""
@@ -112,7 +132,8 @@ class RescalesTest(support.OptimizedTest):
         self.assertIs32Bits(self.check((32, 33, 41, 60)))
 
     def test_double_rounding_of_a_tensor(self) -> None:
-        self.assertIs32Bits(self.check((38,)))
+        for shift in (32, 38):
+            self.assertIs32Bits(self.check((shift,)))
 
     def test_single_rounding(self) -> None:
         self.assertIs32Bits(self.check((31, 32, 40, 45), double=False))
@@ -134,6 +155,15 @@ class RescalesTest(support.OptimizedTest):
             # The third one is the sign.
             lines = [line for line in text.splitlines() if line.endswith(": i32")]
             self.assertEqual(sum("arith.shrsi" in line for line in lines), shifted)
+
+    def test_shifts_without_sign(self) -> None:
+        # IREE makes one of a shift by 32; with a larger one, zeros come into the lowest 32 bits.
+        for shift, is_scaled in ((32, True), (40, False)):
+            rewritten = self.rewritten(_UNSIGNED.replace("{S}", str(shift)), rescales.apply)
+            self.assertEqual("arith.addi" not in _of_64_bits(rewritten), is_scaled)
+            products = _X.astype(np.int64) * _MULTIPLIERS[2] + 2**31
+            want = (products.view(np.uint64) >> np.uint64(shift)).astype(np.uint32).view(np.int32)
+            np.testing.assert_array_equal(self.run_rewritten(_X), want)
 
     def test_powers_of_two_are_shifts(self) -> None:
         text = """func.func @main(%x: tensor<65536xi16>) -> tensor<65536xi32> {
