@@ -28,6 +28,9 @@
 
 #define BM_NOINLINE __attribute__((noinline))
 
+// For what must not become a call where code is compiled for size.
+#define BM_INLINE static inline __attribute__((always_inline))
+
 // Defines the symbol `name` where debuggers can stop. Adds no instruction.
 #define BM_DEBUG_PLACE(name) __asm__ volatile(#name ":")
 

@@ -1,6 +1,6 @@
-// Runs one kernel over its workgroups. Inline for one workgroup, because this is
-// the only place that spends instructions on every dispatch: saving registers
-// for a call would cost as much as the work itself.
+// Runs one kernel over its workgroups. Inline for one workgroup, because this
+// is the only place that spends instructions on every dispatch: saving
+// registers for a call would cost as much as the work itself.
 #ifndef RUNTIME_BM_EXEC_DISPATCH_H_
 #define RUNTIME_BM_EXEC_DISPATCH_H_
 

@@ -14,6 +14,13 @@ typedef struct bound_t {
   size_t lengths[BM_PLAN_MAX_BINDINGS];
 } bound_t;
 
+BM_INLINE void bind(const bm_plan_runner_t *runner,
+                    const bm_plan_binding_t *binding, void **out_pointer,
+                    size_t *out_length) {
+  *out_pointer = runner->regions[binding->region] + binding->offset;
+  *out_length = binding->length;
+}
+
 // Out of the way of dispatches, which are nearly all that a plan has. The
 // binding and constant counts of FILL and COPY have been verified.
 static BM_NOINLINE void transfer(const bm_plan_runner_t *runner,
@@ -47,17 +54,22 @@ bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
     const bm_plan_binding_t *binding = bindings + command->first_binding;
     void **pointer = bound.pointers;
     size_t *length = bound.lengths;
-    for (uint32_t i = command->binding_count; i != 0; --i, ++binding) {
-      *pointer++ = runner->regions[binding->region] + binding->offset;
-      *length++ = binding->length;
+    // Two at a time, because counting takes half as long as binding.
+    uint32_t left = command->binding_count;
+    for (; left > 1; left -= 2) {
+      bind(runner, binding, pointer, length);
+      bind(runner, binding + 1, pointer + 1, length + 1);
+      binding += 2;
+      pointer += 2;
+      length += 2;
     }
+    if (left != 0) bind(runner, binding, pointer, length);
     if (command->kind == BM_COMMAND_DISPATCH) {
       BM_CHECK(
-          bm_dispatcher_run(
-              &dispatcher, functions[command->export_index],
-              command->workgroup_count, command->binding_count,
-              constants + command->first_constant,
-              command->constant_count) == 0,
+          bm_dispatcher_run(&dispatcher, functions[command->export_index],
+                            command->workgroup_count, command->binding_count,
+                            constants + command->first_constant,
+                            command->constant_count) == 0,
           INTERNAL);
     } else {
       transfer(runner, command, &bound);
