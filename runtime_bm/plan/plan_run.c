@@ -28,6 +28,7 @@ static BM_NOINLINE void transfer(const bm_plan_runner_t *runner,
                                  const bound_t *bound) {
   // bm_plan_check_cpu has seen that the hart has them.
   const bool vectors = runner->plan->header->vlen_bits != 0;
+  // NOLINTBEGIN(clang-analyzer-core.*)
   if (command->kind == BM_COMMAND_FILL) {
     const uint32_t *constants = runner->constants + command->first_constant;
     bm_plan_fill(bound->pointers[0], bound->lengths[0], constants[0],
@@ -36,6 +37,7 @@ static BM_NOINLINE void transfer(const bm_plan_runner_t *runner,
     bm_plan_copy(bound->pointers[1], bound->pointers[0], bound->lengths[0],
                  vectors);
   }
+  // NOLINTEND(clang-analyzer-core.*)
 }
 
 bm_status_t bm_plan_run(const bm_plan_runner_t *runner, uint32_t first,
