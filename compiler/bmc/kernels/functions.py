@@ -114,11 +114,25 @@ def reciprocal(x: int, to: Operations) -> int:
 def _quotient(
     x: int, end: float, p: tuple[float, ...], q: tuple[float, ...], to: Operations
 ) -> int:
-    """Adds x * P(x^2) / Q(x^2), whose limits are 1 and -1."""
-    square = to.float_("minimumf", to.float_("mulf", x, x), to.number(end**2))
-    above = to.float_("mulf", x, _polynomial(square, p, to))
+    """Adds x * P(x^2) / Q(x^2), whose limits are 1 and -1.
+
+    P and Q share the powers of x^2, so each takes one instruction for a power. Nothing cancels out, because all factors
+    are positive. A NaN gets back in by the product with x.
+    """
+    square = to.float_("minnumf", to.float_("mulf", x, x), to.number(end**2))
+    power = square
+    sums = [
+        to.float_("addf", to.float_("mulf", square, to.number(one)), to.number(none))
+        for *_, one, none in (p, q)
+    ]
+    for factors in zip(p[-3::-1], q[-3::-1], strict=True):
+        power = to.float_("mulf", power, square)
+        sums = [
+            to.float_("fma", power, to.number(factor), total)
+            for factor, total in zip(factors, sums, strict=True)
+        ]
     # It grows with x behind the end.
-    quotient = to.float_("mulf", above, reciprocal(_polynomial(square, q, to), to))
+    quotient = to.float_("mulf", to.float_("mulf", x, sums[0]), reciprocal(sums[1], to))
     return to.float_("maximumf", to.float_("minimumf", quotient, to.number(1.0)), to.number(-1.0))
 
 
