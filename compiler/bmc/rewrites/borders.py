@@ -18,8 +18,13 @@ _RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 def apply(module: Any, context: Context) -> None:
-    """Puts a barrier behind every padding that is copied."""
+    """Puts a barrier behind every padding that is copied, and before one of an image in another shape."""
     for op in ir_util.all_of(module, "tensor.pad"):
+        maker = ir_util.definition(op.operands[0])
+        if maker is not None and maker.name in _RESHAPES:
+            # IREE would pad the image before its axes change, which is a dispatch of its own.
+            with ir.InsertionPoint(op), op.location:
+                op.operands[0] = permute.apart(op.operands[0])
         if not is_read_through(op, context):
             with ir.InsertionPoint.after(op), op.location:
                 barrier = permute.apart(op.results[0])

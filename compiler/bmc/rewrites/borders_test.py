@@ -55,6 +55,17 @@ class BordersTest(support.FolderTest):
         copied = Context(target.find(support.ISA), copied=frozenset({shape}))
         self.assertEqual(self.barriers(context=copied), 1)
 
+    def test_an_image_in_another_shape(self) -> None:
+        """Its axes change in no kernel, so the padding stays where the convolution reads it."""
+        flat = _PADDED.replace("%x: tensor<8x8x16xf32>", "%flat: tensor<8x8x1x16xf32>").replace(
+            "  %p =",
+            """  %x = tensor.collapse_shape %flat [[0], [1], [2, 3]] : tensor<8x8x1x16xf32> into tensor<8x8x16xf32>
+  %p =""",
+        )
+        text = support.rewritten(flat.replace("MORE", ""), borders.apply)
+        self.assertEqual(text.count("compute_barrier.start"), 1)
+        self.assertLess(text.index("compute_barrier.start"), text.index("tensor.pad"))
+
     def test_a_kernel_that_is_not_ours_reads_a_copy(self) -> None:
         """Whether there is one is known later. Then the model is compiled again."""
         for op, padded in (("negate", 1), ("log", 0)):
