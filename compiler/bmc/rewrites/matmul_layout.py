@@ -97,7 +97,7 @@ def _is_transposed_b(op: ir_util.Op, operand: int, is_narrow: _IsNarrow) -> bool
     if not inner.is_plain or inner.loop in product.result:
         return False
     if product.b[-2:] != (columns, inner.loop):
-        return False
+        return op.name not in _NAMED and _is_convolution_in_groups(op, product, is_narrow)
     return op.name in _NAMED or _is_convolution_of_pixels(op, product, is_narrow)
 
 
@@ -112,6 +112,25 @@ def _is_convolution_of_pixels(op: ir_util.Op, product: Contraction, is_narrow: _
         len(product.b) == 2
         and product.a[:-1] == pixels
         and (len(pixels) > 0 or not is_narrow(str(kind.element_type), *kind.shape))
+    )
+
+
+def _is_convolution_in_groups(op: ir_util.Op, product: Contraction, is_narrow: _IsNarrow) -> bool:
+    """Whether the result is the sum over k of a[..., g, k] * b[g, n, k], with its axes in any order.
+
+    Excludes groups of few n, which are summed along k.
+    """
+    *groups, columns, inner = product.b if len(product.b) > 2 else (0, 0, -1)
+    read = [axis.loop for axis in product.a]
+    kind = op.operands[_B].type
+    return (
+        inner == read[-1]
+        and all(axis.is_plain for axis in product.a)
+        and {columns, *groups} <= set(product.result)
+        and set(groups) <= set(read)
+        and columns not in read
+        # It has many rows, for which lanes are not added up.
+        and not is_narrow(str(kind.element_type), kind.shape[-2], 1)
     )
 
 

@@ -44,6 +44,24 @@ util.func @main(%x: tensor<8xf32>, %init: tensor<{n}xf32>) -> tensor<{n}xf32> {{
 }}
 """
 
+_GROUPS = """
+util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<3x{n}x4xf32>
+util.func @main(%x: tensor<9x3x4xf32>, %init: tensor<3x{n}x9xf32>) -> tensor<3x{n}x9xf32> {{
+  %w = util.global.load immutable @w : tensor<3x{n}x4xf32>
+  %0 = linalg.generic {{
+      indexing_maps = [affine_map<(g, n, p, k) -> (p, g, k)>, affine_map<(g, n, p, k) -> (g, {weight})>,
+                       affine_map<(g, n, p, k) -> (g, n, p)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}}
+      ins(%x, %w : tensor<9x3x4xf32>, tensor<3x{n}x4xf32>) outs(%init : tensor<3x{n}x9xf32>) {{
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %product = arith.mulf %a, %b : f32
+    %sum = arith.addf %old, %product : f32
+    linalg.yield %sum : f32
+  }} -> tensor<3x{n}x9xf32>
+  util.return %0 : tensor<3x{n}x9xf32>
+}}
+"""
+
 
 _VECMAT = """
 util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<{k}x{n}xf32>
@@ -113,6 +131,20 @@ class MatmulLayoutTest(unittest.TestCase):
         text = _VECMAT.format(n=8, k=128, other="")
         support.rewritten(text, matmul_layout.apply, context=scalar)
         self.assertEqual(scalar.permutations, {})
+
+    def test_a_convolution_in_groups_has_its_channels_last(self) -> None:
+        """Whatever the order of its results."""
+        for columns, expected in ((8, {"w": (0, 2, 1)}), (7, {})):
+            self.context.permutations.clear()
+            text = support.rewritten(
+                _GROUPS.format(n=columns, weight="n, k"), matmul_layout.apply, context=self.context
+            )
+            self.assertEqual(self.context.permutations, expected)
+            self.assertEqual("tensor<9x3x4xf32>, tensor<3x4x8xf32>" in text, columns == 8)
+        # Their last axis is the channels' already.
+        text = _GROUPS.format(n=4, weight="k, n")
+        support.rewritten(text, matmul_layout.apply, context=self.context)
+        self.assertEqual(self.context.permutations, {})
 
     def test_a_weight_that_others_read_is_left_alone(self) -> None:
         text = self.rewritten("%w", other="%2 = math.absf %w : tensor<16x8xf32>")
