@@ -79,6 +79,20 @@ class NestTest(KernelCase):
             with self.subTest(dtype=dtype):
                 self.agrees(turned)
 
+    def test_results_in_rows_and_columns(self) -> None:
+        for dtype, first, name in (("f32", FLOAT_SUM, "bitcast"), ("i8", SUM, "extsi")):
+            store = Node("store", first.dtype, (0,), operand=3)
+            nodes = (first, store, Node(name, first.dtype, (0,)))
+            product = matmul(5, 40, 9, dtype, nodes, (f"residual {first.dtype}",))
+            (rows,) = product.rows
+            turned = replace(
+                product,
+                rows=(replace(rows, strides=(*rows.strides[:3], 4)),),
+                lanes=replace(product.lanes, strides=(*product.lanes.strides[:3], 20)),
+            )
+            with self.subTest(dtype=dtype):
+                self.agrees(turned)
+
     def test_scalars(self) -> None:
         """An operation of two scalars, and a scalar that is read twice."""
         for dtype, ops in (("f32", ("subf", "mulf", "addf")), ("i8", ("subi", "muli", "addi"))):

@@ -154,8 +154,8 @@ class Product:
 
     @property
     def apart(self) -> dict[int, int]:
-        """Bytes between neighboring lanes of the result, by its number, if they are no neighbors there."""
-        return apart(self.dtypes, self.lanes, (RESULT,))
+        """Bytes between neighboring lanes of results, by their numbers, if they are no neighbors there."""
+        return apart(self.dtypes, self.lanes, (RESULT, *stored(self.epilogue)))
 
 
 def apart(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> dict[int, int]:
@@ -164,6 +164,11 @@ def apart(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> dict
     return {
         number: step for number, step in steps.items() if step not in (0, WIDTHS[dtypes[number]])
     }
+
+
+def stored(nodes: Iterable[Node]) -> set[int]:
+    """Returns the operands that are further results."""
+    return {node.operand for node in nodes if node.op == "store"}
 
 
 def arranged(
@@ -211,7 +216,8 @@ def arranged(
             for loop in loops
         ]
         around = replace(padding, operand=order.index(padding.operand)) if padding else None
-        for found in _arranged(dtypes, mine, summed, widest, neighbors, around):
+        further = stored(epilogue)
+        for found in _arranged(dtypes, mine, summed, widest, neighbors, around, further):
             outer, rows, lanes, grid = found
             if widest == sys.maxsize and any(loop.extent >= _FEWEST_LANES for loop in rows):
                 continue
@@ -243,12 +249,14 @@ def _arranged(
     widest: int,
     neighbors: bool,
     padding: Padding | None,
+    further: Set[int],
 ) -> Iterator[tuple[tuple[Loop, ...], tuple[Loop, ...], Loop, tuple[Loop, ...]]]:
     """Yields the outer loops, the rows, the lanes, and their grid, for each loop that can be lanes.
 
     Args:
       widest: bytes between neighboring lanes in `b`, at most.
       neighbors: whether the result's lanes must be neighbors.
+      further: further results, whose lanes may have gaps between them.
     """
     outer: list[Loop] = []
     rows: list[Loop] = []
@@ -267,15 +275,16 @@ def _arranged(
             pairs.append(loop)
         else:
             outer.append(loop)
-    # Lanes may go on from the end of a line to the next one.
+    # Lanes may go on from the end of a line to the next one. Those of a padded image are no channels.
     flat = padding is not None and padding.operand == B
-    for found, others in ((_together(lanes, flat), pairs), (_together(pairs), lanes)):
+    channels = [] if flat else _together(pairs)
+    for found, others in ((_together(lanes, flat), pairs), (channels, lanes)):
         for parts in found:
             loop = _as_one(parts)
             if (
                 loop.extent >= _FEWEST_LANES
                 and loop.strides[B] <= widest
-                and _fits(loop, dtypes, neighbors)
+                and _fits(loop, dtypes, neighbors, further)
             ):
                 left = [_as_one(each) for each in found if each is not parts]
                 sums = [loops[number] for number in sorted(summed)]
@@ -314,16 +323,16 @@ def offsets(line: Loop, taps: Loop, rows: int) -> list[int]:
     )
 
 
-def _fits(lanes: Loop, dtypes: tuple[str, ...], neighbors: bool) -> bool:
+def _fits(lanes: Loop, dtypes: tuple[str, ...], neighbors: bool, further: Set[int]) -> bool:
     """Whether the lanes of what the epilogue reads are neighbors, or do not move.
 
-    The result's must be neighbors as well, or have gaps between them.
+    The result's must be neighbors as well, or have gaps between them, as those of further results may.
     """
-    *_, result = lanes.strides[: RESULT + 1]
-    fits = result == WIDTHS[dtypes[RESULT]] if neighbors else result > 0
+    strides = lanes.strides
+    fits = strides[RESULT] == WIDTHS[dtypes[RESULT]] if neighbors else strides[RESULT] > 0
     return fits and all(
-        stride in (0, WIDTHS[dtype])
-        for stride, dtype in zip(lanes.strides[RESULT + 1 :], dtypes[RESULT + 1 :], strict=True)
+        strides[number] > 0 if number in further else strides[number] in (0, WIDTHS[dtypes[number]])
+        for number in range(RESULT + 1, len(dtypes))
     )
 
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import unittest
+from dataclasses import replace
 
-from bmc.kernels.product import Loop, Node, arranged
+from bmc.kernels.product import A, Edge, Loop, Node, Padding, Unsupported, arranged
+
+
+def _short(loop: Loop) -> Loop:
+    """Without its last operand."""
+    return replace(loop, strides=loop.strides[:-1])
 
 
 class ArrangedTest(unittest.TestCase):
@@ -35,6 +41,41 @@ class ArrangedTest(unittest.TestCase):
             loops = [Loop(columns, (4, 0, 4)), Loop(inner, (4 * columns, 4, 0))]
             product, _ = arranged(("f32",) * 3, loops, {1}, None, (Node("sum", "f32"),))
             self.assertFalse(product.has_long_lines)
+
+    def test_a_result_in_two_layouts(self) -> None:
+        """Lanes are neighbors in one of them, and in what the epilogue reads."""
+        loops = [
+            Loop(5, (256, 0, 80, 4, 0)),
+            Loop(20, (0, 4, 4, 20, 20)),
+            Loop(64, (4, 80, 0, 0, 0)),
+        ]
+        sums = Node("sum", "f32")
+        nodes = (sums, Node("store", "f32", (0,), operand=3), Node("bitcast", "f32", (0,)))
+        product, swapped = arranged(
+            ("f32",) * 4, [_short(loop) for loop in loops], {2}, None, nodes
+        )
+        self.assertFalse(swapped)
+        self.assertEqual(product.lanes.extent, 20)
+        self.assertEqual(product.apart, {3: 20})
+        read = (sums, Node("load", "f32", operand=4), Node("addf", "f32", (0, 1)))
+        with self.assertRaisesRegex(Unsupported, "lanes"):
+            arranged(("f32",) * 5, loops, {2}, None, read)
+
+    def test_channels_of_a_padded_image_whose_results_are_planes(self) -> None:
+        """There are neighboring lanes in what a depthwise convolution reads, and none in what it writes."""
+        loops = [
+            Loop(16, (4, 4, 256), (0, 0)),
+            Loop(8, (512, 0, 32), (1, 0)),
+            Loop(8, (64, 0, 4), (0, 1)),
+            Loop(3, (512, 192, 0), (1, 0)),
+            Loop(3, (64, 64, 0), (0, 1)),
+        ]
+        padding = Padding(A, 0, (Edge(1, 8), Edge(1, 8)), -576)
+        nodes = (Node("sum", "f32"),)
+        product, swapped = arranged(("f32",) * 3, loops, {3, 4}, None, nodes, padding)
+        self.assertFalse(swapped)
+        self.assertEqual(product.lanes, loops[0])
+        self.assertEqual(product.padding, padding)
 
 
 if __name__ == "__main__":

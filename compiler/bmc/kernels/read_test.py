@@ -250,7 +250,6 @@ class ReadTest(ReadCase):
         result = followed("%r = arith.addf %a, %b : f32") + stored("result")
         unknown = "  %more = tensor.empty() : tensor<4x64xf32>\n"
         self.declines("a store of something else", FLOAT + unknown + result + stored("more"))
-        self.declines("not computed last", FLOAT + result + stored("result"))
         unread = followed("%r = arith.addf %a, %b : f32").replace("%result", "%more")
         self.declines("not computed last", FLOAT + result + unread)
         cast = "  %more = tensor.cast %sums : tensor<4x64xf32> to tensor<?x64xf32>\n"
@@ -283,6 +282,10 @@ class ReadTest(ReadCase):
             Node("mulf", "f32", (2, 0)),
         )
         self.assertEqual(product.epilogue, nodes)
+        twice = FLOAT + followed("%r = arith.addf %a, %b : f32")
+        product = self.read(twice + stored("result") + stored("result", "y2"))
+        ends = (Node("store", "f32", (2,), operand=4), Node("bitcast", "f32", (2,)))
+        self.assertEqual(product.epilogue, (*nodes[:3], *ends))
         turned = second.replace(f"[{ROWS}, {ROWS}, {ROWS}]", f"[{ROWS}, {TURNED}, {ROWS}]")
         turned = (FLOAT + followed("%r = arith.addf %a, %b : f32") + turned).replace(
             "4x64", "64x64"
