@@ -321,12 +321,14 @@ class Machine(Scalars):
         register[:4].view(np.int32)[0] = total
 
     def _from_table(self, name: str, address: int, indices: str) -> None:
-        """Loads bytes whose distances from an address are numbers of 32 bits."""
-        self._require(self._bits == 8, self._bits, "element width")
-        self._apart(name, self._lmul, indices, self._lmul * 4)
-        places = self._read(indices, np.int32, Fraction(4))
-        memory = [self._memory(address + int(place), 1).view(np.int8)[0] for place in places]
-        self._write(name, memory, np.int8)
+        """Loads elements whose distances in bytes from an address are numbers of 32 bits."""
+        times, size = Fraction(32, self._bits), self._bits // 8
+        if times > 1:
+            self._apart(name, self._lmul, indices, self._lmul * times)
+        places = self._read(indices, np.int32, times)
+        dtype = _SIGNED[self._bits]
+        memory = [self._memory(address + int(place), size).view(dtype)[0] for place in places]
+        self._write(name, memory, dtype)
 
     def _multiply(self, operation: str, kind: str, words: list[str]) -> None:
         to, first, second = words

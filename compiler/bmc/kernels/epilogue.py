@@ -52,12 +52,14 @@ class Lanes:
       lmul: registers of a group.
       length: integer register that holds `count`.
       apart: bytes between neighboring lanes of an operand or the result where they are no neighbors, by its number.
+      places: the group with the distances of lanes of an operand of 32 bits where these are anywhere, by its number.
     """
 
     count: int
     lmul: int
     length: str
     apart: Mapping[int, int] = field(default_factory=dict)
+    places: Mapping[int, int] = field(default_factory=dict)
 
     def use(self, out: Assembly, bits: int, mask: str = "ma") -> None:
         """Emits the vsetvli for elements of 8, 16 or 32 bits; lanes that a mask leaves out stay if it is "mu"."""
@@ -81,6 +83,10 @@ def transfer(
     out: Assembly, name: str, bits: int, register: int, operand: int, address: str, lanes: Lanes
 ) -> None:
     """Emits a load ("vl") or store ("vs") of a group of elements of so many bits."""
+    if operand in lanes.places:
+        place = lanes.places[operand] * lanes.lmul
+        out.emit(f"{name}uxei{bits}.v v{register}, ({address}), v{place}")
+        return
     if operand not in lanes.apart:
         out.emit(f"{name}e{bits}.v v{register}, ({address})")
         return

@@ -141,8 +141,9 @@ class Reader:
     def initial(self, start: Any, written: list[Any]) -> int | None:
         """Returns the operand with the sums' first values, None if they are zeros."""
         maker = ir_util.definition(start)
-        if maker is not None and maker.name == "linalg.fill":
-            value = ir_util.definition(maker.operands[0])
+        filler = _filler(maker)
+        if filler is not None:
+            value = ir_util.definition(filler)
             if value is None or value.name != "arith.constant" or rescales.number(value) != 0:
                 raise Unsupported("sums that start from a number")
             self.known.add(maker)
@@ -256,6 +257,16 @@ class Reader:
         first, second, *others = (view.value for view in self.views)
         operands = (second, first, *others) if swapped else (first, second, *others)
         return Dispatch(product, operands)
+
+
+def _filler(maker: Any) -> Any:
+    """Returns the number that is all that an operation writes, None if it writes anything else."""
+    if maker is None or maker.name == "linalg.fill":
+        return maker and maker.operands[0]
+    if maker.name != "linalg.generic" or len(maker.operands) != 1:
+        return None
+    *others, end = maker.regions[0].blocks[0].operations
+    return None if others else end.operands[0]
 
 
 def extents(root: Any) -> list[int]:

@@ -1,7 +1,7 @@
 """Kernels that add up many elements for each result, such as means, poolings and products with few columns.
 
-Lanes are neighboring results. Or they are elements that are added up: then each result is a sum of lanes, and what is
-computed from these sums comes once all are in memory.
+Lanes are neighboring results, also of several loops (places.py). Or they are elements that are added up: then each
+result is a sum of lanes, and what is computed from these sums comes once all are in memory.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bmc.ir import ir_util
-from bmc.kernels import dots, epilogue, read
+from bmc.kernels import dots, epilogue, places, read
 from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
@@ -61,6 +61,7 @@ class Reduction:
       across: whether lanes are summed.
       step: what is added to the sums, which are the first node; the last one is the new sums.
       epilogue: the values computed from a sum; the last one is stored.
+      grid: where lanes are all results, the loops that they are made of, outermost first.
     """
 
     dtypes: tuple[str, ...]
@@ -70,6 +71,12 @@ class Reduction:
     across: bool
     step: tuple[Node, ...]
     epilogue: tuple[Node, ...]
+    grid: tuple[Loop, ...] = ()
+
+    @property
+    def anywhere(self) -> list[int]:
+        """The operands whose elements are anywhere for neighboring lanes."""
+        return sorted(_anywhere(self.dtypes, self.grid))
 
 
 def reduction(function: ir_util.Op) -> tuple[Reduction, tuple[Any, ...]]:
@@ -155,37 +162,65 @@ def arranged(
     step: Sequence[Node],
     behind: Sequence[Node],
 ) -> Reduction:
-    """Chooses the loop that is lanes; raises Unsupported if all are short."""
+    """Chooses the loop that is lanes, or all loops over results; raises Unsupported if there are few elements."""
     outer = merged([loop for number, loop in enumerate(loops) if number not in summed])
     sums = merged([loop for number, loop in enumerate(loops) if number in summed])
     count = math.prod(loop.extent for loop in (*outer, *sums))
+    loads = {node.operand for node in step if node.op == "load"}
 
     def cost(lanes: Loop) -> float:
-        gaps = len(apart(dtypes, lanes, {node.operand for node in step if node.op == "load"}))
+        anywhere = loads & _anywhere(dtypes, outer) if lanes is together else set()
+        gaps = len(apart(dtypes, lanes, loads)) + len(anywhere)
         groups = count / lanes.extent * math.ceil(lanes.extent / _LANES)
         across = math.prod(loop.extent for loop in outer) * _ACROSS if lanes in sums else 0
         return groups * (_AROUND + len(step)) + gaps * count * _GAP + across
 
     found = [loop for loop in (*outer, *sums) if loop.extent >= _FEWEST]
+    together = None
+    if not any(loop in outer and not apart(dtypes, loop, loads) for loop in found):
+        together = _together(dtypes, outer)
+        found += [together] if together else []
     if not found:
         raise Unsupported("few elements")
     lanes = min(found, key=cost)
+    grid = outer if lanes is together else ()
     across = lanes in sums
-    outer = tuple(loop for loop in outer if loop is not lanes)
+    outer = () if grid else tuple(loop for loop in outer if loop is not lanes)
     sums = tuple(loop for loop in sums if loop is not lanes)
     none = Loop(1, (0,) * len(dtypes))
     if across and not outer:
         outer = (none,)
-    wide = outer[-1] if across else lanes
+    # The loop along which operands move: elsewhere, or to the next lane.
+    strides = [
+        sum(loop.strides[n] for loop in grid) or step for n, step in enumerate(lanes.strides)
+    ]
+    moving = replace(lanes, strides=tuple(strides))
     return Reduction(
         dtypes,
         outer,
         lanes,
         sums,
         across,
-        needed(with_scalars(tuple(step), lanes)),
-        needed(with_scalars(tuple(behind), wide)),
+        needed(with_scalars(tuple(step), moving)),
+        needed(with_scalars(tuple(behind), outer[-1] if across else moving)),
+        grid,
     )
+
+
+def _anywhere(dtypes: tuple[str, ...], grid: tuple[Loop, ...]) -> set[int]:
+    """Returns the operands whose elements are anywhere for neighboring lanes, if these are all of a grid."""
+    operands = range(RESULT, len(dtypes)) if grid else ()
+    return {n for n in operands if any(places.factors(grid, n)[:-1])}
+
+
+def _together(dtypes: tuple[str, ...], outer: tuple[Loop, ...]) -> Loop | None:
+    """Returns the loop over all results, None if they are few, or no neighbors."""
+    if len(outer) < 2:
+        return None
+    lanes = places.as_one(outer)
+    anywhere = _anywhere(dtypes, outer)
+    fits = RESULT not in anywhere and all(WIDTHS[dtypes[number]] == 4 for number in anywhere)
+    return lanes if fits and lanes.extent >= _FEWEST else None
 
 
 def write(found: Reduction, vlen: int) -> Kernel:
@@ -205,6 +240,8 @@ class _Writer:
         self._addresses = dict(enumerate(self._out.arguments, RESULT))
         self._scratch = self._out.argument() if found.across else ""
         self._constants: Constants = {}
+        # The groups with the places of operands.
+        self._places: dict[int, int] = {}
 
     def kernel(self) -> Kernel:
         out, it = self._out, self._it
@@ -252,16 +289,21 @@ class _Writer:
         out = self._out
         widest = lmul * self._vlen // 32
         whole, left = divmod(lanes.extent, widest)
-        operands = range(RESULT, len(self._it.dtypes))
-        with out.registers(1) as (length,):
+        gaps = apart(self._it.dtypes, lanes, range(RESULT, len(self._it.dtypes)))
+        with out.registers(1) as (length,), out.registers(bool(self._places)) as first:
 
             def several(count: int) -> None:
                 out.set(length, count)
-                at = Lanes(count, lmul, length, apart(self._it.dtypes, lanes, operands))
+                at = Lanes(count, lmul, length, gaps, self._places)
                 at.use(out, 32)
+                if first:
+                    places.write(out, self._it.grid, self._places, at, first[0])
+                    out.add(first[0], count)
                 piece(at)
                 self._move(lanes, count)
 
+            if first:
+                out.set(first[0], 0)
             if whole:
                 out.repeat(whole, lambda: several(widest))
             if left:
@@ -273,6 +315,7 @@ class _Writer:
         it = self._it
         lmul = self._lmul(it.epilogue)
         *free, group = range(_REGISTERS // lmul)
+        self._places = {operand: free.pop() for operand in it.anywhere}
 
         def piece(lanes: Lanes) -> None:
             self._out.emit(f"vmv.v.i v{group * lmul}, 0")
@@ -332,13 +375,15 @@ class _Writer:
         out.add(self._scratch, -4 * rows.extent)
 
     def _lmul(self, nodes: tuple[Node, ...], step: bool = True) -> int:
-        """Returns the largest groups that are enough for these nodes, and for a step."""
+        """Returns the largest groups that are enough for these nodes, for a step, and for places."""
+        held = len(self._it.anywhere)
         for lmul in (8, 4, 2, 1):
             groups = [epilogue.temporaries(nodes, lmul)] if nodes else [1]
             if step:
                 more = 0 if nodes else 1
                 groups.append(epilogue.temporaries(self._it.step, lmul, stores=False) + more)
-            if max(groups) < _REGISTERS // lmul:
+            groups.append(places.TEMPORARIES if held else 0)
+            if max(groups) + held < _REGISTERS // lmul:
                 return lmul
         raise Unsupported("registers")
 

@@ -98,7 +98,7 @@ class ReductionsTest(unittest.TestCase):
 
     def agrees(self, it: Reduction) -> None:
         """Asserts the result of kernels for a VLEN on harts of a VLEN, on small integers."""
-        results = [*it.outer] if it.across else [*it.outer, it.lanes]
+        results = [*it.outer] if it.across else [*it.outer, *(it.grid or [it.lanes])]
         summed = [*it.sums, it.lanes] if it.across else [*it.sums]
         loops = [*results, *summed]
         generator = np.random.default_rng(2)
@@ -161,6 +161,53 @@ class ReductionsTest(unittest.TestCase):
         self.assertEqual(it.lanes, Loop(12, (0, 0, 4, 4)))
         self.assertEqual(it.sums, (Loop(3, (0, 0, 0, 21 * 48)), Loop(3, (0, 0, 0, 48))))
         self.agrees(it)
+
+    def test_zeros_of_another_operation(self) -> None:
+        """As a tensor without the shape's axes of one element is filled."""
+        fill = "linalg.fill ins(%c0 : f32) outs(%empty : tensor<4x10x12xf32>)"
+        generic = """linalg.generic {
+      indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      outs(%empty : tensor<4x10x12xf32>) {
+  ^bb0(%old: f32):
+    linalg.yield VALUE : f32
+  }"""
+        text = _WINDOWS.replace(fill, generic)
+        self.assertEqual(self.read(text.replace("VALUE", "%c0")), self.read(_WINDOWS))
+        with self.assertRaisesRegex(Unsupported, "start from a number"):
+            self.read(text.replace("VALUE", "%old"))
+
+    def few(self, batch: int, rows: int, columns: int, bias: str = "f32") -> Reduction:
+        """Returns products [rows, 20] x [20, columns], with something added that each row of a batch has."""
+        dtypes = ("", "", "f32", "f32", "f32", bias)
+        step = (
+            Node("sum", "f32"),
+            Node("load", "f32", operand=3),
+            Node("load", "f32", operand=4),
+            Node("mulf", "f32", (1, 2)),
+            Node("addf", "f32", (0, 3)),
+        )
+        added = (Node("load", bias, operand=5), *([Node("sitofp", "f32", (1,))] * (bias != "f32")))
+        behind = (Node("sum", "f32"), *added, Node("addf", "f32", (0, len(added))))
+        width = WIDTHS[bias]
+        loops = [
+            Loop(batch, (0, 0, 4 * rows * columns, 80 * rows, 80 * columns, width * rows)),
+            Loop(rows, (0, 0, 4 * columns, 80, 0, width)),
+            Loop(columns, (0, 0, 4, 0, 4, 0)),
+            Loop(20, (0, 0, 0, 4, 4 * columns, 0)),
+        ]
+        return reductions.arranged(dtypes, loops, {3}, step, behind)
+
+    def test_lanes_are_all_results(self) -> None:
+        for shape in ((16, 4, 4), (3, 5, 7), (1, 5, 6), (7, 1, 6), (40, 3, 3)):
+            with self.subTest(shape=shape):
+                it = self.few(*shape)
+                self.assertEqual(it.lanes.extent, shape[0] * shape[1] * shape[2])
+                self.assertEqual(it.outer, ())
+                self.agrees(it)
+        # Lanes that are neighbors everywhere, too few results, and bytes.
+        self.assertEqual(self.few(12, 4, 16).lanes.extent, 16)
+        self.assertTrue(self.few(1, 2, 3).across)
+        self.assertEqual(self.few(16, 4, 4, "i8").grid, ())
 
     def test_a_step_of_products_and_a_row_of_blocks(self) -> None:
         """Lines that are multiplied with one line for all, in two parts each."""
