@@ -30,6 +30,7 @@ from bmc.rewrites import (
     rounding,
     scalar_operands,
     scales,
+    separable_gathers,
     soft_fma,
     split_channels,
     states,
@@ -57,6 +58,13 @@ PIPELINE = (
         phases.INPUT,
         "Before IREE joins an insertion with what computes the inserted tensor.",
         insertions.apply,
+    ),
+    Rewrite(
+        "separable_gathers",
+        phases.INPUT,
+        "Before IREE computes the tuples of indices.",
+        separable_gathers.apply,
+        faster=True,
     ),
     Rewrite(
         "biases",
