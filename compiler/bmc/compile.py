@@ -178,7 +178,7 @@ class _Facts:
         self.has_half_floats = half_floats.found(module)
 
     def of_parameters(self, module: Any) -> None:
-        self.stored = stored_weights.read(module, self._context.permutations)
+        self.stored = stored_weights.read(module, self._context.permutations, self._context.widened)
         self.macs = macs.count(module)
 
     def of_flow(self, module: Any) -> None:
@@ -205,6 +205,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     pixels: frozenset[Shape] = frozenset()
     copied: frozenset[Shape] = frozenset()
     gathered: frozenset[Shape] = frozenset()
+    narrow: frozenset[Shape] = frozenset()
     tuned = tuning.read(options.tuning, options.target) if options.tuning else Tuning()
     while True:
         context = Context(
@@ -215,6 +216,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             pixels=pixels,
             copied=copied,
             gathered=gathered,
+            narrow=narrow,
         )
         try:
             return _lower(model, options, work, context)
@@ -222,9 +224,11 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             _LOG.info("compiling again, with these convolutions channels-last: %s", again.pixels)
             _LOG.info("and with padded copies of the images of these: %s", again.copied)
             _LOG.info("and with gathered windows for these: %s", again.gathered)
+            _LOG.info("and with weights in 8 bits for these: %s", again.narrow)
             pixels |= again.pixels
             copied |= again.copied
             gathered |= again.gathered
+            narrow |= again.narrow
 
 
 def _lower(model: ImportedModel, options: CompileOptions, work: Path, context: Context) -> Lowered:

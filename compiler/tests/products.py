@@ -22,7 +22,7 @@ from bmc.kernels.product import (
 
 FLOAT_SUM = Node("sum", "f32")
 SUM = Node("sum", "i32")
-_DTYPES = {"f32": np.float32, "i32": np.int32, "i8": np.int8}
+_DTYPES = {"f32": np.float32, "i32": np.int32, "i16": np.int16, "i8": np.int8}
 Array = np.ndarray[Any, Any]
 # Bytes in a table that is looked up.
 TABLE = 256
@@ -239,7 +239,8 @@ def operands(product: Product, seed: int = 0) -> list[Array]:
         if product.padding and number == product.padding.operand:
             reach = _last(product)
         size = TABLE if number in tables else reach // WIDTHS[dtype] + 1
-        limit = {"i8": 128, "i32": 2**22, "f32": 9}[dtype]
+        # Weights in 16 bits are int8 as well.
+        limit = {"i8": 128, "i16": 128, "i32": 2**22, "f32": 9}[dtype]
         values = generator.integers(-limit, limit, size)
         made.append((values * (number != RESULT)).astype(_DTYPES[dtype]))
     return made

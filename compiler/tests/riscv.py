@@ -139,7 +139,7 @@ class Machine(Scalars):
             self._require(to != "v0", words, "overlap")
             self._left_out = ~self._mask()
             words.pop()
-        if operation in ("vle8", "vle32", "vse8", "vse32"):
+        if operation in ("vle8", "vle16", "vle32", "vse8", "vse32"):
             self._transfer(operation, to, self._integer(words[1]))
         elif found := re.fullmatch(r"vlsseg([2-8])e8", operation):
             self._segments(int(found[1]), 8, to, self._integer(words[1]), self._integer(words[2]))

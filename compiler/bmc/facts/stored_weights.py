@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,16 +20,28 @@ class WeightType:
       shape: its shape in the archive.
       permutation: axes for numpy.transpose from the archive's layout to the expected one; () for none.
       where: what first reads it, as ir_util.place() says it; "" if unknown.
+      is_widened: whether it is i16, and i8 in the archive.
     """
 
     dtype: str
     shape: tuple[int, ...]
     permutation: tuple[int, ...]
     where: str = ""
+    is_widened: bool = False
 
 
-def read(module: Any, permutations: Mapping[str, tuple[int, ...]]) -> dict[str, WeightType]:
-    """Returns the type of every weight by name; `permutations` holds the axes of the rewritten ones."""
+def read(
+    module: Any,
+    permutations: Mapping[str, tuple[int, ...]],
+    widened: Collection[str] = (),
+) -> dict[str, WeightType]:
+    """Returns the type of every weight by name.
+
+    Args:
+      module: the module with the globals.
+      permutations: the axes of those whose layout has changed.
+      widened: the names of those that are i8 in the archive and i16 in the module.
+    """
     types = {}
     readers = _readers(module)
     for op in ir_util.all_of(module, "util.global"):
@@ -40,7 +52,8 @@ def read(module: Any, permutations: Mapping[str, tuple[int, ...]]) -> dict[str, 
             shape = tuple(
                 kind.shape[axes.index(i)] if axes else n for i, n in enumerate(kind.shape)
             )
-            types[name] = WeightType(str(kind.element_type), shape, axes, readers.get(name, ""))
+            where, dtype = readers.get(name, ""), str(kind.element_type)
+            types[name] = WeightType(dtype, shape, axes, where, name in widened)
     return types
 
 

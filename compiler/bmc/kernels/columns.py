@@ -10,7 +10,7 @@ import math
 
 from bmc.kernels.assembly import Assembly
 from bmc.kernels.block import Block
-from bmc.kernels.product import B, Loop, Product
+from bmc.kernels.product import WIDTHS, B, Loop, Product
 
 # Registers that an instruction can load, at most.
 _MOST = 8
@@ -48,6 +48,7 @@ class Columns:
         product = self._product
         if (
             product.is_float
+            or product.is_wide
             or product.is_contiguous
             or self._taps.extent > 1
             or innermost.strides[B] != 1
@@ -58,7 +59,7 @@ class Columns:
 
     def cost(self, lmul: int, lanes: int) -> float:
         """Returns the instructions of a step for so many lanes, about."""
-        if self._product.is_float:
+        if self._product.is_float or self._product.is_wide:
             return 2
         steps = self.steps(lmul, self._innermost[0])
         gap = 0 if self._product.is_contiguous else lanes * _GAP
@@ -74,6 +75,8 @@ class Columns:
         """Returns how many groups of so many registers the loads need."""
         if self._product.is_float:
             return 1 + self._has_masks
+        if self._product.is_wide:
+            return 1
         return max(
             math.ceil(
                 max(
@@ -97,11 +100,12 @@ class Columns:
         out = self._out
         product = self._product
         lmul = block.lanes.lmul
-        width = 32 if product.is_float else 8
+        is_wide = product.is_float or product.is_wide
+        width = 8 * WIDTHS[product.dtypes[B]]
         masked = ", v0.t" if self._has_masks else ""
         wide = self.wide(lmul)
         most = self.steps(lmul, innermost)
-        first = wide if product.is_float else self._narrow(lmul, most)
+        first = wide if is_wide else self._narrow(lmul, most)
         if number % most == 0:
             steps = min(most, count - number)
             apart = block.constants.get(product.lanes.strides[B], "")
@@ -117,7 +121,7 @@ class Columns:
                 block.lanes.use(out, 16, policy)
             step = innermost.strides[B] * steps
             out.add(column, step, block.constants.get(step, ""))
-        if not product.is_float:
+        if not is_wide:
             narrow = first + number % most * _narrow(lmul)
             out.emit(f"vsext.vf2 v{wide}, v{narrow}{masked}")
 

@@ -22,6 +22,7 @@ from bmc.kernels.epilogue import Lanes
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import (
     RESULT,
+    TYPES,
     WIDTHS,
     Loop,
     Node,
@@ -111,7 +112,7 @@ def read(function: ir_util.Op, lanes: int = 0) -> tuple[Elementwise, tuple[Any, 
 
     def load(operand: Any, indices: list[Any]) -> int:
         dtype = dtype_of(operand)
-        if dtype not in WIDTHS:
+        if dtype not in TYPES:
             raise Unsupported(f"an operation that reads {dtype}")
         number = add(view_of(source_of(operand), indices))
         return operations.node(Node("load", dtype, operand=number))

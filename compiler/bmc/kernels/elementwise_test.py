@@ -12,7 +12,7 @@ from iree.compiler import ir
 from bmc.ir import ir_util
 from bmc.kernels import elementwise
 from bmc.kernels.elementwise import Elementwise
-from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Unsupported
+from bmc.kernels.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported
 
 _TEXT = """
 func.func @f(%to_x: memref<6x20xf32>, %to_s: memref<6xf32>, %to_y: memref<20x6xf32>) {
@@ -131,7 +131,7 @@ class ElementwiseTest(unittest.TestCase):
         self.agrees(it)
 
     def test_groups_are_no_larger_than_the_lanes_need(self) -> None:
-        for dtype, width in WIDTHS.items():
+        for dtype, width in ((each, WIDTHS[each]) for each in TYPES):
             for bytes_, lmul in ((32, "m1"), (36, "m2"), (132, "m8"), (1000, "m8")):
                 loop = Loop(bytes_ // width, (0, 0, width, width))
                 moved = ("", "", dtype, dtype)
@@ -178,7 +178,7 @@ func.func @f(%x: memref<6x20xi8>, %y: {to}) {{
         self.assertEqual(it, self.read(_MOVE))
 
     def test_moves_of_every_width_and_size(self) -> None:
-        for dtype, width in WIDTHS.items():
+        for dtype, width in ((each, WIDTHS[each]) for each in TYPES):
             for rows, columns in ((1, 9), (3, 70), (17, 300)):
                 loops = [
                     Loop(rows, (0, 0, width, width * columns)),

@@ -14,10 +14,10 @@ import numpy as np
 import products
 import riscv_scalars
 from kernel_case import KernelCase
-from products import FLOAT_SUM, SUM, convolution, matmul, planes
+from products import FLOAT_SUM, SUM, convolution, matmul, padded, planes
 
 from bmc.kernels import nest
-from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, needed
+from bmc.kernels.product import RESULT, WIDTHS, A, B, Loop, Node, Product, needed
 
 _NAN = float("nan")
 Array = np.ndarray[Any, Any]
@@ -45,6 +45,25 @@ def quantized() -> tuple[Node, ...]:
     )
 
 
+def wide(product: Product) -> Product:
+    """A product of int8 with its second operand in 16 bits."""
+
+    def loops(found: tuple[Loop, ...]) -> tuple[Loop, ...]:
+        return tuple(
+            replace(each, strides=(each.strides[A], 2 * each.strides[B], *each.strides[RESULT:]))
+            for each in found
+        )
+
+    return replace(
+        product,
+        dtypes=(product.dtypes[A], "i16", *product.dtypes[RESULT:]),
+        outer=loops(product.outer),
+        rows=loops(product.rows),
+        lanes=loops((product.lanes,))[0],
+        sums=loops(product.sums),
+    )
+
+
 class NestTest(KernelCase):
     def test_rows_and_lanes(self) -> None:
         lanes = (8, 16, 24, 40, 64, 80, 100)
@@ -53,6 +72,24 @@ class NestTest(KernelCase):
             for dtype in ("f32", "i8"):
                 with self.subTest(rows=rows, lanes=each, dtype=dtype):
                     self.agrees(matmul(rows, each, 3 + number % 4, dtype), (hart,))
+
+    def test_weights_in_16_bits(self) -> None:
+        """They are multiplied as they are loaded, without a sign extension."""
+        for product in (
+            *(matmul(rows, lanes, 7, "i8") for rows in (1, 5, 13) for lanes in (8, 40, 100)),
+            matmul(5, 40, 9, "i8", quantized(), ("i32", "i32")),
+            convolution(5, 24, 5, "i8", stride=2),
+            convolution(5, 24, 1, "i8", depthwise=True),
+            padded((7, 6), 24, 3, "i8", value=-7),
+            padded((7, 6), 40, 1, "i8", value=-7, depthwise=True),
+        ):
+            with self.subTest(lanes=product.lanes.extent, sums=len(product.sums)):
+                self.agrees(wide(product), ((128, 128), (256, 256), (128, 512)))
+                executed = []
+                for each in (wide(product), product):
+                    kernel, data = nest.write(each, 256), products.operands(each)
+                    executed.append(self.run_kernel(kernel, data, 256)[1].executed)
+                self.assertLess(*executed)
 
     def test_pixels_as_lanes(self) -> None:
         for dtype in ("f32", "i8"):

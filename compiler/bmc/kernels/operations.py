@@ -9,7 +9,7 @@ from iree.compiler import ir
 
 from bmc.ir import ir_util
 from bmc.kernels import epilogue, functions, rescales
-from bmc.kernels.product import WIDTHS, Node, Unsupported
+from bmc.kernels.product import TYPES, Node, Unsupported
 from bmc.kernels.views import View, dtype_of
 
 # Operations whose last 8 bits depend on the last 8 bits of their operands only, and those that read signed numbers.
@@ -65,7 +65,7 @@ class Operations:
         if str(result.type) == "i16":
             known[result] = self._short(op, known)
             return
-        if name not in epilogue.SUPPORTED or dtype_of(result) not in WIDTHS:
+        if name not in epilogue.SUPPORTED or dtype_of(result) not in TYPES:
             raise Unsupported(f"an epilogue with {op.name} to {result.type}")
         args = tuple(self.value(operand, known) for operand in operands)
         if dtype_of(result) == "i8" and name != "trunci":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from bmc.kernels.assembly import Assembly
 from bmc.kernels.block import Block
 from bmc.kernels.borders import Borders, Down, step
-from bmc.kernels.product import A, B, Loop, Product, Unsupported
+from bmc.kernels.product import WIDTHS, A, B, Loop, Product, Unsupported
 
 
 class Pairs:
@@ -121,9 +121,13 @@ class Pairs:
         moves = [after.b - tap.b for tap, after in zip(taps, taps[1:-1], strict=False)]
 
         def one(move: int) -> None:
-            out.emit(f"vle8.v v{2 * half}, ({column})")
-            out.add(column, move)
-            out.emit(f"vsext.vf2 v0, v{2 * half}")
+            if self._product.is_wide:
+                out.emit(f"vle16.v v0, ({column})")
+                out.add(column, move)
+            else:
+                out.emit(f"vle8.v v{2 * half}, ({column})")
+                out.add(column, move)
+                out.emit(f"vsext.vf2 v0, v{2 * half}")
             for register in block.registers:
                 out.emit(f"vwmacc.vx v{register}, {block.filler}, v0")
 
@@ -140,10 +144,11 @@ class Pairs:
         image, narrow = (lmul, 0) if is_float else (half, 2 * half)
         *taps, end = taps
 
-        def load(to: int, pointer: str, move: int) -> None:
-            out.emit(f"vle{32 if is_float else 8}.v v{to if is_float else narrow}, ({pointer})")
+        def load(number: int, to: int, pointer: str, move: int) -> None:
+            width = WIDTHS[self._product.dtypes[number]]
+            out.emit(f"vle{8 * width}.v v{narrow if width == 1 else to}, ({pointer})")
             out.add(pointer, move)
-            if not is_float:
+            if width == 1:
                 out.emit(f"vsext.vf2 v{to}, v{narrow}")
 
         # Where each row's address goes, tap by tap.
@@ -153,11 +158,11 @@ class Pairs:
             ways[row].append(end.a)
             out.add(pointer, ways[row][0] - taps[0].a)
         for tap, following in zip(taps, [*taps[1:], end], strict=True):
-            load(0, at.column, following.b - tap.b)
+            load(B, 0, at.column, following.b - tap.b)
             for row, register in enumerate(block.registers):
                 if (row, tap.across) not in block.missing:
                     x = ways[row].pop(0)
-                    load(image, at.rows[row], ways[row][0] - x)
+                    load(A, image, at.rows[row], ways[row][0] - x)
                     multiply = "vfmacc.vv" if is_float else "vwmacc.vv"
                     out.emit(f"{multiply} v{register}, v{image}, v0")
                 elif block.filler:

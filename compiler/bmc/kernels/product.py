@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 # Numbers of a product's operands; the epilogue reads those that follow.
 A, B, RESULT = range(3)
 # Bytes of an element.
-WIDTHS = {"f32": 4, "i32": 4, "i8": 1}
+WIDTHS = {"f32": 4, "i32": 4, "i16": 2, "i8": 1}
+# Types of operands. In i16 there are only weights of int8 (rewrites/wide_weights.py).
+TYPES = ("f32", "i32", "i8")
 # Fewer lanes than this are not worth a group of registers.
-_FEWEST_LANES = 8
+FEWEST_LANES = 8
 # Taps of a window that share loads.
 LARGEST_WINDOW = 7
 # Bytes from lane to lane where lanes are pixels of an image with a few channels.
@@ -135,6 +137,11 @@ class Product:
         return self.dtypes[A] == "f32"
 
     @property
+    def is_wide(self) -> bool:
+        """Whether `b` has int8 in 16 bits, as it is multiplied."""
+        return self.dtypes[B] == "i16"
+
+    @property
     def is_contiguous(self) -> bool:
         """Whether neighboring lanes are neighbors in `b`."""
         return self.lanes.strides[B] == WIDTHS[self.dtypes[B]]
@@ -210,6 +217,8 @@ def arranged(
         ((B, A), sys.maxsize, False),
     ):
         order, widest, neighbors = choice
+        if order == (B, A) and dtypes[A] != dtypes[B]:
+            continue
         rest = range(RESULT, len(dtypes))
         mine = [
             replace(loop, strides=tuple(loop.strides[each] for each in (*order, *rest)))
@@ -219,7 +228,7 @@ def arranged(
         further = stored(epilogue)
         for found in _arranged(dtypes, mine, summed, widest, neighbors, around, further):
             outer, rows, lanes, grid = found
-            if widest == sys.maxsize and any(loop.extent >= _FEWEST_LANES for loop in rows):
+            if widest == sys.maxsize and any(loop.extent >= FEWEST_LANES for loop in rows):
                 continue
             if choice == pixels and any(loop.extent >= lanes.extent for loop in rows):
                 continue
@@ -262,7 +271,7 @@ def _arranged(
     rows: list[Loop] = []
     lanes: list[Loop] = []
     pairs: list[Loop] = []
-    width = WIDTHS[dtypes[B]]
+    widths = WIDTHS[dtypes[A]], WIDTHS[dtypes[B]]
     for number, loop in enumerate(loops):
         a, b, *_ = loop.strides
         if number in summed:
@@ -271,7 +280,7 @@ def _arranged(
             rows.append(loop)
         elif a == 0:
             lanes.append(loop)
-        elif a == b == width:
+        elif (a, b) == widths:
             pairs.append(loop)
         else:
             outer.append(loop)
@@ -282,7 +291,7 @@ def _arranged(
         for parts in found:
             loop = _as_one(parts)
             if (
-                loop.extent >= _FEWEST_LANES
+                loop.extent >= FEWEST_LANES
                 and loop.strides[B] <= widest
                 and _fits(loop, dtypes, neighbors, further)
             ):

@@ -14,6 +14,7 @@ from bmc.kernels.clips import clipped
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import (
     RESULT,
+    TYPES,
     WIDTHS,
     A,
     B,
@@ -34,6 +35,9 @@ from bmc.kernels.views import (
     substituted,
     terms_of,
 )
+
+# Types of the factors and of the sums.
+_PRODUCTS = (("f32", "f32", "f32"), ("i8", "i8", "i32"), ("i8", "i16", "i32"))
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class Reader:
         a, b, start = root.operands
         types = (dtype_of(a), dtype_of(b), dtype_of(start))
         is_signed = all(op.name != "arith.extui" for op in ir_util.walk(root))
-        if types != ("f32", "f32", "f32") and (types != ("i8", "i8", "i32") or not is_signed):
+        if types not in _PRODUCTS or not (is_signed or types[0] == "f32"):
             raise Unsupported(f"a product of {' and '.join(types)}")
         self.views = [self._factor(number, each, maps[number]) for number, each in ((A, a), (B, b))]
         # Takes the place of the result, whose map is known at the end.
@@ -128,7 +132,7 @@ class Reader:
         """Returns the buffer of a factor of the product, which may be padded."""
         padded = padding.read(value, map_)
         if padded is None:
-            return View(source_of(value), map_)
+            return View(source_of(value), map_, WIDTHS)
         self._padded[number] = padded
         return padded.view
 
@@ -223,7 +227,7 @@ class Reader:
                 known[argument] = computed[operand].number
             elif list(argument.uses):
                 dtype = dtype_of(operand)
-                if dtype not in WIDTHS:
+                if dtype not in TYPES:
                     raise Unsupported(f"an epilogue that reads {dtype}")
                 loaded = self.operand(operand, indices[place])
                 known[argument] = self.operations.node(Node("load", dtype, operand=loaded))

@@ -19,7 +19,7 @@ from bmc.kernels.epilogue import Lanes
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import (
     RESULT,
-    WIDTHS,
+    TYPES,
     Loop,
     Node,
     Unsupported,
@@ -132,7 +132,7 @@ class _Reader(read.Reader):
         known: dict[Any, int] = {}
         for number in used:
             operand = root.operands[number]
-            if dtype_of(operand) not in WIDTHS:
+            if dtype_of(operand) not in TYPES:
                 raise Unsupported(f"a reduction of {dtype_of(operand)}")
             place = self.operand(operand, list(maps[number].results))
             node = Node("load", dtype_of(operand), operand=place)

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from bmc.ir import contraction, ir_util
-from bmc.kernels.product import WIDTHS, Unsupported
+from bmc.kernels.product import TYPES, WIDTHS, Unsupported
 
 LOAD, STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
 
 
 class View:
-    """A buffer or constant that is indexed by the root's loops through a map."""
+    """A buffer or constant that is indexed by the root's loops through a map.
 
-    def __init__(self, value: Any, map_: Any) -> None:
+    Args:
+      value: the buffer or constant.
+      map_: where it is read.
+      types: what its elements may be.
+    """
+
+    def __init__(self, value: Any, map_: Any, types: Collection[str] = TYPES) -> None:
         self.value = value
         self.map = map_
         if isinstance(value.type, ir.MemRefType):
@@ -27,9 +34,9 @@ class View:
             for extent in reversed(value.type.shape):
                 strides.insert(0, inner)
                 inner *= extent
-        width = WIDTHS.get(dtype_of(value))
-        if width is None or any(stride < 0 for stride in strides):
+        if dtype_of(value) not in types or any(stride < 0 for stride in strides):
             raise Unsupported(f"an operand of type {value.type}")
+        width = WIDTHS[dtype_of(value)]
         self._steps = [
             (stride * width, terms_of(index))
             for stride, index in zip(strides, map_.results, strict=True)

@@ -83,7 +83,7 @@ def check(
                 "float-dispatch", f"float_parts lists '{name}', which is not in floating point"
             )
     distinct = {weight.offset: weight for weight in weights}.values()
-    int8_bytes = sum(w.length for w in distinct if w.dtype == "i8" and w.shape)
+    int8_bytes = sum(w.length for w in distinct if (w.dtype == "i8" and w.shape) or w.is_widened)
     return {
         "integer_dispatches": sorted({p.function for p in found if p.is_integer}),
         "float_parts": dict(float_parts),

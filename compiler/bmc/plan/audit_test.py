@@ -88,7 +88,7 @@ class BuildTest(support.FolderTest):
     def test_layer_of_tflite_is_in_integers(self) -> None:
         report = self.compile(_TOSA)["int8"]
         self.assertEqual(len(report["integer_dispatches"]), 1, report)
-        self.assertEqual(report["int8_weight_bytes"], 16 * 3 * 3 * 4)
+        self.assertEqual(report["int8_weight_bytes"], 2 * 16 * 3 * 3 * 4)  # in 16 bits
 
     def test_product_that_became_float_fails_and_is_named(self) -> None:
         with self.with_stock_flags():

@@ -1,4 +1,4 @@
-"""Permutes constants to their final layout and packs them, equal ones once."""
+"""Widens and permutes constants to their final layout and packs them, equal ones once."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class Weight:
       offset, length: place in the packed bytes.
       sha256: of the packed bytes of this constant.
       initial: only a state begins with it; no entry point reads it.
+      is_widened: whether its numbers are int8 in 16 bits.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Weight:
     length: int
     sha256: str
     initial: bool
+    is_widened: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,11 @@ def pack(
       types: type and permutation of each parameter.
       parameters: the framework's weights, which name constants of equal contents.
     """
-    contents = _contents(program, _read_archive(archive))
+    stored = _read_archive(archive)
+    contents = _contents(
+        program,
+        {key: _widened(data, types.get(key, _UNTYPED)) for key, data in stored.items()},
+    )
     names = _names_by_hash(parameters)
     packed = bytearray()
     places: dict[str, int] = {}
@@ -82,8 +88,8 @@ def pack(
     for index in _order_of_use(program.commands):
         constant = program.constants[index]
         kind = types.get(constant.parameter, _UNTYPED)
-        original = contents[index]
-        data = _permute(original, kind)
+        original = stored[constant.parameter] if kind.is_widened else contents[index]
+        data = _permute(contents[index], kind)
         digest = artifacts.sha256(data)
         if digest not in places:
             packed.extend(b"\0" * (tables.align(len(packed)) - len(packed)))
@@ -100,6 +106,7 @@ def pack(
             length=constant.length,
             sha256=digest,
             initial=index not in read,
+            is_widened=kind.is_widened,
         )
     return PackedWeights(bytes(packed), weights)
 
@@ -167,6 +174,11 @@ def _written(constant: Constant, contents: list[bytes]) -> bytes:
             source = contents[write.source.storage.index][start : start + write.source.length]
         data[target.start : target.start + target.length] = source
     return bytes(data)
+
+
+def _widened(data: bytes, kind: WeightType) -> bytes:
+    """Returns the bytes of a constant in the type that kernels read."""
+    return np.frombuffer(data, "<i1").astype("<i2").tobytes() if kind.is_widened else data
 
 
 def _permute(data: bytes, kind: WeightType) -> bytes:

@@ -111,8 +111,11 @@ class Context:
         padding.
       gathered: convolutions of one channel that become products of gathered windows, because no kernel of bmc's own
         computes them as they are.
+      narrow: products whose weights stay in 8 bits, because no kernel of bmc's own reads them in 16.
       planes: convolutions whose results are planes; set by `planar`.
       single: convolutions of one channel that stay as they are; set by `im2col`.
+      widened: weights of int8 that are stored in 16 bits; set by `wide_weights`.
+      wide: the products that read them; set by `wide_weights`.
       configs: the lowering configurations; set by `configs` and `own_kernels`.
     """
 
@@ -125,8 +128,11 @@ class Context:
     pixels: frozenset[Shape] = frozenset()
     copied: frozenset[Shape] = frozenset()
     gathered: frozenset[Shape] = frozenset()
+    narrow: frozenset[Shape] = frozenset()
     planes: frozenset[Shape] = frozenset()
     single: frozenset[Shape] = frozenset()
+    widened: frozenset[str] = frozenset()
+    wide: frozenset[Shape] = frozenset()
     configs: tuple[Config, ...] = ()
 
     @property

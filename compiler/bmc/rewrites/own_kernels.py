@@ -52,12 +52,13 @@ def apply(module: Any, context: Context) -> None:
 
     Raises:
       Again: IREE would have to write the kernel of a convolution of planes, one number at a time, or one of a
-        convolution with its padding, or of an image with one channel.
+        convolution with its padding, or of an image with one channel, or with weights of int8 in 16 bits.
       BmcError: tuning.json has a choice that a dispatch does not have.
     """
     configs = {config.function: config for config in context.configs}
     kept: set[Shape] = set()
     padded: set[Shape] = set()
+    wide: set[Shape] = set()
     for function in ir_util.all_of(module, "func.func"):
         name = ir_util.string(function, "sym_name")
         config = configs.get(name, Config(name, "", "", {}, {}, "iree"))
@@ -74,10 +75,11 @@ def apply(module: Any, context: Context) -> None:
             if entry and entry.is_own:
                 raise _refused(config, entry, context, reason) from None
             (padded if pads else kept).update(shapes)
+            wide |= shapes & context.wide if entry is None else set()
         else:
             if context.proposes:
                 found = _proposals(function, context)
-                alone = not pads and not shapes & context.planes
+                alone = not pads and not shapes & (context.planes | context.wide)
                 config = replace(config, proposals=found, replaceable=alone)
             if entry and entry.is_own:
                 try:
@@ -87,6 +89,8 @@ def apply(module: Any, context: Context) -> None:
             _replace(function, operands, kernel, context.target.xlen)
             config = replace(config, own=True)
         configs[name] = config
+    if wide:
+        raise Again(narrow=frozenset(wide))
     if padded - context.copied:
         raise Again(copied=frozenset(padded))
     if kept & (context.planes | context.single):

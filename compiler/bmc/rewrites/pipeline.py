@@ -37,6 +37,7 @@ from bmc.rewrites import (
     subpixels,
     views,
     wide_constants,
+    wide_weights,
 )
 from bmc.rewrites.rewrite import Rewrite
 
@@ -194,6 +195,14 @@ PIPELINE = (
         phases.PARAMETERS,
         "After channels_last and pads, because it expects channels behind pixels, and paddings as they will be.",
         planar.apply,
+        own_kernels.applies,
+        faster=True,
+    ),
+    Rewrite(
+        "wide_weights",
+        phases.PARAMETERS,
+        "After planar, which decides whether a product's lanes are channels.",
+        wide_weights.apply,
         own_kernels.applies,
         faster=True,
     ),

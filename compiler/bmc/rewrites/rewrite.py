@@ -18,7 +18,7 @@ class Again(Exception):
     """The pipeline must run again.
 
     Attributes:
-      pixels, copied, gathered: what is added to the context's sets of these names.
+      pixels, copied, gathered, narrow: what is added to the context's sets of these names.
     """
 
     def __init__(
@@ -26,11 +26,13 @@ class Again(Exception):
         pixels: frozenset[Shape] = frozenset(),
         copied: frozenset[Shape] = frozenset(),
         gathered: frozenset[Shape] = frozenset(),
+        narrow: frozenset[Shape] = frozenset(),
     ) -> None:
-        super().__init__(pixels, copied, gathered)
+        super().__init__(pixels, copied, gathered, narrow)
         self.pixels = pixels
         self.copied = copied
         self.gathered = gathered
+        self.narrow = narrow
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class RewriteTest(unittest.TestCase):
 class ScalarOperandsTest(support.FolderTest):
     def code(self, *without: str) -> list[int]:
         """Returns the instructions of IREE's kernel."""
-        with support.without("own_kernels", *without):
+        with support.without("own_kernels", "wide_weights", *without):
             return convolutions.words(convolutions.text("i8", 32), self.folder)
 
     def test_int8_factors_are_scalars_of_widening_multiply_adds(self) -> None:

@@ -6,7 +6,8 @@
 
 The keys are instruction sets, then dispatch functions or their op signatures. An entry has tile sizes of IREE's
 kernel by tiling level, or choices about bmc's own (bmc/kernels/choice.py), or says only that it shall be IREE's. An
-instruction set may also have {"layout": "pixels"}, which keeps images channels-last. X.tune writes such files.
+instruction set may also have {"layout": "pixels"}, which keeps images channels-last, and {"wide_weights": BYTES}, the
+flash that weights of int8 in 16 bits may take more. X.tune writes such files.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from bmc.target import Target
 
 _KERNEL, _IREE, _INSTEAD_OF = "kernel", "iree", "instead_of"
 _LAYOUT, _PIXELS = "layout", "pixels"
+_WIDE_WEIGHTS = "wide_weights"
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,13 @@ class Tuning:
     Attributes:
       file: name of the file, "" if there is none.
       pixels: whether images stay channels-last.
+      wide_weights: bytes of flash that weights of int8 may take more in 16 bits; None for the default.
       entries: by dispatch function or op signature.
     """
 
     file: str = ""
     pixels: bool = False
+    wide_weights: int | None = None
     entries: Mapping[str, Entry] = field(default_factory=dict)
 
     def of(self, function: str, op: str) -> Entry | None:
@@ -94,8 +98,15 @@ def read(path: Path, target: Target) -> Tuning:
     layout = dispatches.get(_LAYOUT, "")
     if layout not in ("", _PIXELS):
         raise _bad(f"'{_LAYOUT}' in '{name}' is not \"{_PIXELS}\"")
-    entries = {key: _entry(key, entry, name) for key, entry in dispatches.items() if key != _LAYOUT}
-    return Tuning(name, layout == _PIXELS, entries)
+    wide_weights = dispatches.get(_WIDE_WEIGHTS)
+    if wide_weights is not None and (type(wide_weights) is not int or wide_weights < 0):
+        raise _bad(f"'{_WIDE_WEIGHTS}' in '{name}' is not a number of bytes")
+    entries = {
+        key: _entry(key, entry, name)
+        for key, entry in dispatches.items()
+        if key not in (_LAYOUT, _WIDE_WEIGHTS)
+    }
+    return Tuning(name, layout == _PIXELS, wide_weights, entries)
 
 
 def _bad(message: str) -> BmcError:

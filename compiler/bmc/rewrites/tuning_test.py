@@ -51,6 +51,9 @@ class ReadTest(support.FolderTest):
         self.assertEqual([read.of(name, _OP).choice.lmul for name in ("f", "g")], [2, 4])  # type: ignore[union-attr]
         self.assertIsNone(read.of("f0", "other"))
         self.assertTrue(read.pixels)
+        self.assertIsNone(read.wide_weights)
+        wide = tuning.read(self.written({support.ISA: {"wide_weights": 0}}), _ISA)
+        self.assertEqual((wide.wide_weights, wide.entries), (0, {}))
         other = tuning.read(self.written({"rv64gc": data[support.ISA]}), _ISA)
         self.assertEqual(other, tuning.Tuning("tuning.json"))
 
@@ -60,6 +63,8 @@ class ReadTest(support.FolderTest):
         self.rejects({"rv32": {}}, "'rv32' in 'tuning.json' is not an instruction set", "rv64gc")
         self.rejects({support.ISA: 3}, f"'{support.ISA}' in 'tuning.json' is not an object")
         self.rejects({support.ISA: {"layout": "planes"}}, "'layout'", '"pixels"')
+        for size in (-1, 1.5, True, "4096"):
+            self.rejects({support.ISA: {"wide_weights": size}}, "'wide_weights'", "bytes")
 
     def test_malformed_entries(self) -> None:
         def rejects(data: object, *parts: str) -> None:

@@ -8,7 +8,7 @@ from bmc.ir.contraction import Axis, Contraction
 from bmc.rewrites.tiles.root import Levels, Root
 
 # Element types of A, B and the sums.
-_ELEMENTS = (("f32", "f32", "f32"), ("i8", "i8", "i32"))
+_ELEMENTS = (("f32", "f32", "f32"), ("i8", "i8", "i32"), ("i8", "i16", "i32"))
 # Vector registers of RISC-V.
 _REGISTERS = 32
 # Sums in one register at VLEN 256. Fewer leave a part of it idle, and are left to IREE, although bmc's tiles would

@@ -1,0 +1,115 @@
+"""Tests which weights of int8 are stored in 16 bits, and with which bytes."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import numpy as np
+import support
+
+from bmc import target
+from bmc.kernels import nest
+from bmc.kernels.product import Unsupported
+from bmc.rewrites import wide_weights
+from bmc.rewrites.context import Context
+from bmc.rewrites.tuning import Tuning
+
+_PRODUCT = """
+  %w{N} = util.global.load immutable @w{N} : tensor<8x16xi8>
+  %e{N} = tensor.expand_shape %w{N} [[0, 1], [2]] output_shape [2, 4, 16] : tensor<8x16xi8> into tensor<2x4x16xi8>
+  %o{N} = tensor.empty() : tensor<{ROWS}x16xi32>
+  %f{N} = linalg.fill ins(%zero : i32) outs(%o{N} : tensor<{ROWS}x16xi32>) -> tensor<{ROWS}x16xi32>
+  %y{N} = linalg.generic {{
+      indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d2, d3, d1)>,
+                       affine_map<(d0, d1, d2, d3) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction"]}}
+      ins(%x{N}, %e{N} : tensor<{ROWS}x2x4xi8>, tensor<2x4x16xi8>) outs(%f{N} : tensor<{ROWS}x16xi32>) {{
+  ^bb0(%a: i8, %b: i8, %c: i32):
+    %p = arith.extsi %a : i8 to i32
+    %q = arith.extsi %b : i8 to i32
+    %r = arith.muli %p, %q : i32
+    %s = arith.addi %c, %r : i32
+    linalg.yield %s : i32
+  }} -> tensor<{ROWS}x16xi32>"""
+_DEFAULT = Tuning()
+_WEIGHTS = np.random.default_rng(3).integers(-128, 128, (32, 64)).astype(np.int8)
+_MODEL = f"""func.func @main(%x: tensor<40x32xi8>) -> tensor<40x64xi32> {{
+  %w = stablehlo.constant dense<"0x{_WEIGHTS.tobytes().hex()}"> : tensor<32x64xi8>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<40x32xi8>, tensor<32x64xi8>) -> tensor<40x64xi32>
+  return %0 : tensor<40x64xi32>
+}}
+"""
+
+
+def _text(*rows: int) -> str:
+    """A function with products of so many rows, each of which has a weight of 128 bytes."""
+    numbers = range(len(rows))
+    named = "#flow.parameter.named"
+    weights = [
+        f'util.global private @w{n} = {named}<"model"::"w{n}"> : tensor<8x16xi8>' for n in numbers
+    ]
+    arguments = ", ".join(f"%x{n}: tensor<{rows[n]}x2x4xi8>" for n in numbers)
+    products = "".join(_PRODUCT.format(N=n, ROWS=each) for n, each in enumerate(rows))
+    results = ", ".join(f"tensor<{each}x16xi32>" for each in rows)
+    values = ", ".join(f"%y{n}" for n in numbers)
+    return "\n".join(
+        (
+            *weights,
+            f"util.func @main({arguments}) -> ({results}) {{",
+            "  %zero = arith.constant 0 : i32",
+            products,
+            f"  util.return {values} : {results}",
+            "}",
+        )
+    )
+
+
+class WideWeightsTest(support.FolderTest):
+    def widened(self, text: str, tuning: Tuning = _DEFAULT) -> set[str]:
+        """Applies the rewrite; returns which weights became i16, as the IR and the context say."""
+        context = Context(target.find(support.ISA), tuning=tuning)
+        after = support.rewritten(text, wide_weights.apply, context=context)
+        for name in ("w0", "w1"):
+            is_wide = f'"{name}"> : tensor<8x16xi16>' in after
+            self.assertEqual(is_wide, name in context.widened, name)
+        return set(context.widened)
+
+    def test_weights_of_many_rows(self) -> None:
+        self.assertEqual(self.widened(_text(32, 31)), {"w0"})
+        after = support.rewritten(_text(32), wide_weights.apply)
+        self.assertIn("tensor<8x16xi16> into tensor<2x4x16xi16>", after)
+        self.assertIn("arith.extsi %in_0 : i16 to i32", after)
+        self.assertIn("arith.extsi %in : i8 to i32", after)
+
+    def test_the_most_rows_come_first(self) -> None:
+        for size, expected in ((0, set()), (127, set()), (128, {"w1"}), (256, {"w0", "w1"})):
+            tuning = Tuning(wide_weights=size)
+            self.assertEqual(self.widened(_text(40, 50), tuning), expected, size)
+
+    def test_others_stay(self) -> None:
+        text = _text(40, 50)
+        twice = text.replace("immutable @w1", "immutable @w0")
+        unsigned = text.replace("%q = arith.extsi %b", "%q = arith.extui %b")
+        mutable = text.replace("private @w", "private mutable @w").replace(" immutable ", " ")
+        for each in (twice, unsigned, mutable):
+            self.assertEqual(self.widened(each), set())
+
+    def test_numbers_stay_what_they_are(self) -> None:
+        packed = support.lower_text(_MODEL, self.folder).lowered.weights
+        (weight,) = packed.table.values()
+        self.assertEqual((weight.dtype, weight.shape, weight.is_widened), ("i16", (32, 64), True))
+        stored = packed.data[weight.offset : weight.offset + weight.length]
+        np.testing.assert_array_equal(np.frombuffer(stored, "<i2"), _WEIGHTS.reshape(-1))
+
+    def test_without_a_kernel_of_our_own_they_stay(self) -> None:
+        with mock.patch.object(nest, "write", side_effect=Unsupported("any product")):
+            lowered = support.lower_text(_MODEL, self.folder).lowered
+        self.assertEqual(lowered.weights.data, _WEIGHTS.tobytes())
+        (config,) = lowered.configs
+        self.assertNotIn("i16", config.op)
+
+
+if __name__ == "__main__":
+    unittest.main()
