@@ -19,6 +19,7 @@ from bmc.compile import CompileOptions, compile_model, rewrite_until
 from bmc.errors import BmcError
 from bmc.frontends.options import ImportOptions
 from bmc.iree import version
+from bmc.libraries import library
 from bmc.rewrites.pipeline import PIPELINE
 from bmc.rewrites.runner import describe
 
@@ -148,6 +149,15 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="archive to link into the kernels, e.g. libgcc.a for floats on an ISA without F",
     )
     compiler.add_argument(
+        "--kernel-library",
+        dest="libraries",
+        action="append",
+        nargs=3,
+        default=[],
+        metavar=("NAME", "HEADER", "MATCHER"),
+        help="kernel library: its name, the header that C includes, and a Python file with a function take()",
+    )
+    compiler.add_argument(
         "--keep",
         type=Path,
         metavar="DIR",
@@ -261,6 +271,10 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         tuple(arguments.libcalls),
         arguments.keep,
         arguments.stop_after,
+        libraries=tuple(
+            library.load(name, header, Path(matcher))
+            for name, header, matcher in arguments.libraries
+        ),
     )
     if arguments.imported:
         _compile(artifacts.load(arguments.imported), options)

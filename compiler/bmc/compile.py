@@ -25,7 +25,9 @@ from bmc.iree import linking, phases
 from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
 from bmc.iree.version import installed_version
-from bmc.plan import audit, schedule, weights
+from bmc.libraries.library import Library
+from bmc.plan import audit, calls, schedule, weights
+from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights
 from bmc.rewrites import tuning
@@ -54,6 +56,7 @@ class CompileOptions:
       stop_after: name of the rewrite to stop after, "" to compile to the end.
       plain: leave out the rewrites that only make kernels faster, to compare results with and without.
       proposes: the report has other kernels that dispatches could have, for a search.
+      libraries: kernel libraries; the first one that wants a dispatch gets it.
     """
 
     name: str
@@ -66,6 +69,7 @@ class CompileOptions:
     stop_after: str = ""
     plain: bool = False
     proposes: bool = False
+    libraries: tuple[Library, ...] = ()
 
     def __post_init__(self) -> None:
         """Raises BmcError for a name that cannot be in a C symbol, and for a file that is missing."""
@@ -89,6 +93,7 @@ class Lowered:
       macs: multiply-accumulates of every entry point.
       int8: the result of plan/audit.py, None for a model that is not int8.
       flags: iree-compile's flags for the first step.
+      calls: those of kernel libraries, by dispatch function.
     """
 
     program: HostProgram
@@ -100,6 +105,7 @@ class Lowered:
     macs: dict[str, int]
     int8: dict[str, Any] | None
     flags: tuple[str, ...]
+    calls: dict[str, LinkedCall]
 
 
 def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, Any]:
@@ -114,9 +120,16 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
     program, packed = lowered.program, lowered.weights
     code = kernels.load(program.executable, options.target) if program.executable else None
     plan = schedule.build(
-        options.name, options.target, model, program, code, packed, lowered.operands
+        options.name,
+        options.target,
+        model,
+        program,
+        code,
+        packed,
+        lowered.operands,
+        lowered.calls,
     )
-    files = _emit(plan, model, code, packed, options.target)
+    files = _emit(plan, model, code, packed, options.target, lowered.operands)
     for file, data in files.items():
         (options.out / file).write_bytes(data)
     result = report.report(
@@ -206,6 +219,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     copied: frozenset[Shape] = frozenset()
     gathered: frozenset[Shape] = frozenset()
     narrow: frozenset[Shape] = frozenset()
+    left: frozenset[str] = frozenset()
     tuned = tuning.read(options.tuning, options.target) if options.tuning else Tuning()
     while True:
         context = Context(
@@ -217,6 +231,8 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             copied=copied,
             gathered=gathered,
             narrow=narrow,
+            libraries=options.libraries,
+            left=left,
         )
         try:
             return _lower(model, options, work, context)
@@ -225,10 +241,12 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             _LOG.info("and with padded copies of the images of these: %s", again.copied)
             _LOG.info("and with gathered windows for these: %s", again.gathered)
             _LOG.info("and with weights in 8 bits for these: %s", again.narrow)
+            _LOG.info("and without calls of kernel libraries for these: %s", again.left)
             pixels |= again.pixels
             copied |= again.copied
             gathered |= again.gathered
             narrow |= again.narrow
+            left |= again.left
 
 
 def _lower(model: ImportedModel, options: CompileOptions, work: Path, context: Context) -> Lowered:
@@ -259,20 +277,25 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path, context: C
     if options.target.xlen == 32:
         linking.check(work)
     program = evaluate.run(vm, model.signatures, context.states)
-    packed = weights.pack(program, work / phases.ARCHIVE, facts.stored, model.parameters)
+    if left := calls.not_constant(program, context.taken):
+        raise Again(left=left)
+    contents = weights.read(program, work / phases.ARCHIVE, facts.stored)
+    linked = calls.link(program, context.taken, contents, facts.stored, facts.operands)
+    packed = weights.pack(linked.program, linked.contents, linked.types, model.parameters)
     int8 = None
     if model.int8:
         int8 = audit.check(facts.products, packed.table.values(), options.float_parts)
     return Lowered(
-        program=program,
+        program=linked.program,
         weights=packed,
         configs=tuple(_marked(config, context.tuning) for config in context.configs),
         planes=len(context.planes),
-        operands=facts.operands,
+        operands=linked.operands,
         liveness_bound=facts.liveness_bound,
         macs=facts.macs,
         int8=int8,
         flags=flags(phases.OPTIMIZED),
+        calls=linked.calls,
     )
 
 
@@ -290,7 +313,12 @@ def _marked(config: Config, tuned: Tuning) -> Config:
 
 
 def _emit(
-    plan: Plan, model: ImportedModel, code: Kernels | None, packed: PackedWeights, target: Target
+    plan: Plan,
+    model: ImportedModel,
+    code: Kernels | None,
+    packed: PackedWeights,
+    target: Target,
+    operands: dict[str, Kernel],
 ) -> dict[str, bytes]:
     """Returns the contents of every output file except report.json, by name."""
     weights_s = c_text.include_blob(
@@ -306,6 +334,6 @@ def _emit(
         "weights.S": weights_s.encode(),
         "weights.bin": packed.data,
         "golden.S": golden_c.assembly(plan).encode(),
-        "golden.c": golden_c.source(plan, model.golden).encode(),
+        "golden.c": golden_c.source(plan, model.golden, operands).encode(),
         "golden.bin": golden_c.data(model.golden),
     }

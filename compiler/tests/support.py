@@ -28,6 +28,7 @@ from bmc.errors import BmcError
 from bmc.frontends import import_model, mlir
 from bmc.frontends.options import ImportOptions
 from bmc.iree.tool import IreeTool
+from bmc.libraries.library import Library
 from bmc.plan import schedule
 from bmc.plan.tables import Plan
 from bmc.rewrites.context import Context
@@ -254,15 +255,24 @@ class Compiled:
         return [command.kind.name for command in self.plan.commands]
 
 
-def lower_text(text: str, folder: Path, isa: str = ISA) -> Compiled:
+def lower_text(
+    text: str, folder: Path, isa: str = ISA, libraries: tuple[Library, ...] = ()
+) -> Compiled:
     """Compiles MLIR text up to the plan, without writing output files."""
     model = import_text(text, folder)
-    options = CompileOptions("m", target.find(isa), folder / "out")
+    options = CompileOptions("m", target.find(isa), folder / "out", libraries=libraries)
     with tempfile.TemporaryDirectory() as work:
         lowered = lower(model, options, Path(work))
     elf = lowered.program.executable
     code = kernels.load(elf, options.target) if elf else None
     plan = schedule.build(
-        "m", options.target, model, lowered.program, code, lowered.weights, lowered.operands
+        "m",
+        options.target,
+        model,
+        lowered.program,
+        code,
+        lowered.weights,
+        lowered.operands,
+        lowered.calls,
     )
     return Compiled(lowered, plan)

@@ -9,9 +9,11 @@ from pathlib import Path
 
 ROOT = Path(os.environ["TREE"]).resolve().parent
 PAGES = [
-    ROOT / "docs/how-to" / name for name in ("feed-a-sensor.md", "own-main.md", "without-bazel.md")
+    ROOT / "docs/how-to" / name
+    for name in ("feed-a-sensor.md", "own-kernels.md", "own-main.md", "without-bazel.md")
 ]
-EXAMPLES = ROOT / "runtime_bm/examples"
+# Where the files that blocks name are.
+EXAMPLES = (ROOT / "runtime_bm/examples", ROOT / "examples/consumer")
 # A block says which file it shows, or, as `text`, which run (docs_test.py).
 BLOCK = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -26,8 +28,12 @@ def strange(page: str) -> list[str]:
     return [
         text
         for language, name, text in blocks(page)
-        if language != "text" and f"\n{text}" not in f"\n{(EXAMPLES / name).read_text()}"
+        if language != "text" and f"\n{text}" not in f"\n{_example(name)}"
     ]
+
+
+def _example(name: str) -> str:
+    return next(folder / name for folder in EXAMPLES if (folder / name).is_file()).read_text()
 
 
 class HowToTest(unittest.TestCase):
@@ -43,7 +49,7 @@ class HowToTest(unittest.TestCase):
         self.assertEqual(len(strange(page.replace("cc_library(", "cc_binary("))), 1)
 
     def test_the_status_word_shown_is_that_of_the_line(self) -> None:
-        source = (EXAMPLES / "own_main/main.c").read_text().splitlines()
+        source = _example("own_main/main.c").splitlines()
         line = next(i for i, text in enumerate(source, 1) if "BM_CHECK(entry" in text)
         page = (ROOT / "docs/how-to/own-main.md").read_text()
         self.assertEqual(page.count(f"{255 << 24 | line << 12 | 5:08x}"), 2)

@@ -1,5 +1,6 @@
 // Self-check data: inputs, the outputs that the model's own framework computed
-// for them, and how closely the target must agree. The compiler emits it.
+// for them, how closely the target must agree, and what kernels read and write.
+// The compiler emits it.
 #ifndef RUNTIME_BM_APP_GOLDEN_H_
 #define RUNTIME_BM_APP_GOLDEN_H_
 
@@ -54,11 +55,13 @@ typedef struct bm_golden_t {
   uint32_t framework_correct;
   const bm_golden_call_t
       *calls;  // one per case; NULL: all call the first entry
+  // bm_dtype_t of what each binding of the plan holds; 0: nothing known.
+  const uint8_t *dtypes;
 } bm_golden_t;
 
 BM_ABI_SIZE(bm_golden_output_t, 24, 24);
 BM_ABI_SIZE(bm_golden_call_t, 4, 4);
-BM_ABI_SIZE(bm_golden_t, 56, 28);
+BM_ABI_SIZE(bm_golden_t, 64, 32);
 
 BM_EXTERN_C_END
 

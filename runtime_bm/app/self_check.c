@@ -30,14 +30,20 @@ static void on_command(void *context, uint32_t index) {
 static const bm_model_t *checked;
 
 // The export with the last start at or before `pc`: kernels are consecutive.
-// NULL when a fill or a copy is running.
+// That of the command if a linked function is running, which calls others.
+// NULL when a fill or a copy is.
 static const char *kernel_at(uintptr_t pc) {
   const bm_plan_runner_t *runner = &checked->runner;
   const bm_plan_t *plan = runner->plan;
   const uint32_t index = bm_trap_dispatch;
-  if (index < plan->header->commands.count &&
-      bm_plan_commands(plan)[index].kind != BM_COMMAND_DISPATCH) {
-    return NULL;
+  if (index < plan->header->commands.count) {
+    const bm_plan_command_t *command = &bm_plan_commands(plan)[index];
+    if (command->kind != BM_COMMAND_DISPATCH) return NULL;
+    const bm_plan_export_t *export_ =
+        &bm_plan_exports(plan)[command->export_index];
+    if (export_->executable == BM_PLAN_LINKED) {
+      return bm_plan_string(plan, export_->name);
+    }
   }
   const char *name = NULL;
   uintptr_t start = 0;

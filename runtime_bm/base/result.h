@@ -10,6 +10,8 @@
 //   BM1 CASE index=<n> result=<ok|mismatch> max_abs=<float> differing=<n>
 //       cosine=<float|-> hash=<16 hex>
 //   BM1 DISPATCH index=<n> instret=<n>
+//   BM1 KERNEL index=<n> result=<ok|mismatch> max_abs=<float> differing=<n>
+//       plain=<n> library=<n> plain_cycles=<n> library_cycles=<n>
 //   BM1 STATS instret=<n> cycles=<n> arena=<bytes> stack=<bytes>
 //       walker=<n|-> workgroup=<n|->
 //   BM1 ACCURACY correct=<n> total=<n> framework=<n>
@@ -30,6 +32,10 @@
 //           of all output bytes in order.
 // DISPATCH  profile firmware only: instructions of command `index` of the plan
 //           in the first case's run.
+// KERNEL    kernel_check firmware only: command `index` of the plan, computed
+//           by a kernel library and by IREE's kernel from the same numbers: how
+//           the results differ, as in CASE, and instructions and cycles of
+//           either (0: this machine cannot count).
 // STATS     instret and cycles of the first case's run (0: this machine cannot
 //           count); arena of the plan; stack high-water mark since boot (0:
 //           unknown). Profile firmware only: instret does not count what the

@@ -28,6 +28,21 @@ bm_status_t bm_model_info(const bm_plan_t *plan, bm_model_info_t *out_info) {
   return bm_ok();
 }
 
+// Returns the function of each export: those of the executable, in place of
+// which others may be linked.
+static const void *const *with_linked(const bm_plan_t *plan,
+                                      const void *const *functions) {
+  if (plan->header->function_count == 0) return functions;
+  for (uint32_t i = 0; i < plan->header->exports.count; ++i) {
+    const bm_plan_export_t *export_ = &bm_plan_exports(plan)[i];
+    plan->table[i] =
+        export_->executable == BM_PLAN_LINKED
+            ? (const void *)(uintptr_t)plan->functions[export_->ordinal]
+            : functions[i];
+  }
+  return plan->table;
+}
+
 // Loads the kernels if necessary, opens them and checks them against the plan.
 static bm_status_t open_kernels(const bm_plan_t *plan, bm_span_t code,
                                 const void *const **out_functions) {
@@ -53,11 +68,12 @@ static bm_status_t open_kernels(const bm_plan_t *plan, bm_span_t code,
   BM_TRY(bm_executable_open(query, image, export_count, &opened));
   for (uint32_t i = 0; i < export_count; ++i) {
     const bm_plan_export_t *export_ = &bm_plan_exports(plan)[i];
+    if (export_->executable == BM_PLAN_LINKED) continue;
     BM_TRY(bm_executable_check(&opened, i, bm_plan_string(plan, export_->name),
                                export_->binding_count,
                                export_->constant_count));
   }
-  *out_functions = bm_executable_functions(&opened);
+  *out_functions = with_linked(plan, bm_executable_functions(&opened));
   return bm_ok();
 }
 

@@ -31,7 +31,7 @@
 
 BM_EXTERN_C_BEGIN
 
-enum { BM_PLAN_ABI_VERSION = 4 };
+enum { BM_PLAN_ABI_VERSION = 5 };
 
 // bm_plan_binding_t.region.
 enum {
@@ -70,7 +70,7 @@ enum {
   BM_PLAN_MAX_BINDINGS = 32,
   BM_PLAN_MAX_RANK = 8,
   // bm_plan_export_t.executable: the kernel is a function linked into the
-  // firmware, and `ordinal` counts those. Not offered yet.
+  // firmware, and `ordinal` counts those.
   BM_PLAN_LINKED = 0xFFFF,
 };
 
@@ -160,7 +160,7 @@ typedef struct bm_plan_header_t {
   uint32_t driver_count;
   // Commands [0, reset_count) write the state's initial value.
   uint32_t reset_count;
-  uint32_t function_count;  // of BM_PLAN_LINKED exports; not offered yet
+  uint32_t function_count;  // of BM_PLAN_LINKED exports
   bm_plan_table_t exports;
   bm_plan_table_t commands;
   // Offset 0: a driver changes rows, so they are in memory, see bm_plan_t.
@@ -184,6 +184,9 @@ typedef struct bm_plan_executable_t {
   const uint8_t *elf;
   uint32_t elf_bytes;
 } bm_plan_executable_t;
+
+// A function that an export names, whatever it takes: exec/call.h says.
+typedef void (*bm_plan_function_t)(void);
 
 struct bm_plan_runner_t;
 typedef bm_status_t (*bm_plan_driver_t)(const struct bm_plan_runner_t *runner);
@@ -210,6 +213,10 @@ typedef struct bm_plan_t {
   uint32_t *constants;
   // One row per bm_part_t; NULL: nothing to compare the bytes with.
   const bm_check_t *checks;
+  // Those of BM_PLAN_LINKED exports.
+  const bm_plan_function_t *functions;
+  // Memory for a pointer to every export's function, if any is linked.
+  const void **table;
 } bm_plan_t;
 
 BM_ABI_SIZE(bm_plan_table_t, 8, 8);
@@ -220,7 +227,7 @@ BM_ABI_SIZE(bm_plan_export_t, 12, 12);
 BM_ABI_SIZE(bm_plan_entry_t, 32, 32);
 BM_ABI_SIZE(bm_plan_header_t, 128, 128);
 BM_ABI_SIZE(bm_plan_executable_t, 24, 12);
-BM_ABI_SIZE(bm_plan_t, 64, 32);
+BM_ABI_SIZE(bm_plan_t, 80, 40);
 
 // The rows of a verified plan. What is returned for a table without rows must
 // not be read.

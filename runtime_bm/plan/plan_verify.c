@@ -107,8 +107,10 @@ static bm_status_t verify_place(const bm_plan_t *plan) {
                bm_is_aligned((uintptr_t)plan->state, BM_PLAN_ALIGNMENT),
            DATA_LOSS);
   BM_CHECK(memory_ok(plan->drivers, header->driver_count), DATA_LOSS);
-  BM_CHECK(header->executable_count <= 1 && header->function_count == 0,
-           UNIMPLEMENTED);
+  BM_CHECK(header->executable_count <= 1, UNIMPLEMENTED);
+  BM_CHECK(memory_ok(plan->functions, header->function_count) &&
+               memory_ok(plan->table, header->function_count),
+           DATA_LOSS);
   // A plan that only copies and fills has no kernels.
   BM_CHECK((header->exports.count != 0) == (header->executable_count != 0) &&
                memory_ok(plan->executables, header->executable_count),
@@ -139,14 +141,19 @@ static bm_status_t verify_header(const bm_plan_t *plan) {
   return bm_ok();
 }
 
-static bm_status_t verify_export(const bm_plan_header_t *header,
+static bm_status_t verify_export(const bm_plan_t *plan,
                                  const bm_plan_export_t *export_,
                                  uint32_t index) {
+  const bm_plan_header_t *header = plan->header;
   BM_CHECK(string_ok(header, export_->name), DATA_LOSS);
-  BM_CHECK(export_->executable != BM_PLAN_LINKED, UNIMPLEMENTED);
-  BM_CHECK(export_->executable < header->executable_count, OUT_OF_RANGE);
-  // The one executable's table of functions serves as the plan's.
-  BM_CHECK(export_->ordinal == index, UNIMPLEMENTED);
+  if (export_->executable == BM_PLAN_LINKED) {
+    BM_CHECK(export_->ordinal < header->function_count, OUT_OF_RANGE);
+    BM_CHECK(plan->functions[export_->ordinal] != NULL, DATA_LOSS);
+  } else {
+    BM_CHECK(export_->executable < header->executable_count, OUT_OF_RANGE);
+    // The one executable has a kernel for each row, also for a linked one.
+    BM_CHECK(export_->ordinal == index, UNIMPLEMENTED);
+  }
   BM_CHECK(export_->binding_count <= BM_PLAN_MAX_BINDINGS, UNIMPLEMENTED);
   BM_CHECK(export_->constant_count <= MAX_EXPORT_CONSTANTS, UNIMPLEMENTED);
   return bm_ok();
@@ -283,7 +290,7 @@ bm_status_t bm_plan_verify(const bm_plan_t *plan) {
   BM_TRY(verify_header(plan));
   const bm_plan_header_t *header = plan->header;
   for (uint32_t i = 0; i < header->exports.count; ++i) {
-    BM_TRY(verify_export(header, &bm_plan_exports(plan)[i], i));
+    BM_TRY(verify_export(plan, &bm_plan_exports(plan)[i], i));
   }
   for (uint32_t i = 0; i < header->commands.count; ++i) {
     BM_TRY(verify_command(plan, &bm_plan_commands(plan)[i]));

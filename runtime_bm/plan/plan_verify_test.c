@@ -86,7 +86,7 @@ static void checks_what_is_linked(void) {
   EXPECT_SPOILED(executable.elf_bytes, 1, DATA_LOSS);
   EXPECT_SPOILED(tables.header.executable_count, 0, DATA_LOSS);
   EXPECT_SPOILED(tables.header.executable_count, 2, UNIMPLEMENTED);
-  EXPECT_SPOILED(tables.header.function_count, 1, UNIMPLEMENTED);
+  EXPECT_SPOILED(tables.header.function_count, 1, DATA_LOSS);
   EXPECT_SPOILED(tables.header.driver_count, 1, DATA_LOSS);
   EXPECT_SPOILED(tables.header.state_bytes, 1, DATA_LOSS);
   EXPECT_SPOILED(plan.state, state + 1, DATA_LOSS);
@@ -183,11 +183,40 @@ static void allows_writes_to_the_state(void) {
 static void checks_the_exports(void) {
   EXPECT_SPOILED(tables.exports[0].name, FAKE_STRINGS_BYTES, DATA_LOSS);
   EXPECT_SPOILED(tables.exports[3].executable, 1, OUT_OF_RANGE);
-  EXPECT_SPOILED(tables.exports[3].executable, BM_PLAN_LINKED, UNIMPLEMENTED);
+  EXPECT_SPOILED(tables.exports[3].executable, BM_PLAN_LINKED, OUT_OF_RANGE);
   EXPECT_SPOILED(tables.exports[3].ordinal, 2, UNIMPLEMENTED);
   EXPECT_SPOILED(tables.exports[3].binding_count, BM_PLAN_MAX_BINDINGS + 1,
                  UNIMPLEMENTED);
   EXPECT_SPOILED(tables.exports[3].constant_count, 256, UNIMPLEMENTED);
+}
+
+static void nothing(void) {}
+
+// An export that is a function linked into the firmware.
+static void link_export(void) {
+  static const void *table[FAKE_EXPORT_COUNT];
+  static const bm_plan_function_t kFunctions[] = {nothing, NULL};
+  reset();
+  tables.header.function_count = 1;
+  tables.exports[3].executable = BM_PLAN_LINKED;
+  tables.exports[3].ordinal = 0;
+  plan.functions = kFunctions;
+  plan.table = table;
+}
+
+static void checks_linked_functions(void) {
+  link_export();
+  BM_EXPECT_OK(bm_plan_verify(&plan));
+  tables.exports[3].ordinal = 1;
+  BM_EXPECT_CODE(bm_plan_verify(&plan), OUT_OF_RANGE);
+  tables.header.function_count = 2;  // the second one is NULL
+  BM_EXPECT_CODE(bm_plan_verify(&plan), DATA_LOSS);
+  link_export();
+  plan.functions = NULL;
+  BM_EXPECT_CODE(bm_plan_verify(&plan), DATA_LOSS);
+  link_export();
+  plan.table = NULL;
+  BM_EXPECT_CODE(bm_plan_verify(&plan), DATA_LOSS);
 }
 
 static void checks_every_command(void) {
@@ -358,6 +387,7 @@ int main(void) {
   BM_TEST(checks_the_entries);
   BM_TEST(allows_writes_to_the_state);
   BM_TEST(checks_the_exports);
+  BM_TEST(checks_linked_functions);
   BM_TEST(checks_every_command);
   BM_TEST(checks_every_binding);
   BM_TEST(checks_dispatches);

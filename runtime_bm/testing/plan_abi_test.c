@@ -211,6 +211,8 @@ static void plan_structs(void) {
   FIELD(bm_plan_t, bindings);
   FIELD(bm_plan_t, constants);
   FIELD(bm_plan_t, checks);
+  FIELD(bm_plan_t, functions);
+  FIELD(bm_plan_t, table);
   end_struct();
   BEGIN_STRUCT(bm_check_t);
   FIELD(bm_check_t, start);
@@ -241,6 +243,7 @@ static void golden_structs(void) {
   FIELD(bm_golden_t, labels);
   FIELD(bm_golden_t, framework_correct);
   FIELD(bm_golden_t, calls);
+  FIELD(bm_golden_t, dtypes);
   end_struct();
 }
 

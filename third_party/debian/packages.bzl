@@ -66,6 +66,17 @@ DEBIAN_TOOLS = {
         "license": "LGPL-2.1-or-later; GPL-3.0 with the GCC runtime exception",
         "why": "C and C++ headers and start files for host programs such as tools/fit: a clean machine has none",
     },
+    "debian_openblas": {
+        "packages": ["libopenblas-serial-dev"],
+        "versions": {"libopenblas-serial-dev": "0.3.21+ds-4"},
+        "leave_out": ["(?!libopenblas-serial-dev).*"],
+        "skip": ["./usr/share/*"],
+        # No program, so there is no variable to name another.
+        "programs": [],
+        "environment_variable": "",
+        "license": "BSD-3-Clause",
+        "why": "matrix products of a kernel library for the x86-64 build",
+    },
     "debian_qemu": {
         # Debian 12's own QEMU 7.2, in the second, aborts on vfcvt.rtz.x.f.v: a cast from float to integer.
         "packages": ["qemu-system-riscv|qemu-system-misc"],

@@ -68,11 +68,13 @@ def facts(report: dict[str, Any], disassembly: list[str]) -> dict[str, Any]:
 
 
 def scalar(report: dict[str, Any], kernels: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns the dispatches with many products whose code multiplies one number at a time."""
+    """Returns the dispatches with many products whose kernel multiplies one number at a time."""
     return [
         dispatch
         for dispatch in report["dispatches"]
-        if dispatch["macs"] > _FEW_MACS and not kernels[dispatch["name"]]["vectorized"]
+        if dispatch["macs"] > _FEW_MACS
+        and not dispatch["call"]
+        and not kernels[dispatch["name"]]["vectorized"]
     ]
 
 

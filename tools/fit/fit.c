@@ -27,6 +27,8 @@ typedef struct places_t {
   uint32_t library_query;
   uint32_t elf;
   uint32_t elf_bytes;
+  uint32_t functions;
+  uint32_t table;
   // Sizes of variables, 0 for none.
   uint32_t header_bytes;
   uint32_t bindings_bytes;
@@ -96,6 +98,17 @@ static void require_rows(uint32_t size, uint32_t count, size_t row_bytes) {
   }
 }
 
+// Stands for a function that is linked into the image.
+static void linked(void) {}
+
+// Returns what stands for the linked functions, as many as the plan has.
+static const bm_plan_function_t *functions_of(uint32_t count) {
+  bm_plan_function_t *functions =
+      (void *)memory_of(sizeof(void *), count * sizeof(*functions));
+  for (uint32_t i = 0; i < count; ++i) functions[i] = linked;
+  return functions;
+}
+
 // A pointer that is only compared.
 static void *pointer_to(uint32_t address) { return (void *)(uintptr_t)address; }
 
@@ -126,6 +139,13 @@ static void read_plan(void) {
   fit_plan.drivers = pointer_to(places.drivers);
   fit_plan.bindings = bindings;
   fit_plan.constants = constants;
+  if (places.functions != 0) {
+    fit_plan.functions = functions_of(header->function_count);
+  }
+  if (places.table != 0) {
+    fit_plan.table = (void *)memory_of(sizeof(void *),
+                                       header->exports.count * sizeof(void *));
+  }
 }
 
 // A copy of the plan's header and tables, to be changed, with room for `more`

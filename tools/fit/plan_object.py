@@ -14,12 +14,23 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Symbol
 
 # The pointers of bm_plan_t, in its order.
-_HEADER, _WEIGHTS, _STATE, _EXECUTABLES, _DRIVERS, _BINDINGS, _CONSTANTS = range(7)
+(
+    _HEADER,
+    _WEIGHTS,
+    _STATE,
+    _EXECUTABLES,
+    _DRIVERS,
+    _BINDINGS,
+    _CONSTANTS,
+    _CHECKS,
+    _FUNCTIONS,
+    _TABLE,
+) = range(10)
 # Those of bm_plan_executable_t; a size of 32 bits follows.
 _LIBRARY_QUERY, _ELF, _ELF_BYTES = range(3)
 
 # places_t of fit.c.
-_PLACES = Struct("<10I")
+_PLACES = Struct("<12I")
 _WORD = Struct("<I")
 
 # Weights and kernels are in other files, which align them as much as anything is.
@@ -114,6 +125,8 @@ def _read(elf: _Object, name: str) -> bytes:
         elf.address(elf.pointer(executables, _LIBRARY_QUERY)),
         elf.address(elf.pointer(executables, _ELF)),
         elf_bytes,
+        elf.address(elf.pointer(plan, _FUNCTIONS)),
+        elf.address(elf.pointer(plan, _TABLE)),
         *map(len, tables),
     )
     return places + b"".join(tables)

@@ -6,6 +6,7 @@ BmModelInfo = provider(
         "isa": "string: ISA the kernels were compiled for, e.g. `rv64gcv_zvl256b`.",
         "c_name": "string: prefix of every C symbol the model defines.",
         "kernels": "string: `prelinked`, or `loaded` at run time.",
+        "libraries": "list of CcInfo: the kernel libraries that it calls.",
         "header": "string: header that C code includes to use the model.",
         "report": "File: the compiler's report.json (dispatch table, sizes, flags, hashes).",
         "files": "dict from file name to File: everything bmc wrote.",
@@ -13,6 +14,17 @@ BmModelInfo = provider(
         "fits": "File: stamp that exists only if the target would accept the model.",
         "outputs": "CcCompilationOutputs: plan, kernels and golden data, compiled; the same for other weights.",
         "cc_info": "CcInfo: plan, kernels, weights and golden data, ready to link.",
+    },
+)
+
+BmKernelLibraryInfo = provider(
+    doc = "Functions that take the place of a model's kernels.",
+    fields = {
+        "cc_info": "CcInfo: the functions.",
+        "extensions": "list of string: RISC-V extensions that they need.",
+        "header": "string: how C includes their declarations.",
+        "matcher": "File: Python that says which dispatches they take.",
+        "name": "string: label, for messages.",
     },
 )
 

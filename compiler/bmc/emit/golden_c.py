@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 
 from bmc import spec
 from bmc.artifacts import Golden
+from bmc.dtype import DType
 from bmc.emit import c_text, symbols
+from bmc.facts.operands import Kernel
 from bmc.plan import tables
-from bmc.plan.tables import Plan
+from bmc.plan.tables import CommandKind, Plan
 
 
 class PolicyKind(enum.IntEnum):
@@ -19,6 +22,7 @@ class PolicyKind(enum.IntEnum):
     INT_STEP = 2
 
 
+_OF_PRODUCTS = {"f32": DType.F32, "i32": DType.I32, "i8": DType.I8}
 # Below every possible cosine: "not checked".
 _NO_COSINE = -2.0
 
@@ -33,8 +37,8 @@ def data(golden: Golden) -> bytes:
     return bytes(blob)
 
 
-def source(model: Plan, golden: Golden) -> str:
-    """Returns golden.c."""
+def source(model: Plan, golden: Golden, operands: dict[str, Kernel]) -> str:
+    """Returns golden.c; `operands` are those of each dispatch function."""
     name = model.name
     text = f'/* {c_text.BANNER} */\n#include "runtime_bm/app/golden.h"\n\n'
     text += f"extern const uint8_t {name}_golden_data[];\n\n"
@@ -47,6 +51,7 @@ def source(model: Plan, golden: Golden) -> str:
         "static const bm_golden_call_t k_calls",
         (f"{{.entry = {call.entry}, .reset = {int(call.reset)}}}" for call in golden.calls),
     )
+    text += c_text.packed_array("static const uint8_t k_dtypes", _dtypes(model, operands), 16)
     return text + (
         f"extern const bm_golden_t {symbols.golden(name)};\n"
         f"const bm_golden_t {symbols.golden(name)} = {{\n"
@@ -57,8 +62,20 @@ def source(model: Plan, golden: Golden) -> str:
         f"    .labels = {labels},\n"
         f"    .framework_correct = {golden.framework_correct},\n"
         f"    .calls = {'k_calls' if golden.calls else '0'},\n"
+        "    .dtypes = k_dtypes,\n"
         "};\n"
     )
+
+
+def _dtypes(model: Plan, operands: dict[str, Kernel]) -> Iterator[int]:
+    """Yields the type of the elements in each binding of the plan, 0 if it is not one that products have."""
+    for command in model.commands:
+        kernel = None
+        if command.kind is CommandKind.DISPATCH:
+            kernel = operands.get(model.exports[command.export_index].name)
+        for number in range(len(command.bindings)):
+            found = {o.dtype for o in kernel.operands if o.binding == number} if kernel else set()
+            yield int(_OF_PRODUCTS.get(found.pop(), 0)) if len(found) == 1 else 0
 
 
 def assembly(model: Plan) -> str:

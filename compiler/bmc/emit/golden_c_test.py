@@ -33,7 +33,7 @@ class GoldenTest(unittest.TestCase):
                 "{.policy = 1, .atol = 0.5f, .rtol = 0.25f, .min_cosine = -2.0f}",
             ),
         ):
-            self.assertIn(text, golden_c.source(plan, _golden(policy)))
+            self.assertIn(text, golden_c.source(plan, _golden(policy), {}))
 
     def test_every_tensor_is_padded_to_64_bytes(self) -> None:
         data = golden_c.data(_golden(Exact()))

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from bmc.elf.kernels import Kernels
-from bmc.emit import c_text, driver_c, symbols
+from bmc.emit import c_text, calls_c, driver_c, symbols
 from bmc.plan import tables
-from bmc.plan.tables import BindingPatch, Command, ConstantPatch, Entry, Plan, Tensor
+from bmc.plan.tables import BindingPatch, Command, ConstantPatch, Entry, Export, Plan, Tensor
 
 
 def source(model: Plan, kernels: Kernels | None) -> str:
     """Returns plan.c with the tables; kernels.S and weights.S define what it declares extern."""
     name = model.name
     driven = [index for index, entry in enumerate(model.entries) if entry.driver]
-    text = f'/* {c_text.BANNER} */\n#include "runtime_bm/plan/plan.h"\n\n'
+    text = f"/* {c_text.BANNER} */\n{calls_c.includes(model.calls)}"
+    text += '#include "runtime_bm/plan/plan.h"\n\n'
     if driven:
         text += driver_c.INCLUDE + "\n"
     if model.weights_bytes:
@@ -43,6 +44,7 @@ def source(model: Plan, kernels: Kernels | None) -> str:
             elf_bytes=len(kernels.elf),
             library_query=symbols.library_query(name),
         )
+    text += calls_c.source(model.calls, len(model.exports))
     if model.state_bytes:
         text += f"static uint8_t k_state[{model.state_bytes}] __attribute__((aligned(64)));\n\n"
     text += _checks(model, kernels)
@@ -57,6 +59,8 @@ def source(model: Plan, kernels: Kernels | None) -> str:
         fields.append(".drivers = k_drivers")
     fields += [f".{table.name} = k_{table.name}" for table in changed]
     fields.append(".checks = k_checks")
+    if model.calls:
+        fields += [".functions = k_functions", ".table = k_table"]
     plan = f"const bm_plan_t {symbols.plan(name)}"
     return text + f"extern {plan};\n{plan} = {{\n{_lines(fields, 4)}}};\n"
 
@@ -154,6 +158,7 @@ def _constant_tables(model: Plan, tables_: list[_Table]) -> str:
         f".executable_count = {int(bool(model.exports))}",
         f".driver_count = {sum(bool(entry.driver) for entry in model.entries)}",
         f".reset_count = {model.reset_count}",
+        *([f".function_count = {len(model.calls)}"] if model.calls else []),
         *(table.place for table in tables_),
         f".strings = {{offsetof(tables_t, strings), {length}}}",
     ]
@@ -189,9 +194,9 @@ def _tables(model: Plan) -> list[_Table]:
     )
     constants = (f"{word}u" for command in model.commands for word in command.constants)
     exports = (
-        f"{{.name = {names[e.name]}, .executable = 0, .ordinal = {ordinal},"
+        f"{{.name = {names[e.name]}, .executable = {executable}, .ordinal = {ordinal},"
         f" .binding_count = {e.binding_count}, .constant_count = {e.constant_count}}}"
-        for ordinal, e in enumerate(model.exports)
+        for e, executable, ordinal in _ordinals(model)
     )
     tensors = (*model.inputs, *model.outputs)
     extents = [str(extent) for tensor in tensors for extent in tensor.info.shape]
@@ -207,6 +212,17 @@ def _tables(model: Plan) -> list[_Table]:
         _Table("entries", "bm_plan_entry_t", tuple(_entries(model.entries, names))),
     ]
     return [table for table in found if table.rows]
+
+
+def _ordinals(model: Plan) -> Iterator[tuple[Export, str, int]]:
+    """Yields every export with the executable that it is in, and its number there."""
+    linked = 0
+    for ordinal, export in enumerate(model.exports):
+        if export.call:
+            yield export, "BM_PLAN_LINKED", linked
+            linked += 1
+        else:
+            yield export, "0", ordinal
 
 
 def _commands(commands: tuple[Command, ...]) -> Iterator[str]:

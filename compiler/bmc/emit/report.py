@@ -14,6 +14,7 @@ from bmc.emit import c_text
 from bmc.facts.operands import Kernel
 from bmc.names import op_signature
 from bmc.plan import tables
+from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import CommandKind, Plan
 from bmc.plan.weights import PackedWeights
 from bmc.rewrites.context import Config
@@ -191,6 +192,7 @@ def _dispatches(
             "iree_tiles": config.default,
             "tiles_by": config.origin,
             "own_kernel": config.own,
+            "call": _call(export.call),
             "tuned": config.tuned,
             "digest": config.digest,
             "stale": config.stale,
@@ -198,6 +200,14 @@ def _dispatches(
         }
         for ordinal, export in enumerate(result.exports)
     ]
+
+
+def _call(call: LinkedCall | None) -> dict[str, Any] | None:
+    """Returns which library computes a dispatch and how, None if a kernel does."""
+    if call is None:
+        return None
+    library, function = call.taken.library, call.taken.call.function
+    return {"library": library.name, "function": function, "finishes": call.sums is None}
 
 
 def _proposals(config: Config) -> dict[str, Any]:

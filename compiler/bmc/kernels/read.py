@@ -20,6 +20,7 @@ from bmc.kernels.product import (
     B,
     Loop,
     Node,
+    Padding,
     Product,
     Unsupported,
     arranged,
@@ -38,6 +39,26 @@ from bmc.kernels.views import (
 
 # Types of the factors and of the sums.
 _PRODUCTS = (("f32", "f32", "f32"), ("i8", "i8", "i32"), ("i8", "i16", "i32"))
+
+
+@dataclass(frozen=True)
+class Computation:
+    """A product with the loops that IREE gave it, before it is decided what each of them does.
+
+    Attributes:
+      loops: outermost first.
+      summed: numbers of the loops that are summed.
+      dtypes, initial, epilogue, padding: as in Product.
+      operands: buffers, or constant tensors; the first two are the factors, the third is the result.
+    """
+
+    dtypes: tuple[str, ...]
+    loops: tuple[Loop, ...]
+    summed: frozenset[int]
+    initial: int | None
+    epilogue: tuple[Node, ...]
+    padding: Padding | None
+    operands: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -71,7 +92,23 @@ def read(function: ir_util.Op, lanes: int = 0) -> Dispatch:
     Raises:
       Unsupported: it is not one product with an epilogue that this package can write.
     """
-    return Reader(function, lanes).dispatch()
+    found = computation(function)
+    product, swapped = arranged(
+        found.dtypes,
+        list(found.loops),
+        found.summed,
+        found.initial,
+        found.epilogue,
+        found.padding,
+        number=lanes,
+    )
+    first, second, *others = found.operands
+    return Dispatch(product, (second, first, *others) if swapped else found.operands)
+
+
+def computation(function: ir_util.Op) -> Computation:
+    """Returns what a dispatch function computes; raises Unsupported if it is not one product with an epilogue."""
+    return Reader(function).computation()
 
 
 class Reader:
@@ -84,8 +121,7 @@ class Reader:
       known: operations that have been read.
     """
 
-    def __init__(self, function: ir_util.Op, lanes: int = 0) -> None:
-        self._lanes = lanes
+    def __init__(self, function: ir_util.Op) -> None:
         self.ops = list(ir_util.walk(function))
         self.views: list[View] = []
         self.operations = Operations(self.table)
@@ -93,7 +129,7 @@ class Reader:
         # What is padded of the first two operands.
         self._padded: dict[int, padding.Padded] = {}
 
-    def dispatch(self) -> Dispatch:
+    def computation(self) -> Computation:
         root = self.only([op for op in self.ops if contraction.read(op) is not None])
         maps = maps_of(root)
         a, b, start = root.operands
@@ -107,7 +143,7 @@ class Reader:
         written = plain(maps[RESULT])
         initial = self.initial(start, written)
         self.finish(root, written)
-        return self._dispatch(root, initial)
+        return self._computation(root, initial)
 
     def finish(self, root: Any, written: list[Any]) -> None:
         """Reads what happens to the sums of an operation, and that nothing else happens.
@@ -238,7 +274,7 @@ class Reader:
         places = map(tuple, indices[len(inputs) :])
         return dict(zip(op.results, map(_Computed, numbers, places), strict=True))
 
-    def _dispatch(self, root: Any, initial: int | None) -> Dispatch:
+    def _computation(self, root: Any, initial: int | None) -> Computation:
         if len(self._padded) > 1:
             raise Unsupported("two operands that are padded")
         ((image, padded),) = self._padded.items() or ((A, None),)
@@ -251,16 +287,15 @@ class Reader:
             for number, extent in enumerate(extents(root))
         ]
         written = {term for index in self.views[RESULT].map.results for term in terms_of(index)}
-        summed = set(range(len(loops))) - written
-        dtypes = tuple(dtype_of(view.value) for view in self.views)
-        nodes = tuple(clipped(self.operations.nodes))
-        around = padded.padding(image) if padded else None
-        product, swapped = arranged(
-            dtypes, loops, summed, initial, nodes, around, number=self._lanes
+        return Computation(
+            dtypes=tuple(dtype_of(view.value) for view in self.views),
+            loops=tuple(loops),
+            summed=frozenset(range(len(loops))) - written,
+            initial=initial,
+            epilogue=tuple(clipped(self.operations.nodes)),
+            padding=padded.padding(image) if padded else None,
+            operands=tuple(view.value for view in self.views),
         )
-        first, second, *others = (view.value for view in self.views)
-        operands = (second, first, *others) if swapped else (first, second, *others)
-        return Dispatch(product, operands)
 
 
 def _filler(maker: Any) -> Any:

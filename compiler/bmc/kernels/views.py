@@ -13,6 +13,12 @@ from bmc.ir import contraction, ir_util
 from bmc.kernels.product import TYPES, WIDTHS, Unsupported
 
 LOAD, STORE = "iree_codegen.load_from_buffer", "iree_codegen.store_to_buffer"
+_VIEWS = (
+    "memref.assume_alignment",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.subview",
+)
 
 
 class View:
@@ -110,6 +116,15 @@ def source_of(value: Any) -> Any:
     if owner is None or owner.name != LOAD:
         raise Unsupported("an operand that is computed first")
     return owner.operands[0]
+
+
+def root_of(value: Any) -> Any:
+    """The buffer that a buffer is a view of, which may be itself."""
+    owner = ir_util.definition(value)
+    while owner is not None and owner.name in _VIEWS:
+        value = owner.operands[0]
+        owner = ir_util.definition(value)
+    return value
 
 
 def dtype_of(value: Any) -> str:

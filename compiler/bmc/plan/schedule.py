@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from bmc.artifacts import ImportedModel, Signature, TensorInfo
 from bmc.dtype import DType
-from bmc.elf.kernels import Kernels
+from bmc.elf.kernels import DispatchFunction, Kernels
 from bmc.errors import BmcError, InternalError
 from bmc.facts.operands import Kernel, Written
 from bmc.host.program import (
@@ -27,6 +27,7 @@ from bmc.host.program import (
     View,
 )
 from bmc.plan import check, placement, tables, tensors
+from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import (
     Access,
     Binding,
@@ -51,10 +52,11 @@ def build(
     kernels: Kernels | None,
     weights: PackedWeights,
     operands: dict[str, Kernel],
+    calls: dict[str, LinkedCall],
 ) -> Plan:
     """Returns the plan; `kernels` is None for a program that launches none.
 
-    `operands` say what each dispatch function reads and writes.
+    `operands` say what each dispatch function reads and writes, `calls` which of them are calls of libraries.
 
     Every entry point has the whole arena to itself. Tensors whose lives do not overlap share memory: an input
     lives until the last command that uses it, an output from the first one that writes it.
@@ -87,7 +89,7 @@ def build(
         vlen_bits=target.vlen_bits,
         arena_bytes=arena_bytes,
         weights_bytes=len(weights.data),
-        exports=tuple(tables.Export(e.name, e.constant_count, e.binding_count) for e in exports),
+        exports=tuple(_export(export, calls.get(export.name)) for export in exports),
         commands=tuple(commands),
         entries=tuple(entries),
         state_bytes=state.size,
@@ -95,6 +97,11 @@ def build(
     )
     check.verify(result)
     return result
+
+
+def _export(function: DispatchFunction, call: LinkedCall | None) -> tables.Export:
+    bindings = call.binding_count if call else function.binding_count
+    return tables.Export(function.name, function.constant_count, bindings, call)
 
 
 def _entry(

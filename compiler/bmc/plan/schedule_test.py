@@ -110,7 +110,7 @@ def build(
     program = HostProgram(b"", (), (State("s", _STATE.length),), reset, entries)
     weights = PackedWeights(b"", {})
     isa = target.find(support.ISA)
-    return schedule.build("m", isa, model, program, code, weights, operands or {})
+    return schedule.build("m", isa, model, program, code, weights, operands or {}, {})
 
 
 class PlanTest(support.FolderTest):

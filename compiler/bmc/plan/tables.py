@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from bmc.artifacts import TensorInfo
 from bmc.host.program import ALIGNMENT, Integer, Statement
+from bmc.plan.calls import LinkedCall
 
 # Limits of the runtime, checked against plan_abi.json by a test.
 MAX_BINDINGS = 32
@@ -93,11 +94,12 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A kernel: its name, and how many push constants and bindings it takes."""
+    """A kernel: its name, how many push constants and bindings it takes, and the library's call that it is."""
 
     name: str
     constant_count: int
     binding_count: int
+    call: LinkedCall | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,11 @@ class Plan:
     entries: tuple[Entry, ...]
     state_bytes: int = 0
     reset_count: int = 0
+
+    @property
+    def calls(self) -> tuple[LinkedCall, ...]:
+        """The calls of kernel libraries, in the order of the exports that are such calls."""
+        return tuple(export.call for export in self.exports if export.call)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:

@@ -61,9 +61,43 @@ class PackedWeights:
         return sum({weight.offset: weight.length for weight in self.table.values()}.values())
 
 
+@dataclass(frozen=True)
+class Contents:
+    """The constants of a host program.
+
+    Attributes:
+      original: the bytes of each one as the parameter archive has them.
+      final: the same with their final type and layout.
+    """
+
+    original: tuple[bytes, ...]
+    final: tuple[bytes, ...]
+
+
+def read(program: HostProgram, archive: Path, types: dict[str, WeightType]) -> Contents:
+    """Returns the constants of a program.
+
+    Args:
+      program: whose constants to read.
+      archive: the .irpa file with the parameters; missing if the model has none.
+      types: type and permutation of each parameter.
+    """
+    stored = _read_archive(archive)
+    contents = _contents(
+        program,
+        {key: _widened(data, types.get(key, _UNTYPED)) for key, data in stored.items()},
+    )
+    original, final = [], []
+    for data, constant in zip(contents, program.constants, strict=True):
+        kind = types.get(constant.parameter, _UNTYPED)
+        original.append(stored[constant.parameter] if kind.is_widened else data)
+        final.append(_permute(data, kind))
+    return Contents(tuple(original), tuple(final))
+
+
 def pack(
     program: HostProgram,
-    archive: Path,
+    contents: Contents,
     types: dict[str, WeightType],
     parameters: tuple[artifacts.Parameter, ...],
 ) -> PackedWeights:
@@ -71,15 +105,10 @@ def pack(
 
     Args:
       program: whose constants to pack.
-      archive: the .irpa file with the parameters; missing if the model has none.
+      contents: of these constants.
       types: type and permutation of each parameter.
       parameters: the framework's weights, which name constants of equal contents.
     """
-    stored = _read_archive(archive)
-    contents = _contents(
-        program,
-        {key: _widened(data, types.get(key, _UNTYPED)) for key, data in stored.items()},
-    )
     names = _names_by_hash(parameters)
     packed = bytearray()
     places: dict[str, int] = {}
@@ -88,8 +117,7 @@ def pack(
     for index in _order_of_use(program.commands):
         constant = program.constants[index]
         kind = types.get(constant.parameter, _UNTYPED)
-        original = stored[constant.parameter] if kind.is_widened else contents[index]
-        data = _permute(contents[index], kind)
+        original, data = contents.original[index], contents.final[index]
         digest = artifacts.sha256(data)
         if digest not in places:
             packed.extend(b"\0" * (tables.align(len(packed)) - len(packed)))

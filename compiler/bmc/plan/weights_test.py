@@ -252,7 +252,8 @@ class InitialTest(support.FolderTest):
         reset = (Copy(a, state, True), Copy(b, state, True))
         main = HostFunction("main", (), (), (), (Copy(b, state, True),))
         program = HostProgram(b"", constants, (State("s", 64),), reset, (main,))
-        packed = weights.pack(program, self.folder / "none.irpa", {}, ())
+        contents = weights.read(program, self.folder / "none.irpa", {})
+        packed = weights.pack(program, contents, {}, ())
         found = {weight.name: weight.initial for weight in packed.table.values()}
         self.assertEqual(found, {"a": True, "b": False})
 
@@ -273,7 +274,8 @@ class WrittenTest(support.FolderTest):
         out = Storage(StorageKind.SLAB, 0, 64)
         use = Copy(Span(made, 0, 64), Span(out, 0, 64), True)
         program = HostProgram(b"", constants, (), (), (HostFunction("main", (), (), (), (use,)),))
-        packed = weights.pack(program, self.folder / "none.irpa", {}, ())
+        contents = weights.read(program, self.folder / "none.irpa", {})
+        packed = weights.pack(program, contents, {}, ())
         self.assertEqual(packed.data, b"\2\1" * 16 + bytes(range(8, 40)))
 
 

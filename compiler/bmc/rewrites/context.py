@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from bmc.dtype import DType
 from bmc.kernels.choice import Proposal
+from bmc.libraries.library import Library, Taken
 from bmc.rewrites.tiles.root import Levels
 from bmc.rewrites.tuning import Tuning
 from bmc.target import Target
@@ -103,6 +104,7 @@ class Context:
       int8: whether the model is quantized.
       tuning: what tuning.json has for the target.
       proposes: whether to look for other kernels that dispatches could have.
+      libraries: that may take dispatches; the first one that wants a dispatch gets it.
       states: the model's states; set by `states`.
       permutations: the axes for numpy.transpose of each weight whose layout differs from the parameter
         archive's; set by `channels_last` and `matmul_layout`.
@@ -112,28 +114,33 @@ class Context:
       gathered: convolutions of one channel that become products of gathered windows, because no kernel of bmc's own
         computes them as they are.
       narrow: products whose weights stay in 8 bits, because no kernel of bmc's own reads them in 16.
+      left: dispatch functions that no kernel library takes, because a weight that it would pack is no constant.
       planes: convolutions whose results are planes; set by `planar`.
       single: convolutions of one channel that stay as they are; set by `im2col`.
       widened: weights of int8 that are stored in 16 bits; set by `wide_weights`.
       wide: the products that read them; set by `wide_weights`.
       configs: the lowering configurations; set by `configs` and `own_kernels`.
+      taken: the dispatch functions that kernel libraries take; set by `kernel_libraries`.
     """
 
     target: Target
     int8: bool = False
     tuning: Tuning = Tuning()
     proposes: bool = False
+    libraries: tuple[Library, ...] = ()
     states: States = States()
     permutations: dict[str, tuple[int, ...]] = field(default_factory=dict)
     pixels: frozenset[Shape] = frozenset()
     copied: frozenset[Shape] = frozenset()
     gathered: frozenset[Shape] = frozenset()
     narrow: frozenset[Shape] = frozenset()
+    left: frozenset[str] = frozenset()
     planes: frozenset[Shape] = frozenset()
     single: frozenset[Shape] = frozenset()
     widened: frozenset[str] = frozenset()
     wide: frozenset[Shape] = frozenset()
     configs: tuple[Config, ...] = ()
+    taken: dict[str, Taken] = field(default_factory=dict)
 
     @property
     def has_own_kernels(self) -> bool:

@@ -24,7 +24,7 @@ from bmc.kernels.assembly import Kernel
 from bmc.kernels.choice import DEFAULT, Choice, Proposal, proposals
 from bmc.kernels.product import Unsupported
 from bmc.kernels.read import read
-from bmc.kernels.views import STORE
+from bmc.kernels.views import STORE, root_of
 from bmc.rewrites import tuning
 from bmc.rewrites.context import Config, Context, Shape
 from bmc.rewrites.rewrite import Again
@@ -34,12 +34,6 @@ _LOG = logging.getLogger(__name__)
 _MOST_PROPOSALS = 24
 _CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "vxrm", "vxsat", "memory"]
 _DONE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
-_VIEWS = (
-    "memref.assume_alignment",
-    "memref.collapse_shape",
-    "memref.expand_shape",
-    "memref.subview",
-)
 
 
 def applies(context: Context) -> bool:
@@ -215,7 +209,7 @@ def _address(value: Any, name: str, function: ir_util.Op, word: Any) -> Any:
     """Returns the address of a buffer's first element, or of a constant's."""
     if not isinstance(value.type, ir.MemRefType):
         value = _global(value, name, function)
-    root = _root(value)
+    root = root_of(value)
     # This is where the root begins, while an offset is that from the binding's beginning.
     address = _create("memref.extract_aligned_pointer_as_index", [root])
     if root != value:
@@ -255,15 +249,6 @@ def _on_stack(type_: Any) -> Any:
 def _pointer(buffer: Any, word: Any) -> Any:
     address = _create("memref.extract_aligned_pointer_as_index", [buffer])
     return ir.Operation.create("arith.index_cast", [word], [address]).results[0]
-
-
-def _root(value: Any) -> Any:
-    """The buffer that `value` is a view of."""
-    owner = ir_util.definition(value)
-    while owner is not None and owner.name in _VIEWS:
-        value = owner.operands[0]
-        owner = ir_util.definition(value)
-    return value
 
 
 def _offset(value: Any) -> Any:

@@ -17,6 +17,7 @@ from bmc.rewrites import (
     heads,
     im2col,
     insertions,
+    kernel_libraries,
     loops,
     mark_vectorized,
     matmul_layout,
@@ -203,7 +204,8 @@ PIPELINE = (
         phases.PARAMETERS,
         "After planar, which decides whether a product's lanes are channels.",
         wide_weights.apply,
-        own_kernels.applies,
+        # Libraries get weights as they are.
+        lambda context: own_kernels.applies(context) and not context.libraries,
         faster=True,
     ),
     Rewrite(
@@ -247,6 +249,14 @@ PIPELINE = (
         "After IREE has chosen tile sizes, before it applies them.",
         configs.apply,
         faster=True,
+    ),
+    Rewrite(
+        "kernel_libraries",
+        phases.CONFIGURED,
+        "After views, as own_kernels, and before it, because a library of the user's comes first.",
+        kernel_libraries.apply,
+        lambda context: bool(context.libraries),
+        hides=True,
     ),
     Rewrite(
         "own_kernels",

@@ -18,7 +18,7 @@ class Again(Exception):
     """The pipeline must run again.
 
     Attributes:
-      pixels, copied, gathered, narrow: what is added to the context's sets of these names.
+      pixels, copied, gathered, narrow, left: what is added to the context's sets of these names.
     """
 
     def __init__(
@@ -27,12 +27,14 @@ class Again(Exception):
         copied: frozenset[Shape] = frozenset(),
         gathered: frozenset[Shape] = frozenset(),
         narrow: frozenset[Shape] = frozenset(),
+        left: frozenset[str] = frozenset(),
     ) -> None:
-        super().__init__(pixels, copied, gathered, narrow)
+        super().__init__(pixels, copied, gathered, narrow, left)
         self.pixels = pixels
         self.copied = copied
         self.gathered = gathered
         self.narrow = narrow
+        self.left = left
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,10 @@ def _bm_export_impl(ctx):
             ctx.label,
             library.isa,
         ))
+    for model in library.models:
+        if model.libraries:
+            fail(("{}: {} calls kernel libraries, which an export cannot carry: export a model without `kernels`, such " +
+                  "as its `.plain` one").format(ctx.label, model.c_name))
     args, files = [], []
     for model in library.models:
         folder = _folder(ctx, model)

@@ -6,13 +6,12 @@ load("//tools/rules/private:c_names.bzl", "check_distinct_names")
 load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "image_providers", "link_image")
 load("//tools/rules/private:transitions.bzl", "any_board_transition")
 
-# The arena is a union: as large as the largest model needs.
 _FIRMWARE_C = """// Generated: the models of this image.
 #include "runtime_bm/app/firmware.h"
 
 {includes}
 
-static union {{
+static {together} {{
 {arenas}
 }} arena BM_FIRMWARE_ARENA;
 const bm_span_t bm_firmware_arena = {{(uint8_t *)&arena, sizeof(arena)}};
@@ -37,13 +36,15 @@ _CODE_SPAN = {
     "prelinked": "{{NULL, 0}}",
 }
 
-def firmware_c(board, isa, models):
+def firmware_c(board, isa, models, shared_arena = True):
     """Returns the C source of an image: its models, their arena and their golden data.
 
     Args:
       board: string, name of the board.
       isa: string.
       models: list of structs with c_name, header and kernels, as in BmModelInfo.
+      shared_arena: whether the arena is as large as the largest model needs. Otherwise each has its own, one behind
+        the other.
 
     Returns:
       string.
@@ -58,7 +59,7 @@ def firmware_c(board, isa, models):
         ) for model in of])
 
     return _FIRMWARE_C.format(
-        arenas = lines("  uint8_t {name}[{upper}_ARENA_BYTES];"),
+        arenas = lines("  uint8_t BM_ALIGNED {name}[{upper}_ARENA_BYTES];"),
         board = board,
         codes = lines(
             "static uint8_t {name}_code[{upper}_CODE_BYTES] BM_FIRMWARE_CODE;",
@@ -69,6 +70,7 @@ def firmware_c(board, isa, models):
         goldens = lines("extern const bm_golden_t {name}_golden;"),
         includes = lines("#include \"{header}\""),
         isa = isa,
+        together = "union" if shared_arena else "struct",
         models = lines("    {{\"{name}\", &{name}_plan, {span}}},"),
     )
 
@@ -121,7 +123,7 @@ def _bm_firmware_impl(ctx):
         ctx,
         libraries,
         models = [model.c_name for model in models],
-        source = firmware_c(board.name, ctx.attr.isa, models),
+        source = firmware_c(board.name, ctx.attr.isa, models, ctx.attr.shared_arena),
         stamps = [_check_room(ctx, board, reports)] if board.linker_script else [],
     )
     return image_providers(ctx, image, models, _report(ctx, image.map, board, reports))
@@ -153,6 +155,10 @@ bm_firmware = rule(
             cfg = any_board_transition,
             mandatory = True,
             providers = [BmModelInfo],
+        ),
+        "shared_arena": attr.bool(
+            doc = "Whether the models run one after the other, in one arena. Otherwise each has its own.",
+            default = True,
         ),
         "profile": attr.bool(doc = "Count the instructions of every dispatch and print them."),
         "_firmware": attr.label(default = "//runtime_bm/app:firmware"),

@@ -3,8 +3,9 @@
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_python//python:defs.bzl", "py_binary")
 load("//compiler/bmc:isas.bzl", "ISAS")
-load("//tools/rules:providers.bzl", "BmImportInfo", "BmTunableInfo")
+load("//tools/rules:providers.bzl", "BmImportInfo", "BmKernelLibraryInfo", "BmTunableInfo")
 load("//tools/rules/private:bm_import.bzl", "bm_import")
+load("//tools/rules/private:bm_kernel_library.bzl", "LIBRARY_ATTRS", "check_functions", "kernel_libraries")
 load("//tools/rules/private:bm_mutated_model.bzl", "bm_mutated_model")
 load("//tools/rules/private:c_names.bzl", "c_name_of", "check_c_name")
 load("//tools/rules/private:fit.bzl", "FIT_ATTRS", "check_fit")
@@ -30,7 +31,7 @@ _LIBCALLS = {
     if about["xlen"] == 32
 }
 
-def _bmc_compile(ctx, isa, out):
+def _bmc_compile(ctx, isa, libraries, out):
     """Runs bmc; returns the files it writes into the folder `out`."""
     files = {name: ctx.actions.declare_file("{}/{}".format(out, file_name(ctx.attr.c_name, name))) for name in MODEL_FILES}
     import_info = ctx.attr.imported[0][BmImportInfo]
@@ -45,12 +46,15 @@ def _bmc_compile(ctx, isa, out):
     for part, reason in ctx.attr.float_parts.items():
         args.add("--float-part", "{}={}".format(part, reason))
     args.add_all(ctx.files.libcalls, before_each = "--libcalls")
+    for library in libraries:
+        args.add_all("--kernel-library", [library.name, library.header, library.matcher])
     ctx.actions.run(
         mnemonic = "BmCompile",
         progress_message = "Compiling %{label} for " + isa,
         executable = ctx.executable._bmc,
         arguments = [args],
-        inputs = [import_info.directory] + ctx.files.libcalls + ([ctx.file.tuning] if ctx.file.tuning else []),
+        inputs = [import_info.directory] + ctx.files.libcalls + [library.matcher for library in libraries] +
+                 ([ctx.file.tuning] if ctx.file.tuning else []),
         outputs = files.values(),
         env = BMC_ENV,
         execution_requirements = {"block-network": "1"},
@@ -63,12 +67,26 @@ def _bm_model_impl(ctx):
         ctx.attr._x86_64[platform_common.ConstraintValueInfo],
     )
     isa = "x86_64" if is_host else ctx.attr._isa[BuildSettingInfo].value
-    files = _bmc_compile(ctx, isa, ctx.label.name)
+    libraries = kernel_libraries(ctx.label, ctx.attr.kernels, isa)
+    files = _bmc_compile(ctx, isa, libraries, ctx.label.name)
     header = "{}/{}/{}.h".format(ctx.label.package, ctx.label.name, ctx.attr.c_name)
-    outputs = compile_all_but_weights(ctx, files, ctx.attr.kernels)
+    kernels = "loaded" if ctx.attr.load_kernels else "prelinked"
+    code = [library.cc_info for library in libraries]
+    defined = check_functions(ctx, code, files["report.json"])
+    outputs = compile_all_but_weights(ctx, files, kernels, code, defined)
     stamp = check_fit(ctx, ctx.attr.c_name, files, plan_object(outputs))
-    code = audit_code(ctx, files)
-    providers = model_providers(ctx, isa, ctx.attr.c_name, header, files, ctx.attr.kernels, outputs, stamp, code)
+    providers = model_providers(
+        ctx,
+        isa,
+        ctx.attr.c_name,
+        header,
+        files,
+        kernels,
+        outputs,
+        stamp,
+        audit_code(ctx, files),
+        code,
+    )
     return providers + [BmTunableInfo(
         float_parts = ctx.attr.float_parts,
         imported = ctx.attr.imported[0][BmImportInfo].directory,
@@ -81,7 +99,7 @@ _bm_model = rule(
 
     An ordinary cc_binary may name it in deps: the header of target `name` is
     `<package>/<name>/<c_name>.h`.""",
-    attrs = MODEL_ATTRS | FIT_ATTRS | CODE_ATTRS | {
+    attrs = MODEL_ATTRS | FIT_ATTRS | CODE_ATTRS | LIBRARY_ATTRS | {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
         "float_parts": attr.string_dict(
             doc = "Dispatches and weights of an int8 model that stay in floating point, and why.",
@@ -92,13 +110,14 @@ _bm_model = rule(
             mandatory = True,
             providers = [BmImportInfo],
         ),
-        "kernels": attr.string(
-            doc = """How the image carries kernels: `prelinked` runs them in place, `loaded` has the
-            runtime load their ELF into RAM when it starts.""",
-            default = "prelinked",
-            values = ["loaded", "prelinked"],
+        "kernels": attr.label_list(
+            doc = "Kernel libraries; the first one that wants a dispatch computes it.",
+            providers = [BmKernelLibraryInfo],
         ),
         "libcalls": attr.label_list(doc = "Archives to link to the kernels."),
+        "load_kernels": attr.bool(
+            doc = "Whether the runtime loads the kernels' ELF into RAM when it starts, instead of running them in place.",
+        ),
         "tuning": attr.label(
             doc = "tuning.json: what replaces the compiler's own choices for kernels.",
             allow_single_file = [".json"],
@@ -118,7 +137,8 @@ def bm_model(
         cases_function = "",
         quantize = "",
         tuning = None,
-        kernels = "prelinked",
+        kernels = [],
+        load_kernels = False,
         scalar_kernels = None,
         float_parts = {},
         data = [],
@@ -137,7 +157,9 @@ def bm_model(
       cases_function: function in `cases` that returns bmc.spec.Cases.
       quantize: `int8` quantizes the model with its own framework, on its calibration data.
       tuning: tuning.json next to the model.
-      kernels: `prelinked` kernels run in place; `loaded` ones are copied to RAM by the runtime.
+      kernels: list of bm_kernel_library; the first one that wants a dispatch computes it. With any, `<name>.plain`
+        is the same model without them.
+      load_kernels: whether the runtime copies the kernels to RAM when it starts, instead of running them in place.
       scalar_kernels: list of the kernels that are known not to be vectorized (tools/bench/audit.py); any
         other fails the build, which otherwise only names it.
       float_parts: for an int8 model, op signatures of dispatches and names of weights that stay in
@@ -146,8 +168,6 @@ def bm_model(
       deps: Python libraries that `src` and `cases` import.
       **kwargs: attributes of every rule, e.g. visibility, tags.
     """
-    c_name = c_name_of(name)
-
     suffix = suffix_of(src)
     packages = FRONTENDS.get(suffix, []) + (QUANTIZERS.get(suffix, []) if quantize else [])
     frameworks = [package for package in packages if package not in deps]
@@ -155,6 +175,7 @@ def bm_model(
     # Built only when something links the model, for that target's ISA, and not by a wildcard for the host.
     tags = kwargs.pop("tags", []) + ["manual"]
     private = dict(kwargs, tags = tags, visibility = ["//visibility:private"])
+    imported = name + "._imported"
     py_binary(
         name = name + "._importer",
         srcs = [Label("//compiler/bmc:__main__.py")],
@@ -163,7 +184,7 @@ def bm_model(
         **private
     )
     bm_import(
-        name = name + "._imported",
+        name = imported,
         src = src,
         cases = cases,
         cases_function = cases_function,
@@ -171,23 +192,66 @@ def bm_model(
         factory = factory,
         importer = name + "._importer",
         quantize = quantize,
-        **private
+        tags = tags,
+        **kwargs
     )
-    _bm_model(
+    _compiled(
         name = name,
-        c_name = c_name,
         float_parts = float_parts,
-        imported = name + "._imported",
+        imported = imported,
         kernels = kernels,
+        load_kernels = load_kernels,
         scalar_kernels = scalar_kernels,
-        libcalls = select({
-            Label("//tools/rules:isa_is_" + isa): archives
-            for isa, archives in _LIBCALLS.items()
-        } | {"//conditions:default": []}),
         tags = tags,
         tuning = tuning,
         **kwargs
     )
+
+def bm_model_variant(*, name, model, kernels, tuning = None, float_parts = {}, scalar_kernels = None, **kwargs):
+    """A model that has been imported already, compiled with other kernel libraries.
+
+    Args:
+      name: as in bm_model.
+      model: label of a bm_model.
+      kernels: as in bm_model.
+      tuning: as in bm_model.
+      float_parts: as in bm_model; those of `model` are to be repeated.
+      scalar_kernels: as in bm_model.
+      **kwargs: attributes of every rule, e.g. visibility.
+    """
+    label = native.package_relative_label(model)
+    _compiled(
+        name = name,
+        float_parts = float_parts,
+        imported = label.same_package_label(label.name + "._imported"),
+        kernels = kernels,
+        load_kernels = False,
+        scalar_kernels = scalar_kernels,
+        tags = kwargs.pop("tags", []) + ["manual"],
+        tuning = tuning,
+        **kwargs
+    )
+
+def _compiled(*, name, kernels, tags, **kwargs):
+    """Makes the model, its negative control, and, if it has kernel libraries, the same without them."""
+    c_name = c_name_of(name)
+    variants = {name: (c_name, kernels)}
+    if kernels:
+        variants[name + ".plain"] = (c_name + "_plain", [])
+    for variant, (prefix, libraries) in variants.items():
+        _bm_model(
+            name = variant,
+            c_name = prefix,
+            kernels = libraries,
+            libcalls = select({
+                Label("//tools/rules:isa_is_" + isa): archives
+                for isa, archives in _LIBCALLS.items()
+            } | {"//conditions:default": []}),
+            tags = tags,
+            **kwargs
+        )
+    for compiled_only in ["float_parts", "imported", "load_kernels", "scalar_kernels", "tuning"]:
+        kwargs.pop(compiled_only)
     bm_mutated_model(
         name = name + ".mutated",
         model = name,

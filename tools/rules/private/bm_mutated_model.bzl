@@ -30,6 +30,7 @@ def _bm_mutated_model_impl(ctx):
         model.outputs,
         model.fits,
         model.code,
+        model.libraries,
     )
 
 bm_mutated_model = rule(

@@ -53,7 +53,10 @@ def _toolchain(ctx):
         unsupported_features = ctx.disabled_features,
     )
 
-def _compile(ctx, part, files, sources, data, **kwargs):
+# What bmc writes behind the sums of kernel libraries is loops.
+_CALLS_COPTS = ["-O3"]
+
+def _compile(ctx, part, files, sources, data, libraries = [], checks = [], **kwargs):
     """Compiles `sources`, which read the files `data`; returns a compilation context and its outputs."""
     toolchain, features = _toolchain(ctx)
     return cc_common.compile(
@@ -63,19 +66,25 @@ def _compile(ctx, part, files, sources, data, **kwargs):
         cc_toolchain = toolchain,
         srcs = [files[name] for name in sources],
         public_hdrs = [files["model.h"]],
-        additional_inputs = [files[name] for name in data],
-        user_compile_flags = ["-Wa,-I" + folder for folder in {files[name].dirname: None for name in data}],
-        compilation_contexts = [ctx.attr._runtime[CcInfo].compilation_context],
+        additional_inputs = [files[name] for name in data] + checks,
+        user_compile_flags = ["-Wa,-I" + folder for folder in {files[name].dirname: None for name in data}] +
+                             (_CALLS_COPTS if libraries else []),
+        compilation_contexts = [ctx.attr._runtime[CcInfo].compilation_context] + [
+            library.compilation_context
+            for library in libraries
+        ],
         **kwargs
     )
 
-def compile_all_but_weights(ctx, files, kernels):
+def compile_all_but_weights(ctx, files, kernels, libraries, checks):
     """Compiles bmc's output but for the weights.
 
     Args:
       ctx: context of a rule with MODEL_ATTRS.
       files: dict from each of MODEL_FILES to its File.
       kernels: string, as in BmModelInfo.
+      libraries: list of CcInfo, the kernel libraries that plan.c calls.
+      checks: list of File, stamps without which nothing is compiled.
 
     Returns:
       CcCompilationOutputs.
@@ -86,6 +95,8 @@ def compile_all_but_weights(ctx, files, kernels):
         files,
         sources = ["plan.c", "kernels.S", "golden.c", "golden.S"],
         data = ["kernels.bin", "kernels.elf", "golden.bin"],
+        libraries = libraries,
+        checks = checks,
         local_defines = ["BM_KERNELS_LOADED"] if kernels == "loaded" else [],
     )
     return outputs
@@ -105,7 +116,7 @@ def plan_object(outputs):
         if file.basename in ("plan.o", "plan.pic.o")
     ][0]
 
-def _link(ctx, isa, files, outputs, checks):
+def _link(ctx, isa, files, outputs, checks, libraries):
     """Compiles the weights, and returns CcInfo of everything; nothing links it without the checks."""
     toolchain, features = _toolchain(ctx)
     context, weights = _compile(ctx, "_weights", files, sources = ["weights.S"], data = ["weights.bin"])
@@ -121,9 +132,12 @@ def _link(ctx, isa, files, outputs, checks):
         # them is linked at a fixed address.
         user_link_flags = ["-no-pie"] if isa == "x86_64" else [],
     )
+    linking = cc_common.merge_linking_contexts(
+        linking_contexts = [linking] + [library.linking_context for library in libraries],
+    )
     return CcInfo(compilation_context = context, linking_context = linking)
 
-def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, code):
+def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, code, libraries):
     """Compiles the weights and packs everything for linking.
 
     Args:
@@ -136,11 +150,12 @@ def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, co
       outputs: what compile_all_but_weights returned for the same files, but for the weights.
       stamp: File that exists only if the target would accept the model.
       code: File, what the code of the kernels shows.
+      libraries: list of CcInfo, the kernel libraries that plan.c calls.
 
     Returns:
       list of providers.
     """
-    cc_info = _link(ctx, isa, files, outputs, [stamp, code])
+    cc_info = _link(ctx, isa, files, outputs, [stamp, code], libraries)
     return [
         DefaultInfo(files = depset(files.values() + [stamp])),
         cc_info,
@@ -152,6 +167,7 @@ def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, co
             files = files,
             fits = stamp,
             kernels = kernels,
+            libraries = libraries,
             outputs = outputs,
             report = files["report.json"],
             cc_info = cc_info,

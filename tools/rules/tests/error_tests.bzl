@@ -1,7 +1,7 @@
 """The error messages for wrong BUILD files: they are an interface."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
-load("//tools/rules:defs.bzl", "bm_exec_env", "bm_export", "bm_firmware", "bm_library", "bm_model", "bm_run")
+load("//tools/rules:defs.bzl", "bm_exec_env", "bm_export", "bm_firmware", "bm_kernel_library", "bm_library", "bm_model", "bm_model_variant", "bm_run")
 
 def _fails_with_impl(ctx):
     env = analysistest.begin(ctx)
@@ -152,6 +152,50 @@ def error_tests(*, name, model):
     )
     _expect("host_export", "isa = \"x86_64\" is not RISC-V: exports are for targets without an operating system")
 
+    bm_kernel_library(
+        name = "needs_zvqdotq",
+        extensions = ["v", "zvqdotq"],
+        header = "none.h",
+        matcher = "none.py",
+    )
+    bm_model_variant(
+        name = "model_that_needs_zvqdotq",
+        kernels = ["needs_zvqdotq"],
+        model = model,
+    )
+    bm_firmware(
+        name = "lacks_zvqdotq",
+        board = "//boards/qemu_virt_rv64",
+        isa = "rv64gcv_zvl256b",
+        models = ["model_that_needs_zvqdotq"],
+        run_env = "//boards/qemu_virt_rv64:vlen256",
+        tags = ["manual"],
+    )
+    _expect("lacks_zvqdotq", "needs_zvqdotq needs zvqdotq, which rv64gcv_zvl256b does not have: build the model for")
+
+    bm_kernel_library(
+        name = "plain_c",
+        header = "none.h",
+        matcher = "none.py",
+    )
+    bm_model_variant(
+        name = "model_with_library",
+        kernels = ["plain_c"],
+        model = model,
+    )
+    bm_library(
+        name = "library_with_library",
+        isa = "rv64gcv_zvl256b",
+        models = ["model_with_library"],
+        tags = ["manual"],
+    )
+    bm_export(
+        name = "export_with_library",
+        library = "library_with_library",
+        tags = ["manual"],
+    )
+    _expect("export_with_library", "model_with_library calls kernel libraries, which an export cannot carry")
+
     native.filegroup(
         name = "two_files",
         srcs = ["net.onnx", "net.tflite"],
@@ -165,7 +209,9 @@ def error_tests(*, name, model):
         tests = [bad + "_message_test" for bad in _BAD_MODELS.keys() + _UNKNOWN_ISAS.keys()] + [
             "Net-v2_message_test",
             "env_without_board_message_test",
+            "export_with_library_message_test",
             "host_export_message_test",
+            "lacks_zvqdotq_message_test",
             "run_vlen_too_small_message_test",
             "same_c_name_message_test",
             "vlen_too_small_message_test",

@@ -1,0 +1,212 @@
+"""Writes the calls of kernel libraries as C: one function for each dispatch function that a library takes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bmc.emit import c_text
+from bmc.errors import BmcError
+from bmc.kernels.product import RESULT, Node
+from bmc.libraries.dispatch import Array
+from bmc.plan.calls import LinkedCall, Place
+
+_C_TYPES = {"f32": "float", "i32": "int32_t", "i8": "int8_t", "i16": "int16_t"}
+_ARRAYS = {
+    "float32": "float",
+    "int32": "int32_t",
+    "int16": "int16_t",
+    "int8": "int8_t",
+    "uint8": "uint8_t",
+}
+# Operations of an epilogue, with their arguments.
+_OPERATIONS = {
+    "addf": "{0} + {1}",
+    "addi": "bm_call_add({0}, {1})",
+    "andi": "{0} & {1}",
+    "carried": "bm_call_carried({0}, {1}, {2})",
+    "clipped": "bm_call_clipped({0}, {1}, {2}, {3}, {4})",
+    "divf": "{0} / {1}",
+    "extsi": "{0}",
+    "fma": "bm_call_multiply_add({0}, {1}, {2})",
+    "fptosi": "bm_call_int_of_float({0})",
+    "maximumf": "bm_call_maximum({0}, {1})",
+    "maxnumf": "bm_call_max_number({0}, {1})",
+    "maxsi": "bm_call_max({0}, {1})",
+    "minimumf": "bm_call_minimum({0}, {1})",
+    "minnumf": "bm_call_min_number({0}, {1})",
+    "minsi": "bm_call_min({0}, {1})",
+    "mulf": "{0} * {1}",
+    "mulhi": "bm_call_multiply_high({0}, {1})",
+    "muli": "bm_call_multiply({0}, {1})",
+    "negf": "-{0}",
+    "ori": "{0} | {1}",
+    # Kernels refine an estimate, for which the exact number is as good.
+    "recf7": "1.0f / {0}",
+    "rounded": "bm_call_rounded({0}, {1})",
+    "scaled": "bm_call_scaled({0}, {1})",
+    "shli": "bm_call_shift_left({0}, {1})",
+    "shrsi": "bm_call_shift_right({0}, {1})",
+    "shrui": "bm_call_shift_right_unsigned({0}, {1})",
+    "sitofp": "(float){0}",
+    "subf": "{0} - {1}",
+    "subi": "bm_call_subtract({0}, {1})",
+    "trunci": "{0}",
+    "xori": "{0} ^ {1}",
+}  # fmt: skip
+
+
+def includes(calls: tuple[LinkedCall, ...]) -> str:
+    """Returns the includes that the calls need, "" for no calls."""
+    if not calls:
+        return ""
+    headers = dict.fromkeys(call.taken.library.header for call in calls)
+    lines = [f'#include "{header}"\n' for header in headers]
+    return "".join([*lines, '#include "runtime_bm/exec/call.h"\n'])
+
+
+def source(calls: tuple[LinkedCall, ...], export_count: int) -> str:
+    """Returns the functions, the table k_functions of them, and k_table, memory for pointers to all exports."""
+    if not calls:
+        return ""
+    text = "".join(_Writer(number, call).text() for number, call in enumerate(calls))
+    functions = (f"(bm_plan_function_t)call_{number}" for number in range(len(calls)))
+    text += c_text.array("static const bm_plan_function_t k_functions", functions)
+    return text + f"static const void *k_table[{export_count}];\n\n"
+
+
+class _Writer:
+    """Writes one call. Names in C begin with its number."""
+
+    def __init__(self, number: int, call: LinkedCall) -> None:
+        self._name = f"call_{number}"
+        self._call = call
+        self._arrays: list[str] = []
+
+    def text(self) -> str:
+        taken = self._call.taken
+        arguments = [self._address(each) for each in self._call.arguments]
+        function = taken.call.function
+        fields = ", ".join(
+            f".{name} = {_number(value)}" for name, value in taken.call.params.items()
+        )
+        called = f"{function}({', '.join([f'&{self._name}_params', *arguments])})"
+        body = [f"const int status = {called};", "if (status != 0) return status;"]
+        body += self._epilogue()
+        lines = "".join(f"  {line}\n" for line in ["BM_CALL_BEGIN();", *body, "return 0;"])
+        return (
+            f"// {c_text.comment(self._call.function)}, by {c_text.comment(taken.library.name)}\n"
+            + "".join(self._arrays)
+            + f"static const {function}_params_t {self._name}_params = {{{fields}}};\n"
+            + f"BM_CALL({self._name}) {{\n{lines}}}\n\n"
+        )
+
+    def _address(self, place: Place | Array) -> str:
+        if isinstance(place, Place):
+            return f"BM_CALL_AT({place.binding}, {place.offset}u)"
+        name = f"{self._name}_array_{len(self._arrays)}"
+        array = np.ascontiguousarray(place)
+        if array.dtype.name not in _ARRAYS:
+            raise BmcError(
+                "bad-kernel-library",
+                f"the matcher of {self._call.taken.library.name} passes an array of {array.dtype.name}",
+                hint=f"arrays have elements of {', '.join(_ARRAYS)}",
+            )
+        numbers = [_number(value) for value in array.reshape(-1).tolist()]
+        lines = [", ".join(numbers[i : i + 8]) for i in range(0, len(numbers), 8)]
+        self._arrays.append(
+            c_text.array(f"static const {_ARRAYS[array.dtype.name]} {name}", lines).rstrip("\n")
+            + "\n"
+        )
+        return f"(void *)(uintptr_t){name}"
+
+    def _epilogue(self) -> list[str]:
+        """Returns the lines that make results of sums; none if the library does that, or there is nothing to do."""
+        call, dispatch = self._call, self._call.taken.dispatch
+        if call.sums is None:
+            return []
+        in_place = call.sums == call.operands[RESULT]
+        if in_place and not dispatch.epilogue and not dispatch.initial:
+            return []
+        is_float = dispatch.a.dtype == "f32"
+        sums_type = "float" if is_float else "int32_t"
+        lines = [f"const {sums_type} *sum = {self._address(call.sums)};"]
+        for number, place in call.operands.items():
+            kind = _C_TYPES[dispatch.operands[number].dtype]
+            constant = "" if number == RESULT or self._is_stored(number) else "const "
+            lines.append(f"{constant}{kind} *const at_{number} = {self._address(place)};")
+        depth = 0
+        for loop, about in enumerate(dispatch.loops):
+            if about.is_summed:
+                continue
+            lines.append(
+                "  " * depth
+                + f"for (uint32_t i{loop} = 0; i{loop} != {about.extent}u; ++i{loop}) {{"
+            )
+            depth += 1
+        lines += ["  " * depth + line for line in self._values(is_float)]
+        lines += ["  " * level + "}" for level in reversed(range(depth))]
+        return lines
+
+    def _is_stored(self, number: int) -> bool:
+        nodes = self._call.taken.dispatch.epilogue
+        return any(node.op == "store" and node.operand == number for node in nodes)
+
+    def _values(self, is_float: bool) -> list[str]:
+        """Returns the lines of the innermost loop."""
+        dispatch = self._call.taken.dispatch
+        start = "*sum++"
+        for number, operand in enumerate(dispatch.operands):
+            if operand is dispatch.initial:
+                element = self._element(number)
+                start = f"*sum++ + {element}" if is_float else f"bm_call_add(*sum++, {element})"
+        nodes = dispatch.epilogue or (Node("sum", "f32" if is_float else "i32"),)
+        lines = []
+        for number, node in enumerate(nodes):
+            if node.op == "store":
+                lines.append(self._store(node.operand, node.args[0]))
+                continue
+            kind = "float" if node.dtype == "f32" else "int32_t"
+            value = start if node.op == "sum" else self._value(node, nodes)
+            lines.append(f"const {kind} v{number} = {value};")
+        return [*lines, self._store(RESULT, len(nodes) - 1)]
+
+    def _value(self, node: Node, nodes: tuple[Node, ...]) -> str:
+        args = [f"v{arg}" for arg in node.args]
+        if node.op == "constant":
+            return _number(node.value if node.dtype == "f32" else int(node.value))
+        if node.op == "load":
+            return self._element(node.operand)
+        if node.op == "lookup":
+            return f"at_{node.operand}[{args[0]}]"
+        if node.op == "bitcast":
+            kinds = nodes[node.args[0]].dtype == "f32", node.dtype == "f32"
+            if kinds == (True, False):
+                return f"bm_call_bits_of_float({args[0]})"
+            return f"bm_call_float_of_bits({args[0]})" if kinds == (False, True) else args[0]
+        return _OPERATIONS[node.op].format(*args)
+
+    def _element(self, number: int) -> str:
+        dispatch = self._call.taken.dispatch
+        steps = dispatch.operands[number].steps
+        terms = [
+            f"i{loop} * {step}u"
+            for loop, (about, step) in enumerate(zip(dispatch.loops, steps, strict=True))
+            if step and not about.is_summed
+        ]
+        return f"at_{number}[{' + '.join(terms) or '0'}]"
+
+    def _store(self, number: int, value: int) -> str:
+        kind = _C_TYPES[self._call.taken.dispatch.operands[number].dtype]
+        return f"{self._element(number)} = ({kind})v{value};"
+
+
+def _number(value: float) -> str:
+    """Returns a number in C; a float has all its bits."""
+    if isinstance(value, int | np.integer):
+        return "INT32_MIN" if value == -(2**31) else str(int(value))
+    number = np.float32(value)
+    if np.isnan(number):
+        return '__builtin_nanf("")'
+    if np.isinf(number):
+        return "-__builtin_inff()" if number < 0 else "__builtin_inff()"
+    return f"{float(number).hex()}f"

@@ -1,0 +1,17 @@
+"""Kernel libraries: functions of other people that take the place of a model's kernels.
+
+A kernel library is C, C++ or assembly, and a Python file with a function that is asked about every product of a model:
+
+    from bmc.libraries import Call, Dispatch
+
+    def take(dispatch: Dispatch) -> Call | None:
+        ...
+
+It returns how the dispatch is computed by a call of the library, or None to leave it as it is.
+"""
+
+from bmc.libraries.call import Call, Packed, Scratch, Sums
+from bmc.libraries.dispatch import Dispatch, Loop, Operand
+from bmc.libraries.products import Matmul, matmul
+
+__all__ = ["Call", "Dispatch", "Loop", "Matmul", "Operand", "Packed", "Scratch", "Sums", "matmul"]

@@ -1,0 +1,23 @@
+#include "kernels/tests/naive.h"
+
+#define NAIVE(name, element, total)                                      \
+  int name(const naive_f32_params_t *params, const element *a,           \
+           const element *b, total *scratch, total *sums) {              \
+    for (int row = 0; row != params->rows; ++row) {                      \
+      for (int column = 0; column != params->columns; ++column) {        \
+        total sum = 0;                                                   \
+        for (int term = 0; term != params->terms; ++term) {              \
+          sum += (total)a[row * params->a_row + term * params->a_term] * \
+                 (total)b[column * params->terms + term];                \
+        }                                                                \
+        scratch[column] = sum;                                           \
+      }                                                                  \
+      for (int column = 0; column != params->columns; ++column) {        \
+        *sums++ = scratch[column];                                       \
+      }                                                                  \
+    }                                                                    \
+    return 0;                                                            \
+  }
+
+NAIVE(naive_f32, float, float)
+NAIVE(naive_i8, int8_t, int32_t)

@@ -1,0 +1,35 @@
+"""Tests what is said about functions that no kernel library defines."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from tools.kernels import functions
+
+_CALL = {"library": "//k:vendor", "function": "product", "finishes": False}
+_REPORT: dict[str, Any] = {
+    "dispatches": [
+        {"op": "matmul_4x4x4_f32", "call": _CALL},
+        {"op": "matmul_4x4x4_f32", "call": _CALL},
+        {"op": "softmax", "call": None},
+    ]
+}
+
+
+class FunctionsTest(unittest.TestCase):
+    def test_what_is_defined_is_no_problem(self) -> None:
+        self.assertEqual(functions.problems(_REPORT, {"product", "other"}), [])
+
+    def test_a_missing_function_is_named_once_with_those_that_there_are(self) -> None:
+        (problem,) = functions.problems(_REPORT, {"produkt"})
+        for part in ("//k:vendor", "'matmul_4x4x4_f32'", "'product'", "they define produkt"):
+            self.assertIn(part, problem)
+
+    def test_a_large_library_is_not_listed(self) -> None:
+        (problem,) = functions.problems(_REPORT, {f"f{number}" for number in range(9)})
+        self.assertNotIn("they define", problem)
+
+
+if __name__ == "__main__":
+    unittest.main()
