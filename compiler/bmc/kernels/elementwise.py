@@ -20,18 +20,8 @@ from bmc.kernels.clips import clipped
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.operations import Operations
-from bmc.kernels.product import (
-    RESULT,
-    TYPES,
-    WIDTHS,
-    Loop,
-    Node,
-    Unsupported,
-    apart,
-    merged,
-    needed,
-    with_scalars,
-)
+from bmc.kernels.arranging import merged, needed, with_scalars
+from bmc.kernels.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported, apart
 from bmc.kernels.views import STORE, View, dtype_of, loops_of, maps_of, source_of, substituted
 
 _REGISTERS = 32

@@ -8,7 +8,8 @@ from typing import Any
 
 from bmc.ir.contraction import Contraction
 from bmc.kernels import fastest
-from bmc.kernels.product import WIDTHS, A, Edge, Loop, Node, Padding, Unsupported, arranged
+from bmc.kernels.arranging import arranged
+from bmc.kernels.product import WIDTHS, A, Edge, Loop, Node, Padding, Unsupported
 
 # Instructions for a group of sums when it is complete: floats get a bias and a limit, integers are rescaled.
 _BEHIND_SUMS = {"f32": 10, "i32": 14}

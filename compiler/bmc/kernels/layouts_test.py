@@ -9,7 +9,8 @@ from iree.compiler import ir
 
 from bmc.ir.contraction import Axis, Contraction
 from bmc.kernels import layouts
-from bmc.kernels.product import Loop, Node, Unsupported, arranged
+from bmc.kernels.arranging import arranged
+from bmc.kernels.product import Loop, Node, Unsupported
 
 _PIXELS, _PLANES = (0, 1, 2), (2, 0, 1)
 # result[y, x, f] = sum over i, j, c of image[y + i, x + j, c] * weights[i, j, c, f]

@@ -17,7 +17,8 @@ from kernel_case import KernelCase
 from products import FLOAT_SUM, SUM, convolution, matmul, padded, planes
 
 from bmc.kernels import nest
-from bmc.kernels.product import RESULT, WIDTHS, A, B, Loop, Node, Product, needed
+from bmc.kernels.arranging import needed
+from bmc.kernels.product import RESULT, WIDTHS, A, B, Loop, Node, Product
 
 _NAN = float("nan")
 Array = np.ndarray[Any, Any]

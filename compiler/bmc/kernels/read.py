@@ -12,19 +12,8 @@ from bmc.ir import contraction, ir_util
 from bmc.kernels import padding, rescales
 from bmc.kernels.clips import clipped
 from bmc.kernels.operations import Operations
-from bmc.kernels.product import (
-    RESULT,
-    TYPES,
-    WIDTHS,
-    A,
-    B,
-    Loop,
-    Node,
-    Padding,
-    Product,
-    Unsupported,
-    arranged,
-)
+from bmc.kernels.arranging import arranged
+from bmc.kernels.product import RESULT, TYPES, WIDTHS, A, B, Loop, Node, Padding, Product, Unsupported
 from bmc.kernels.views import (
     STORE,
     View,
@@ -87,7 +76,7 @@ def read(function: ir_util.Op, lanes: int = 0) -> Dispatch:
 
     Args:
       function: the dispatch.
-      lanes: which of the loops that can be lanes is, as in product.arranged().
+      lanes: which of the loops that can be lanes is, as in arranging.arranged().
 
     Raises:
       Unsupported: it is not one product with an epilogue that this package can write.

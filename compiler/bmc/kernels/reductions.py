@@ -17,17 +17,8 @@ from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.operations import Operations
-from bmc.kernels.product import (
-    RESULT,
-    TYPES,
-    Loop,
-    Node,
-    Unsupported,
-    apart,
-    merged,
-    needed,
-    with_scalars,
-)
+from bmc.kernels.arranging import merged, needed, with_scalars
+from bmc.kernels.product import RESULT, TYPES, Loop, Node, Unsupported, apart
 from bmc.kernels.views import View, dtype_of, maps_of, plain, source_of
 
 _REGISTERS = 32
@@ -319,7 +310,7 @@ class _Writer:
 
         def piece(lanes: Lanes) -> None:
             self._out.emit(f"vmv.v.i v{group * lmul}, 0")
-            self._over(it.sums, lambda: self._step(group, free, lanes))
+            self._over(it.sums, lambda: self._emit(self._it.step, group, free, lanes, stores=False))
             self._emit(it.epilogue, group, free, lanes)
 
         self._pieces(it.lanes, lmul, piece)
@@ -335,7 +326,7 @@ class _Writer:
 
         def piece(lanes: Lanes) -> None:
             out.emit(f"vmv.v.i v{group * lmul}, 0")
-            self._over(it.sums, lambda: self._step(group, free, lanes))
+            self._over(it.sums, lambda: self._emit(self._it.step, group, free, lanes, stores=False))
             out.emit(f"{_ACROSS_LANES[it.step[0].dtype]} {totals}, v{group * lmul}, {totals}")
 
         def row() -> None:
@@ -386,9 +377,6 @@ class _Writer:
             if max(groups) + held < _REGISTERS // lmul:
                 return lmul
         raise Unsupported("registers")
-
-    def _step(self, group: int, free: list[int], lanes: Lanes) -> None:
-        self._emit(self._it.step, group, free, lanes, stores=False)
 
     def _emit(
         self,

@@ -17,7 +17,8 @@ from bmc.kernels.choice import Choice
 from bmc.kernels.columns import Columns
 from bmc.kernels.masks import Masks
 from bmc.kernels.pairs import Pairs
-from bmc.kernels.product import A, B, Loop, Product, Unsupported, merged, offsets, overlap
+from bmc.kernels.arranging import merged, offsets, overlap
+from bmc.kernels.product import A, B, Loop, Product, Unsupported
 
 # Taps where both operands have lanes. All of them are unrolled.
 _MOST_PAIRS = 49

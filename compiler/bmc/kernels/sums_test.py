@@ -10,7 +10,8 @@ from kernel_case import KernelCase
 from products import FLOAT_SUM, SUM, convolution, matmul, padded, padded_planes
 
 from bmc.kernels import nest
-from bmc.kernels.product import Loop, Node, Product, arranged
+from bmc.kernels.arranging import arranged
+from bmc.kernels.product import Loop, Node, Product
 
 
 class SumsTest(KernelCase):

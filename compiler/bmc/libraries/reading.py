@@ -9,7 +9,8 @@ from iree.compiler import ir
 
 from bmc.ir import ir_util
 from bmc.kernels import read
-from bmc.kernels.product import WIDTHS, Unsupported, needed
+from bmc.kernels.arranging import needed
+from bmc.kernels.product import WIDTHS, Unsupported
 from bmc.kernels.views import root_of
 from bmc.libraries.dispatch import Dispatch, Loop, Operand
 from bmc.names import op_signature

@@ -5,7 +5,8 @@ from __future__ import annotations
 import unittest
 from dataclasses import replace
 
-from bmc.kernels.product import A, Edge, Loop, Node, Padding, Unsupported, arranged
+from bmc.kernels.arranging import arranged
+from bmc.kernels.product import A, Edge, Loop, Node, Padding, Unsupported
 
 
 def _short(loop: Loop) -> Loop:
