@@ -7,7 +7,21 @@ import sys
 from collections.abc import Iterator, Set
 from dataclasses import replace
 
-from bmc.kernels.product import A, B, RESULT, WIDTHS, FEWEST_LANES, LARGEST_GAP, LARGEST_WINDOW, Loop, Node, Padding, Product, Unsupported, stored
+from bmc.kernels.product import (
+    FEWEST_LANES,
+    LARGEST_GAP,
+    LARGEST_WINDOW,
+    RESULT,
+    WIDTHS,
+    A,
+    B,
+    Loop,
+    Node,
+    Padding,
+    Product,
+    Unsupported,
+    stored,
+)
 
 # Bytes from lane to lane where lanes are pixels and there are fewer output channels than lanes, so that IREE would
 # compute one number at a time.

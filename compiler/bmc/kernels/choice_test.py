@@ -10,9 +10,9 @@ from kernel_case import KernelCase
 from products import convolution, matmul, planes
 
 from bmc.kernels import choice, nest
+from bmc.kernels.arranging import arranged
 from bmc.kernels.assembly import Kernel
 from bmc.kernels.choice import DEFAULT, Choice, Proposal
-from bmc.kernels.arranging import arranged
 from bmc.kernels.product import Product, Unsupported
 
 _VLEN = 128

@@ -14,13 +14,13 @@ from iree.compiler import ir
 
 from bmc.ir import ir_util
 from bmc.kernels import epilogue
+from bmc.kernels.arranging import merged, needed, with_scalars
 from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.choice import DEFAULT, Choice
 from bmc.kernels.clips import clipped
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.operations import Operations
-from bmc.kernels.arranging import merged, needed, with_scalars
 from bmc.kernels.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported, apart
 from bmc.kernels.views import STORE, View, dtype_of, loops_of, maps_of, source_of, substituted
 

@@ -21,8 +21,8 @@ from read_case import (
 )
 
 from bmc.ir import ir_util
-from bmc.kernels.operations import Operations
 from bmc.kernels.arranging import needed
+from bmc.kernels.operations import Operations
 from bmc.kernels.product import RESULT, Loop, Node, Unsupported
 
 _FLOATS = np.array([-np.inf, -7, -1.5, -1, 0, 0.5, 2, 3, 5, 6, 9, np.inf, np.nan], np.float32)

@@ -10,10 +10,21 @@ from iree.compiler import ir
 
 from bmc.ir import contraction, ir_util
 from bmc.kernels import padding, rescales
+from bmc.kernels.arranging import arranged
 from bmc.kernels.clips import clipped
 from bmc.kernels.operations import Operations
-from bmc.kernels.arranging import arranged
-from bmc.kernels.product import RESULT, TYPES, WIDTHS, A, B, Loop, Node, Padding, Product, Unsupported
+from bmc.kernels.product import (
+    RESULT,
+    TYPES,
+    WIDTHS,
+    A,
+    B,
+    Loop,
+    Node,
+    Padding,
+    Product,
+    Unsupported,
+)
 from bmc.kernels.views import (
     STORE,
     View,

@@ -13,11 +13,11 @@ from typing import Any
 
 from bmc.ir import ir_util
 from bmc.kernels import dots, epilogue, places, read
+from bmc.kernels.arranging import merged, needed, with_scalars
 from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.operations import Operations
-from bmc.kernels.arranging import merged, needed, with_scalars
 from bmc.kernels.product import RESULT, TYPES, Loop, Node, Unsupported, apart
 from bmc.kernels.views import View, dtype_of, maps_of, plain, source_of
 

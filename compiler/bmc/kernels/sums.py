@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from bmc.kernels.arranging import merged, offsets, overlap
 from bmc.kernels.assembly import Assembly, fits
 from bmc.kernels.block import Block
 from bmc.kernels.borders import Borders, step
@@ -17,7 +18,6 @@ from bmc.kernels.choice import Choice
 from bmc.kernels.columns import Columns
 from bmc.kernels.masks import Masks
 from bmc.kernels.pairs import Pairs
-from bmc.kernels.arranging import merged, offsets, overlap
 from bmc.kernels.product import A, B, Loop, Product, Unsupported
 
 # Taps where both operands have lanes. All of them are unrolled.
