@@ -10,6 +10,7 @@ from dataclasses import replace
 from bmc.kernels.product import (
     FEWEST_LANES,
     LARGEST_GAP,
+    LARGEST_GAP_OF_FEW,
     LARGEST_WINDOW,
     RESULT,
     WIDTHS,
@@ -22,10 +23,6 @@ from bmc.kernels.product import (
     Unsupported,
     stored,
 )
-
-# Bytes from lane to lane where lanes are pixels and there are fewer output channels than lanes, so that IREE would
-# compute one number at a time.
-_LARGEST_GAP_OF_FEW = 64
 
 
 def arranged(
@@ -62,7 +59,7 @@ def arranged(
         ((B, A), LARGEST_GAP, True),
         pixels,
         ((A, B), WIDTHS[dtypes[B]], False),
-        ((B, A), _LARGEST_GAP_OF_FEW, False),
+        ((B, A), LARGEST_GAP_OF_FEW, False),
         # At any distance, as in the groups of a convolution.
         ((B, A), sys.maxsize, False),
     ):

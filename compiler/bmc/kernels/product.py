@@ -17,6 +17,8 @@ FEWEST_LANES = 8
 LARGEST_WINDOW = 7
 # Bytes from lane to lane where lanes are pixels of an image with a few channels.
 LARGEST_GAP = 24
+# And where there are fewer output channels than lanes, so that IREE would compute one number at a time.
+LARGEST_GAP_OF_FEW = 64
 
 
 class Unsupported(Exception):
@@ -147,7 +149,7 @@ class Product:
         """Whether lanes are far from each other, and fewer than the neighbors that are summed for each."""
         return (
             not self.rows
-            and self.lanes.strides[B] > _LARGEST_GAP_OF_FEW
+            and self.lanes.strides[B] > LARGEST_GAP_OF_FEW
             and any(
                 loop.extent >= self.lanes.extent
                 and loop.strides[A] == loop.strides[B] == WIDTHS[self.dtypes[B]]

@@ -18,7 +18,7 @@ from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.operations import Operations
-from bmc.kernels.product import RESULT, TYPES, Loop, Node, Unsupported, apart
+from bmc.kernels.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported, apart
 from bmc.kernels.views import View, dtype_of, maps_of, plain, source_of
 
 _REGISTERS = 32
