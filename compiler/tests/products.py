@@ -8,17 +8,8 @@ from typing import Any
 import numpy as np
 from riscv_numbers import estimated_reciprocal
 
-from bmc.kernels.product import (
-    RESULT,
-    WIDTHS,
-    A,
-    Edge,
-    Loop,
-    Node,
-    Padding,
-    Product,
-    arranged,
-)
+from bmc.kernels.arranging import arranged
+from bmc.kernels.product import RESULT, WIDTHS, A, Edge, Loop, Node, Padding, Product
 
 FLOAT_SUM = Node("sum", "f32")
 SUM = Node("sum", "i32")

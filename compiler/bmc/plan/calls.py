@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bmc.errors import BmcError
-from bmc.facts.operands import Kernel
+from bmc.facts.operands import Kernel, Written
 from bmc.facts.operands import Operand as Tensor
 from bmc.facts.stored_weights import WeightType
 from bmc.host.program import (
@@ -281,22 +281,14 @@ class _Linker:
             for operand in kernel.operands
             if operand.binding in form.kept
         ]
-        for number in form.packed:
+        for place, number in enumerate(form.packed, len(form.kept)):
             type_ = self._arrays[name, number]
             operands.append(
-                Tensor(
-                    len(form.kept) + form.packed.index(number),
-                    0,
-                    type_.dtype,
-                    type_.shape,
-                    True,
-                    False,
-                    0,
-                    ALIGNMENT,
-                )
+                Tensor(place, 0, type_.dtype, type_.shape, True, False, None, ALIGNMENT)
             )
         for place, length in enumerate(form.scratch.values(), len(form.kept) + len(form.packed)):
-            operands.append(Tensor(place, 0, "i8", (length,), False, True, length, ALIGNMENT))
+            whole = Written(length, length, 0, length)
+            operands.append(Tensor(place, 0, "i8", (length,), False, True, whole, ALIGNMENT))
         return replace(kernel, operands=tuple(operands))
 
 
