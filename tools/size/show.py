@@ -44,13 +44,9 @@ def _dispatches(model: dict[str, Any], run: dict[str, Any]) -> Table:
     for number in ("instructions", "share", "runs"):
         table.add_column(number, justify="right")
     table.add_column("layer and kernel", overflow="fold")
+    calls = {dispatch["name"]: dispatch["call"] for dispatch in model["dispatches"]}
     for (layer, kernel), (times, count) in ordered[:TOP]:
-        facts = model["code"].get(kernel)
-        mark = (
-            ""
-            if facts is None or facts["vectorized"] or not facts["scalar_products"]
-            else "  (scalar)"
-        )
+        mark = _mark(model["code"].get(kernel), calls.get(kernel))
         name = f"{layer}  {kernel}{mark}" if layer else f"{kernel}{mark}"
         table.add_row(f"{count:,}", f"{100 * count / total:.1f} %", str(times), name)
     rest = [count for _, (_, count) in ordered[TOP:]]
@@ -58,6 +54,14 @@ def _dispatches(model: dict[str, Any], run: dict[str, Any]) -> Table:
         share = f"{100 * sum(rest) / total:.1f} %"
         table.add_row(f"{sum(rest):,}", share, "", f"{len(rest)} more")
     return table
+
+
+def _mark(facts: dict[str, Any] | None, call: dict[str, Any] | None) -> str:
+    """Returns what is special about a kernel: a library computes it, or its code has products of single numbers."""
+    if call:
+        return f"  ({call['function']} of {call['library']})"
+    is_scalar = facts and not facts["vectorized"] and facts["scalar_products"]
+    return "  (scalar)" if is_scalar else ""
 
 
 def _arena_line(model: dict[str, Any]) -> str:

@@ -189,7 +189,16 @@ class RunTest(unittest.TestCase):
         dispatch = {"function": kernel, "kind": "dispatch", "layer": "fc (Linear)"}
         fill = {"function": "", "kind": "fill", "layer": ""}
         arena = {"bytes": 0x200, "liveness_bound_bytes": 0x100}
-        m = {**MODEL, "arena": arena, "code": {}, "commands": [dispatch], "isa": "i"}
+        call = {"function": "dense", "library": "//k:dense"}
+        dispatches = [{"name": kernel, "call": call if kernel == "called" else None}]
+        m = {
+            **MODEL,
+            "arena": arena,
+            "code": {},
+            "commands": [dispatch],
+            "dispatches": dispatches,
+            "isa": "i",
+        }
         n = {**m, "commands": [fill, dispatch], "name": "n"}
         image = image_report.build(MAP.splitlines(), BOARD, [m, n])
         return {**image, "run": size.run_summary(result.Outcome(self.LINES, 0))}
@@ -210,6 +219,11 @@ class RunTest(unittest.TestCase):
         # In a file or a pipe nothing is folded, and nothing in a name is markup.
         row = rf"30 +60.0 % +2 +fc \(Linear\)  {re.escape(kernel)} *\n +20 +40.0 % +1 +fill"
         self.assertRegex(text, row)
+
+    def test_what_a_library_computes(self) -> None:
+        out = io.StringIO()
+        show.show(self.measured("called"), Console(file=out, width=200))
+        self.assertEqual(out.getvalue().count("called  (dense of //k:dense)"), 2)
 
     def test_a_narrow_terminal(self) -> None:
         kernel = 100 * "z"

@@ -73,7 +73,7 @@ def _bm_model_impl(ctx):
     kernels = "loaded" if ctx.attr.load_kernels else "prelinked"
     code = [library.cc_info for library in libraries]
     defined = check_functions(ctx, code, files["report.json"])
-    outputs = compile_all_but_weights(ctx, files, kernels, code, defined)
+    outputs = compile_all_but_weights(ctx, isa, files, kernels, code, defined)
     stamp = check_fit(ctx, ctx.attr.c_name, files, plan_object(outputs))
     providers = model_providers(
         ctx,

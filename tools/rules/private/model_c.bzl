@@ -3,6 +3,7 @@
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmModelInfo")
 
 # The files that bmc writes; model.h stands for the header, which has the model's own name.
@@ -53,10 +54,14 @@ def _toolchain(ctx):
         unsupported_features = ctx.disabled_features,
     )
 
-# What bmc writes behind the sums of kernel libraries is loops.
-_CALLS_COPTS = ["-O3"]
+def _calls_copts(isa):
+    """Returns the options for calls of kernel libraries, and for the loops that bmc writes behind their sums.
 
-def _compile(ctx, part, files, sources, data, libraries = [], checks = [], **kwargs):
+    They run after the check that the hart has vectors, as kernels do.
+    """
+    return ["-O3", "-march=" + ISAS[isa]["march"]]
+
+def _compile(ctx, part, files, sources, data, libraries = [], checks = [], copts = [], **kwargs):
     """Compiles `sources`, which read the files `data`; returns a compilation context and its outputs."""
     toolchain, features = _toolchain(ctx)
     return cc_common.compile(
@@ -67,8 +72,7 @@ def _compile(ctx, part, files, sources, data, libraries = [], checks = [], **kwa
         srcs = [files[name] for name in sources],
         public_hdrs = [files["model.h"]],
         additional_inputs = [files[name] for name in data] + checks,
-        user_compile_flags = ["-Wa,-I" + folder for folder in {files[name].dirname: None for name in data}] +
-                             (_CALLS_COPTS if libraries else []),
+        user_compile_flags = ["-Wa,-I" + folder for folder in {files[name].dirname: None for name in data}] + copts,
         compilation_contexts = [ctx.attr._runtime[CcInfo].compilation_context] + [
             library.compilation_context
             for library in libraries
@@ -76,11 +80,12 @@ def _compile(ctx, part, files, sources, data, libraries = [], checks = [], **kwa
         **kwargs
     )
 
-def compile_all_but_weights(ctx, files, kernels, libraries, checks):
+def compile_all_but_weights(ctx, isa, files, kernels, libraries, checks):
     """Compiles bmc's output but for the weights.
 
     Args:
       ctx: context of a rule with MODEL_ATTRS.
+      isa: string, ISA of the kernels.
       files: dict from each of MODEL_FILES to its File.
       kernels: string, as in BmModelInfo.
       libraries: list of CcInfo, the kernel libraries that plan.c calls.
@@ -97,6 +102,7 @@ def compile_all_but_weights(ctx, files, kernels, libraries, checks):
         data = ["kernels.bin", "kernels.elf", "golden.bin"],
         libraries = libraries,
         checks = checks,
+        copts = _calls_copts(isa) if libraries else [],
         local_defines = ["BM_KERNELS_LOADED"] if kernels == "loaded" else [],
     )
     return outputs
