@@ -16,9 +16,10 @@ CALIBRATION = 64
 
 def digits() -> ModelSpec:
     """The trained classifier. Each held-out image is a case of shape f32 [1, 32, 32, 3]."""
-    images, labels = training.data()
+    digits, labels, *parameters = weights(training)
+    images = training.enlarged(digits)
     model = training.architecture()
-    model.set_weights(weights(training))
+    model.set_weights(parameters)
     return ModelSpec(
         module=model,
         cases=tuple((image[np.newaxis],) for image in images[-training.HELD_OUT :]),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import keras
 import numpy as np
-import numpy.typing as npt
-import sklearn.datasets
 from keras import layers
 
 from bmc.spec import Array
@@ -39,18 +37,23 @@ def architecture() -> keras.Model:
 
 
 def trained() -> list[Array]:
-    """Trains the model; returns its weights."""
-    images, labels = data()
+    """Trains the model, never with the last HELD_OUT images.
+
+    Returns images f32 [1797, 8, 8] and labels i64 [1797], which an import then need not load, and the weights.
+    """
+    import sklearn.datasets
+
+    loaded = sklearn.datasets.load_digits()
+    digits, labels = loaded.images.astype(np.float32), loaded.target.astype(np.int64)
+    images = enlarged(digits)
     keras.utils.set_random_seed(0)
     model = architecture()
     model.compile("adam", "sparse_categorical_crossentropy")
     model.fit(images[:-HELD_OUT], labels[:-HELD_OUT], BATCH, EPOCHS, verbose=0)
-    return list(model.get_weights())
+    return [digits, labels, *model.get_weights()]
 
 
-def data() -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-    """Returns images f32 [1797, 32, 32, 3] and labels i64 [1797]; training never sees the last HELD_OUT."""
-    loaded = sklearn.datasets.load_digits()
-    enlarged = np.kron(loaded.images / 8 - 1, np.ones((1, 4, 4)))
-    images = np.repeat(enlarged[..., np.newaxis], 3, axis=-1).astype(np.float32)
-    return images, loaded.target.astype(np.int64)
+def enlarged(digits: Array) -> Array:
+    """Returns images f32 [n, 32, 32, 3] of digits f32 [n, 8, 8]."""
+    large = np.kron(digits / 8 - 1, np.ones((1, 4, 4), np.float32))
+    return np.repeat(large[..., np.newaxis], 3, axis=-1)
