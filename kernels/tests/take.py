@@ -1,11 +1,14 @@
-"""Takes every product of a matrix with a constant one."""
+"""Takes every product of a matrix with a constant one, and every convolution of int8 without dilation."""
 
 from __future__ import annotations
 
-from bmc.libraries import Call, Dispatch, Packed, Scratch, Sums, matmul
+from bmc.libraries import Call, Convolution, Dispatch, Packed, Scratch, Sums, convolution, matmul
 
 
 def take(dispatch: Dispatch) -> Call | None:
+    window = convolution(dispatch)
+    if window is not None:
+        return _window(window)
     product = matmul(dispatch)
     if product is None or product.batch > 1:
         return None
@@ -25,4 +28,40 @@ def take(dispatch: Dispatch) -> Call | None:
             "a_row": product.a_row,
             "a_term": product.a_term,
         },
+    )
+
+
+def _window(found: Convolution) -> Call | None:
+    y, x, tap_y, tap_x = found.y, found.x, found.tap_y, found.tap_x
+    is_dilated = y.image % max(tap_y.image, 1) or x.image % max(tap_x.image, 1)
+    if found.image.dtype != "i8" or found.groups.extent > 1 or found.batch.extent > 1 or is_dilated:
+        return None
+    lines, columns = y.image // max(tap_y.image, 1), x.image // max(tap_x.image, 1)
+    return Call(
+        "naive_window_i8",
+        # The loops are outputs, taps and inputs, in this order.
+        (found.image, Packed(found.weight, lambda weight: weight), Sums()),
+        {
+            "lines": y.extent,
+            "columns": x.extent,
+            "outputs": found.outputs.extent,
+            "inputs": found.inputs.extent,
+            "tap_lines": tap_y.extent,
+            "tap_columns": tap_x.extent,
+            "image_tap_y": tap_y.image,
+            "image_tap_x": tap_x.image,
+            "image_output": found.outputs.image,
+            "image_input": found.inputs.image,
+            "sums_y": y.sums,
+            "sums_x": x.sums,
+            "sums_output": found.outputs.sums,
+            "before_y": found.edge_y.low if found.edge_y else 0,
+            "before_x": found.edge_x.low if found.edge_x else 0,
+            "extent_y": found.edge_y.extent if found.edge_y else 1 << 30,
+            "extent_x": found.edge_x.extent if found.edge_x else 1 << 30,
+            "stride_y": lines,
+            "stride_x": columns,
+            "filler": int(found.filler),
+        },
+        pads=True,
     )

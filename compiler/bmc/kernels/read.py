@@ -50,6 +50,7 @@ class Computation:
       summed: numbers of the loops that are summed.
       dtypes, initial, epilogue, padding: as in Product.
       operands: buffers, or constant tensors; the first two are the factors, the third is the result.
+      windows: the loops over pixels of the result along which a window slides, each with the loop over its taps.
     """
 
     dtypes: tuple[str, ...]
@@ -59,6 +60,7 @@ class Computation:
     epilogue: tuple[Node, ...]
     padding: Padding | None
     operands: tuple[Any, ...]
+    windows: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -295,6 +297,7 @@ class Reader:
             epilogue=tuple(clipped(self.operations.nodes)),
             padding=padded.padding(image) if padded else None,
             operands=tuple(view.value for view in self.views),
+            windows=_windows(root),
         )
 
 
@@ -306,6 +309,12 @@ def _filler(maker: Any) -> Any:
         return None
     *others, end = maker.regions[0].blocks[0].operations
     return None if others else end.operands[0]
+
+
+def _windows(root: Any) -> tuple[tuple[int, int], ...]:
+    product = contraction.read(root)
+    assert product is not None
+    return tuple((axis.loop, axis.tap) for axis in product.windows if axis.tap is not None)
 
 
 def extents(root: Any) -> list[int]:

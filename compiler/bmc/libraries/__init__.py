@@ -11,7 +11,23 @@ It returns how the dispatch is computed by a call of the library, or None to lea
 """
 
 from bmc.libraries.call import Call, Packed, Scratch, Sums
-from bmc.libraries.dispatch import Dispatch, Loop, Operand
+from bmc.libraries.convolutions import Axis, Convolution, convolution
+from bmc.libraries.dispatch import Dispatch, Edge, Loop, Operand, Padding
 from bmc.libraries.products import Matmul, matmul
 
-__all__ = ["Call", "Dispatch", "Loop", "Matmul", "Operand", "Packed", "Scratch", "Sums", "matmul"]
+__all__ = [
+    "Axis",
+    "Call",
+    "Convolution",
+    "Dispatch",
+    "Edge",
+    "Loop",
+    "Matmul",
+    "Operand",
+    "Packed",
+    "Padding",
+    "Scratch",
+    "Sums",
+    "convolution",
+    "matmul",
+]

@@ -50,9 +50,11 @@ class Call:
       params: the fields of the struct; their names are those of the keys.
       finishes: whether the function computes dispatch.initial and dispatch.epilogue as well. Otherwise one of the
         arguments is Sums().
+      pads: whether the function reads what dispatch.padding says around an image.
     """
 
     function: str
     arguments: tuple[Argument, ...]
     params: Mapping[str, int | float] = field(default_factory=dict)
     finishes: bool = False
+    pads: bool = False

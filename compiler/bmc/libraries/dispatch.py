@@ -45,6 +45,36 @@ class Loop:
     is_summed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An axis of an image that is read as if there were more of it on both sides.
+
+    Attributes:
+      low: how many indices are before the image; that is where the loops begin.
+      extent: how many indices are in the image.
+      steps: indices from one iteration of each loop to the next.
+    """
+
+    low: int
+    extent: int
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Padding:
+    """What is read around an image. It is nowhere in memory.
+
+    Attributes:
+      image: the padded operand.
+      value: what is read outside of it.
+      edges: its padded axes.
+    """
+
+    image: Operand
+    value: float
+    edges: tuple[Edge, ...]
+
+
 @dataclass(frozen=True)
 class Dispatch:
     """result[...] = epilogue(initial[...] + sum of a[...] * b[...]), over loops of fixed extents.
@@ -61,6 +91,8 @@ class Dispatch:
       initial: what the sums begin with; None for zeros.
       operands: all of them, by the numbers that nodes of the epilogue have; a, b and result are the first three.
       epilogue: what is computed from each sum, which is the first node; () if the sum is stored as it is.
+      windows: the loops over results along which a window slides, each with the loop over its taps.
+      padding: what is read around an image, None if everything is in memory.
     """
 
     name: str
@@ -70,6 +102,8 @@ class Dispatch:
     operands: tuple[Operand, ...]
     initial: Operand | None
     epilogue: tuple[Node, ...]
+    windows: tuple[tuple[int, int], ...] = ()
+    padding: Padding | None = None
 
     @property
     def a(self) -> Operand:

@@ -120,6 +120,11 @@ def _problem(call: Call, dispatch: Dispatch) -> str:
     given = [a.operand if isinstance(a, Packed) else a for a in call.arguments]
     if call.finishes and not any(each is dispatch.result for each in given):
         return "that finishes the result but does not get it: dispatch.result is no argument"
+    if dispatch.padding and not call.pads:
+        return (
+            "that says nothing about the padding of an image: say pads=True if the function reads what dispatch.padding"
+            " says, or leave the dispatch"
+        )
     sums = [argument for argument in call.arguments if isinstance(argument, Sums)]
     if len(sums) > 1:
         return "with two arguments for sums"

@@ -11,7 +11,18 @@ import support
 
 from bmc.errors import BmcError
 from bmc.kernels.product import Node
-from bmc.libraries import Call, Dispatch, Loop, Operand, Packed, Scratch, Sums, library
+from bmc.libraries import (
+    Call,
+    Dispatch,
+    Edge,
+    Loop,
+    Operand,
+    Packed,
+    Padding,
+    Scratch,
+    Sums,
+    library,
+)
 from bmc.libraries.library import Library
 
 _DISPATCH = Dispatch(
@@ -89,6 +100,14 @@ class LibraryTest(support.FolderTest):
         other = Packed(Operand("f32", (1, 0)), np.ascontiguousarray)
         self.refused("another dispatch", answer=Call("f", (other,)))
         self.refused("two arguments for sums", answer=Call("f", (Sums(), Sums())))
+
+    def test_a_padding_cannot_be_overlooked(self) -> None:
+        padding = Padding(_DISPATCH.a, 0, (Edge(1, 4, (1, 0)),))
+        padded = replace(_DISPATCH, padding=padding)
+        call = Call("f", (_DISPATCH.a, _DISPATCH.b, _DISPATCH.result))
+        self.refused("pads=True", answer=call, dispatch=padded)
+        right = replace(call, pads=True)
+        self.assertIs(self.answers(right, padded), right)
 
     def test_what_follows_the_sums_cannot_be_forgotten(self) -> None:
         call = Call("f", (_RELU.a, _RELU.b, _RELU.result))

@@ -54,10 +54,12 @@ class _Axis:
 
 
 def matmul(dispatch: Dispatch) -> Matmul | None:
-    """Returns a dispatch as matrix products; None if it has more loops, as a convolution has.
+    """Returns a dispatch as matrix products; None if it has more loops, as a convolution has, or a padding.
 
     The columns are the loop along which the result is contiguous, if there is one.
     """
+    if dispatch.padding or dispatch.windows:
+        return None
     first, second, result = dispatch.operands[:3]
     steps = zip(first.steps, second.steps, result.steps, dispatch.sums_steps, strict=True)
     axes = [

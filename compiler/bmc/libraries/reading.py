@@ -9,10 +9,11 @@ from iree.compiler import ir
 
 from bmc.ir import ir_util
 from bmc.kernels import read
+from bmc.kernels.read import Computation
 from bmc.kernels.arranging import needed
 from bmc.kernels.product import WIDTHS, Unsupported
 from bmc.kernels.views import root_of
-from bmc.libraries.dispatch import Dispatch, Loop, Operand
+from bmc.libraries.dispatch import Dispatch, Edge, Loop, Operand, Padding
 from bmc.names import op_signature
 from bmc.target import Target
 
@@ -23,12 +24,10 @@ def dispatch(function: ir_util.Op, target: Target) -> Dispatch:
     """Returns what a dispatch function computes.
 
     Raises:
-      Unsupported: it is not one product with an epilogue of simple operations, or reads an image through a padding,
+      Unsupported: it is not one product with an epilogue of simple operations,
         or the place of an operand is known only at run time.
     """
     found = read.computation(function)
-    if found.padding is not None:
-        raise Unsupported("an image that is padded")
     steps = [
         tuple(_elements(loop.strides[number], dtype) for loop in found.loops)
         for number, dtype in enumerate(found.dtypes)
@@ -43,8 +42,20 @@ def dispatch(function: ir_util.Op, target: Target) -> Dispatch:
         ),
         operands=operands,
         initial=None if found.initial is None else operands[found.initial],
+        windows=found.windows,
+        padding=_padding(found, operands),
         epilogue=needed(list(found.epilogue)) if len(found.epilogue) > 1 else (),
     )
+
+
+def _padding(found: Computation, operands: tuple[Operand, ...]) -> Padding | None:
+    if found.padding is None:
+        return None
+    edges = tuple(
+        Edge(edge.low, edge.extent, tuple(loop.steps[number] for loop in found.loops))
+        for number, edge in enumerate(found.padding.edges)
+    )
+    return Padding(operands[found.padding.operand], found.padding.value, edges)
 
 
 def _elements(stride: int, dtype: str) -> int:
