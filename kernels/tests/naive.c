@@ -55,8 +55,8 @@ int naive_window_i8(const naive_window_i8_params_t *params, const int8_t *image,
             for (int input = 0; input != params->inputs; ++input) {
               const int channel =
                   output * params->image_output + input * params->image_input;
-              sum += *weight++ *
-                     pixel(params, image, y, x, tap_y, tap_x, channel);
+              sum +=
+                  *weight++ * pixel(params, image, y, x, tap_y, tap_x, channel);
             }
           }
         }

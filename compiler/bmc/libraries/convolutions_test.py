@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import unittest
 
-from bmc.libraries import Axis, Convolution, Dispatch, Edge, Loop, Operand, Padding, convolution, matmul
+from bmc.libraries import (
+    Axis,
+    Convolution,
+    Dispatch,
+    Edge,
+    Loop,
+    Operand,
+    Padding,
+    convolution,
+    matmul,
+)
 
 # Loops: y, x, outputs, tap_y, tap_x, inputs, of images 6 x 6 x 3 and 4 channels of results.
 _LOOPS = [(4, False), (4, False), (4, False), (3, True), (3, True), (3, True)]

@@ -9,9 +9,9 @@ from iree.compiler import ir
 
 from bmc.ir import ir_util
 from bmc.kernels import read
-from bmc.kernels.read import Computation
 from bmc.kernels.arranging import needed
 from bmc.kernels.product import WIDTHS, Unsupported
+from bmc.kernels.read import Computation
 from bmc.kernels.views import root_of
 from bmc.libraries.dispatch import Dispatch, Edge, Loop, Operand, Padding
 from bmc.names import op_signature
