@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from iree.compiler import ir
@@ -84,17 +84,18 @@ class _Computed:
     indices: tuple[Any, ...]
 
 
-def read(function: ir_util.Op, lanes: int = 0) -> Dispatch:
+def read(function: ir_util.Op, lanes: int = 0, narrow: bool = False) -> Dispatch:
     """Returns what a dispatch function computes.
 
     Args:
       function: the dispatch.
       lanes: which of the loops that can be lanes is, as in arranging.arranged().
+      narrow: whether to read weights in 16 bits as if they were stored in 8, to compare.
 
     Raises:
       Unsupported: it is not one product with an epilogue that this package can write.
     """
-    found = computation(function)
+    found = _narrowed(computation(function)) if narrow else computation(function)
     product, swapped = arranged(
         found.dtypes,
         list(found.loops),
@@ -106,6 +107,20 @@ def read(function: ir_util.Op, lanes: int = 0) -> Dispatch:
     )
     first, second, *others = found.operands
     return Dispatch(product, (second, first, *others) if swapped else found.operands)
+
+
+def _narrowed(found: Computation) -> Computation:
+    factors = [2 if dtype == "i16" else 1 for dtype in found.dtypes]
+
+    def narrowed(loop: Loop) -> Loop:
+        strides = zip(loop.strides, factors, strict=True)
+        return replace(loop, strides=tuple(stride // factor for stride, factor in strides))
+
+    return replace(
+        found,
+        dtypes=tuple("i8" if dtype == "i16" else dtype for dtype in found.dtypes),
+        loops=tuple(map(narrowed, found.loops)),
+    )
 
 
 def computation(function: ir_util.Op) -> Computation:

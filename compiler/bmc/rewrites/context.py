@@ -113,7 +113,8 @@ class Context:
         padding.
       gathered: convolutions of one channel that become products of gathered windows, because no kernel of bmc's own
         computes them as they are.
-      narrow: products whose weights stay in 8 bits, because no kernel of bmc's own reads them in 16.
+      narrow: products whose weights stay in 8 bits, because no kernel of bmc's own reads them in 16, or one that reads
+        8 takes fewer instructions.
       left: dispatch functions that no kernel library takes, because a weight that it would pack is no constant.
       planes: convolutions whose results are planes; set by `planar`.
       single: convolutions of one channel that stay as they are; set by `im2col`.

@@ -11,7 +11,7 @@ import support
 from bmc import target
 from bmc.kernels import nest
 from bmc.kernels.product import Unsupported
-from bmc.rewrites import wide_weights
+from bmc.rewrites import own_kernels, wide_weights
 from bmc.rewrites.context import Context
 from bmc.rewrites.tuning import Tuning
 
@@ -39,6 +39,17 @@ _MODEL = f"""func.func @main(%x: tensor<40x32xi8>) -> tensor<40x64xi32> {{
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
     : (tensor<40x32xi8>, tensor<32x64xi8>) -> tensor<40x64xi32>
   return %0 : tensor<40x64xi32>
+}}
+"""
+
+
+# Sixteen channels of many pixels, which are written as planes: lanes that are pixels fill a group of registers.
+_PLANES = f"""func.func @main(%x: tensor<512x20xi8>) -> tensor<16x512xi32> {{
+  %w = stablehlo.constant dense<"0x{_WEIGHTS[:20, :16].tobytes().hex()}"> : tensor<20x16xi8>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
+    : (tensor<512x20xi8>, tensor<20x16xi8>) -> tensor<512x16xi32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<512x16xi32>) -> tensor<16x512xi32>
+  return %1 : tensor<16x512xi32>
 }}
 """
 
@@ -109,6 +120,13 @@ class WideWeightsTest(support.FolderTest):
         self.assertEqual(lowered.weights.data, _WEIGHTS.tobytes())
         (config,) = lowered.configs
         self.assertNotIn("i16", config.op)
+
+    def test_where_a_kernel_is_faster_with_8_bits_they_stay(self) -> None:
+        lowered = support.lower_text(_PLANES, self.folder).lowered
+        self.assertEqual(lowered.weights.data, _WEIGHTS[:20, :16].tobytes())
+        with mock.patch.object(own_kernels, "_is_better_narrow", return_value=False):
+            lowered = support.lower_text(_PLANES, self.folder).lowered
+        self.assertEqual(len(lowered.weights.data), 2 * _WEIGHTS[:20, :16].size)
 
 
 if __name__ == "__main__":
