@@ -4,8 +4,9 @@ load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
 load("//third_party:versions.bzl", "PYTHON_CPU_BUILDS", "RULESETS")
 load("//third_party/debian:debian_lists_repo.bzl", "debian_lists_repo")
+load("//third_party/debian:debian_suite_repo.bzl", "debian_suite_repo")
 load("//third_party/debian:debian_tools_repo.bzl", "debian_tools_repo")
-load("//third_party/debian:packages.bzl", "DEBIAN_TOOLS")
+load("//third_party/debian:packages.bzl", "DEBIAN_SUITE_TOOLS", "DEBIAN_TOOLS")
 load("//third_party/llvm:users_clang_repo.bzl", "users_clang_repo")
 load("//third_party/python:cpu_builds_repo.bzl", "cpu_builds_repo")
 load("//third_party/python:local_python_repo.bzl", "local_python_repo")
@@ -38,6 +39,17 @@ def ironcast_repositories(*, requirements_lock):
             packages = tools["packages"],
             programs = tools["programs"],
             skip = tools["skip"],
+            versions = tools["versions"],
+        )
+    for name, tools in DEBIAN_SUITE_TOOLS.items():
+        debian_suite_repo(
+            name = name,
+            environment_variable = tools["environment_variable"],
+            leave_out = tools["leave_out"],
+            packages = tools["packages"],
+            program = tools["program"],
+            skip = tools["skip"],
+            suite = tools["suite"],
             versions = tools["versions"],
         )
     users_clang_repo(name = "users_clang")

@@ -272,3 +272,32 @@ DEBIAN_TOOLS = {
         "why": "lint",
     },
 }
+
+# One program of one Debian release each, with that release's C library, whatever the machine's release is: for what
+# neither Debian 12 nor its backports have. Nothing but the command named in `why` needs them.
+DEBIAN_SUITE_TOOLS = {
+    "debian_llvm_22": {
+        "suite": "trixie",
+        "packages": ["llvm-22"],
+        "versions": {"libllvm22": "1:22.1.8-1~deb13u5", "llvm-22": "1:22.1.8-1~deb13u5"},
+        # Only the libraries that llvm-mca loads.
+        "leave_out": ["(?!(llvm-22|libllvm22|lib(bsd0|c6|edit2|ffi8|gcc-s1|lzma5|md0|stdc\\+\\+6|tinfo6|xml2|z3-4|zstd1)|zlib1g)$).*"],
+        "skip": [
+            "./etc",
+            "./usr/bin",
+            "./usr/lib/llvm-22/[!b]*",
+            "./usr/lib/llvm-22/bin/[!l]*",
+            "./usr/lib/llvm-22/bin/ll[!v]*",
+            "./usr/lib/llvm-22/bin/llvm-[!m]*",
+            "./usr/lib/llvm-22/bin/llvm-mc",
+            "./usr/lib/llvm-22/bin/llvm-m[!c]*",
+            "./usr/lib/x86_64-linux-gnu/gconv",
+            "./usr/libexec",
+            "./usr/share/*",
+        ],
+        "program": "usr/lib/llvm-22/bin/llvm-mca",
+        "environment_variable": "IRONCAST_MCA",
+        "license": "Apache-2.0 WITH LLVM-exception; LGPL-2.1-or-later (C library)",
+        "why": "tools/bench --core spacemit-x60: LLVM 21 and older have no vector instructions in their model of that core",
+    },
+}
