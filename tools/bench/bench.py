@@ -1,6 +1,6 @@
 """How far models are from what their hardware could do: every dispatch, from real runs on Spike.
 
-tools/bazel run //tools/bench -- [MODEL...] [--vlen 128,256,1024] [--json FILE]
+tools/bazel run //tools/bench -- [MODEL...] [--vlen 128,256,1024] [--core spacemit-x60] [--json FILE]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from tools.bench import builds, page
+from tools.bench import builds, mca, page
 from tools.size import baseline
 
 _BASELINE = Path("models/baseline.txt")
@@ -23,6 +23,9 @@ def main(args: list[str]) -> int:
         "models", nargs="*", help="labels of images or short names; default: all that are small"
     )
     parser.add_argument("--vlen", default="256", help="VLENs in bits, separated by commas")
+    parser.add_argument(
+        "--core", default=mca.DEFAULT, help=f"whose cycles are modeled; default: {mca.DEFAULT}"
+    )
     parser.add_argument("--json", type=Path, help="file for all rows")
     parser.add_argument(
         "--update", action="store_true", help="measure what the baseline holds, and renew it"
@@ -35,7 +38,7 @@ def main(args: list[str]) -> int:
         if options.update:
             return _update(options.baseline, options.models)
         vlens = [int(vlen) for vlen in options.vlen.split(",")]
-        return _show(options.models, vlens, options.json)
+        return _show(options.models, vlens, options.core, options.json)
     except ValueError:
         parser.error(f"--vlen {options.vlen} is no list of numbers")
     except (builds.BuildError, baseline.BaselineError) as error:
@@ -43,8 +46,8 @@ def main(args: list[str]) -> int:
     return 1
 
 
-def _show(names: list[str], vlens: list[int], out: Path | None) -> int:
-    found = builds.results(builds.benches(names, vlens))
+def _show(names: list[str], vlens: list[int], core: str, out: Path | None) -> int:
+    found = builds.results(builds.benches(names, vlens, core))
     models = [model for image in found.values() for model in image]
     for model in models:
         print(*page.table(model), "", sep="\n")

@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-_BENCH = re.compile(r"^(?P<image>//[^:]*:(?P<name>.*))\.bench(?P<vlen>\d+)$")
+from tools.bench import mca
+
+# Only cores other than the default one are named (tools/rules/private/bm_bench.bzl).
+_BENCH = re.compile(r"^(?P<image>//[^:]*:(?P<name>.*))\.bench(?P<vlen>\d+)(\.(?P<core>[\w-]+))?$")
 # An image's name says its board, which users leave out.
 _SUFFIX = "_rv64"
 
@@ -24,24 +27,33 @@ def workspace() -> Path:
     return Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", "."))
 
 
-def benches(names: Sequence[str], vlens: Sequence[int]) -> list[str]:
+def benches(names: Sequence[str], vlens: Sequence[int], core: str = mca.DEFAULT) -> list[str]:
     """Returns the labels of the measurements of some models.
 
     Args:
       names: labels of images, or short names, such as "resnet8_int8" or "mlp_rv64"; none: all that
         wildcards build.
       vlens: VLENs in bits.
+      core: whose cycles are modeled.
 
     Raises:
-      BuildError: there is no such model.
+      BuildError: there is no such model, core, or VLEN.
     """
     every = 'kind("bm_bench rule", //...)'
     labels = query(every if names else every + ' except attr("tags", "large", //...)')
-    matches = [match for label in labels if (match := _BENCH.match(label))]
+    every_core = [match for label in labels if (match := _BENCH.match(label))]
+    matches = [match for match in every_core if (match["core"] or mca.DEFAULT) == core]
+    if every_core and not matches:
+        some = ", ".join(sorted({match["core"] or mca.DEFAULT for match in every_core}))
+        raise BuildError(f"there is no model of a core '{core}'; there are {some}")
     known = [match for match in matches if int(match["vlen"]) in vlens]
-    missing = [vlen for vlen in vlens if not any(int(m["vlen"]) == vlen for m in known)]
+    has = sorted({int(match["vlen"]) for match in matches})
+    missing = [vlen for vlen in vlens if vlen not in has]
     if missing and matches:
-        raise BuildError(f"no model has kernels for VLEN {missing[0]}: use 128, 256, 512 or 1024")
+        some = ", ".join(map(str, has))
+        raise BuildError(
+            f"no model has kernels for VLEN {missing[0]} and a core '{core}': use {some}"
+        )
     if not names:
         return sorted(match[0] for match in known)
     chosen = []

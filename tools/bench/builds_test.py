@@ -12,11 +12,15 @@ LABELS = [
     for folder, image in (("mlp", "mlp_rv64"), ("mlp", "mlp_int8_rv64"), ("net", "net"))
     for vlen in (128, 256)
 ]
+OTHER_CORE = [
+    "//models/mlp:mlp_rv64.bench256.spacemit-x60",
+    "//models/net:net.bench256.spacemit-x60",
+]
 
 
-def benches(*names: str, vlens: tuple[int, ...] = (256,)) -> list[str]:
-    with mock.patch.object(builds, "query", lambda expression: LABELS):
-        return builds.benches(names, vlens)
+def benches(*names: str, vlens: tuple[int, ...] = (256,), core: str = "sifive-x280") -> list[str]:
+    with mock.patch.object(builds, "query", lambda expression: LABELS + OTHER_CORE):
+        return builds.benches(names, vlens, core)
 
 
 class BenchesTest(unittest.TestCase):
@@ -38,6 +42,21 @@ class BenchesTest(unittest.TestCase):
             benches("nest")
         with self.assertRaisesRegex(builds.BuildError, "no model has kernels for VLEN 512"):
             benches(vlens=(256, 512))
+
+    def test_another_core(self) -> None:
+        self.assertEqual(benches("net", core="spacemit-x60"), OTHER_CORE[1:])
+        self.assertEqual(benches("//models/mlp:mlp_rv64", core="spacemit-x60"), OTHER_CORE[:1])
+        self.assertEqual(benches(core="spacemit-x60"), OTHER_CORE)
+
+    def test_cores_and_their_vlens_that_there_are(self) -> None:
+        with self.assertRaisesRegex(
+            builds.BuildError, "no model of a core 'x61'; there are sifive-x280, spacemit-x60$"
+        ):
+            benches("net", core="x61")
+        with self.assertRaisesRegex(
+            builds.BuildError, "VLEN 128 and a core 'spacemit-x60': use 256$"
+        ):
+            benches(vlens=(256, 128), core="spacemit-x60")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Cycles of loops as llvm-mca models them on a SiFive X280: an in-order core with vectors, without its caches."""
+"""Cycles of loops as llvm-mca models them on an in-order core with vectors, without its caches."""
 
 from __future__ import annotations
 
@@ -6,31 +6,46 @@ import json
 import re
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tools.bench import code
 
-CPU = "sifive-x280"
+# Its model is in LLVM 19, which builds the models.
+DEFAULT = "sifive-x280"
 _ITERATIONS = 100
 _TARGET = re.compile(r"\b0x[0-9a-f]+ <[^>]*>\s*$|\b0x[0-9a-f]+\s*$")
 _JUMPS = re.compile(r"^(b\w+|j|jal|call|tail)$")
 
 
-def cycles(loops: Sequence[tuple[code.Loop, str]], program: str) -> list[float] | None:
+@dataclass(frozen=True)
+class Core:
+    """What models cycles.
+
+    program: llvm-mca. name: of a core that it knows, for -mcpu.
+    """
+
+    program: str
+    name: str = DEFAULT
+
+
+def cycles(loops: Sequence[tuple[code.Loop, str]], core: Core) -> list[float] | None:
     """Returns the cycles of one iteration of each loop.
 
     Args:
       loops: with the operands of the vsetvli before each, "" if there is none; llvm-mca takes the worst
         LMUL otherwise.
-      program: llvm-mca.
+      core: whose cycles.
 
     Returns:
-      None if the loops have an instruction that llvm-mca does not know.
+      None if the loops have an instruction that the model of the core does not know.
     """
     if not loops:
         return []
     text = "\n".join(_region(number, loop, kind) for number, (loop, kind) in enumerate(loops))
-    flags = ["-mtriple=riscv64", f"-mcpu={CPU}", "-mattr=+v,+zvl512b", f"-iterations={_ITERATIONS}"]
-    done = subprocess.run([program, *flags, "-json"], input=text, capture_output=True, text=True)
+    flags = ["-mtriple=riscv64", f"-mcpu={core.name}", "-mattr=+v", f"-iterations={_ITERATIONS}"]
+    done = subprocess.run(
+        [core.program, *flags, "-json"], input=text, capture_output=True, text=True
+    )
     if done.returncode:
         return None
     regions = json.loads(done.stdout)["CodeRegions"]

@@ -28,7 +28,7 @@ def histogram(lines: Iterable[str]) -> dict[int, int]:
 
 
 def image(
-    report: dict[str, Any], outcome: result.Outcome, disassembly: list[str], program: str
+    report: dict[str, Any], outcome: result.Outcome, disassembly: list[str], core: mca.Core
 ) -> list[dict[str, Any]]:
     """Returns a row of numbers for every model of an image, with one for every command of its plan.
 
@@ -36,7 +36,7 @@ def image(
       report: of the image, without a run.
       outcome: a run of the profile image on Spike with -g.
       disassembly: of the image.
-      program: llvm-mca.
+      core: whose cycles are modeled.
     """
     run = size.run_summary(outcome)
     counts = histogram(outcome.lines)
@@ -55,7 +55,7 @@ def image(
         )
         limited = [i for i in instructions if not ends or i.address < ends[0]]
         kernels = code.kernels(limited, starts)
-        rows.append(_model(model, measured, kernels, counts, vlen, program))
+        rows.append(_model(model, measured, kernels, counts, vlen, core))
     return rows
 
 
@@ -65,7 +65,7 @@ def _model(
     kernels: dict[str, code.Kernel],
     counts: dict[int, int],
     vlen: int,
-    program: str,
+    core: mca.Core,
 ) -> dict[str, Any]:
     by_name = {dispatch["name"]: dispatch for dispatch in model["dispatches"]}
     launches: dict[str, int] = defaultdict(int)
@@ -76,7 +76,7 @@ def _model(
         launches[command["function"]] += x * y * z * row["times"]
         spent[command["function"]] += row["instructions"]
     executed = {
-        name: _executed(kernel, counts, launches[name], program) for name, kernel in kernels.items()
+        name: _executed(kernel, counts, launches[name], core) for name, kernel in kernels.items()
     }
     commands = []
     for row in measured["commands"]:
@@ -107,6 +107,7 @@ def _model(
         "name": model["name"],
         "isa": model["isa"],
         "vlen": vlen,
+        "core": core.name,
         "instructions": measured["instructions"],
         "arena_bytes": model["arena"]["bytes"],
         "liveness_bound_bytes": model["arena"]["liveness_bound_bytes"],
@@ -115,7 +116,7 @@ def _model(
 
 
 def _executed(
-    kernel: code.Kernel, counts: dict[int, int], launches: int, program: str
+    kernel: code.Kernel, counts: dict[int, int], launches: int, core: mca.Core
 ) -> dict[str, float | None]:
     """Returns what all launches of a kernel in one inference executed, by use, and their modeled cycles."""
     runs = counts.get(kernel.instructions[0].address, 0) / launches if launches else 0
@@ -131,14 +132,16 @@ def _executed(
         "vector_products": by_use[code.Use.VECTOR_PRODUCT],
         "scalar_products": by_use[code.Use.SCALAR_PRODUCT],
         "spills": by_use[code.Use.SPILL],
-        "cycles": _cycles(kernel, counts, runs, program),
+        "cycles": _cycles(kernel, counts, runs, core),
     }
 
 
-def _cycles(kernel: code.Kernel, counts: dict[int, int], runs: float, program: str) -> float | None:
+def _cycles(
+    kernel: code.Kernel, counts: dict[int, int], runs: float, core: mca.Core
+) -> float | None:
     """Innermost loops as llvm-mca has them; every other instruction counts as its vector registers, or 1."""
     loops = [loop for loop in kernel.loops if counts.get(loop.body[-1].address)]
-    modeled = mca.cycles([(loop, _setting(kernel, loop)) for loop in loops], program)
+    modeled = mca.cycles([(loop, _setting(kernel, loop)) for loop in loops], core)
     if modeled is None:
         return None
     inside = {i.address for loop in loops for i in loop.body}
@@ -169,6 +172,7 @@ def main(args: list[str]) -> int:
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--disassembly", type=Path, required=True)
     parser.add_argument("--mca", required=True)
+    parser.add_argument("--core", required=True)
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args(args)
     record = json.loads(options.run.read_text())
@@ -177,7 +181,7 @@ def main(args: list[str]) -> int:
             json.loads(options.report.read_text()),
             result.Outcome(tuple(record["lines"]), record["exit_status"]),
             options.disassembly.read_text().splitlines(),
-            options.mca,
+            mca.Core(options.mca, options.core),
         )
     except (image_report.SizeError, result.RecordError) as error:
         print(f"measure: {error}", file=sys.stderr)

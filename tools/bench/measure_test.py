@@ -64,8 +64,9 @@ DISASSEMBLY = [
 
 def measured(counts: list[tuple[int, int]], disassembly: list[str] = DISASSEMBLY) -> dict[str, Any]:
     lines = (*RECORDS, *(f"{at:08x} {count}" for at, count in counts))
-    with mock.patch.object(mca, "cycles", lambda loops, program: [20.0] * len(loops)):
-        (row,) = measure.image({"models": [MODEL]}, result.Outcome(lines, 0), disassembly, "mca")
+    with mock.patch.object(mca, "cycles", lambda loops, core: [20.0] * len(loops)):
+        core = mca.Core("mca", "spacemit-x60")
+        (row,) = measure.image({"models": [MODEL]}, result.Outcome(lines, 0), disassembly, core)
     return row
 
 
@@ -102,7 +103,11 @@ class MeasureTest(unittest.TestCase):
             report.write_text(json.dumps({"models": [MODEL]}))
             disassembly.write_text("\n".join(DISASSEMBLY))
             options = {"report": report, "run": run, "disassembly": disassembly, "out": out}
-            args = ["--mca=mca", *(f"--{name}={path}" for name, path in options.items())]
+            args = [
+                "--mca=mca",
+                "--core=x",
+                *(f"--{name}={path}" for name, path in options.items()),
+            ]
             with contextlib.redirect_stderr(io.StringIO()) as said:
                 self.assertEqual(measure.main(args), 1)
             self.assertRegex(said.getvalue(), "^measure: the profile run failed: .* FAIL model=net")
@@ -112,7 +117,7 @@ class MeasureTest(unittest.TestCase):
         model = measured(COUNTS)
         text = "\n".join(page.table(model))
         self.assertIn("net, VLEN 256: 1,200 instructions, 0.062 per MAC; 58 % of the bound", text)
-        self.assertIn("arena 120 bytes, liveness bound 100: 1.20", text)
+        self.assertIn("arena 120 bytes, liveness bound 100: 1.20; cycles of a spacemit-x60\n", text)
         self.assertRegex(text, r"\n +1,000 +700 +70 % +19,200 +0\.052 .*  fc \(Linear\)  matmul_i8")
         self.assertRegex(text, r"\n +100 +2 +2 % +fill")
         ranking = page.ranking([model, model])

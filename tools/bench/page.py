@@ -29,7 +29,8 @@ def table(model: dict[str, Any], top: int = _TOP) -> list[str]:
     lines = [
         f"{model['name']}, VLEN {model['vlen']}: {model['instructions']:,} instructions{per_mac}; "
         f"{_percent(model)} of the bound",
-        f"arena {arena:,} bytes, liveness bound {least:,}: {arena / max(least, 1):.2f}",
+        f"arena {arena:,} bytes, liveness bound {least:,}: {arena / max(least, 1):.2f}; "
+        f"cycles of a {model['core']}",
         _row((*_COLUMNS, "dispatch")),
     ]
     merged = _merged(model["commands"])

@@ -14,7 +14,7 @@ from kit import Kit
 
 from bmc import artifacts, target
 from bmc.compile import CompileOptions, compile_model
-from tools.bench import measure
+from tools.bench import mca, measure
 from tools.tune.variants import Group
 
 
@@ -106,7 +106,8 @@ class Bench:
             outcome = self.kit.run(elf, environment)
             argv = [str(self.objdump), "-d", "--no-show-raw-insn", str(elf)]
             text = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-        (row,) = measure.image({"models": [report]}, outcome, text.splitlines(), str(self.mca))
+        core = mca.Core(str(self.mca))
+        (row,) = measure.image({"models": [report]}, outcome, text.splitlines(), core)
         return _trial(row, report)
 
     def costs(self, chosen: Mapping[Group, str], base: dict[str, Any]) -> dict[Group, Cost]:

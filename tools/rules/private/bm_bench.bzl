@@ -9,6 +9,13 @@ _SPIKE = Label("//boards/spike_rv64")
 # VLENs for which `tools/bazel run //tools/bench -- --vlen` has images.
 _VLENS = [128, 256, 512, 1024]
 
+_X280 = "sifive-x280"
+
+# Cores that `--core` names instead of the X280: the llvm-mca that has a model of them, and their VLEN.
+_MORE_CORES = {
+    "spacemit-x60": struct(mca = Label("//third_party/llvm:mca_22"), vlen = 256),
+}
+
 def _bm_bench_impl(ctx):
     out = ctx.actions.declare_file(ctx.label.name + ".json")
     report = ctx.attr.firmware[BmFirmwareInfo].report
@@ -18,7 +25,8 @@ def _bm_bench_impl(ctx):
     args.add("--report", report)
     args.add("--run", record)
     args.add("--disassembly", disassembly)
-    args.add("--mca", ctx.executable._mca)
+    args.add("--mca", ctx.executable.mca)
+    args.add("--core", ctx.attr.core)
     args.add("--out", out)
     ctx.actions.run(
         mnemonic = "BmBench",
@@ -26,7 +34,7 @@ def _bm_bench_impl(ctx):
         executable = ctx.executable._measure,
         arguments = [args],
         inputs = [report, record, disassembly],
-        tools = [ctx.attr._mca[DefaultInfo].files_to_run],
+        tools = [ctx.attr.mca[DefaultInfo].files_to_run],
         outputs = [out],
     )
     return [DefaultInfo(files = depset([out]))]
@@ -35,23 +43,31 @@ bm_bench = rule(
     implementation = _bm_bench_impl,
     doc = "JSON with a row for every command of every model of an image; `//tools/bench` shows it.",
     attrs = {
+        "core": attr.string(default = _X280, doc = "The core whose cycles are modeled, as llvm-mca names it."),
         "firmware": attr.label(
             doc = "An image with `profile` for the board spike_rv64.",
             mandatory = True,
             providers = [BmFirmwareInfo],
+        ),
+        "mca": attr.label(
+            default = "//third_party/llvm:mca",
+            doc = "An llvm-mca with a model of the core.",
+            executable = True,
+            cfg = "exec",
         ),
         "run": attr.label(
             doc = "Its run in an environment that counts every instruction.",
             mandatory = True,
             providers = [BmRunInfo],
         ),
-        "_mca": attr.label(default = "//third_party/llvm:mca", executable = True, cfg = "exec"),
         "_measure": attr.label(default = "//tools/bench:measure", executable = True, cfg = "exec"),
     },
 )
 
 def benches(*, name, models, hooks, tags, **kwargs):
     """Makes `<name>.bench<VLEN>` for each VLEN, with kernels for just this VLEN.
+
+    `<name>.bench<VLEN>.<core>` has the cycles of another core than the X280.
 
     Args:
       name: prefix of the targets.
@@ -84,3 +100,13 @@ def benches(*, name, models, hooks, tags, **kwargs):
             run = bench + "._run",
             **manual
         )
+        for core, more in _MORE_CORES.items():
+            if more.vlen == vlen:
+                bm_bench(
+                    name = "{}.{}".format(bench, core),
+                    core = core,
+                    firmware = bench + "._image",
+                    mca = more.mca,
+                    run = bench + "._run",
+                    **manual
+                )
