@@ -80,7 +80,11 @@ def apply(module: Any, context: Context) -> None:
                     operands, kernel = _kernel(function, context, entry.choice)
                 except Unsupported as reason:
                     raise _refused(config, entry, context, reason) from None
-            if entry is None and shapes & context.wide and _is_better_narrow(function, context, kernel):
+            if (
+                entry is None
+                and shapes & context.wide
+                and is_better_narrow(function, context, kernel)
+            ):
                 wide |= shapes & context.wide
             _replace(function, operands, kernel, context.target.xlen)
             config = replace(config, own=True)
@@ -96,7 +100,7 @@ def apply(module: Any, context: Context) -> None:
     context.configs = tuple(configs[config.function] for config in context.configs)
 
 
-def _is_better_narrow(function: ir_util.Op, context: Context, kernel: Kernel) -> bool:
+def is_better_narrow(function: ir_util.Op, context: Context, kernel: Kernel) -> bool:
     """Whether a kernel would take fewer instructions with weights in 8 bits, as where its lanes are pixels then."""
     try:
         product = read(function, narrow=True).product

@@ -124,7 +124,7 @@ class WideWeightsTest(support.FolderTest):
     def test_where_a_kernel_is_faster_with_8_bits_they_stay(self) -> None:
         lowered = support.lower_text(_PLANES, self.folder).lowered
         self.assertEqual(lowered.weights.data, _WEIGHTS[:20, :16].tobytes())
-        with mock.patch.object(own_kernels, "_is_better_narrow", return_value=False):
+        with mock.patch.object(own_kernels, "is_better_narrow", return_value=False):
             lowered = support.lower_text(_PLANES, self.folder).lowered
         self.assertEqual(len(lowered.weights.data), 2 * _WEIGHTS[:20, :16].size)
 
