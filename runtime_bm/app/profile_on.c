@@ -89,21 +89,22 @@ static bool count_walk(const bm_plan_runner_t *empty, uint32_t first,
   return status.bits == 0;
 }
 
-// The cost of another workgroup: `dispatch` with one workgroup and with two.
+// The cost of another workgroup: `dispatch` with two workgroups and with three.
+// A dispatch of one takes another way.
 static bool count_workgroup(const bm_plan_runner_t *empty,
                             const bm_plan_command_t *dispatch, uint64_t *out) {
   bm_plan_command_t command = *dispatch;
   bm_plan_runner_t runner = *empty;
-  uint64_t one;
   uint64_t two;
+  uint64_t three;
   runner.commands = &command;
-  command.workgroup_count[0] = 1;
+  command.workgroup_count[0] = 2;
   command.workgroup_count[1] = 1;
   command.workgroup_count[2] = 1;
-  if (!count_walk(&runner, 0, 1, &one)) return false;
-  command.workgroup_count[0] = 2;
   if (!count_walk(&runner, 0, 1, &two)) return false;
-  *out = two - one;
+  command.workgroup_count[0] = 3;
+  if (!count_walk(&runner, 0, 1, &three)) return false;
+  *out = three - two;
   return true;
 }
 

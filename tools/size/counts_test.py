@@ -28,6 +28,13 @@ class CountsTest(unittest.TestCase):
             self.assertGreater(len(counts(spike)), 2)
             self.assertEqual(counts(spike), counts(qemu))
 
+    def test_a_dispatch_takes_a_few_hundred_instructions_outside_its_kernel(self) -> None:
+        """Also where dispatches have several workgroups, of which another one is measured by itself."""
+        for run in RUNS:
+            for stats in run.records("STATS"):
+                self.assertIn(stats.number("walker"), range(20, 500))
+                self.assertIn(stats.number("workgroup"), range(1, 50))
+
     def test_not_the_same_of_two_images(self) -> None:
         one, other, *_ = RUNS[::2]
         self.assertNotEqual(counts(one), counts(other))
