@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tools.emulate import result
+from tools.emulate import judge, result
 
 # Output to a file or a pipe has no width, so no line is folded.
 _NO_END = 1000
@@ -63,8 +63,7 @@ def main(args: list[str]) -> int:
     parser.add_argument("run", type=Path)
     options = parser.parse_args(args)
     report = json.loads(options.report.read_text())
-    recorded = json.loads(options.run.read_text())
-    outcome = result.Outcome(tuple(recorded["lines"]), recorded["exit_status"])
+    outcome = judge.load(options.run)
     try:
         shown = table(report, outcome)
     except result.RecordError as error:

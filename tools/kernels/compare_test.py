@@ -13,7 +13,7 @@ from tools.kernels import compare
 
 _REPORT: dict[str, Any] = {
     "dispatches": [
-        {"name": "f", "call": {"library": "//k:fast", "function": "fast", "finishes": True}},
+        {"name": "f", "call": {"library": "//k:fast", "function": "fast"}},
         {"name": "g", "call": None},
     ],
     "commands": [

@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.kernels import functions
 
-_CALL = {"library": "//k:vendor", "function": "product", "finishes": False}
+_CALL = {"library": "//k:vendor", "function": "product"}
 _REPORT: dict[str, Any] = {
     "dispatches": [
         {"op": "matmul_4x4x4_f32", "call": _CALL},

@@ -5,19 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from bmc.emit import c_text
-from bmc.errors import BmcError
 from bmc.kernels.product import RESULT, Node
 from bmc.libraries.dispatch import Array
 from bmc.plan.calls import LinkedCall, Place
 
-_C_TYPES = {"f32": "float", "i32": "int32_t", "i8": "int8_t", "i16": "int16_t"}
-_ARRAYS = {
-    "float32": "float",
-    "int32": "int32_t",
-    "int16": "int16_t",
-    "int8": "int8_t",
-    "uint8": "uint8_t",
-}
+_C_TYPES = {"f32": "float", "i32": "int32_t", "i8": "int8_t"}
 # Operations of an epilogue, with their arguments.
 _OPERATIONS = {
     "addf": "{0} + {1}",
@@ -105,18 +97,10 @@ class _Writer:
             return f"BM_CALL_AT({place.binding}, {place.offset}u)"
         name = f"{self._name}_array_{len(self._arrays)}"
         array = np.ascontiguousarray(place)
-        if array.dtype.name not in _ARRAYS:
-            raise BmcError(
-                "bad-kernel-library",
-                f"the matcher of {self._call.taken.library.name} passes an array of {array.dtype.name}",
-                hint=f"arrays have elements of {', '.join(_ARRAYS)}",
-            )
+        kind = "float" if array.dtype == np.float32 else f"{array.dtype.name}_t"
         numbers = [_number(value) for value in array.reshape(-1).tolist()]
         lines = [", ".join(numbers[i : i + 8]) for i in range(0, len(numbers), 8)]
-        self._arrays.append(
-            c_text.array(f"static const {_ARRAYS[array.dtype.name]} {name}", lines).rstrip("\n")
-            + "\n"
-        )
+        self._arrays.append(c_text.array(f"static const {kind} {name}", lines).rstrip("\n") + "\n")
         return f"(void *)(uintptr_t){name}"
 
     def _epilogue(self) -> list[str]:
@@ -127,9 +111,7 @@ class _Writer:
         in_place = call.sums == call.operands[RESULT]
         if in_place and not dispatch.epilogue and not dispatch.initial:
             return []
-        is_float = dispatch.a.dtype == "f32"
-        sums_type = "float" if is_float else "int32_t"
-        lines = [f"const {sums_type} *sum = {self._address(call.sums)};"]
+        lines = [f"const {_C_TYPES[dispatch.sums_dtype]} *sum = {self._address(call.sums)};"]
         for number, place in call.operands.items():
             kind = _C_TYPES[dispatch.operands[number].dtype]
             constant = "" if number == RESULT or self._is_stored(number) else "const "
@@ -143,7 +125,7 @@ class _Writer:
                 + f"for (uint32_t i{loop} = 0; i{loop} != {about.extent}u; ++i{loop}) {{"
             )
             depth += 1
-        lines += ["  " * depth + line for line in self._values(is_float)]
+        lines += ["  " * depth + line for line in self._values()]
         lines += ["  " * level + "}" for level in reversed(range(depth))]
         return lines
 
@@ -151,15 +133,17 @@ class _Writer:
         nodes = self._call.taken.dispatch.epilogue
         return any(node.op == "store" and node.operand == number for node in nodes)
 
-    def _values(self, is_float: bool) -> list[str]:
+    def _values(self) -> list[str]:
         """Returns the lines of the innermost loop."""
         dispatch = self._call.taken.dispatch
         start = "*sum++"
         for number, operand in enumerate(dispatch.operands):
             if operand is dispatch.initial:
                 element = self._element(number)
-                start = f"*sum++ + {element}" if is_float else f"bm_call_add(*sum++, {element})"
-        nodes = dispatch.epilogue or (Node("sum", "f32" if is_float else "i32"),)
+                start = _OPERATIONS["addf" if dispatch.sums_dtype == "f32" else "addi"].format(
+                    start, element
+                )
+        nodes = dispatch.epilogue or (Node("sum", dispatch.sums_dtype),)
         lines = []
         for number, node in enumerate(nodes):
             if node.op == "store":

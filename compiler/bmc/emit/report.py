@@ -203,11 +203,11 @@ def _dispatches(
 
 
 def _call(call: LinkedCall | None) -> dict[str, Any] | None:
-    """Returns which library computes a dispatch and how, None if a kernel does."""
+    """Returns which library computes a dispatch, and its function; None if a kernel does."""
     if call is None:
         return None
     library, function = call.taken.library, call.taken.call.function
-    return {"library": library.name, "function": function, "finishes": call.sums is None}
+    return {"library": library.name, "function": function}
 
 
 def _proposals(config: Config) -> dict[str, Any]:

@@ -69,6 +69,12 @@ def constant_expressions(module: Any) -> set[Op]:
     return found
 
 
+def leave_as_it_is(function: Op) -> None:
+    """Tells IREE that a dispatch function is as it shall be: no pass of code generation is left."""
+    done = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
+    function.attributes["translation_info"] = ir.Attribute.parse(done)
+
+
 def string(op: Op, name: str) -> str:
     """Returns a string or symbol attribute as plain text, without quotes or @."""
     attribute = op.attributes[name]

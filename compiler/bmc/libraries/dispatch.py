@@ -12,6 +12,9 @@ from bmc.kernels.product import Node
 
 Array = npt.NDArray[Any]
 
+# NumPy's names of the elements that arrays in C may have -> MLIR's.
+ARRAYS = {"float32": "f32", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "i8"}
+
 
 @dataclass(frozen=True, eq=False)
 class Operand:
@@ -125,6 +128,26 @@ class Dispatch:
             steps.append(0 if loop.is_summed else step)
             step *= 1 if loop.is_summed else loop.extent
         return tuple(reversed(steps))
+
+    @property
+    def sums_dtype(self) -> str:
+        """The type of the sums, "f32" or "i32"."""
+        return "f32" if self.a.dtype == "f32" else "i32"
+
+    @property
+    def holds_sums(self) -> bool:
+        """Whether the result can be Sums(): as dense, of that type, and in memory that nothing else is in."""
+        result = self.result
+        is_dense = all(
+            have == want or loop.extent == 1
+            for have, want, loop in zip(result.steps, self.sums_steps, self.loops, strict=True)
+        )
+        others = [each for each in self.operands if each is not result]
+        return (
+            is_dense
+            and result.dtype == self.sums_dtype
+            and all(other.binding != result.binding for other in others)
+        )
 
 
 def array_of(operand: Operand, loops: tuple[Loop, ...], data: bytes) -> Array:

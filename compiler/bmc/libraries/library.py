@@ -11,7 +11,7 @@ import numpy as np
 
 from bmc.errors import BmcError
 from bmc.libraries.call import Call, Packed, Scratch, Sums
-from bmc.libraries.dispatch import Dispatch, Operand
+from bmc.libraries.dispatch import ARRAYS, Dispatch, Operand
 
 _FUNCTION = "take"
 
@@ -115,7 +115,10 @@ def _problem(call: Call, dispatch: Dispatch) -> str:
         elif isinstance(operand, Scratch):
             if not 0 < operand.byte_count < 2**31:
                 return f"with scratch of {operand.byte_count} bytes: it takes 1 to {2**31 - 1}"
-        elif not isinstance(operand, Sums | np.ndarray):
+        elif isinstance(operand, np.ndarray):
+            if operand.dtype.name not in ARRAYS:
+                return f"whose argument {number} is an array of {operand.dtype.name}: use {', '.join(ARRAYS)}"
+        elif not isinstance(operand, Sums):
             return f"whose argument {number} is a {type(operand).__name__}"
     given = [a.operand if isinstance(a, Packed) else a for a in call.arguments]
     if call.finishes and not any(each is dispatch.result for each in given):

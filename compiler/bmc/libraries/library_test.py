@@ -95,6 +95,8 @@ class LibraryTest(support.FolderTest):
         self.refused("'n-m'", answer=Call("f", (a,), {"n-m": 1}))
         self.refused("'n' is a str", answer=Call("f", (a,), {"n": "1"}))  # type: ignore[dict-item]
         self.refused("argument 1 is a str", answer=Call("f", (a, "b")))  # type: ignore[arg-type]
+        halves = np.zeros(3, np.float16)
+        self.refused("array of float16: use float32", answer=Call("f", (a, halves)))
         self.refused("scratch of 0 bytes", answer=Call("f", (a, Scratch(0))))
         self.refused("another dispatch", answer=Call("f", (Operand("f32", (1, 0)),)))
         other = Packed(Operand("f32", (1, 0)), np.ascontiguousarray)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,12 +24,12 @@ from bmc.host.program import (
     StorageKind,
 )
 from bmc.libraries.call import Packed, Scratch, Sums
-from bmc.libraries.dispatch import Array, Operand, array_of
+from bmc.libraries.dispatch import ARRAYS, Array, Operand, array_of
 from bmc.libraries.library import Taken
 from bmc.plan.weights import Contents
 
-_WIDTHS = {"f32": 4, "i32": 4, "i8": 1}
-_DTYPES = {"float32": "f32", "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "i8"}
+# f32 or i32.
+_SUM_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +214,7 @@ class _Linker:
         operand, loops = argument.operand, taken.dispatch.loops
         data = operand.values.tobytes() if operand.values is not None else self.final[index][start:]
         array = _packed(argument, array_of(operand, loops, data), taken)
-        type_ = WeightType(_DTYPES[array.dtype.name], array.shape, ())
+        type_ = WeightType(ARRAYS[array.dtype.name], array.shape, ())
         if self._arrays.setdefault((name, number), type_) != type_:
             raise _wrong(
                 taken, "packs a weight into arrays of different shapes for the same dispatch"
@@ -304,18 +303,14 @@ def _form(taken: Taken) -> _Form:
         elif isinstance(argument, Sums):
             after = _after_sums(taken)
             used += after.values()
-            in_place = _holds_sums(dispatch.result, taken, [o for n, o in after.items() if n != 2])
+            in_place = dispatch.holds_sums
             if not in_place:
-                scratch[number] = 4 * math.prod(sum_loops(taken))
+                extents = [loop.extent for loop in dispatch.loops if not loop.is_summed]
+                scratch[number] = _SUM_BYTES * math.prod(extents)
     if not call.finishes and dispatch.result not in used:
         used.append(dispatch.result)
     kept = dict.fromkeys(operand.binding for operand in used if operand.values is None)
     return _Form(tuple(sorted(kept)), packed, scratch, in_place)
-
-
-def sum_loops(taken: Taken) -> list[int]:
-    """Returns the extents of the loops that are not summed."""
-    return [loop.extent for loop in taken.dispatch.loops if not loop.is_summed]
 
 
 def _after_sums(taken: Taken) -> dict[int, Operand]:
@@ -329,20 +324,6 @@ def _after_sums(taken: Taken) -> dict[int, Operand]:
     return found
 
 
-def _holds_sums(result: Operand, taken: Taken, others: Iterable[Operand]) -> bool:
-    """Whether the result can hold the sums: as dense as they are, and not read at the same time."""
-    dispatch = taken.dispatch
-    is_dense = all(
-        have == want or loop.extent == 1
-        for have, want, loop in zip(result.steps, dispatch.sums_steps, dispatch.loops, strict=True)
-    )
-    return (
-        is_dense
-        and _WIDTHS[result.dtype] == 4
-        and all(other.binding != result.binding for other in others)
-    )
-
-
 def _packed(argument: Packed, array: Array, taken: Taken) -> Array:
     try:
         found = argument.pack(array)
@@ -351,9 +332,9 @@ def _packed(argument: Packed, array: Array, taken: Taken) -> Array:
             taken, f"raised {type(error).__name__} when it packed a weight: {error}"
         ) from error
     is_array = isinstance(found, np.ndarray)
-    if not is_array or found.dtype.name not in _DTYPES or not found.size:
+    if not is_array or found.dtype.name not in ARRAYS or not found.size:
         what = f"an array of {found.size} {found.dtype.name}" if is_array else type(found).__name__
-        raise _wrong(taken, f"packed a weight into {what}: return an array of {', '.join(_DTYPES)}")
+        raise _wrong(taken, f"packed a weight into {what}: return an array of {', '.join(ARRAYS)}")
     return np.ascontiguousarray(found)
 
 

@@ -33,7 +33,6 @@ from bmc.rewrites.tuning import Entry
 _LOG = logging.getLogger(__name__)
 _MOST_PROPOSALS = 24
 _CLOBBERED = [*(f"v{number}" for number in range(32)), "vl", "vtype", "vxrm", "vxsat", "memory"]
-_DONE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 
 
 def applies(context: Context) -> bool:
@@ -217,7 +216,7 @@ def _replace(function: ir_util.Op, values: tuple[Any, ...], kernel: Kernel, xlen
     for op in reversed(operations):
         if op.name == STORE or not any(list(result.uses) for result in op.results):
             op.erase()
-    function.attributes["translation_info"] = ir.Attribute.parse(_DONE)
+    ir_util.leave_as_it_is(function)
 
 
 def _address(value: Any, name: str, function: ir_util.Op, word: Any) -> Any:

@@ -35,6 +35,14 @@ _WINDOW = """
   }} -> tensor<{out}x{out}x{f}xf32>
 """
 _SIZES = {"size": 50, "out": 48}
+_PRODUCT = """\
+  ^bb0(%a: i8, %b: i8, %old: i32):
+    %p = arith.extsi %a : i8 to i32
+    %q = arith.extsi %b : i8 to i32
+    %product = arith.muli %p, %q : i32
+    %r = arith.addi %old, %product : i32
+    linalg.yield %r : i32
+"""
 # Products of 24 and then 144 channels, of bytes.
 _NARROW = """
 #image = affine_map<(y, x, f, c) -> (y, x, c)>
@@ -49,13 +57,7 @@ util.func @main(%argument: tensor<56x56x24xi8>, %w: tensor<24x144xi8>, %v: tenso
   %s = linalg.generic {indexing_maps = [#image, #weight, #result],
       iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%argument, %w : tensor<56x56x24xi8>, tensor<24x144xi8>) outs(%zero : tensor<56x56x144xi32>) {
-  ^bb0(%a: i8, %b: i8, %old: i32):
-    %p = arith.extsi %a : i8 to i32
-    %q = arith.extsi %b : i8 to i32
-    %product = arith.muli %p, %q : i32
-    %r = arith.addi %old, %product : i32
-    linalg.yield %r : i32
-  } -> tensor<56x56x144xi32>
+PRODUCT  } -> tensor<56x56x144xi32>
   %bytes = tensor.empty() : tensor<56x56x144xi8>
   %n = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel", "parallel", "parallel"]}
       ins(%s : tensor<56x56x144xi32>) outs(%bytes : tensor<56x56x144xi8>) {
@@ -68,16 +70,10 @@ util.func @main(%argument: tensor<56x56x24xi8>, %w: tensor<24x144xi8>, %v: tenso
   %y = linalg.generic {indexing_maps = [#image, #weight, #result],
       iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
       ins(%n, %v : tensor<56x56x144xi8>, tensor<144x64xi8>) outs(%wide : tensor<56x56x64xi32>) {
-  ^bb0(%a: i8, %b: i8, %old: i32):
-    %p = arith.extsi %a : i8 to i32
-    %q = arith.extsi %b : i8 to i32
-    %product = arith.muli %p, %q : i32
-    %r = arith.addi %old, %product : i32
-    linalg.yield %r : i32
-  } -> tensor<56x56x64xi32>
+PRODUCT  } -> tensor<56x56x64xi32>
   util.return %y : tensor<56x56x64xi32>
 }
-"""
+""".replace("PRODUCT", _PRODUCT)
 
 
 def _network(between: str = "arith.negf %a : f32", more: str = "", n: int = 8) -> str:
