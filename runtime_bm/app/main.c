@@ -2,11 +2,10 @@
 // cases of every model, and reports in the console protocol (result.h).
 #include <stdbool.h>
 
+#include "runtime_bm/app/boot.h"
 #include "runtime_bm/app/console.h"
 #include "runtime_bm/app/firmware.h"
-#include "runtime_bm/app/machine.h"
 #include "runtime_bm/app/self_check.h"
-#include "runtime_bm/crt/image.h"
 #include "runtime_bm/crt/trap.h"
 
 // The totals over all models.
@@ -26,71 +25,11 @@ static int fail(bm_status_t status, const char *model, const char *text) {
   return BM_EXIT_ERROR;
 }
 
-static BM_NOINLINE void report_boot(const bm_hal_cpu_t *cpu) {
-  bm_text_t line;
-  bm_console_record(&line, "BOOT isa=");
-  bm_text_string(&line, bm_firmware_isa);
-  bm_console_field(&line, " vlen=", cpu->vlen_bits);
-  bm_text_string(&line, " board=");
-  bm_text_string(&line, bm_firmware_board);
-  bm_console_write(&line);
-}
-
 static BM_NOINLINE void report_model(const char *name) {
   bm_text_t line;
   bm_console_record(&line, "MODEL name=");
   bm_text_string(&line, name);
   bm_console_write(&line);
-}
-
-static BM_NOINLINE int fail_verify(bm_status_t status, const char *owner,
-                                   const char *part) {
-  bm_text_t line;
-  bm_console_error(&line, status);
-  bm_text_string(&line, owner);
-  bm_text_string(&line, ": its ");
-  bm_text_string(&line, part);
-  bm_text_string(&line,
-                 bm_status_code(status) == BM_CODE_DAMAGED
-                     ? " were damaged after they were built: load the image "
-                       "again; if it says so again, the memory is at fault"
-                     : " have no checks: tools/seal makes them after linking");
-  bm_console_write(&line);
-  return BM_EXIT_ERROR;
-}
-
-// Compares every byte that stays as it was built with the checks of the build.
-// Returns 0 or the exit status. Models come first, for they are in the image's
-// constants too, and the first record should name what is damaged.
-static BM_NOINLINE int verify_image(void) {
-  static const char *const kModelParts[] = {
-      [BM_PART_PLAN] = "tables",
-      [BM_PART_KERNELS] = "kernels",
-      [BM_PART_WEIGHTS] = "weights",
-  };
-  static const char *const kImageParts[] = {
-      [BM_IMAGE_CODE] = "instructions",
-      [BM_IMAGE_CONSTANTS] = "constants",
-      [BM_IMAGE_DATA] = "initial values",
-  };
-  bm_verify_t at = {0};
-  for (uint32_t i = 0; i < bm_firmware_model_count; ++i) {
-    const bm_firmware_model_t *entry = &bm_firmware_models[i];
-    // Only a plan that bmc wrote has checks.
-    if (entry->plan->checks == NULL) continue;
-    for (at = (bm_verify_t){0}; at.part != BM_PART_COUNT;) {
-      const bm_status_t status = bm_model_verify(entry->plan, SIZE_MAX, &at);
-      if (status.bits != 0) {
-        return fail_verify(status, entry->name, kModelParts[at.part]);
-      }
-    }
-  }
-  at = (bm_verify_t){0};
-  const bm_status_t status = bm_firmware_verify(&at);
-  if (status.bits != 0) {
-    return fail_verify(status, "the image", kImageParts[at.part]);
-  }
-  return 0;
 }
 
 static void count(totals_t *totals, const char *name, uint32_t cases,
@@ -145,12 +84,7 @@ static BM_NOINLINE int report_end(const totals_t *totals) {
 }
 
 int main(void) {
-  bm_hal_init();
-  const bm_hal_cpu_t cpu = bm_hal_cpu();
-  report_boot(&cpu);
-  const int damaged = verify_image();
-  if (damaged != 0) return damaged;
-  const int unfit = bm_machine_check(&cpu);
+  const int unfit = bm_boot();
   if (unfit != 0) return unfit;
   // main's own stack use is below every kernel's.
   static totals_t totals;

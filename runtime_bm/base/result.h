@@ -19,6 +19,7 @@
 //   BM1 TRAP cause=<hex> epc=<hex> tval=<hex> model=<name|-> dispatch=<n|->
 //       kernel=<name|->
 //   BM1 ERROR status=<8 hex> <text to the end of the line>
+//   BM1 SERVICE models=<n>
 //   BM1 PASS cases=<n>
 //   BM1 FAIL cases=<n> bad=<n> models=<name,...>
 //
@@ -51,6 +52,9 @@
 //           loops, the one after the last that ended. `kernel` is the dispatch
 //           function that contains epc.
 // ERROR     the model did not run. tools/status/decode.py explains the word.
+// SERVICE   service firmware only: it waits for requests
+//           (runtime_bm/app/service.h), and writes nothing after this but
+//           answers and the records of a failure.
 // PASS/FAIL the last record, about all models. FAIL lists the models at fault.
 //           Exit status 0 follows PASS and nothing else.
 //

@@ -50,6 +50,7 @@ typedef struct bm_status_t {
   FILE(MACHINE, 9, "runtime_bm/app/machine.c")            \
   FILE(CHECK, 10, "runtime_bm/base/check.c")              \
   FILE(KERNEL_CHECK, 11, "runtime_bm/app/kernel_check.c") \
+  FILE(SERVICE, 12, "runtime_bm/app/service.c")           \
   FILE(APPLICATION, 255, "the application")
 
 #define BM_CODE_ENUMERATOR(name, number, text) BM_CODE_##name = (number),

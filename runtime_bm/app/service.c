@@ -1,0 +1,126 @@
+#include "runtime_bm/app/service.h"
+
+#include "runtime_bm/app/models.h"
+#include "runtime_bm/base/memory.h"
+#include "runtime_bm/crt/trap.h"
+#include "runtime_bm/hal/hal.h"
+
+#define BM_FILE BM_FILE_SERVICE
+
+enum {
+  STATUS_BYTES = 4,
+  // What a WRITE has before its data.
+  WRITE_BEGIN_BYTES = 6,
+};
+
+// Where the payload of an answer is written.
+typedef struct writer_t {
+  uint8_t *payload;
+  size_t size;
+} writer_t;
+
+// Appends a number. Errors: RESOURCE_EXHAUSTED when the frame is full.
+static bm_status_t put(writer_t *writer, uint64_t value, uint32_t bytes) {
+  BM_CHECK(writer->size + bytes <= BM_FRAME_PAYLOAD_BYTES, RESOURCE_EXHAUSTED);
+  bm_frame_put(writer->payload + writer->size, value, bytes);
+  writer->size += bytes;
+  return bm_ok();
+}
+
+static bm_status_t open(bm_service_t *service, const uint8_t *payload,
+                        size_t size, writer_t *writer) {
+  service->is_open = false;
+  BM_CHECK(size == 2, INVALID_ARGUMENT);
+  const uint32_t index = bm_frame_get(payload, 2);
+  BM_CHECK(index < bm_firmware_model_count, INVALID_ARGUMENT);
+  const bm_firmware_model_t *entry = &bm_firmware_models[index];
+  BM_TRY(bm_firmware_init(entry, &service->model));
+  bm_trap_model = entry->name;
+  const uint32_t inputs = service->model.entry->input_count;
+  const uint32_t outputs = service->model.entry->output_count;
+  BM_TRY(put(writer, inputs, 2));
+  BM_TRY(put(writer, outputs, 2));
+  for (uint32_t i = 0; i < inputs + outputs; ++i) {
+    bm_tensor_t tensor;
+    BM_TRY(i < inputs ? bm_model_input(&service->model, i, &tensor)
+                      : bm_model_output(&service->model, i - inputs, &tensor));
+    BM_TRY(put(writer, tensor.bytes, 4));
+  }
+  for (const char *c = entry->name; *c != '\0'; ++c) {
+    BM_TRY(put(writer, (uint8_t)*c, 1));
+  }
+  service->is_open = true;
+  return bm_ok();
+}
+
+static bm_status_t write(bm_service_t *service, const uint8_t *payload,
+                         size_t size) {
+  BM_CHECK(service->is_open && size >= WRITE_BEGIN_BYTES, INVALID_ARGUMENT);
+  const size_t offset = bm_frame_get(payload + 2, 4);
+  const size_t bytes = size - WRITE_BEGIN_BYTES;
+  bm_tensor_t tensor;
+  BM_TRY(bm_model_input(&service->model, bm_frame_get(payload, 2), &tensor));
+  BM_CHECK(offset <= tensor.bytes && bytes <= tensor.bytes - offset,
+           OUT_OF_RANGE);
+  memcpy((uint8_t *)tensor.data + offset, payload + WRITE_BEGIN_BYTES, bytes);
+  return bm_ok();
+}
+
+static bm_status_t run(bm_service_t *service, writer_t *writer) {
+  BM_CHECK(service->is_open, INVALID_ARGUMENT);
+  const uint64_t instret = bm_hal_instret();
+  const uint64_t cycles = bm_hal_cycles();
+  BM_TRY(bm_model_run(&service->model));
+  const uint64_t cycles_end = bm_hal_cycles();
+  BM_TRY(put(writer, bm_hal_instret() - instret, 8));
+  return put(writer, cycles_end - cycles, 8);
+}
+
+static bm_status_t read(bm_service_t *service, const uint8_t *payload,
+                        size_t size, writer_t *writer) {
+  BM_CHECK(service->is_open && size == 8, INVALID_ARGUMENT);
+  const size_t offset = bm_frame_get(payload + 2, 4);
+  const size_t bytes = bm_frame_get(payload + 6, 2);
+  bm_tensor_t tensor;
+  BM_TRY(bm_model_output(&service->model, bm_frame_get(payload, 2), &tensor));
+  BM_CHECK(offset <= tensor.bytes && bytes <= tensor.bytes - offset,
+           OUT_OF_RANGE);
+  BM_CHECK(bytes <= BM_FRAME_PAYLOAD_BYTES - writer->size, OUT_OF_RANGE);
+  memcpy(writer->payload + writer->size, (const uint8_t *)tensor.data + offset,
+         bytes);
+  writer->size += bytes;
+  return bm_ok();
+}
+
+static bm_status_t execute(bm_service_t *service, writer_t *writer) {
+  const uint8_t *payload = bm_frame_payload(&service->request);
+  const size_t size = bm_frame_size(&service->request);
+  switch (bm_frame_kind(&service->request)) {
+    case BM_SERVICE_OPEN:
+      return open(service, payload, size, writer);
+    case BM_SERVICE_WRITE:
+      return write(service, payload, size);
+    case BM_SERVICE_RUN:
+      return run(service, writer);
+    case BM_SERVICE_READ:
+      return read(service, payload, size, writer);
+    default:
+      return BM_ERROR(UNIMPLEMENTED);
+  }
+}
+
+bool bm_service_take(bm_service_t *service, uint8_t byte) {
+  if (!bm_frame_take(&service->request, byte)) return false;
+  const uint8_t kind = bm_frame_kind(&service->request);
+  const uint8_t number = bm_frame_number(&service->request);
+  const bool repeated = kind > BM_SERVICE_OPEN &&
+                        kind == bm_frame_kind(&service->answer) &&
+                        number == bm_frame_number(&service->answer);
+  if (repeated) return true;
+  writer_t writer = {bm_frame_payload(&service->answer), STATUS_BYTES};
+  const bm_status_t status = execute(service, &writer);
+  bm_frame_put(writer.payload, status.bits, STATUS_BYTES);
+  bm_frame_make(&service->answer, kind, number,
+                status.bits == 0 ? writer.size : (size_t)STATUS_BYTES);
+  return true;
+}

@@ -1,0 +1,200 @@
+// Tests the service as a program on the other side of the line sees it: bytes
+// in, bytes out.
+#include "runtime_bm/app/service.h"
+
+#include "runtime_bm/app/firmware.h"
+#include "runtime_bm/base/memory.h"
+#include "runtime_bm/testing/bm_test.h"
+#include "runtime_bm/testing/fake_model.h"
+
+// The table that the build would generate.
+const bm_firmware_model_t bm_firmware_models[] = {
+    {"fake", &fake_plan, {NULL, 0}},
+};
+const uint32_t bm_firmware_model_count = 1;
+static uint8_t arena[FAKE_ARENA_BYTES] BM_FIRMWARE_ARENA;
+const bm_span_t bm_firmware_arena = {arena, sizeof(arena)};
+
+enum {
+  MODEL_BYTES = FAKE_ELEMENTS * 4,
+  STATUS_BYTES = 4,
+};
+
+static bm_service_t service;
+static bm_frame_t line;
+
+// Sends what is in `line`; returns how often the service answered.
+static uint32_t send(size_t bytes) {
+  uint32_t answers = 0;
+  for (size_t i = 0; i < bytes; ++i) {
+    answers += bm_service_take(&service, line.bytes[i]);
+  }
+  return answers;
+}
+
+static uint32_t request(uint8_t kind, uint8_t number, size_t size) {
+  bm_frame_make(&line, kind, number, size);
+  return send(bm_frame_bytes(&line));
+}
+
+static bm_status_t status(void) {
+  const bm_status_t found = {
+      bm_frame_get(bm_frame_payload(&service.answer), STATUS_BYTES)};
+  return found;
+}
+
+static const uint8_t *data(void) {
+  return bm_frame_payload(&service.answer) + STATUS_BYTES;
+}
+
+static size_t data_size(void) {
+  return bm_frame_size(&service.answer) - STATUS_BYTES;
+}
+
+static void open(void) {
+  bm_frame_put(bm_frame_payload(&line), 0, 2);
+  BM_EXPECT_EQ(request(BM_SERVICE_OPEN, 0, 2), 1);
+  BM_EXPECT_OK(status());
+}
+
+static void write(uint8_t number, uint32_t input, uint32_t offset,
+                  const void *bytes, size_t size) {
+  uint8_t *payload = bm_frame_payload(&line);
+  bm_frame_put(payload, input, 2);
+  bm_frame_put(payload + 2, offset, 4);
+  memcpy(payload + 6, bytes, size);
+  BM_EXPECT_EQ(request(BM_SERVICE_WRITE, number, 6 + size), 1);
+}
+
+static void read(uint8_t number, uint32_t output, uint32_t offset,
+                 uint32_t size) {
+  uint8_t *payload = bm_frame_payload(&line);
+  bm_frame_put(payload, output, 2);
+  bm_frame_put(payload + 2, offset, 4);
+  bm_frame_put(payload + 6, size, 2);
+  BM_EXPECT_EQ(request(BM_SERVICE_READ, number, 8), 1);
+}
+
+static void says_what_it_has(void) {
+  open();
+  BM_EXPECT_EQ(data_size(), 2 + 2 + 4 + 4 + 4);
+  BM_EXPECT_EQ(bm_frame_get(data(), 2), 1);
+  BM_EXPECT_EQ(bm_frame_get(data() + 2, 2), 1);
+  BM_EXPECT_EQ(bm_frame_get(data() + 4, 4), MODEL_BYTES);
+  BM_EXPECT_EQ(bm_frame_get(data() + 8, 4), MODEL_BYTES);
+  BM_EXPECT(memcmp(data() + 12, "fake", 4) == 0);
+}
+
+static void computes_what_it_is_sent(void) {
+  float values[FAKE_ELEMENTS];
+  for (uint32_t i = 0; i < FAKE_ELEMENTS; ++i) values[i] = 3;
+  open();
+  // In two parts, of which the second is sent first.
+  write(1, 0, MODEL_BYTES / 2, values, MODEL_BYTES / 2);
+  BM_EXPECT_OK(status());
+  write(2, 0, 0, values, MODEL_BYTES / 2);
+  BM_EXPECT_OK(status());
+  BM_EXPECT_EQ(request(BM_SERVICE_RUN, 3, 0), 1);
+  BM_EXPECT_OK(status());
+  BM_EXPECT_EQ(data_size(), 16);
+  read(4, 0, 8, 4);
+  BM_EXPECT_OK(status());
+  float found = 0;
+  memcpy(&found, data(), sizeof(found));
+  BM_EXPECT(found == 7);  // y = 2x + i / 2
+}
+
+static void a_repeated_request_is_not_executed_again(void) {
+  const float one = 1;
+  const float five = 5;
+  open();
+  write(1, 0, 0, &one, sizeof(one));
+  write(1, 0, 0, &five, sizeof(five));
+  BM_EXPECT_OK(status());
+  bm_tensor_t input;
+  BM_EXPECT_OK(bm_model_input(&service.model, 0, &input));
+  BM_EXPECT(*(const float *)input.data == 1);
+  write(2, 0, 0, &five, sizeof(five));
+  BM_EXPECT(*(const float *)input.data == 5);
+}
+
+static void nothing_outside_of_a_tensor_is_touched(void) {
+  const uint8_t byte = 1;
+  open();
+  write(1, 1, 0, &byte, 1);
+  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+  write(2, 0, MODEL_BYTES, &byte, 1);
+  BM_EXPECT_CODE(status(), OUT_OF_RANGE);
+  write(3, 0, UINT32_MAX, &byte, 1);
+  BM_EXPECT_CODE(status(), OUT_OF_RANGE);
+  write(4, 0, MODEL_BYTES - 1, &byte, 1);
+  BM_EXPECT_OK(status());
+  read(5, 1, 0, 1);
+  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+  read(6, 0, MODEL_BYTES - 1, 2);
+  BM_EXPECT_CODE(status(), OUT_OF_RANGE);
+  BM_EXPECT_EQ(data_size(), 0);
+  read(7, 0, MODEL_BYTES - 1, 1);
+  BM_EXPECT_OK(status());
+  BM_EXPECT_EQ(data_size(), 1);
+}
+
+static void what_it_does_not_know_is_refused(void) {
+  open();
+  BM_EXPECT_EQ(request(9, 1, 0), 1);
+  BM_EXPECT_CODE(status(), UNIMPLEMENTED);
+  BM_EXPECT_EQ(request(BM_SERVICE_WRITE, 2, 5), 1);
+  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+  BM_EXPECT_EQ(request(BM_SERVICE_READ, 3, 7), 1);
+  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+  bm_frame_put(bm_frame_payload(&line), 1, 2);
+  BM_EXPECT_EQ(request(BM_SERVICE_OPEN, 4, 2), 1);
+  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+  // There is no model now.
+  BM_EXPECT_EQ(request(BM_SERVICE_RUN, 5, 0), 1);
+  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+}
+
+static void a_changed_byte_is_noticed(void) {
+  open();
+  bm_frame_make(&line, BM_SERVICE_RUN, 1, 0);
+  const size_t bytes = bm_frame_bytes(&line);
+  for (size_t i = 0; i < bytes; ++i) {
+    line.bytes[i] ^= 0x10;
+    // If the size is what changed, the frame before is not complete.
+    service.request.received = 0;
+    BM_EXPECT_EQ(send(bytes), 0);
+    line.bytes[i] ^= 0x10;
+  }
+  service.request.received = 0;
+  BM_EXPECT_EQ(send(bytes), 1);
+}
+
+static void begins_anew_behind_noise(void) {
+  static const uint8_t kNoise[] = {0xB5, 0xB5, 'x', 0xB5};
+  open();
+  for (size_t i = 0; i < sizeof(kNoise); ++i) {
+    BM_EXPECT(!bm_service_take(&service, kNoise[i]));
+  }
+  BM_EXPECT_EQ(request(BM_SERVICE_RUN, 1, 0), 1);
+  // Half a request, and the bytes with which a new client begins.
+  bm_frame_make(&line, BM_SERVICE_READ, 2, 8);
+  for (size_t i = 0; i < 9; ++i) {
+    BM_EXPECT(!bm_service_take(&service, line.bytes[i]));
+  }
+  for (size_t i = 0; i < BM_FRAME_BYTES; ++i) {
+    BM_EXPECT(!bm_service_take(&service, 0));
+  }
+  open();
+}
+
+int main(void) {
+  BM_TEST(says_what_it_has);
+  BM_TEST(computes_what_it_is_sent);
+  BM_TEST(a_repeated_request_is_not_executed_again);
+  BM_TEST(nothing_outside_of_a_tensor_is_touched);
+  BM_TEST(what_it_does_not_know_is_refused);
+  BM_TEST(a_changed_byte_is_noticed);
+  BM_TEST(begins_anew_behind_noise);
+  return bm_test_end();
+}
