@@ -90,6 +90,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_false",
         help="leave the comparison with IREE's host runtime to `bmc verify`, on which reports then rely",
     )
+    importer.add_argument(
+        "--inputs",
+        type=Path,
+        help=".npz file with other inputs than the model's own cases: arrays named 0, 1, ..., one for each input,"
+        " whose first axis counts the cases",
+    )
     importer.set_defaults(run=_run_import)
 
     _add_compile(commands)
@@ -175,7 +181,7 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action=_PrintPipeline,
         help="show the phases and rewrites with the reason for their order, and exit",
     )
-    compiler.set_defaults(run=_run_compile, host_check=True)
+    compiler.set_defaults(run=_run_compile, host_check=True, inputs=None)
 
 
 def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -236,7 +242,11 @@ def _run_import(arguments: argparse.Namespace) -> None:
 
 def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
     options = ImportOptions(
-        arguments.cases, arguments.output_type, arguments.quantize, arguments.host_check
+        arguments.cases,
+        arguments.output_type,
+        arguments.quantize,
+        arguments.inputs,
+        arguments.host_check,
     )
     model = frontends.import_model(arguments.source, options, out)
     for note in model.notes:

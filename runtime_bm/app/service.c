@@ -27,8 +27,8 @@ static bm_status_t put(writer_t *writer, uint64_t value, uint32_t bytes) {
   return bm_ok();
 }
 
-static bm_status_t open(bm_service_t *service, const uint8_t *payload,
-                        size_t size, writer_t *writer) {
+static bm_status_t open_model(bm_service_t *service, const uint8_t *payload,
+                              size_t size, writer_t *writer) {
   service->is_open = false;
   BM_CHECK(size == 2, INVALID_ARGUMENT);
   const uint32_t index = bm_frame_get(payload, 2);
@@ -53,8 +53,8 @@ static bm_status_t open(bm_service_t *service, const uint8_t *payload,
   return bm_ok();
 }
 
-static bm_status_t write(bm_service_t *service, const uint8_t *payload,
-                         size_t size) {
+static bm_status_t write_input(bm_service_t *service, const uint8_t *payload,
+                               size_t size) {
   BM_CHECK(service->is_open && size >= WRITE_BEGIN_BYTES, INVALID_ARGUMENT);
   const size_t offset = bm_frame_get(payload + 2, 4);
   const size_t bytes = size - WRITE_BEGIN_BYTES;
@@ -66,7 +66,7 @@ static bm_status_t write(bm_service_t *service, const uint8_t *payload,
   return bm_ok();
 }
 
-static bm_status_t run(bm_service_t *service, writer_t *writer) {
+static bm_status_t run_model(bm_service_t *service, writer_t *writer) {
   BM_CHECK(service->is_open, INVALID_ARGUMENT);
   const uint64_t instret = bm_hal_instret();
   const uint64_t cycles = bm_hal_cycles();
@@ -76,8 +76,8 @@ static bm_status_t run(bm_service_t *service, writer_t *writer) {
   return put(writer, cycles_end - cycles, 8);
 }
 
-static bm_status_t read(bm_service_t *service, const uint8_t *payload,
-                        size_t size, writer_t *writer) {
+static bm_status_t read_output(bm_service_t *service, const uint8_t *payload,
+                               size_t size, writer_t *writer) {
   BM_CHECK(service->is_open && size == 8, INVALID_ARGUMENT);
   const size_t offset = bm_frame_get(payload + 2, 4);
   const size_t bytes = bm_frame_get(payload + 6, 2);
@@ -97,13 +97,13 @@ static bm_status_t execute(bm_service_t *service, writer_t *writer) {
   const size_t size = bm_frame_size(&service->request);
   switch (bm_frame_kind(&service->request)) {
     case BM_SERVICE_OPEN:
-      return open(service, payload, size, writer);
+      return open_model(service, payload, size, writer);
     case BM_SERVICE_WRITE:
-      return write(service, payload, size);
+      return write_input(service, payload, size);
     case BM_SERVICE_RUN:
-      return run(service, writer);
+      return run_model(service, writer);
     case BM_SERVICE_READ:
-      return read(service, payload, size, writer);
+      return read_output(service, payload, size, writer);
     default:
       return BM_ERROR(UNIMPLEMENTED);
   }

@@ -32,9 +32,12 @@ def _die_with_parent() -> None:
 
 
 def start(
-    argv: Sequence[str], env: Mapping[str, str] | None = None, stdout: int | None = subprocess.PIPE
+    argv: Sequence[str],
+    env: Mapping[str, str] | None = None,
+    stdout: int | None = subprocess.PIPE,
+    stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[bytes]:
-    """Starts `argv` with no input in its own process group; `end` must follow.
+    """Starts `argv` in its own process group, by default with no input; `end` must follow.
 
     Raises EmulatorError when the program cannot be started.
     """
@@ -47,7 +50,7 @@ def start(
     try:
         return subprocess.Popen(
             list(argv),
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=stdout,
             stderr=subprocess.STDOUT,
             env=None if env is None else dict(env),

@@ -48,7 +48,10 @@ BmLibraryInfo = provider(
 BmImportInfo = provider(
     doc = "A model imported from its framework; the same for every ISA.",
     fields = {
+        "arguments": "list of string: what `importer` was called with, by the paths of runfiles, without `--out`.",
         "directory": "File: directory with the MLIR, the inputs and the framework's own outputs.",
+        "importer": "FilesToRunProvider: bmc with the model's framework.",
+        "importer_runfiles": "runfiles: what it needs.",
         "sources": "depset of File: the model's source and what it reads.",
     },
 )

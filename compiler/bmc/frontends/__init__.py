@@ -11,7 +11,7 @@ from pathlib import Path
 from bmc import arithmetic, artifacts, factory, intake, progress, spec, tolerances, verify
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
-from bmc.frontends import quantized, quiet
+from bmc.frontends import quantized, quiet, user_cases
 from bmc.frontends.options import INT8, ImportOptions
 
 KINDS = (
@@ -84,7 +84,7 @@ def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
 
 def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedModel:
     with factory.called(source, spec.ModelSpec) as given:
-        model = intake.model_spec(given)
+        model = user_cases.of_factory(intake.model_spec(given), options)
         return _call(_frontend_of(model), "import_spec")(model, source, options, out)
 
 

@@ -22,6 +22,7 @@ from bmc.frontends import (
     tensorflow_export,
     tensorflow_int8,
     tflite,
+    user_cases,
 )
 from bmc.frontends.options import ImportOptions
 from bmc.golden import Declared
@@ -80,7 +81,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     """
     _require_tensorflow()
     program = _of_saved_model(path) if path.is_dir() else _of_keras_file(path)
-    given = golden.of_file(options.cases) or spec.Cases((), ())
+    given = user_cases.of_file(options)
     model = spec.ModelSpec(
         module=None,
         cases=given.cases,

@@ -11,7 +11,7 @@ import numpy as np
 from bmc import artifacts, dtype, golden, intake, progress, reference, samples, tolerances
 from bmc.artifacts import Golden, ImportedModel, Signature, TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import mlir_dialects
+from bmc.frontends import mlir_dialects, user_cases
 from bmc.frontends.options import ImportOptions
 from bmc.ir import ir_util
 from bmc.iree.tool import IreeTool
@@ -46,10 +46,10 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     inputs, outputs = signature(out / artifacts.MODEL_FILE, path.name)
     _check_weights(out / artifacts.MODEL_FILE)
     progress.begin(progress.GOLDEN)
-    if options.cases:
+    if options.cases and options.inputs is None:
         data, signatures = _given(options.cases, inputs, outputs)
     else:
-        data, signatures = _sampled(inputs, outputs, out)
+        data, signatures = _computed(inputs, outputs, options.inputs, out)
     model = ImportedModel(
         mlir=out / artifacts.MODEL_FILE,
         source=path.name,
@@ -59,7 +59,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         golden=data,
         parameters=(),
     )
-    return model if options.cases else samples.carry_few(model)
+    return model if options.cases or options.inputs else samples.carry_few(model)
 
 
 def _given(
@@ -89,14 +89,17 @@ def _given(
     return data, artifacts.main_signature(input_infos, output_infos)
 
 
-def _sampled(
-    inputs: tuple[TensorInfo, ...], outputs: tuple[TensorInfo, ...], out: Path
+def _computed(
+    inputs: tuple[TensorInfo, ...], outputs: tuple[TensorInfo, ...], given: Path | None, out: Path
 ) -> tuple[Golden, tuple[Signature, ...]]:
-    """Returns cases from samples.py with outputs from IREE's host runtime, and the function."""
+    """Returns the user's inputs, or cases from samples.py, with outputs from IREE's host runtime, and the function."""
     signatures = artifacts.main_signature(inputs, outputs)
     host = reference.HostModel.compile(out / artifacts.MODEL_FILE, signatures, out / "reproducer")
-    cases = samples.cases(inputs)
-    cases, expected = samples.sensible(cases, tuple(map(host.run, cases)))
+    cases = user_cases.read(given) if given else samples.cases(inputs)
+    golden.check_cases(cases, inputs)
+    expected = tuple(map(host.run, cases))
+    if given is None:
+        cases, expected = samples.sensible(cases, expected)
     data = golden.make(
         inputs=cases,
         outputs=expected,

@@ -18,7 +18,7 @@ from bmc import artifacts, factory, golden, progress, samples, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import imported, mlir, onnx_file, onnx_static
+from bmc.frontends import imported, mlir, onnx_file, onnx_static, user_cases
 from bmc.frontends.onnx_file import OnnxFile
 from bmc.frontends.options import ImportOptions
 from bmc.iree.tool import IreeTool
@@ -42,7 +42,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     Raises:
       BmcError: it is not an ONNX file, or IREE cannot import an op; the error names the op.
     """
-    given = golden.of_file(options.cases) or spec.Cases((), ())
+    given = user_cases.of_file(options)
     model = spec.ModelSpec(
         None, given.cases, given.tolerance, given.labels, calibration=given.calibration
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 INT8 = "int8"
 
@@ -15,10 +16,13 @@ class ImportOptions:
       cases: "module.py:function" that returns spec.Cases, for models that are files; "" for none.
       output_type: the dialect that torch-mlir lowers PyTorch to, a key of frontends.torch.OUTPUT_TYPES.
       quantize: INT8 to quantize with the model's own framework first, "" not to.
+      inputs: .npz file with other inputs than the model's own cases: array "0" is the first input of all cases, and so
+        on, one case after the other along the first axis.
       host_check: whether to compare IREE's host runtime with the framework, as verify.run() does.
     """
 
     cases: str = ""
     output_type: str = "stablehlo"
     quantize: str = ""
+    inputs: Path | None = None
     host_check: bool = True

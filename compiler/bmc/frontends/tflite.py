@@ -14,7 +14,15 @@ from pathlib import Path
 from bmc import artifacts, factory, golden, intake, progress, samples, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import imported, mlir, quiet, tflite_file, tflite_refused, tflite_rounding
+from bmc.frontends import (
+    imported,
+    mlir,
+    quiet,
+    tflite_file,
+    tflite_refused,
+    tflite_rounding,
+    user_cases,
+)
 from bmc.frontends.options import ImportOptions
 from bmc.frontends.tflite_file import TfliteFile
 
@@ -39,7 +47,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     Raises:
       BmcError: it is not a TFLite file, or an op cannot be converted; the error names the op.
     """
-    given = golden.of_file(options.cases) or spec.Cases((), ())
+    given = user_cases.of_file(options)
     file = spec.ModelFile(path.suffix, path.read_bytes())
     model = spec.ModelSpec(file, given.cases, given.tolerance, given.labels)
     return import_spec(model, path.name, options, out)

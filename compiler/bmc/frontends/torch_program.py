@@ -10,7 +10,7 @@ from typing import Any
 from bmc import dtype, factory, golden, samples, spec, tolerances
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
-from bmc.frontends import quiet, torch_archive
+from bmc.frontends import quiet, torch_archive, user_cases
 from bmc.frontends import torch as torch_frontend
 from bmc.frontends.options import ImportOptions
 from bmc.golden import Declared
@@ -32,7 +32,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     module = program.module(check_guards=False)
     # The training mode of an exported program was fixed by its export.
     module.eval = lambda: module
-    given = golden.of_file(options.cases) or spec.Cases((), ())
+    given = user_cases.of_file(options)
     declared = tuple(_describe(node) for node in _inputs(program, path.name))
     inputs = golden.fix(declared, given.cases[0] if given.cases else None)
     golden.check_cases(given.cases, inputs)

@@ -6,19 +6,30 @@ load("//tools/rules/private:model_c.bzl", "BMC_ENV")
 
 _SAVED_MODEL = "saved_model.pb"
 
-def _source(ctx):
-    """Returns the source argument of `bmc import`: a path, with `:factory` for a Python file."""
+def _path(file):
+    return file.path
+
+def _short_path(file):
+    return file.short_path
+
+def _source(ctx, path_of):
+    """Returns the source argument of `bmc import`: a path, with `:factory` for a Python file.
+
+    Args:
+      ctx: the rule's context.
+      path_of: function that returns a File's path where bmc runs.
+    """
     files = ctx.files.src
     if len(files) > 1:
-        roots = [file.dirname for file in files if file.basename == _SAVED_MODEL]
+        roots = [file for file in files if file.basename == _SAVED_MODEL]
         if len(roots) != 1:
             fail("src has {} files: name one file, or the files of one SavedModel folder".format(len(files)))
-        return roots[0]
+        files = roots
     if not files:
         fail("src has no files: name a model")
-    path = files[0].path
+    path = path_of(files[0])
     if files[0].basename == _SAVED_MODEL:
-        return files[0].dirname
+        return path.removesuffix("/" + _SAVED_MODEL)
     suffix = suffix_of(path)
     if suffix not in FRONTENDS or not suffix:
         fail("src '{}' is not a kind of model that bmc knows: it may be {}, or the files of a SavedModel folder".format(
@@ -28,6 +39,15 @@ def _source(ctx):
     if (suffix == ".py") != bool(ctx.attr.factory):
         fail("src '{}': set `factory` for a Python file, and for nothing else".format(files[0].basename))
     return path + (":" + ctx.attr.factory if ctx.attr.factory else "")
+
+def _arguments(ctx, path_of):
+    """Returns the arguments of `bmc import` but the folder to write."""
+    words = ["import", _source(ctx, path_of)]
+    if ctx.file.cases:
+        words += ["--cases", "{}:{}".format(path_of(ctx.file.cases), ctx.attr.cases_function)]
+    if ctx.attr.quantize:
+        words += ["--quantize", ctx.attr.quantize]
+    return words + ["--no-host-check"]
 
 def _host_check(ctx, directory):
     """Compares IREE's host runtime with the framework; returns a file with the result of each case."""
@@ -55,14 +75,8 @@ def _bm_import_impl(ctx):
         fail("leave `cases` out: `factory` returns the cases of a Python file")
     directory = ctx.actions.declare_directory(ctx.label.name)
     args = ctx.actions.args()
-    args.add("import")
-    args.add(_source(ctx))
-    if ctx.file.cases:
-        args.add("--cases", "{}:{}".format(ctx.file.cases.path, ctx.attr.cases_function))
-    if ctx.attr.quantize:
-        args.add("--quantize", ctx.attr.quantize)
+    args.add_all(_arguments(ctx, _path))
     args.add_all("--out", [directory], expand_directories = False)
-    args.add("--no-host-check")
     inputs = ctx.files.src + ([ctx.file.cases] if ctx.file.cases else []) + ctx.files.data
     ctx.actions.run(
         mnemonic = "BmImport",
@@ -80,7 +94,13 @@ def _bm_import_impl(ctx):
         DefaultInfo(files = depset([directory])),
         # A build waits for the check, but nothing in it does.
         OutputGroupInfo(_validation = depset([_host_check(ctx, directory)])),
-        BmImportInfo(directory = directory, sources = depset(inputs)),
+        BmImportInfo(
+            arguments = _arguments(ctx, _short_path),
+            directory = directory,
+            importer = ctx.attr.importer[DefaultInfo].files_to_run,
+            importer_runfiles = ctx.attr.importer[DefaultInfo].default_runfiles,
+            sources = depset(inputs),
+        ),
     ]
 
 bm_import = rule(

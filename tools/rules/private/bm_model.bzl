@@ -87,9 +87,10 @@ def _bm_model_impl(ctx):
         audit_code(ctx, files),
         code,
     )
-    return providers + [BmTunableInfo(
+    import_info = ctx.attr.imported[0][BmImportInfo]
+    return providers + [import_info, BmTunableInfo(
         float_parts = ctx.attr.float_parts,
-        imported = ctx.attr.imported[0][BmImportInfo].directory,
+        imported = import_info.directory,
         tuning = ctx.file.tuning,
     )]
 

@@ -11,6 +11,7 @@ load("//tools/rules/private:bm_library.bzl", "bm_library")
 load("//tools/rules/private:bm_measured.bzl", "bm_measured")
 load("//tools/rules/private:bm_runs_test.bzl", "bm_runs_test")
 load("//tools/rules/private:bm_tune.bzl", "tune")
+load("//tools/rules/private:bm_validate.bzl", "validate")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
 load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD")
 
@@ -40,10 +41,12 @@ def bm_model_suite(
     each model, the baseline.
     `<name>.bench<VLEN>` has what `tools/bazel run //tools/bench` shows.
     `<name>.tune` searches for faster kernels (`docs/how-to/tune-a-model.md`).
+    `<name>.validate` compares the model with its framework on your own data, in QEMU or on a board;
+    `<name>.spike.validate` and `<name>.host.validate` do so elsewhere (`docs/how-to/validate.md`).
     `<name>.library` is the models and the runtime as a C library, and `<name>.export` writes it into a
     folder that builds without Bazel.
-    `--board=LABEL` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.debug` (under gdb)
-    and `<name>.bisect` (the first dispatch that differs from the host's).
+    `--board=LABEL` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.validate`,
+    `<name>.service.flash`, which puts the firmware for `.validate` on it, `<name>.debug` (under gdb) and `<name>.bisect` (the first dispatch that differs from the host's).
 
     Args:
       name: name of the QEMU firmware.
@@ -98,6 +101,14 @@ def bm_model_suite(
         **kwargs
     )
     tune(
+        name = name,
+        isa = isa,
+        models = models,
+        tags = tags,
+        vlen = vlens[0],
+        **kwargs
+    )
+    validate(
         name = name,
         isa = isa,
         models = models,

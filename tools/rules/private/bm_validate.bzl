@@ -1,0 +1,154 @@
+"""bm_validate: `bazel run` compares a model on its target with its framework, on the user's own data."""
+
+load("//compiler/bmc:isas.bzl", "ISAS")
+load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo", "BmImportInfo")
+load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
+load("//tools/rules/private:bm_flash.bzl", "bm_flash")
+load("//tools/rules/private:bm_run.bzl", "check_env")
+load("//tools/rules/private:c_names.bzl", "c_name_of")
+load("//tools/rules/private:launcher.bzl", "write_launcher")
+load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "import_transition")
+
+_HOST = Label("//boards/host_x86_64")
+_QEMU = Label("//boards/qemu_virt_rv64")
+_SERVICE_MAIN = Label("//runtime_bm/app:service_main")
+_SPIKE = Label("//boards/spike_rv64")
+
+# On a board: how long one request may take.
+_BOARD_DEADLINE_SECONDS = 600
+
+def _model(target):
+    """Returns what tools/validate reads about a model."""
+    info = target[BmImportInfo]
+    return {
+        "c_name": c_name_of(target.label.name),
+        "imported": info.directory.short_path,
+        "importer": [info.importer.executable.short_path] + info.arguments,
+        "name": target.label.name,
+    }
+
+def _bm_validate_impl(ctx):
+    firmware = ctx.attr.firmware[BmFirmwareInfo]
+    env = ctx.attr.exec_env[BmExecEnvInfo] if ctx.attr.exec_env else firmware.board.exec_env
+    run = []
+    if env:
+        check_env(ctx.label, firmware, env)
+        flash = firmware.flash.short_path if firmware.flash else ""
+        run = [
+            getattr(word, "short_path", word)
+            for word in env.command(env, firmware.elf.short_path, flash)
+        ]
+    session = ctx.actions.declare_file(ctx.label.name + ".json")
+    ctx.actions.write(session, json.encode_indent({
+        "board": firmware.board.name,
+        "deadline": env.deadline_seconds if env else _BOARD_DEADLINE_SECONDS,
+        "models": [_model(target) for target in ctx.attr.models],
+        "path_tools": [tool.executable.short_path for tool in env.path_tools] if env else [],
+        "run": run,
+    }))
+    files = [session, firmware.elf] + ([firmware.flash] if firmware.flash else [])
+    runfiles = [env.runfiles] if env else []
+    for target in ctx.attr.models:
+        info = target[BmImportInfo]
+        files += [info.directory] + info.sources.to_list()
+        runfiles.append(info.importer_runfiles)
+    return [DefaultInfo(
+        files = depset([session]),
+        **write_launcher(
+            ctx,
+            ctx.attr._validate,
+            ["--session", session],
+            files,
+            ctx.runfiles().merge_all(runfiles),
+        )
+    )]
+
+bm_validate = rule(
+    implementation = _bm_validate_impl,
+    doc = "`bazel run` runs a model's service firmware on your data and compares it with the framework.",
+    attrs = {
+        "exec_env": attr.label(
+            doc = "Where the firmware runs. Default: the board's `exec_env`; without one, on the board itself.",
+            providers = [BmExecEnvInfo],
+        ),
+        "firmware": attr.label(
+            doc = "Firmware whose main is //runtime_bm/app:service_main.",
+            mandatory = True,
+            providers = [BmFirmwareInfo],
+        ),
+        "models": attr.label_list(
+            doc = "The firmware's models, as they were imported, in its order.",
+            allow_empty = False,
+            cfg = import_transition,
+            mandatory = True,
+            providers = [BmImportInfo],
+        ),
+        "_validate": attr.label(default = "//tools/validate", executable = True, cfg = "target"),
+    },
+    executable = True,
+)
+
+def validate(*, name, isa, models, tags, vlen, **kwargs):
+    """Makes `<name>.validate`, `<name>.spike.validate` and `<name>.host.validate`, and `<name>.service.flash`.
+
+    `--board=LABEL` chooses the board of the first and the last.
+
+    Args:
+      name: prefix of the targets.
+      isa: ISA of the kernels.
+      models: list of bm_model.
+      tags: tags of every target.
+      vlen: VLEN in bits that the emulators have.
+      **kwargs: attributes of every target.
+    """
+    tags = tags + ["manual"]
+    service = name + ".service"
+    env = "vlen{}".format(vlen)
+    fixed = {
+        "": (_QEMU, isa, _QEMU.same_package_label(env)),
+        ".host": (_HOST, "x86_64", _HOST.same_package_label("native")),
+        ".spike": (_SPIKE, isa, _SPIKE.same_package_label(env)),
+    }
+    images = {
+        service + where: (board, board_isa)
+        for where, (board, board_isa, _) in fixed.items()
+    } | {
+        "{}._for_{}".format(service, board_isa): (CHOSEN_BOARD, board_isa)
+        for board_isa in ISAS
+    }
+    for image, (board, board_isa) in images.items():
+        bm_firmware(
+            name = image,
+            board = board,
+            expect = "EXIT",
+            isa = board_isa,
+            main = _SERVICE_MAIN,
+            models = models,
+            tags = tags,
+            **kwargs
+        )
+    of_board = {
+        Label("//tools/rules:board_has_" + board_isa): board_isa
+        for board_isa in ISAS
+    }
+    chosen = select({
+        setting: "{}._for_{}".format(service, board_isa)
+        for setting, board_isa in of_board.items()
+    } | {"//conditions:default": service})
+    for where, (_, _, exec_env) in fixed.items():
+        bm_validate(
+            name = name + where + ".validate",
+            exec_env = exec_env if where else select(
+                {setting: None for setting in of_board} | {"//conditions:default": exec_env},
+            ),
+            firmware = service + where if where else chosen,
+            models = models,
+            tags = tags,
+            **kwargs
+        )
+    bm_flash(
+        name = service + ".flash",
+        firmware = chosen,
+        tags = tags,
+        **kwargs
+    )

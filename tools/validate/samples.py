@@ -1,0 +1,119 @@
+"""Reads the user's data: inputs, expected outputs and labels."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bmc.artifacts import TensorInfo
+from bmc.dtype import Array
+
+# Name of the labels in a file of inputs.
+LABELS = "labels"
+
+
+class DataError(Exception):
+    """The user's data do not fit; the message is one sentence for the user."""
+
+
+def read(path: Path, tensors: Sequence[TensorInfo]) -> tuple[list[Array], Array | None]:
+    """Reads one array per tensor, with samples along the first axis, and the labels if the file has some.
+
+    An .npy file is the array of a single tensor. In an .npz file, arrays have the tensors' names, or there are as
+    many as tensors, in their order. A sample may have the tensor's shape, or the same without a first dimension of 1.
+
+    Raises:
+      DataError: the file or its arrays do not fit.
+    """
+    arrays = _load(path)
+    labels = arrays.pop(LABELS, None)
+    names = [tensor.name for tensor in tensors]
+    if set(arrays) == set(names):
+        found = [arrays[name] for name in names]
+    elif len(arrays) == len(names):
+        found = list(arrays.values())
+    else:
+        raise DataError(
+            f"{path} has the arrays {', '.join(arrays) or 'none'}, and the model takes"
+            f" {_described(tensors)}: save one array for each, by these names"
+        )
+    samples = [_samples(path, array, t) for array, t in zip(found, tensors, strict=True)]
+    counts = {len(array) for array in samples}
+    if len(counts) > 1 or counts == {0}:
+        raise DataError(
+            f"{path} has {' and '.join(map(str, sorted(counts)))} samples: every array needs the same"
+            " number, at least one"
+        )
+    if labels is not None:
+        labels = check_labels(path, labels, len(samples[0]))
+    return samples, labels
+
+
+def read_labels(path: Path, count: int) -> Array:
+    """Reads the class of each sample from an .npy file; raises DataError."""
+    arrays = _load(path)
+    if len(arrays) != 1:
+        raise DataError(f"{path} has {len(arrays)} arrays: save one, with the class of each sample")
+    return check_labels(path, next(iter(arrays.values())), count)
+
+
+def check_labels(path: Path, labels: Array, count: int) -> Array:
+    if labels.dtype.kind not in "iu" or labels.shape != (count,):
+        raise DataError(
+            f"the labels in {path} are {_shape(labels)} and there are {count} samples: give an array"
+            f" of {count} integers, the class of each sample"
+        )
+    return labels
+
+
+def _load(path: Path) -> dict[str, Array]:
+    try:
+        file = np.load(path)
+        if isinstance(file, np.ndarray):
+            return {"": file}
+        with file:
+            return {name: file[name] for name in file.files}
+    except (EOFError, OSError, ValueError, zipfile.BadZipFile) as error:
+        raise DataError(
+            f"{path} cannot be read ({error}): save it with numpy.savez or numpy.save"
+        ) from error
+
+
+def _samples(path: Path, array: Array, tensor: TensorInfo) -> Array:
+    shape = tensor.shape
+    for own in (shape, shape[1:]) if shape[:1] == (1,) else (shape,):
+        if array.ndim and array.shape[1:] == own:
+            return _typed(path, array.reshape(len(array), *shape), tensor)
+    raise DataError(
+        f"{tensor.name} in {path} is {_shape(array)}, and the model takes {tensor.describe()}: the first"
+        f" axis counts samples, and the others are those of the model"
+    )
+
+
+def _typed(path: Path, array: Array, tensor: TensorInfo) -> Array:
+    """Doubles and long integers, NumPy's own types, become what the model takes."""
+    wanted = tensor.dtype.numpy
+    if array.dtype == wanted or (array.dtype.kind == "f" and np.dtype(wanted).kind in "iu"):
+        # The framework quantizes floats for an integer input.
+        return array
+    if array.dtype.kind == "f" and np.dtype(wanted).kind == "f":
+        return array.astype(wanted)
+    if array.dtype.kind in "iu" and np.dtype(wanted).kind in "iu":
+        cast = array.astype(wanted)
+        if (cast == array).all():
+            return cast
+    raise DataError(
+        f"{tensor.name} in {path} is {array.dtype}, and the model takes {tensor.describe()}: convert it"
+        " as you did for training"
+    )
+
+
+def _shape(array: Array) -> str:
+    return "x".join(map(str, (*array.shape, array.dtype)))
+
+
+def _described(tensors: Sequence[TensorInfo]) -> str:
+    return ", ".join(tensor.describe() for tensor in tensors)

@@ -1,0 +1,98 @@
+"""The user's files: what fits, and what is refused with a sentence."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+from bmc.artifacts import TensorInfo
+from bmc.dtype import DType
+from tools.validate import samples
+from tools.validate.samples import DataError
+
+_IMAGE = TensorInfo("image", DType.F32, (1, 2, 3))
+_STEP = TensorInfo("step", DType.I32, ())
+_CODE = TensorInfo("code", DType.I8, (4,))
+
+
+class SamplesTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def saved(self, **arrays: object) -> Path:
+        path = self.folder / f"{len(list(self.folder.iterdir()))}.npz"
+        np.savez(path, **arrays)  # type: ignore[arg-type]
+        return path
+
+    def test_arrays_are_found_by_name_or_in_order(self) -> None:
+        image = np.arange(12, dtype=np.float64).reshape(2, 2, 3)
+        step = np.array([5, 6])
+        for path in (
+            self.saved(step=step, image=image, labels=np.array([1, 0])),
+            self.saved(a=image[:, None], b=step, labels=np.array([1, 0])),
+        ):
+            found, labels = samples.read(path, (_IMAGE, _STEP))
+            np.testing.assert_array_equal(found[0], image.astype(np.float32)[:, None])
+            self.assertEqual(found[0].dtype, np.float32)
+            np.testing.assert_array_equal(found[1], step)
+            self.assertEqual(found[1].dtype, np.int32)
+            self.assertEqual(labels is not None and labels.tolist(), [1, 0])
+
+    def test_npy_is_the_only_input(self) -> None:
+        path = self.folder / "x.npy"
+        np.save(path, np.ones((5, 2, 3), np.float32))
+        found, labels = samples.read(path, (_IMAGE,))
+        self.assertEqual((found[0].shape, labels), ((5, 1, 2, 3), None))
+
+    def test_floats_for_integers_are_left_to_the_framework(self) -> None:
+        found, _ = samples.read(self.saved(code=np.ones((2, 4))), (_CODE,))
+        self.assertEqual(found[0].dtype, np.float64)
+
+    def test_what_does_not_fit_is_refused(self) -> None:
+        text = self.folder / "x.txt"
+        text.write_text("1 2 3")
+        image = np.ones((2, 2, 3), np.float32)
+        cases: list[tuple[Path, str]] = [
+            (text, "cannot be read"),
+            (self.folder / "none.npz", "cannot be read"),
+            (self.saved(), "has the arrays none"),
+            (self.saved(image=image, more=image, third=image), "has the arrays image, more, third"),
+            (self.saved(image=image, step=np.array([1])), "has 1 and 2 samples"),
+            (self.saved(image=image[:0], step=np.array([], np.int32)), "has 0 samples"),
+            (self.saved(image=image[:, 0], step=np.array([1, 2])), "is 2x3xfloat32, and the model"),
+            (self.saved(image=image.astype(np.uint8), step=np.array([1, 2])), "is uint8"),
+            (self.saved(image=image, step=np.array([1, 2**40])), "is int64"),
+            (
+                self.saved(image=image, step=np.array([1, 2]), labels=np.array([1])),
+                "integers, the class of each",
+            ),
+            (
+                self.saved(image=image, step=np.array([1, 2]), labels=np.array([0.5, 1])),
+                "integers, the class of each",
+            ),
+        ]
+        for path, message in cases:
+            with self.subTest(message), self.assertRaisesRegex(DataError, message):
+                samples.read(path, (_IMAGE, _STEP))
+
+    def test_pickled_objects_are_not_executed(self) -> None:
+        path = self.folder / "x.npy"
+        np.save(path, np.array([object()]), allow_pickle=True)
+        with self.assertRaisesRegex(DataError, "cannot be read"):
+            samples.read(path, (_IMAGE,))
+
+    def test_labels_of_their_own(self) -> None:
+        path = self.folder / "labels.npy"
+        np.save(path, np.array([3, 1]))
+        self.assertEqual(samples.read_labels(path, 2).tolist(), [3, 1])
+        with self.assertRaisesRegex(DataError, "there are 3 samples"):
+            samples.read_labels(path, 3)
+
+
+if __name__ == "__main__":
+    unittest.main()

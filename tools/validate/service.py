@@ -1,0 +1,155 @@
+"""The other side of service firmware: sends inputs, runs the model, fetches outputs."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from tools.validate.frames import FRAME_BYTES, PAYLOAD_BYTES, Frame, Reader, encode
+
+# Kinds of requests: runtime_bm/app/service.h.
+_OPEN, _WRITE, _RUN, _READ = 1, 2, 3, 4
+_STATUS_BYTES = 4
+_WRITE_BEGIN_BYTES = 6
+# After this, a request or its answer is taken for lost. A model may run for long, so it doubles each time.
+_FIRST_PATIENCE_SECONDS = 0.5
+# Records after which firmware does not go on.
+_ENDS = ("BM1 TRAP", "BM1 ERROR")
+
+
+class ServiceError(Exception):
+    """The target does not do what it is asked; the message is one sentence for the user."""
+
+
+class Link(Protocol):
+    """Bytes to and from a target."""
+
+    def read(self, seconds: float) -> bytes:
+        """What has come, after at most `seconds`; raises EOFError when nothing can come any more."""
+
+    def write(self, data: bytes) -> None:
+        """Sends everything."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Opened:
+    """The model on the target: bytes of each input and output."""
+
+    name: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Run:
+    """One inference; instructions and cycles are 0 if the target cannot count them."""
+
+    outputs: tuple[bytes, ...]
+    instret: int
+    cycles: int
+
+
+class Service:
+    """Service firmware at the other end of a link.
+
+    Args:
+      link: the line to it.
+      deadline: seconds after which an answer is not waited for any longer.
+      decode: explains a status word.
+    """
+
+    def __init__(self, link: Link, deadline: float, decode: Callable[[int], str]) -> None:
+        self._link = link
+        self._deadline = deadline
+        self._decode = decode
+        self._reader = Reader()
+        self._number = 0
+        self._model = Opened("", (), ())
+
+    def open(self, index: int) -> Opened:
+        """Initializes model `index` of the image.
+
+        Whatever the target has received of an earlier request is completed by zeros first.
+
+        Raises:
+          ServiceError: nothing answers, or the model cannot be used.
+        """
+        self._link.write(bytes(FRAME_BYTES))
+        data = self._request(_OPEN, index.to_bytes(2, "little"))
+        counts = [int.from_bytes(data[i : i + 2], "little") for i in (0, 2)]
+        end = 4 + 4 * sum(counts)
+        sizes = [int.from_bytes(data[i : i + 4], "little") for i in range(4, end, 4)]
+        self._model = Opened(
+            data[end:].decode("ascii", "replace"),
+            tuple(sizes[: counts[0]]),
+            tuple(sizes[counts[0] :]),
+        )
+        return self._model
+
+    def run(self, inputs: Sequence[bytes]) -> Run:
+        """Computes the outputs of the open model; raises ServiceError."""
+        for number, data in enumerate(inputs):
+            for at in range(0, len(data), PAYLOAD_BYTES - _WRITE_BEGIN_BYTES):
+                part = data[at : at + PAYLOAD_BYTES - _WRITE_BEGIN_BYTES]
+                self._request(
+                    _WRITE, number.to_bytes(2, "little") + at.to_bytes(4, "little") + part
+                )
+        counters = self._request(_RUN, b"")
+        outputs = tuple(
+            self._output(number, size) for number, size in enumerate(self._model.outputs)
+        )
+        return Run(
+            outputs,
+            int.from_bytes(counters[:8], "little"),
+            int.from_bytes(counters[8:16], "little"),
+        )
+
+    def _output(self, number: int, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            count = min(size - len(data), PAYLOAD_BYTES - _STATUS_BYTES)
+            data += self._request(
+                _READ,
+                number.to_bytes(2, "little")
+                + len(data).to_bytes(4, "little")
+                + count.to_bytes(2, "little"),
+            )
+        return data
+
+    def _request(self, kind: int, payload: bytes) -> bytes:
+        self._number = (self._number + 1) % 256
+        request = Frame(kind, self._number, payload)
+        end = time.monotonic() + self._deadline
+        patience = _FIRST_PATIENCE_SECONDS
+        while True:
+            self._link.write(encode(request))
+            answer = self._answer(request, min(time.monotonic() + patience, end))
+            if answer is not None:
+                break
+            if time.monotonic() >= end:
+                raise ServiceError(
+                    f"the target did not answer for {self._deadline:g} s: check that it runs the model's"
+                    " service firmware, that the port is the board's console, and its baud rate"
+                )
+            patience *= 2
+        status = int.from_bytes(answer[:_STATUS_BYTES], "little")
+        if status:
+            raise ServiceError(f"the target refused a request: {self._decode(status)}")
+        return answer[_STATUS_BYTES:]
+
+    def _answer(self, request: Frame, end: float) -> bytes | None:
+        """Waits for the answer; returns None when there is none in time."""
+        while (left := end - time.monotonic()) > 0:
+            try:
+                data = self._link.read(left)
+            except EOFError as error:
+                raise ServiceError(f"the program ended: {error}") from None
+            for frame in self._reader.take(data):
+                if (frame.kind, frame.number) == (request.kind, request.number):
+                    return frame.payload
+            for line in self._reader.lines():
+                if line.startswith(_ENDS):
+                    raise ServiceError(f"the target stopped: {line.removeprefix('BM1 ')}")
+        return None

@@ -1,0 +1,247 @@
+"""Real firmware: as a program on this machine, in QEMU, and behind a serial port that loses bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import random
+import re
+import signal
+import subprocess
+import tempfile
+import tty
+import unittest
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from bmc import artifacts
+from tools.emulate import process
+from tools.validate import validate
+from tools.validate.links import PortLink, ProgramLink
+from tools.validate.service import Service, ServiceError
+
+_HOST = Path(os.environ["HOST"])
+_QEMU = Path(os.environ["QEMU"])
+_SESSION = json.loads(_HOST.with_suffix(".json").read_text())
+_MODEL = artifacts.load(Path(_SESSION["models"][0]["imported"]))
+_CASES = np.stack([case[0] for case in _MODEL.golden.inputs])
+_WANT = np.stack([case[0] for case in _MODEL.golden.outputs])
+_SECONDS = 60.0
+
+
+class Lossy:
+    """A line that loses, changes and repeats bytes in both directions, on a fixed pattern."""
+
+    def __init__(self, link: ProgramLink) -> None:
+        self._link = link
+        self._random = random.Random(1)
+        self.damaged = 0
+
+    def _through(self, data: bytes) -> bytes:
+        if self._random.random() > 0.2 or not data:
+            return data
+        self.damaged += 1
+        at = self._random.randrange(len(data))
+        return self._random.choice(
+            (
+                data[:at] + data[at + 1 :],
+                data[:at] + bytes([data[at] ^ 0x20]) + data[at + 1 :],
+                data[:at],
+                data + data,
+            )
+        )
+
+    def read(self, seconds: float) -> bytes:
+        return self._through(self._link.read(seconds))
+
+    def write(self, data: bytes) -> None:
+        self._link.write(self._through(data))
+
+
+def _number(word: int) -> str:
+    return f"{word:08x}"
+
+
+@contextlib.contextmanager
+def _program() -> Iterator[ProgramLink]:
+    with contextlib.closing(ProgramLink(_SESSION["run"], ())) as link:
+        yield link
+
+
+class ServiceTest(unittest.TestCase):
+    def check(self, service: Service, count: int) -> None:
+        opened = service.open(0)
+        self.assertEqual((opened.name, opened.inputs, opened.outputs), ("mlp", (256,), (40,)))
+        for case, want in list(zip(_CASES, _WANT, strict=True))[:count]:
+            (data,) = service.run([case.tobytes()]).outputs
+            np.testing.assert_allclose(np.frombuffer(data, np.float32), want[0], 1e-4, 1e-4)
+
+    def test_lossy_line(self) -> None:
+        with _program() as link:
+            line = Lossy(link)
+            self.check(Service(line, _SECONDS, _number), 3)
+        self.assertGreater(line.damaged, 3)
+
+    def test_begins_anew_after_half_a_request(self) -> None:
+        with _program() as link:
+            service = Service(link, _SECONDS, _number)
+            self.check(service, 1)
+            # What a client that was ended in the middle of a request leaves behind.
+            link.write(b"\xb5\x4d\x02\x09\x00\x04half")
+            self.check(Service(link, _SECONDS, _number), 1)
+
+    def test_refusals(self) -> None:
+        with _program() as link:
+            service = Service(link, _SECONDS, _number)
+            with self.assertRaisesRegex(ServiceError, "refused a request: 0c...003"):
+                service.open(1)
+            service.open(0)
+            with self.assertRaisesRegex(ServiceError, "refused a request: 0c...00b"):
+                service.run([bytes(257)])
+
+    def test_silence_and_an_end(self) -> None:
+        trap = "echo BM1 TRAP cause=2 epc=80000000; exec sleep 1000"
+        for argv, seconds, message in (
+            (["/bin/sleep", "1000"], 0.1, "did not answer"),
+            (["/bin/false"], _SECONDS, "ended: exit status 1"),
+            (["/bin/sh", "-c", trap], _SECONDS, "stopped: TRAP cause=2"),
+        ):
+            with (
+                self.subTest(message),
+                contextlib.closing(ProgramLink(argv, ())) as link,
+                self.assertRaisesRegex(ServiceError, message),
+            ):
+                Service(link, seconds, _number).open(0)
+
+    def test_serial_port(self) -> None:
+        board, port = pty.openpty()
+        tty.setraw(port)
+        name = os.ttyname(port)
+        program = process.start(_SESSION["run"], stdin=board, stdout=board)
+        try:
+            with contextlib.closing(PortLink(name, 115200)) as link:
+                self.check(Service(link, _SECONDS, _number), 3)
+        finally:
+            process.end(program)
+            os.close(board)
+            os.close(port)
+
+
+class ProgramTest(unittest.TestCase):
+    """What the user types."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.data = self.save("data", image=_CASES[:12], labels=np.argmax(_WANT[:12, 0], 1))
+        self.want = self.save("want", logits=_WANT[:12])
+
+    def save(self, name: str, **arrays: object) -> Path:
+        path = self.folder / f"{name}.npz"
+        np.savez(path, **arrays)  # type: ignore[arg-type]
+        return path
+
+    def run_it(self, program: Path, *args: object) -> tuple[int, str]:
+        done = subprocess.run(
+            [str(program.absolute()), *map(str, args)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            env={**os.environ, "BUILD_WORKING_DIRECTORY": str(self.folder)},
+        )
+        return done.returncode, done.stdout
+
+    def test_framework_computes_what_is_expected(self) -> None:
+        # Not the model's own cases, so nothing can come from the build.
+        images = (_CASES[:20] * np.float32(0.7) + np.float32(0.1)).astype(np.float32)
+        self.save("own", image=images)
+        status, text = self.run_it(_HOST, "--data", "own.npz")
+        self.assertEqual(status, 0, text)
+        self.assertIn("all 20 samples are within", text)
+
+    def test_qemu(self) -> None:
+        status, text = self.run_it(
+            _QEMU, "--data", self.data, "--expected", self.want, "--count", 5
+        )
+        self.assertEqual(status, 0, text)
+        self.assertIn("all 5 samples are within", text)
+        self.assertIn("target: right class first 100.0%", text)
+        self.assertRegex(text, r"instructions of a run: \d")
+
+    def test_a_wrong_answer_is_found_and_saved(self) -> None:
+        wrong = _WANT[:12].copy()
+        wrong[7, 0, 3] += 1
+        self.save("wrong", logits=wrong)
+        status, text = self.run_it(
+            _HOST, "--data", "data.npz", "--expected", "wrong.npz", "--worst", "worst.npz"
+        )
+        self.assertEqual(status, 1, text)
+        self.assertIn("1 of 12 samples are outside of the model's tolerance; the worst are 7", text)
+        with np.load(self.folder / "worst.npz") as saved:
+            self.assertEqual(saved["index"][0], 7)
+            np.testing.assert_array_equal(saved["image"][0], _CASES[7])
+            np.testing.assert_array_equal(saved["expected_logits"][0], wrong[7])
+            np.testing.assert_allclose(saved["target_logits"][0], _WANT[7], 1e-4, 1e-4)
+
+    def test_mistakes(self) -> None:
+        self.save("flat", image=_CASES[:3, 0, :5])
+        self.save("few", logits=_WANT[:2])
+        for args, message in (
+            (("--data", "none.npz"), "none.npz cannot be read"),
+            (("--data", "flat.npz"), "is 3x5xfloat32, and the model takes image: 1x64xf32"),
+            (("--data", "data.npz", "--expected", "few.npz"), "few.npz has 2 samples"),
+            (("--data", "data.npz", "--model", "other"), "the firmware has no model other"),
+            (
+                ("--data", "data.npz", "--expected", "want.npz", "--port", "none"),
+                "cannot be opened",
+            ),
+        ):
+            with self.subTest(message):
+                status, text = self.run_it(_HOST, *args)
+                self.assertEqual(status, 2, text)
+                self.assertIn(
+                    f"validate: {self.folder}/" if message[0] == "n" else "validate:", text
+                )
+                self.assertIn(message, text)
+                self.assertNotIn("Traceback", text)
+
+    def test_ctrl_c_keeps_what_is_done(self) -> None:
+        count = 12 * 200
+        self.save("many", image=np.tile(_CASES[:12], (200, 1, 1)))
+        self.save("answers", logits=np.tile(_WANT[:12], (200, 1, 1)))
+        terminal, other = pty.openpty()
+        with subprocess.Popen(
+            [str(_QEMU.absolute()), "--data", "many.npz", "--expected", "answers.npz"],
+            stdout=other,
+            start_new_session=True,
+            env={**os.environ, "BUILD_WORKING_DIRECTORY": str(self.folder), "TERM": "xterm"},
+        ) as program:
+            os.close(other)
+            text = ""
+            # The bar has shown that a sample is done.
+            while not re.search(rf"[1-9]\d*/{count}", text):
+                text += os.read(terminal, 4096).decode()
+            os.killpg(program.pid, signal.SIGINT)
+            # Reading fails once the other side is closed.
+            with contextlib.suppress(OSError):
+                while True:
+                    text += os.read(terminal, 4096).decode()
+        os.close(terminal)
+        self.assertRegex(text, rf"stopped after \d+ of {count} samples")
+
+    def test_a_board_without_an_emulator_needs_a_port(self) -> None:
+        session = {**_SESSION, "run": [], "board": "bpi_f3"}
+        path = self.folder / "session.json"
+        path.write_text(json.dumps(session))
+        args = ["--session", str(path), "--data", str(self.data), "--expected", str(self.want)]
+        self.assertEqual(validate.main(args), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
