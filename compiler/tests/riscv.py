@@ -134,12 +134,12 @@ class Machine(Scalars):
         operation, _, kind = name.partition(".")
         self._left_out = None
         if words[-1] == "v0.t":
-            known = operation in ("vle8", "vle32", "vlse8", "vlse32", "vsext")
+            known = operation in ("vle8", "vle16", "vle32", "vlse8", "vlse32", "vsext")
             self._require(known or operation.startswith("vlsseg"), name, "mask")
             self._require(to != "v0", words, "overlap")
             self._left_out = ~self._mask()
             words.pop()
-        if operation in ("vle8", "vle16", "vle32", "vse8", "vse32"):
+        if operation in ("vle8", "vle16", "vle32", "vse8", "vse16", "vse32"):
             self._transfer(operation, to, self._integer(words[1]))
         elif found := re.fullmatch(r"vlsseg([2-8])e8", operation):
             self._segments(int(found[1]), 8, to, self._integer(words[1]), self._integer(words[2]))
@@ -353,13 +353,13 @@ class Machine(Scalars):
 
     def _compare(self, name: str, words: list[str]) -> None:
         to, source, limit = words
-        dtype = np.uint32 if name == "vmsltu" else np.float32
+        dtype = {16: np.uint16, 32: np.uint32}[self._bits] if name == "vmsltu" else np.float32
         one, other = (
             (self._read(source, np.float32), self._float(limit))
             if limit[0] == "f"
             else (self._read(source, dtype), self._read(limit, dtype))
             if limit[0] == "v"
-            else (self._read(source, np.uint32), np.uint32(self._integer(limit) % 2**32))
+            else (self._read(source, dtype), dtype(self._integer(limit) % 2**self._bits))
         )
         result = np.packbits(MASKS[name](one, other), bitorder="little")
         register = self._group(to, 1, Fraction(1))

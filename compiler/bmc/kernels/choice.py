@@ -16,6 +16,7 @@ VALUES: dict[str, tuple[int, ...] | tuple[bool, ...]] = {
     "lmul": (1, 2, 4, 8),
     "rows": tuple(range(1, 15)),
     "shares": (False, True),
+    "stages": (False, True),
     "unroll": tuple(range(1, 65)),
     "waits": (False, True),
 }
@@ -36,6 +37,7 @@ class Choice:
       lmul: registers of the widest group.
       rows: rows of a block, at most.
       shares: whether the taps of a window share loads.
+      stages: whether the second operand waits in 16 bits for all rows.
       unroll: steps of the innermost sum in one turn of its loop.
       waits: whether sums wait in memory for the operations behind them.
     """
@@ -44,6 +46,7 @@ class Choice:
     lmul: int | None = None
     rows: int | None = None
     shares: bool | None = None
+    stages: bool | None = None
     unroll: int | None = None
     waits: bool | None = None
 
@@ -97,6 +100,7 @@ def proposals(write: Callable[[Choice], Kernel], most: int) -> tuple[Proposal, .
 
     add(_starts())
     add(Choice(unroll=unroll) for unroll in _UNROLLS)
+    add(Choice(stages=stages) for stages in (False, True))
     for start in [Proposal(DEFAULT, default.cost), *best()[:_REFINED]]:
         add(dataclasses.replace(start.choice, rows=rows) for rows in VALUES["rows"])
     return (Proposal(DEFAULT, default.cost), *best()[:most])

@@ -15,7 +15,7 @@ from bmc.kernels.product import WIDTHS, B, Loop, Product
 # Registers that an instruction can load, at most.
 _MOST = 8
 # What a lane without neighbors costs in memory, in instructions.
-_GAP = 0.4
+GAP = 0.4
 
 
 class Columns:
@@ -62,7 +62,7 @@ class Columns:
         if self._product.is_float or self._product.is_wide:
             return 2
         steps = self.steps(lmul, self._innermost[0])
-        gap = 0 if self._product.is_contiguous else lanes * _GAP
+        gap = 0 if self._product.is_contiguous else lanes * GAP
         return ((2 if steps == 1 else 4) + gap) / steps + 1
 
     def wide(self, lmul: int) -> int:
@@ -76,7 +76,7 @@ class Columns:
         if self._product.is_float:
             return 1 + self._has_masks
         if self._product.is_wide:
-            return 1
+            return math.ceil((self.wide(lmul) + _wide(lmul)) / lmul)
         return max(
             math.ceil(
                 max(

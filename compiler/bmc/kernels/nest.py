@@ -18,35 +18,16 @@ from bmc.kernels.choice import DEFAULT, Choice
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.epilogue import Lanes
 from bmc.kernels.masks import Masks
+from bmc.kernels.panels import LMULS, MOST_ROWS, Panel, cut
 from bmc.kernels.product import RESULT, A, B, Loop, Product, Unsupported
+from bmc.kernels.stage import Stage
 from bmc.kernels.sums import Sums
 
 _REGISTERS = 32
-_LMULS = (1, 2, 4, 8)
-_MOST_ROWS = 14
 # Registers for the sums' numbers and for constants; the epilogue needs one more.
 _FLOATS = 31
-# Numbers of `a` that are in integer registers at a time.
-_MOST_NUMBERS = 10
-# Instructions to load a piece of sums again, and to move addresses, about.
-_AGAIN = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """`count` neighboring pieces of `lanes` lanes, each in groups of `lmul` registers, `rows` rows at a time.
-
-    Attributes:
-      behind: LMUL of the epilogue. Its rows of sums are in memory, so that it has all registers; 0 if they are not.
-      cost: instructions for each row, about.
-    """
-
-    lanes: int
-    lmul: int
-    rows: int
-    behind: int
-    cost: float
-    count: int = 1
+# Where a panel of 16 bits begins in the scratch memory.
+_ALIGNMENT = 16
 
 
 def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
@@ -57,17 +38,19 @@ def write(product: Product, vlen: int, choice: Choice = DEFAULT) -> Kernel:
       TooManyRegisters: too many operands or loops.
     """
     found = []
-    sharing = (True, False) if product.padding is None else (True,)  # Always, where it has borders.
-    for shares in [each for each in sharing if choice.shares in (None, each)]:
-        for most in (_MOST_ROWS, 10, 8, 6, 4, 2) if choice.rows is None else (choice.rows,):
+    problem = Unsupported("no such choice")
+    for tried in _ways(product, choice):
+        for most in (MOST_ROWS, 10, 8, 6, 4, 2) if choice.rows is None else (choice.rows,):
             try:
-                tried = replace(choice, rows=most, shares=shares)
-                found.append(_Nest(product, vlen, tried).kernel())
+                found.append(_Nest(product, vlen, replace(tried, rows=most)).kernel())
                 break
-            except TooManyRegisters:
-                continue
+            except TooManyRegisters as reason:
+                problem = reason
+            except Unsupported as reason:
+                problem = reason
+                break
     if not found:
-        raise TooManyRegisters
+        raise problem
     return min(found, key=lambda kernel: kernel.cost)
 
 
@@ -77,11 +60,29 @@ def cost(product: Product, vlen: int, behind: int) -> float:
     Raises:
       Unsupported: as write().
     """
-    return _Nest(product, vlen, Choice(rows=_MOST_ROWS, shares=True)).cost(behind)
+    found = []
+    problem = Unsupported("no such choice")
+    for tried in _ways(product, Choice(rows=MOST_ROWS, shares=True)):
+        try:
+            found.append(_Nest(product, vlen, tried).cost(behind))
+        except Unsupported as reason:
+            problem = reason
+    if not found:
+        raise problem
+    return min(found)
+
+
+def _ways(product: Product, choice: Choice) -> Iterator[Choice]:
+    """Yields the choices in which taps share loads or do not, and `b` waits in 16 bits or does not."""
+    sharing = (True, False) if product.padding is None else (True,)  # Always, where it has borders.
+    for stages in (True, False) if product.dtypes[B] == "i8" else (False,):
+        for shares in sharing:
+            if choice.shares in (None, shares) and choice.stages in (None, stages):
+                yield replace(choice, shares=shares, stages=stages)
 
 
 class _Nest:
-    """The choice has a number of rows, and whether the taps of a window share loads."""
+    """The choice has a number of rows, whether the taps of a window share loads, and whether `b` waits in 16 bits."""
 
     def __init__(self, product: Product, vlen: int, choice: Choice) -> None:
         self._product = product
@@ -91,13 +92,16 @@ class _Nest:
         self._bases = list(self._out.arguments)
         none = Loop(1, (0,) * len(product.dtypes))
         *lines, self._line = product.rows or (none,)
-        self._borders = Borders(product, self._line)
+        self._stage = self._staged(choice)
+        # What the sums of blocks read.
+        staged = self._stage.product if self._stage else product
+        self._borders = Borders(staged, self._line)
         padding = product.padding
         if padding and padding.value and product.is_float:
             raise Unsupported("an image that is padded with other floats than zeros")
         self._filler = int(padding.value) if padding else 0
         has_masks = padding is not None and padding.operand == B
-        self._masks = Masks(self._out, product, vlen) if has_masks else None
+        self._masks = Masks(self._out, staged, vlen) if has_masks else None
         # Loops in which masks stay the same are inside of what computes them.
         inside = [loop for loop in product.outer if self._masks and not any(loop.steps)]
         self._around = tuple(loop for loop in product.outer if loop not in inside)
@@ -108,17 +112,27 @@ class _Nest:
             for number in range(B, len(product.dtypes))
             if number == RESULT or any(loop.strides[number] for loop in (*self._lines, self._line))
         ]
-        self._sums = Sums(self._out, product, self._line, self._borders, self._masks, choice)
-        self._panels = self._cut()
+        self._sums = Sums(self._out, staged, self._line, self._borders, self._masks, choice)
+        self._panels = cut(staged, self._sums, self._line, vlen, choice)
         # Registers with the epilogue's floats.
         self._constants: Constants = {}
         in_memory = [panel.rows * panel.lanes * 4 for panel in self._panels if panel.behind]
-        # The masks are behind the sums.
+        # The masks are behind the sums, and what is in 16 bits behind these.
         self._sums_bytes = max(in_memory, default=0)
         self._scratch_bytes = self._sums_bytes
         if self._masks is not None:
             self._scratch_bytes += self._masks.bytes
+        self._staged_at = -(-self._scratch_bytes // _ALIGNMENT) * _ALIGNMENT
+        if self._stage is not None:
+            self._scratch_bytes = self._staged_at + self._stage.bytes
         self._scratch = self._out.argument() if self._scratch_bytes else ""
+
+    def _staged(self, choice: Choice) -> Stage | None:
+        if not choice.stages:
+            return None
+        widest = (choice.lmul or LMULS[-1]) * self._vlen // 32
+        lanes = min(widest, self._product.lanes.extent)
+        return Stage(self._out, self._product, self._vlen, lanes)
 
     def kernel(self) -> Kernel:
         out = self._out
@@ -137,10 +151,11 @@ class _Nest:
         loops = (*self._around, *self._lines, self._line)
         rows = math.prod(loop.extent for loop in loops)
         total = rows * sum(panel.count * (panel.cost + behind) for panel in self._panels)
-        if self._masks is not None:
-            panels = sum(panel.count for panel in self._panels)
-            outer = math.prod(loop.extent for loop in self._around)
-            total += outer * panels * self._masks.cost
+        outer = math.prod(loop.extent for loop in self._around)
+        for panel in self._panels:
+            masks = self._masks.cost if self._masks else 0
+            stage = self._stage.cost(panel.lanes) if self._stage else 0
+            total += outer * panel.count * (masks + stage)
         return total
 
     def _outer(self, loops: tuple[Loop, ...]) -> None:
@@ -178,57 +193,6 @@ class _Nest:
 
             self._out.repeat(panel.count, body)
 
-    def _cut(self) -> list[Panel]:
-        """Cuts the lanes so that all rows of them cost the fewest instructions."""
-        largest = self._choice.lmul or _LMULS[-1]
-        shapes = [s for lmul in _LMULS if lmul <= largest for s in self._shapes(lmul)]
-        if not shapes:
-            raise Unsupported("registers")
-        # Most lanes are in the largest groups, unless they are apart in memory, where more rows are better.
-        most = shapes[-1].lmul if self._product.is_contiguous else 1
-        widest = min((s for s in shapes if s.lmul >= most), key=lambda s: s.cost / s.lanes)
-        best: dict[int, tuple[float, list[Panel]]] = {0: (0.0, [])}
-        for left in range(1, 2 * widest.lanes):
-            choices = []
-            for shape in shapes:
-                panel = replace(shape, lanes=min(shape.lanes, left))
-                cost, others = best[left - panel.lanes]
-                choices.append((cost + panel.cost, [panel, *others]))
-            best[left] = min(choices, key=lambda choice: choice[0])
-        whole, left = divmod(self._product.lanes.extent, widest.lanes)
-        if whole and left:
-            whole, left = whole - 1, left + widest.lanes
-        result: list[Panel] = []
-        for panel in [widest] * whole + best[left][1]:
-            if result and replace(result[-1], count=1) == panel:
-                result[-1] = replace(panel, count=result[-1].count + 1)
-            else:
-                result.append(panel)
-        return result
-
-    def _shapes(self, lmul: int) -> Iterator[Panel]:
-        """The panels in groups of so many registers, with their sums kept in registers and with sums in memory."""
-        nodes = self._product.epilogue
-        lanes = lmul * self._vlen // 32
-        # Groups of `b`, and of `a` if it has lanes, what they are widened from, and a mask.
-        narrow = self._sums.groups(lmul)
-        most = self._rows(_REGISTERS // lmul - max(narrow, epilogue.temporaries(nodes, lmul)))
-        waits = self._choice.waits
-        if most > 0 and not waits:
-            yield Panel(lanes, lmul, most, 0, self._sums.cost(most, lmul, lanes) + len(nodes))
-        fits = [each for each in _LMULS if epilogue.temporaries(nodes, each) < _REGISTERS // each]
-        more = self._rows(_REGISTERS // lmul - narrow)
-        if more > (0 if waits else max(most, 0)) and fits and waits is not False:
-            behind = min(lmul, fits[-1])
-            cost = self._sums.cost(more, lmul, lanes) + (len(nodes) + _AGAIN) * lmul // behind
-            yield Panel(lanes, lmul, more, behind, cost)
-
-    def _rows(self, groups: int) -> int:
-        """How many rows of sums there are at a time in so many groups."""
-        if self._sums.pairs or not self._product.is_float:
-            groups = min(groups, _MOST_NUMBERS)
-        return min(groups, self._choice.rows or _MOST_ROWS, self._line.extent)
-
     def _panel(self, panel: Panel) -> None:
         out = self._out
         distances = self._sums.distances
@@ -238,6 +202,7 @@ class _Nest:
         with (
             out.registers(1 + len(values)) as (length, *registers),
             out.registers(masks) as addresses,
+            out.registers(int(self._stage is not None)) as staged,
         ):
             out.set(length, panel.lanes)
             for register, value in zip(registers, values, strict=True):
@@ -254,11 +219,19 @@ class _Nest:
                 positions,
                 registers[-1] if filler else "",
                 *(addresses or [""]),
+                *(staged or [self._bases[B]]),
             )
             if self._masks is not None:
                 out.move(place.masks, self._scratch)
                 out.add(place.masks, self._sums_bytes)
                 self._masks.write(lanes, place.masks)
+            if self._stage is not None:
+                out.move(place.b, self._scratch)
+                out.add(place.b, self._staged_at)
+                first, positions = (
+                    (self._masks.first, self._masks.positions) if self._masks else ("", {})
+                )
+                self._stage.write(self._bases[B], first, positions, lanes.count, place.b)
             self._over(self._lines, place)
 
     def _over(self, loops: list[Loop], place: _Place) -> None:
@@ -305,7 +278,7 @@ class _Nest:
             place.filler,
             place.masks,
         )
-        self._sums.write(block, *self._bases[:RESULT])
+        self._sums.write(block, self._bases[A], place.b)
         out.add(self._bases[A], rows * self._line.strides[A])
         if self._masks or not self._product.is_float:
             place.lanes.use(out, 32)
@@ -389,6 +362,7 @@ class _Place:
       rows: how many rows a block has at most.
       behind: LMUL of the epilogue, as in Panel.
       constants, positions, filler, masks: as in Block.
+      b: register with the address of the panel in `b`.
     """
 
     rows: int
@@ -398,3 +372,4 @@ class _Place:
     positions: dict[int, str]
     filler: str
     masks: str
+    b: str

@@ -1,0 +1,104 @@
+"""Cuts the lanes of a product into panels, each as wide as a group of vector registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from bmc.kernels import epilogue
+from bmc.kernels.choice import Choice
+from bmc.kernels.product import Loop, Product, Unsupported
+from bmc.kernels.sums import Sums
+
+_REGISTERS = 32
+LMULS = (1, 2, 4, 8)
+MOST_ROWS = 14
+# Numbers of `a` that are in integer registers at a time.
+_MOST_NUMBERS = 10
+# Instructions to load a piece of sums again, and to move addresses, about.
+_AGAIN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """`count` neighboring pieces of `lanes` lanes, each in groups of `lmul` registers, `rows` rows at a time.
+
+    Attributes:
+      behind: LMUL of the epilogue. Its rows of sums are in memory, so that it has all registers; 0 if they are not.
+      cost: instructions for each row, about.
+    """
+
+    lanes: int
+    lmul: int
+    rows: int
+    behind: int
+    cost: float
+    count: int = 1
+
+
+def cut(product: Product, sums: Sums, line: Loop, vlen: int, choice: Choice) -> list[Panel]:
+    """Cuts the lanes so that all rows of them cost the fewest instructions.
+
+    Args:
+      product: what is computed.
+      sums: writes its sums.
+      line: the innermost loop of rows.
+      vlen: the smallest VLEN in bits.
+      choice: of the widest group, of rows, and of where sums wait.
+
+    Raises:
+      Unsupported: there are not enough registers.
+    """
+    largest = choice.lmul or LMULS[-1]
+    ways = [lmul for lmul in LMULS if lmul <= largest]
+    shapes = [s for lmul in ways for s in _shapes(product, sums, line, lmul, vlen, choice)]
+    if not shapes:
+        raise Unsupported("registers")
+    # Most lanes are in the largest groups, unless they are apart in memory, where more rows are better.
+    most = shapes[-1].lmul if product.is_contiguous else 1
+    widest = min((s for s in shapes if s.lmul >= most), key=lambda s: s.cost / s.lanes)
+    best: dict[int, tuple[float, list[Panel]]] = {0: (0.0, [])}
+    for left in range(1, 2 * widest.lanes):
+        choices = []
+        for shape in shapes:
+            panel = replace(shape, lanes=min(shape.lanes, left))
+            cost, others = best[left - panel.lanes]
+            choices.append((cost + panel.cost, [panel, *others]))
+        best[left] = min(choices, key=lambda choice: choice[0])
+    whole, left = divmod(product.lanes.extent, widest.lanes)
+    if whole and left:
+        whole, left = whole - 1, left + widest.lanes
+    result: list[Panel] = []
+    for panel in [widest] * whole + best[left][1]:
+        if result and replace(result[-1], count=1) == panel:
+            result[-1] = replace(panel, count=result[-1].count + 1)
+        else:
+            result.append(panel)
+    return result
+
+
+def _shapes(
+    product: Product, sums: Sums, line: Loop, lmul: int, vlen: int, choice: Choice
+) -> Iterator[Panel]:
+    """The panels in groups of so many registers, with their sums kept in registers and with sums in memory."""
+    nodes = product.epilogue
+    lanes = lmul * vlen // 32
+
+    def rows(groups: int) -> int:
+        """How many rows of sums there are at a time in so many groups."""
+        if sums.pairs or not product.is_float:
+            groups = min(groups, _MOST_NUMBERS)
+        return min(groups, choice.rows or MOST_ROWS, line.extent)
+
+    # Groups of `b`, and of `a` if it has lanes, what they are widened from, and a mask.
+    narrow = sums.groups(lmul)
+    most = rows(_REGISTERS // lmul - max(narrow, epilogue.temporaries(nodes, lmul)))
+    waits = choice.waits
+    if most > 0 and not waits:
+        yield Panel(lanes, lmul, most, 0, sums.cost(most, lmul, lanes) + len(nodes))
+    fits = [each for each in LMULS if epilogue.temporaries(nodes, each) < _REGISTERS // each]
+    more = rows(_REGISTERS // lmul - narrow)
+    if more > (0 if waits else max(most, 0)) and fits and waits is not False:
+        behind = min(lmul, fits[-1])
+        cost = sums.cost(more, lmul, lanes) + (len(nodes) + _AGAIN) * lmul // behind
+        yield Panel(lanes, lmul, more, behind, cost)
