@@ -1,6 +1,7 @@
 """Writes the sums of blocks whose lanes are multiplied with lanes, as in a depthwise convolution.
 
-All taps of a window are unrolled.
+All taps of a window are unrolled. int8 that several rows read at different taps is extended once for them, if there are
+registers for the weights of these taps.
 """
 
 from __future__ import annotations
@@ -17,17 +18,20 @@ from bmc.kernels.product import WIDTHS, A, B, Loop, Product, Unsupported
 
 
 class Pairs:
-    """Writes the sums of blocks. Arguments are those of Sums.
+    """Writes the sums of blocks. Arguments are those of Sums; `shares` is whether rows may share what they read.
 
     Raises:
       Unsupported: more than one edge is crossed from line to line.
     """
 
-    def __init__(self, out: Assembly, product: Product, line: Loop, borders: Borders) -> None:
+    def __init__(
+        self, out: Assembly, product: Product, line: Loop, borders: Borders, shares: bool
+    ) -> None:
         self._out = out
         self._product = product
         self._line = line
         self._borders = borders
+        self._may_share = shares and not product.is_float
         if len(borders.down) > 1:
             raise Unsupported("an image that is padded along so many axes")
 
@@ -36,7 +40,9 @@ class Pairs:
         out = self._out
         groups = self._groups()
         down = self._borders.down
-        with out.registers(len(block.registers) + 1 + len(down)) as (column, *registers):
+        shared = self._may_share and all(self._is_shared(taps, block) for _, taps in groups)
+        rows = 1 if shared else len(block.registers)
+        with out.registers(rows + 1 + len(down)) as (column, *registers):
             pointers = registers[len(down) :]
             limits = {
                 edge.number: register for edge, register in zip(down, registers, strict=False)
@@ -47,7 +53,7 @@ class Pairs:
             for row, pointer in enumerate(pointers):
                 out.move(pointer, pointers[row - 1] if row else a)
                 out.add(pointer, self._line.strides[A] if row else 0)
-            at = _Pairs(column, pointers, limits)
+            at = _Pairs(column, pointers, limits, shared)
             if block.missing and len(down) == 1 and len(groups) > 1:
                 self._looped(down[0], groups, block, at)
                 return
@@ -137,6 +143,9 @@ class Pairs:
 
     def _multiply(self, taps: list[_Tap], block: Block, at: _Pairs) -> None:
         """Multiplies at all taps but the last one."""
+        if at.shared:
+            self._multiply_shared(taps, block, at)
+            return
         out = self._out
         is_float = self._product.is_float
         lmul = block.lanes.lmul
@@ -168,6 +177,101 @@ class Pairs:
                 elif block.filler:
                     out.emit(f"vwmacc.vx v{register}, {block.filler}, v0")
 
+    def _places(self, taps: list[_Tap], block: Block) -> dict[int, list[tuple[int, int]]]:
+        """Returns which rows multiply what is at each distance in `a`, with the numbers of their taps."""
+        places: dict[int, list[tuple[int, int]]] = {}
+        for number, tap in enumerate(taps):
+            for row in range(len(block.registers)):
+                if (row, tap.across) not in block.missing:
+                    place = row * self._line.strides[A] + tap.a
+                    places.setdefault(place, []).append((row, number))
+        return dict(sorted(places.items()))
+
+    def _is_shared(self, taps: list[_Tap], block: Block) -> bool:
+        """Whether rows read the same numbers, and there are registers for the weights of the taps that do."""
+        places = self._places(taps, block)
+        return len(places) < sum(map(len, places.values())) and _at_a_time(
+            list(places.values())
+        ) <= weights(block.lanes.lmul, min(block.registers))
+
+    def _multiply_shared(self, taps: list[_Tap], block: Block, at: _Pairs) -> None:
+        """Multiplies at all taps but the last one: what is at one place after the other, for all rows that read it."""
+        out = self._out
+        (pointer,) = at.rows
+        *taps, end = taps
+        half = max(1, block.lanes.lmul // 2)
+        free = [
+            f"v{(2 + number) * half}"
+            for number in range(weights(block.lanes.lmul, min(block.registers)))
+        ]
+        held: dict[int, str] = {}
+        column, image = taps[0].b, taps[0].a
+
+        def load(number: int, to: str, address: str) -> None:
+            width = WIDTHS[self._product.dtypes[number]]
+            out.emit(f"vle{8 * width}.v {to if width > 1 else f'v{half}'}, ({address})")
+            if width == 1:
+                out.emit(f"vsext.vf2 {to}, v{half}")
+
+        places = self._places(taps, block)
+        last = {tap: place for place, readers in places.items() for _, tap in readers}
+        for place, readers in places.items():
+            for _, number in readers:
+                if number in held:
+                    continue
+                held[number] = free.pop()
+                out.add(at.column, taps[number].b - column)
+                column = taps[number].b
+                load(B, held[number], at.column)
+                self._fill_missing(taps[number], held[number], block)
+            out.add(pointer, place - image)
+            image = place
+            load(A, "v0", pointer)
+            for row, number in readers:
+                out.emit(f"vwmacc.vv v{block.registers[row]}, v0, {held[number]}")
+            free += [held.pop(tap) for tap in list(held) if last[tap] == place]
+        for number, tap in enumerate(taps):
+            if number not in last and block.filler:
+                out.add(at.column, tap.b - column)
+                column = tap.b
+                load(B, "v0", at.column)
+                self._fill_missing(tap, "v0", block)
+        out.add(at.column, end.b - column)
+        out.add(pointer, end.a - image)
+
+    def _fill_missing(self, tap: _Tap, weight: str, block: Block) -> None:
+        """Multiplies with what is read outside of the image, for the rows that are outside at a tap."""
+        for row, register in enumerate(block.registers):
+            if block.filler and (row, tap.across) in block.missing:
+                self._out.emit(f"vwmacc.vx v{register}, {block.filler}, {weight}")
+
+
+def weights(lmul: int, free: int) -> int:
+    """Returns how many groups of weights there are at a time in so many registers, beside one of the image."""
+    half = max(1, lmul // 2)
+    return max(0, free - 2 * half) // half
+
+
+def at_a_time(line: Loop, taps: Loop, rows: int) -> int:
+    """Returns how many taps are needed at a time if each number that some rows read is read once."""
+    places: dict[int, list[tuple[int, int]]] = {}
+    for row, tap in itertools.product(range(rows), range(taps.extent)):
+        place = row * line.strides[A] + tap * taps.strides[A]
+        places.setdefault(place, []).append((row, tap))
+    return _at_a_time([readers for _, readers in sorted(places.items())])
+
+
+def _at_a_time(places: list[list[tuple[int, int]]]) -> int:
+    """Returns the same of the rows and taps that read each place."""
+    taps = [{tap for _, tap in readers} for readers in places]
+    return max(
+        (
+            len(set().union(*taps[: number + 1]) & set().union(*taps[number:]))
+            for number in range(len(taps))
+        ),
+        default=0,
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class _Tap:
@@ -184,13 +288,15 @@ class _Pairs:
 
     Attributes:
       column: the address in `b`.
-      rows: the address in `a` for each row.
+      rows: the address in `a` for each row, or of the first one if they share what they read.
       limits: how many indices are in the image along each edge from line to line, by its number.
+      shared: whether they do.
     """
 
     column: str
     rows: list[str]
     limits: dict[int, str]
+    shared: bool
 
 
 # Edges from line to line, and the index of a tap along each.

@@ -17,7 +17,7 @@ from bmc.kernels.borders import Borders, step
 from bmc.kernels.choice import Choice
 from bmc.kernels.columns import Columns
 from bmc.kernels.masks import Masks
-from bmc.kernels.pairs import Pairs
+from bmc.kernels.pairs import Pairs, at_a_time, weights
 from bmc.kernels.product import A, B, Loop, Product, Unsupported
 
 # Taps where both operands have lanes. All of them are unrolled.
@@ -61,6 +61,7 @@ class Sums:
         self._product = product
         self._line = line
         self._unroll = choice.unroll
+        self._shares = bool(choice.shares)
         self._borders = borders
         self._masks = masks
         crossing = [loop for loop in product.sums if borders.crossed(loop)]
@@ -102,7 +103,7 @@ class Sums:
             steps //= self._taps.extent
         blocks = math.ceil(self._line.extent / most)
         column = self._columns.cost(lmul, lanes)
-        executed = steps * self._step(math.ceil(self._line.extent / blocks), column)
+        executed = steps * self._step(math.ceil(self._line.extent / blocks), column, lmul)
         executed += (
             _MASKED * math.prod(each.extent for each in self._masks.along) if self._masks else 0
         )
@@ -114,22 +115,30 @@ class Sums:
             return 0
         return min(len(offsets(self._line, self._taps, rows)), rows + self._taps.extent)
 
-    def _step(self, rows: int, column: float) -> float:
+    def _step(self, rows: int, column: float, lmul: int) -> float:
         """Instructions of one step of the innermost sum, without the loop around it.
 
         Args:
           rows: of the block.
           column: instructions to load a group of `b`.
+          lmul: registers of a group.
         """
         if self.pairs:
-            return column + rows * (column + 1)
+            read = float(rows)
+            free = self.groups(lmul) * lmul
+            most = at_a_time(self._line, self._taps, rows)
+            if self._shares and not self._product.is_float and most <= weights(lmul, free):
+                read = len(offsets(self._line, self._taps, rows)) / self._taps.extent
+            return column + rows + read * column
         taps = self._taps.extent
         return len(offsets(self._line, self._taps, rows)) + taps * (column + rows)
 
     def write(self, block: Block, a: str, b: str) -> None:
         """Emits the sums of a block, whose operands begin at the addresses in two registers."""
         if self.pairs:
-            Pairs(self._out, self._product, self._line, self._borders).write(block, a, b)
+            Pairs(self._out, self._product, self._line, self._borders, self._shares).write(
+                block, a, b
+            )
         else:
             self._write(block, a, b)
 
@@ -139,7 +148,7 @@ class Sums:
         rows = len(block.registers)
         innermost = self._loops[-1]
         lmul = block.lanes.lmul
-        taken = self._step(rows, self._columns.cost(lmul, 0))
+        taken = self._step(rows, self._columns.cost(lmul, 0), lmul)
         unroll = self._unroll or max(1, int(_UNROLLED // taken))
         shared = self._columns.steps(lmul, innermost)
         unroll = max(shared, unroll - unroll % shared)
