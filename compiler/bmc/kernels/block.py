@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bmc.kernels.borders import Missing
-from bmc.kernels.epilogue import Lanes
+from bmc.kernels.lanes import Lanes
 from bmc.kernels.product import LARGEST_WINDOW
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bmc.kernels.assembly import Assembly
-from bmc.kernels.epilogue import Lanes
+from bmc.kernels.lanes import Lanes
 from bmc.kernels.product import WIDTHS, Loop, Node
 
 # Bits of a group of floats, or of bytes, in registers: as many as their products need eight registers for.

@@ -19,7 +19,7 @@ from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.choice import DEFAULT, Choice
 from bmc.kernels.clips import clipped
 from bmc.kernels.constants import Constants, hoisted
-from bmc.kernels.epilogue import Lanes
+from bmc.kernels.lanes import Lanes, transfer
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported, apart
 from bmc.kernels.views import STORE, View, dtype_of, loops_of, maps_of, source_of, substituted
@@ -307,4 +307,4 @@ class _Writer:
         number = self._it.nodes[0].operand
         for name, operand in (("vl", number), ("vs", RESULT)):
             address = self._at(operand)
-            epilogue.transfer(self._out, name, self._bits, 0, operand, address, lanes)
+            transfer(self._out, name, self._bits, 0, operand, address, lanes)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from bmc.kernels.assembly import Assembly
 from bmc.kernels.constants import Constants, bits_of, set_float
 from bmc.kernels.groups import Groups
-from bmc.kernels.product import RESULT, Node, Unsupported
+from bmc.kernels.lanes import Lanes, transfer
+from bmc.kernels.product import RESULT, Node, Unsupported, last_readers
 
 _INTEGER = {
     "addi": "vadd", "andi": "vand", "maxsi": "vmax", "minsi": "vmin", "mulhi": "vmulh", "muli": "vmul",
@@ -43,31 +44,6 @@ _SCALARS = {"constant", "scalar"}
 SUPPORTED = frozenset({*_INTEGER, *_FLOAT, *_LIMITS, *_UNARY, *_NOTHING, "fma"})
 
 
-@dataclass(frozen=True, slots=True)
-class Lanes:
-    """The shape of a group of vector registers with 32-bit elements.
-
-    Attributes:
-      count: lanes in use.
-      lmul: registers of a group.
-      length: integer register that holds `count`.
-      apart: bytes between neighboring lanes of an operand or the result where they are no neighbors, by its number.
-      places: the group with the distances of lanes of an operand of 32 bits where these are anywhere, by its number.
-    """
-
-    count: int
-    lmul: int
-    length: str
-    apart: Mapping[int, int] = field(default_factory=dict)
-    places: Mapping[int, int] = field(default_factory=dict)
-
-    def use(self, out: Assembly, bits: int, mask: str = "ma") -> None:
-        """Emits the vsetvli for elements of 8, 16 or 32 bits; lanes that a mask leaves out stay if it is "mu"."""
-        numerator = self.lmul * bits
-        group = f"m{numerator // 32}" if numerator >= 32 else f"mf{32 // numerator}"
-        out.emit(f"vsetvli zero, {self.length}, e{bits}, {group}, ta, {mask}")
-
-
 def temporaries(nodes: tuple[Node, ...], lmul: int, stores: bool = True) -> int:
     """Returns how many groups of `lmul` registers an epilogue needs besides that of the sums; `stores` as in emit().
 
@@ -75,24 +51,8 @@ def temporaries(nodes: tuple[Node, ...], lmul: int, stores: bool = True) -> int:
       Unsupported: it contains what no instruction computes.
     """
     groups = Groups(list(range(32)))
-    _Epilogue(Assembly(0), nodes, 0, groups, lambda _: "", Lanes(0, lmul, ""), {}).write(stores)
+    Epilogue(Assembly(0), nodes, 0, groups, lambda _: "", Lanes(0, lmul, ""), {}).write(stores)
     return groups.most
-
-
-def transfer(
-    out: Assembly, name: str, bits: int, register: int, operand: int, address: str, lanes: Lanes
-) -> None:
-    """Emits a load ("vl") or store ("vs") of a group of elements of so many bits."""
-    if operand in lanes.places:
-        place = lanes.places[operand] * lanes.lmul
-        out.emit(f"{name}uxei{bits}.v v{register}, ({address}), v{place}")
-        return
-    if operand not in lanes.apart:
-        out.emit(f"{name}e{bits}.v v{register}, ({address})")
-        return
-    with out.registers(1) as (apart,):
-        out.set(apart, lanes.apart[operand])
-        out.emit(f"{name}se{bits}.v v{register}, ({address}), {apart}")
 
 
 def emit(
@@ -117,11 +77,19 @@ def emit(
       constants: registers with constants.
       stores: whether the result is stored; otherwise it is in the sums' group, if these are its first argument.
     """
-    _Epilogue(out, nodes, group, Groups(sorted(free)), addresses, lanes, constants).write(stores)
+    Epilogue(out, nodes, group, Groups(sorted(free)), addresses, lanes, constants).write(stores)
 
 
 @dataclass
-class _Epilogue:
+class Epilogue:
+    """Writes the epilogue of one row; arguments are those of emit().
+
+    Attributes:
+      kept: numbers of the values that are also needed for other rows.
+      ahead: bytes from an address to a scalar of this row, by its operand.
+      held: the group of each value that is still needed.
+    """
+
     out: Assembly
     nodes: tuple[Node, ...]
     group: int
@@ -129,37 +97,71 @@ class _Epilogue:
     addresses: Callable[[int], str]
     lanes: Lanes
     constants: Constants
-    # The group of each value that is still needed.
+    kept: frozenset[int] = frozenset()
+    ahead: Mapping[int, int] = field(default_factory=dict)
     held: dict[int, int] = field(default_factory=dict)
 
     def write(self, stores: bool) -> None:
-        last = {arg: number for number, node in enumerate(self.nodes) for arg in node.args}
-        last[len(self.nodes) - 1] = len(self.nodes)
-        for number, node in enumerate(self.nodes):
-            if not node.args:
-                continue
-            if node.op == "store":
-                (arg,) = node.args
-                self._store(arg, node, keep=last[arg] != number)
-                if last[arg] == number:
-                    self.groups.give(self.held.pop(arg))
-                continue
-            if node.op == "lookup" and number == len(self.nodes) - 1:
-                # It is loaded as it is stored.
-                break
-            vectors = self._in_vectors(node)
-            sources = [self._vector(arg) for arg in vectors]
-            dying = list(dict.fromkeys(self.held[arg] for arg in vectors if last[arg] == number))
+        for number in range(len(self.nodes)):
+            self.compute(number)
+        if stores:
+            self.store()
+
+    def store(self, ends: bool = True) -> None:
+        """Emits the store of the result; `ends` is whether elements have 32 bits afterwards in any case."""
+        result = replace(self.nodes[-1], operand=RESULT)
+        self._store(len(self.nodes) - 1, result, keep=False, ends=ends or result.op != "clipped")
+
+    def compute(self, number: int) -> None:
+        """Emits one of the nodes."""
+        node = self.nodes[number]
+        if node.op == "store":
+            (arg,) = node.args
+            dies = last_readers(self.nodes)[arg] == number
+            self._store(arg, node, keep=not dies)
+            if dies:
+                self.groups.give(self.held.pop(arg))
+        elif node.op == "clipped":
+            clip([self], number)
+        elif node.args and (node.op != "lookup" or number < len(self.nodes) - 1):
+            # The last lookup is loaded as it is stored.
+            vectors, sources = self._sources(node)
+            dying = self._dying(number, vectors)
             target = dying[0] if dying else self.groups.take()
             self._operate(node, target, sources, vectors)
-            for arg in vectors:
-                if last[arg] == number:
-                    self.held.pop(arg, None)
-            for group in dying[1:]:
+            self._settle(number, vectors, target)
+
+    def begin_clip(self, number: int) -> tuple[str, str]:
+        """Returns the group that is clipped, and the one with its shifts, "" if they are no vector."""
+        node = self.nodes[number]
+        vectors, sources = self._sources(node)
+        dying = self._dying(number, vectors)
+        target = dying[0] if dying else self.groups.take()
+        self._settle(number, vectors, target)
+        return self._name(target), self._name(sources[-1]) if len(sources) > 1 else ""
+
+    def _sources(self, node: Node) -> tuple[list[int], list[int]]:
+        """Returns the arguments that an operation reads from vectors, and their groups."""
+        vectors = self._in_vectors(node)
+        return vectors, [self.vector(arg) for arg in vectors]
+
+    def _dying(self, number: int, vectors: list[int]) -> list[int]:
+        """Returns the groups that nothing needs after a node."""
+        last = last_readers(self.nodes)
+        dying = [arg for arg in vectors if last[arg] == number and arg not in self.kept]
+        return list(dict.fromkeys(self.held[arg] for arg in dying))
+
+    def _settle(self, number: int, vectors: list[int], target: int) -> None:
+        """Gives back the groups that nothing needs after a node, whose value is in another one."""
+        last = last_readers(self.nodes)
+        dying = self._dying(number, vectors)
+        for arg in vectors:
+            if last[arg] == number and arg not in self.kept:
+                self.held.pop(arg, None)
+        for group in dying:
+            if group != target:
                 self.groups.give(group)
-            self.held[number] = target
-        if stores:
-            self._store(len(self.nodes) - 1, replace(self.nodes[-1], operand=RESULT), keep=False)
+        self.held[number] = target
 
     def _in_vectors(self, node: Node) -> list[int]:
         """Returns which arguments an operation reads from vectors; one at least."""
@@ -172,7 +174,7 @@ class _Epilogue:
             raise Unsupported(f"{node.op} of constants")
         return [arg for arg in node.args if arg == scalars[0]]
 
-    def _vector(self, number: int) -> int:
+    def vector(self, number: int) -> int:
         """Returns the group of a value. It is loaded when its first reader comes."""
         if number not in self.held:
             node = self.nodes[number]
@@ -184,7 +186,7 @@ class _Epilogue:
             elif node.op == "scalar":
                 self.held[number] = self.groups.take()
                 move = "vfmv.v.f" if node.dtype == "f32" else "vmv.v.x"
-                self.out.emit(f"{move} {self._name(self.held[number])}, {self._scalar(node)}")
+                self.out.emit(f"{move} {self._name(self.held[number])}, {self.scalar(node)}")
             else:
                 raise Unsupported(f"a result that is a {node.op}")
         return self.held[number]
@@ -215,9 +217,6 @@ class _Epilogue:
         if op == "fma":
             self._multiply_add(node, target)
             return
-        if op == "clipped":
-            self._clip(node, to, self._name(sources[-1]) if len(sources) > 1 else "")
-            return
         if op in _UNARY:
             self.out.emit(_UNARY[op].format(to=to, source=first))
             return
@@ -235,7 +234,7 @@ class _Epilogue:
             if not is_constant or math.isnan(number.value):
                 raise Unsupported(f"{op} with what may be a NaN")
             self.groups.use_mask()
-            limit = self._scalar(number)
+            limit = self.scalar(number)
             self.out.emit(f"{_LIMITS[op]} v0, {first}, {limit}")
             self.out.emit(f"vfmerge.vfm {to}, {first}, {limit}, v0")
             return
@@ -249,39 +248,7 @@ class _Epilogue:
             self.out.emit(f"{name}.vi {to}, {first}, {value}")
         else:
             kind = "vf" if op in _FLOAT else "vx"
-            self.out.emit(f"{name}.{kind} {to}, {first}, {self._scalar(number)}")
-
-    def _clip(self, node: Node, register: str, shifts: str) -> None:
-        """Emits a group's division, addition and limits. Its elements are as narrow as the result's afterwards.
-
-        Args:
-          node: the node.
-          register: the group.
-          shifts: the group with its shifts, "" if they are a number.
-        """
-        out = self.out
-        shift, zero, low, high = (self.nodes[arg] for arg in node.args[1:])
-        if shifts:
-            out.emit(f"vssra.vv {register}, {register}, {shifts}")
-        self.lanes.use(out, 16)
-        if shifts:
-            out.emit(f"vnclip.wi {register}, {register}, 0")
-        elif shift.op == "constant":
-            out.emit(f"vnclip.wi {register}, {register}, {int(shift.value)}")
-        else:
-            out.emit(f"vnclip.wx {register}, {register}, {self._scalar(shift)}")
-        if -16 <= zero.value < 16:
-            if zero.value:
-                out.emit(f"vsadd.vi {register}, {register}, {int(zero.value)}")
-        else:
-            out.emit(f"vsadd.vx {register}, {register}, {self._scalar(zero)}")
-        self.lanes.use(out, 8)
-        out.emit(f"vnclip.wi {register}, {register}, 0")
-        # The ends of an int8 are limits already.
-        if low.value > -128:
-            out.emit(f"vmax.vx {register}, {register}, {self._scalar(low)}")
-        if high.value < 127:
-            out.emit(f"vmin.vx {register}, {register}, {self._scalar(high)}")
+            self.out.emit(f"{name}.{kind} {to}, {first}, {self.scalar(number)}")
 
     def _choose(self, op: str, target: int, one: int, other: int) -> None:
         """Emits the larger or smaller one of two floats, or the NaN of the two."""
@@ -302,7 +269,7 @@ class _Epilogue:
         constants = [self.nodes[arg] for arg in factors if self.nodes[arg].op == "constant"]
         if len(vectors) != 1 or len(constants) != 1 or added not in self.held:
             raise Unsupported("fma of other operands than two vectors and a constant")
-        to, number = self._name(target), self._scalar(constants[0])
+        to, number = self._name(target), self.scalar(constants[0])
         x, z = self.held[vectors[0]], self.held[added]
         if target == x:
             self.out.emit(f"vfmadd.vf {to}, {number}, {self._name(z)}")
@@ -311,7 +278,7 @@ class _Epilogue:
             self.out.emit(f"vmv.v.v {to}, {self._name(z)}")
         self.out.emit(f"vfmacc.vf {to}, {number}, {self._name(x)}")
 
-    def _scalar(self, node: Node) -> str:
+    def scalar(self, node: Node) -> str:
         """Returns a register with a constant or scalar, for the next instructions."""
         is_float, is_loaded = node.dtype == "f32", node.op == "scalar"
         if node.value == 0 and not is_float and not is_loaded:
@@ -323,16 +290,17 @@ class _Epilogue:
             with self.out.registers(1) as (register,):
                 if is_loaded:
                     address = self.addresses(node.operand)
-                    self.out.emit(
-                        f"{'lb' if node.dtype == 'i8' else 'lw'} {register}, 0({address})"
-                    )
+                    load = "lb" if node.dtype == "i8" else "lw"
+                    ahead = self.ahead.get(node.operand, 0)
+                    self.out.emit(f"{load} {register}, {ahead}({address})")
                 else:
                     self.out.set(register, bits)
                 return register
         name = self.out.take_float()
         self.out.give_float(name)
         if is_loaded:
-            self.out.emit(f"flw {name}, 0({self.addresses(node.operand)})")
+            ahead = self.ahead.get(node.operand, 0)
+            self.out.emit(f"flw {name}, {ahead}({self.addresses(node.operand)})")
         else:
             set_float(self.out, name, bits)
         return name
@@ -359,15 +327,15 @@ class _Epilogue:
         address = self.addresses(node.operand)
         self.out.emit(f"vluxei32.v {self._name(to)}, ({address}), {self._name(index)}")
 
-    def _store(self, number: int, node: Node, keep: bool) -> None:
+    def _store(self, number: int, node: Node, keep: bool, ends: bool = True) -> None:
         """Emits the store of a value to a node's operand; `keep` says that the value is needed again."""
         if self.nodes[number].op == "lookup" and number not in self.held:
-            group = self._vector(self.nodes[number].args[0])
+            group = self.vector(self.nodes[number].args[0])
             self._look_up(self.nodes[number], group, group)
             self._transfer("vs", 8, group * self.lanes.lmul, node.operand)
             self.lanes.use(self.out, 32)
             return
-        group = self._vector(number)
+        group = self.vector(number)
         if node.dtype != "i8":
             self._transfer("vs", 32, group * self.lanes.lmul, node.operand)
             return
@@ -378,10 +346,51 @@ class _Epilogue:
             self.out.emit(f"vnsrl.wi {self._name(narrow)}, {source}, 0")
             source = self._name(narrow)
         self._transfer("vs", 8, narrow * self.lanes.lmul, node.operand)
-        self.lanes.use(self.out, 32)
+        if ends:
+            self.lanes.use(self.out, 32)
         if keep:
             self.groups.give(narrow)
 
     def _transfer(self, name: str, bits: int, register: int, operand: int) -> None:
         address = self.addresses(operand)
         transfer(self.out, name, bits, register, operand, address, self.lanes)
+
+
+def clip(rows: list[Epilogue], number: int) -> None:
+    """Emits the divisions, additions and limits of a node that is "clipped", for several rows at a time.
+
+    The elements are as narrow as the result's afterwards.
+    """
+    first = rows[0]
+    out, lanes, nodes = first.out, first.lanes, first.nodes
+    shift, zero, low, high = (nodes[arg] for arg in nodes[number].args[1:])
+    registers = []
+    for row in rows:
+        register, shifts = row.begin_clip(number)
+        registers.append(register)
+        if shifts:
+            out.emit(f"vssra.vv {register}, {register}, {shifts}")
+            shift = Node("constant", "i32", value=0)
+
+    def all_rows(name: str, operand: str) -> None:
+        for register in registers:
+            out.emit(f"{name} {register}, {register}, {operand}")
+
+    lanes.use(out, 16)
+    if shift.op == "constant":
+        all_rows("vnclip.wi", str(int(shift.value)))
+    else:
+        for row, register in zip(rows, registers, strict=True):
+            out.emit(f"vnclip.wx {register}, {register}, {row.scalar(shift)}")
+    if -16 <= zero.value < 16:
+        if zero.value:
+            all_rows("vsadd.vi", str(int(zero.value)))
+    else:
+        all_rows("vsadd.vx", first.scalar(zero))
+    lanes.use(out, 8)
+    all_rows("vnclip.wi", "0")
+    # The ends of an int8 are limits already.
+    if low.value > -128:
+        all_rows("vmax.vx", first.scalar(low))
+    if high.value < 127:
+        all_rows("vmin.vx", first.scalar(high))

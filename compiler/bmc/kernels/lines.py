@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel, fits
 from bmc.kernels.constants import Constants, hoisted
-from bmc.kernels.epilogue import Lanes
+from bmc.kernels.lanes import Lanes
 from bmc.kernels.product import RESULT, WIDTHS, A, B, Edge, Loop, Product, Unsupported
+from bmc.kernels.rows import emit
 
 _REGISTERS = 32
 _LMULS = (1, 2, 4, 8)
@@ -308,15 +309,14 @@ class _Lines:
                     self._inside(line, found, panel)
         if not product.is_float:
             lanes.use(out, 32)
-        moving = [n for n in range(RESULT, len(self._bases)) if self._y.strides[n]]
-        for row, group in enumerate(sums):
-            free = [each for each in range(groups) if each not in sums[row:]]
-            at = self._bases.__getitem__
-            epilogue.emit(out, product.epilogue, group, free, at, lanes, self._constants)
-            for number in moving:
-                out.add(self._bases[number], self._y.strides[number])
+        steps = {
+            n: self._y.strides[n] for n in range(RESULT, len(self._bases)) if self._y.strides[n]
+        }
+        free = list(range(groups - blocks.rows))
+        at = self._bases.__getitem__
+        emit(out, product.epilogue, sums, free, at, lanes, self._constants, steps)
         out.add(self._bases[B], blocks.rows * self._y.strides[B])
-        for number in (A, *(n for n in range(RESULT, len(self._bases)) if n not in moving)):
+        for number in (A, *(n for n in range(RESULT, len(self._bases)) if n not in steps)):
             out.add(self._bases[number], blocks.rows * self._y.strides[number])
 
     def _start(self, registers: list[int]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from bmc.kernels.assembly import Assembly
 from bmc.kernels.borders import step
-from bmc.kernels.epilogue import Lanes
+from bmc.kernels.lanes import Lanes
 from bmc.kernels.product import A, B, Edge, Loop, Product, Unsupported
 
 # Registers for the masks along one edge, v1 and those that follow.

@@ -10,16 +10,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel, TooManyRegisters
 from bmc.kernels.block import Block
 from bmc.kernels.borders import Borders, Missing, step
 from bmc.kernels.choice import DEFAULT, Choice
 from bmc.kernels.constants import Constants, hoisted
-from bmc.kernels.epilogue import Lanes
+from bmc.kernels.lanes import Lanes
 from bmc.kernels.masks import Masks
 from bmc.kernels.panels import LMULS, MOST_ROWS, Panel, cut
 from bmc.kernels.product import RESULT, A, B, Loop, Product, Unsupported
+from bmc.kernels.rows import emit
 from bmc.kernels.stage import Stage
 from bmc.kernels.sums import Sums
 
@@ -287,15 +287,18 @@ class _Nest:
             out.repeat(rows, lambda: self._row(place))
             out.add(self._scratch, -rows * place.lanes.count * 4)
             return
-        for row, group in enumerate(sums):
-            free = [g for g in range(groups) if g not in sums[row:]]
-            self._epilogue(group, free, place.lanes)
-            for number in self._moving:
-                out.add(self._bases[number], self._line.strides[number])
+        steps = {
+            number: self._line.strides[number]
+            for number in self._moving
+            if self._line.strides[number]
+        }
+        self._epilogue(sums, list(range(groups - rows)), place.lanes, steps)
 
-    def _epilogue(self, group: int, free: list[int], lanes: Lanes) -> None:
+    def _epilogue(
+        self, sums: list[int], free: list[int], lanes: Lanes, steps: dict[int, int]
+    ) -> None:
         nodes, addresses = self._product.epilogue, self._bases.__getitem__
-        epilogue.emit(self._out, nodes, group, free, addresses, lanes, self._constants)
+        emit(self._out, nodes, sums, free, addresses, lanes, self._constants, steps)
 
     def _store(self, block: Block) -> None:
         """Stores the sums of a block, and leaves its address as it was."""
@@ -330,7 +333,7 @@ class _Nest:
             lanes.use(out, 32)
             out.emit(f"vle32.v v{group * lmul}, ({self._scratch})")
             out.add(self._scratch, count * 4)
-            self._epilogue(group, free, lanes)
+            self._epilogue([group], free, lanes, {})
         for number in range(RESULT, len(self._bases)):
             out.add(self._bases[number], count * self._product.lanes.strides[number])
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 
 from bmc.kernels.assembly import Assembly
-from bmc.kernels.epilogue import Lanes
+from bmc.kernels.lanes import Lanes
 from bmc.kernels.product import Loop, Unsupported
 
 # Groups of registers that write() changes besides those with places.

@@ -10,7 +10,7 @@ import riscv
 
 from bmc.kernels import places
 from bmc.kernels.assembly import Assembly
-from bmc.kernels.epilogue import Lanes
+from bmc.kernels.lanes import Lanes
 from bmc.kernels.product import Loop, Unsupported
 
 _GRID = (Loop(5, (0, 0, 48, 700, 0, 4)), Loop(3, (0, 0, 16, 0, 80, 4)), Loop(4, (0, 0, 4, 8, 4, 4)))

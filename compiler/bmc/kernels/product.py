@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 # Numbers of a product's operands; the epilogue reads those that follow.
@@ -174,3 +175,10 @@ def apart(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> dict
 def stored(nodes: Iterable[Node]) -> set[int]:
     """Returns the operands that are further results."""
     return {node.operand for node in nodes if node.op == "store"}
+
+
+@functools.cache
+def last_readers(nodes: tuple[Node, ...]) -> Mapping[int, int]:
+    """Returns the number of the node that is the last one to read each value; the result is read at the end."""
+    last = {arg: number for number, node in enumerate(nodes) for arg in node.args}
+    return {**last, len(nodes) - 1: len(nodes)}

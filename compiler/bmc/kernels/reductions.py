@@ -16,7 +16,7 @@ from bmc.kernels import dots, epilogue, places, read
 from bmc.kernels.arranging import merged, needed, with_scalars
 from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.constants import Constants, hoisted
-from bmc.kernels.epilogue import Lanes
+from bmc.kernels.lanes import Lanes
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported, apart
 from bmc.kernels.views import View, dtype_of, maps_of, plain, source_of
