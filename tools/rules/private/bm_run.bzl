@@ -43,7 +43,7 @@ def _bm_run_impl(ctx):
         progress_message = "Booting " + (env.pace + ": " if env.pace else "") + "%{label}",
         executable = ctx.executable._runner,
         arguments = [args],
-        inputs = images + ([env.bios] if env.bios else []),
+        inputs = images + ([env.bios] if env.bios else []) + [plugin.library for plugin in env.plugins],
         tools = ([env.emulator] if env.emulator else []) + env.path_tools,
         outputs = [record],
     )
