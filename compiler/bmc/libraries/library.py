@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,6 +80,8 @@ def load(name: str, header: str, file: Path) -> Library:
     if spec is None or spec.loader is None:
         raise BmcError("bad-kernel-library", f"matcher '{file}' cannot be loaded as Python")
     module = importlib.util.module_from_spec(spec)
+    # Dataclasses look for their module there.
+    sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:

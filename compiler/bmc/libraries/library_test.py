@@ -70,6 +70,17 @@ class LibraryTest(support.FolderTest):
         self.assertIs(found.arguments[0], _DISPATCH.a)
         self.assertIsNone(loaded.call(replace(_DISPATCH, vlen_bits=256)))
 
+    def test_a_matcher_may_have_dataclasses(self) -> None:
+        lines = (
+            "from __future__ import annotations",
+            "from dataclasses import dataclass",
+            "@dataclass(frozen=True)",
+            "class Axis:",
+            "    extent: int = 1",
+            "def take(dispatch): return None if Axis().extent == 1 else 0",
+        )
+        self.assertIsNone(self.load("\n".join(lines)).call(_DISPATCH))
+
     def test_files_without_a_matcher_are_refused(self) -> None:
         for text, part in (
             ("", "no function 'take'"),
