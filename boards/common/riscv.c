@@ -8,7 +8,7 @@
 #include "runtime_bm/hal/hal.h"
 
 // misa has one bit per extension letter; this is their order in an ISA string.
-static const char kLetters[] = "imafdqcbvh";
+static const char kLetters[] = "imafdqcbpvh";
 
 #if __riscv_xlen == 64
 #define XLEN_NAME "rv64"
@@ -42,6 +42,7 @@ bm_hal_cpu_t bm_hal_cpu(void) {
   if (bm_board_facts.boots_with_device_tree != 0) {
     cpu.timebase_hz = bm_device_tree_timebase(bm_boot_argument);
   }
+  if (has(misa, 'p')) cpu.isa_bits |= BM_ISA_P;
   if (has(misa, 'v')) cpu.isa_bits |= BM_ISA_V;
   // misa has no bit for vectors smaller than V.
   if ((bm_csr_mstatus() & MSTATUS_VS) != 0) {

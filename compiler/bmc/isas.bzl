@@ -7,6 +7,7 @@ A plain literal, because the compiler reads this file too (target.py).
 # abi: the calling convention of C and kernels, as for -mabi; "" if there is only one.
 # march: extensions of the hart, as for -march. C that is linked with kernels may use all of them.
 # plan_bits: the bits of bm_plan_t.isa, by their names in runtime_bm/plan/plan_abi.json.
+# unnamed: extensions of the hart that -march does not know yet. Kernel libraries encode their instructions themselves.
 # vlen_bits: smallest VLEN, in bits, on which kernels may run; 0 without vectors.
 # xlen: bits of a pointer.
 ISAS = {
@@ -14,6 +15,14 @@ ISAS = {
         "abi": "lp64d",
         "march": "rv64imafdc_zicsr_zifencei",
         "plan_bits": ["RV64"],
+        "vlen_bits": 0,
+        "xlen": 64,
+    },
+    "rv64gcp": {
+        "abi": "lp64d",
+        "march": "rv64imafdc_zicsr_zifencei",
+        "plan_bits": ["RV64", "P"],
+        "unnamed": ["p"],
         "vlen_bits": 0,
         "xlen": 64,
     },

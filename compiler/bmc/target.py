@@ -22,6 +22,7 @@ class PlanIsa(enum.IntEnum):
     X86_64 = 4
     RV32 = 8
     ZVE32F = 16
+    P = 32
 
 
 @dataclass(frozen=True, slots=True)

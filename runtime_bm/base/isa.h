@@ -10,6 +10,8 @@ enum {
   BM_ISA_RV32 = 8,
   // Vectors of integers and floats of up to 32 bits; V includes them.
   BM_ISA_ZVE32F = 16,
+  // Packed integers in the integer registers.
+  BM_ISA_P = 32,
 };
 
 #endif  // RUNTIME_BM_BASE_ISA_H_

@@ -93,6 +93,7 @@ static void enums(void) {
   CONSTANT(BM_ISA_, X86_64);
   CONSTANT(BM_ISA_, RV32);
   CONSTANT(BM_ISA_, ZVE32F);
+  CONSTANT(BM_ISA_, P);
   end_enum();
   begin_enum("region");
   CONSTANT(BM_PLAN_REGION_, ARENA);

@@ -47,7 +47,7 @@ def source(name: str, kernels: Kernels, target: Target) -> str:
         f"{base}:",
     ]
     if target.is_riscv:
-        lines.insert(1, f'    .attribute arch, "{target.isa}"')
+        lines.insert(1, f'    .attribute arch, "{target.march}"')
         # Nothing may move: the image's own pc-relative offsets are already final.
         lines.insert(lines.index("#else") + 1, "    .option norelax")
     behind_code = {high for _, high in kernels.text if high < len(kernels.image)}

@@ -34,6 +34,7 @@ def _bm_exec_env_impl(ctx):
     return [BmExecEnvInfo(
         board = board,
         bios = bios,
+        extensions = (base.extensions if base else []) + ctx.attr.extensions,
         vlen = ctx.attr.vlen if ctx.attr.vlen >= 0 else (base.vlen if base else 0),
         emulator = emulator or (base.emulator if base else None),
         args = (base.args if base else []) + ctx.attr.args,
@@ -75,6 +76,9 @@ bm_exec_env = rule(
         ),
         "env_tags": attr.string_list(doc = "Tags for every test that runs here."),
         "pace": attr.string(doc = "Where firmware runs and how long that takes, for those who wait."),
+        "extensions": attr.string_list(
+            doc = "Extensions of the hart that -march does not know yet, such as `p`.",
+        ),
         "path_tools": attr.label_list(
             doc = "Programs the emulator looks for on PATH.",
             cfg = "exec",

@@ -135,7 +135,8 @@ def _has(isa, extension):
     base, _, long_names = ISAS[isa]["march"].partition("_")
     if extension.startswith("zvl"):
         return ISAS[isa]["vlen_bits"] >= int(extension[3:].rstrip("b"))
-    return extension in long_names.split("_") or (len(extension) == 1 and extension in base[4:])
+    names = long_names.split("_") + ISAS[isa].get("unnamed", [])
+    return extension in names or (len(extension) == 1 and extension in base[4:])
 
 def kernel_libraries(label, targets, isa):
     """Returns the kernel libraries of a model that an ISA can have; fails if a RISC-V ISA lacks an extension.

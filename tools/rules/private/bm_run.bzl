@@ -1,5 +1,6 @@
 """bm_run: boots firmware once and records the run, for tests and reports to judge."""
 
+load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo", "BmRunInfo")
 
 def check_env(label, firmware, env, allow_smaller_vlen = False):
@@ -9,7 +10,7 @@ def check_env(label, firmware, env, allow_smaller_vlen = False):
       label: the target to name.
       firmware: BmFirmwareInfo.
       env: BmExecEnvInfo.
-      allow_smaller_vlen: let kernels boot on a hart whose VLEN is too small for them.
+      allow_smaller_vlen: let kernels boot on a hart whose VLEN is too small for them, or that lacks an extension.
     """
     if firmware.board.name != env.board:
         fail("{}: the firmware is built for board {}, the environment runs board {}".format(
@@ -24,6 +25,11 @@ def check_env(label, firmware, env, allow_smaller_vlen = False):
             firmware.vlen,
             env.vlen,
         ))
+    wanted = ISAS[firmware.isa].get("unnamed", []) if firmware.isa in ISAS else []
+    missing = [extension for extension in wanted if extension not in env.extensions]
+    if missing and not allow_smaller_vlen:
+        fail(("{}: the kernels need {}, which the hart of the environment does not have: build the firmware with " +
+              "another isa or run it in another environment").format(label, ", ".join(missing)))
 
 def _bm_run_impl(ctx):
     firmware = ctx.attr.firmware[BmFirmwareInfo]
@@ -61,7 +67,7 @@ bm_run = rule(
     doc = "Boots firmware once and records its console and exit status.",
     attrs = {
         "allow_smaller_vlen": attr.bool(
-            doc = "Boot on a hart whose VLEN is too small, to test that it is refused.",
+            doc = "Boot on a hart whose VLEN is too small, or that lacks an extension, to test that it is refused.",
         ),
         "exec_env": attr.label(mandatory = True, providers = [BmExecEnvInfo]),
         "firmware": attr.label(mandatory = True, providers = [BmFirmwareInfo]),

@@ -109,6 +109,16 @@ def error_tests(*, name, model):
         run_env = "//boards/qemu_virt_rv64:vlen256",
         tags = ["manual"],
     )
+    bm_firmware(
+        name = "packed_without_p",
+        board = "//boards/spike_rv64",
+        isa = "rv64gcp",
+        models = [model],
+        run_env = "//boards/spike_rv64:scalar",
+        tags = ["manual"],
+    )
+    _expect("packed_without_p", "the kernels need p, which the hart of the environment does not have")
+
     bm_run(
         name = "run_vlen_too_small",
         exec_env = "//boards/qemu_virt_rv64:vlen128",
