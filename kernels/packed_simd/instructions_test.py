@@ -16,7 +16,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 _CLANG = os.environ["CLANG"]
-_FLAGS = ["--target=riscv64-unknown-elf", "-march=rv64gc", "-mabi=lp64d", "-ffreestanding", "-nostdlib"]
+_FLAGS = [
+    "--target=riscv64-unknown-elf",
+    "-march=rv64gc",
+    "-mabi=lp64d",
+    "-ffreestanding",
+    "-nostdlib",
+]
 _CASES = 200
 _MASK = 2**64 - 1
 
@@ -56,9 +62,7 @@ def _unzip(bits: int) -> Callable[[int, int, int], int]:
 
 def _pair(bits: int, first: int, second: int) -> Callable[[int, int, int], int]:
     def paired(_: int, rs1: int, rs2: int) -> int:
-        parts = zip(
-            _elements(rs1, bits)[first::2], _elements(rs2, bits)[second::2], strict=True
-        )
+        parts = zip(_elements(rs1, bits)[first::2], _elements(rs2, bits)[second::2], strict=True)
         return _register([element for pair in parts for element in pair], bits)
 
     return paired
@@ -170,7 +174,7 @@ def _word(name: str, rd: int, rs1: int, rs2: int) -> int:
 
 
 def _rows(name: str, seed: int) -> list[tuple[int, ...]]:
-    """Operands, the result and the encoding; the operands' elements are at their limits more often than chance has it."""
+    """Operands, the result and the encoding; operands are at their limits more often than chance has it."""
     choose = random.Random(seed)
     limits = [0x80, 0x7F, 0xFF, 0, 1]
     rows = []

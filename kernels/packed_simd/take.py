@@ -39,7 +39,14 @@ def take(dispatch: Dispatch) -> Call | None:
         return None
     image, weight, result = dispatch.operands[:3]
     steps = list(
-        zip(dispatch.loops, image.steps, weight.steps, result.steps, dispatch.sums_steps, strict=True)
+        zip(
+            dispatch.loops,
+            image.steps,
+            weight.steps,
+            result.steps,
+            dispatch.sums_steps,
+            strict=True,
+        )
     )
     rows, outputs, channels, terms = [], [], [], []
     for number, (loop, in_image, in_weight, in_result, in_sums) in enumerate(steps):
@@ -226,7 +233,9 @@ def _is_per_output(number: Operand | int, output: int) -> bool:
     if isinstance(number, int):
         return True
     moving = {loop for loop, step in enumerate(number.steps) if step}
-    return number.dtype == "i32" and moving <= {output} and all(number.steps[i] == 1 for i in moving)
+    return (
+        number.dtype == "i32" and moving <= {output} and all(number.steps[i] == 1 for i in moving)
+    )
 
 
 def _array(number: Operand | int, count: int, copies: int = 1, factor: int = 1) -> Packed | Array:

@@ -7,9 +7,10 @@ import unittest
 from dataclasses import replace
 
 import numpy as np
+from take import take
+
 from bmc.kernels.product import Node
 from bmc.libraries import Call, Dispatch, Loop, Operand, Packed, Padding, Sums
-from take import take
 
 # Loops: y, x, outputs, tap_y, tap_x, inputs, of 6 x 6 pixels with 8 channels, and 5 outputs.
 _LOOPS = [(4, False), (4, False), (5, False), (3, True), (3, True), (8, True)]
@@ -60,7 +61,14 @@ class TakeTest(unittest.TestCase):
         self.assertIsInstance(call.arguments[-1], Sums)
         self.assertFalse(call.finishes)
         # Three lines of three pixels that are neighbors.
-        wanted = {"lines": 4, "columns": 4, "outputs": 5, "tap_lines": 1, "tap_columns": 3, "run": 24}
+        wanted = {
+            "lines": 4,
+            "columns": 4,
+            "outputs": 5,
+            "tap_lines": 1,
+            "tap_columns": 3,
+            "run": 24,
+        }
         self.assertEqual({name: call.params[name] for name in wanted}, wanted)
         self.assertEqual(call.params["image_tap_x"], 48)
         self.assertEqual((call.params["is_aligned"], call.params["stores_words"]), (1, 0))
@@ -83,7 +91,9 @@ class TakeTest(unittest.TestCase):
         self.assertEqual({name: call.params[name] for name in limits}, limits)
         biases, multipliers, shifts = call.arguments[3:6]
         np.testing.assert_array_equal(biases, [0, 1, 2, 3, 4, 0, 0, 0])
-        np.testing.assert_array_equal(multipliers, np.repeat([*(2**30 + i for i in range(5)), 0, 0, 0], 2))
+        np.testing.assert_array_equal(
+            multipliers, np.repeat([*(2**30 + i for i in range(5)), 0, 0, 0], 2)
+        )
         np.testing.assert_array_equal(shifts, [-7] * 5 + [0] * 3)
 
     def test_another_epilogue_stays_c(self) -> None:
@@ -98,7 +108,9 @@ class TakeTest(unittest.TestCase):
         loops = [(4, False), (4, False), (8, False), (3, True), (3, True)]
         steps = (48, 8, 1, 48, 8), (0, 0, 1, 24, 8), (32, 8, 1, 0, 0)
         call = self.taken(_dispatch(loops, *steps))
-        self.assertEqual((call.function, call.params["groups"], call.params["taps"]), ("packed_depthwise", 1, 12))
+        self.assertEqual(
+            (call.function, call.params["groups"], call.params["taps"]), ("packed_depthwise", 1, 12)
+        )
         offsets = next(each for each in call.arguments if isinstance(each, np.ndarray))
         np.testing.assert_array_equal(offsets, [0, 8, 16, 48, 56, 64, 96, 104, 112, 0, 0, 0])
         weight = np.random.default_rng(1).integers(-128, 128, (8, 3, 3), np.int8)

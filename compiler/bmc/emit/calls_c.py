@@ -100,7 +100,9 @@ class _Writer:
         kind = "float" if array.dtype == np.float32 else f"{array.dtype.name}_t"
         numbers = [_number(value) for value in array.reshape(-1).tolist()]
         lines = [", ".join(numbers[i : i + 8]) for i in range(0, len(numbers), 8)]
-        self._arrays.append(c_text.array(f"_Alignas(8) static const {kind} {name}", lines).rstrip("\n") + "\n")
+        self._arrays.append(
+            c_text.array(f"_Alignas(8) static const {kind} {name}", lines).rstrip("\n") + "\n"
+        )
         return f"(void *)(uintptr_t){name}"
 
     def _epilogue(self) -> list[str]:
