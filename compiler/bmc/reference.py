@@ -149,9 +149,7 @@ def compare(got: Array, want: Array, policy: spec.Policy) -> Difference:
         return Difference(False, float("inf"), got.size, -1.0)
     g = got.astype(np.float64)
     w = want.astype(np.float64)
-    both_nan = np.isnan(g) & np.isnan(w)
-    error = np.where(both_nan | (g == w), 0.0, np.abs(g - w))
-    error = np.where(np.isnan(error), np.inf, error)
+    error = errors(g, w)
     max_abs = float(error.max(initial=0.0))
     differing = int(np.count_nonzero(error))
     cosine = _min_cosine(g, w)
@@ -165,6 +163,14 @@ def compare(got: Array, want: Array, policy: spec.Policy) -> Difference:
     if policy.min_cosine is not None:
         ok = ok and cosine >= policy.min_cosine
     return Difference(ok, max_abs, differing, cosine)
+
+
+def errors(got: Array, want: Array) -> Array:
+    """|got - want| of two arrays of f64: 0 where both are the same infinity or NaN, infinite where one alone is NaN."""
+    with np.errstate(invalid="ignore"):
+        both_nan = np.isnan(got) & np.isnan(want)
+        found = np.where(both_nan | (got == want), 0.0, np.abs(got - want))
+    return np.where(np.isnan(found), np.inf, found)
 
 
 def _min_cosine(got: Array, want: Array) -> float:

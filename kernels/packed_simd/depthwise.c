@@ -89,14 +89,6 @@ int packed_depthwise_i8(const packed_depthwise_i8_params_t *params,
                         const int32_t *offsets, const int32_t *biases,
                         const uint64_t *multipliers, const int32_t *shifts,
                         int8_t *result) {
-  const requantize_t how = {
-      biases,
-      multipliers,
-      shifts,
-      in_both(params->zero),
-      in_both(params->low),
-      in_both(params->high),
-      params->down_if_negative,
-  };
+  const requantize_t how = REQUANTIZE(params, biases, multipliers, shifts);
   return run(params, image, weights, offsets, &how, NULL, result);
 }

@@ -216,15 +216,7 @@ int packed_dot_i8(const packed_dot_i8_params_t *params, const int8_t *image,
                   const uint64_t *weights, uint64_t *windows,
                   const int32_t *biases, const uint64_t *multipliers,
                   const int32_t *shifts, int8_t *result) {
-  const requantize_t how = {
-      biases,
-      multipliers,
-      shifts,
-      in_both(params->zero),
-      in_both(params->low),
-      in_both(params->high),
-      params->down_if_negative,
-  };
+  const requantize_t how = REQUANTIZE(params, biases, multipliers, shifts);
   const target_t target = {.result = result, .how = &how};
   return run(params, image, weights, windows, &target);
 }

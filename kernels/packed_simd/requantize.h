@@ -21,6 +21,16 @@ PACKED_INLINE uint64_t in_both(int32_t number) {
   return (uint64_t)(uint32_t)number << 32 | (uint32_t)number;
 }
 
+// `params` are those of a function that ends in _i8.
+#define REQUANTIZE(params, biases, multipliers, shifts) \
+  {(biases),                                            \
+   (multipliers),                                       \
+   (shifts),                                            \
+   in_both((params)->zero),                             \
+   in_both((params)->low),                              \
+   in_both((params)->high),                             \
+   (params)->down_if_negative}
+
 PACKED_INLINE uint64_t scaled(const requantize_t *how, uint64_t sums,
                               uint64_t multipliers) {
   const uint64_t values = pmulqr_w(sums, multipliers);

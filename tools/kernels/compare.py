@@ -8,13 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
+from tools import console
 from tools.emulate import judge, result
-
-# Output to a file or a pipe has no width, so no line is folded.
-_NO_END = 1000
 
 
 def table(report: dict[str, Any], outcome: result.Outcome) -> Table:
@@ -69,10 +66,10 @@ def main(args: list[str]) -> int:
     except result.RecordError as error:
         print(error, file=sys.stderr)
         return 1
-    console = Console(width=None if sys.stdout.isatty() else _NO_END, highlight=False)
-    console.print(shown)
+    out = console.standard_output()
+    out.print(shown)
     verdict = result.judge(outcome)
-    console.print(f"\n{verdict.sentence}")
+    out.print(f"\n{verdict.sentence}")
     return 0 if verdict.ok else 1
 
 

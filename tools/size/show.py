@@ -14,9 +14,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from tools import console
+
 TOP = 20
-# Output to a file or a pipe has no width, so no line is folded.
-_NO_END = 1000
 # Options for tables without lines.
 _PLAIN: dict[str, Any] = {"box": None, "header_style": "", "padding": (0, 0, 0, 2)}
 
@@ -73,23 +73,23 @@ def _arena_line(model: dict[str, Any]) -> str:
     )
 
 
-def show(report: dict[str, Any], console: Console) -> None:
+def show(report: dict[str, Any], out: Console) -> None:
     """Prints the report; sizes in bytes."""
     models = report["models"]
     names = ", ".join(model["name"] for model in models)
-    console.print(f"{names} ({models[0]['isa']}) on {report['board']}\n")
+    out.print(f"{names} ({models[0]['isa']}) on {report['board']}\n")
     for title, rows in (
         ("Flash", [(p, n) for p, n in report["flash_bytes"].items() if n]),
         ("RAM", [(p, n) for p, n in report["ram_bytes"].items() if n]),
         ("Code outside kernels (.text)", list(report["text_bytes"].items())),
     ):
-        console.print(title, style="bold")
-        console.print(_sizes(rows), "")
+        out.print(title, style="bold")
+        out.print(_sizes(rows), "")
     for model in models:
-        console.print(_arena_line(model))
+        out.print(_arena_line(model))
     for region in report["memory"]:
         share = 100 * region["used"] / region["length"]
-        console.print(
+        out.print(
             f"Memory {region['name']}: {region['used']:,} of {region['length']:,} ({share:.1f} %)"
         )
     if "run" in report:
@@ -100,21 +100,19 @@ def show(report: dict[str, Any], console: Console) -> None:
             if walker is not None:
                 rows.append(("outside kernels, per dispatch", walker))
             title = f"{model['name']}: one inference at VLEN {run['boot']['vlen']}"
-            console.print(f"\n{title}", style="bold")
-            console.print(_sizes(rows))
+            out.print(f"\n{title}", style="bold")
+            out.print(_sizes(rows))
             title = f"Kernels by instructions ({len(measured['commands'])} commands)"
-            console.print(f"\n{title}", style="bold")
-            console.print(_dispatches(model, measured))
-        console.print(f"\nStack high water {run['stack_bytes']:,}")
+            out.print(f"\n{title}", style="bold")
+            out.print(_dispatches(model, measured))
+        out.print(f"\nStack high water {run['stack_bytes']:,}")
 
 
 def main(args: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="show", description=__doc__)
     parser.add_argument("report", type=Path)
     options = parser.parse_args(args)
-    width = None if sys.stdout.isatty() else _NO_END
-    console = Console(width=width, markup=False, highlight=False, emoji=False)
-    show(json.loads(options.report.read_text()), console)
+    show(json.loads(options.report.read_text()), console.standard_output())
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ class Output:
     Attributes:
       max_abs: largest |got - want|.
       rms: root of the mean of (got - want)^2.
-      cosine: smallest of any sample, each taken as one vector.
+      cosine: smallest of any row (last dimension) of any sample.
       snr: sum of want^2 over sum of (got - want)^2, in dB; infinite if they are equal.
       steps: for integers, |got - want| -> how many elements.
       misses: samples outside of the model's tolerance.
@@ -52,47 +52,35 @@ class Classes:
     confusion: Array | None
 
 
-def errors(got: Array, want: Array) -> Array:
-    """|got - want| in doubles; 0 where both are the same infinity or NaN, and infinite where one alone is NaN."""
-    g, w = got.astype(np.float64), want.astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        found = np.where((g == w) | (np.isnan(g) & np.isnan(w)), 0.0, np.abs(g - w))
-    return np.where(np.isnan(found), np.inf, found)
-
-
 def output(name: str, got: Sequence[Array], want: Sequence[Array], policy: spec.Policy) -> Output:
     """Measures one output; `got` and `want` have an array for each sample."""
-    all_got, all_want = np.stack(got), np.stack(want)
-    error = errors(all_got, all_want)
+    differences = [reference.compare(g, w, policy) for g, w in zip(got, want, strict=True)]
+    all_got, all_want = (np.stack(side).astype(np.float64) for side in (got, want))
+    error = reference.errors(all_got, all_want)
     noise = float(np.square(error).sum())
-    signal = float(np.square(all_want.astype(np.float64)).sum())
+    signal = float(
+        np.square(all_want, where=np.isfinite(all_want), out=np.zeros_like(all_want)).sum()
+    )
     steps: dict[int, int] = {}
-    if all_want.dtype.kind in "iu":
+    if want[0].dtype.kind in "iu":
         values, counts = np.unique(error.astype(np.int64), return_counts=True)
         steps = {int(v): int(c) for v, c in zip(values, counts, strict=True)}
     return Output(
         name,
-        float(error.max()),
+        max(difference.max_abs for difference in differences),
         math.sqrt(noise / error.size),
-        min(_cosine(g, w) for g, w in zip(got, want, strict=True)),
-        10 * math.log10(signal / noise)
-        if noise and signal
-        else math.inf
-        if not noise
-        else -math.inf,
+        min(difference.min_cosine for difference in differences),
+        _decibels(signal, noise),
         steps,
-        tuple(
-            index
-            for index, (g, w) in enumerate(zip(got, want, strict=True))
-            if not reference.compare(g, w, policy).ok
-        ),
+        tuple(index for index, difference in enumerate(differences) if not difference.ok),
     )
 
 
-def _cosine(got: Array, want: Array) -> float:
-    g, w = got.astype(np.float64).ravel(), want.astype(np.float64).ravel()
-    norms = float(np.linalg.norm(g) * np.linalg.norm(w))
-    return float(g @ w) / norms if norms else 1.0
+def _decibels(signal: float, noise: float) -> float:
+    if not noise:
+        return math.inf
+    # Errors are infinite where the target alone has a NaN.
+    return 10 * math.log10(signal / noise) if signal and math.isfinite(noise) else -math.inf
 
 
 def classes(got: Sequence[Array], want: Sequence[Array], labels: Array | None) -> Classes | None:
@@ -135,7 +123,12 @@ def worst(got: Sequence[Sequence[Array]], want: Sequence[Sequence[Array]]) -> li
         for i in range(len(want[0]))
     ]
     size = [
-        max(float(errors(g, w).max(initial=0.0)) / s for g, w, s in zip(a, b, scales, strict=True))
+        max(_largest(g, w) / s for g, w, s in zip(a, b, scales, strict=True))
         for a, b in zip(got, want, strict=True)
     ]
     return sorted(range(len(size)), key=lambda index: -size[index])
+
+
+def _largest(got: Array, want: Array) -> float:
+    error = reference.errors(got.astype(np.float64), want.astype(np.float64))
+    return float(error.max(initial=0.0))

@@ -7,7 +7,7 @@ import unittest
 
 import numpy as np
 
-from bmc import spec
+from bmc import reference, spec
 from tools.validate import measures, page
 
 
@@ -23,17 +23,25 @@ class MeasuresTest(unittest.TestCase):
         equal = measures.output("y", want, want, spec.Tolerance(0.0, 0.0))
         self.assertEqual((equal.snr, equal.misses), (math.inf, ()))
 
+    def test_values_that_are_no_numbers(self) -> None:
+        want = [np.array([1.0, math.nan, math.inf])]
+        policy = spec.Tolerance(1.0, 0.0)
+        equal = measures.output("y", want, want, policy)
+        self.assertEqual((equal.snr, equal.max_abs, equal.misses), (math.inf, 0.0, ()))
+        found = measures.output("y", [np.array([math.nan, math.nan, math.inf])], want, policy)
+        self.assertEqual((found.snr, found.max_abs, found.misses), (-math.inf, math.inf, (0,)))
+
     def test_direction(self) -> None:
         got, want = [np.array([1.0, 1.0])], [np.array([1.0, -1.0])]
         self.assertAlmostEqual(measures.output("y", got, want, spec.Exact()).cosine, 0.0)
 
     def test_a_nan_on_one_side_is_no_small_error(self) -> None:
         nan = np.array([math.nan, 1.0])
-        self.assertEqual(measures.errors(nan, np.array([0.0, 1.0])).tolist(), [math.inf, 0.0])
-        self.assertEqual(measures.errors(nan, nan).tolist(), [0.0, 0.0])
+        self.assertEqual(reference.errors(nan, np.array([0.0, 1.0])).tolist(), [math.inf, 0.0])
+        self.assertEqual(reference.errors(nan, nan).tolist(), [0.0, 0.0])
         inf = np.array([math.inf, -math.inf])
-        self.assertEqual(measures.errors(inf, inf).tolist(), [0.0, 0.0])
-        self.assertEqual(measures.errors(inf, -inf).tolist(), [math.inf, math.inf])
+        self.assertEqual(reference.errors(inf, inf).tolist(), [0.0, 0.0])
+        self.assertEqual(reference.errors(inf, -inf).tolist(), [math.inf, math.inf])
 
     def test_steps_of_integers(self) -> None:
         want = [np.array([-128, 127, 5], np.int8)]

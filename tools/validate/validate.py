@@ -23,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from bmc import artifacts
 from bmc.artifacts import ImportedModel
 from bmc.dtype import Array
+from tools import console
 from tools.emulate.process import EmulatorError
 from tools.flash.errors import FlashError
 from tools.status import decode
@@ -31,8 +32,6 @@ from tools.validate.links import PortLink, ProgramLink
 from tools.validate.samples import DataError
 from tools.validate.service import Run, Service, ServiceError
 
-# Output to a file or a pipe has no width, so no line is folded.
-_NO_END = 1000
 _BAUD = 115200
 
 
@@ -84,9 +83,8 @@ def main(args: list[str]) -> int:
     )
     options = parser.parse_args(args)
     session = json.loads(options.session.read_text())
-    console = Console(width=None if sys.stdout.isatty() else _NO_END, markup=False, highlight=False)
     try:
-        return _validate(session, options, console)
+        return _validate(session, options, console.standard_output())
     except (DataError, EmulatorError, FlashError, ServiceError) as error:
         print(f"validate: {error}", file=sys.stderr)
         return 2
@@ -107,17 +105,17 @@ def _positive(text: str) -> int:
     return number
 
 
-def _validate(session: dict[str, Any], options: argparse.Namespace, console: Console) -> int:
+def _validate(session: dict[str, Any], options: argparse.Namespace, out: Console) -> int:
     index, chosen = _choose(session["models"], options.model)
-    with console.status("the framework computes what is expected"):
+    with out.status("the framework computes what is expected"):
         job = _job(chosen, options)
     with _service(session, options) as service:
         opened = service.open(index)
         _check_same_model(opened.name, chosen["c_name"])
-        runs = _run(service, job, console)
+        runs = _run(service, job, out)
     if not runs:
         raise KeyboardInterrupt
-    return _report(job, runs, options, console)
+    return _report(job, runs, options, out)
 
 
 def _choose(models: Sequence[dict[str, Any]], name: str) -> tuple[int, dict[str, Any]]:
@@ -186,16 +184,16 @@ def _check_same_model(found: str, wanted: str) -> None:
         )
 
 
-def _run(service: Service, job: Job, console: Console) -> list[Run]:
+def _run(service: Service, job: Job, out: Console) -> list[Run]:
     """Runs all samples, or those before Ctrl-C."""
     bar = Progress(
         TextColumn("samples"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=console,
+        console=out,
         transient=True,
-        disable=not console.is_terminal,
+        disable=not out.is_terminal,
     )
     runs: list[Run] = []
     with bar, contextlib.suppress(KeyboardInterrupt):
@@ -204,7 +202,7 @@ def _run(service: Service, job: Job, console: Console) -> list[Run]:
     return runs
 
 
-def _report(job: Job, runs: Sequence[Run], options: argparse.Namespace, console: Console) -> int:
+def _report(job: Job, runs: Sequence[Run], options: argparse.Namespace, out: Console) -> int:
     infos = job.model.outputs
     got = [
         tuple(
@@ -225,33 +223,33 @@ def _report(job: Job, runs: Sequence[Run], options: argparse.Namespace, console:
             strict=True,
         )
     ]
-    console.print(page.outputs(found))
+    out.print(page.outputs(found))
     for output in found:
         if output.steps:
-            console.print(page.steps(output))
+            out.print(page.steps(output))
     named = measures.classes([g[0] for g in got], [w[0] for w in want], labels)
     if named is not None:
-        console.print(*page.classes(named), sep="\n")
+        out.print(*page.classes(named), sep="\n")
         if named.confusion is not None:
-            console.print(page.confusion(named.confusion))
+            out.print(page.confusion(named.confusion))
     order = measures.worst(got, want)
     if options.worst:
         _save_worst(options.worst, job, got, order[:10])
-        console.print(f"wrote the samples with the largest errors to {options.worst}")
+        out.print(f"wrote the samples with the largest errors to {options.worst}")
     instret = [run.instret for run in runs]
     if any(instret):
-        console.print(f"instructions of a run: {min(instret):,} to {max(instret):,}")
+        out.print(f"instructions of a run: {min(instret):,} to {max(instret):,}")
     bad = sorted({index for output in found for index in output.misses})
     if len(runs) < len(job.inputs):
-        console.print(f"stopped after {len(runs)} of {len(job.inputs)} samples")
+        out.print(f"stopped after {len(runs)} of {len(job.inputs)} samples")
     if bad:
         shown = [index for index in order if index in set(bad)][:5]
-        console.print(
+        out.print(
             f"{len(bad)} of {len(runs)} samples are outside of the model's tolerance; the worst are"
             f" {', '.join(map(str, shown))}"
         )
         return 1
-    console.print(f"all {len(runs)} samples are within the model's tolerance")
+    out.print(f"all {len(runs)} samples are within the model's tolerance")
     return 0
 
 

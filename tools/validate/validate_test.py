@@ -205,9 +205,7 @@ class ProgramTest(unittest.TestCase):
             with self.subTest(message):
                 status, text = self.run_it(_HOST, *args)
                 self.assertEqual(status, 2, text)
-                self.assertIn(
-                    f"validate: {self.folder}/" if message[0] == "n" else "validate:", text
-                )
+                self.assertIn("validate: ", text)
                 self.assertIn(message, text)
                 self.assertNotIn("Traceback", text)
 

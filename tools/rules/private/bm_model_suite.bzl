@@ -13,6 +13,7 @@ load("//tools/rules/private:bm_runs_test.bzl", "bm_runs_test")
 load("//tools/rules/private:bm_tune.bzl", "tune")
 load("//tools/rules/private:bm_validate.bzl", "validate")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
+load("//tools/rules/private:chosen_board.bzl", "by_chosen_board")
 load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD")
 
 _HOST = Label("//boards/host_x86_64")
@@ -189,14 +190,8 @@ def bm_model_suite(
             tags = tags + ["manual"],
             **kwargs
         )
-    chosen = select({
-        Label("//tools/rules:board_has_" + board_isa): "{}._for_{}".format(name, board_isa)
-        for board_isa in ISAS
-    } | {"//conditions:default": name})
-    chosen_env = select({
-        Label("//tools/rules:board_has_" + board_isa): None
-        for board_isa in ISAS
-    } | {"//conditions:default": _env(_QEMU, vlens[0])})
+    chosen = by_chosen_board(lambda board_isa: "{}._for_{}".format(name, board_isa), name)
+    chosen_env = by_chosen_board(lambda _: None, _env(_QEMU, vlens[0]))
     for part, reference in {".bisect": name + ".host", ".debug": None}.items():
         bm_debug(
             name = name + part,

@@ -6,6 +6,7 @@ load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
 load("//tools/rules/private:bm_flash.bzl", "bm_flash")
 load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
+load("//tools/rules/private:chosen_board.bzl", "by_chosen_board")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "import_transition")
 
@@ -127,20 +128,11 @@ def validate(*, name, isa, models, tags, vlen, **kwargs):
             tags = tags,
             **kwargs
         )
-    of_board = {
-        Label("//tools/rules:board_has_" + board_isa): board_isa
-        for board_isa in ISAS
-    }
-    chosen = select({
-        setting: "{}._for_{}".format(service, board_isa)
-        for setting, board_isa in of_board.items()
-    } | {"//conditions:default": service})
+    chosen = by_chosen_board(lambda board_isa: "{}._for_{}".format(service, board_isa), service)
     for where, (_, _, exec_env) in fixed.items():
         bm_validate(
             name = name + where + ".validate",
-            exec_env = exec_env if where else select(
-                {setting: None for setting in of_board} | {"//conditions:default": exec_env},
-            ),
+            exec_env = exec_env if where else by_chosen_board(lambda _: None, exec_env),
             firmware = service + where if where else chosen,
             models = models,
             tags = tags,

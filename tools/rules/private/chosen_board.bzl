@@ -1,5 +1,6 @@
 """chosen_board: the ISA of the board that `--board` names, for select()."""
 
+load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmBoardInfo")
 load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "NO_BOARD")
 
@@ -23,3 +24,15 @@ chosen_board = rule(
         "_board": attr.label(default = CHOSEN_BOARD),
     },
 )
+
+def by_chosen_board(of_isa, otherwise):
+    """Returns a select() on the board that `--board` names.
+
+    Args:
+      of_isa: function that returns what is selected for a board, from its ISA.
+      otherwise: what is selected if no board is named.
+    """
+    return select({
+        Label("//tools/rules:board_has_" + isa): of_isa(isa)
+        for isa in ISAS
+    } | {"//conditions:default": otherwise})
