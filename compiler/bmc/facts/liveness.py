@@ -2,7 +2,8 @@
 
 Looks at the tensors between kernels (flow dialect) before IREE packs them. A tensor counts from the kernel that
 writes it to the last kernel that reads it, an input from the start, an output to the end. A kernel's operands and
-results are alive together unless the flow IR says that a result reuses an operand.
+results are alive together unless the flow IR says that a result reuses an operand. Sizes are rounded up to the multiple
+of bytes at which every place in an arena begins.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
+from bmc.rewrites.alignments import ALIGNMENT
 from bmc.rewrites.context import States, Uses
 
 
@@ -45,7 +47,7 @@ def _bound(blocks: list[Any], uses: Uses) -> int:
 
     def new_buffer(value: Any, position: int) -> None:
         buffer_of[value] = len(sizes)
-        sizes.append(ir_util.tensor_bytes(value.type))
+        sizes.append(-(-ir_util.tensor_bytes(value.type) // ALIGNMENT) * ALIGNMENT)
         born.append(position)
         last_use.append(position)
 

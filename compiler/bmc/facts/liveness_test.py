@@ -68,6 +68,15 @@ class LivenessTest(unittest.TestCase):
         # %a lives through %b and %c; %d reuses the memory of %c.
         self.assertEqual(_bound(kept), 3 * 1024)
 
+    def test_every_tensor_begins_at_a_multiple_of_64_bytes(self) -> None:
+        small = (
+            "%a = flow.tensor.slice %in[%zero for %three] : tensor<256xf32> -> tensor<3xf32>\n"
+            "%b = flow.tensor.clone %a : tensor<3xf32>\n"
+            "%out = flow.dispatch @x::@y(%in, %b) : (tensor<256xf32>, tensor<3xf32>) -> tensor<256xf32>"
+        )
+        indices = "%zero = arith.constant 0 : index\n%three = arith.constant 3 : index\n"
+        self.assertEqual(_bound(indices + small), _INPUT + 64 + _OUTPUT)
+
     def test_a_reshape_takes_no_memory(self) -> None:
         reshaped = (
             "%a = flow.tensor.clone %in : tensor<256xf32>\n"

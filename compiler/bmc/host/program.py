@@ -66,6 +66,14 @@ class Span:
         assert isinstance(self.offset, int)
         return self.offset
 
+    def overlaps(self, other: Span) -> bool:
+        """Whether it shares a byte with a span; both offsets are known."""
+        return (
+            self.storage == other.storage
+            and self.start < other.start + other.length
+            and other.start < self.start + self.length
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class View:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bmc.facts.operands import Written
-from bmc.host.program import HalCommand, Span
+from bmc.host.program import HalCommand
 
 
 def beginnings(
@@ -45,7 +45,7 @@ def _is_completed(
     columns = [(part.first, part.end)]
     for position in range(start[0], len(commands)):
         for number, other in enumerate(commands[position].spans):
-            if (position, number) == start or not _overlap(span, other):
+            if (position, number) == start or not span.overlaps(other):
                 continue
             piece = parts[position][number]
             if (
@@ -58,14 +58,6 @@ def _is_completed(
         if _cover(columns, part.row):
             return True
     return False
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return (
-        one.storage == other.storage
-        and one.start < other.start + other.length
-        and other.start < one.start + one.length
-    )
 
 
 def _cover(columns: list[tuple[int, int]], row: int) -> bool:

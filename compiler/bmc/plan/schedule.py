@@ -26,7 +26,7 @@ from bmc.host.program import (
     Variable,
     View,
 )
-from bmc.plan import check, placement, tables, tensors
+from bmc.plan import check, order, placement, tables, tensors
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import (
     Access,
@@ -73,7 +73,7 @@ def build(
     arena_bytes = 0
     for signature, packed in zip(model.signatures, program.entries, strict=True):
         _check_signature(signature, packed)
-        entry = tensors.split(packed, kinds.written)
+        entry = order.reorder(tensors.split(packed, kinds.written), kinds.accesses)
         arena = placement.place(_blocks(entry))
         count = len(entry.inputs)
         places = replace(shared, inputs=arena.offsets[:count], slabs=arena.offsets[count:])

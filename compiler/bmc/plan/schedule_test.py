@@ -312,12 +312,13 @@ class OverwritesTest(unittest.TestCase):
         kernel = Dispatch("k", (1, 1, 1), (), (spans[0],), True)
         commands = (
             Fill(spans[0], 0, 4, True),
+            Copy(spans[0], Span(_STATE, 0, 64), True),
             Fill(spans[1], 0, 4, True),
             Copy(spans[1], Span(_STATE, 0, 64), True),
             kernel,
             Copy(spans[0], Span(_STATE, 0, 64), True),
         )
-        main = HostFunction("main", (), (), (Slab(64, 0, 5), Slab(64, 0, 5)), commands)
+        main = HostFunction("main", (), (), (Slab(64, 0, 6), Slab(64, 0, 6)), commands)
         code = Kernels(b"", b"", 0, (), (), 0, 0, 8, (DispatchFunction("k", 0, 0, 1),), "")
         plan = build(main, code=code, operands={"k": Kernel(operands, "", 0, "")})
         return plan.arena_bytes

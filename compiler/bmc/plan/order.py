@@ -1,0 +1,199 @@
+"""Searches for an order of commands in which the tensors that are alive together take fewer bytes.
+
+IREE orders commands by the model's text. Two branches that each begin with a large tensor and end with a small one need
+less memory one after the other than side by side.
+
+A state of the search is a set of commands that have run: which tensors are alive then does not depend on their order.
+The search goes deeper first. It drops a state if the way there needs no less than the best order so far, or than another
+way to the same state. A command that frees as much as it takes, without going beyond the peak so far, needs no
+alternative: if it ran later, what runs before it would need as many bytes or more.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from bmc.host.program import HalCommand, HostFunction, Span, Storage, StorageKind
+from bmc.plan import tables
+from bmc.plan.tables import Access
+
+# How many states the search goes on from. A count, and not a time, so that the result is the same on every machine.
+MOST_STATES = 10_000
+
+Accesses = Callable[[HalCommand], list[Access]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """`length` bytes, alive from the first to the last command that uses it.
+
+    `users` has the commands' bits. An input is alive from the start, what is returned to the end.
+    """
+
+    length: int
+    users: int
+    is_input: bool
+    is_returned: bool
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Commands, as numbers in an order in which they may run.
+
+    Attributes:
+      before: for each command, the bits of those that must run before it.
+      tensors: everything that takes memory in the arena.
+    """
+
+    before: tuple[int, ...]
+    tensors: tuple[Tensor, ...]
+
+
+def reorder(entry: HostFunction, accesses: Accesses) -> HostFunction:
+    """Returns the entry with its commands in the best order that was found, which may be its own.
+
+    An entry with a driver is unchanged, because a driver names ranges of commands.
+
+    Args:
+      entry: with one slab for each tensor (`tensors.py`), and commands that all wait for those before them.
+      accesses: says what a command does with each of its spans.
+    """
+    if entry.driver:
+        return entry
+    order = search(_graph(entry, accesses))
+    commands = tuple(entry.commands[number] for number in order)
+    slabs = list(entry.slabs)
+    for storage, positions in _uses(commands).items():
+        if storage.kind is StorageKind.SLAB:
+            slabs[storage.index] = replace(
+                slabs[storage.index], first=positions[0], end=positions[-1] + 1
+            )
+    return replace(entry, commands=commands, slabs=tuple(slabs))
+
+
+def _graph(entry: HostFunction, accesses: Accesses) -> Graph:
+    """Returns what the search knows of an entry, which is as in `reorder`."""
+    touched = [list(zip(c.spans, accesses(c), strict=True)) for c in entry.commands]
+
+    def conflict(one: list[tuple[Span, Access]], other: list[tuple[Span, Access]]) -> bool:
+        return any(
+            (a | b) & Access.WRITE and x.overlaps(y) for x, a in one for y, b in other if a and b
+        )
+
+    returned = {view.span.storage for view in entry.outputs}
+    return Graph(
+        before=tuple(
+            sum(1 << earlier for earlier in range(number) if conflict(touched[earlier], spans))
+            for number, spans in enumerate(touched)
+        ),
+        tensors=tuple(
+            Tensor(
+                tables.align(storage.length),
+                sum(1 << position for position in set(positions)),
+                storage.kind is StorageKind.INPUT,
+                storage in returned,
+            )
+            for storage, positions in _uses(entry.commands).items()
+            if storage.kind in (StorageKind.INPUT, StorageKind.SLAB)
+        ),
+    )
+
+
+def _uses(commands: Sequence[HalCommand]) -> dict[Storage, list[int]]:
+    """Returns the positions of the commands that use each storage."""
+    uses: dict[Storage, list[int]] = {}
+    for position, command in enumerate(commands):
+        for span in command.spans:
+            uses.setdefault(span.storage, []).append(position)
+    return uses
+
+
+def peak(graph: Graph, order: Sequence[int]) -> int:
+    """Returns the most bytes that are alive during one of the commands in an order."""
+    memory = _Memory(graph)
+    most, done, held = 0, 0, memory.at_start
+    for number in order:
+        during, held = memory.run(number, done, held)
+        most, done = max(most, during), done | 1 << number
+    return most
+
+
+def search(graph: Graph) -> tuple[int, ...]:
+    """Returns the order with the smallest peak that was found; the graph's own unless another is strictly better."""
+    count = len(graph.before)
+    memory = _Memory(graph)
+    best = tuple(range(count))
+    limit = peak(graph, best)
+    # No order needs less than a command alone.
+    least = max((memory.alone(number) for number in best), default=0)
+    # State -> the peak on the best way there, and the state and the command that it comes from.
+    ways: dict[int, tuple[int, int, int]] = {0: (least, 0, 0)}
+    # (- commands done, peak, bytes held, state); the state last, so that the order is always the same.
+    waiting = [(0, least, memory.at_start, 0)]
+    states = MOST_STATES
+    while waiting and states and limit > least:
+        done_count, most, held, done = heapq.heappop(waiting)
+        if most >= limit or most > ways[done][0]:
+            continue
+        states -= 1
+        if -done_count == count:
+            limit, best = most, tuple(_way(ways, done))
+            continue
+        for number, during, after in _next(graph, memory, done, held, most):
+            now, reached = max(most, during), done | 1 << number
+            if now < limit and (reached not in ways or now < ways[reached][0]):
+                ways[reached] = now, done, number
+                heapq.heappush(waiting, (done_count - 1, now, after, reached))
+    return best
+
+
+def _next(
+    graph: Graph, memory: _Memory, done: int, held: int, most: int
+) -> list[tuple[int, int, int]]:
+    """Returns the commands worth trying next, the bytes alive during each and those held after it."""
+    found = []
+    for number, before in enumerate(graph.before):
+        if done >> number & 1 or before & ~done:
+            continue
+        during, after = memory.run(number, done, held)
+        if during <= most and after <= held:
+            return [(number, during, after)]
+        found.append((number, during, after))
+    return found
+
+
+def _way(ways: dict[int, tuple[int, int, int]], state: int) -> list[int]:
+    """Returns the commands on the way to a state."""
+    way: list[int] = []
+    while state:
+        _, state, number = ways[state]
+        way.append(number)
+    return way[::-1]
+
+
+class _Memory:
+    """Counts the bytes that are alive."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.at_start = sum(tensor.length for tensor in graph.tensors if tensor.is_input)
+        self._of = [
+            [tensor for tensor in graph.tensors if tensor.users >> number & 1]
+            for number in range(len(graph.before))
+        ]
+
+    def alone(self, number: int) -> int:
+        """Returns the bytes of a command's tensors."""
+        return sum(tensor.length for tensor in self._of[number])
+
+    def run(self, number: int, done: int, held: int) -> tuple[int, int]:
+        """Returns the bytes alive during a command and after it, if `held` are alive after the commands of `done`."""
+        during = after = held
+        for tensor in self._of[number]:
+            if not tensor.is_input and not tensor.users & done:
+                during += tensor.length
+                after += tensor.length
+            if not tensor.is_returned and not tensor.users & ~(done | 1 << number):
+                after -= tensor.length
+        return during, after
