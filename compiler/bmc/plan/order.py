@@ -4,8 +4,8 @@ IREE orders commands by the model's text. Two branches that each begin with a la
 less memory one after the other than side by side.
 
 A state of the search is a set of commands that have run: which tensors are alive then does not depend on their order.
-The search goes deeper first. It drops a state if the way there needs no less than the best order so far, or than another
-way to the same state. A command that frees as much as it takes, without going beyond the peak so far, needs no
+The search goes deeper first. It drops a state if the way there needs no less than the best order so far, or than other
+ways to the same state. A command that frees as much as it takes, without going beyond the peak so far, needs no
 alternative: if it ran later, what runs before it would need as many bytes or more.
 """
 
