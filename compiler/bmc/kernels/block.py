@@ -8,6 +8,9 @@ from bmc.kernels.borders import Missing
 from bmc.kernels.lanes import Lanes
 from bmc.kernels.product import LARGEST_WINDOW
 
+# Of vectors.
+REGISTERS = 32
+
 
 @dataclass(frozen=True)
 class Block:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bmc.kernels.assembly import Assembly, Kernel, TooManyRegisters
-from bmc.kernels.block import Block
+from bmc.kernels.block import REGISTERS, Block
 from bmc.kernels.borders import Borders, Missing, step
 from bmc.kernels.choice import DEFAULT, Choice
 from bmc.kernels.constants import Constants, hoisted
@@ -23,7 +23,6 @@ from bmc.kernels.rows import emit
 from bmc.kernels.stage import Stage
 from bmc.kernels.sums import Sums
 
-_REGISTERS = 32
 # Registers for the sums' numbers and for constants; the epilogue needs one more.
 _FLOATS = 31
 # Where a panel of 16 bits begins in the scratch memory.
@@ -261,7 +260,7 @@ class _Nest:
     def _block(self, rows: int, missing: Missing, place: _Place) -> None:
         out = self._out
         lmul = place.lanes.lmul
-        groups = _REGISTERS // lmul
+        groups = REGISTERS // lmul
         sums = list(range(groups - rows, groups))
         place.lanes.use(out, 32)
         self._start(sums, lmul)
@@ -326,7 +325,7 @@ class _Nest:
     def _piece(self, count: int, lmul: int) -> None:
         """Emits the epilogue of some lanes, and moves to those behind them."""
         out = self._out
-        *free, group = range(_REGISTERS // lmul)
+        *free, group = range(REGISTERS // lmul)
         with out.registers(1) as (length,):
             out.set(length, count)
             lanes = Lanes(count, lmul, length, self._product.apart)

@@ -1,7 +1,7 @@
 """Writes the sums of blocks whose lanes are multiplied with lanes, as in a depthwise convolution.
 
-All taps of a window are unrolled. int8 that several rows read at different taps is extended once for them, if there are
-registers for the weights of these taps.
+All taps of a window are unrolled. What several rows read at different taps is loaded once for them, and extended if it
+is int8, if there are registers for the weights of these taps.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from bmc.kernels.assembly import Assembly
 from bmc.kernels.block import Block
-from bmc.kernels.borders import Borders, Down, step
+from bmc.kernels.borders import Borders, Down, Missing, step
 from bmc.kernels.product import WIDTHS, A, B, Loop, Product, Unsupported
 
 
@@ -31,7 +31,7 @@ class Pairs:
         self._product = product
         self._line = line
         self._borders = borders
-        self._may_share = shares and not product.is_float
+        self._may_share = shares
         if len(borders.down) > 1:
             raise Unsupported("an image that is padded along so many axes")
 
@@ -190,28 +190,28 @@ class Pairs:
     def _is_shared(self, taps: list[_Tap], block: Block) -> bool:
         """Whether rows read the same numbers, and there are registers for the weights of the taps that do."""
         places = self._places(taps, block)
-        return len(places) < sum(map(len, places.values())) and _at_a_time(
-            list(places.values())
-        ) <= weights(block.lanes.lmul, min(block.registers))
+        free = weights(block.lanes.lmul, min(block.registers), self._product.is_float)
+        readers = list(places.values())
+        return len(places) < sum(map(len, readers)) and _at_a_time(readers) <= free
 
     def _multiply_shared(self, taps: list[_Tap], block: Block, at: _Pairs) -> None:
         """Multiplies at all taps but the last one: what is at one place after the other, for all rows that read it."""
         out = self._out
         (pointer,) = at.rows
         *taps, end = taps
-        half = max(1, block.lanes.lmul // 2)
-        free = [
-            f"v{(2 + number) * half}"
-            for number in range(weights(block.lanes.lmul, min(block.registers)))
-        ]
+        is_float = self._product.is_float
+        size, other = _operands(block.lanes.lmul, is_float)
+        count = weights(block.lanes.lmul, min(block.registers), is_float)
+        free = [f"v{(other + number) * size}" for number in range(count)]
+        multiply = "vfmacc.vv" if is_float else "vwmacc.vv"
         held: dict[int, str] = {}
         column, image = taps[0].b, taps[0].a
 
         def load(number: int, to: str, address: str) -> None:
             width = WIDTHS[self._product.dtypes[number]]
-            out.emit(f"vle{8 * width}.v {to if width > 1 else f'v{half}'}, ({address})")
+            out.emit(f"vle{8 * width}.v {to if width > 1 else f'v{size}'}, ({address})")
             if width == 1:
-                out.emit(f"vsext.vf2 {to}, v{half}")
+                out.emit(f"vsext.vf2 {to}, v{size}")
 
         places = self._places(taps, block)
         last = {tap: place for place, readers in places.items() for _, tap in readers}
@@ -228,7 +228,7 @@ class Pairs:
             image = place
             load(A, "v0", pointer)
             for row, number in readers:
-                out.emit(f"vwmacc.vv v{block.registers[row]}, v0, {held[number]}")
+                out.emit(f"{multiply} v{block.registers[row]}, v0, {held[number]}")
             free += [held.pop(tap) for tap in list(held) if last[tap] == place]
         for number, tap in enumerate(taps):
             if number not in last and block.filler:
@@ -246,19 +246,46 @@ class Pairs:
                 self._out.emit(f"vwmacc.vx v{register}, {block.filler}, {weight}")
 
 
-def weights(lmul: int, free: int) -> int:
-    """Returns how many groups of weights there are at a time in so many registers, beside one of the image."""
-    half = max(1, lmul // 2)
-    return max(0, free - 2 * half) // half
+def cost(
+    line: Loop,
+    taps: Loop,
+    block: tuple[int, Missing],
+    load: float,
+    free: int,
+) -> float:
+    """Returns the instructions at the taps along one line of a window, about.
 
-
-def at_a_time(line: Loop, taps: Loop, rows: int) -> int:
-    """Returns how many taps are needed at a time if each number that some rows read is read once."""
+    Args:
+      line: the loop over rows.
+      taps: those of the window that the rows may share.
+      block: its rows, and what they miss.
+      load: instructions to load a group of an operand.
+      free: how many groups of weights there are registers for, 0 if rows do not share what they read.
+    """
+    rows, missing = block
     places: dict[int, list[tuple[int, int]]] = {}
     for row, tap in itertools.product(range(rows), range(taps.extent)):
-        place = row * line.strides[A] + tap * taps.strides[A]
-        places.setdefault(place, []).append((row, tap))
-    return _at_a_time([readers for _, readers in sorted(places.items())])
+        if (row, tap) not in missing:
+            place = row * line.strides[A] + tap * taps.strides[A]
+            places.setdefault(place, []).append((row, tap))
+    readers = [each for _, each in sorted(places.items())]
+    products = sum(map(len, readers))
+    read = len(readers) if _at_a_time(readers) <= free else products
+    return load * (taps.extent + read) + products
+
+
+def weights(lmul: int, free: int, is_float: bool) -> int:
+    """Returns how many groups of weights there are at a time in so many registers, beside one of the image."""
+    size, other = _operands(lmul, is_float)
+    return max(0, free // size - other)
+
+
+def _operands(lmul: int, is_float: bool) -> tuple[int, int]:
+    """Returns the registers of a group of operands, and how many of these are not weights.
+
+    One is the image, and int8 has another one that it is extended from.
+    """
+    return (lmul, 1) if is_float else (max(1, lmul // 2), 2)
 
 
 def _at_a_time(places: list[list[tuple[int, int]]]) -> int:

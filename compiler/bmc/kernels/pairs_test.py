@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import unittest
 from dataclasses import replace
 from typing import Any
@@ -25,8 +26,8 @@ _PADDED: tuple[tuple[tuple[int, int], dict[str, Any]], ...] = (
 
 
 class PairsTest(KernelCase):
-    def _executed(self, product: Product, shares: bool) -> int:
-        kernel = nest.write(product, 256, Choice(shares=shares, rows=2))
+    def _executed(self, product: Product, shares: bool, rows: int = 2) -> int:
+        kernel = nest.write(product, 256, Choice(shares=shares, rows=rows))
         return self.run_kernel(kernel, products.operands(product), 256)[1].executed
 
     def test_rows_share_what_they_read(self) -> None:
@@ -36,33 +37,47 @@ class PairsTest(KernelCase):
         # 3 blocks in each of 6 lines, and 3 lines of a window: a load, an extension, and the address.
         self.assertLess(shared, alone - 6 * 3 * 3 * 2 * 2)
 
+    def test_rows_of_floats_share_what_they_read(self) -> None:
+        """Six rows of a window of 3 read 8 pixels of a line, instead of 18: a load and the address of each."""
+        product = convolution(6, 8, 1, "f32", depthwise=True)
+        shared, alone = (self._executed(product, shares, rows=6) for shares in (True, False))
+        self.assertLess(shared, alone - 6 * 3 * 10 * 2)
+
+    def test_fewer_rows_are_better_where_they_can_share(self) -> None:
+        """6 rows of sums in groups of 4 registers leave two groups: for a pixel and a weight, and not for three."""
+        product = convolution(12, 32, 1, "f32", depthwise=True)
+        text = nest.write(product, 256, Choice(lmul=4)).text
+        # 4 rows of a window of 3 by 3.
+        self.assertEqual(text.count("vfmacc.vv"), 4 * 9)
+
     def test_windows_of_all_kinds(self) -> None:
         vlens = ((128, 128), (256, 256), (128, 512))
-        for lanes in (8, 24, 64, 72):
+        for dtype, lanes in itertools.product(("i8", "f32"), (8, 24, 64, 72)):
             for more in (
                 {"stride": 1},
                 {"stride": 2},
                 {"dilation": 2},
                 {"stride": 3},
             ):
-                with self.subTest(lanes=lanes, **more):
-                    self.agrees(convolution(7, lanes, 1, "i8", depthwise=True, **more), vlens)
+                with self.subTest(dtype=dtype, lanes=lanes, **more):
+                    self.agrees(convolution(7, lanes, 1, dtype, depthwise=True, **more), vlens)
         for size, options in _PADDED:
-            for value in (0, -7):
+            for dtype, value in (("i8", 0), ("i8", -7), ("f32", 0)):
                 for lanes in (24, 64):
                     with self.subTest(size=size, value=value, lanes=lanes, **options):
                         self.agrees(
-                            padded(size, lanes, 1, "i8", value=value, depthwise=True, **options),
+                            padded(size, lanes, 1, dtype, value=value, depthwise=True, **options),
                             vlens,
                         )
 
     def test_every_choice_is_right(self) -> None:
-        product = padded((7, 5), 64, 1, "i8", value=-7, depthwise=True)
-        for lmul in (1, 2, 4, 8):
-            for rows in (1, 2, 3, 5):
-                write = functools.partial(nest.write, choice=Choice(lmul=lmul, rows=rows))
-                with self.subTest(lmul=lmul, rows=rows):
-                    self.agrees(product, ((256, 256),), write)
+        for dtype, value in (("i8", -7), ("f32", 0)):
+            product = padded((7, 5), 64, 1, dtype, value=value, depthwise=True)
+            for lmul in (1, 2, 4, 8):
+                for rows in (1, 2, 3, 5):
+                    write = functools.partial(nest.write, choice=Choice(lmul=lmul, rows=rows))
+                    with self.subTest(dtype=dtype, lmul=lmul, rows=rows):
+                        self.agrees(product, ((256, 256),), write)
 
     def test_one_row_shares_nothing(self) -> None:
         product = convolution(6, 64, 1, "i8", depthwise=True)

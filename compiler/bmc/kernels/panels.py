@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from bmc.kernels import epilogue
+from bmc.kernels.block import REGISTERS
 from bmc.kernels.choice import Choice
 from bmc.kernels.product import Loop, Product, Unsupported
 from bmc.kernels.sums import Sums
 
-_REGISTERS = 32
 LMULS = (1, 2, 4, 8)
 MOST_ROWS = 14
 # Numbers of `a` that are in integer registers at a time.
@@ -90,15 +90,22 @@ def _shapes(
             groups = min(groups, _MOST_NUMBERS)
         return min(groups, choice.rows or MOST_ROWS, line.extent)
 
+    def cost(most: int) -> tuple[int, float]:
+        """Returns the rows of a block, and instructions for each. Fewer rows may share more of what they read."""
+        found = range(most, 0, -1) if sums.pairs else (most,)
+        costs = {each: sums.cost(each, lmul, lanes) for each in found}
+        return min(costs.items(), key=lambda item: item[1])
+
     # Groups of `b`, and of `a` if it has lanes, what they are widened from, and a mask.
     narrow = sums.groups(lmul)
-    most = rows(_REGISTERS // lmul - max(narrow, epilogue.temporaries(nodes, lmul)))
+    most = rows(REGISTERS // lmul - max(narrow, epilogue.temporaries(nodes, lmul)))
     waits = choice.waits
     if most > 0 and not waits:
-        yield Panel(lanes, lmul, most, 0, sums.cost(most, lmul, lanes) + len(nodes))
-    fits = [each for each in LMULS if epilogue.temporaries(nodes, each) < _REGISTERS // each]
-    more = rows(_REGISTERS // lmul - narrow)
+        best, each = cost(most)
+        yield Panel(lanes, lmul, best, 0, each + len(nodes))
+    fits = [each for each in LMULS if epilogue.temporaries(nodes, each) < REGISTERS // each]
+    more = rows(REGISTERS // lmul - narrow)
     if more > (0 if waits else max(most, 0)) and fits and waits is not False:
         behind = min(lmul, fits[-1])
-        cost = sums.cost(more, lmul, lanes) + (len(nodes) + _AGAIN) * lmul // behind
-        yield Panel(lanes, lmul, more, behind, cost)
+        best, each = cost(more)
+        yield Panel(lanes, lmul, best, behind, each + (len(nodes) + _AGAIN) * lmul // behind)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from bmc.kernels import pairs
 from bmc.kernels.arranging import merged, offsets, overlap
 from bmc.kernels.assembly import Assembly, fits
-from bmc.kernels.block import Block
+from bmc.kernels.block import REGISTERS, Block
 from bmc.kernels.borders import Borders, step
 from bmc.kernels.choice import Choice
 from bmc.kernels.columns import Columns
 from bmc.kernels.masks import Masks
-from bmc.kernels.pairs import Pairs, at_a_time, weights
 from bmc.kernels.product import A, B, Loop, Product, Unsupported
 
 # Taps where both operands have lanes. All of them are unrolled.
@@ -98,12 +98,12 @@ class Sums:
 
     def cost(self, most: int, lmul: int, lanes: int) -> float:
         """Returns the instructions for each row in blocks of at most so many, without those of loops."""
-        steps = math.prod(loop.extent for loop in self._product.sums)
-        if not self.pairs:
-            steps //= self._taps.extent
+        steps = math.prod(loop.extent for loop in self._product.sums) // self._taps.extent
         blocks = math.ceil(self._line.extent / most)
         column = self._columns.cost(lmul, lanes)
-        executed = steps * self._step(math.ceil(self._line.extent / blocks), column, lmul)
+        if self.pairs:
+            return steps * self._pairs(most, lmul, column) / self._line.extent
+        executed = steps * self._step(math.ceil(self._line.extent / blocks), column)
         executed += (
             _MASKED * math.prod(each.extent for each in self._masks.along) if self._masks else 0
         )
@@ -115,28 +115,29 @@ class Sums:
             return 0
         return min(len(offsets(self._line, self._taps, rows)), rows + self._taps.extent)
 
-    def _step(self, rows: int, column: float, lmul: int) -> float:
+    def _pairs(self, most: int, lmul: int, column: float) -> float:
+        """Instructions at the taps along a line, in all blocks of a line of rows; arguments as of the two beside."""
+        is_float = self._product.is_float
+        total = 0.0
+        for count, rows, missing in self._borders.blocks(most):
+            free = pairs.weights(lmul, REGISTERS - rows * lmul, is_float) if self._shares else 0
+            total += count * pairs.cost(self._line, self._taps, (rows, missing), column, free)
+        return total
+
+    def _step(self, rows: int, column: float) -> float:
         """Instructions of one step of the innermost sum, without the loop around it.
 
         Args:
           rows: of the block.
           column: instructions to load a group of `b`.
-          lmul: registers of a group.
         """
-        if self.pairs:
-            read = float(rows)
-            free = self.groups(lmul) * lmul
-            most = at_a_time(self._line, self._taps, rows)
-            if self._shares and not self._product.is_float and most <= weights(lmul, free):
-                read = len(offsets(self._line, self._taps, rows)) / self._taps.extent
-            return column + rows + read * column
         taps = self._taps.extent
         return len(offsets(self._line, self._taps, rows)) + taps * (column + rows)
 
     def write(self, block: Block, a: str, b: str) -> None:
         """Emits the sums of a block, whose operands begin at the addresses in two registers."""
         if self.pairs:
-            Pairs(self._out, self._product, self._line, self._borders, self._shares).write(
+            pairs.Pairs(self._out, self._product, self._line, self._borders, self._shares).write(
                 block, a, b
             )
         else:
@@ -148,7 +149,7 @@ class Sums:
         rows = len(block.registers)
         innermost = self._loops[-1]
         lmul = block.lanes.lmul
-        taken = self._step(rows, self._columns.cost(lmul, 0), lmul)
+        taken = self._step(rows, self._columns.cost(lmul, 0))
         unroll = self._unroll or max(1, int(_UNROLLED // taken))
         shared = self._columns.steps(lmul, innermost)
         unroll = max(shared, unroll - unroll % shared)
