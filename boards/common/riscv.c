@@ -25,14 +25,35 @@ static bool has(uintptr_t misa, char letter) {
   return (misa >> (letter - 'a')) & 1;
 }
 
+// Whether a hart with vectors has Zvqdotq, of which no register tells: vqdot.vv
+// on no elements traps if not. Instructions by number, as the runtime is
+// compiled without vectors.
+static bool has_zvqdotq(void) {
+  uintptr_t found;
+  __asm__ volatile(
+      "la t0, 1f\n"
+      "csrrw t0, mtvec, t0\n"
+      "li %0, 0\n"
+      ".word 0xcd007057\n"  // vsetivli zero, 0, e32, m1, ta, ma
+      ".word 0xb2002057\n"  // vqdot.vv v0, v0, v0
+      "li %0, 1\n"
+      ".balign 4\n"
+      "1: csrw mtvec, t0\n"
+      : "=&r"(found)::"t0");
+  return found != 0;
+}
+
 bm_hal_cpu_t bm_hal_cpu(void) {
-  static char name[4 + sizeof(kLetters)];
+  static const char kZvqdotq[] = "_zvqdotq";
+  static char name[4 + sizeof(kLetters) + sizeof(kZvqdotq)];
   const uintptr_t misa = bm_csr_misa();
   char *end = name;
   for (const char *c = XLEN_NAME; *c != '\0'; ++c) *end++ = *c;
   for (const char *c = kLetters; *c != '\0'; ++c) {
     if (has(misa, *c)) *end++ = *c;
   }
+  const bool zvqdotq = has(misa, 'v') && has_zvqdotq();
+  for (const char *c = kZvqdotq; zvqdotq && *c != '\0'; ++c) *end++ = *c;
   *end = '\0';
   bm_hal_cpu_t cpu = {
       .isa = name,
@@ -44,6 +65,7 @@ bm_hal_cpu_t bm_hal_cpu(void) {
   }
   if (has(misa, 'p')) cpu.isa_bits |= BM_ISA_P;
   if (has(misa, 'v')) cpu.isa_bits |= BM_ISA_V;
+  if (zvqdotq) cpu.isa_bits |= BM_ISA_ZVQDOTQ;
   // misa has no bit for vectors smaller than V.
   if ((bm_csr_mstatus() & MSTATUS_VS) != 0) {
     if (has(misa, 'f')) cpu.isa_bits |= BM_ISA_ZVE32F;

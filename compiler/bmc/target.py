@@ -23,6 +23,7 @@ class PlanIsa(enum.IntEnum):
     RV32 = 8
     ZVE32F = 16
     P = 32
+    ZVQDOTQ = 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,12 +50,13 @@ class TargetTest(unittest.TestCase):
                 if "zve32f" in found.extensions:
                     vectors = PlanIsa.V if "v" in found.extensions else PlanIsa.ZVE32F
                 packed = PlanIsa.P if isa == "rv64gcp" else 0
-                self.assertEqual(found.isa_bits, bits | vectors | packed)
+                dots = PlanIsa.ZVQDOTQ if isa.endswith("_zvqdotq") else 0
+                self.assertEqual(found.isa_bits, bits | vectors | packed | dots)
 
     def test_the_name_says_the_vlen(self) -> None:
         for isa in target.ISA_NAMES:
             with self.subTest(isa):
-                _, _, vlen = isa.partition("_zvl")
+                _, _, vlen = isa.removesuffix("_zvqdotq").partition("_zvl")
                 self.assertEqual(vlen, f"{target.find(isa).vlen_bits}b" if vlen else "")
                 self.assertEqual(bool(vlen), target.find(isa).vlen_bits > 0)
 

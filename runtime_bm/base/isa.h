@@ -12,6 +12,8 @@ enum {
   BM_ISA_ZVE32F = 16,
   // Packed integers in the integer registers.
   BM_ISA_P = 32,
+  // Dot products of four bytes in each 32-bit lane of a vector.
+  BM_ISA_ZVQDOTQ = 64,
 };
 
 #endif  // RUNTIME_BM_BASE_ISA_H_

@@ -94,6 +94,7 @@ static void enums(void) {
   CONSTANT(BM_ISA_, RV32);
   CONSTANT(BM_ISA_, ZVE32F);
   CONSTANT(BM_ISA_, P);
+  CONSTANT(BM_ISA_, ZVQDOTQ);
   end_enum();
   begin_enum("region");
   CONSTANT(BM_PLAN_REGION_, ARENA);

@@ -31,7 +31,14 @@ _PLACES = {
 }
 
 # Bits of bm_plan_t.isa -> how a hart with them calls itself.
-_ISA_NAMES = {"RV32": "rv32", "RV64": "rv64", "V": "v", "ZVE32F": "_zve32f", "P": "p"}
+_ISA_NAMES = {
+    "RV32": "rv32",
+    "RV64": "rv64",
+    "V": "v",
+    "ZVE32F": "_zve32f",
+    "P": "p",
+    "ZVQDOTQ": "_zvqdotq",
+}
 
 _READ_VLEN = """\
   uintptr_t vlenb;  // vectors are on: mstatus.VS is not 0
