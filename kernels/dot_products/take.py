@@ -1,9 +1,271 @@
-import logging, sys
-from bmc.libraries import Call, Dispatch
-def take(d: Dispatch) -> Call | None:
-    if d.a.dtype != "i8": return None
-    print("DISPATCH", d.name, [(l.extent, l.is_summed) for l in d.loops], file=sys.stderr)
-    for i,o in enumerate(d.operands): print("   op", i, o.dtype, o.steps, o.binding, o.offset, None if o.values is None else o.values.shape, file=sys.stderr)
-    print("   init", d.initial and d.operands.index(d.initial), d.windows, d.padding and [(e.low,e.extent,e.steps) for e in d.padding.edges], d.padding and d.padding.value, file=sys.stderr)
-    for i,n in enumerate(d.epilogue): print("   ", i, n, file=sys.stderr)
-    return None
+"""Takes products of int8 with constant weights: convolutions and matrix products."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bmc.libraries import (
+    Axis,
+    Call,
+    Dispatch,
+    Packed,
+    Scratch,
+    Sums,
+    Term,
+    addition,
+    is_per_output,
+    per_output,
+    requantization,
+)
+from bmc.libraries.dispatch import Array
+
+# Bytes of a lane, outputs that are computed at once, and registers of a group (windows.c).
+_QUAD, _TILE, _GROUP = 4, 3, 8
+_LANE_BITS = 32
+# Bytes of sorted pixels, unless one line of a block has more.
+_LARGEST_BLOCK = 24 * 1024
+
+
+@dataclass(frozen=True)
+class _Way:
+    """One axis of an image: windows along it, the pixels of each, and the image's own.
+
+    Attributes:
+      windows, taps: extents.
+      step: bytes from pixel to pixel.
+      stride, dilation: pixels from window to window, and from tap to tap.
+      low: pixels before the image that the first window begins with.
+      pixels: of the image.
+    """
+
+    windows: int
+    taps: int
+    step: int
+    stride: int
+    dilation: int
+    low: int
+    pixels: int
+
+    def needed(self, windows: int) -> int:
+        """Pixels from the first one to the last one of so many windows."""
+        return (windows - 1) * self.stride + (self.taps - 1) * self.dilation + 1
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A product whose lanes are windows.
+
+    Attributes:
+      ways: of y and x.
+      channel: bytes from channel to channel.
+      channels: of a pixel.
+      result, sums: elements from one result to the next along y, x and outputs, in the result and in Sums().
+      outputs: how many there are.
+      output: the number of their loop.
+      order: the numbers of loops over outputs, taps and channels, as the weights are packed.
+    """
+
+    ways: tuple[_Way, _Way]
+    channel: int
+    channels: int
+    result: tuple[int, int, int]
+    sums: tuple[int, int, int]
+    outputs: int
+    output: int
+    order: tuple[int, ...]
+
+
+def take(dispatch: Dispatch) -> Call | None:
+    """Takes products whose results have one axis of outputs, and one or two of windows."""
+    product = _product(dispatch) if dispatch.a.dtype == "i8" else None
+    return _windows(dispatch, product) if product else None
+
+
+def _product(dispatch: Dispatch) -> _Product | None:
+    """Returns a dispatch as a product of windows and weights, None if it is something else."""
+    steps = zip(
+        dispatch.a.steps, dispatch.b.steps, dispatch.result.steps, dispatch.sums_steps, strict=True
+    )
+    axes = [Axis(loop.extent, *each) for loop, each in zip(dispatch.loops, steps, strict=True)]
+    taps = dict(dispatch.windows)
+    rows: list[tuple[int, Axis]] = []
+    outputs, inputs = [], []
+    for number, (loop, axis) in enumerate(zip(dispatch.loops, axes, strict=True)):
+        if axis.extent == 1 and number not in taps or number in taps.values():
+            continue
+        kind = inputs if loop.is_summed else outputs if axis.weight else rows
+        kind.append((number, axis))
+    if not taps and len(rows) == 2 and _is_one(rows[0][1], rows[1][1]):
+        extent = rows[0][1].extent * rows[1][1].extent
+        rows = [(rows[1][0], replace(rows[1][1], extent=extent))]
+    channels = [axis for _, axis in inputs]
+    is_whole = all(
+        one.image == next_.extent * next_.image for one, next_ in itertools.pairwise(channels)
+    )
+    if len(rows) > 2 or len(outputs) != 1 or outputs[0][1].image or not is_whole:
+        return None
+    rows = [(-1, Axis())] * (2 - len(rows)) + rows
+    ways = tuple(_way(dispatch, axes, number, axis, taps.get(number)) for number, axis in rows)
+    edges = dispatch.padding.edges if dispatch.padding else ()
+    if any(way is None for way in ways) or any(
+        not any(edge.steps[number] for number, _ in rows if number >= 0) for edge in edges
+    ):
+        return None
+    y, x = (axis for _, axis in rows)
+    output, outer = outputs[0]
+    return _Product(
+        ways=ways,
+        channel=channels[-1].image if channels else 0,
+        channels=math.prod(axis.extent for axis in channels),
+        result=(y.result, x.result, outer.result),
+        sums=(y.sums, x.sums, outer.sums),
+        outputs=outer.extent,
+        output=output,
+        order=(
+            output,
+            *(taps[number] for number, _ in rows if number in taps),
+            *(number for number, _ in inputs),
+        ),
+    )
+
+
+def _way(
+    dispatch: Dispatch, axes: list[Axis], number: int, axis: Axis, tap: int | None
+) -> _Way | None:
+    taps = axes[tap] if tap is not None else Axis()
+    edges = dispatch.padding.edges if dispatch.padding and number >= 0 else ()
+    edge = next((edge for edge in edges if edge.steps[number]), None)
+    if edge is None:
+        step = math.gcd(axis.image, taps.image)
+        stride, dilation = (each // step if step else 0 for each in (axis.image, taps.image))
+    else:
+        stride, dilation = edge.steps[number], edge.steps[tap] if tap is not None else 0
+        step = axis.image // stride
+    if (axis.image, taps.image) != (stride * step, dilation * step):
+        return None
+    way = _Way(axis.extent, taps.extent, step, max(stride, 1), dilation, 0, 0)
+    low, pixels = (edge.low, edge.extent) if edge else (0, way.needed(axis.extent))
+    return replace(way, low=low, pixels=pixels)
+
+
+def _is_one(outer: Axis, inner: Axis) -> bool:
+    """Whether two axes visit everything as one would."""
+    return all(
+        getattr(outer, name) == inner.extent * getattr(inner, name)
+        for name in ("image", "result", "sums")
+    )
+
+
+def _windows(dispatch: Dispatch, product: _Product) -> Call | None:
+    y, x = product.ways
+    quads = -(-product.channels // _QUAD)
+    starts = (y.step, x.step * x.stride, x.step, dispatch.a.offset, product.channels)
+    is_words = product.channel == 1 and all(start % _QUAD == 0 for start in starts)
+    lines, columns = _block(product, dispatch.vlen_bits, is_words)
+    phase = -(-y.needed(lines) // y.stride)
+    params = {
+        "lines": y.windows,
+        "columns": x.windows,
+        "outputs": product.outputs,
+        "image_line": y.step,
+        "image_pixel": x.step,
+        "image_channel": product.channel,
+        "width": x.pixels,
+        "height": y.pixels,
+        "channels": product.channels,
+        "is_words": int(is_words),
+        "low_x": x.low,
+        "low_y": y.low,
+        "filler": int(dispatch.padding.value) if dispatch.padding else 0,
+        "tap_lines": y.taps,
+        "tap_columns": x.taps,
+        "dilation_x": x.dilation,
+        "dilation_y": y.dilation,
+        "stride_x": x.stride,
+        "stride_y": y.stride,
+        "block_lines": lines,
+        "block_columns": columns,
+        "phase_lines": phase,
+    }
+    arguments = (
+        dispatch.a,
+        Packed(dispatch.b, lambda weights: _packed(dispatch, product, weights)),
+        Scratch(x.taps * quads * y.stride * phase * columns * _QUAD),
+    )
+    added = addition(dispatch)
+    first = added.first if added else requantization(dispatch)
+    numbers = [dispatch.initial or 0, first.scale.multiplier, first.scale.shift] if first else []
+    if first is None or not all(is_per_output(each, product.output) for each in numbers):
+        return Call("dot_windows", (*arguments, Sums()), params | _steps(product.sums), pads=True)
+    params |= _steps(product.result) | {
+        "down_if_negative": int(first.scale.is_down),
+        "zero": first.zero,
+        "low": first.low,
+        "high": first.high,
+    }
+    arrays = tuple(per_output(number, product.outputs) for number in numbers)
+    if added is None:
+        every = (*arguments, *arrays, dispatch.result)
+        return Call("dot_windows_i8", every, params, finishes=True, pads=True)
+    params |= _term("a", added.a) | _term("b", added.b) | {"b_zero": added.b.zero}
+    params |= {
+        "added_multiplier": added.total.scale.multiplier,
+        "added_down": int(added.total.scale.is_down),
+        "added_shift": added.total.scale.shift,
+        "added_zero": added.total.zero,
+        "added_low": added.total.low,
+        "added_high": added.total.high,
+    }
+    every = (*arguments, *arrays, added.other, dispatch.result)
+    return Call("dot_windows_added_i8", every, params, finishes=True, pads=True)
+
+
+def _steps(steps: tuple[int, int, int]) -> dict[str, int]:
+    return dict(zip(("result_y", "result_x", "result_o"), steps, strict=True))
+
+
+def _term(name: str, term: Term) -> dict[str, int]:
+    scale = term.scale
+    numbers = {"up": term.up}
+    if scale is not None:
+        numbers |= {"multiplier": scale.multiplier, "down": int(scale.is_down), "shift": scale.shift}
+    return {f"{name}_{field}": number for field, number in numbers.items()}
+
+
+def _block(product: _Product, vlen_bits: int, is_words: bool) -> tuple[int, int]:
+    """Returns how many lines and columns of windows a block has: about the cheapest of those that are small."""
+    y, x = product.ways
+    lanes = vlen_bits // _LANE_BITS * _GROUP
+    quads = -(-product.channels // _QUAD)
+    tile = product.outputs * (3 * y.taps * x.taps * quads + 25)
+    is_dense = all(steps[0] == x.windows * steps[1] for steps in (product.result, product.sums))
+    columns = min(x.windows, lanes if x.taps == 1 and y.windows == 1 else 2 * lanes)
+    found: list[tuple[int, int]] = []
+    for lines in range(1, y.windows + 1) if is_dense and columns == x.windows else (1,):
+        planes = x.taps * quads * y.stride * -(-y.needed(lines) // y.stride)
+        if found and planes * columns * _QUAD > _LARGEST_BLOCK:
+            break
+        blocks, rest = divmod(y.windows, lines)
+        tiles = blocks * -(-lines * columns // lanes) + -(-rest * columns // lanes)
+        sorting = -(-columns // lanes) * y.needed(lines) * x.taps * (10 + quads * (4 if is_words else 10))
+        found.append((tiles * tile + (blocks + bool(rest)) * sorting, lines))
+    return min(found)[1], columns
+
+
+def _packed(dispatch: Dispatch, product: _Product, weights: Array) -> Array:
+    """Packs weights as dot_products.h says."""
+    moving = [number for number, step in enumerate(dispatch.b.steps) if step]
+    order = [number for number in product.order if number in moving]
+    order += [number for number in moving if number not in order]
+    taps = weights.transpose([moving.index(number) for number in order])
+    taps = taps.reshape(product.outputs, -1, product.channels)
+    padding = -product.channels % _QUAD
+    words = np.pad(taps, ((0, 0), (0, 0), (0, padding))).reshape(product.outputs, -1)
+    words = np.ascontiguousarray(words).view("<i4")
+    whole = product.outputs // _TILE * _TILE
+    tiles = words[:whole].reshape(-1, _TILE, words.shape[1]).transpose(0, 2, 1)
+    return np.concatenate([tiles.reshape(-1), words[whole:].T.reshape(-1)])

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bmc.kernels.product import Node
-from bmc.libraries import Call, Dispatch, Operand, Packed, Scratch, Sums
+from bmc.libraries import (
+    Call,
+    Dispatch,
+    Operand,
+    Packed,
+    Scratch,
+    Sums,
+    is_per_output,
+    per_output,
+    requantization,
+)
 from bmc.libraries.dispatch import Array
 
 # Bytes of a word, outputs and windows of a tile, taps of a word, and channels of a group (dot.c, depthwise.c).
@@ -23,15 +32,6 @@ class _Axis:
     image: int = 0
     result: int = 0
     sums: int = 0
-
-
-@dataclass(frozen=True)
-class _Requantization:
-    """How a sum becomes an int8 (packed_simd.h); `multiplier` and `shift` are operands or the same for all outputs."""
-
-    multiplier: Operand | int
-    shift: Operand | int
-    limits: dict[str, int]
 
 
 def take(dispatch: Dispatch) -> Call | None:
@@ -174,81 +174,32 @@ def _call(
       copies: of each output's multiplier.
     """
     y, x = rows
-    found = _requantization(dispatch)
-    numbers = [dispatch.initial or 0, found.multiplier, found.shift] if found else []
-    if found is None or not all(_is_per_output(each, output) for each in numbers):
+    found = requantization(dispatch)
+    numbers = (
+        [dispatch.initial or 0, found.scale.multiplier, found.scale.shift] if found else []
+    )
+    if found is None or not all(is_per_output(each, output) for each in numbers):
         steps = {"result_y": y.sums, "result_x": x.sums}
         return Call(function, (*arguments, Sums()), params | steps)
     steps = {"result_y": y.result, "result_x": x.result}
     bias, multiplier, shift = numbers
     arrays = (
-        _array(bias, count),
-        _array(multiplier, count, copies=copies),
-        _array(shift, count, factor=-1),
+        per_output(bias, count, _TILE),
+        per_output(multiplier, count, _TILE, copies=copies),
+        per_output(shift, count, _TILE, factor=-1),
     )
+    limits = {
+        "down_if_negative": int(found.scale.is_down),
+        "zero": found.zero,
+        "low": found.low,
+        "high": found.high,
+    }
     return Call(
         function + "_i8",
         (*arguments, *arrays, dispatch.result),
-        params | steps | found.limits,
+        params | steps | limits,
         finishes=True,
     )
-
-
-def _requantization(dispatch: Dispatch) -> _Requantization | None:
-    """Returns how the epilogue makes an int8 of a sum, None if it does anything else."""
-    nodes = dispatch.epilogue
-    if not nodes or dispatch.result.dtype != "i8" or nodes[-1].op != "clipped":
-        return None
-    value, shift, *limits = (nodes[arg] for arg in nodes[-1].args)
-    is_down = value.op == "addi"
-    if is_down:
-        value, sign = (nodes[arg] for arg in value.args)
-        if not (sign.op == "shrsi" and _is(nodes, sign, "sum", 31)):
-            return None
-    if value.op != "scaled" or nodes[value.args[0]].op != "sum":
-        return None
-    numbers = [_number(dispatch, node) for node in (nodes[value.args[1]], shift)]
-    if any(number is None for number in numbers) or any(node.op != "constant" for node in limits):
-        return None
-    names = ("zero", "low", "high")
-    found = {name: int(node.value) for name, node in zip(names, limits, strict=True)}
-    multiplier, shift_ = (number for number in numbers if number is not None)
-    return _Requantization(multiplier, shift_, found | {"down_if_negative": int(is_down)})
-
-
-def _is(nodes: tuple[Node, ...], node: Node, first: str, second: int) -> bool:
-    """Whether the arguments of a node are an operation and a constant."""
-    left, right = (nodes[arg] for arg in node.args)
-    return left.op == first and right.op == "constant" and right.value == second
-
-
-def _number(dispatch: Dispatch, node: Node) -> Operand | int | None:
-    if node.op == "constant":
-        return int(node.value)
-    return dispatch.operands[node.operand] if node.op == "load" else None
-
-
-def _is_per_output(number: Operand | int, output: int) -> bool:
-    """Whether a number is the same for all results of an output, and in 32 bits."""
-    if isinstance(number, int):
-        return True
-    moving = {loop for loop, step in enumerate(number.steps) if step}
-    return (
-        number.dtype == "i32" and moving <= {output} and all(number.steps[i] == 1 for i in moving)
-    )
-
-
-def _array(number: Operand | int, count: int, copies: int = 1, factor: int = 1) -> Packed | Array:
-    """Returns a number for each output, times a factor, with zeros up to a whole tile of outputs."""
-
-    def pack(values: Array) -> Array:
-        padded = np.zeros(_up(count, _TILE), np.int32)
-        padded[:count] = factor * np.asarray(values, np.int32).reshape(-1)
-        return padded.repeat(copies)
-
-    if isinstance(number, int):
-        return pack(np.asarray(number))
-    return Packed(number, pack) if number.values is None else pack(number.values)
 
 
 def _order(dispatch: Dispatch, loops: list[int]) -> list[int]:

@@ -14,8 +14,19 @@ from bmc.libraries.call import Call, Packed, Scratch, Sums
 from bmc.libraries.convolutions import Axis, Convolution, convolution
 from bmc.libraries.dispatch import Dispatch, Edge, Loop, Operand, Padding
 from bmc.libraries.products import Matmul, matmul
+from bmc.libraries.requantization import (
+    Addition,
+    Requantization,
+    Scale,
+    Term,
+    addition,
+    is_per_output,
+    per_output,
+    requantization,
+)
 
 __all__ = [
+    "Addition",
     "Axis",
     "Call",
     "Convolution",
@@ -26,8 +37,15 @@ __all__ = [
     "Operand",
     "Packed",
     "Padding",
+    "Requantization",
+    "Scale",
     "Scratch",
     "Sums",
+    "Term",
+    "addition",
     "convolution",
+    "is_per_output",
     "matmul",
+    "per_output",
+    "requantization",
 ]

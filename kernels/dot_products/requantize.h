@@ -1,0 +1,60 @@
+// From sums to int8, a group of eight registers at once.
+#ifndef KERNELS_DOT_PRODUCTS_REQUANTIZE_H_
+#define KERNELS_DOT_PRODUCTS_REQUANTIZE_H_
+
+#include <riscv_vector.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/dot_products/dot_products.h"
+
+// Inlined into each caller, so that groups of registers stay what they are.
+#define DOT_INLINE static inline __attribute__((always_inline))
+
+// values * multiplier / 2^31, to nearest, and 1 less where `is_down` and they
+// are negative.
+DOT_INLINE vint32m8_t scaled(vint32m8_t values, int32_t multiplier, int is_down,
+                             size_t vl) {
+  const vint32m8_t product = __riscv_vsmul_vx_i32m8(values, multiplier, __RISCV_VXRM_RNU, vl);
+  if (!is_down) return product;
+  return __riscv_vadd_vv_i32m8(product, __riscv_vsra_vx_i32m8(values, 31, vl), vl);
+}
+
+// values / 2^shift, to nearest, plus `zero`, limited. It is first limited to 16
+// bits, which makes no difference: `zero` is an int8.
+DOT_INLINE vint8m2_t clipped(vint32m8_t values, int32_t shift, int zero,
+                             int low, int high, size_t vl) {
+  vint16m4_t halves = __riscv_vnclip_wx_i16m4(values, (size_t)shift, __RISCV_VXRM_RNU, vl);
+  halves = __riscv_vsadd_vx_i16m4(halves, (int16_t)zero, vl);
+  vint8m2_t bytes = __riscv_vnclip_wx_i8m2(halves, 0, __RISCV_VXRM_RNU, vl);
+  bytes = __riscv_vmax_vx_i8m2(bytes, (int8_t)low, vl);
+  return __riscv_vmin_vx_i8m2(bytes, (int8_t)high, vl);
+}
+
+// One of two numbers that are added (dot_products.h).
+DOT_INLINE vint32m8_t term(vint32m8_t values, int up, int multiplier, int down,
+                           int shift, size_t vl) {
+  values = __riscv_vsll_vx_i32m8(values, (size_t)up, vl);
+  if (multiplier == 0) return values;
+  values = scaled(values, multiplier, down, vl);
+  return __riscv_vssra_vx_i32m8(values, (size_t)shift, __RISCV_VXRM_RNU, vl);
+}
+
+// Adds int8, which are `step` apart, to values that are scaled and to be
+// divided by 2^shift.
+DOT_INLINE vint8m2_t added(const dot_windows_params_t *params,
+                           vint32m8_t values, int32_t shift,
+                           const int8_t *others, ptrdiff_t step, size_t vl) {
+  values = __riscv_vssra_vx_i32m8(values, (size_t)shift, __RISCV_VXRM_RNU, vl);
+  values = __riscv_vmax_vx_i32m8(values, params->low - params->zero, vl);
+  values = __riscv_vmin_vx_i32m8(values, params->high - params->zero, vl);
+  values = term(values, params->a_up, params->a_multiplier, params->a_down, params->a_shift, vl);
+  vint32m8_t b = __riscv_vsext_vf4_i32m8(__riscv_vlse8_v_i8m2(others, step, vl), vl);
+  b = __riscv_vsub_vx_i32m8(b, params->b_zero, vl);
+  b = term(b, params->b_up, params->b_multiplier, params->b_down, params->b_shift, vl);
+  values = __riscv_vadd_vv_i32m8(values, b, vl);
+  values = scaled(values, params->added_multiplier, params->added_down, vl);
+  return clipped(values, params->added_shift, params->added_zero, params->added_low, params->added_high, vl);
+}
+
+#endif  // KERNELS_DOT_PRODUCTS_REQUANTIZE_H_

@@ -1,0 +1,284 @@
+// Dot products of windows: convolutions and matrix products.
+#include <riscv_vector.h>
+#include <stddef.h>
+
+#include "kernels/dot_products/dot_products.h"
+#include "kernels/dot_products/instructions.h"
+#include "kernels/dot_products/requantize.h"
+
+// Channels of a word, and outputs that are computed at once: three groups of
+// eight registers and the one that is multiplied are all there are.
+enum { QUAD = 4, TILE = 3 };
+
+typedef dot_windows_params_t params_t;
+
+// Where results go: sums if `result` is NULL. Lanes are x apart.
+typedef struct target_t {
+  int32_t *sums;
+  int8_t *result;
+  const int8_t *other;
+  const int32_t *biases, *multipliers, *shifts;
+} target_t;
+
+DOT_INLINE int min(int a, int b) { return a < b ? a : b; }
+
+DOT_INLINE int quads_of(const params_t *params) {
+  return (params->channels + QUAD - 1) / QUAD;
+}
+
+// Fills columns of a plane's line, and of those in the planes behind it.
+static void fill(const params_t *params, int32_t *to, int columns, int planes,
+                 ptrdiff_t step) {
+  const uint32_t word = (uint8_t)params->filler * 0x01010101u;
+  while (columns > 0) {
+    const size_t vl = __riscv_vsetvl_e32m8((size_t)columns);
+    const vint32m8_t words = __riscv_vmv_v_x_i32m8((int32_t)word, vl);
+    int32_t *plane = to;
+    for (int i = 0; i != planes; ++i, plane += step) {
+      __riscv_vse32_v_i32m8(plane, words, vl);
+    }
+    to += vl;
+    columns -= (int)vl;
+  }
+}
+
+// Copies pixels, `x` apart, to a line of each plane.
+static void copy_words(const params_t *params, const int8_t *from, ptrdiff_t x,
+                       int32_t *to, ptrdiff_t step, size_t vl) {
+  const int32_t *word = (const int32_t *)(const void *)from;
+  const int32_t *const end = word + params->channels / QUAD;
+  for (; word != end; ++word, to += step) {
+    __riscv_vse32_v_i32m8(to, __riscv_vlse32_v_i32m8(word, x, vl), vl);
+  }
+}
+
+// The same, where the bytes of a word are anywhere. Behind the last channel
+// there may be anything, as there the weights are zeros.
+static void copy_bytes(const params_t *params, const int8_t *from, ptrdiff_t x,
+                       int32_t *to, ptrdiff_t step, size_t vl) {
+  const ptrdiff_t channel = params->image_channel;
+  for (int left = params->channels; left > 0; left -= QUAD, to += step) {
+    const vint8m2_t first = __riscv_vlse8_v_i8m2(from, x, vl);
+    vint8m2_t second = first, third = first, fourth = first;
+    from += channel;
+    if (left > 1) second = __riscv_vlse8_v_i8m2(from, x, vl);
+    from += channel;
+    if (left > 2) third = __riscv_vlse8_v_i8m2(from, x, vl);
+    from += channel;
+    if (left > 3) fourth = __riscv_vlse8_v_i8m2(from, x, vl);
+    from += channel;
+    __riscv_vsseg4e8_v_i8m2x4(
+        (int8_t *)to, __riscv_vcreate_v_i8m2x4(first, second, third, fourth),
+        vl);
+  }
+}
+
+// Sorts one line of the image, or of what is around it if `line` is NULL, for
+// the windows from column `x` on.
+static void sort_line(const params_t *params, const int8_t *line, int x,
+                      int columns, int32_t *plane, ptrdiff_t step) {
+  const int quads = quads_of(params), stride = params->stride_x;
+  if (line == NULL) {
+    fill(params, plane, columns, params->tap_columns * quads, step);
+    return;
+  }
+  const ptrdiff_t apart = (ptrdiff_t)stride * params->image_pixel;
+  int at = x * stride - params->low_x;
+  for (int tap = 0; tap != params->tap_columns;
+       ++tap, at += params->dilation_x, plane += quads * step) {
+    // The windows whose pixels are in the image, of which the first is at `at`.
+    const int first = at < 0 ? min((stride - 1 - at) / stride, columns) : 0;
+    const int behind = (params->width - at + stride - 1) / stride;
+    const int last = behind < first ? first : min(behind, columns);
+    if (first != 0) fill(params, plane, first, quads, step);
+    if (last != columns) {
+      fill(params, plane + last, columns - last, quads, step);
+    }
+    for (int c = first; c < last;) {
+      const size_t vl = __riscv_vsetvl_e32m8((size_t)(last - c));
+      const int8_t *from =
+          line + (ptrdiff_t)(at + c * stride) * params->image_pixel;
+      if (params->is_words) {
+        copy_words(params, from, apart, plane + c, step, vl);
+      } else {
+        copy_bytes(params, from, apart, plane + c, step, vl);
+      }
+      c += (int)vl;
+    }
+  }
+}
+
+// Sorts the pixels of a block of windows.
+static void sort(const params_t *params, const int8_t *image, int y, int x,
+                 int lines, int columns, int32_t *planes) {
+  const int stride = params->stride_y;
+  const ptrdiff_t phase =
+      (ptrdiff_t)params->phase_lines * params->block_columns;
+  const int count =
+      (lines - 1) * stride + (params->tap_lines - 1) * params->dilation_y + 1;
+  for (int i = 0; i != count; ++i) {
+    const int number = y * stride + i - params->low_y;
+    const int8_t *line = number >= 0 && number < params->height
+                             ? image + (ptrdiff_t)number * params->image_line
+                             : NULL;
+    int32_t *plane = planes + i % stride * phase +
+                     (ptrdiff_t)(i / stride) * params->block_columns;
+    sort_line(params, line, x, columns, plane, phase * stride);
+  }
+}
+
+// What four bytes of all windows add to the sums of one to three outputs. The
+// arguments are where their weights are.
+#define PLANE                        \
+  "vle32.v %[bytes], (%[from])\n"    \
+  "add %[from], %[from], %[step]\n"
+#define ADD(sums, word, at)                \
+  "lw %[" #word "], " #at "(%[weights])\n" \
+  VQDOT_VX("%[" #sums "]", "%[" #word "]", "%[bytes]")
+#define ADD_1(a) PLANE ADD(s0, w0, a)
+#define ADD_2(a, b) PLANE ADD(s0, w0, a) ADD(s1, w1, b)
+#define ADD_3(a, b, c) PLANE ADD(s0, w0, a) ADD(s1, w1, b) ADD(s2, w2, c)
+
+// Adds four planes at a time up to `most` and one at a time up to `end`, which
+// is where the weights are then. It is one statement, because the compiler
+// would store vectors and load them again between instructions.
+#define ADD_ALL(four, four_bytes, one, one_bytes)                         \
+  __asm__ volatile(                                                       \
+      "vsetvli zero, %[vl], e32, m8, ta, ma\n"                            \
+      "beq %[weights], %[most], 2f\n"                                     \
+      "1:\n" four "addi %[weights], %[weights], " #four_bytes             \
+      "\n"                                                                \
+      "bne %[weights], %[most], 1b\n"                                     \
+      "2:\n"                                                              \
+      "beq %[weights], %[end], 4f\n"                                      \
+      "3:\n" one "addi %[weights], %[weights], " #one_bytes               \
+      "\n"                                                                \
+      "bne %[weights], %[end], 3b\n"                                      \
+      "4:\n"                                                              \
+      : [s0] "+vr"(s0), [s1] "+vr"(s1), [s2] "+vr"(s2),                   \
+        [bytes] "=&vr"(bytes), [w0] "=&r"(w0), [w1] "=&r"(w1),            \
+        [w2] "=&r"(w2), [from] "+r"(from), [weights] "+r"(weights)        \
+      : [vl] "r"(vl), [step] "r"(step), [most] "r"(most), [end] "r"(end) \
+      : "memory", "vl", "vtype")
+
+// Stores the results of one output.
+DOT_INLINE void store(const params_t *params, const target_t *target,
+                      vint32m8_t sums, int output, ptrdiff_t at, size_t vl) {
+  const ptrdiff_t x = params->result_x;
+  at += (ptrdiff_t)output * params->result_o;
+  if (target->result == NULL) {
+    __riscv_vsse32_v_i32m8(target->sums + at, x * (ptrdiff_t)sizeof(int32_t),
+                           sums, vl);
+    return;
+  }
+  const vint32m8_t values = scaled(sums, target->multipliers[output],
+                                   params->down_if_negative, vl);
+  const int32_t shift = target->shifts[output];
+  const vint8m2_t bytes =
+      target->other == NULL
+          ? clipped(values, shift, params->zero, params->low, params->high, vl)
+          : added(params, values, shift, target->other + at, x, vl);
+  __riscv_vsse8_v_i8m2(target->result + at, x, bytes, vl);
+}
+
+// Computes `count` outputs of `vl` windows; returns what follows their weights.
+DOT_INLINE const int32_t *tile(const params_t *params, const int32_t *planes,
+                               const int32_t *weights, int count, int output,
+                               ptrdiff_t at, const target_t *target,
+                               size_t vl) {
+  static const int32_t kNoBiases[TILE];
+  const int32_t *biases =
+      target->result == NULL ? kNoBiases : target->biases + output;
+  vint32m8_t s0 = __riscv_vmv_v_x_i32m8(biases[0], vl), s1 = s0, s2 = s0, bytes;
+  if (count > 1) s1 = __riscv_vmv_v_x_i32m8(biases[1], vl);
+  if (count > 2) s2 = __riscv_vmv_v_x_i32m8(biases[2], vl);
+  const ptrdiff_t line =
+      (ptrdiff_t)params->block_columns * (ptrdiff_t)sizeof(*planes);
+  const ptrdiff_t phase = params->phase_lines * line;
+  const ptrdiff_t step = phase * params->stride_y;
+  const ptrdiff_t words = (ptrdiff_t)params->tap_columns * quads_of(params);
+  for (int y = 0; y != params->tap_lines; ++y) {
+    const int number = y * params->dilation_y;
+    const char *from = (const char *)planes +
+                       number % params->stride_y * phase +
+                       number / params->stride_y * line;
+    const int32_t *const most = weights + words / QUAD * QUAD * count;
+    const int32_t *const end = weights + words * count;
+    intptr_t w0, w1, w2;
+    if (count == 1) {
+      ADD_ALL(ADD_1(0) ADD_1(4) ADD_1(8) ADD_1(12), 16, ADD_1(0), 4);
+    } else if (count == 2) {
+      ADD_ALL(ADD_2(0, 4) ADD_2(8, 12) ADD_2(16, 20) ADD_2(24, 28), 32,
+              ADD_2(0, 4), 8);
+    } else {
+      ADD_ALL(ADD_3(0, 4, 8) ADD_3(12, 16, 20) ADD_3(24, 28, 32)
+                  ADD_3(36, 40, 44),
+              48, ADD_3(0, 4, 8), 12);
+    }
+  }
+  store(params, target, s0, output, at, vl);
+  if (count > 1) store(params, target, s1, output + 1, at, vl);
+  if (count > 2) store(params, target, s2, output + 2, at, vl);
+  return weights;
+}
+
+DOT_INLINE int run(const params_t *params, const int8_t *image,
+                   const int32_t *weights, int32_t *planes,
+                   const target_t *target) {
+  const int outputs = params->outputs, whole = outputs / TILE * TILE;
+  for (int y = 0; y < params->lines; y += params->block_lines) {
+    const int lines = min(params->block_lines, params->lines - y);
+    for (int x = 0; x < params->columns; x += params->block_columns) {
+      const int columns = min(params->block_columns, params->columns - x);
+      sort(params, image, y, x, lines, columns, planes);
+      ptrdiff_t at = (ptrdiff_t)y * params->result_y +
+                     (ptrdiff_t)x * params->result_x;
+      const int windows = lines * columns;
+      for (int i = 0; i < windows;) {
+        const size_t vl = __riscv_vsetvl_e32m8((size_t)(windows - i));
+        const int32_t *next = weights;
+        for (int o = 0; o != whole; o += TILE) {
+          next = tile(params, planes + i, next, TILE, o, at, target, vl);
+        }
+        if (outputs - whole == 2) {
+          tile(params, planes + i, next, 2, whole, at, target, vl);
+        } else if (outputs != whole) {
+          tile(params, planes + i, next, 1, whole, at, target, vl);
+        }
+        at += (ptrdiff_t)vl * params->result_x;
+        i += (int)vl;
+      }
+    }
+  }
+  return 0;
+}
+
+int dot_windows(const dot_windows_params_t *params, const int8_t *image,
+                const int32_t *weights, int32_t *planes, int32_t *sums) {
+  const target_t target = {.sums = sums};
+  return run(params, image, weights, planes, &target);
+}
+
+int dot_windows_i8(const dot_windows_i8_params_t *params, const int8_t *image,
+                   const int32_t *weights, int32_t *planes,
+                   const int32_t *biases, const int32_t *multipliers,
+                   const int32_t *shifts, int8_t *result) {
+  const target_t target = {.result = result,
+                           .biases = biases,
+                           .multipliers = multipliers,
+                           .shifts = shifts};
+  return run(params, image, weights, planes, &target);
+}
+
+int dot_windows_added_i8(const dot_windows_added_i8_params_t *params,
+                         const int8_t *image, const int32_t *weights,
+                         int32_t *planes, const int32_t *biases,
+                         const int32_t *multipliers, const int32_t *shifts,
+                         const int8_t *other, int8_t *result) {
+  const target_t target = {.result = result,
+                           .other = other,
+                           .biases = biases,
+                           .multipliers = multipliers,
+                           .shifts = shifts};
+  return run(params, image, weights, planes, &target);
+}
