@@ -18,8 +18,10 @@
 // stride_x and stride_y.
 //
 // Windows are taken from blocks of block_lines x block_columns. For each block,
-// pixels are sorted by column of the window, by four channels, and by line
-// modulo stride_y, of which each has phase_lines.
+// pixels are sorted by column of the window, by `quads` of four channels, and by
+// line modulo stride_y, of which each has phase_lines. `plane` is from one four
+// channels to the next, in words. `whole_words` are how many words of a line of
+// a window are a multiple of four.
 //
 // result_y, result_x and result_o are from one result to the next, in elements.
 typedef struct dot_windows_params_t {
@@ -28,7 +30,7 @@ typedef struct dot_windows_params_t {
   int width, height, channels, is_words;
   int low_x, low_y, filler;
   int tap_lines, tap_columns, dilation_x, dilation_y, stride_x, stride_y;
-  int block_lines, block_columns, phase_lines;
+  int block_lines, block_columns, phase_lines, quads, plane, whole_words;
   int result_y, result_x, result_o;
   // How a sum becomes an int8: times its multiplier / 2^31, to nearest, and
   // where `down_if_negative` is 1, 1 less if the sum is negative; / 2^shift, to
@@ -48,21 +50,22 @@ typedef dot_windows_params_t dot_windows_added_i8_params_t;
 
 // Weights are packed for three outputs at a time, the last ones for what is
 // left: [output / 3][tap line][tap column][channel / 4][output % 3][4], with
-// zeros behind the last channel. `planes` has room for the pixels of a block.
+// zeros behind the last channel. `planes` has room for the pixels of a block;
+// `tap_lines` says where each line of a window begins in a plane.
 int dot_windows(const dot_windows_params_t *params, const int8_t *image,
-                const int32_t *weights, int32_t *planes, int32_t *sums);
+                const int32_t *weights, const int32_t *tap_lines, int32_t *planes, int32_t *sums);
 
 // The same, from the sums to the result, with a bias, a multiplier and a shift
 // for each output.
 int dot_windows_i8(const dot_windows_i8_params_t *params, const int8_t *image,
-                   const int32_t *weights, int32_t *planes,
+                   const int32_t *weights, const int32_t *tap_lines, int32_t *planes,
                    const int32_t *biases, const int32_t *multipliers,
                    const int32_t *shifts, int8_t *result);
 
 // The same plus `other`, whose steps are those of the result.
 int dot_windows_added_i8(const dot_windows_added_i8_params_t *params,
                          const int8_t *image, const int32_t *weights,
-                         int32_t *planes, const int32_t *biases,
+                         const int32_t *tap_lines, int32_t *planes, const int32_t *biases,
                          const int32_t *multipliers, const int32_t *shifts,
                          const int8_t *other, int8_t *result);
 

@@ -26,6 +26,8 @@ from bmc.libraries.dispatch import Array
 # Bytes of a lane, outputs that are computed at once, and registers of a group (windows.c).
 _QUAD, _TILE, _GROUP = 4, 3, 8
 _LANE_BITS = 32
+# Words that are added in one round of a loop.
+_UNROLLED = 4
 # Bytes of sorted pixels, unless one line of a block has more.
 _LARGEST_BLOCK = 24 * 1024
 
@@ -190,16 +192,21 @@ def _windows(dispatch: Dispatch, product: _Product) -> Call | None:
         "block_lines": lines,
         "block_columns": columns,
         "phase_lines": phase,
+        "quads": quads,
+        "plane": y.stride * phase * columns,
+        "whole_words": x.taps * quads // _UNROLLED * _UNROLLED,
     }
+    taps = [tap * y.dilation for tap in range(y.taps)]
     arguments = (
         dispatch.a,
         Packed(dispatch.b, lambda weights: _packed(dispatch, product, weights)),
+        np.array([(tap % y.stride * phase + tap // y.stride) * columns for tap in taps], np.int32),
         Scratch(x.taps * quads * y.stride * phase * columns * _QUAD),
     )
     added = addition(dispatch)
     first = added.first if added else requantization(dispatch)
     numbers = [dispatch.initial or 0, first.scale.multiplier, first.scale.shift] if first else []
-    if first is None or not all(is_per_output(each, product.output) for each in numbers):
+    if first is None or not all(is_per_output(dispatch, each, product.output) for each in numbers):
         return Call("dot_windows", (*arguments, Sums()), params | _steps(product.sums), pads=True)
     params |= _steps(product.result) | {
         "down_if_negative": int(first.scale.is_down),

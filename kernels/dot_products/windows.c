@@ -22,32 +22,48 @@ typedef struct target_t {
 
 DOT_INLINE int min(int a, int b) { return a < b ? a : b; }
 
-DOT_INLINE int quads_of(const params_t *params) {
-  return (params->channels + QUAD - 1) / QUAD;
+DOT_INLINE vint32m8_t filler(const params_t *params, size_t vl) {
+  const uint32_t word = (uint8_t)params->filler * 0x01010101u;
+  return __riscv_vmv_v_x_i32m8((int32_t)word, vl);
 }
 
-// Fills columns of a plane's line, and of those in the planes behind it.
-static void fill(const params_t *params, int32_t *to, int columns, int planes,
-                 ptrdiff_t step) {
-  const uint32_t word = (uint8_t)params->filler * 0x01010101u;
+// Fills a line of each plane.
+static void fill_line(const params_t *params, int columns, int32_t *line) {
   while (columns > 0) {
     const size_t vl = __riscv_vsetvl_e32m8((size_t)columns);
-    const vint32m8_t words = __riscv_vmv_v_x_i32m8((int32_t)word, vl);
-    int32_t *plane = to;
-    for (int i = 0; i != planes; ++i, plane += step) {
-      __riscv_vse32_v_i32m8(plane, words, vl);
+    const vint32m8_t words = filler(params, vl);
+    int32_t *to = line;
+    for (int i = 0; i != params->quads; ++i, to += params->plane) {
+      __riscv_vse32_v_i32m8(to, words, vl);
     }
-    to += vl;
+    line += vl;
     columns -= (int)vl;
+  }
+}
+
+// Fills a column of each plane.
+static void fill_column(const params_t *params, int32_t *column) {
+  const ptrdiff_t step =
+      params->block_columns * (ptrdiff_t)sizeof(*column);
+  int left = params->stride_y * params->phase_lines;
+  while (left > 0) {
+    const size_t vl = __riscv_vsetvl_e32m8((size_t)left);
+    const vint32m8_t words = filler(params, vl);
+    int32_t *to = column;
+    for (int i = 0; i != params->quads; ++i, to += params->plane) {
+      __riscv_vsse32_v_i32m8(to, step, words, vl);
+    }
+    column += (ptrdiff_t)vl * params->block_columns;
+    left -= (int)vl;
   }
 }
 
 // Copies pixels, `x` apart, to a line of each plane.
 static void copy_words(const params_t *params, const int8_t *from, ptrdiff_t x,
-                       int32_t *to, ptrdiff_t step, size_t vl) {
+                       int32_t *to, size_t vl) {
   const int32_t *word = (const int32_t *)(const void *)from;
-  const int32_t *const end = word + params->channels / QUAD;
-  for (; word != end; ++word, to += step) {
+  const int32_t *const end = word + params->quads;
+  for (; word != end; ++word, to += params->plane) {
     __riscv_vse32_v_i32m8(to, __riscv_vlse32_v_i32m8(word, x, vl), vl);
   }
 }
@@ -55,9 +71,9 @@ static void copy_words(const params_t *params, const int8_t *from, ptrdiff_t x,
 // The same, where the bytes of a word are anywhere. Behind the last channel
 // there may be anything, as there the weights are zeros.
 static void copy_bytes(const params_t *params, const int8_t *from, ptrdiff_t x,
-                       int32_t *to, ptrdiff_t step, size_t vl) {
+                       int32_t *to, size_t vl) {
   const ptrdiff_t channel = params->image_channel;
-  for (int left = params->channels; left > 0; left -= QUAD, to += step) {
+  for (int left = params->channels; left > 0; left -= QUAD) {
     const vint8m2_t first = __riscv_vlse8_v_i8m2(from, x, vl);
     vint8m2_t second = first, third = first, fourth = first;
     from += channel;
@@ -70,40 +86,40 @@ static void copy_bytes(const params_t *params, const int8_t *from, ptrdiff_t x,
     __riscv_vsseg4e8_v_i8m2x4(
         (int8_t *)to, __riscv_vcreate_v_i8m2x4(first, second, third, fourth),
         vl);
+    to += params->plane;
   }
 }
 
-// Sorts one line of the image, or of what is around it if `line` is NULL, for
-// the windows from column `x` on.
-static void sort_line(const params_t *params, const int8_t *line, int x,
-                      int columns, int32_t *plane, ptrdiff_t step) {
-  const int quads = quads_of(params), stride = params->stride_x;
-  if (line == NULL) {
-    fill(params, plane, columns, params->tap_columns * quads, step);
-    return;
-  }
-  const ptrdiff_t apart = (ptrdiff_t)stride * params->image_pixel;
-  int at = x * stride - params->low_x;
-  for (int tap = 0; tap != params->tap_columns;
-       ++tap, at += params->dilation_x, plane += quads * step) {
-    // The windows whose pixels are in the image, of which the first is at `at`.
-    const int first = at < 0 ? min((stride - 1 - at) / stride, columns) : 0;
-    const int behind = (params->width - at + stride - 1) / stride;
-    const int last = behind < first ? first : min(behind, columns);
-    if (first != 0) fill(params, plane, first, quads, step);
-    if (last != columns) {
-      fill(params, plane + last, columns - last, quads, step);
-    }
-    for (int c = first; c < last;) {
-      const size_t vl = __riscv_vsetvl_e32m8((size_t)(last - c));
-      const int8_t *from =
-          line + (ptrdiff_t)(at + c * stride) * params->image_pixel;
-      if (params->is_words) {
-        copy_words(params, from, apart, plane + c, step, vl);
-      } else {
-        copy_bytes(params, from, apart, plane + c, step, vl);
+// Sorts the pixels of one column of windows, from the pixel `at` and the line
+// `top` on, of which `lines` are needed. Windows before `first` and from `last`
+// on read what is beside the image.
+static void sort_tap(const params_t *params, const int8_t *image, int top,
+                     int lines, int at, int first, int last, int columns,
+                     int32_t *planes) {
+  for (int c = 0; c < first; ++c) fill_column(params, planes + c);
+  for (int c = last; c < columns; ++c) fill_column(params, planes + c);
+  const ptrdiff_t apart = (ptrdiff_t)params->stride_x * params->image_pixel;
+  const int8_t *from = image + (ptrdiff_t)top * params->image_line +
+                       (ptrdiff_t)at * params->image_pixel;
+  int32_t *to = planes;
+  for (int i = 0, phase = 0; i != lines; ++i, from += params->image_line) {
+    if (top + i < 0 || top + i >= params->height) {
+      fill_line(params, columns, to);
+    } else {
+      for (int c = first; c < last;) {
+        const size_t vl = __riscv_vsetvl_e32m8((size_t)(last - c));
+        if (params->is_words) {
+          copy_words(params, from + c * apart, apart, to + c, vl);
+        } else {
+          copy_bytes(params, from + c * apart, apart, to + c, vl);
+        }
+        c += (int)vl;
       }
-      c += (int)vl;
+    }
+    to += (ptrdiff_t)params->phase_lines * params->block_columns;
+    if (++phase == params->stride_y) {
+      phase = 0;
+      to += params->block_columns - params->plane;
     }
   }
 }
@@ -111,19 +127,17 @@ static void sort_line(const params_t *params, const int8_t *line, int x,
 // Sorts the pixels of a block of windows.
 static void sort(const params_t *params, const int8_t *image, int y, int x,
                  int lines, int columns, int32_t *planes) {
-  const int stride = params->stride_y;
-  const ptrdiff_t phase =
-      (ptrdiff_t)params->phase_lines * params->block_columns;
-  const int count =
-      (lines - 1) * stride + (params->tap_lines - 1) * params->dilation_y + 1;
-  for (int i = 0; i != count; ++i) {
-    const int number = y * stride + i - params->low_y;
-    const int8_t *line = number >= 0 && number < params->height
-                             ? image + (ptrdiff_t)number * params->image_line
-                             : NULL;
-    int32_t *plane = planes + i % stride * phase +
-                     (ptrdiff_t)(i / stride) * params->block_columns;
-    sort_line(params, line, x, columns, plane, phase * stride);
+  const int stride = params->stride_x;
+  const int needed = (lines - 1) * params->stride_y +
+                     (params->tap_lines - 1) * params->dilation_y + 1;
+  int at = x * stride - params->low_x;
+  for (int tap = 0; tap != params->tap_columns; ++tap) {
+    const int first = at < 0 ? min((stride - 1 - at) / stride, columns) : 0;
+    const int last = min((params->width - at + stride - 1) / stride, columns);
+    sort_tap(params, image, y * params->stride_y - params->low_y, needed, at,
+             first, last < first ? first : last, columns, planes);
+    at += params->dilation_x;
+    planes += (ptrdiff_t)params->quads * params->plane;
   }
 }
 
@@ -158,7 +172,7 @@ static void sort(const params_t *params, const int8_t *image, int y, int x,
       : [s0] "+vr"(s0), [s1] "+vr"(s1), [s2] "+vr"(s2),                   \
         [bytes] "=&vr"(bytes), [w0] "=&r"(w0), [w1] "=&r"(w1),            \
         [w2] "=&r"(w2), [from] "+r"(from), [weights] "+r"(weights)        \
-      : [vl] "r"(vl), [step] "r"(step), [most] "r"(most), [end] "r"(end) \
+      : [vl] "r"(vl), [step] "r"(step), [most] "r"(end_most), [end] "r"(end) \
       : "memory", "vl", "vtype")
 
 // Stores the results of one output.
@@ -183,27 +197,23 @@ DOT_INLINE void store(const params_t *params, const target_t *target,
 
 // Computes `count` outputs of `vl` windows; returns what follows their weights.
 DOT_INLINE const int32_t *tile(const params_t *params, const int32_t *planes,
-                               const int32_t *weights, int count, int output,
-                               ptrdiff_t at, const target_t *target,
-                               size_t vl) {
+                               const int32_t *lines, const int32_t *weights,
+                               int count, int output, ptrdiff_t at,
+                               const target_t *target, size_t vl) {
   static const int32_t kNoBiases[TILE];
   const int32_t *biases =
       target->result == NULL ? kNoBiases : target->biases + output;
   vint32m8_t s0 = __riscv_vmv_v_x_i32m8(biases[0], vl), s1 = s0, s2 = s0, bytes;
   if (count > 1) s1 = __riscv_vmv_v_x_i32m8(biases[1], vl);
   if (count > 2) s2 = __riscv_vmv_v_x_i32m8(biases[2], vl);
-  const ptrdiff_t line =
-      (ptrdiff_t)params->block_columns * (ptrdiff_t)sizeof(*planes);
-  const ptrdiff_t phase = params->phase_lines * line;
-  const ptrdiff_t step = phase * params->stride_y;
-  const ptrdiff_t words = (ptrdiff_t)params->tap_columns * quads_of(params);
-  for (int y = 0; y != params->tap_lines; ++y) {
-    const int number = y * params->dilation_y;
-    const char *from = (const char *)planes +
-                       number % params->stride_y * phase +
-                       number / params->stride_y * line;
-    const int32_t *const most = weights + words / QUAD * QUAD * count;
-    const int32_t *const end = weights + words * count;
+  const ptrdiff_t step = params->plane * (ptrdiff_t)sizeof(*planes);
+  const ptrdiff_t words = (ptrdiff_t)params->tap_columns * params->quads * count;
+  const ptrdiff_t most = (ptrdiff_t)params->whole_words * count;
+  const int32_t *const behind = lines + params->tap_lines;
+  for (; lines != behind; ++lines) {
+    const int32_t *from = planes + *lines;
+    const int32_t *const end_most = weights + most;
+    const int32_t *const end = weights + words;
     intptr_t w0, w1, w2;
     if (count == 1) {
       ADD_ALL(ADD_1(0) ADD_1(4) ADD_1(8) ADD_1(12), 16, ADD_1(0), 4);
@@ -223,8 +233,8 @@ DOT_INLINE const int32_t *tile(const params_t *params, const int32_t *planes,
 }
 
 DOT_INLINE int run(const params_t *params, const int8_t *image,
-                   const int32_t *weights, int32_t *planes,
-                   const target_t *target) {
+                   const int32_t *weights, const int32_t *tap_lines,
+                   int32_t *planes, const target_t *target) {
   const int outputs = params->outputs, whole = outputs / TILE * TILE;
   for (int y = 0; y < params->lines; y += params->block_lines) {
     const int lines = min(params->block_lines, params->lines - y);
@@ -238,12 +248,12 @@ DOT_INLINE int run(const params_t *params, const int8_t *image,
         const size_t vl = __riscv_vsetvl_e32m8((size_t)(windows - i));
         const int32_t *next = weights;
         for (int o = 0; o != whole; o += TILE) {
-          next = tile(params, planes + i, next, TILE, o, at, target, vl);
+          next = tile(params, planes + i, tap_lines, next, TILE, o, at, target, vl);
         }
         if (outputs - whole == 2) {
-          tile(params, planes + i, next, 2, whole, at, target, vl);
+          tile(params, planes + i, tap_lines, next, 2, whole, at, target, vl);
         } else if (outputs != whole) {
-          tile(params, planes + i, next, 1, whole, at, target, vl);
+          tile(params, planes + i, tap_lines, next, 1, whole, at, target, vl);
         }
         at += (ptrdiff_t)vl * params->result_x;
         i += (int)vl;
@@ -254,25 +264,25 @@ DOT_INLINE int run(const params_t *params, const int8_t *image,
 }
 
 int dot_windows(const dot_windows_params_t *params, const int8_t *image,
-                const int32_t *weights, int32_t *planes, int32_t *sums) {
+                const int32_t *weights, const int32_t *tap_lines, int32_t *planes, int32_t *sums) {
   const target_t target = {.sums = sums};
-  return run(params, image, weights, planes, &target);
+  return run(params, image, weights, tap_lines, planes, &target);
 }
 
 int dot_windows_i8(const dot_windows_i8_params_t *params, const int8_t *image,
-                   const int32_t *weights, int32_t *planes,
+                   const int32_t *weights, const int32_t *tap_lines, int32_t *planes,
                    const int32_t *biases, const int32_t *multipliers,
                    const int32_t *shifts, int8_t *result) {
   const target_t target = {.result = result,
                            .biases = biases,
                            .multipliers = multipliers,
                            .shifts = shifts};
-  return run(params, image, weights, planes, &target);
+  return run(params, image, weights, tap_lines, planes, &target);
 }
 
 int dot_windows_added_i8(const dot_windows_added_i8_params_t *params,
                          const int8_t *image, const int32_t *weights,
-                         int32_t *planes, const int32_t *biases,
+                         const int32_t *tap_lines, int32_t *planes, const int32_t *biases,
                          const int32_t *multipliers, const int32_t *shifts,
                          const int8_t *other, int8_t *result) {
   const target_t target = {.result = result,
@@ -280,5 +290,5 @@ int dot_windows_added_i8(const dot_windows_added_i8_params_t *params,
                            .biases = biases,
                            .multipliers = multipliers,
                            .shifts = shifts};
-  return run(params, image, weights, planes, &target);
+  return run(params, image, weights, tap_lines, planes, &target);
 }

@@ -73,11 +73,13 @@ def addition(dispatch: Dispatch) -> Addition | None:
     return _Reader(dispatch).addition()
 
 
-def is_per_output(number: Number, output: int) -> bool:
-    """Whether a number is the same for all results of an output, the index of a loop, and in 32 bits."""
+def is_per_output(dispatch: Dispatch, number: Number, output: int) -> bool:
+    """Whether a number is the same for all results of an output, a loop of the dispatch, and in 32 bits."""
     if isinstance(number, int):
         return True
-    moving = {loop for loop, step in enumerate(number.steps) if step}
+    moving = {
+        loop for loop, step in enumerate(number.steps) if step and dispatch.loops[loop].extent > 1
+    }
     return (
         number.dtype == "i32" and moving <= {output} and all(number.steps[i] == 1 for i in moving)
     )
