@@ -65,6 +65,11 @@ class Target:
         return self.elf_machine == EM_RISCV
 
     @property
+    def has_dot_products(self) -> bool:
+        """Whether vectors have dot products of four bytes."""
+        return bool(self.isa_bits & PlanIsa.ZVQDOTQ)
+
+    @property
     def soft_float(self) -> bool:
         """Whether all floating-point operations are calls, as on RISC-V without F."""
         return self.is_riscv and self.float_abi == 0

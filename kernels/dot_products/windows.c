@@ -29,11 +29,13 @@ DOT_INLINE vint32m8_t filler(const params_t *params, size_t vl) {
 
 // Fills a line of each plane.
 static void fill_line(const params_t *params, int columns, int32_t *line) {
+  const ptrdiff_t step = params->plane;
+  const int quads = params->quads;
   while (columns > 0) {
     const size_t vl = __riscv_vsetvl_e32m8((size_t)columns);
     const vint32m8_t words = filler(params, vl);
     int32_t *to = line;
-    for (int i = 0; i != params->quads; ++i, to += params->plane) {
+    for (int i = quads; i != 0; --i, to += step) {
       __riscv_vse32_v_i32m8(to, words, vl);
     }
     line += vl;
@@ -43,15 +45,16 @@ static void fill_line(const params_t *params, int columns, int32_t *line) {
 
 // Fills a column of each plane.
 static void fill_column(const params_t *params, int32_t *column) {
-  const ptrdiff_t step =
-      params->block_columns * (ptrdiff_t)sizeof(*column);
+  const ptrdiff_t line = params->block_columns * (ptrdiff_t)sizeof(*column);
+  const ptrdiff_t step = params->plane;
+  const int quads = params->quads;
   int left = params->stride_y * params->phase_lines;
   while (left > 0) {
     const size_t vl = __riscv_vsetvl_e32m8((size_t)left);
     const vint32m8_t words = filler(params, vl);
     int32_t *to = column;
-    for (int i = 0; i != params->quads; ++i, to += params->plane) {
-      __riscv_vsse32_v_i32m8(to, step, words, vl);
+    for (int i = quads; i != 0; --i, to += step) {
+      __riscv_vsse32_v_i32m8(to, line, words, vl);
     }
     column += (ptrdiff_t)vl * params->block_columns;
     left -= (int)vl;
@@ -61,33 +64,37 @@ static void fill_column(const params_t *params, int32_t *column) {
 // Copies pixels, `x` apart, to a line of each plane.
 static void copy_words(const params_t *params, const int8_t *from, ptrdiff_t x,
                        int32_t *to, size_t vl) {
+  const ptrdiff_t step = params->plane;
   const int32_t *word = (const int32_t *)(const void *)from;
   const int32_t *const end = word + params->quads;
-  for (; word != end; ++word, to += params->plane) {
+#pragma clang loop unroll_count(4)
+  for (; word != end; ++word, to += step) {
     __riscv_vse32_v_i32m8(to, __riscv_vlse32_v_i32m8(word, x, vl), vl);
   }
 }
 
-// The same, where the bytes of a word are anywhere. Behind the last channel
-// there may be anything, as there the weights are zeros.
+// The same, where the bytes of a word are anywhere.
 static void copy_bytes(const params_t *params, const int8_t *from, ptrdiff_t x,
                        int32_t *to, size_t vl) {
-  const ptrdiff_t channel = params->image_channel;
-  for (int left = params->channels; left > 0; left -= QUAD) {
-    const vint8m2_t first = __riscv_vlse8_v_i8m2(from, x, vl);
-    vint8m2_t second = first, third = first, fourth = first;
-    from += channel;
-    if (left > 1) second = __riscv_vlse8_v_i8m2(from, x, vl);
-    from += channel;
-    if (left > 2) third = __riscv_vlse8_v_i8m2(from, x, vl);
-    from += channel;
-    if (left > 3) fourth = __riscv_vlse8_v_i8m2(from, x, vl);
-    from += channel;
-    __riscv_vsseg4e8_v_i8m2x4(
-        (int8_t *)to, __riscv_vcreate_v_i8m2x4(first, second, third, fourth),
-        vl);
-    to += params->plane;
+  const ptrdiff_t channel = params->image_channel, step = params->plane;
+  int left = params->channels;
+  for (; left >= QUAD; left -= QUAD, from += QUAD * channel, to += step) {
+    const vint8m2x4_t bytes = __riscv_vcreate_v_i8m2x4(
+        __riscv_vlse8_v_i8m2(from, x, vl),
+        __riscv_vlse8_v_i8m2(from + channel, x, vl),
+        __riscv_vlse8_v_i8m2(from + 2 * channel, x, vl),
+        __riscv_vlse8_v_i8m2(from + 3 * channel, x, vl));
+    __riscv_vsseg4e8_v_i8m2x4((int8_t *)to, bytes, vl);
   }
+  if (left == 0) return;
+  // Behind the last channel there may be anything: there the weights are zeros.
+  const vint8m2_t first = __riscv_vlse8_v_i8m2(from, x, vl);
+  vint8m2_t second = first, third = first;
+  if (left > 1) second = __riscv_vlse8_v_i8m2(from + channel, x, vl);
+  if (left > 2) third = __riscv_vlse8_v_i8m2(from + 2 * channel, x, vl);
+  const vint8m2x4_t bytes =
+      __riscv_vcreate_v_i8m2x4(first, second, third, first);
+  __riscv_vsseg4e8_v_i8m2x4((int8_t *)to, bytes, vl);
 }
 
 // Sorts the pixels of one column of windows, from the pixel `at` and the line
@@ -101,14 +108,20 @@ static void sort_tap(const params_t *params, const int8_t *image, int top,
   const ptrdiff_t apart = (ptrdiff_t)params->stride_x * params->image_pixel;
   const int8_t *from = image + (ptrdiff_t)top * params->image_line +
                        (ptrdiff_t)at * params->image_pixel;
+  const ptrdiff_t line = params->image_line;
+  const ptrdiff_t next_phase =
+      (ptrdiff_t)params->phase_lines * params->block_columns;
+  const ptrdiff_t next_line = params->block_columns - params->plane;
+  const int height = params->height, stride = params->stride_y;
+  const int is_words = params->is_words;
   int32_t *to = planes;
-  for (int i = 0, phase = 0; i != lines; ++i, from += params->image_line) {
-    if (top + i < 0 || top + i >= params->height) {
+  for (int phase = 0; lines != 0; --lines, ++top, from += line) {
+    if (top < 0 || top >= height) {
       fill_line(params, columns, to);
     } else {
       for (int c = first; c < last;) {
         const size_t vl = __riscv_vsetvl_e32m8((size_t)(last - c));
-        if (params->is_words) {
+        if (is_words) {
           copy_words(params, from + c * apart, apart, to + c, vl);
         } else {
           copy_bytes(params, from + c * apart, apart, to + c, vl);
@@ -116,10 +129,10 @@ static void sort_tap(const params_t *params, const int8_t *image, int top,
         c += (int)vl;
       }
     }
-    to += (ptrdiff_t)params->phase_lines * params->block_columns;
-    if (++phase == params->stride_y) {
+    to += next_phase;
+    if (++phase == stride) {
       phase = 0;
-      to += params->block_columns - params->plane;
+      to += next_line;
     }
   }
 }

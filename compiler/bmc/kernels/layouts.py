@@ -15,6 +15,8 @@ from bmc.kernels.product import WIDTHS, A, Edge, Loop, Node, Padding, Unsupporte
 _BEHIND_SUMS = {"f32": 10, "i32": 14}
 # Instructions for each multiply-accumulate, about, where IREE writes the kernel.
 _IREE = 0.3
+# And where kernels/dot_products multiplies int8, and for each byte of the image, which it sorts for that.
+_DOTS, _SORTED_PIXELS, _SORTED_PLANES = 0.015, 0.1, 0.3
 
 
 def cost(
@@ -25,6 +27,7 @@ def cost(
     gaps: bool,
     low: Sequence[int] = (0, 0, 0),
     high: Sequence[int] = (0, 0, 0),
+    dots: bool = False,
 ) -> float:
     """Returns about how many instructions a convolution executes.
 
@@ -36,11 +39,16 @@ def cost(
       gaps: whether there are gaps between the lines of the result, because a copy of it will be padded.
       low: how many indices are read before the image, along each of its axes.
       high: and how many behind it.
+      dots: whether there are dot products of int8. They have windows in the lanes, so the result's order is the same to
+        them.
     """
     image, weights, result = types
     extents = dict(zip(found.result, result.shape, strict=True))
     extents |= dict(zip(found.b, weights.shape, strict=True))
     dtypes = tuple(str(type_.element_type) for type_ in types)
+    if dots and dtypes[0] == "i8" and found.a[-1].loop not in found.result:
+        sorted_ = _SORTED_PIXELS if orders[0][-1] == len(found.a) - 1 else _SORTED_PLANES
+        return _DOTS * math.prod(extents.values()) + sorted_ * math.prod(image.shape)
     steps = [
         _steps(image.shape, orders[0], dtypes[0]),
         _steps(weights.shape, range(weights.rank), dtypes[1]),

@@ -151,14 +151,22 @@ class _Layouts:
         """Returns how many instructions fewer it takes if its tensors are planes, as those of other islands are."""
         if island.fixed or island.shapes & self._context.pixels:
             return 0
-        vlen = self._context.target.vlen_bits
+        target = self._context.target
         gain: float = -_TURN * island.others
         for op in island.convolutions:
             image, sides = self._image(op)
             types = (image, op.operands[1].type, op.results[0].type)
             read = _PLANES if self._root(op.operands[0]) in planar else range(_RANK)
             pixels, planes = (
-                layouts.cost(self._convolutions[op], types, orders, vlen, island.padded, *sides)
+                layouts.cost(
+                    self._convolutions[op],
+                    types,
+                    orders,
+                    target.vlen_bits,
+                    island.padded,
+                    *(sides or ((0, 0, 0), (0, 0, 0))),
+                    target.has_dot_products,
+                )
                 for orders in ((range(_RANK), range(_RANK)), (read, _PLANES))
             )
             gain += pixels - planes
