@@ -33,9 +33,10 @@ typedef struct dot_windows_params_t {
   int block_lines, block_columns, phase_lines, quads, plane, whole_words;
   int result_y, result_x, result_o;
   // How a sum becomes an int8: times its multiplier / 2^31, to nearest, and
-  // where `down_if_negative` is 1, 1 less if the sum is negative; / 2^shift, to
-  // nearest; plus `zero`, limited by `low` and `high`.
-  int down_if_negative, zero, low, high;
+  // where `down_if_negative` is 1, 1 less if the sum is negative; or if `up` is
+  // not 0, times 2^up times its multiplier / 2^32, down. Then / 2^shift, to
+  // nearest, plus `zero`, limited by `low` and `high`.
+  int up, down_if_negative, zero, low, high;
   // How another int8 is added to it. What was limited so far, the limits
   // without `zero`, is a number a. The other one, less other_zero, is b. Each
   // becomes (a << up), and where its multiplier is not 0, that is scaled by it
@@ -68,5 +69,27 @@ int dot_windows_added_i8(const dot_windows_added_i8_params_t *params,
                          const int32_t *tap_lines, int32_t *planes, const int32_t *biases,
                          const int32_t *multipliers, const int32_t *shifts,
                          const int8_t *other, int8_t *result);
+
+// A result for each of lines x columns rows and for each output: the sum of the
+// row's bytes times the output's weights. Lanes are outputs, whose results are
+// neighbors.
+//
+// A row is `words` words of four bytes. image_y and image_x are from one row to
+// the next in bytes, result_y and result_x in elements. What follows the sums is
+// as above.
+typedef struct dot_rows_params_t {
+  int lines, columns, outputs, words;
+  int image_y, image_x, result_y, result_x;
+  int up, down_if_negative, zero, low, high;
+} dot_rows_params_t;
+typedef dot_rows_params_t dot_rows_i8_params_t;
+
+// Weights are packed as [word][output][4].
+int dot_rows(const dot_rows_params_t *params, const int8_t *rows,
+             const int32_t *weights, int32_t *sums);
+int dot_rows_i8(const dot_rows_i8_params_t *params, const int8_t *rows,
+                const int32_t *weights, const int32_t *biases,
+                const int32_t *multipliers, const int32_t *shifts,
+                int8_t *result);
 
 #endif  // KERNELS_DOT_PRODUCTS_DOT_PRODUCTS_H_

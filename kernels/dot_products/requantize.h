@@ -12,23 +12,62 @@
 #define DOT_INLINE static inline __attribute__((always_inline))
 
 // values * multiplier / 2^31, to nearest, and 1 less where `is_down` and they
-// are negative.
-DOT_INLINE vint32m8_t scaled(vint32m8_t values, int32_t multiplier, int is_down,
+// are negative. If `up` is not 0: values * 2^up * multiplier / 2^32, down.
+DOT_INLINE vint32m8_t scaled(vint32m8_t values, int32_t multiplier, int up,
+                             int is_down, size_t vl) {
+  if (up != 0) {
+    values = __riscv_vsll_vx_i32m8(values, (size_t)up, vl);
+    return __riscv_vmulh_vx_i32m8(values, multiplier, vl);
+  }
+  const vint32m8_t products =
+      __riscv_vsmul_vx_i32m8(values, multiplier, __RISCV_VXRM_RNU, vl);
+  if (!is_down) return products;
+  const vint32m8_t signs = __riscv_vsra_vx_i32m8(values, 31, vl);
+  return __riscv_vadd_vv_i32m8(products, signs, vl);
+}
+
+// The same, with a multiplier for each lane.
+DOT_INLINE vint32m8_t scaled_each(vint32m8_t values,
+                                  const int32_t *multipliers, int up,
+                                  int is_down, size_t vl) {
+  const vint32m8_t by = __riscv_vle32_v_i32m8(multipliers, vl);
+  if (up != 0) {
+    values = __riscv_vsll_vx_i32m8(values, (size_t)up, vl);
+    return __riscv_vmulh_vv_i32m8(values, by, vl);
+  }
+  const vint32m8_t products =
+      __riscv_vsmul_vv_i32m8(values, by, __RISCV_VXRM_RNU, vl);
+  if (!is_down) return products;
+  const vint32m8_t signs = __riscv_vsra_vx_i32m8(values, 31, vl);
+  return __riscv_vadd_vv_i32m8(products, signs, vl);
+}
+
+// Values of 16 bits plus `zero`, limited.
+DOT_INLINE vint8m2_t limited(vint16m4_t values, int zero, int low, int high,
                              size_t vl) {
-  const vint32m8_t product = __riscv_vsmul_vx_i32m8(values, multiplier, __RISCV_VXRM_RNU, vl);
-  if (!is_down) return product;
-  return __riscv_vadd_vv_i32m8(product, __riscv_vsra_vx_i32m8(values, 31, vl), vl);
+  values = __riscv_vsadd_vx_i16m4(values, (int16_t)zero, vl);
+  vint8m2_t bytes = __riscv_vnclip_wx_i8m2(values, 0, __RISCV_VXRM_RNU, vl);
+  bytes = __riscv_vmax_vx_i8m2(bytes, (int8_t)low, vl);
+  return __riscv_vmin_vx_i8m2(bytes, (int8_t)high, vl);
 }
 
 // values / 2^shift, to nearest, plus `zero`, limited. It is first limited to 16
 // bits, which makes no difference: `zero` is an int8.
 DOT_INLINE vint8m2_t clipped(vint32m8_t values, int32_t shift, int zero,
                              int low, int high, size_t vl) {
-  vint16m4_t halves = __riscv_vnclip_wx_i16m4(values, (size_t)shift, __RISCV_VXRM_RNU, vl);
-  halves = __riscv_vsadd_vx_i16m4(halves, (int16_t)zero, vl);
-  vint8m2_t bytes = __riscv_vnclip_wx_i8m2(halves, 0, __RISCV_VXRM_RNU, vl);
-  bytes = __riscv_vmax_vx_i8m2(bytes, (int8_t)low, vl);
-  return __riscv_vmin_vx_i8m2(bytes, (int8_t)high, vl);
+  return limited(__riscv_vnclip_wx_i16m4(values, (size_t)shift,
+                                         __RISCV_VXRM_RNU, vl),
+                 zero, low, high, vl);
+}
+
+// The same, with a shift for each lane, of which the lower half says all.
+DOT_INLINE vint8m2_t clipped_each(vint32m8_t values, const int32_t *shifts,
+                                  int zero, int low, int high, size_t vl) {
+  const vuint16m4_t by = __riscv_vlse16_v_u16m4(
+      (const uint16_t *)(const void *)shifts, sizeof(*shifts), vl);
+  return limited(
+      __riscv_vnclip_wv_i16m4(values, by, __RISCV_VXRM_RNU, vl), zero, low,
+      high, vl);
 }
 
 // One of two numbers that are added (dot_products.h).
@@ -36,7 +75,7 @@ DOT_INLINE vint32m8_t term(vint32m8_t values, int up, int multiplier, int down,
                            int shift, size_t vl) {
   values = __riscv_vsll_vx_i32m8(values, (size_t)up, vl);
   if (multiplier == 0) return values;
-  values = scaled(values, multiplier, down, vl);
+  values = scaled(values, multiplier, 0, down, vl);
   return __riscv_vssra_vx_i32m8(values, (size_t)shift, __RISCV_VXRM_RNU, vl);
 }
 
@@ -53,7 +92,7 @@ DOT_INLINE vint8m2_t added(const dot_windows_params_t *params,
   b = __riscv_vsub_vx_i32m8(b, params->b_zero, vl);
   b = term(b, params->b_up, params->b_multiplier, params->b_down, params->b_shift, vl);
   values = __riscv_vadd_vv_i32m8(values, b, vl);
-  values = scaled(values, params->added_multiplier, params->added_down, vl);
+  values = scaled(values, params->added_multiplier, 0, params->added_down, vl);
   return clipped(values, params->added_shift, params->added_zero, params->added_low, params->added_high, vl);
 }
 

@@ -12,7 +12,9 @@ from bmc.libraries import (
     Axis,
     Call,
     Dispatch,
+    Operand,
     Packed,
+    Requantization,
     Scratch,
     Sums,
     Term,
@@ -84,7 +86,18 @@ class _Product:
 def take(dispatch: Dispatch) -> Call | None:
     """Takes products whose results have one axis of outputs, and one or two of windows."""
     product = _product(dispatch) if dispatch.a.dtype == "i8" else None
-    return _windows(dispatch, product) if product else None
+    if product is None:
+        return None
+    rows, windows = _rows(dispatch, product), _windows(dispatch, product)
+    lanes = dispatch.vlen_bits // _LANE_BITS * _GROUP
+    count = math.prod(way.windows for way in product.ways)
+    is_wide = _tiles(count, product.outputs, lanes) < 1.1 * _tiles(product.outputs, count, lanes)
+    return rows if rows and is_wide else windows
+
+
+def _tiles(tiled: int, in_lanes: int, lanes: int) -> int:
+    """Returns how many tiles there are."""
+    return -(-tiled // _TILE) * -(-in_lanes // lanes)
 
 
 def _product(dispatch: Dispatch) -> _Product | None:
@@ -205,15 +218,10 @@ def _windows(dispatch: Dispatch, product: _Product) -> Call | None:
     )
     added = addition(dispatch)
     first = added.first if added else requantization(dispatch)
-    numbers = [dispatch.initial or 0, first.scale.multiplier, first.scale.shift] if first else []
-    if first is None or not all(is_per_output(dispatch, each, product.output) for each in numbers):
+    numbers = _numbers(dispatch, product, first)
+    if first is None or numbers is None:
         return Call("dot_windows", (*arguments, Sums()), params | _steps(product.sums), pads=True)
-    params |= _steps(product.result) | {
-        "down_if_negative": int(first.scale.is_down),
-        "zero": first.zero,
-        "low": first.low,
-        "high": first.high,
-    }
+    params |= _steps(product.result) | _limits(first)
     arrays = tuple(per_output(number, product.outputs) for number in numbers)
     if added is None:
         every = (*arguments, *arrays, dispatch.result)
@@ -229,6 +237,61 @@ def _windows(dispatch: Dispatch, product: _Product) -> Call | None:
     }
     every = (*arguments, *arrays, added.other, dispatch.result)
     return Call("dot_windows_added_i8", every, params, finishes=True, pads=True)
+
+
+def _rows(dispatch: Dispatch, product: _Product) -> Call | None:
+    """Returns the call for rows that are words, with neighbors as results; None for others."""
+    y, x = product.ways
+    size = product.channels
+    starts = (size, y.step * y.stride, x.step * x.stride, dispatch.a.offset)
+    is_words = product.channel == 1 and all(start % _QUAD == 0 for start in starts)
+    if not is_words or y.taps * x.taps > 1 or product.result[2] != 1 or product.sums[2] != 1:
+        return None
+    if dispatch.padding or addition(dispatch):
+        return None
+    params = {
+        "lines": y.windows,
+        "columns": x.windows,
+        "outputs": product.outputs,
+        "words": size // _QUAD,
+        "image_y": y.step * y.stride,
+        "image_x": x.step * x.stride,
+    }
+
+    def pack(weights: Array) -> Array:
+        return np.ascontiguousarray(_words(dispatch, product, weights).T)
+
+    arguments = (dispatch.a, Packed(dispatch.b, pack))
+    found = requantization(dispatch)
+    numbers = _numbers(dispatch, product, found)
+    if found is None or numbers is None:
+        steps = {"result_y": product.sums[0], "result_x": product.sums[1]}
+        return Call("dot_rows", (*arguments, Sums()), params | steps)
+    steps = {"result_y": product.result[0], "result_x": product.result[1]}
+    arrays = tuple(per_output(number, product.outputs) for number in numbers)
+    every = (*arguments, *arrays, dispatch.result)
+    return Call("dot_rows_i8", every, params | steps | _limits(found), finishes=True)
+
+
+def _numbers(
+    dispatch: Dispatch, product: _Product, how: Requantization | None
+) -> tuple[Operand | int, ...] | None:
+    """Returns bias, multiplier and shift of a requantization; None if they are not those of an output."""
+    if how is None:
+        return None
+    numbers = (how.bias, how.scale.multiplier, how.scale.shift)
+    is_known = all(is_per_output(dispatch, number, product.output) for number in numbers)
+    return numbers if is_known else None
+
+
+def _limits(how: Requantization) -> dict[str, int]:
+    return {
+        "up": how.scale.up,
+        "down_if_negative": int(how.scale.is_down),
+        "zero": how.zero,
+        "low": how.low,
+        "high": how.high,
+    }
 
 
 def _steps(steps: tuple[int, int, int]) -> dict[str, int]:
@@ -265,6 +328,14 @@ def _block(product: _Product, vlen_bits: int, is_words: bool) -> tuple[int, int]
 
 def _packed(dispatch: Dispatch, product: _Product, weights: Array) -> Array:
     """Packs weights as dot_products.h says."""
+    words = _words(dispatch, product, weights)
+    whole = product.outputs // _TILE * _TILE
+    tiles = words[:whole].reshape(-1, _TILE, words.shape[1]).transpose(0, 2, 1)
+    return np.concatenate([tiles.reshape(-1), words[whole:].T.reshape(-1)])
+
+
+def _words(dispatch: Dispatch, product: _Product, weights: Array) -> Array:
+    """Returns words of four channels, with zeros behind the last one: [output, word], taps before channels."""
     moving = [number for number, step in enumerate(dispatch.b.steps) if step]
     order = [number for number in product.order if number in moving]
     order += [number for number in moving if number not in order]
@@ -272,7 +343,4 @@ def _packed(dispatch: Dispatch, product: _Product, weights: Array) -> Array:
     taps = taps.reshape(product.outputs, -1, product.channels)
     padding = -product.channels % _QUAD
     words = np.pad(taps, ((0, 0), (0, 0), (0, padding))).reshape(product.outputs, -1)
-    words = np.ascontiguousarray(words).view("<i4")
-    whole = product.outputs // _TILE * _TILE
-    tiles = words[:whole].reshape(-1, _TILE, words.shape[1]).transpose(0, 2, 1)
-    return np.concatenate([tiles.reshape(-1), words[whole:].T.reshape(-1)])
+    return np.ascontiguousarray(words).view("<i4")

@@ -154,39 +154,21 @@ static void sort(const params_t *params, const int8_t *image, int y, int x,
   }
 }
 
-// What four bytes of all windows add to the sums of one to three outputs. The
-// arguments are where their weights are.
-#define PLANE                        \
-  "vle32.v %[bytes], (%[from])\n"    \
-  "add %[from], %[from], %[step]\n"
-#define ADD(sums, word, at)                \
-  "lw %[" #word "], " #at "(%[weights])\n" \
-  VQDOT_VX("%[" #sums "]", "%[" #word "]", "%[bytes]")
-#define ADD_1(a) PLANE ADD(s0, w0, a)
-#define ADD_2(a, b) PLANE ADD(s0, w0, a) ADD(s1, w1, b)
-#define ADD_3(a, b, c) PLANE ADD(s0, w0, a) ADD(s1, w1, b) ADD(s2, w2, c)
-
-// Adds four planes at a time up to `most` and one at a time up to `end`, which
-// is where the weights are then. It is one statement, because the compiler
-// would store vectors and load them again between instructions.
-#define ADD_ALL(four, four_bytes, one, one_bytes)                         \
-  __asm__ volatile(                                                       \
-      "vsetvli zero, %[vl], e32, m8, ta, ma\n"                            \
-      "beq %[weights], %[most], 2f\n"                                     \
-      "1:\n" four "addi %[weights], %[weights], " #four_bytes             \
-      "\n"                                                                \
-      "bne %[weights], %[most], 1b\n"                                     \
-      "2:\n"                                                              \
-      "beq %[weights], %[end], 4f\n"                                      \
-      "3:\n" one "addi %[weights], %[weights], " #one_bytes               \
-      "\n"                                                                \
-      "bne %[weights], %[end], 3b\n"                                      \
-      "4:\n"                                                              \
-      : [s0] "+vr"(s0), [s1] "+vr"(s1), [s2] "+vr"(s2),                   \
-        [bytes] "=&vr"(bytes), [w0] "=&r"(w0), [w1] "=&r"(w1),            \
-        [w2] "=&r"(w2), [from] "+r"(from), [weights] "+r"(weights)        \
-      : [vl] "r"(vl), [step] "r"(step), [most] "r"(end_most), [end] "r"(end) \
-      : "memory", "vl", "vtype")
+// Adds what four bytes of all windows contribute to one to three outputs, whose
+// weights are `at` bytes behind the pointer.
+#define ADD_1(a) DOT_LOAD DOT_ADD(s0, w0, weights, a)
+#define ADD_2(a, b) ADD_1(a) DOT_ADD(s1, w1, weights, b)
+#define ADD_3(a, b, c) ADD_2(a, b) DOT_ADD(s2, w2, weights, c)
+#define ADD_ALL(four, four_bytes, one, one_bytes)                        \
+  __asm__ volatile(DOT_LOOP(four DOT_MOVE(weights, four_bytes),          \
+                            one DOT_MOVE(weights, one_bytes), weights)   \
+                   : [s0] "+vr"(s0), [s1] "+vr"(s1), [s2] "+vr"(s2),     \
+                     [bytes] "=&vr"(bytes), [w0] "=&r"(w0),              \
+                     [w1] "=&r"(w1), [w2] "=&r"(w2), [from] "+r"(from),  \
+                     [weights] "+r"(weights)                             \
+                   : [vl] "r"(vl), [step] "r"(step), [most] "r"(most),   \
+                     [end] "r"(end)                                      \
+                   : "memory", "vl", "vtype")
 
 // Stores the results of one output.
 DOT_INLINE void store(const params_t *params, const target_t *target,
@@ -198,8 +180,9 @@ DOT_INLINE void store(const params_t *params, const target_t *target,
                            sums, vl);
     return;
   }
-  const vint32m8_t values = scaled(sums, target->multipliers[output],
-                                   params->down_if_negative, vl);
+  const vint32m8_t values =
+      scaled(sums, target->multipliers[output], params->up,
+             params->down_if_negative, vl);
   const int32_t shift = target->shifts[output];
   const vint8m2_t bytes =
       target->other == NULL
@@ -221,11 +204,11 @@ DOT_INLINE const int32_t *tile(const params_t *params, const int32_t *planes,
   if (count > 2) s2 = __riscv_vmv_v_x_i32m8(biases[2], vl);
   const ptrdiff_t step = params->plane * (ptrdiff_t)sizeof(*planes);
   const ptrdiff_t words = (ptrdiff_t)params->tap_columns * params->quads * count;
-  const ptrdiff_t most = (ptrdiff_t)params->whole_words * count;
+  const ptrdiff_t whole_words = (ptrdiff_t)params->whole_words * count;
   const int32_t *const behind = lines + params->tap_lines;
   for (; lines != behind; ++lines) {
     const int32_t *from = planes + *lines;
-    const int32_t *const end_most = weights + most;
+    const int32_t *const most = weights + whole_words;
     const int32_t *const end = weights + words;
     intptr_t w0, w1, w2;
     if (count == 1) {

@@ -175,10 +175,8 @@ def _call(
     """
     y, x = rows
     found = requantization(dispatch)
-    numbers = (
-        [dispatch.initial or 0, found.scale.multiplier, found.scale.shift] if found else []
-    )
-    if found is None or not all(is_per_output(dispatch, each, output) for each in numbers):
+    numbers = [found.bias, found.scale.multiplier, found.scale.shift] if found else []
+    if found is None or found.scale.up or not all(is_per_output(dispatch, each, output) for each in numbers):
         steps = {"result_y": y.sums, "result_x": x.sums}
         return Call(function, (*arguments, Sums()), params | steps)
     steps = {"result_y": y.result, "result_x": x.result}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,18 +17,21 @@ Number = Operand | int
 class Scale:
     """value * multiplier / 2^31, to nearest, and 1 less if `is_down` and the value is negative; / 2^shift, to nearest.
 
-    `multiplier` and `shift` are operands, or the same for all outputs.
+    If `up` is not 0, it begins with value * 2^up * multiplier / 2^32, down, instead. `multiplier` and `shift` are
+    operands, or the same for all outputs.
     """
 
     multiplier: Number
     shift: Number
-    is_down: bool
+    is_down: bool = False
+    up: int = 0
 
 
 @dataclass(frozen=True)
 class Requantization:
-    """The scaled sum plus `zero`, limited by `low` and `high`."""
+    """The sum plus `bias`, scaled, plus `zero`, limited by `low` and `high`."""
 
+    bias: Number
     scale: Scale
     zero: int
     low: int
@@ -117,7 +120,8 @@ class _Reader:
 
     def requantization(self) -> Requantization | None:
         found = self._clipped()
-        return found[1] if found and found[0].op == "sum" else None
+        bias = self._bias(found[0]) if found else None
+        return replace(found[1], bias=bias) if found and bias is not None else None
 
     def addition(self) -> Addition | None:
         found = self._clipped()
@@ -140,15 +144,14 @@ class _Reader:
         if not self._nodes or self._dispatch.result.dtype != "i8":
             return None
         args = self._args(self._nodes[-1], "clipped")
-        found = self._product(args[0]) if args else None
+        found = self._product(args[0], args[1]) if args else None
         if not args or not found:
             return None
-        scale = self._scale(found[1], args[1], found[2])
         limits = [self._constant(node) for node in args[2:]]
-        if scale is None or any(limit is None for limit in limits):
+        if any(limit is None for limit in limits):
             return None
         zero, low, high = (limit for limit in limits if limit is not None)
-        return found[0], Requantization(scale, zero, low, high)
+        return found[0], Requantization(0, found[1], zero, low, high)
 
     def _limited(self, node: Node) -> Requantization | None:
         """Returns how a value is an int8 of the sum, before it is stored as one."""
@@ -157,9 +160,10 @@ class _Reader:
         shifted = self._pair(lower[0], "addi") if lower else None
         value, zero = shifted if shifted else (lower[0] if lower else node, 0)
         scaled = self._scaled(value)
-        if not upper or not lower or not scaled or scaled[0].op != "sum":
+        bias = self._bias(scaled[0]) if scaled else None
+        if not upper or not lower or not scaled or bias is None:
             return None
-        return Requantization(scaled[1], zero, lower[1], upper[1])
+        return Requantization(bias, scaled[1], zero, lower[1], upper[1])
 
     def _term(self, node: Node) -> tuple[Node, Term] | None:
         """Returns the int8 of which a term is made, and how."""
@@ -172,28 +176,31 @@ class _Reader:
 
     def _scaled(self, node: Node) -> tuple[Node, Scale] | None:
         args = self._args(node, "rounded")
-        found = self._product(args[0]) if args else None
-        scale = self._scale(found[1], args[1], found[2]) if args and found else None
-        return (found[0], scale) if found and scale else None
+        return self._product(*args) if args else None
 
-    def _scale(self, multiplier: Node, shift: Node, is_down: bool) -> Scale | None:
-        numbers = [self._number(node) for node in (multiplier, shift)]
-        if numbers[0] is None or numbers[1] is None:
+    def _product(self, node: Node, shifted_by: Node) -> tuple[Node, Scale] | None:
+        """Returns what is scaled, and how. The node is not divided yet."""
+        signs = self._args(node, "addi")
+        product = signs[0] if signs else node
+        found = self._args(product, "scaled") or self._args(product, "mulhi")
+        multiplier, shift = (self._number(found[1]), self._number(shifted_by)) if found else (None, None)
+        if not found or multiplier is None or shift is None:
             return None
-        return Scale(numbers[0], numbers[1], is_down)
+        if product.op == "mulhi":
+            raised = None if signs else self._pair(found[0], "shli")
+            return (raised[0], Scale(multiplier, shift, up=raised[1])) if raised else None
+        if signs and self._pair(signs[1], "shrsi") != (found[0], 31):
+            return None
+        return found[0], Scale(multiplier, shift, is_down=bool(signs))
 
-    def _product(self, node: Node) -> tuple[Node, Node, bool] | None:
-        """Returns the value and the multiplier, and whether products of negative values are 1 less."""
+    def _bias(self, node: Node) -> Number | None:
+        """Returns what the sums begin with, and what is added to them then, as one number."""
+        initial = self._dispatch.initial
+        if node.op == "sum":
+            return 0 if initial is None else initial
         args = self._args(node, "addi")
-        if args:
-            product, sign = args
-            signed = self._pair(sign, "shrsi")
-            found = self._args(product, "scaled")
-            if not signed or not found or signed != (found[0], 31):
-                return None
-            return found[0], found[1], True
-        found = self._args(node, "scaled")
-        return (found[0], found[1], False) if found else None
+        is_sum = args and initial is None and args[0].op == "sum"
+        return self._number(args[1]) if args and is_sum else None
 
     def _args(self, node: Node, op: str) -> tuple[Node, ...] | None:
         return tuple(self._nodes[arg] for arg in node.args) if node.op == op else None
