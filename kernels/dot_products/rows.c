@@ -17,6 +17,7 @@ typedef struct target_t {
   int32_t *sums;
   int8_t *result;
   const int32_t *biases, *multipliers, *shifts;
+  const requantize_t *how;
 } target_t;
 
 // Adds what a word of one to three rows contributes to all outputs.
@@ -38,18 +39,16 @@ typedef struct target_t {
       : "memory", "vl", "vtype")
 
 // Stores the results of one row.
-DOT_INLINE void store(const params_t *params, const target_t *target,
-                      vint32m8_t sums, int output, ptrdiff_t at, size_t vl) {
+DOT_INLINE void store(const target_t *target, vint32m8_t sums, int output,
+                      ptrdiff_t at, size_t vl) {
   if (target->result == NULL) {
     __riscv_vse32_v_i32m8(target->sums + at, sums, vl);
     return;
   }
   const vint32m8_t values =
-      scaled_each(sums, target->multipliers + output, params->up,
-                  params->down_if_negative, vl);
+      scaled_each(target->how, sums, target->multipliers + output, vl);
   const vint8m2_t bytes =
-      clipped_each(values, target->shifts + output, params->zero, params->low,
-                   params->high, vl);
+      clipped_each(target->how, values, target->shifts + output, vl);
   __riscv_vse8_v_i8m2(target->result + at, bytes, vl);
 }
 
@@ -78,9 +77,9 @@ DOT_INLINE void tile(const params_t *params, const int8_t *row,
   }
   const ptrdiff_t x = params->result_x;
   at += output;
-  store(params, target, s0, output, at, vl);
-  if (count > 1) store(params, target, s1, output, at + x, vl);
-  if (count > 2) store(params, target, s2, output, at + 2 * x, vl);
+  store(target, s0, output, at, vl);
+  if (count > 1) store(target, s1, output, at + x, vl);
+  if (count > 2) store(target, s2, output, at + 2 * x, vl);
 }
 
 DOT_INLINE int run(const params_t *params, const int8_t *rows,
@@ -117,9 +116,13 @@ int dot_rows_i8(const dot_rows_i8_params_t *params, const int8_t *rows,
                 const int32_t *weights, const int32_t *biases,
                 const int32_t *multipliers, const int32_t *shifts,
                 int8_t *result) {
+  requantize_t how = REQUANTIZE(params);
   const target_t target = {.result = result,
                            .biases = biases,
                            .multipliers = multipliers,
-                           .shifts = shifts};
+                           .shifts = shifts,
+                           .how = &how};
+  if (!is_plain(&how)) return run(params, rows, weights, &target);
+  how = (requantize_t){.is_plain = 1, .zero = params->zero};
   return run(params, rows, weights, &target);
 }

@@ -12,12 +12,13 @@ enum { QUAD = 4, TILE = 3 };
 
 typedef dot_windows_params_t params_t;
 
-// Where results go: sums if `result` is NULL. Lanes are x apart.
+// Where the results of an output go: sums if `result` is NULL.
 typedef struct target_t {
   int32_t *sums;
   int8_t *result;
   const int8_t *other;
   const int32_t *biases, *multipliers, *shifts;
+  const requantize_t *how;
 } target_t;
 
 DOT_INLINE int min(int a, int b) { return a < b ? a : b; }
@@ -62,7 +63,7 @@ static void fill_column(const params_t *params, int32_t *column) {
 }
 
 // Copies pixels, `x` apart, to a line of each plane.
-static void copy_words(const params_t *params, const int8_t *from, ptrdiff_t x,
+DOT_INLINE void copy_words(const params_t *params, const int8_t *from, ptrdiff_t x,
                        int32_t *to, size_t vl) {
   const ptrdiff_t step = params->plane;
   const int32_t *word = (const int32_t *)(const void *)from;
@@ -74,7 +75,7 @@ static void copy_words(const params_t *params, const int8_t *from, ptrdiff_t x,
 }
 
 // The same, where the bytes of a word are anywhere.
-static void copy_bytes(const params_t *params, const int8_t *from, ptrdiff_t x,
+DOT_INLINE void copy_bytes(const params_t *params, const int8_t *from, ptrdiff_t x,
                        int32_t *to, size_t vl) {
   const ptrdiff_t channel = params->image_channel, step = params->plane;
   int left = params->channels;
@@ -97,6 +98,33 @@ static void copy_bytes(const params_t *params, const int8_t *from, ptrdiff_t x,
   __riscv_vsseg4e8_v_i8m2x4((int8_t *)to, bytes, vl);
 }
 
+// Sorts the pixels of `vl` windows for one tap, from the pixel `from` on, which
+// is in the line `top`. There are `lines`.
+DOT_INLINE void sort_lines(const params_t *params, const int8_t *from, int top,
+                           int lines, int32_t *to, int is_words, size_t vl) {
+  const ptrdiff_t x = (ptrdiff_t)params->stride_x * params->image_pixel;
+  const ptrdiff_t line = params->image_line;
+  const ptrdiff_t next_phase =
+      (ptrdiff_t)params->phase_lines * params->block_columns;
+  const ptrdiff_t next_line = params->block_columns - params->plane;
+  const int stride = params->stride_y;
+  const unsigned height = (unsigned)params->height;
+  for (int phase = 0; lines != 0; --lines, ++top, from += line) {
+    if ((unsigned)top >= height) {
+      fill_line(params, (int)vl, to);
+    } else if (is_words) {
+      copy_words(params, from, x, to, vl);
+    } else {
+      copy_bytes(params, from, x, to, vl);
+    }
+    to += next_phase;
+    if (++phase == stride) {
+      phase = 0;
+      to += next_line;
+    }
+  }
+}
+
 // Sorts the pixels of one column of windows, from the pixel `at` and the line
 // `top` on, of which `lines` are needed. Windows before `first` and from `last`
 // on read what is beside the image.
@@ -105,35 +133,17 @@ static void sort_tap(const params_t *params, const int8_t *image, int top,
                      int32_t *planes) {
   for (int c = 0; c < first; ++c) fill_column(params, planes + c);
   for (int c = last; c < columns; ++c) fill_column(params, planes + c);
-  const ptrdiff_t apart = (ptrdiff_t)params->stride_x * params->image_pixel;
-  const int8_t *from = image + (ptrdiff_t)top * params->image_line +
-                       (ptrdiff_t)at * params->image_pixel;
-  const ptrdiff_t line = params->image_line;
-  const ptrdiff_t next_phase =
-      (ptrdiff_t)params->phase_lines * params->block_columns;
-  const ptrdiff_t next_line = params->block_columns - params->plane;
-  const int height = params->height, stride = params->stride_y;
-  const int is_words = params->is_words;
-  int32_t *to = planes;
-  for (int phase = 0; lines != 0; --lines, ++top, from += line) {
-    if (top < 0 || top >= height) {
-      fill_line(params, columns, to);
+  image += (ptrdiff_t)top * params->image_line;
+  for (int c = first; c < last;) {
+    const size_t vl = __riscv_vsetvl_e32m8((size_t)(last - c));
+    const int8_t *from = image + (ptrdiff_t)(at + c * params->stride_x) *
+                                     params->image_pixel;
+    if (params->is_words) {
+      sort_lines(params, from, top, lines, planes + c, 1, vl);
     } else {
-      for (int c = first; c < last;) {
-        const size_t vl = __riscv_vsetvl_e32m8((size_t)(last - c));
-        if (is_words) {
-          copy_words(params, from + c * apart, apart, to + c, vl);
-        } else {
-          copy_bytes(params, from + c * apart, apart, to + c, vl);
-        }
-        c += (int)vl;
-      }
+      sort_lines(params, from, top, lines, planes + c, 0, vl);
     }
-    to += next_phase;
-    if (++phase == stride) {
-      phase = 0;
-      to += next_line;
-    }
+    c += (int)vl;
   }
 }
 
@@ -170,23 +180,22 @@ static void sort(const params_t *params, const int8_t *image, int y, int x,
                      [end] "r"(end)                                      \
                    : "memory", "vl", "vtype")
 
-// Stores the results of one output.
+// Stores the results of the output that is `number` outputs behind the target's.
 DOT_INLINE void store(const params_t *params, const target_t *target,
-                      vint32m8_t sums, int output, ptrdiff_t at, size_t vl) {
+                      vint32m8_t sums, int number, size_t vl) {
   const ptrdiff_t x = params->result_x;
-  at += (ptrdiff_t)output * params->result_o;
+  const ptrdiff_t at = (ptrdiff_t)number * params->result_o;
   if (target->result == NULL) {
     __riscv_vsse32_v_i32m8(target->sums + at, x * (ptrdiff_t)sizeof(int32_t),
                            sums, vl);
     return;
   }
   const vint32m8_t values =
-      scaled(sums, target->multipliers[output], params->up,
-             params->down_if_negative, vl);
-  const int32_t shift = target->shifts[output];
+      scaled(target->how, sums, target->multipliers[number], vl);
+  const int32_t shift = target->shifts[number];
   const vint8m2_t bytes =
       target->other == NULL
-          ? clipped(values, shift, params->zero, params->low, params->high, vl)
+          ? clipped(target->how, values, shift, vl)
           : added(params, values, shift, target->other + at, x, vl);
   __riscv_vsse8_v_i8m2(target->result + at, x, bytes, vl);
 }
@@ -194,16 +203,15 @@ DOT_INLINE void store(const params_t *params, const target_t *target,
 // Computes `count` outputs of `vl` windows; returns what follows their weights.
 DOT_INLINE const int32_t *tile(const params_t *params, const int32_t *planes,
                                const int32_t *lines, const int32_t *weights,
-                               int count, int output, ptrdiff_t at,
-                               const target_t *target, size_t vl) {
+                               int count, const target_t *target, size_t vl) {
   static const int32_t kNoBiases[TILE];
-  const int32_t *biases =
-      target->result == NULL ? kNoBiases : target->biases + output;
+  const int32_t *biases = target->result == NULL ? kNoBiases : target->biases;
   vint32m8_t s0 = __riscv_vmv_v_x_i32m8(biases[0], vl), s1 = s0, s2 = s0, bytes;
   if (count > 1) s1 = __riscv_vmv_v_x_i32m8(biases[1], vl);
   if (count > 2) s2 = __riscv_vmv_v_x_i32m8(biases[2], vl);
   const ptrdiff_t step = params->plane * (ptrdiff_t)sizeof(*planes);
-  const ptrdiff_t words = (ptrdiff_t)params->tap_columns * params->quads * count;
+  const ptrdiff_t words =
+      (ptrdiff_t)params->tap_columns * params->quads * count;
   const ptrdiff_t whole_words = (ptrdiff_t)params->whole_words * count;
   const int32_t *const behind = lines + params->tap_lines;
   for (; lines != behind; ++lines) {
@@ -222,35 +230,63 @@ DOT_INLINE const int32_t *tile(const params_t *params, const int32_t *planes,
               48, ADD_3(0, 4, 8), 12);
     }
   }
-  store(params, target, s0, output, at, vl);
-  if (count > 1) store(params, target, s1, output + 1, at, vl);
-  if (count > 2) store(params, target, s2, output + 2, at, vl);
+  store(params, target, s0, 0, vl);
+  if (count > 1) store(params, target, s1, 1, vl);
+  if (count > 2) store(params, target, s2, 2, vl);
   return weights;
+}
+
+// The target `count` outputs further.
+DOT_INLINE void advance(const params_t *params, target_t *target, int count) {
+  const ptrdiff_t by = (ptrdiff_t)count * params->result_o;
+  if (target->result == NULL) {
+    target->sums += by;
+    return;
+  }
+  target->result += by;
+  if (target->other != NULL) target->other += by;
+  target->biases += count;
+  target->multipliers += count;
+  target->shifts += count;
+}
+
+// Computes all outputs of `vl` windows.
+DOT_INLINE void outputs(const params_t *params, const int32_t *planes,
+                        const int32_t *lines, const int32_t *weights,
+                        target_t target, size_t vl) {
+  int left = params->outputs;
+  for (; left >= TILE; left -= TILE) {
+    weights = tile(params, planes, lines, weights, TILE, &target, vl);
+    advance(params, &target, TILE);
+  }
+  if (left == 2) {
+    tile(params, planes, lines, weights, 2, &target, vl);
+  } else if (left == 1) {
+    tile(params, planes, lines, weights, 1, &target, vl);
+  }
 }
 
 DOT_INLINE int run(const params_t *params, const int8_t *image,
                    const int32_t *weights, const int32_t *tap_lines,
-                   int32_t *planes, const target_t *target) {
-  const int outputs = params->outputs, whole = outputs / TILE * TILE;
+                   int32_t *planes, target_t target) {
   for (int y = 0; y < params->lines; y += params->block_lines) {
     const int lines = min(params->block_lines, params->lines - y);
     for (int x = 0; x < params->columns; x += params->block_columns) {
       const int columns = min(params->block_columns, params->columns - x);
       sort(params, image, y, x, lines, columns, planes);
+      const int windows = lines * columns;
       ptrdiff_t at = (ptrdiff_t)y * params->result_y +
                      (ptrdiff_t)x * params->result_x;
-      const int windows = lines * columns;
       for (int i = 0; i < windows;) {
         const size_t vl = __riscv_vsetvl_e32m8((size_t)(windows - i));
-        const int32_t *next = weights;
-        for (int o = 0; o != whole; o += TILE) {
-          next = tile(params, planes + i, tap_lines, next, TILE, o, at, target, vl);
+        target_t here = target;
+        if (here.result == NULL) {
+          here.sums += at;
+        } else {
+          here.result += at;
+          if (here.other != NULL) here.other += at;
         }
-        if (outputs - whole == 2) {
-          tile(params, planes + i, tap_lines, next, 2, whole, at, target, vl);
-        } else if (outputs != whole) {
-          tile(params, planes + i, tap_lines, next, 1, whole, at, target, vl);
-        }
+        outputs(params, planes + i, tap_lines, weights, here, vl);
         at += (ptrdiff_t)vl * params->result_x;
         i += (int)vl;
       }
@@ -260,31 +296,42 @@ DOT_INLINE int run(const params_t *params, const int8_t *image,
 }
 
 int dot_windows(const dot_windows_params_t *params, const int8_t *image,
-                const int32_t *weights, const int32_t *tap_lines, int32_t *planes, int32_t *sums) {
+                const int32_t *weights, const int32_t *tap_lines,
+                int32_t *planes, int32_t *sums) {
   const target_t target = {.sums = sums};
-  return run(params, image, weights, tap_lines, planes, &target);
+  return run(params, image, weights, tap_lines, planes, target);
 }
 
 int dot_windows_i8(const dot_windows_i8_params_t *params, const int8_t *image,
-                   const int32_t *weights, const int32_t *tap_lines, int32_t *planes,
-                   const int32_t *biases, const int32_t *multipliers,
-                   const int32_t *shifts, int8_t *result) {
+                   const int32_t *weights, const int32_t *tap_lines,
+                   int32_t *planes, const int32_t *biases,
+                   const int32_t *multipliers, const int32_t *shifts,
+                   int8_t *result) {
+  requantize_t how = REQUANTIZE(params);
   const target_t target = {.result = result,
                            .biases = biases,
                            .multipliers = multipliers,
-                           .shifts = shifts};
-  return run(params, image, weights, tap_lines, planes, &target);
+                           .shifts = shifts,
+                           .how = &how};
+  if (!is_plain(&how)) {
+    return run(params, image, weights, tap_lines, planes, target);
+  }
+  how = (requantize_t){.is_plain = 1, .zero = params->zero};
+  return run(params, image, weights, tap_lines, planes, target);
 }
 
 int dot_windows_added_i8(const dot_windows_added_i8_params_t *params,
                          const int8_t *image, const int32_t *weights,
-                         const int32_t *tap_lines, int32_t *planes, const int32_t *biases,
-                         const int32_t *multipliers, const int32_t *shifts,
-                         const int8_t *other, int8_t *result) {
+                         const int32_t *tap_lines, int32_t *planes,
+                         const int32_t *biases, const int32_t *multipliers,
+                         const int32_t *shifts, const int8_t *other,
+                         int8_t *result) {
+  const requantize_t how = REQUANTIZE(params);
   const target_t target = {.result = result,
                            .other = other,
                            .biases = biases,
                            .multipliers = multipliers,
-                           .shifts = shifts};
-  return run(params, image, weights, tap_lines, planes, &target);
+                           .shifts = shifts,
+                           .how = &how};
+  return run(params, image, weights, tap_lines, planes, target);
 }
