@@ -8,23 +8,14 @@ from __future__ import annotations
 import os
 import random
 import struct
-import subprocess
 import sys
-import tempfile
 import unittest
 from collections.abc import Callable
-from pathlib import Path
 
-_CLANG = os.environ["CLANG"]
-_FLAGS = [
-    "--target=riscv64-unknown-elf",
-    "-march=rv64gc",
-    "-mabi=lp64d",
-    "-ffreestanding",
-    "-nostdlib",
-]
+from kernels.tests import instruction_rows
+
+_MARCH = "rv64gc"
 _CASES = 200
-_MASK = 2**64 - 1
 
 
 def _elements(value: int, bits: int) -> list[int]:
@@ -122,16 +113,8 @@ _AMOUNT = 31
 # Registers of the program below.
 _A0, _A1, _A2 = 10, 11, 12
 
-# Computes every row of the table, and ends Spike with 0, or with the number of the row that differs.
-_PROGRAM = """\
-    .option norvc
-    .globl _start
-    .section .text
-_start:
-    la s0, table
-    la s1, end
-    li s2, 1
-again:
+# Writes the row's instruction into the code and runs it.
+_ROW = """\
     ld a0, 0(s0)
     ld a1, 8(s0)
     ld a2, 16(s0)
@@ -143,27 +126,6 @@ again:
 code:
     .word 0
     bne a0, s3, wrong
-    addi s0, s0, 40
-    addi s2, s2, 1
-    bne s0, s1, again
-    li s2, 0
-wrong:
-    slli s2, s2, 1
-    ori s2, s2, 1
-    la s0, tohost
-    sd s2, 0(s0)
-stay:
-    j stay
-    .balign 64
-    .globl tohost
-tohost:
-    .dword 0
-    .globl fromhost
-fromhost:
-    .dword 0
-table:
-{rows}
-end:
 """
 
 
@@ -190,23 +152,8 @@ def _rows(name: str, seed: int) -> list[tuple[int, ...]]:
 
 def _run(rows: list[tuple[int, ...]]) -> int:
     """Returns 0, or the number of the first row, from 1, whose result Spike does not compute."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, image = Path(folder, "a.S"), Path(folder, "a.elf")
-        numbers = "\n".join(
-            "    .dword " + ", ".join(f"{value & _MASK:#x}" for value in row) for row in rows
-        )
-        source.write_text(_PROGRAM.format(rows=numbers), encoding="utf-8")
-        place = ["-fuse-ld=lld", "-static", "-Wl,-Ttext=0x80000000,-N", "-mcmodel=medany"]
-        subprocess.run([_CLANG, *_FLAGS, *place, source, "-o", image], check=True)
-        command = [os.environ["SPIKE"], "--extlib", os.environ["EXTENSION"]]
-        command += ["--extension=packed_simd", "--isa=rv64gcp", str(image)]
-        return subprocess.run(
-            command,
-            env={"PATH": f"{Path(os.environ['DTC']).parent}:{os.environ['PATH']}"},
-            stdin=subprocess.DEVNULL,
-            timeout=60,
-            check=False,
-        ).returncode
+    spike = ["--extlib", os.environ["EXTENSION"], "--extension=packed_simd", "--isa=rv64gcp"]
+    return instruction_rows.run(_ROW, rows, _MARCH, spike)
 
 
 class Instructions(unittest.TestCase):
@@ -229,13 +176,10 @@ class Instructions(unittest.TestCase):
             arguments = ", ".join(f"uint64_t {each}" for each in passed.split(", "))
             text = '#include "kernels/packed_simd/instructions.h"\n'
             text += f"uint64_t f({arguments}) {{ return {function}({passed}); }}\n"
-            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
-                source, code = Path(folder, "a.c"), Path(folder, "a.bin")
-                source.write_text(text, encoding="utf-8")
-                flags = ["-O1", "-I.", "-c"]
-                subprocess.run([_CLANG, *_FLAGS, *flags, source, "-o", code], check=True)
+            with self.subTest(name):
                 registers = (_A0, _A1, _A2) if accumulates else (_A0, _A0, _A1)
-                self.assertIn(struct.pack("<I", _word(name, *registers)), code.read_bytes())
+                word = struct.pack("<I", _word(name, *registers))
+                self.assertIn(word, instruction_rows.compiled(text, _MARCH))
 
 
 if __name__ == "__main__":
