@@ -18,10 +18,10 @@
 // stride_x and stride_y.
 //
 // Windows are taken from blocks of block_lines x block_columns. For each block,
-// pixels are sorted by column of the window, by `quads` of four channels, and by
-// line modulo stride_y, of which each has phase_lines. `plane` is from one four
-// channels to the next, in words. `whole_words` are how many words of a line of
-// a window are a multiple of four.
+// pixels are sorted by column of the window, by `quads` of four channels, and
+// by line modulo stride_y, of which each has phase_lines. `plane` is from one
+// four channels to the next, in words. `whole_words` are how many words of a
+// line of a window are a multiple of four.
 //
 // result_y, result_x and result_o are from one result to the next, in elements.
 typedef struct dot_windows_params_t {
@@ -54,29 +54,32 @@ typedef dot_windows_params_t dot_windows_added_i8_params_t;
 // zeros behind the last channel. `planes` has room for the pixels of a block;
 // `tap_lines` says where each line of a window begins in a plane.
 int dot_windows(const dot_windows_params_t *params, const int8_t *image,
-                const int32_t *weights, const int32_t *tap_lines, int32_t *planes, int32_t *sums);
+                const int32_t *weights, const int32_t *tap_lines,
+                int32_t *planes, int32_t *sums);
 
 // The same, from the sums to the result, with a bias, a multiplier and a shift
 // for each output.
 int dot_windows_i8(const dot_windows_i8_params_t *params, const int8_t *image,
-                   const int32_t *weights, const int32_t *tap_lines, int32_t *planes,
-                   const int32_t *biases, const int32_t *multipliers,
-                   const int32_t *shifts, int8_t *result);
+                   const int32_t *weights, const int32_t *tap_lines,
+                   int32_t *planes, const int32_t *biases,
+                   const int32_t *multipliers, const int32_t *shifts,
+                   int8_t *result);
 
 // The same plus `other`, whose steps are those of the result.
 int dot_windows_added_i8(const dot_windows_added_i8_params_t *params,
                          const int8_t *image, const int32_t *weights,
-                         const int32_t *tap_lines, int32_t *planes, const int32_t *biases,
-                         const int32_t *multipliers, const int32_t *shifts,
-                         const int8_t *other, int8_t *result);
+                         const int32_t *tap_lines, int32_t *planes,
+                         const int32_t *biases, const int32_t *multipliers,
+                         const int32_t *shifts, const int8_t *other,
+                         int8_t *result);
 
 // A result for each of lines x columns rows and for each output: the sum of the
 // row's bytes times the output's weights. Lanes are outputs, whose results are
 // neighbors.
 //
 // A row is `words` words of four bytes. image_y and image_x are from one row to
-// the next in bytes, result_y and result_x in elements. What follows the sums is
-// as above.
+// the next in bytes, result_y and result_x in elements. What follows the sums
+// is as above.
 typedef struct dot_rows_params_t {
   int lines, columns, outputs, words;
   int image_y, image_x, result_y, result_x;

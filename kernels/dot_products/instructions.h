@@ -18,21 +18,23 @@
   "add %[from], %[from], %[step]\n"
 
 // Adds to sums the products with the word that is `at` bytes behind a pointer.
-#define DOT_ADD(sums, word, pointer, at)                   \
-  "lw %[" #word "], " #at "(%[" #pointer "])\n" VQDOT_VX( \
-      "%[" #sums "]", "%[" #word "]", "%[bytes]")
+#define DOT_ADD(sums, word, pointer, at) \
+  "lw %[" #word "], " #at "(%[" #pointer \
+  "])\n" VQDOT_VX("%[" #sums "]", "%[" #word "]", "%[bytes]")
 
 // Runs `four` up to where the pointer is `most`, and then `one` up to `end`.
 // Both move it. There are vl lanes.
-#define DOT_LOOP(four, one, pointer)         \
-  "vsetvli zero, %[vl], e32, m8, ta, ma\n"   \
-  "beq %[" #pointer "], %[most], 2f\n"       \
-  "1:\n" four "bne %[" #pointer              \
-  "], %[most], 1b\n"                         \
-  "2:\n"                                     \
-  "beq %[" #pointer "], %[end], 4f\n"        \
-  "3:\n" one "bne %[" #pointer               \
-  "], %[end], 3b\n"                          \
+#define DOT_LOOP(four, one, pointer)       \
+  "vsetvli zero, %[vl], e32, m8, ta, ma\n" \
+  "beq %[" #pointer                        \
+  "], %[most], 2f\n"                       \
+  "1:\n" four "bne %[" #pointer            \
+  "], %[most], 1b\n"                       \
+  "2:\n"                                   \
+  "beq %[" #pointer                        \
+  "], %[end], 4f\n"                        \
+  "3:\n" one "bne %[" #pointer             \
+  "], %[end], 3b\n"                        \
   "4:\n"
 
 #define DOT_MOVE(pointer, bytes) \

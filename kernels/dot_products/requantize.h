@@ -18,11 +18,17 @@ typedef struct requantize_t {
 } requantize_t;
 
 // `params` are those of a function that ends in _i8.
-#define REQUANTIZE(params) \
-  {0, (params)->up, (params)->down_if_negative, (params)->zero, (params)->low, (params)->high}
+#define REQUANTIZE(params)     \
+  {0,                          \
+   (params)->up,               \
+   (params)->down_if_negative, \
+   (params)->zero,             \
+   (params)->low,              \
+   (params)->high}
 
 DOT_INLINE int is_plain(const requantize_t *how) {
-  return how->up == 0 && how->down == 0 && how->low == INT8_MIN && how->high == INT8_MAX;
+  return how->up == 0 && how->down == 0 && how->low == INT8_MIN &&
+         how->high == INT8_MAX;
 }
 
 // Adds to products 1 less where values are negative.
@@ -77,10 +83,9 @@ DOT_INLINE vint8m2_t limited(const requantize_t *how, vint16m4_t values,
 // bits, which makes no difference: `zero` is an int8.
 DOT_INLINE vint8m2_t clipped(const requantize_t *how, vint32m8_t values,
                              int32_t shift, size_t vl) {
-  return limited(how,
-                 __riscv_vnclip_wx_i16m4(values, (size_t)shift,
-                                         __RISCV_VXRM_RNU, vl),
-                 vl);
+  return limited(
+      how, __riscv_vnclip_wx_i16m4(values, (size_t)shift, __RISCV_VXRM_RNU, vl),
+      vl);
 }
 
 // The same, with a shift for each lane, of which the lower half says all.

@@ -27,15 +27,13 @@ typedef struct target_t {
 #define MOVE_1(bytes) DOT_MOVE(first, bytes)
 #define MOVE_2(bytes) MOVE_1(bytes) DOT_MOVE(second, bytes)
 #define MOVE_3(bytes) MOVE_2(bytes) DOT_MOVE(third, bytes)
-#define ADD_ALL(add, move)                                               \
-  __asm__ volatile(                                                      \
-      DOT_LOOP(add(0) add(4) add(8) add(12) move(16), add(0) move(4),    \
-               first)                                                    \
-      : [s0] "+vr"(s0), [s1] "+vr"(s1), [s2] "+vr"(s2),                  \
-        [bytes] "=&vr"(bytes), [w0] "=&r"(w0), [w1] "=&r"(w1),           \
-        [w2] "=&r"(w2), [from] "+r"(from), [first] "+r"(first),          \
-        [second] "+r"(second), [third] "+r"(third)                       \
-      : [vl] "r"(vl), [step] "r"(step), [most] "r"(most), [end] "r"(end) \
+#define ADD_ALL(add, move)                                                     \
+  __asm__ volatile(                                                            \
+      DOT_LOOP(add(0) add(4) add(8) add(12) move(16), add(0) move(4), first)   \
+      : [s0] "+vr"(s0), [s1] "+vr"(s1), [s2] "+vr"(s2), [bytes] "=&vr"(bytes), \
+        [w0] "=&r"(w0), [w1] "=&r"(w1), [w2] "=&r"(w2), [from] "+r"(from),     \
+        [first] "+r"(first), [second] "+r"(second), [third] "+r"(third)        \
+      : [vl] "r"(vl), [step] "r"(step), [most] "r"(most), [end] "r"(end)       \
       : "memory", "vl", "vtype")
 
 // Stores the results of one row.
@@ -64,8 +62,7 @@ DOT_INLINE void tile(const params_t *params, const int8_t *row,
   const ptrdiff_t step = params->outputs * (ptrdiff_t)sizeof(*weights);
   const int8_t *first = row, *second = first + params->image_x,
                *third = second + params->image_x;
-  const int8_t *const most =
-      first + (ptrdiff_t)(params->words & -WORD) * WORD;
+  const int8_t *const most = first + (ptrdiff_t)(params->words & -WORD) * WORD;
   const int8_t *const end = first + (ptrdiff_t)params->words * WORD;
   intptr_t w0, w1, w2;
   if (count == 1) {

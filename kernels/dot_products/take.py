@@ -302,7 +302,11 @@ def _term(name: str, term: Term) -> dict[str, int]:
     scale = term.scale
     numbers = {"up": term.up}
     if scale is not None:
-        numbers |= {"multiplier": scale.multiplier, "down": int(scale.is_down), "shift": scale.shift}
+        numbers |= {
+            "multiplier": scale.multiplier,
+            "down": int(scale.is_down),
+            "shift": scale.shift,
+        }
     return {f"{name}_{field}": number for field, number in numbers.items()}
 
 
@@ -321,7 +325,9 @@ def _block(product: _Product, vlen_bits: int, is_words: bool) -> tuple[int, int]
             break
         blocks, rest = divmod(y.windows, lines)
         tiles = blocks * -(-lines * columns // lanes) + -(-rest * columns // lanes)
-        sorting = -(-columns // lanes) * y.needed(lines) * x.taps * (10 + quads * (4 if is_words else 10))
+        sorting = (
+            -(-columns // lanes) * y.needed(lines) * x.taps * (10 + quads * (4 if is_words else 10))
+        )
         found.append((tiles * tile + (blocks + bool(rest)) * sorting, lines))
     return min(found)[1], columns
 

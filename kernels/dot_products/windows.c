@@ -63,8 +63,8 @@ static void fill_column(const params_t *params, int32_t *column) {
 }
 
 // Copies pixels, `x` apart, to a line of each plane.
-DOT_INLINE void copy_words(const params_t *params, const int8_t *from, ptrdiff_t x,
-                       int32_t *to, size_t vl) {
+DOT_INLINE void copy_words(const params_t *params, const int8_t *from,
+                           ptrdiff_t x, int32_t *to, size_t vl) {
   const ptrdiff_t step = params->plane;
   const int32_t *word = (const int32_t *)(const void *)from;
   const int32_t *const end = word + params->quads;
@@ -75,8 +75,8 @@ DOT_INLINE void copy_words(const params_t *params, const int8_t *from, ptrdiff_t
 }
 
 // The same, where the bytes of a word are anywhere.
-DOT_INLINE void copy_bytes(const params_t *params, const int8_t *from, ptrdiff_t x,
-                       int32_t *to, size_t vl) {
+DOT_INLINE void copy_bytes(const params_t *params, const int8_t *from,
+                           ptrdiff_t x, int32_t *to, size_t vl) {
   const ptrdiff_t channel = params->image_channel, step = params->plane;
   int left = params->channels;
   for (; left >= QUAD; left -= QUAD, from += QUAD * channel, to += step) {
@@ -136,8 +136,8 @@ static void sort_tap(const params_t *params, const int8_t *image, int top,
   image += (ptrdiff_t)top * params->image_line;
   for (int c = first; c < last;) {
     const size_t vl = __riscv_vsetvl_e32m8((size_t)(last - c));
-    const int8_t *from = image + (ptrdiff_t)(at + c * params->stride_x) *
-                                     params->image_pixel;
+    const int8_t *from =
+        image + (ptrdiff_t)(at + c * params->stride_x) * params->image_pixel;
     if (params->is_words) {
       sort_lines(params, from, top, lines, planes + c, 1, vl);
     } else {
@@ -169,18 +169,18 @@ static void sort(const params_t *params, const int8_t *image, int y, int x,
 #define ADD_1(a) DOT_LOAD DOT_ADD(s0, w0, weights, a)
 #define ADD_2(a, b) ADD_1(a) DOT_ADD(s1, w1, weights, b)
 #define ADD_3(a, b, c) ADD_2(a, b) DOT_ADD(s2, w2, weights, c)
-#define ADD_ALL(four, four_bytes, one, one_bytes)                        \
-  __asm__ volatile(DOT_LOOP(four DOT_MOVE(weights, four_bytes),          \
-                            one DOT_MOVE(weights, one_bytes), weights)   \
-                   : [s0] "+vr"(s0), [s1] "+vr"(s1), [s2] "+vr"(s2),     \
-                     [bytes] "=&vr"(bytes), [w0] "=&r"(w0),              \
-                     [w1] "=&r"(w1), [w2] "=&r"(w2), [from] "+r"(from),  \
-                     [weights] "+r"(weights)                             \
-                   : [vl] "r"(vl), [step] "r"(step), [most] "r"(most),   \
-                     [end] "r"(end)                                      \
-                   : "memory", "vl", "vtype")
+#define ADD_ALL(four, four_bytes, one, one_bytes)                              \
+  __asm__ volatile(                                                            \
+      DOT_LOOP(four DOT_MOVE(weights, four_bytes),                             \
+               one DOT_MOVE(weights, one_bytes), weights)                      \
+      : [s0] "+vr"(s0), [s1] "+vr"(s1), [s2] "+vr"(s2), [bytes] "=&vr"(bytes), \
+        [w0] "=&r"(w0), [w1] "=&r"(w1), [w2] "=&r"(w2), [from] "+r"(from),     \
+        [weights] "+r"(weights)                                                \
+      : [vl] "r"(vl), [step] "r"(step), [most] "r"(most), [end] "r"(end)       \
+      : "memory", "vl", "vtype")
 
-// Stores the results of the output that is `number` outputs behind the target's.
+// Stores the results of the output that is `number` outputs behind the
+// target's.
 DOT_INLINE void store(const params_t *params, const target_t *target,
                       vint32m8_t sums, int number, size_t vl) {
   const ptrdiff_t x = params->result_x;
@@ -275,8 +275,8 @@ DOT_INLINE int run(const params_t *params, const int8_t *image,
       const int columns = min(params->block_columns, params->columns - x);
       sort(params, image, y, x, lines, columns, planes);
       const int windows = lines * columns;
-      ptrdiff_t at = (ptrdiff_t)y * params->result_y +
-                     (ptrdiff_t)x * params->result_x;
+      ptrdiff_t at =
+          (ptrdiff_t)y * params->result_y + (ptrdiff_t)x * params->result_x;
       for (int i = 0; i < windows;) {
         const size_t vl = __riscv_vsetvl_e32m8((size_t)(windows - i));
         target_t here = target;

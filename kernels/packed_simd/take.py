@@ -176,7 +176,11 @@ def _call(
     y, x = rows
     found = requantization(dispatch)
     numbers = [found.bias, found.scale.multiplier, found.scale.shift] if found else []
-    if found is None or found.scale.up or not all(is_per_output(dispatch, each, output) for each in numbers):
+    if (
+        found is None
+        or found.scale.up
+        or not all(is_per_output(dispatch, each, output) for each in numbers)
+    ):
         steps = {"result_y": y.sums, "result_x": x.sums}
         return Call(function, (*arguments, Sums()), params | steps)
     steps = {"result_y": y.result, "result_x": x.result}

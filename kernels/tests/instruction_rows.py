@@ -57,7 +57,12 @@ def flags(march: str) -> list[str]:
 
 
 def run(
-    row: str, rows: list[tuple[int, ...]], march: str, spike: list[str], begin: str = "", bits: int = 64
+    row: str,
+    rows: list[tuple[int, ...]],
+    march: str,
+    spike: list[str],
+    begin: str = "",
+    bits: int = 64,
 ) -> int:
     """Returns 0, or the number of the first row, from 1, that is wrong.
 

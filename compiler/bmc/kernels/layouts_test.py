@@ -20,7 +20,13 @@ _DEPTHWISE = Contraction((Axis(0, 1, 3), Axis(1, 1, 4), Axis(2)), (3, 4, 2), (0,
 
 class LayoutsTest(unittest.TestCase):
     def costs(
-        self, size: int, channels: int, dtype: str = "f32", depthwise: bool = False, vlen: int = 256
+        self,
+        size: int,
+        channels: int,
+        dtype: str = "f32",
+        depthwise: bool = False,
+        vlen: int = 256,
+        dots: bool = False,
     ) -> tuple[float, float]:
         """Returns the costs of a window of 3x3 with pixels and with planes."""
         weights = [3, 3, channels] if depthwise else [3, 3, channels, channels]
@@ -35,7 +41,7 @@ class LayoutsTest(unittest.TestCase):
                     ir.RankedTensorType.get(weights, element),
                     ir.RankedTensorType.get([size, size, channels], sums),
                 )
-                return layouts.cost(found, types, (order, order), vlen, gaps=True)
+                return layouts.cost(found, types, (order, order), vlen, gaps=True, dots=dots)
 
         return cost(_PIXELS), cost(_PLANES)
 
@@ -47,6 +53,13 @@ class LayoutsTest(unittest.TestCase):
                     self.assertGreater(pixels, 1.5 * planes)
                     pixels, planes = self.costs(16, 64, dtype, depthwise)
                     self.assertLess(pixels, planes)
+
+    def test_dot_products_want_pixels(self) -> None:
+        pixels, planes = self.costs(48, 8, "i8", dots=True)
+        self.assertLess(pixels, planes)
+        # There are none of floats, and none for depthwise convolutions.
+        self.assertEqual(self.costs(48, 8, "f32", dots=True), self.costs(48, 8, "f32"))
+        self.assertEqual(self.costs(48, 8, "i8", True, dots=True), self.costs(48, 8, "i8", True))
 
     def test_longer_vectors_want_longer_lanes(self) -> None:
         pixels, planes = self.costs(112, 32)

@@ -183,7 +183,9 @@ class _Reader:
         signs = self._args(node, "addi")
         product = signs[0] if signs else node
         found = self._args(product, "scaled") or self._args(product, "mulhi")
-        multiplier, shift = (self._number(found[1]), self._number(shifted_by)) if found else (None, None)
+        multiplier, shift = (
+            (self._number(found[1]), self._number(shifted_by)) if found else (None, None)
+        )
         if not found or multiplier is None or shift is None:
             return None
         if product.op == "mulhi":

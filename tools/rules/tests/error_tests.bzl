@@ -118,6 +118,15 @@ def error_tests(*, name, model):
         tags = ["manual"],
     )
     _expect("packed_without_p", "the kernels need p, which the hart of the environment does not have")
+    bm_firmware(
+        name = "dots_without_zvqdotq",
+        board = "//boards/spike_rv64",
+        isa = "rv64gcv_zvl256b_zvqdotq",
+        models = [model],
+        run_env = "//boards/spike_rv64:vlen256",
+        tags = ["manual"],
+    )
+    _expect("dots_without_zvqdotq", "the kernels need zvqdotq, which the hart of the environment does not have")
 
     bm_run(
         name = "run_vlen_too_small",
