@@ -37,25 +37,35 @@ def qemu_cpu32(vlen):
         return ["-cpu", "rv32,d=false,f=false,h=false,zfa=false"]
     return ["-cpu", "rv32,v=true,vext_spec=v1.0,vlen={},elen=64".format(vlen)]
 
-def qemu_cpu(vlen):
+# What the names of environments end in -> extensions beyond V of their harts, as isas.bzl and QEMU name them.
+EXTENSIONS = {"".join(["_" + name for name in names]): names for names in [
+    [],
+    ["zfh", "zvfh"],
+]}
+
+def qemu_cpu(vlen, extensions = []):
     """Returns the arguments for a hart with vectors of `vlen` bits.
 
     Args:
       vlen: VLEN in bits.
+      extensions: names of extensions beyond V.
     """
-    return ["-cpu", "rv64,v=true,vext_spec=v1.0,vlen={},elen=64".format(vlen)]
+    more = "".join([",{}=true".format(extension) for extension in extensions])
+    return ["-cpu", "rv64,v=true,vext_spec=v1.0,vlen={},elen=64{}".format(vlen, more)]
 
 def qemu_vlen_envs(*, name, base):
-    """Makes the environments `<name>128` to `<name>1024` of a board.
+    """Makes the environments `<name>128` to `<name>1024` of a board, and the same with more extensions.
 
     Args:
       name: prefix of the environments.
       base: environment that defines everything but the hart.
     """
     for vlen in [128, 256, 512, 1024]:
-        bm_exec_env(
-            name = "{}{}".format(name, vlen),
-            args = qemu_cpu(vlen),
-            base = base,
-            vlen = vlen,
-        )
+        for suffix, extensions in EXTENSIONS.items():
+            bm_exec_env(
+                name = "{}{}{}".format(name, vlen, suffix),
+                args = qemu_cpu(vlen, extensions),
+                base = base,
+                extensions = extensions,
+                vlen = vlen,
+            )

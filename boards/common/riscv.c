@@ -3,6 +3,7 @@
 
 #include "boards/common/csr.h"
 #include "boards/common/device_tree.h"
+#include "boards/common/probe.h"
 #include "runtime_bm/base/isa.h"
 #include "runtime_bm/crt/stack.h"
 #include "runtime_bm/hal/hal.h"
@@ -21,40 +22,27 @@ static const char kLetters[] = "imafdqcbpvh";
 // mstatus.VS: startup set it, but it stays zero on a hart without vectors.
 #define MSTATUS_VS 0x600
 
+// mstatus.MIE is bit 3.
+BM_PROBE(has_zvfh, "m", 8, BM_TRIES_ZVFH)
+BM_PROBE(has_zvqdotq, "m", 8, BM_TRIES_ZVQDOTQ)
+
+static char *append(char *end, const char *text) {
+  while (*text != '\0') *end++ = *text++;
+  return end;
+}
+
 static bool has(uintptr_t misa, char letter) {
   return (misa >> (letter - 'a')) & 1;
 }
 
-// Whether a hart with vectors has Zvqdotq, of which no register tells: vqdot.vv
-// on no elements traps if not. Instructions by number, as the runtime is
-// compiled without vectors.
-static bool has_zvqdotq(void) {
-  uintptr_t found;
-  __asm__ volatile(
-      "la t0, 1f\n"
-      "csrrw t0, mtvec, t0\n"
-      "li %0, 0\n"
-      ".word 0xcd007057\n"  // vsetivli zero, 0, e32, m1, ta, ma
-      ".word 0xb2002057\n"  // vqdot.vv v0, v0, v0
-      "li %0, 1\n"
-      ".balign 4\n"
-      "1: csrw mtvec, t0\n"
-      : "=&r"(found)::"t0");
-  return found != 0;
-}
-
 bm_hal_cpu_t bm_hal_cpu(void) {
-  static const char kZvqdotq[] = "_zvqdotq";
-  static char name[4 + sizeof(kLetters) + sizeof(kZvqdotq)];
+  static char
+      name[sizeof(XLEN_NAME) + sizeof(kLetters) + sizeof("_zfh_zvfh_zvqdotq")];
   const uintptr_t misa = bm_csr_misa();
-  char *end = name;
-  for (const char *c = XLEN_NAME; *c != '\0'; ++c) *end++ = *c;
+  char *end = append(name, XLEN_NAME);
   for (const char *c = kLetters; *c != '\0'; ++c) {
     if (has(misa, *c)) *end++ = *c;
   }
-  const bool zvqdotq = has(misa, 'v') && has_zvqdotq();
-  for (const char *c = kZvqdotq; zvqdotq && *c != '\0'; ++c) *end++ = *c;
-  *end = '\0';
   bm_hal_cpu_t cpu = {
       .isa = name,
       .isa_bits = XLEN_BIT,
@@ -65,12 +53,20 @@ bm_hal_cpu_t bm_hal_cpu(void) {
   }
   if (has(misa, 'p')) cpu.isa_bits |= BM_ISA_P;
   if (has(misa, 'v')) cpu.isa_bits |= BM_ISA_V;
-  if (zvqdotq) cpu.isa_bits |= BM_ISA_ZVQDOTQ;
   // misa has no bit for vectors smaller than V.
   if ((bm_csr_mstatus() & MSTATUS_VS) != 0) {
     if (has(misa, 'f')) cpu.isa_bits |= BM_ISA_ZVE32F;
     cpu.vlen_bits = (uint32_t)bm_csr_vlenb() * 8;
+    if (has_zvfh()) {
+      cpu.isa_bits |= BM_ISA_ZVFH;
+      end = append(end, "_zfh_zvfh");
+    }
+    if (has_zvqdotq()) {
+      cpu.isa_bits |= BM_ISA_ZVQDOTQ;
+      end = append(end, "_zvqdotq");
+    }
   }
+  *end = '\0';
   return cpu;
 }
 

@@ -1,5 +1,6 @@
 // The part of the HAL that is the same on every RV64 board that starts in
 // supervisor mode, where misa and the machine's counters cannot be read.
+#include "boards/common/probe.h"
 #include "runtime_bm/base/isa.h"
 #include "runtime_bm/crt/stack.h"
 #include "runtime_bm/hal/hal.h"
@@ -28,6 +29,9 @@ PROBED_READER(instret, "instret")
 // vlenb by number, since the runtime is compiled without the vector extension.
 PROBED_READER(vlenb, "0xC22")
 
+// sstatus.SIE is bit 1.
+BM_PROBE(has_zvfh, "s", 2, BM_TRIES_ZVFH)
+
 bm_hal_cpu_t bm_hal_cpu(void) {
   // This code is compiled for rv64gc, and it is running.
   bm_hal_cpu_t cpu = {
@@ -38,6 +42,10 @@ bm_hal_cpu_t bm_hal_cpu(void) {
   if (cpu.vlen_bits != 0) {
     cpu.isa = "rv64imafdcv";
     cpu.isa_bits |= BM_ISA_V;
+    if (has_zvfh()) {
+      cpu.isa = "rv64imafdcv_zfh_zvfh";
+      cpu.isa_bits |= BM_ISA_ZVFH;
+    }
   }
   return cpu;
 }

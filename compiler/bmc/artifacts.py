@@ -24,7 +24,7 @@ from bmc.errors import BmcError
 MODEL_FILE = "model.mlirbc"
 CASES_FILE = "cases.npz"
 IMPORT_FILE = "import.json"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 
 _MOST_BYTES = 1 << 40
 
@@ -122,6 +122,7 @@ class ImportedModel:
       second_reference: a sentence on a model with which IREE's host runtime agrees. It tells where to look
         if the target does not.
       int8: whether it is quantized. If so, its kernels must compute in integers (plan/audit.py).
+      f16: whether to compute in f16 what it computes in f32 (rewrites/halves.py).
       compared_only: more inputs of the first entry point, with the framework's outputs. They are only
         compared in IREE's host runtime.
       notes: sentences that tell the user what the import did unasked; they are not saved.
@@ -136,6 +137,7 @@ class ImportedModel:
     parameters: tuple[Parameter, ...]
     second_reference: str = ""
     int8: bool = False
+    f16: bool = False
     compared_only: tuple[tuple[spec.Case, spec.Case], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -209,6 +211,7 @@ def save(model: ImportedModel, directory: Path) -> None:
             "calls": [asdict(call) for call in golden.calls],
             "second_reference": model.second_reference,
             "int8": model.int8,
+            "f16": model.f16,
             "parameters": [asdict(parameter) for parameter in model.parameters],
         },
     )
@@ -274,6 +277,7 @@ def _read(directory: Path, data: dict[str, Any], arrays: Mapping[str, Array]) ->
         ),
         second_reference=data["second_reference"],
         int8=data["int8"],
+        f16=data["f16"],
         compared_only=tuple(cases[len(carried) :]),
     )
 

@@ -17,7 +17,7 @@ from bmc import artifacts, errors, frontends, inspection, mutate, progress, targ
 from bmc.artifacts import ImportedModel
 from bmc.compile import CompileOptions, compile_model, rewrite_until
 from bmc.errors import BmcError
-from bmc.frontends.options import ImportOptions
+from bmc.frontends.options import F16, INT8, ImportOptions
 from bmc.iree import version
 from bmc.libraries import library
 from bmc.rewrites.pipeline import PIPELINE
@@ -218,9 +218,9 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--quantize",
-        choices=("", "int8"),
+        choices=("", INT8, F16),
         default="",
-        help="quantize the model with its own framework and its calibration data",
+        help="quantize the model with its own framework and its calibration data, or compute in f16 on the target",
     )
 
 

@@ -106,3 +106,9 @@ def from_hal(element_type: int) -> DType:
     if name not in _MLIR:
         raise BmcError("unsupported-dtype", f"IREE element type {element_type:#x} cannot be used")
     return _MLIR[name]
+
+
+def nearest_f16(numbers: Array) -> Array:
+    """Returns the f16 nearest to each number. Only infinities become any: others have at most the largest f16."""
+    largest = float(np.finfo(np.float16).max)
+    return np.where(np.isinf(numbers), numbers, np.clip(numbers, -largest, largest)).astype("<f2")

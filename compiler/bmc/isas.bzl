@@ -7,6 +7,7 @@ A plain literal, because the compiler reads this file too (target.py).
 # abi: the calling convention of C and kernels, as for -mabi; "" if there is only one.
 # march: extensions of the hart, as for -march. C that is linked with kernels may use all of them.
 # plan_bits: the bits of bm_plan_t.isa, by their names in runtime_bm/plan/plan_abi.json.
+# optional: extensions that not every hart with such vectors has. An environment names those that its hart has.
 # unnamed: extensions of the hart that -march does not know yet. Kernel libraries encode their instructions themselves.
 # vlen_bits: smallest VLEN, in bits, on which kernels may run; 0 without vectors.
 # xlen: bits of a pointer.
@@ -24,6 +25,22 @@ ISAS = {
         "plan_bits": ["RV64", "P"],
         "unnamed": ["p"],
         "vlen_bits": 0,
+        "xlen": 64,
+    },
+    "rv64gcv_zfh_zvfh_zvl128b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zfh_zvfh_zvl128b",
+        "optional": ["zfh", "zvfh"],
+        "plan_bits": ["RV64", "V", "ZVFH"],
+        "vlen_bits": 128,
+        "xlen": 64,
+    },
+    "rv64gcv_zfh_zvfh_zvl256b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zfh_zvfh_zvl256b",
+        "optional": ["zfh", "zvfh"],
+        "plan_bits": ["RV64", "V", "ZVFH"],
+        "vlen_bits": 256,
         "xlen": 64,
     },
     "rv64gcv_zvl128b": {

@@ -24,6 +24,7 @@ class PlanIsa(enum.IntEnum):
     ZVE32F = 16
     P = 32
     ZVQDOTQ = 64
+    ZVFH = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,9 @@ _IMPLIED = {
     ("c", "d"): ("zcd",),
     ("rv32", "c", "f"): ("zcf",),
     ("v",): ("zve32x", "zve32f", "zve64x", "zve64f", "zve64d"),
+    ("zfh",): ("zfhmin",),
     ("zve32f",): ("zve32x",),
+    ("zvfh",): ("zfhmin", "zvfhmin"),
 }
 
 # Kernels access no control registers and write no code.

@@ -51,7 +51,8 @@ class TargetTest(unittest.TestCase):
                     vectors = PlanIsa.V if "v" in found.extensions else PlanIsa.ZVE32F
                 packed = PlanIsa.P if isa == "rv64gcp" else 0
                 dots = PlanIsa.ZVQDOTQ if isa.endswith("_zvqdotq") else 0
-                self.assertEqual(found.isa_bits, bits | vectors | packed | dots)
+                halves = PlanIsa.ZVFH if {"zfh", "zvfh"} <= found.extensions else 0
+                self.assertEqual(found.isa_bits, bits | vectors | packed | dots | halves)
 
     def test_the_name_says_the_vlen(self) -> None:
         for isa in target.ISA_NAMES:

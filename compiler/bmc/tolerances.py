@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -33,13 +35,35 @@ def default(
     )
 
 
+def of_f16(golden: Golden, signatures: tuple[Signature, ...]) -> tuple[spec.Policy, ...]:
+    """Returns the policies of a model with f32 outputs that is computed in f16: the model's own where they are wider."""
+    calls = golden.calls or (GoldenCall(0, False),) * len(golden.inputs)
+    made = list(zip(calls, golden.outputs, strict=True))
+    policies = iter(golden.policies)
+    return tuple(
+        _wider(next(policies), _largest([case for call, case in made if call.entry == entry], index))
+        for entry, signature in enumerate(signatures)
+        for index, _ in enumerate(signature.outputs)
+    )
+
+
+def _wider(own: spec.Policy, largest: float) -> spec.Policy:
+    if not isinstance(own, spec.Tolerance):
+        return own
+    least = _within(_RELATIVE_16_BITS, largest)
+    return replace(own, atol=max(own.atol, least.atol), rtol=max(own.rtol, least.rtol))
+
+
 def _close(info: TensorInfo, largest: float) -> spec.Tolerance:
-    relative = _RELATIVE if info.dtype.byte_count > 2 else _RELATIVE_16_BITS
+    return _within(_RELATIVE if info.dtype.byte_count > 2 else _RELATIVE_16_BITS, largest)
+
+
+def _within(relative: float, largest: float) -> spec.Tolerance:
     # Two digits are enough, and are the same on every machine except for a tie.
     return spec.Tolerance(atol=float(f"{relative * largest:.1e}"), rtol=max(relative, 1e-4))
 
 
-def _largest(expected: tuple[spec.Case, ...], index: int) -> float:
+def _largest(expected: Sequence[spec.Case], index: int) -> float:
     """Returns the largest finite |element| of an output."""
     arrays = (np.abs(case[index].astype(np.float64)) for case in expected)
     return max(float(array[np.isfinite(array)].max(initial=0.0)) for array in arrays)

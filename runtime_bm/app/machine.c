@@ -36,8 +36,8 @@ static bool has_extensions(const char *isa, const char *wanted) {
     for (const char *l = *c == 'g' ? "imafd" : (const char[]){*c, '\0'};
          *l != '\0'; ++l) {
       const char *have = isa + WIDTH;
-      while (*have != '\0' && *have != *l) ++have;
-      if (*have == '\0') return false;
+      while (*have != '\0' && *have != '_' && *have != *l) ++have;
+      if (*have != *l) return false;
     }
   }
   return true;

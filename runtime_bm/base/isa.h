@@ -14,6 +14,8 @@ enum {
   BM_ISA_P = 32,
   // Dot products of four bytes in each 32-bit lane of a vector.
   BM_ISA_ZVQDOTQ = 64,
+  // Floats of 16 bits in scalar and vector registers.
+  BM_ISA_ZVFH = 128,
 };
 
 #endif  // RUNTIME_BM_BASE_ISA_H_

@@ -95,6 +95,7 @@ static void enums(void) {
   CONSTANT(BM_ISA_, ZVE32F);
   CONSTANT(BM_ISA_, P);
   CONSTANT(BM_ISA_, ZVQDOTQ);
+  CONSTANT(BM_ISA_, ZVFH);
   end_enum();
   begin_enum("region");
   CONSTANT(BM_PLAN_REGION_, ARENA);

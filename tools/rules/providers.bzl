@@ -78,7 +78,7 @@ BmExecEnvInfo = provider(
     fields = {
         "board": "string: name of the board whose firmware it runs.",
         "bios": "File: what the machine runs before the firmware; None if nothing.",
-        "extensions": "list of string: extensions of its hart that -march does not know yet, such as `p`.",
+        "extensions": "list of string: extensions of its hart that not all with its base have, such as `zvfh`.",
         "vlen": "int: VLEN in bits of its hart; 0 without a vector unit.",
         "emulator": "FilesToRunProvider: program that runs the firmware; None runs the firmware itself.",
         "args": "list of string: arguments; `{elf}` stands for the firmware, `{flash}` for its flash image.",

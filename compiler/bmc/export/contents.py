@@ -38,6 +38,7 @@ _ISA_NAMES = {
     "ZVE32F": "_zve32f",
     "P": "p",
     "ZVQDOTQ": "_zvqdotq",
+    "ZVFH": "_zfh_zvfh",
 }
 
 _READ_VLEN = """\

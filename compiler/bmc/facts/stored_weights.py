@@ -21,6 +21,7 @@ class WeightType:
       permutation: axes for numpy.transpose from the archive's layout to the expected one; () for none.
       where: what first reads it, as ir_util.place() says it; "" if unknown.
       is_widened: whether it is i16, and i8 in the archive.
+      is_halved: whether it is f16, and f32 in the archive.
     """
 
     dtype: str
@@ -28,12 +29,14 @@ class WeightType:
     permutation: tuple[int, ...]
     where: str = ""
     is_widened: bool = False
+    is_halved: bool = False
 
 
 def read(
     module: Any,
     permutations: Mapping[str, tuple[int, ...]],
     widened: Collection[str] = (),
+    halved: Collection[str] = (),
 ) -> dict[str, WeightType]:
     """Returns the type of every weight by name.
 
@@ -41,6 +44,7 @@ def read(
       module: the module with the globals.
       permutations: the axes of those whose layout has changed.
       widened: the names of those that are i8 in the archive and i16 in the module.
+      halved: the names of those that are f32 in the archive and f16 in the module.
     """
     types = {}
     readers = _readers(module)
@@ -53,7 +57,7 @@ def read(
                 kind.shape[axes.index(i)] if axes else n for i, n in enumerate(kind.shape)
             )
             where, dtype = readers.get(name, ""), str(kind.element_type)
-            types[name] = WeightType(dtype, shape, axes, where, name in widened)
+            types[name] = WeightType(dtype, shape, axes, where, name in widened, name in halved)
     return types
 
 

@@ -12,7 +12,7 @@ from bmc import arithmetic, artifacts, factory, intake, progress, spec, toleranc
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import quantized, quiet, user_cases
-from bmc.frontends.options import INT8, ImportOptions
+from bmc.frontends.options import F16, INT8, ImportOptions
 
 KINDS = (
     "model.py:factory (PyTorch, Keras, JAX), or a .pt2, .keras, .tflite, .onnx, .mlir or .mlirbc"
@@ -46,6 +46,9 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
         other results than the framework.
     """
     out.mkdir(parents=True, exist_ok=True)
+    is_f16 = options.quantize == F16
+    if is_f16:
+        options = replace(options, quantize="")  # the framework's model stays as it is
     progress.begin(progress.LOAD)
     with arithmetic.pinning():
         with quiet.native():
@@ -56,8 +59,22 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
             verify.require(model, verify.run(model, out / "reproducer"))
     int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
     model = replace(model, second_reference=verify.verdict(model), int8=int8)
+    if is_f16:
+        model = _in_f16(model)
     artifacts.save(model, out)
     return model
+
+
+def _in_f16(model: ImportedModel) -> ImportedModel:
+    """Returns a model that is to compute in f16, with tolerances for that."""
+    if model.int8:
+        raise BmcError(
+            "bad-spec",
+            "the model is quantized to int8, and is asked to compute in f16",
+            hint="leave out quantize, or give the model in f32",
+        )
+    golden = replace(model.golden, policies=tolerances.of_f16(model.golden, model.signatures))
+    return replace(model, golden=golden, f16=True)
 
 
 def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:

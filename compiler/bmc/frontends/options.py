@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 INT8 = "int8"
+F16 = "f16"
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,8 @@ class ImportOptions:
     Attributes:
       cases: "module.py:function" that returns spec.Cases, for models that are files; "" for none.
       output_type: the dialect that torch-mlir lowers PyTorch to, a key of frontends.torch.OUTPUT_TYPES.
-      quantize: INT8 to quantize with the model's own framework first, "" not to.
+      quantize: INT8 to quantize with the model's own framework first, F16 to compute in f16 on the target, "" for
+        neither.
       inputs: .npz file with other inputs than the model's own cases: array "0" is the first input of all cases, and so
         on, one case after the other along the first axis.
       host_check: whether to compare IREE's host runtime with the framework, as verify.run() does.

@@ -1,4 +1,4 @@
-"""Widens and permutes constants to their final layout and packs them, equal ones once."""
+"""Converts and permutes constants to their final layout and packs them, equal ones once."""
 
 from __future__ import annotations
 
@@ -85,12 +85,13 @@ def read(program: HostProgram, archive: Path, types: dict[str, WeightType]) -> C
     stored = _read_archive(archive)
     contents = _contents(
         program,
-        {key: _widened(data, types.get(key, _UNTYPED)) for key, data in stored.items()},
+        {key: _converted(data, types.get(key, _UNTYPED)) for key, data in stored.items()},
     )
     original, final = [], []
     for data, constant in zip(contents, program.constants, strict=True):
         kind = types.get(constant.parameter, _UNTYPED)
-        original.append(stored[constant.parameter] if kind.is_widened else data)
+        is_converted = kind.is_widened or kind.is_halved
+        original.append(stored[constant.parameter] if is_converted else data)
         final.append(_permute(data, kind))
     return Contents(tuple(original), tuple(final))
 
@@ -204,8 +205,10 @@ def _written(constant: Constant, contents: list[bytes]) -> bytes:
     return bytes(data)
 
 
-def _widened(data: bytes, kind: WeightType) -> bytes:
+def _converted(data: bytes, kind: WeightType) -> bytes:
     """Returns the bytes of a constant in the type that kernels read."""
+    if kind.is_halved:
+        return dtype.nearest_f16(np.frombuffer(data, "<f4")).tobytes()
     return np.frombuffer(data, "<i1").astype("<i2").tobytes() if kind.is_widened else data
 
 

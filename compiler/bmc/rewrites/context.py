@@ -102,6 +102,7 @@ class Context:
     Attributes:
       target: instruction set.
       int8: whether the model is quantized.
+      f16: whether to compute in f16 what it computes in f32.
       tuning: what tuning.json has for the target.
       proposes: whether to look for other kernels that dispatches could have.
       libraries: that may take dispatches; the first one that wants a dispatch gets it.
@@ -120,12 +121,14 @@ class Context:
       single: convolutions of one channel that stay as they are; set by `im2col`.
       widened: weights of int8 that are stored in 16 bits; set by `wide_weights`.
       wide: the products that read them; set by `wide_weights`.
+      halved: weights of f32 that are stored as f16; set by `halves`.
       configs: the lowering configurations; set by `configs` and `own_kernels`.
       taken: the dispatch functions that kernel libraries take; set by `kernel_libraries`.
     """
 
     target: Target
     int8: bool = False
+    f16: bool = False
     tuning: Tuning = Tuning()
     proposes: bool = False
     libraries: tuple[Library, ...] = ()
@@ -140,6 +143,7 @@ class Context:
     single: frozenset[Shape] = frozenset()
     widened: frozenset[str] = frozenset()
     wide: frozenset[Shape] = frozenset()
+    halved: frozenset[str] = frozenset()
     configs: tuple[Config, ...] = ()
     taken: dict[str, Taken] = field(default_factory=dict)
 

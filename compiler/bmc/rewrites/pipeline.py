@@ -14,6 +14,7 @@ from bmc.rewrites import (
     dequantizations,
     divisions,
     gathers,
+    halves,
     heads,
     im2col,
     insertions,
@@ -138,6 +139,13 @@ PIPELINE = (
         phases.OPTIMIZED,
         "As soon as constants have their final values, so that later phases work on kilobytes of IR.",
         constants.apply,
+    ),
+    Rewrite(
+        "halves",
+        phases.PARAMETERS,
+        "After constants, which makes weights known by name, and before what depends on the types of products.",
+        halves.apply,
+        lambda context: context.f16,
     ),
     Rewrite(
         "im2col",

@@ -77,7 +77,7 @@ bm_exec_env = rule(
         "env_tags": attr.string_list(doc = "Tags for every test that runs here."),
         "pace": attr.string(doc = "Where firmware runs and how long that takes, for those who wait."),
         "extensions": attr.string_list(
-            doc = "Extensions of the hart that -march does not know yet, such as `p`.",
+            doc = "Extensions of the hart that not all harts with its base have: `optional` and `unnamed` of isas.bzl.",
         ),
         "path_tools": attr.label_list(
             doc = "Programs the emulator looks for on PATH.",

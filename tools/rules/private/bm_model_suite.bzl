@@ -14,15 +14,15 @@ load("//tools/rules/private:bm_tune.bzl", "tune")
 load("//tools/rules/private:bm_validate.bzl", "validate")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
 load("//tools/rules/private:chosen_board.bzl", "by_chosen_board")
-load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD")
+load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "env_name")
 
 _HOST = Label("//boards/host_x86_64")
 _NATIVE = Label("//boards/host_x86_64:native")
 _QEMU = Label("//boards/qemu_virt_rv64")
 _SPIKE = Label("//boards/spike_rv64")
 
-def _env(board, vlen):
-    return board.same_package_label("vlen{}".format(vlen))
+def _env(board, vlen, isa):
+    return board.same_package_label(env_name(vlen, isa))
 
 def bm_model_suite(
         *,
@@ -60,7 +60,7 @@ def bm_model_suite(
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.
     """
-    on_spike = _env(_SPIKE, vlens[0])
+    on_spike = _env(_SPIKE, vlens[0], isa)
 
     # Counts the same instructions as Spike (//tools/size:counts_test), up to ten times faster.
     measured_at = _SPIKE.same_package_label("qemu_vlen{}".format(vlens[0]))
@@ -72,7 +72,7 @@ def bm_model_suite(
             isa = isa,
             models = models,
             profile = board == _SPIKE,
-            run_env = _env(board, vlens[0]),
+            run_env = _env(board, vlens[0], isa),
             tags = tags,
             **kwargs
         )
@@ -80,9 +80,9 @@ def bm_model_suite(
         name = name + "_agreement",
         agree = True,
         firmwares = {
-            name: [_env(_QEMU, vlen) for vlen in vlens],
+            name: [_env(_QEMU, vlen, isa) for vlen in vlens],
             # The same ELF in a second emulator: a difference is a bug in one of them, or ours.
-            name + ".spike": [_env(_SPIKE, vlen) for vlen in vlens] + [measured_at],
+            name + ".spike": [_env(_SPIKE, vlen, isa) for vlen in vlens] + [measured_at],
         },
         tags = tags,
         **kwargs
@@ -145,13 +145,13 @@ def bm_model_suite(
             hooks = hooks,
             isa = isa,
             models = models[:i] + [str(label) + ".mutated"] + models[i + 1:],
-            run_env = _env(_QEMU, vlens[0]),
+            run_env = _env(_QEMU, vlens[0], isa),
             tags = tags + ["manual"],
             **kwargs
         )
         bm_firmware_test(
             name = name + "_negative" + suffix,
-            exec_envs = {_env(_QEMU, vlens[0]): ["qemu"]},
+            exec_envs = {_env(_QEMU, vlens[0], isa): ["qemu"]},
             expect = "FAIL",
             firmware = name + "._mutated" + suffix,
             tags = tags,
@@ -191,7 +191,7 @@ def bm_model_suite(
             **kwargs
         )
     chosen = by_chosen_board(lambda board_isa: "{}._for_{}".format(name, board_isa), name)
-    chosen_env = by_chosen_board(lambda _: None, _env(_QEMU, vlens[0]))
+    chosen_env = by_chosen_board(lambda _: None, _env(_QEMU, vlens[0], isa))
     for part, reference in {".bisect": name + ".host", ".debug": None}.items():
         bm_debug(
             name = name + part,

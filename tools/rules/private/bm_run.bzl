@@ -25,7 +25,8 @@ def check_env(label, firmware, env, allow_smaller_vlen = False):
             firmware.vlen,
             env.vlen,
         ))
-    wanted = ISAS[firmware.isa].get("unnamed", []) if firmware.isa in ISAS else []
+    about = ISAS.get(firmware.isa, {})
+    wanted = about.get("optional", []) + about.get("unnamed", [])
     missing = [extension for extension in wanted if extension not in env.extensions]
     if missing and not allow_smaller_vlen:
         fail(("{}: the kernels need {}, which the hart of the environment does not have: build the firmware with " +

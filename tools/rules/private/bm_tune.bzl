@@ -3,6 +3,7 @@
 load("//tools/rules:providers.bzl", "BmTunableInfo")
 load("//tools/rules/private:bm_link_kit.bzl", "bm_link_kit")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
+load("//tools/rules/private:transitions.bzl", "env_name")
 
 _SPIKE = Label("//boards/spike_rv64")
 
@@ -70,7 +71,7 @@ def tune(*, name, isa, models, tags, vlen, **kwargs):
         board = _SPIKE,
         isa = isa,
         profile = True,
-        run_envs = {_SPIKE.same_package_label("vlen{}_counted".format(vlen)): "spike"},
+        run_envs = {_SPIKE.same_package_label(env_name(vlen, isa) + "_counted"): "spike"},
         **manual
     )
     bm_tune(

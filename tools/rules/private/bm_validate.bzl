@@ -8,7 +8,7 @@ load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
 load("//tools/rules/private:chosen_board.bzl", "by_chosen_board")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
-load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "import_transition")
+load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "env_name", "import_transition")
 
 _HOST = Label("//boards/host_x86_64")
 _QEMU = Label("//boards/qemu_virt_rv64")
@@ -104,7 +104,7 @@ def validate(*, name, isa, models, tags, vlen, **kwargs):
     """
     tags = tags + ["manual"]
     service = name + ".service"
-    env = "vlen{}".format(vlen)
+    env = env_name(vlen, isa)
     fixed = {
         "": (_QEMU, isa, _QEMU.same_package_label(env)),
         ".host": (_HOST, "x86_64", _HOST.same_package_label("native")),

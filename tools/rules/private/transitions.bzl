@@ -27,6 +27,16 @@ def vlen_of_isa(isa):
     """Returns the smallest VLEN in bits that `isa` may run on; 0 without a vector unit."""
     return ISAS[isa]["vlen_bits"]
 
+def env_name(vlen, isa):
+    """Returns the name that boards give to the emulator of a hart for `isa`.
+
+    Args:
+      vlen: VLEN in bits of the hart.
+      isa: ISA of the kernels; check_isa() refuses an unknown one.
+    """
+    extensions = ISAS.get(isa, {}).get("optional", [])
+    return "vlen{}".format(vlen) + "".join(["_" + name for name in extensions])
+
 def check_isa(label, isa):
     """Fails when `isa` is not one that kernels are compiled for."""
     if isa not in ISAS:

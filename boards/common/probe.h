@@ -1,0 +1,53 @@
+// Whether a hart has an extension beyond V of which no register tells: it
+// executes such instructions, and lacks the extension if it traps.
+#ifndef BOARDS_COMMON_PROBE_H_
+#define BOARDS_COMMON_PROBE_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Floats of 16 bits, in scalar and vector registers.
+#define BM_TRIES_ZVFH                   \
+  ".option push\n"                      \
+  ".option arch, +v, +zfh, +zvfh\n"     \
+  "fmv.h.x ft0, zero\n"                 \
+  "fadd.h ft0, ft0, ft0\n"              \
+  "vsetivli zero, 1, e16, m1, ta, ma\n" \
+  "vmv.v.i v0, 0\n"                     \
+  "vfadd.vv v0, v0, v0\n"               \
+  ".option pop\n"
+
+// Dot products of four bytes, which assemblers do not know: vqdot.vv v0, v0, v0
+// on no elements.
+#define BM_TRIES_ZVQDOTQ                \
+  ".option push\n"                      \
+  ".option arch, +v\n"                  \
+  "vsetivli zero, 0, e32, m1, ta, ma\n" \
+  ".option pop\n"                       \
+  ".word 0xb2002057\n"
+
+// Defines a function that says whether a hart executes `instructions` in a
+// mode, "m" or "s", with the bit of its status register that enables
+// interrupts. They stay off meanwhile, because they also go where a trap goes.
+// Vectors and floats must be on.
+#define BM_PROBE(function, mode, interrupts, instructions)      \
+  static bool function(void) {                                  \
+    uintptr_t has, status, vector;                              \
+    __asm__ volatile("csrrci %1, " mode                         \
+                     "status, %3\n"                             \
+                     "la %2, 1f\n"                              \
+                     "csrrw %2, " mode                          \
+                     "tvec, %2\n"                               \
+                     "li %0, 0\n" instructions                  \
+                     "li %0, 1\n"                               \
+                     ".balign 4\n"                              \
+                     "1: csrw " mode                            \
+                     "tvec, %2\n"                               \
+                     "csrw " mode "status, %1\n"                \
+                     : "=&r"(has), "=&r"(status), "=&r"(vector) \
+                     : "i"(interrupts)                          \
+                     : "ft0", "memory");                        \
+    return has != 0;                                            \
+  }
+
+#endif  // BOARDS_COMMON_PROBE_H_
