@@ -32,7 +32,14 @@ _VLENS = {
 }
 
 # Import option of each element type.
-_QUANTIZE = {"f32": "", "int8": "int8"}
+_QUANTIZE = {"f16": "f16", "f32": "", "int8": "int8"}
+
+# ISA for which the kernels of each element type are built.
+_ISA = {
+    "f16": "rv64gcv_zfh_zvfh_zvl256b",
+    "f32": "rv64gcv_zvl256b",
+    "int8": "rv64gcv_zvl256b",
+}
 
 def zoo_model(
         *,
@@ -50,8 +57,8 @@ def zoo_model(
 
     Args:
       name: name of the model and of its folder.
-      factories: dict from element type, `f32` or `int8` (quantized when it is imported), to the
-        function in model.py.
+      factories: dict from element type, `f32`, `f16` (computed in f16) or `int8` (quantized when it is imported), to
+        the function in model.py.
       size: `small` runs at VLEN 128, 256, 512 and 1024, `medium` and `large` at 128 and 256. Wildcards
         do not build or test a `large` model: its tests are in `large_test`.
       deps: Python libraries that model.py imports, including KERAS or TORCH.
@@ -75,12 +82,14 @@ def zoo_model(
             name = model + "_rv64",
             baseline = BASELINE,
             hooks = hooks,
+            isa = _ISA[dtype],
             models = [model],
             tags = tags,
             vlens = [256],
         )
         small_vectors_test(
             name = model + "_rv64_zvl128b",
+            isa = _ISA[dtype].replace("256", "128"),
             models = [model],
             tags = tags,
             vlens = _VLENS[size],

@@ -31,6 +31,7 @@ load("//tools/rules/private:bm_run_test.bzl", _bm_run_test = "bm_run_test")
 load("//tools/rules/private:bm_runs_test.bzl", _bm_runs_test = "bm_runs_test")
 load("//tools/rules/private:bm_spike_extension.bzl", _bm_spike_extension = "bm_spike_extension")
 load("//tools/rules/private:bm_weights.bzl", _bm_weights = "bm_weights")
+load("//tools/rules/private:transitions.bzl", _env_name = "env_name")
 
 any_isa_program = _any_isa_program
 bm_assert_no_dependency = _bm_assert_no_dependency
@@ -59,3 +60,4 @@ bm_run_test = _bm_run_test
 bm_runs_test = _bm_runs_test
 bm_spike_extension = _bm_spike_extension
 bm_weights = _bm_weights
+env_name = _env_name

@@ -118,7 +118,7 @@ bm_import = rule(
             cfg = "exec",
             mandatory = True,
         ),
-        "quantize": attr.string(doc = "`int8` or empty.", values = ["", "int8"]),
+        "quantize": attr.string(doc = "`int8`, `f16` or empty.", values = ["", "f16", "int8"]),
         "src": attr.label(
             doc = "A model file, or all files of a SavedModel folder.",
             allow_files = True,

@@ -156,7 +156,8 @@ def bm_model(
       factory: function in `src` that returns a bmc.spec.ModelSpec.
       cases: Python file with inputs for a model that is a file.
       cases_function: function in `cases` that returns bmc.spec.Cases.
-      quantize: `int8` quantizes the model with its own framework, on its calibration data.
+      quantize: `int8` quantizes the model with its own framework, on its calibration data; `f16` makes the target
+        compute in f16, which needs an ISA with Zvfh (docs/how-to/f16.md).
       tuning: tuning.json next to the model.
       kernels: list of bm_kernel_library; the first one that wants a dispatch computes it. With any, `<name>.plain`
         is the same model without them.
@@ -170,7 +171,7 @@ def bm_model(
       **kwargs: attributes of every rule, e.g. visibility, tags.
     """
     suffix = suffix_of(src)
-    packages = FRONTENDS.get(suffix, []) + (QUANTIZERS.get(suffix, []) if quantize else [])
+    packages = FRONTENDS.get(suffix, []) + (QUANTIZERS.get(suffix, []) if quantize == "int8" else [])
     frameworks = [package for package in packages if package not in deps]
 
     # Built only when something links the model, for that target's ISA, and not by a wildcard for the host.

@@ -63,7 +63,7 @@ def bm_model_suite(
     on_spike = _env(_SPIKE, vlens[0], isa)
 
     # Counts the same instructions as Spike (//tools/size:counts_test), up to ten times faster.
-    measured_at = _SPIKE.same_package_label("qemu_vlen{}".format(vlens[0]))
+    measured_at = _SPIKE.same_package_label("qemu_" + env_name(vlens[0], isa))
     for board, firmware in {_QEMU: name, _SPIKE: name + ".spike"}.items():
         bm_firmware(
             name = firmware,
