@@ -191,7 +191,9 @@ class _Facts:
         self.has_half_floats = half_floats.found(module)
 
     def of_parameters(self, module: Any) -> None:
-        self.stored = stored_weights.read(module, self._context.permutations, self._context.widened, self._context.halved)
+        self.stored = stored_weights.read(
+            module, self._context.permutations, self._context.widened, self._context.halved
+        )
         self.macs = macs.count(module)
 
     def of_flow(self, module: Any) -> None:

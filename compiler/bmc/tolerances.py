@@ -41,7 +41,9 @@ def of_f16(golden: Golden, signatures: tuple[Signature, ...]) -> tuple[spec.Poli
     made = list(zip(calls, golden.outputs, strict=True))
     policies = iter(golden.policies)
     return tuple(
-        _wider(next(policies), _largest([case for call, case in made if call.entry == entry], index))
+        _wider(
+            next(policies), _largest([case for call, case in made if call.entry == entry], index)
+        )
         for entry, signature in enumerate(signatures)
         for index, _ in enumerate(signature.outputs)
     )

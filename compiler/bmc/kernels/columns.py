@@ -69,11 +69,11 @@ class Columns:
         """Returns the first register of a group as it is multiplied."""
         if not self._has_masks:
             return 0
-        return lmul if self._product.is_float else _wide(lmul)
+        return lmul if self._product.keeps_width else _wide(lmul)
 
     def groups(self, lmul: int) -> int:
         """Returns how many groups of so many registers the loads need."""
-        if self._product.is_float:
+        if self._product.keeps_width:
             return 1 + self._has_masks
         if self._product.is_wide:
             return math.ceil((self.wide(lmul) + _wide(lmul)) / lmul)

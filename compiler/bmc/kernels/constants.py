@@ -6,7 +6,7 @@ import collections
 import struct
 
 from bmc.kernels.assembly import Assembly
-from bmc.kernels.product import Node
+from bmc.kernels.product import FLOATS, Node
 
 # Registers by the type and the bits of what is in them.
 Constants = dict[tuple[str, int], str]
@@ -14,9 +14,10 @@ Constants = dict[tuple[str, int], str]
 _ROUNDING = {"clipped", "rounded", "scaled"}
 
 
-def floats(nodes: tuple[Node, ...]) -> list[int]:
-    """Returns the bits of the constants that are floats, each once."""
-    found = (bits_of(node) for node in nodes if node.op == "constant" and node.dtype == "f32")
+def floats(nodes: tuple[Node, ...]) -> list[tuple[str, int]]:
+    """Returns the types and bits of the constants that are floats, each once."""
+    constants = (node for node in nodes if node.op == "constant" and node.dtype in FLOATS)
+    found = ((node.dtype, bits_of(node)) for node in constants)
     return list(dict.fromkeys(found))
 
 
@@ -34,9 +35,9 @@ def hoisted(
     if any(node.op in _ROUNDING for node in nodes):
         # To nearest, and up in the middle.
         out.emit("csrwi vxrm, 0")
-    constants = {("f32", bits): out.take_float() for bits in floats(nodes)[:most]}
-    for (_, bits), register in constants.items():
-        set_float(out, register, bits)
+    constants = {each: out.take_float() for each in floats(nodes)[:most]}
+    for (dtype, bits), register in constants.items():
+        set_float(out, register, dtype, bits)
     for value in _integers(nodes) if kept is not None else ():
         if out.left <= (kept or 0):
             break
@@ -58,12 +59,13 @@ def _integers(nodes: tuple[Node, ...]) -> list[int]:
 
 def bits_of(constant: Node) -> int:
     """Returns the bits of a constant that is a float."""
-    (bits,) = struct.unpack("<i", struct.pack("<f", constant.value))
+    integer, number = ("<h", "<e") if constant.dtype == "f16" else ("<i", "<f")
+    (bits,) = struct.unpack(integer, struct.pack(number, constant.value))
     return int(bits)
 
 
-def set_float(out: Assembly, register: str, bits: int) -> None:
+def set_float(out: Assembly, register: str, dtype: str, bits: int) -> None:
     """Emits a constant."""
     with out.registers(1) as (number,):
         out.set(number, bits)
-        out.emit(f"fmv.w.x {register}, {number}")
+        out.emit(f"fmv.{'h' if dtype == 'f16' else 'w'}.x {register}, {number}")

@@ -21,7 +21,17 @@ from bmc.kernels.clips import clipped
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.lanes import Lanes, transfer
 from bmc.kernels.operations import Operations
-from bmc.kernels.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported, apart
+from bmc.kernels.product import (
+    RESULT,
+    TYPES,
+    WIDTHS,
+    Loop,
+    Node,
+    Unsupported,
+    apart,
+    is_half,
+    widened,
+)
 from bmc.kernels.views import STORE, View, dtype_of, loops_of, maps_of, source_of, substituted
 
 _REGISTERS = 32
@@ -142,7 +152,8 @@ def read(function: ir_util.Op, lanes: int = 0) -> tuple[Elementwise, tuple[Any, 
         Loop(extent, (0, 0, *(view.stride(number) for view in views)))
         for number, extent in enumerate(extents)
     ]
-    it = arranged(dtypes, found, clipped(operations.nodes), lanes)
+    nodes = clipped(operations.nodes)
+    it = arranged(dtypes, found, nodes if is_half(nodes) else widened(nodes), lanes)
     return it, tuple(view.value for view in views)
 
 
@@ -201,7 +212,7 @@ class _Writer:
         nodes = elementwise.nodes
         # Elements that only move keep their width.
         self._moves = len(nodes) == 1 and nodes[0].op == "load"
-        self._bits = 8 * WIDTHS[nodes[0].dtype] if self._moves else 32
+        self._bits = 8 * WIDTHS[nodes[0].dtype] if self._moves or is_half(nodes) else 32
         fits = [
             lmul
             for lmul in ((choice.lmul,) if choice.lmul else (8, 4, 2, 1))
@@ -211,8 +222,8 @@ class _Writer:
             raise Unsupported("registers")
         # Elements that are no neighbors take cycles for all lanes of a group, also for those that are not in use.
         enough = [lmul for lmul in fits if lmul * vlen >= elementwise.lanes.extent * self._bits]
-        self._lmul = (enough or fits[:1])[-1] * 32 // self._bits
-        self._widest = self._lmul * vlen // 32
+        self._lmul = (enough or fits[:1])[-1]
+        self._widest = self._lmul * vlen // self._bits
         self._apart = apart(
             elementwise.dtypes, elementwise.lanes, range(RESULT, len(elementwise.dtypes))
         )
@@ -226,7 +237,8 @@ class _Writer:
         self._constants = hoisted(out, self._it.nodes, _FLOATS, _COUNTERS)
         whole, left = divmod(self._it.lanes.extent, self._widest)
         with out.registers(1) as (length,):
-            lanes = Lanes(left or self._widest, self._lmul, length, self._apart)
+            count = left or self._widest
+            lanes = Lanes(count, self._lmul, length, self._apart, bits=self._bits)
             if whole + bool(left) == 1:
                 self._use(lanes)
                 self._over(self._it.outer, 0, lambda: self._piece(lanes))

@@ -10,7 +10,7 @@ from bmc.kernels.assembly import Assembly
 from bmc.kernels.constants import Constants, bits_of, set_float
 from bmc.kernels.groups import Groups
 from bmc.kernels.lanes import Lanes, transfer
-from bmc.kernels.product import RESULT, Node, Unsupported, last_readers
+from bmc.kernels.product import FLOATS, LOADS, RESULT, Node, Unsupported, last_readers
 
 _INTEGER = {
     "addi": "vadd", "andi": "vand", "maxsi": "vmax", "minsi": "vmin", "mulhi": "vmulh", "muli": "vmul",
@@ -38,7 +38,7 @@ _UNARY = {
     "sitofp": "vfcvt.f.x.v {to}, {source}",
 }
 # Loads widen and the store narrows, so these are nothing but other names. Registers have no type.
-_NOTHING = {"bitcast", "extsi", "trunci"}
+_NOTHING = {"bitcast", "extf", "extsi", "truncf", "trunci"}
 # Read from registers of their own.
 _SCALARS = {"constant", "scalar"}
 SUPPORTED = frozenset({*_INTEGER, *_FLOAT, *_LIMITS, *_UNARY, *_NOTHING, "fma"})
@@ -65,7 +65,8 @@ def emit(
     constants: Constants,
     stores: bool = True,
 ) -> None:
-    """Emits the epilogue of one row and the store of its result. Elements have 32 bits before and after it.
+    """Emits the epilogue of one row and the store of its result. Elements have the bits of `lanes` before and
+    after it.
 
     Args:
       out: receives the text.
@@ -108,7 +109,7 @@ class Epilogue:
             self.store()
 
     def store(self, ends: bool = True) -> None:
-        """Emits the store of the result; `ends` is whether elements have 32 bits afterwards in any case."""
+        """Emits the store of the result; `ends` is whether elements are as wide as before afterwards in any case."""
         result = replace(self.nodes[-1], operand=RESULT)
         self._store(len(self.nodes) - 1, result, keep=False, ends=ends or result.op != "clipped")
 
@@ -185,7 +186,7 @@ class Epilogue:
                 self._load(node, self.held[number])
             elif node.op == "scalar":
                 self.held[number] = self.groups.take()
-                move = "vfmv.v.f" if node.dtype == "f32" else "vmv.v.x"
+                move = "vfmv.v.f" if node.dtype in FLOATS else "vmv.v.x"
                 self.out.emit(f"{move} {self._name(self.held[number])}, {self.scalar(node)}")
             else:
                 raise Unsupported(f"a result that is a {node.op}")
@@ -280,7 +281,7 @@ class Epilogue:
 
     def scalar(self, node: Node) -> str:
         """Returns a register with a constant or scalar, for the next instructions."""
-        is_float, is_loaded = node.dtype == "f32", node.op == "scalar"
+        is_float, is_loaded = node.dtype in FLOATS, node.op == "scalar"
         if node.value == 0 and not is_float and not is_loaded:
             return "zero"
         bits = bits_of(node) if is_float else int(node.value)
@@ -290,9 +291,8 @@ class Epilogue:
             with self.out.registers(1) as (register,):
                 if is_loaded:
                     address = self.addresses(node.operand)
-                    load = "lb" if node.dtype == "i8" else "lw"
                     ahead = self.ahead.get(node.operand, 0)
-                    self.out.emit(f"{load} {register}, {ahead}({address})")
+                    self.out.emit(f"{LOADS[node.dtype]} {register}, {ahead}({address})")
                 else:
                     self.out.set(register, bits)
                 return register
@@ -300,26 +300,41 @@ class Epilogue:
         self.out.give_float(name)
         if is_loaded:
             ahead = self.ahead.get(node.operand, 0)
-            self.out.emit(f"flw {name}, {ahead}({self.addresses(node.operand)})")
+            address = self.addresses(node.operand)
+            self.out.emit(f"{LOADS[node.dtype]} {name}, {ahead}({address})")
+            if self._is_half(node):
+                self.out.emit(f"fcvt.s.h {name}, {name}")
         else:
-            set_float(self.out, name, bits)
+            set_float(self.out, name, node.dtype, bits)
         return name
 
     def _load(self, node: Node, group: int) -> None:
         lmul = self.lanes.lmul
         to = group * lmul
-        if node.dtype != "i8":
-            self._transfer("vl", 32, to, node.operand)
+        is_half = self._is_half(node)
+        if node.dtype != "i8" and not is_half:
+            self._transfer("vl", self.lanes.bits, to, node.operand)
             return
-        if lmul >= 4:
+        parts = 2 if is_half else 4
+        if lmul >= parts:
             # The narrow elements may be in the last part of the wide ones' group.
-            narrow = to + lmul - lmul // 4
+            narrow = to + lmul - lmul // parts
         else:
             other = self.groups.take()
             narrow = other * lmul
             self.groups.give(other)
-        self._transfer("vl", 8, narrow, node.operand)
-        self.out.emit(f"vsext.vf4 v{to}, v{narrow}")
+        if is_half:
+            self.lanes.use(self.out, 16)
+        self._transfer("vl", 32 // parts, narrow, node.operand)
+        if is_half:
+            self.out.emit(f"vfwcvt.f.f.v v{to}, v{narrow}")
+            self.lanes.use(self.out, 32)
+        else:
+            self.out.emit(f"vsext.vf4 v{to}, v{narrow}")
+
+    def _is_half(self, node: Node) -> bool:
+        """Whether elements are f16 in memory, and f32 where they are computed with."""
+        return node.dtype == "f16" and self.lanes.bits == 32
 
     def _look_up(self, node: Node, index: int, to: int) -> None:
         """Emits the load of a group of bytes from a table, which may be the lowest part of the index's group."""
@@ -336,16 +351,20 @@ class Epilogue:
             self.lanes.use(self.out, 32)
             return
         group = self.vector(number)
-        if node.dtype != "i8":
-            self._transfer("vs", 32, group * self.lanes.lmul, node.operand)
+        is_half = self._is_half(node)
+        if node.dtype != "i8" and not is_half:
+            self._transfer("vs", self.lanes.bits, group * self.lanes.lmul, node.operand)
             return
         narrow = self.groups.take() if keep else group
         source = self._name(group)
-        for bits in (16, 8) if self.nodes[number].op != "clipped" else ():
+        if is_half:
+            self.lanes.use(self.out, 16)
+            self.out.emit(f"vfncvt.f.f.w {self._name(narrow)}, {source}")
+        for bits in (16, 8) if not is_half and self.nodes[number].op != "clipped" else ():
             self.lanes.use(self.out, bits)
             self.out.emit(f"vnsrl.wi {self._name(narrow)}, {source}, 0")
             source = self._name(narrow)
-        self._transfer("vs", 8, narrow * self.lanes.lmul, node.operand)
+        self._transfer("vs", 16 if is_half else 8, narrow * self.lanes.lmul, node.operand)
         if ends:
             self.lanes.use(self.out, 32)
         if keep:

@@ -10,13 +10,14 @@ from bmc.kernels.assembly import Assembly
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """The shape of a group of vector registers with 32-bit elements.
+    """The shape of a group of vector registers.
 
     Attributes:
       count: lanes in use.
       lmul: registers of a group.
       length: integer register that holds `count`.
       apart: bytes between neighboring lanes of an operand or the result where they are no neighbors, by its number.
+      bits: of an element where it is computed with.
       places: the group with the distances of lanes of an operand of 32 bits where these are anywhere, by its number.
     """
 
@@ -25,11 +26,13 @@ class Lanes:
     length: str
     apart: Mapping[int, int] = field(default_factory=dict)
     places: Mapping[int, int] = field(default_factory=dict)
+    bits: int = 32
 
     def use(self, out: Assembly, bits: int, mask: str = "ma") -> None:
         """Emits the vsetvli for elements of 8, 16 or 32 bits; lanes that a mask leaves out stay if it is "mu"."""
         numerator = self.lmul * bits
-        group = f"m{numerator // 32}" if numerator >= 32 else f"mf{32 // numerator}"
+        whole = numerator >= self.bits
+        group = f"m{numerator // self.bits}" if whole else f"mf{self.bits // numerator}"
         out.emit(f"vsetvli zero, {self.length}, e{bits}, {group}, ta, {mask}")
 
 

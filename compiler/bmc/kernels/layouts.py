@@ -12,7 +12,7 @@ from bmc.kernels.arranging import arranged
 from bmc.kernels.product import WIDTHS, A, Edge, Loop, Node, Padding, Unsupported
 
 # Instructions for a group of sums when it is complete: floats get a bias and a limit, integers are rescaled.
-_BEHIND_SUMS = {"f32": 10, "i32": 14}
+_BEHIND_SUMS = {"f16": 10, "f32": 10, "i32": 14}
 # Instructions for each multiply-accumulate, about, where IREE writes the kernel.
 _IREE = 0.3
 # And where kernels/dot_products multiplies int8, and for each byte of the image, which it sorts for that.

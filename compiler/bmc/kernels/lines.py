@@ -16,7 +16,7 @@ from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel, fits
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.lanes import Lanes
-from bmc.kernels.product import RESULT, WIDTHS, A, B, Edge, Loop, Product, Unsupported
+from bmc.kernels.product import LOADS, RESULT, WIDTHS, A, B, Edge, Loop, Product, Unsupported
 from bmc.kernels.rows import emit
 
 _REGISTERS = 32
@@ -26,8 +26,8 @@ _MOST_LOADED = 8
 # Lines of a block, and panels, each with a text of its own.
 _MOST_ROWS, _MOST_PANELS = 8, 4
 _FLOATS = 31
-# What loads a weight.
-_LOADS = {"f32": "flw", "i8": "lb"}
+# What loads the bits of a number.
+_INTEGERS = {8: "lb", 16: "lh", 32: "lw"}
 # Integer registers for lengths, addresses, and the turns of loops.
 _COUNTERS = 8
 # Instructions around a block, about.
@@ -95,9 +95,11 @@ class _Lines:
             product.rows
             or product.lanes.strides[A]
             or len(summed) != 2
-            or product.dtypes[A] not in _LOADS
+            or product.dtypes[A] not in LOADS
         ):
             raise Unsupported("lines that several channels read")
+        if product.is_float and not product.keeps_width:
+            raise Unsupported("lines of f16 whose sums are f32")
         self._filler = int(padding.value)
         if padding.value and product.is_float:
             raise Unsupported("an image that is padded with other floats than zeros")
@@ -152,7 +154,7 @@ class _Lines:
     def _shapes(self) -> Iterator[_Shape]:
         """The ways to cut a plane for which there are registers."""
         for lmul in _LMULS:
-            panels = math.ceil(self._x.extent / (lmul * self._vlen // 32))
+            panels = math.ceil(self._x.extent / (lmul * self._vlen // self._product.bits))
             if panels > _MOST_PANELS or self._stride * self._narrow(lmul) > _MOST_LOADED:
                 continue
             needs = epilogue.temporaries(self._product.epilogue, lmul)
@@ -255,7 +257,9 @@ class _Lines:
             count = min(shape.lanes, self._x.extent - done)
             with out.registers(1) as (length,):
                 out.set(length, count)
-                lanes = Lanes(count, shape.lmul, length, self._product.apart)
+                lanes = Lanes(
+                    count, shape.lmul, length, self._product.apart, bits=self._product.bits
+                )
                 panel = _Panel(lanes, done, weights, filler)
                 for blocks in self._blocks(shape.rows):
 
@@ -270,7 +274,7 @@ class _Lines:
 
     def _load_weights(self, weights: list[str]) -> None:
         out = self._out
-        load = _LOADS[self._product.dtypes[A]]
+        load = LOADS[self._product.dtypes[A]]
         places = itertools.product(range(self._down.extent), range(self._along.extent))
         with out.registers(1) as (address,):
             out.move(address, self._bases[A])
@@ -287,7 +291,7 @@ class _Lines:
         out, product, lanes = self._out, self._product, panel.lanes
         groups = _REGISTERS // lanes.lmul
         sums = list(range(groups - blocks.rows, groups))
-        lanes.use(out, 32)
+        lanes.use(out, lanes.bits)
         self._start([group * lanes.lmul for group in sums])
         if not product.is_float:
             lanes.use(out, 16)
@@ -308,7 +312,7 @@ class _Lines:
                     away = number
                     self._inside(line, found, panel)
         if not product.is_float:
-            lanes.use(out, 32)
+            lanes.use(out, lanes.bits)
         steps = {
             n: self._y.strides[n] for n in range(RESULT, len(self._bases)) if self._y.strides[n]
         }
@@ -327,7 +331,7 @@ class _Lines:
             return
         with out.registers(1) as (number,):
             # A float's bits are an integer's.
-            out.emit(f"lw {number}, 0({self._bases[initial]})")
+            out.emit(f"{_INTEGERS[self._product.bits]} {number}, 0({self._bases[initial]})")
             for register in registers:
                 out.emit(f"vmv.v.x v{register}, {number}")
 
@@ -389,7 +393,7 @@ class _Lines:
             out.emit(f"{slide}, {panel.filler or 'zero'}")
             return
         with out.registers(1) as (number,):
-            load = "lw" if self._product.is_float else "lb"
+            load = _INTEGERS[8 * self._width]
             out.emit(f"{load} {number}, {place * self._width}({line})")
             out.emit(f"{slide}, {number}")
 

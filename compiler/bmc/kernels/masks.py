@@ -21,8 +21,6 @@ _MOST_TAPS = 6
 _BOTH = "v7"
 # Instructions for the indices of lanes, and for each mask, about.
 _INDICES, _MASK = 16, 4
-# Lanes have numbers of so many bits when they are divided by the length of a line.
-_BITS = 32
 
 
 class Masks:
@@ -54,14 +52,16 @@ class Masks:
         assert padding is not None and padding.operand == B
         self._out = out
         self._grid = product.grid
-        self.slot = vlen // 32
+        self._bits = product.bits
+        self.slot = vlen // self._bits
         edges = list(enumerate(padding.edges))
         near = [each for each in edges if step(self._grid[-1], each[0])] or edges[:1]
         others = [each for each in edges if each not in near]
         taps = [[loop for loop in product.sums if step(loop, number)] for number, _ in edges]
         if len(near) > 1 or len(others) > 1 or max(map(len, taps)) > 1:
             raise Unsupported("an image that is padded along so many axes")
-        inexact = product.lanes.extent * self._grid[-1].extent >= 2**_BITS
+        # Lanes have numbers of so many bits when they are divided by the length of a line.
+        inexact = product.lanes.extent * self._grid[-1].extent >= 2**self._bits
         if len(self._grid) > 2 or inexact or product.lanes.strides[A]:
             raise Unsupported("lanes that are padded")
         (self._near,) = near
@@ -101,7 +101,7 @@ class Masks:
     def write(self, lanes: Lanes, to: str) -> None:
         """Emits the masks of a panel, and stores them at the address in a register. All vectors are free."""
         out = self._out
-        lanes.use(out, 32)
+        lanes.use(out, lanes.bits)
         indices, free = self._indices(lanes)
         names = [f"v{1 + tap}" for tap in range(self._extent(self.along))]
         with out.registers(1) as (address,):
@@ -162,7 +162,7 @@ class Masks:
         length = self._grid[-1].extent
         with out.registers(1) as (number,):
             # Rounded up, the inverse is exact for as many lanes as there are.
-            out.set(number, -(-(2**_BITS) // length) % 2**_BITS)
+            out.set(number, -(-(2**self._bits) // length) % 2**self._bits)
             out.emit(f"vmulhu.vx {third}, {first}, {number}")
             out.set(number, length)
             out.emit(f"vmul.vx {second}, {third}, {number}")

@@ -18,7 +18,7 @@ from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.lanes import Lanes
 from bmc.kernels.masks import Masks
 from bmc.kernels.panels import LMULS, MOST_ROWS, Panel, cut
-from bmc.kernels.product import RESULT, A, B, Loop, Product, Unsupported
+from bmc.kernels.product import RESULT, WIDTHS, A, B, Loop, Product, Unsupported
 from bmc.kernels.rows import emit
 from bmc.kernels.stage import Stage
 from bmc.kernels.sums import Sums
@@ -98,6 +98,8 @@ class _Nest:
         padding = product.padding
         if padding and padding.value and product.is_float:
             raise Unsupported("an image that is padded with other floats than zeros")
+        if product.initial is not None and 8 * WIDTHS[product.dtypes[product.initial]] != product.bits:
+            raise Unsupported("sums of f32 that start from f16")
         self._filler = int(padding.value) if padding else 0
         has_masks = padding is not None and padding.operand == B
         self._masks = Masks(self._out, staged, vlen) if has_masks else None
@@ -115,7 +117,8 @@ class _Nest:
         self._panels = cut(staged, self._sums, self._line, vlen, choice)
         # Registers with the epilogue's floats.
         self._constants: Constants = {}
-        in_memory = [panel.rows * panel.lanes * 4 for panel in self._panels if panel.behind]
+        self._width = product.bits // 8
+        in_memory = [p.rows * p.lanes * self._width for p in self._panels if p.behind]
         # The masks are behind the sums, and what is in 16 bits behind these.
         self._sums_bytes = max(in_memory, default=0)
         self._scratch_bytes = self._sums_bytes
@@ -209,7 +212,9 @@ class _Nest:
             constants = dict(zip(distances, registers, strict=False))
             numbers = [edge.number for edge in down]
             positions = dict(zip(numbers, registers[len(distances) :], strict=False))
-            lanes = Lanes(panel.lanes, panel.lmul, length, self._product.apart)
+            lanes = Lanes(
+                panel.lanes, panel.lmul, length, self._product.apart, bits=self._product.bits
+            )
             place = _Place(
                 panel.rows,
                 panel.behind,
@@ -262,11 +267,12 @@ class _Nest:
         lmul = place.lanes.lmul
         groups = REGISTERS // lmul
         sums = list(range(groups - rows, groups))
-        place.lanes.use(out, 32)
+        bits = place.lanes.bits
+        place.lanes.use(out, bits)
         self._start(sums, lmul)
         masked = "mu" if self._masks else "ma"
-        if self._masks or not self._product.is_float:
-            place.lanes.use(out, 32 if self._product.is_float else 16, masked)
+        if self._masks or not self._product.keeps_width:
+            place.lanes.use(out, bits if self._product.keeps_width else 16, masked)
         registers = [group * lmul for group in sums]
         block = Block(
             registers,
@@ -279,12 +285,12 @@ class _Nest:
         )
         self._sums.write(block, self._bases[A], place.b)
         out.add(self._bases[A], rows * self._line.strides[A])
-        if self._masks or not self._product.is_float:
-            place.lanes.use(out, 32)
+        if self._masks or not self._product.keeps_width:
+            place.lanes.use(out, bits)
         if place.behind:
             self._store(block)
             out.repeat(rows, lambda: self._row(place))
-            out.add(self._scratch, -rows * place.lanes.count * 4)
+            out.add(self._scratch, -rows * place.lanes.count * self._width)
             return
         steps = {
             number: self._line.strides[number]
@@ -304,14 +310,14 @@ class _Nest:
         with self._out.registers(1) as (to,):
             self._out.move(to, self._scratch)
             for register in block.registers:
-                self._out.emit(f"vse32.v v{register}, ({to})")
-                self._out.add(to, block.lanes.count * 4)
+                self._out.emit(f"vse{block.lanes.bits}.v v{register}, ({to})")
+                self._out.add(to, block.lanes.count * self._width)
 
     def _row(self, place: _Place) -> None:
         """Emits the epilogue of a row of sums in memory, and moves to the next one."""
         out = self._out
         count = place.lanes.count
-        widest = place.behind * self._vlen // 32
+        widest = place.behind * self._vlen // place.lanes.bits
         whole, left = divmod(count, widest)
         if whole:
             out.repeat(whole, lambda: self._piece(widest, place.behind))
@@ -328,10 +334,11 @@ class _Nest:
         *free, group = range(REGISTERS // lmul)
         with out.registers(1) as (length,):
             out.set(length, count)
-            lanes = Lanes(count, lmul, length, self._product.apart)
-            lanes.use(out, 32)
-            out.emit(f"vle32.v v{group * lmul}, ({self._scratch})")
-            out.add(self._scratch, count * 4)
+            bits = self._product.bits
+            lanes = Lanes(count, lmul, length, self._product.apart, bits=bits)
+            lanes.use(out, bits)
+            out.emit(f"vle{bits}.v v{group * lmul}, ({self._scratch})")
+            out.add(self._scratch, count * self._width)
             self._epilogue([group], free, lanes, {})
         for number in range(RESULT, len(self._bases)):
             out.add(self._bases[number], count * self._product.lanes.strides[number])
@@ -344,7 +351,7 @@ class _Nest:
             for register in (first, *others):
                 out.emit(f"vmv.v.i {register}, 0")
         elif self._product.lanes.strides[initial]:
-            out.emit(f"vle32.v {first}, ({self._bases[initial]})")
+            out.emit(f"vle{self._product.bits}.v {first}, ({self._bases[initial]})")
             for register in others:
                 out.emit(f"vmv.v.v {register}, {first}")
         else:
@@ -352,7 +359,8 @@ class _Nest:
                 for row, register in enumerate((first, *others)):
                     # A float's bits are an integer's.
                     place = row * self._line.strides[initial]
-                    out.emit(f"lw {number}, {place}({self._bases[initial]})")
+                    load = "lw" if self._product.bits == 32 else "lh"
+                    out.emit(f"{load} {number}, {place}({self._bases[initial]})")
                     out.emit(f"vmv.v.x {register}, {number}")
 
 

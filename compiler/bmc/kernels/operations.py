@@ -9,7 +9,7 @@ from iree.compiler import ir
 
 from bmc.ir import ir_util
 from bmc.kernels import epilogue, functions, rescales
-from bmc.kernels.product import TYPES, Node, Unsupported
+from bmc.kernels.product import FLOATS, TYPES, Node, Unsupported
 from bmc.kernels.views import View, dtype_of
 
 # Operations whose last 8 bits depend on the last 8 bits of their operands only, and those that read signed numbers.
@@ -85,7 +85,7 @@ class Operations:
         condition, yes, no = op.operands
         comparison = ir_util.definition(condition)
         other = Unsupported(f"an epilogue with {op.name} to {op.results[0].type}")
-        if comparison is None or comparison.name != "arith.cmpf" or dtype_of(yes) != "f32":
+        if comparison is None or comparison.name != "arith.cmpf" or dtype_of(yes) not in FLOATS:
             raise other
         predicate = ir.IntegerAttr(comparison.attributes["predicate"]).value
         left, right = (self.value(operand, known) for operand in comparison.operands)
@@ -229,7 +229,8 @@ class Operations:
         return self.node(Node("constant", "f32", value=value))
 
     def float_(self, op: str, *args: int) -> int:
-        return self.node(Node(op, "f32", args))
+        dtype = "f16" if self.nodes[args[0]].dtype == "f16" else "f32"
+        return self.node(Node(op, dtype, args))
 
     def value(self, value: Any, known: dict[Any, int]) -> int:
         """Returns the number of a value, which may be a constant that no node stands for yet."""
@@ -237,7 +238,7 @@ class Operations:
             owner = ir_util.definition(value)
             if owner is None or owner.name != "arith.constant":
                 raise Unsupported(f"an epilogue with a {value.type}")
-            dtype = "f32" if dtype_of(value) == "f32" else "i32"
+            dtype = dtype_of(value) if dtype_of(value) in FLOATS else "i32"
             known[value] = self.node(Node("constant", dtype, value=rescales.number(owner)))
         return known[value]
 

@@ -147,10 +147,9 @@ class Pairs:
             self._multiply_shared(taps, block, at)
             return
         out = self._out
-        is_float = self._product.is_float
         lmul = block.lanes.lmul
         half = max(1, lmul // 2)
-        image, narrow = (lmul, 0) if is_float else (half, 2 * half)
+        image, narrow = (lmul, 0) if self._product.keeps_width else (half, 2 * half)
         *taps, end = taps
 
         def load(number: int, to: int, pointer: str, move: int) -> None:
@@ -172,8 +171,8 @@ class Pairs:
                 if (row, tap.across) not in block.missing:
                     x = ways[row].pop(0)
                     load(A, image, at.rows[row], ways[row][0] - x)
-                    multiply = "vfmacc.vv" if is_float else "vwmacc.vv"
-                    out.emit(f"{multiply} v{register}, v{image}, v0")
+                    multiply = self._product.multiply
+                    out.emit(f"{multiply}.vv v{register}, v{image}, v0")
                 elif block.filler:
                     out.emit(f"vwmacc.vx v{register}, {block.filler}, v0")
 
@@ -190,7 +189,7 @@ class Pairs:
     def _is_shared(self, taps: list[_Tap], block: Block) -> bool:
         """Whether rows read the same numbers, and there are registers for the weights of the taps that do."""
         places = self._places(taps, block)
-        free = weights(block.lanes.lmul, min(block.registers), self._product.is_float)
+        free = weights(block.lanes.lmul, min(block.registers), self._product.keeps_width)
         readers = list(places.values())
         return len(places) < sum(map(len, readers)) and _at_a_time(readers) <= free
 
@@ -199,11 +198,11 @@ class Pairs:
         out = self._out
         (pointer,) = at.rows
         *taps, end = taps
-        is_float = self._product.is_float
-        size, other = _operands(block.lanes.lmul, is_float)
-        count = weights(block.lanes.lmul, min(block.registers), is_float)
+        keeps = self._product.keeps_width
+        size, other = _operands(block.lanes.lmul, keeps)
+        count = weights(block.lanes.lmul, min(block.registers), keeps)
         free = [f"v{(other + number) * size}" for number in range(count)]
-        multiply = "vfmacc.vv" if is_float else "vwmacc.vv"
+        multiply = f"{self._product.multiply}.vv"
         held: dict[int, str] = {}
         column, image = taps[0].b, taps[0].a
 
@@ -274,18 +273,18 @@ def cost(
     return load * (taps.extent + read) + products
 
 
-def weights(lmul: int, free: int, is_float: bool) -> int:
+def weights(lmul: int, free: int, keeps_width: bool) -> int:
     """Returns how many groups of weights there are at a time in so many registers, beside one of the image."""
-    size, other = _operands(lmul, is_float)
+    size, other = _operands(lmul, keeps_width)
     return max(0, free // size - other)
 
 
-def _operands(lmul: int, is_float: bool) -> tuple[int, int]:
+def _operands(lmul: int, keeps_width: bool) -> tuple[int, int]:
     """Returns the registers of a group of operands, and how many of these are not weights.
 
     One is the image, and int8 has another one that it is extended from.
     """
-    return (lmul, 1) if is_float else (max(1, lmul // 2), 2)
+    return (lmul, 1) if keeps_width else (max(1, lmul // 2), 2)
 
 
 def _at_a_time(places: list[list[tuple[int, int]]]) -> int:

@@ -82,7 +82,7 @@ def _shapes(
 ) -> Iterator[Panel]:
     """The panels in groups of so many registers, with their sums kept in registers and with sums in memory."""
     nodes = product.epilogue
-    lanes = lmul * vlen // 32
+    lanes = lmul * vlen // product.bits
 
     def rows(groups: int) -> int:
         """How many rows of sums there are at a time in so many groups."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Numbers of a product's operands; the epilogue reads those that follow.
 A, B, RESULT = range(3)
 # Bytes of an element.
-WIDTHS = {"f32": 4, "i32": 4, "i16": 2, "i8": 1}
+WIDTHS = {"f32": 4, "i32": 4, "f16": 2, "i16": 2, "i8": 1}
 # Types of operands. In i16 there are only weights of int8 (rewrites/wide_weights.py).
-TYPES = ("f32", "i32", "i8")
+TYPES = ("f32", "f16", "i32", "i8")
+FLOATS = ("f32", "f16")
+# What loads a number into a register.
+LOADS = {"f32": "flw", "f16": "flh", "i32": "lw", "i8": "lb"}
 # Fewer lanes than this are not worth a group of registers.
 FEWEST_LANES = 8
 # Taps of a window that share loads.
@@ -53,7 +56,7 @@ class Node:
         "clipped" (the same, plus the third, a constant, and limited by the fourth and fifth), "lookup" (the byte of a
         table that its argument counts), "store" (no value: its argument is stored as another result), or the name of
         an operation of MLIR's arith dialect. These divisions round to nearest, and up in the middle.
-      dtype: "f32", "i32" or "i8", of what is in memory as it is there.
+      dtype: "f32", "f16", "i32" or "i8", of what is in memory as it is there.
       args: numbers of the nodes it is computed from.
       operand: of a load, scalar, lookup or store, the number of the operand.
       value: of a constant, its value.
@@ -133,12 +136,29 @@ class Product:
 
     @property
     def is_float(self) -> bool:
-        return self.dtypes[A] == "f32"
+        return self.dtypes[A] in FLOATS
+
+    @property
+    def bits(self) -> int:
+        """Bits of a sum, and of what is computed from it."""
+        return 16 if self.dtypes[A] == "f16" and is_half(self.epilogue) else 32
 
     @property
     def is_wide(self) -> bool:
-        """Whether `b` has int8 in 16 bits, as it is multiplied."""
-        return self.dtypes[B] == "i16"
+        """Whether `b` has 16 bits, as it is multiplied, and sums have 32."""
+        return WIDTHS[self.dtypes[B]] == 2 and self.bits == 32
+
+    @property
+    def keeps_width(self) -> bool:
+        """Whether sums are as wide as what is multiplied."""
+        return self.is_float and not self.is_wide
+
+    @property
+    def multiply(self) -> str:
+        """The instruction that multiplies lanes and adds to sums, without what the factors are."""
+        if self.is_float:
+            return "vfmacc" if self.keeps_width else "vfwmacc"
+        return "vwmacc"
 
     @property
     def is_contiguous(self) -> bool:
@@ -175,6 +195,21 @@ def apart(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> dict
 def stored(nodes: Iterable[Node]) -> set[int]:
     """Returns the operands that are further results."""
     return {node.operand for node in nodes if node.op == "store"}
+
+
+def widened(nodes: Iterable[Node]) -> list[Node]:
+    """Returns nodes as they are computed in 32 bits: f16 is extended where it is loaded, and narrowed where stored."""
+    return [
+        replace(node, dtype="f32")
+        if node.op in ("constant", "sum") and node.dtype == "f16"
+        else node
+        for node in nodes
+    ]
+
+
+def is_half(nodes: Iterable[Node]) -> bool:
+    """Whether everything is f16, which then is computed in 16 bits."""
+    return all(node.dtype == "f16" for node in nodes)
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from bmc.kernels.arranging import arranged
 from bmc.kernels.clips import clipped
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import (
+    FLOATS,
     RESULT,
     TYPES,
     WIDTHS,
@@ -24,6 +25,8 @@ from bmc.kernels.product import (
     Padding,
     Product,
     Unsupported,
+    is_half,
+    widened,
 )
 from bmc.kernels.views import (
     STORE,
@@ -38,7 +41,13 @@ from bmc.kernels.views import (
 )
 
 # Types of the factors and of the sums.
-_PRODUCTS = (("f32", "f32", "f32"), ("i8", "i8", "i32"), ("i8", "i16", "i32"))
+_PRODUCTS = (
+    ("f32", "f32", "f32"),
+    ("f16", "f16", "f16"),
+    ("f16", "f16", "f32"),
+    ("i8", "i8", "i32"),
+    ("i8", "i16", "i32"),
+)
 
 
 @dataclass(frozen=True)
@@ -152,7 +161,7 @@ class Reader:
         a, b, start = root.operands
         types = (dtype_of(a), dtype_of(b), dtype_of(start))
         is_signed = all(op.name != "arith.extui" for op in ir_util.walk(root))
-        if types not in _PRODUCTS or not (is_signed or types[0] == "f32"):
+        if types not in _PRODUCTS or not (is_signed or types[0] in FLOATS):
             raise Unsupported(f"a product of {' and '.join(types)}")
         self.views = [self._factor(number, each, maps[number]) for number, each in ((A, a), (B, b))]
         # Takes the place of the result, whose map is known at the end.
@@ -303,13 +312,14 @@ class Reader:
             )
             for number, extent in enumerate(extents(root))
         ]
+        nodes = clipped(self.operations.nodes)
         written = {term for index in self.views[RESULT].map.results for term in terms_of(index)}
         return Computation(
             dtypes=tuple(dtype_of(view.value) for view in self.views),
             loops=tuple(loops),
             summed=frozenset(range(len(loops))) - written,
             initial=initial,
-            epilogue=tuple(clipped(self.operations.nodes)),
+            epilogue=tuple(nodes if is_half(nodes) else widened(nodes)),
             padding=padded.padding(image) if padded else None,
             operands=tuple(view.value for view in self.views),
             windows=_windows(root),

@@ -18,7 +18,7 @@ from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.lanes import Lanes
 from bmc.kernels.operations import Operations
-from bmc.kernels.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported, apart
+from bmc.kernels.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported, apart, widened
 from bmc.kernels.views import View, dtype_of, maps_of, plain, source_of
 
 _REGISTERS = 32
@@ -103,7 +103,8 @@ class _Reader(read.Reader):
         summed = set(range(len(loops))) - {index.position for index in written}
         dtypes = ("", "", *(dtype_of(view.value) for view in views))
         operands = tuple(view.value for view in views)
-        return arranged(dtypes, loops, summed, step, self.operations.nodes), operands
+        behind = widened(self.operations.nodes)
+        return arranged(dtypes, loops, summed, widened(step), behind), operands
 
     def _step(self, root: Any, used: list[int], maps: list[Any]) -> list[Node]:
         block = root.regions[0].blocks[0]

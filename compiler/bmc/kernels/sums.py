@@ -18,7 +18,7 @@ from bmc.kernels.borders import Borders, step
 from bmc.kernels.choice import Choice
 from bmc.kernels.columns import Columns
 from bmc.kernels.masks import Masks
-from bmc.kernels.product import A, B, Loop, Product, Unsupported
+from bmc.kernels.product import LOADS, A, B, Loop, Product, Unsupported
 
 # Taps where both operands have lanes. All of them are unrolled.
 _MOST_PAIRS = 49
@@ -117,10 +117,10 @@ class Sums:
 
     def _pairs(self, most: int, lmul: int, column: float) -> float:
         """Instructions at the taps along a line, in all blocks of a line of rows; arguments as of the two beside."""
-        is_float = self._product.is_float
+        keeps = self._product.keeps_width
         total = 0.0
         for count, rows, missing in self._borders.blocks(most):
-            free = pairs.weights(lmul, REGISTERS - rows * lmul, is_float) if self._shares else 0
+            free = pairs.weights(lmul, REGISTERS - rows * lmul, keeps) if self._shares else 0
             total += count * pairs.cost(self._line, self._taps, (rows, missing), column, free)
         return total
 
@@ -297,7 +297,7 @@ class Sums:
                 wanted = [self._offset(r, tap) for r in rows if (r, tap) not in missing]
                 if row == 0 or offset not in numbers:
                     self._numbers(wanted, away, at, numbers)
-                multiply = "vfmacc.vf" if is_float else "vwmacc.vx"
+                multiply = f"{self._product.multiply}.{'vf' if is_float else 'vx'}"
                 out.emit(f"{multiply} v{register}, {numbers[offset]}, v{wide}")
                 if offset not in later:
                     unused = numbers.pop(offset)
@@ -324,7 +324,7 @@ class Sums:
                 return
             start = max(each for each in at.a if each <= offset)
             numbers[offset] = out.take_float() if is_float else out.register()
-            load = "flw" if is_float else "lb"
+            load = LOADS[self._product.dtypes[A]]
             out.emit(f"{load} {numbers[offset]}, {offset - start + away}({at.a[start]})")
 
     def _offsets(self, block: Block, first: int = 0) -> list[int]:

@@ -105,7 +105,9 @@ def _generic(op: ir_util.Op) -> None:
     elif not wide and operations <= _SIMPLE:
         _make_half(op, [len(op.operands) - 1])
     else:
-        op.operands[len(op.operands) - 1] = _cast(op.operands[len(op.operands) - 1], op, is_half=True)
+        op.operands[len(op.operands) - 1] = _cast(
+            op.operands[len(op.operands) - 1], op, is_half=True
+        )
         _set_half(op.results[0])
         _widen(op)
 
@@ -166,7 +168,9 @@ def _widen(op: ir_util.Op) -> None:
         for number, result in enumerate(op.results):
             if _is_half(result.type) and isinstance(last.operands[number].type, ir.F32Type):
                 with ir.InsertionPoint(last), last.location:
-                    last.operands[number] = _op("arith.truncf", ir.F16Type.get(), last.operands[number])
+                    last.operands[number] = _op(
+                        "arith.truncf", ir.F16Type.get(), last.operands[number]
+                    )
 
 
 def _extended(value: ir_util.Value, place: ir_util.Op, before: bool) -> None:
