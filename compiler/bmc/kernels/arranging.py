@@ -211,7 +211,7 @@ def with_scalars(epilogue: tuple[Node, ...], lanes: Loop) -> list[Node]:
     for node in epilogue:
         if node.op == "load" and lanes.strides[node.operand] == 0:
             nodes.append(replace(node, op="scalar"))
-        elif node.op == "extsi" and nodes[node.args[0]].op == "scalar":
+        elif node.op in ("extf", "extsi") and nodes[node.args[0]].op == "scalar":
             # Loading it has extended it.
             nodes.append(nodes[node.args[0]])
         else:

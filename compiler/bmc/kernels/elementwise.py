@@ -6,7 +6,7 @@ IREE moves bytes one at a time where their order changes, and at most a few regi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.choice import DEFAULT, Choice
 from bmc.kernels.clips import clipped
 from bmc.kernels.constants import Constants, hoisted
+from bmc.kernels.halves import typed
 from bmc.kernels.lanes import Lanes, transfer
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import (
@@ -30,7 +31,6 @@ from bmc.kernels.product import (
     Unsupported,
     apart,
     is_half,
-    widened,
 )
 from bmc.kernels.views import STORE, View, dtype_of, loops_of, maps_of, source_of, substituted
 
@@ -152,13 +152,12 @@ def read(function: ir_util.Op, lanes: int = 0) -> tuple[Elementwise, tuple[Any, 
         Loop(extent, (0, 0, *(view.stride(number) for view in views)))
         for number, extent in enumerate(extents)
     ]
-    nodes = clipped(operations.nodes)
-    it = arranged(dtypes, found, nodes if is_half(nodes) else widened(nodes), lanes)
+    it = arranged(dtypes, found, typed(clipped(operations.nodes)), lanes)
     return it, tuple(view.value for view in views)
 
 
 def arranged(
-    dtypes: tuple[str, ...], loops: list[Loop], nodes: list[Node], number: int = 0
+    dtypes: tuple[str, ...], loops: list[Loop], nodes: Sequence[Node], number: int = 0
 ) -> Elementwise:
     """Chooses the loop that is lanes, as read() does; raises Unsupported if all are short."""
     found = merged(loops)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 # Numbers of a product's operands; the epilogue reads those that follow.
 A, B, RESULT = range(3)
@@ -195,16 +195,6 @@ def apart(dtypes: tuple[str, ...], lanes: Loop, operands: Iterable[int]) -> dict
 def stored(nodes: Iterable[Node]) -> set[int]:
     """Returns the operands that are further results."""
     return {node.operand for node in nodes if node.op == "store"}
-
-
-def widened(nodes: Iterable[Node]) -> list[Node]:
-    """Returns nodes as they are computed in 32 bits: f16 is extended where it is loaded, and narrowed where stored."""
-    return [
-        replace(node, dtype="f32")
-        if node.op in ("constant", "sum") and node.dtype == "f16"
-        else node
-        for node in nodes
-    ]
 
 
 def is_half(nodes: Iterable[Node]) -> bool:

@@ -12,6 +12,7 @@ from bmc.ir import contraction, ir_util
 from bmc.kernels import padding, rescales
 from bmc.kernels.arranging import arranged
 from bmc.kernels.clips import clipped
+from bmc.kernels.halves import typed
 from bmc.kernels.operations import Operations
 from bmc.kernels.product import (
     FLOATS,
@@ -25,8 +26,6 @@ from bmc.kernels.product import (
     Padding,
     Product,
     Unsupported,
-    is_half,
-    widened,
 )
 from bmc.kernels.views import (
     STORE,
@@ -312,14 +311,13 @@ class Reader:
             )
             for number, extent in enumerate(extents(root))
         ]
-        nodes = clipped(self.operations.nodes)
         written = {term for index in self.views[RESULT].map.results for term in terms_of(index)}
         return Computation(
             dtypes=tuple(dtype_of(view.value) for view in self.views),
             loops=tuple(loops),
             summed=frozenset(range(len(loops))) - written,
             initial=initial,
-            epilogue=tuple(nodes if is_half(nodes) else widened(nodes)),
+            epilogue=typed(clipped(self.operations.nodes)),
             padding=padded.padding(image) if padded else None,
             operands=tuple(view.value for view in self.views),
             windows=_windows(root),

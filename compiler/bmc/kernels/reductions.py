@@ -16,9 +16,10 @@ from bmc.kernels import dots, epilogue, places, read
 from bmc.kernels.arranging import merged, needed, with_scalars
 from bmc.kernels.assembly import Assembly, Kernel
 from bmc.kernels.constants import Constants, hoisted
+from bmc.kernels.halves import typed
 from bmc.kernels.lanes import Lanes
 from bmc.kernels.operations import Operations
-from bmc.kernels.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported, apart, widened
+from bmc.kernels.product import RESULT, TYPES, WIDTHS, Loop, Node, Unsupported, apart
 from bmc.kernels.views import View, dtype_of, maps_of, plain, source_of
 
 _REGISTERS = 32
@@ -103,8 +104,8 @@ class _Reader(read.Reader):
         summed = set(range(len(loops))) - {index.position for index in written}
         dtypes = ("", "", *(dtype_of(view.value) for view in views))
         operands = tuple(view.value for view in views)
-        behind = widened(self.operations.nodes)
-        return arranged(dtypes, loops, summed, widened(step), behind), operands
+        behind = typed(self.operations.nodes)
+        return arranged(dtypes, loops, summed, typed(step), behind), operands
 
     def _step(self, root: Any, used: list[int], maps: list[Any]) -> list[Node]:
         block = root.regions[0].blocks[0]

@@ -183,16 +183,16 @@ def _extended(value: ir_util.Value, place: ir_util.Op, before: bool) -> None:
 
 
 def _scalar(value: ir_util.Value, op: ir_util.Op) -> Any:
-    """Returns a number as f16."""
+    """Returns a number as f16. A constant stays where it was, outside of the bodies that read it."""
     maker = ir_util.definition(value)
-    with ir.InsertionPoint(op), op.location:
-        if maker is None or maker.name != "arith.constant":
-            return _op("arith.truncf", ir.F16Type.get(), value)
-        number = float(nearest_f16(ir.FloatAttr(maker.attributes["value"]).value))
-        attribute = ir.FloatAttr.get(ir.F16Type.get(), number)
-        return ir.Operation.create(
-            "arith.constant", [ir.F16Type.get()], attributes={"value": attribute}
-        ).result
+    f16 = ir.F16Type.get()
+    if maker is None or maker.name != "arith.constant":
+        with ir.InsertionPoint(op), op.location:
+            return _op("arith.truncf", f16, value)
+    number = float(nearest_f16(ir.FloatAttr(maker.attributes["value"]).value))
+    with ir.InsertionPoint.after(maker), maker.location:
+        attributes = {"value": ir.FloatAttr.get(f16, number)}
+        return ir.Operation.create("arith.constant", [f16], attributes=attributes).result
 
 
 def _constant(op: ir_util.Op) -> None:

@@ -310,7 +310,7 @@ def _convolution(op: ir_util.Op) -> contraction.Contraction | None:
     y, x, channel = found.a
     is_image = (y.loop, x.loop) == (0, 1) and channel.is_plain and channel.loop not in (0, 1)
     is_weight = 2 in found.b and not {0, 1} & set(found.b)
-    is_known = types in (["f32"] * 3, ["i8", "i8", "i32"])
+    is_known = types in (["f16"] * 3, ["f32"] * 3, ["i8", "i8", "i32"])
     return found if is_image and is_weight and is_known else None
 
 
