@@ -70,9 +70,26 @@ def torch_cnn() -> ModelSpec:
     )
 
 
-def onnx_cnn() -> ModelSpec:
-    """The same as an ONNX model."""
+def torch_half() -> ModelSpec:
+    """The same in f16, inputs and outputs too."""
     model = torch_cnn()
+    cases = tuple((image.astype(np.float16),) for (image,) in model.cases)
+    return dataclasses.replace(
+        model, module=model.module.half(), cases=cases, tolerance=(), calibration=()
+    )
+
+
+def onnx_cnn() -> ModelSpec:
+    """The network as an ONNX model."""
+    return _as_onnx(torch_cnn())
+
+
+def onnx_half() -> ModelSpec:
+    """The same in f16."""
+    return _as_onnx(torch_half())
+
+
+def _as_onnx(model: ModelSpec) -> ModelSpec:
     file = io.BytesIO()
     example = torch.from_numpy(model.cases[0][0])
     torch.onnx.export(model.module, (example,), file, dynamo=False, input_names=["image"])
