@@ -36,7 +36,7 @@ from bmc.rewrites.pipeline import PIPELINE
 from bmc.rewrites.rewrite import Again
 from bmc.rewrites.runner import Runner, Stopped
 from bmc.rewrites.tuning import Tuning
-from bmc.target import Target
+from bmc.target import ISA_NAMES, Target, find
 
 _LOG = logging.getLogger(__name__)
 
@@ -50,7 +50,8 @@ class CompileOptions:
       target: instruction set.
       out: folder for the results, which is created.
       tuning: path of tuning.json, None to use the defaults.
-      float_parts: the parts of an int8 model that use floating point, with reasons (plan/audit.py).
+      float_parts: the parts of an int8 model that use floating point, or of an f16 model that use f32, with reasons
+        (plan/audit.py).
       libcalls: archives with functions that kernels call for instructions the ISA lacks, e.g. __mulsf3.
       keep: folder that receives every intermediate of the pipeline as text, None to keep none.
       stop_after: name of the rewrite to stop after, "" to compile to the end.
@@ -204,6 +205,8 @@ class _Facts:
         self.products = products.read(module)
         if self._context.int8:
             audit.check_products(self.products, self._float_parts)
+        if self._context.f16:
+            audit.check_halves(self.products, self._float_parts)
 
 
 def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
@@ -217,6 +220,8 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
       BmcError: the model cannot be compiled for the target.
       Stopped: the rewrite options.stop_after has run.
     """
+    if model.f16:
+        _require_f16(options.target)
     pixels: frozenset[Shape] = frozenset()
     copied: frozenset[Shape] = frozenset()
     gathered: frozenset[Shape] = frozenset()
@@ -250,6 +255,17 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             gathered |= again.gathered
             narrow |= again.narrow
             left |= again.left
+
+
+def _require_f16(target: Target) -> None:
+    """Raises BmcError if kernels would call functions for f16."""
+    if target.is_riscv and "zvfh" not in target.extensions:
+        names = [name for name in ISA_NAMES if "zvfh" in find(name).extensions]
+        raise BmcError(
+            "no-f16",
+            f"the model is to compute in f16, which {target.isa} has no vectors for",
+            hint=f"build it for {' or '.join(names)}, or leave out quantize",
+        )
 
 
 def _lower(model: ImportedModel, options: CompileOptions, work: Path, context: Context) -> Lowered:

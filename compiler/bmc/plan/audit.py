@@ -1,4 +1,4 @@
-"""Checks that an int8 model computes in integers, except where it lists a reason.
+"""Checks that an int8 model computes in integers, and an f16 model in f16, except where it lists a reason.
 
 Compiled carelessly, a quantized model still gives the right answers: its int8 weights become f32 at build
 time, four times as large, and are multiplied in floating point. Nothing fails. So every product
@@ -9,6 +9,8 @@ large weight must be int8. A state may begin with floats. Exceptions are listed 
 
 A key is a dispatch function, its op signature or the name of a weight. Element-wise operations,
 poolings, softmax and normalizations are not products and may be in floating point.
+
+A model that is to compute in f16 is held to the same: its products must add up f16, or be listed.
 """
 
 from __future__ import annotations
@@ -48,6 +50,35 @@ def check_products(found: tuple[Product, ...], float_parts: Mapping[str, str]) -
         )
     if not any(product.is_integer for product in found):
         raise BmcError("float-dispatch", "no dispatch of an int8 model multiplies integers")
+
+
+def check_halves(found: tuple[Product, ...], float_parts: Mapping[str, str]) -> None:
+    """Checks that the products of a model that is to compute in f16 do, except those that are listed.
+
+    Args:
+      found: the products.
+      float_parts: reason by dispatch function or op signature.
+
+    Raises:
+      BmcError: a product adds up another type and is not listed, or something listed does not. The message names the
+        first, with the model's line.
+    """
+    others = [p for p in found if p.accumulator != "f16"]
+    unlisted = [p for p in others if not {p.function, p.op} & float_parts.keys()]
+    if unlisted:
+        raise BmcError(
+            "float-dispatch",
+            f"dispatch '{unlisted[0].op}' of an f16 model adds up products in"
+            f" {unlisted[0].accumulator}{_and_more(len(unlisted))}",
+            where=unlisted[0].where,
+            hint="multiply f32, or list it with the reason in float_parts",
+        )
+    names = {name for p in others for name in (p.function, p.op)}
+    for name in float_parts:
+        if name not in names:
+            raise BmcError(
+                "float-dispatch", f"float_parts lists '{name}', which adds up no products but in f16"
+            )
 
 
 def check(

@@ -67,6 +67,50 @@ _MATMUL = """func.func @main(%x: tensor<4x64xf32>) -> tensor<4x32xf32> {
 """
 
 
+# IREE computes a model with f64 inputs in f64.
+_F64 = _MATMUL.replace("f32", "f64").replace("{WEIGHT}", "0.5")
+
+
+class HalvesTest(support.FolderTest):
+    def compile(self, text: str, isa: str = "rv64gcv_zfh_zvfh_zvl256b", **parts: str) -> Any:
+        model = replace(support.import_text(text, self.folder), f16=True)
+        out = self.folder / "out"
+        return compile_model(model, CompileOptions("m", target.find(isa), out, None, parts))
+
+    def test_products_of_f32_are_in_f16(self) -> None:
+        report = self.compile(_MATMUL.replace("{WEIGHT}", "0.5"))
+        self.assertEqual([w["dtype"] for w in report["weights"]], ["f16"])
+        self.assertIn("f16", " ".join(each["op"] for each in report["dispatches"]))
+
+    def test_a_product_in_another_type_is_named(self) -> None:
+        error = self.refuses(
+            "float-dispatch",
+            "matmul_4x32x64_f64",
+            "of an f16 model adds up products in f64",
+            "float_parts",
+            call=lambda: self.compile(_F64),
+        )
+        self.assertEqual(error.where, "source.mlir:3")
+        self.compile(_F64, matmul_4x32x64_f64="f64 is wanted")
+
+    def test_what_is_listed_must_be_in_another_type(self) -> None:
+        text = _MATMUL.replace("{WEIGHT}", "0.5")
+        self.refuses(
+            "float-dispatch",
+            "float_parts lists 'matmul'",
+            call=lambda: self.compile(text, matmul="no reason"),
+        )
+
+    def test_an_isa_without_such_vectors_is_refused(self) -> None:
+        text = _MATMUL.replace("{WEIGHT}", "0.5")
+        self.refuses(
+            "no-f16",
+            "rv64gcv_zvl256b has no vectors for",
+            "rv64gcv_zfh_zvfh_zvl256b",
+            call=lambda: self.compile(text, "rv64gcv_zvl256b"),
+        )
+
+
 class BuildTest(support.FolderTest):
     def compile(self, text: str, float_parts: dict[str, str] | None = None) -> dict[str, Any]:
         model = replace(support.import_text(text, self.folder), int8=True)

@@ -103,7 +103,7 @@ _bm_model = rule(
     attrs = MODEL_ATTRS | FIT_ATTRS | CODE_ATTRS | LIBRARY_ATTRS | {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
         "float_parts": attr.string_dict(
-            doc = "Dispatches and weights of an int8 model that stay in floating point, and why.",
+            doc = "Dispatches and weights of an int8 model that stay in floating point, or of an f16 model in f32, and why.",
         ),
         "imported": attr.label(
             doc = "The imported model.",
@@ -165,7 +165,8 @@ def bm_model(
       scalar_kernels: list of the kernels that are known not to be vectorized (tools/bench/audit.py); any
         other fails the build, which otherwise only names it.
       float_parts: for an int8 model, op signatures of dispatches and names of weights that stay in
-        floating point, each with the reason. Anything else in floating point fails the build.
+        floating point, each with the reason. Anything else in floating point fails the build. For an f16 model, op
+        signatures of dispatches that multiply in f32.
       data: files that `src` reads, e.g. the external data of an .onnx file.
       deps: Python libraries that `src` and `cases` import.
       **kwargs: attributes of every rule, e.g. visibility, tags.
