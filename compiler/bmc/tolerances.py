@@ -36,7 +36,7 @@ def default(
 
 
 def of_f16(golden: Golden, signatures: tuple[Signature, ...]) -> tuple[spec.Policy, ...]:
-    """Returns the policies of a model with f32 outputs that is computed in f16: the model's own where they are wider."""
+    """Returns the policies of a model that is computed in f16: its own where they are wider."""
     calls = golden.calls or (GoldenCall(0, False),) * len(golden.inputs)
     made = list(zip(calls, golden.outputs, strict=True))
     policies = iter(golden.policies)

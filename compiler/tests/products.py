@@ -9,11 +9,14 @@ import numpy as np
 from riscv_numbers import estimated_reciprocal
 
 from bmc.kernels.arranging import arranged
-from bmc.kernels.product import RESULT, WIDTHS, A, Edge, Loop, Node, Padding, Product
+from bmc.kernels.product import FLOATS, RESULT, WIDTHS, A, Edge, Loop, Node, Padding, Product
 
 FLOAT_SUM = Node("sum", "f32")
 SUM = Node("sum", "i32")
-_DTYPES = {"f32": np.float32, "i32": np.int32, "i16": np.int16, "i8": np.int8}
+HALF_SUM = Node("sum", "f16")
+# By the type of what is multiplied.
+SUMS = {"f16": HALF_SUM, "f32": FLOAT_SUM, "i8": SUM}
+DTYPES = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "i16": np.int16, "i8": np.int8}
 Array = np.ndarray[Any, Any]
 # Bytes in a table that is looked up.
 TABLE = 256
@@ -32,7 +35,7 @@ def matmul(
     extra: tuple[str, ...] = (),
 ) -> Product:
     """The operands in `extra` are i32 or f32 per lane, "residual TYPE" for one of the result's shape, or "table i8"."""
-    epilogue = epilogue or (FLOAT_SUM if dtype == "f32" else SUM,)
+    epilogue = epilogue or (SUMS[dtype],)
     dtypes = (dtype, dtype, epilogue[-1].dtype, *(each.split()[-1] for each in extra))
     moves = [lanes * each.startswith("residual") for each in extra]
     steps = [int(not each.startswith("table")) for each in extra]
@@ -57,7 +60,7 @@ def convolution(
     depthwise: bool = False,
 ) -> Product:
     """A window of 3x3 over an image [h, w, c], with a weight [3, 3, c, lanes], or [3, 3, lanes]."""
-    node = FLOAT_SUM if dtype == "f32" else SUM
+    node = SUMS[dtype]
     dtypes = (dtype, dtype, node.dtype)
     depth = lanes if depthwise else channels
     width = (size - 1) * stride + 2 * dilation + 1
@@ -91,10 +94,10 @@ def planes(size: int, rows: int, channels: int, dtype: str = "f32", gap: int = 1
 
     Each channel has a first value of its sums and two scalars.
     """
-    sum_ = "f32" if dtype == "f32" else "i32"
-    dtypes = (dtype, dtype, sum_, sum_, sum_, "i8" if sum_ == "i32" else "f32")
+    sum_ = SUMS[dtype].dtype
+    dtypes = (dtype, dtype, sum_, sum_, sum_, "i8" if sum_ == "i32" else sum_)
     line = (size + 2) * gap
-    ops = ("addf", "mulf") if dtype == "f32" else ("addi", "muli")
+    ops = ("addf", "mulf") if dtype in FLOATS else ("addi", "muli")
     nodes = (
         Node("sum", sum_),
         Node("scalar", sum_, operand=4),
@@ -135,7 +138,7 @@ def padded(
     value: float = 0,
 ) -> Product:
     """A convolution of an image [h, w, c] that is read as if it had more lines and columns, with a value in them."""
-    node = FLOAT_SUM if dtype == "f32" else SUM
+    node = SUMS[dtype]
     dtypes = (dtype, dtype, node.dtype)
     depth = lanes if depthwise else channels
     inner = 1 if depthwise else channels
@@ -185,7 +188,7 @@ def padded_planes(
     depthwise: bool = False,
 ) -> Product:
     """A convolution that makes planes, of padded planes or pixels; weights are its first operand."""
-    node = FLOAT_SUM if dtype == "f32" else SUM
+    node = SUMS[dtype]
     dtypes = (dtype, dtype, node.dtype)
     height, width = size
     y, x = (
@@ -231,9 +234,9 @@ def operands(product: Product, seed: int = 0) -> list[Array]:
             reach = _last(product)
         size = TABLE if number in tables else reach // WIDTHS[dtype] + 1
         # Weights in 16 bits are int8 as well.
-        limit = {"i8": 128, "i16": 128, "i32": 2**22, "f32": 9}[dtype]
+        limit = {"i8": 128, "i16": 128, "i32": 2**22, "f32": 9, "f16": 3}[dtype]
         values = generator.integers(-limit, limit, size)
-        made.append((values * (number != RESULT)).astype(_DTYPES[dtype]))
+        made.append((values * (number != RESULT)).astype(DTYPES[dtype]))
     return made
 
 
@@ -279,7 +282,7 @@ def _view(product: Product, data: list[Array], number: int, sums: bool = False) 
 
 
 def _constant(node: Node) -> Any:
-    return np.float32(node.value) if node.dtype == "f32" else np.int32(int(node.value))
+    return DTYPES[node.dtype](node.value if node.dtype in FLOATS else int(node.value))
 
 
 def evaluated(
@@ -315,7 +318,11 @@ def expected(product: Product, data: list[Array]) -> Array:
 
 def results(product: Product, data: list[Array]) -> dict[int, Array]:
     """Computes all results in numpy, by operand."""
-    wide, narrow = (np.float64, np.float32) if product.is_float else (np.int64, np.int32)
+    wide, narrow = (
+        (np.float64, DTYPES[product.epilogue[0].dtype])
+        if product.is_float
+        else (np.int64, np.int32)
+    )
     factors = [_factor(product, data, number).astype(wide) for number in (0, 1)]
     axes = tuple(range(-len(product.sums), 0)) if product.sums else ()
     sums = (factors[0] * factors[1]).sum(axis=axes)
@@ -330,7 +337,7 @@ def results(product: Product, data: list[Array]) -> dict[int, Array]:
     written = [array.copy() for array in data]
     with np.errstate(all="ignore"):
         for number, value in values.items():
-            _view(product, written, number)[...] = value.astype(_DTYPES[product.dtypes[number]])
+            _view(product, written, number)[...] = value.astype(DTYPES[product.dtypes[number]])
     return {number: written[number] for number in values}
 
 
@@ -369,9 +376,11 @@ OPERATIONS: dict[str, Any] = {
     "minimumf": lambda _, a, b: np.minimum(a, b),
     "maxnumf": lambda _, a, b: np.fmax(a, b),
     "minnumf": lambda _, a, b: np.fmin(a, b),
-    "bitcast": lambda node, a: a.view(_DTYPES[node.dtype]),
-    "extsi": lambda node, a: a.astype(_DTYPES[node.dtype]),
-    "trunci": lambda node, a: a.astype(_DTYPES[node.dtype]),
+    "bitcast": lambda node, a: a.view(DTYPES[node.dtype]),
+    "extf": lambda node, a: a.astype(DTYPES[node.dtype]),
+    "truncf": lambda node, a: a.astype(DTYPES[node.dtype]),
+    "extsi": lambda node, a: a.astype(DTYPES[node.dtype]),
+    "trunci": lambda node, a: a.astype(DTYPES[node.dtype]),
     "sitofp": lambda _, a: a.astype(np.float32),
     "fptosi": lambda _, a: a.astype(np.int32),
 }

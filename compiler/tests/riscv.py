@@ -13,17 +13,23 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from riscv_numbers import BINARY, FIXED_POINT, MASKS, estimated_reciprocal, rounded, saturated
-from riscv_scalars import Scalars, Trap
+from riscv_groups import TAIL, Groups
+from riscv_numbers import (
+    BINARY,
+    CONVERSIONS,
+    FIXED_POINT,
+    MASKS,
+    estimated_reciprocal,
+    rounded,
+    saturated,
+)
+from riscv_scalars import Trap
 
-_GARBAGE = 0xA5
-# Elements past the vector length; the specification allows all ones.
-_TAIL = 0xFF
 _SIGNED = {8: np.int8, 16: np.int16, 32: np.int32}
 _UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32}
 
 
-class Machine(Scalars):
+class Machine(Groups):
     """A hart with vectors, and the operands of one kernel in its memory.
 
     Attributes:
@@ -33,16 +39,7 @@ class Machine(Scalars):
     def __init__(
         self, vlen: int, operands: Sequence[np.ndarray[Any, Any]], writable: Set[int]
     ) -> None:
-        super().__init__(operands, writable)
-        self._bytes = vlen // 8
-        self._vectors = np.full(32 * self._bytes, _GARBAGE, np.uint8)
-        self._length = 0
-        self._bits = 0
-        self._lmul = Fraction(0)
-        self._rounds = False
-        # Whether lanes that a mask leaves out stay, and which lanes the current instruction leaves out.
-        self._keeps = False
-        self._left_out: np.ndarray[Any, Any] | None = None
+        super().__init__(vlen, operands, writable)
         self.executed = 0
 
     def run(self, text: str, arguments: Sequence[str]) -> None:
@@ -73,46 +70,6 @@ class Machine(Scalars):
                     self._scalar(name, words)
         self.written -= set(arguments)
 
-    def _group(self, name: str, bits: int, lmul: Fraction) -> np.ndarray[Any, Any]:
-        """All bytes of a group; a part of a register counts as a register."""
-        number = int(self._require(name[0] == "v", name, "no vector")[1:])
-        count = max(1, int(lmul))
-        self._require(number % count == 0 and number + count <= 32, name, "no beginning of a group")
-        self._require(self._length * bits <= lmul * self._bytes * 8, name, "group too small")
-        self._require(Fraction(1, 8) <= lmul <= 8, lmul, "no LMUL")
-        return self._vectors[number * self._bytes : (number + count) * self._bytes]
-
-    def _read(self, name: str, dtype: Any, times: Fraction = Fraction(1)) -> np.ndarray[Any, Any]:
-        """The elements of a group whose elements are `times` as wide as the current ones."""
-        bits = int(self._bits * times)
-        self._require(np.dtype(dtype).itemsize * 8 == bits, dtype, "element width")
-        group = self._group(name, bits, self._lmul * times)
-        return np.array(group[: self._length * bits // 8].view(dtype))
-
-    def _write(self, name: str, values: Any, dtype: Any, times: Fraction = Fraction(1)) -> None:
-        bits = int(self._bits * times)
-        self._require(np.dtype(dtype).itemsize * 8 == bits, dtype, "element width")
-        group = self._group(name, bits, self._lmul * times)
-        before = np.array(group[: self._length * bits // 8].view(dtype))
-        group[:] = _TAIL
-        if self._left_out is not None:
-            self._require(self._keeps, name, "a mask that leaves garbage")
-            values = np.where(self._left_out, before, values)
-        group[: self._length * bits // 8].view(dtype)[:] = values
-
-    def _mask(self) -> np.ndarray[Any, Any]:
-        """Which lanes v0 has."""
-        bits = np.unpackbits(self._vectors[: self._bytes], bitorder="little")
-        return bits[: self._length].astype(bool)
-
-    def _apart(self, to: str, wide: Fraction, source: str, narrow: Fraction) -> None:
-        """Requires a source of another element width to lie beside the destination, or where it may overlap."""
-        start, end = int(to[1:]), int(to[1:]) + max(1, int(wide))
-        first, last = int(source[1:]), int(source[1:]) + max(1, int(narrow))
-        apart = last <= start or end <= first
-        allowed = narrow >= 1 and last == end if wide > narrow else first == start
-        self._require(apart or allowed, (to, source), "overlap")
-
     def _vector(self, name: str, words: list[str]) -> None:
         if name == "vsetvli":
             _, length, element, group, *policy = words
@@ -134,7 +91,7 @@ class Machine(Scalars):
         operation, _, kind = name.partition(".")
         self._left_out = None
         if words[-1] == "v0.t":
-            known = operation in ("vle8", "vle16", "vle32", "vlse8", "vlse32", "vsext")
+            known = operation in ("vle8", "vle16", "vle32", "vlse8", "vlse16", "vlse32", "vsext")
             self._require(known or operation.startswith("vlsseg"), name, "mask")
             self._require(to != "v0", words, "overlap")
             self._left_out = ~self._mask()
@@ -143,14 +100,14 @@ class Machine(Scalars):
             self._transfer(operation, to, self._integer(words[1]))
         elif found := re.fullmatch(r"vlsseg([2-8])e8", operation):
             self._segments(int(found[1]), 8, to, self._integer(words[1]), self._integer(words[2]))
-        elif found := re.fullmatch(r"vlseg([2-8])e(8|32)", operation):
+        elif found := re.fullmatch(r"vlseg([2-8])e(8|16|32)", operation):
             fields, bits = int(found[1]), int(found[2])
             self._segments(fields, bits, to, self._integer(words[1]), fields * bits // 8)
-        elif operation in ("vlse8", "vlse32", "vsse8", "vsse32"):
+        elif re.fullmatch(r"v[ls]se(8|16|32)", operation):
             self._apart_in_memory(operation, to, self._integer(words[1]), self._integer(words[2]))
         elif name == "vluxei32.v":
             self._from_table(to, self._integer(words[1]), words[2])
-        elif operation in ("vfmacc", "vfmadd", "vwmacc"):
+        elif operation in ("vfmacc", "vfmadd", "vfwmacc", "vwmacc"):
             self._multiply(operation, kind, words)
         elif operation == "vsext":
             times = Fraction(1, int(kind[2:]))
@@ -179,12 +136,12 @@ class Machine(Scalars):
             if name == "vsm.v":
                 memory[:] = register[: memory.size]
             else:
-                register[:] = _TAIL
+                register[:] = TAIL
                 register[: memory.size] = memory
         elif name == "vmand.mm":
             one, other = (self._group(each, 1, Fraction(1)) for each in words[1:])
             both = one & other
-            self._group(to, 1, Fraction(1))[:] = _TAIL
+            self._group(to, 1, Fraction(1))[:] = TAIL
             used = -(-self._length // 8)
             self._group(to, 1, Fraction(1))[:used] = both[:used]
         elif name == "vid.v":
@@ -217,15 +174,13 @@ class Machine(Scalars):
             number = np.array([self._integer(words[1])], np.int64).astype(_SIGNED[self._bits])
             self._write(to, number, _SIGNED[self._bits])
         elif name == "vfmv.v.f":
-            self._write(to, self._float(words[1]), np.float32)
+            self._write(to, self._float(words[1]), self._real)
         elif name == "vmv.v.v":
             self._write(to, self._read(words[1], _SIGNED[self._bits]), _SIGNED[self._bits])
         elif name == "vfrec7.v":
             self._write(to, estimated_reciprocal(self._read(words[1], np.float32)), np.float32)
-        elif name == "vfcvt.f.x.v":
-            self._write(to, self._read(words[1], np.int32).astype(np.float32), np.float32)
-        elif name == "vfcvt.rtz.x.f.v":
-            self._write(to, self._read(words[1], np.float32).astype(np.int32), np.int32)
+        elif name in CONVERSIONS:
+            self._convert(*CONVERSIONS[name], *words)
         elif operation in MASKS:
             self._compare(operation, words)
         elif name == "vadc.vim":
@@ -235,9 +190,9 @@ class Machine(Scalars):
         elif name in ("vfmerge.vfm", "vmerge.vvm"):
             self._require(words[3] == "v0" and to != "v0", words, "mask")
             is_float = name == "vfmerge.vfm"
-            chosen: Any = self._float(words[2]) if is_float else self._read(words[2], np.float32)
-            values = np.where(self._mask(), chosen, self._read(words[1], np.float32))
-            self._write(to, values, np.float32)
+            chosen: Any = self._float(words[2]) if is_float else self._read(words[2], self._real)
+            values = np.where(self._mask(), chosen, self._read(words[1], self._real))
+            self._write(to, values, self._real)
         elif operation in BINARY:
             self._binary(operation, kind, words)
         else:
@@ -308,7 +263,7 @@ class Machine(Scalars):
         to, group, start = words
         total = self._read(group, dtype).sum() + self._first(start, dtype)[0]
         register = self._first(to, dtype)
-        register.view(np.uint8)[:] = _TAIL
+        register.view(np.uint8)[:] = TAIL
         register[0] = total
 
     def _add_narrow_lanes(self, to: str, group: str, start: str) -> None:
@@ -317,7 +272,7 @@ class Machine(Scalars):
         first = self._vectors[int(start[1:]) * self._bytes :][:4].view(np.int32)[0]
         total = self._read(group, np.int16).sum(dtype=np.int32) + first
         register = self._vectors[int(to[1:]) * self._bytes :][: self._bytes]
-        register[:] = _TAIL
+        register[:] = TAIL
         register[:4].view(np.int32)[0] = total
 
     def _from_table(self, name: str, address: int, indices: str) -> None:
@@ -332,13 +287,18 @@ class Machine(Scalars):
 
     def _multiply(self, operation: str, kind: str, words: list[str]) -> None:
         to, first, second = words
-        if operation in ("vfmacc", "vfmadd"):
-            a = self._float(first) if kind == "vf" else self._read(first, np.float32)
-            times, added = (second, to) if operation == "vfmacc" else (to, second)
+        if operation in ("vfmacc", "vfmadd", "vfwmacc"):
+            a = self._float(first) if kind == "vf" else self._read(first, self._real)
+            times, added = (to, second) if operation == "vfmadd" else (second, to)
+            factor = np.float64(a) * self._read(times, self._real).astype(np.float64)
+            width, dtype = Fraction(1), self._real
+            if operation == "vfwmacc":
+                width, dtype = Fraction(2), np.float32
+                for source in words[1 + (kind == "vf") :]:
+                    self._apart(to, self._lmul * 2, source, self._lmul)
             # A product of two floats is exact as a double.
-            sums = self._read(added, np.float32).astype(np.float64)
-            sums += np.float64(a) * self._read(times, np.float32).astype(np.float64)
-            self._write(to, sums.astype(np.float32), np.float32)
+            sums = self._read(added, dtype, width).astype(np.float64) + factor
+            self._write(to, sums.astype(dtype), dtype, width)
             return
         wide, double = _SIGNED[self._bits * 2], Fraction(2)
         for source in words[1 + (kind == "vx") :]:
@@ -351,11 +311,19 @@ class Machine(Scalars):
         )
         self._write(to, self._read(to, wide, double) + factor * b, wide, double)
 
+    def _convert(self, source: Any, result: Any, to: str, number: str) -> None:
+        """Converts numbers, of which those that are not wider have the current width."""
+        reads, writes = (Fraction(8 * np.dtype(t).itemsize, self._bits) for t in (source, result))
+        self._require(min(reads, writes) == 1, to, "element width")
+        if reads != writes:
+            self._apart(to, self._lmul * writes, number, self._lmul * reads)
+        self._write(to, self._read(number, source, reads).astype(result), result, writes)
+
     def _compare(self, name: str, words: list[str]) -> None:
         to, source, limit = words
-        dtype = {16: np.uint16, 32: np.uint32}[self._bits] if name == "vmsltu" else np.float32
+        dtype: Any = _UNSIGNED[self._bits] if name == "vmsltu" else self._real
         one, other = (
-            (self._read(source, np.float32), self._float(limit))
+            (self._read(source, dtype), self._float(limit))
             if limit[0] == "f"
             else (self._read(source, dtype), self._read(limit, dtype))
             if limit[0] == "v"
@@ -364,13 +332,13 @@ class Machine(Scalars):
         result = np.packbits(MASKS[name](one, other), bitorder="little")
         register = self._group(to, 1, Fraction(1))
         self._apart(to, Fraction(1), source, self._lmul)
-        register[:] = _TAIL
+        register[:] = TAIL
         register[: result.size] = result
 
     def _binary(self, operation: str, kind: str, words: list[str]) -> None:
         to, first, second = words
         self._require(self._rounds or operation not in FIXED_POINT, words, "no rounding mode")
-        dtype = np.float32 if operation.startswith("vf") else _SIGNED[self._bits]
+        dtype = self._real if operation.startswith("vf") else _SIGNED[self._bits]
         a = self._read(first, dtype)
         b: Any
         if kind == "vv":

@@ -47,6 +47,15 @@ def saturated(a: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
     return result
 
 
+# By name: the types of what is read and written.
+CONVERSIONS: dict[str, tuple[Any, Any]] = {
+    "vfcvt.f.x.v": (np.int32, np.float32),
+    "vfcvt.rtz.x.f.v": (np.float32, np.int32),
+    "vfncvt.f.f.w": (np.float32, np.float16),
+    "vfwcvt.f.f.v": (np.float16, np.float32),
+}
+
+
 def estimated_reciprocal(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """What vfrec7 returns for finite positive normal numbers: 7 bits of the inverse of each interval's middle."""
     fraction, exponent = np.frexp(x)

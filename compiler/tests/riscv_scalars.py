@@ -22,6 +22,10 @@ class _Operand:
     data: np.ndarray[Any, Any]
 
 
+# What loads floats, and their types.
+_FLOATS = {"flh": np.float16, "flw": np.float32}
+
+
 class Scalars:
     """A hart without vectors, and the operands of one kernel in its memory.
 
@@ -32,7 +36,7 @@ class Scalars:
     def __init__(self, operands: Sequence[np.ndarray[Any, Any]], writable: Set[int]) -> None:
         self._writable = writable
         self._integers: dict[str, int] = {"zero": 0, "x0": 0}
-        self._floats: dict[str, np.float32] = {}
+        self._floats: dict[str, np.float32 | np.float16] = {}
         self.written: set[str] = set()
         self._operands: list[_Operand] = []
         start = 0x4000_0000
@@ -57,7 +61,7 @@ class Scalars:
     def _integer(self, name: str) -> int:
         return self._integers[self._require(name in self._integers, name, "read before written")]
 
-    def _float(self, name: str) -> np.float32:
+    def _float(self, name: str) -> np.float32 | np.float16:
         return self._floats[self._require(name in self._floats, name, "read before written")]
 
     def _immediate(self, word: str) -> int:
@@ -85,11 +89,15 @@ class Scalars:
             return
         self.written.add(to)
         self._require(to not in ("zero", "x0"), to, "written")
-        if name in ("flw", "lb", "ld", "lw"):
+        if name in ("flh", "flw", "lb", "ld", "lh", "lw"):
             address = self._integer(sources[1]) + self._immediate(sources[0])
-            if name == "flw":
-                self._require(address % 4 == 0, address, "not aligned")
-                self._floats[to] = self._memory(address, 4).view(np.float32)[0]
+            if name in _FLOATS:
+                dtype = np.dtype(_FLOATS[name])
+                self._require(address % dtype.itemsize == 0, address, "not aligned")
+                self._floats[to] = self._memory(address, dtype.itemsize).view(dtype)[0]
+            elif name == "lh":
+                self._require(address % 2 == 0, address, "not aligned")
+                self._integers[to] = int(self._memory(address, 2).view(np.int16)[0])
             elif name == "ld":
                 self._require(address % 8 == 0, address, "not aligned")
                 self._integers[to] = int(self._memory(address, 8).view(np.int64)[0])
@@ -101,6 +109,11 @@ class Scalars:
         elif name == "fmv.w.x":
             bits = self._integer(sources[0]) & 0xFFFF_FFFF
             self._floats[to] = np.array([bits], np.uint32).view(np.float32)[0]
+        elif name == "fmv.h.x":
+            bits = self._integer(sources[0]) & 0xFFFF
+            self._floats[to] = np.array([bits], np.uint16).view(np.float16)[0]
+        elif name == "fcvt.s.h":
+            self._floats[to] = np.float32(self._float(sources[0]))
         elif name == "li":
             self._integers[to] = int(sources[0])
         elif name == "mv":

@@ -64,7 +64,6 @@ func.func @f(%to_x: memref<300xi8>, %to_table: memref<256xi8>, %to_other: memref
   return
 }
 """
-_DTYPES = {"f32": np.float32, "i32": np.int32, "i8": np.int8}
 
 
 class ElementwiseTest(unittest.TestCase):
@@ -84,7 +83,7 @@ class ElementwiseTest(unittest.TestCase):
             reach = sum((loop.extent - 1) * loop.strides[number] for loop in loops)
             is_table = any(node.op == "lookup" and node.operand == number for node in it.nodes)
             size = products.TABLE if is_table else reach // WIDTHS[dtype] + 1
-            data.append(generator.integers(-100, 100, size).astype(_DTYPES[dtype]))
+            data.append(generator.integers(-100, 100, size).astype(products.DTYPES[dtype]))
 
         def view(number: int, arrays: list[products.Array]) -> products.Array:
             return np.lib.stride_tricks.as_strided(
@@ -123,6 +122,39 @@ class ElementwiseTest(unittest.TestCase):
         self.assertEqual(it.outer, (Loop(6, (0, 0, 4, 80, 4)),))
         self.assertEqual([node.op for node in it.nodes], ["load", "scalar", "mulf"])
         self.agrees(it)
+
+    def test_f16(self) -> None:
+        """It is computed in 16 bits if everything is f16, and in f32 otherwise."""
+        it = self.read(_TEXT.replace("f32", "f16"))
+        self.assertEqual({node.dtype for node in it.nodes}, {"f16"})
+        self.agrees(it)
+        self.assertIn(", e16, ", elementwise.write(it, 128, 64).text)
+        operation = "%r = arith.mulf %a, %b : f32"
+        mixed = """%wide = arith.extf %a : f16 to f32
+    %product = arith.mulf %wide, %b : f32
+    %r = arith.truncf %product : f32 to f16"""
+        text = _TEXT.replace(operation, mixed).replace("6x20xf32", "6x20xf16")
+        text = text.replace("20x6xf32", "20x6xf16").replace("%a: f32", "%a: f16")
+        text = text.replace("%old: f32", "%old: f16").replace("yield %r : f32", "yield %r : f16")
+        it = self.read(text)
+        self.assertEqual(it.dtypes[RESULT:], ("f16", "f16", "f32"))
+        self.agrees(it)
+
+    def test_maxima_of_f16_that_iree_extends(self) -> None:
+        operation = "%r = arith.mulf %a, %b : f16"
+        largest = """%c = arith.constant 0.5 : f32
+    %wide = arith.extf %a : f16 to f32
+    %most = arith.maximumf %wide, %c : f32
+    %r = arith.truncf %most : f32 to f16"""
+        it = self.read(_TEXT.replace("f32", "f16").replace(operation, largest))
+        self.assertEqual([(node.op, node.dtype) for node in it.nodes], [
+            ("load", "f16"), ("constant", "f16"), ("maximumf", "f16"),
+        ])  # fmt: skip
+        self.agrees(it)
+        it = self.read(
+            _TEXT.replace("f32", "f16").replace(operation, largest.replace("0.5", "0.1"))
+        )
+        self.assertIn("f32", {node.dtype for node in it.nodes})  # f16 has no such number
 
     def test_a_move(self) -> None:
         it = self.read(_MOVE)
@@ -261,7 +293,7 @@ func.func @f(%x: memref<6x20xi8>, %y: {to}) {{
             ("computed first", _TEXT.replace("ins(%x,", "ins(%late,").replace(
                 "  %empty", "  %late = tensor.empty() : tensor<6x20xf32>\n  %empty")),
             ("few elements", _TEXT.replace("20", "7")),
-            ("of type .*f16", _MOVE.replace("i8", "f16")),
+            ("of type .*f64", _MOVE.replace("i8", "f64")),
         ):  # fmt: skip
             with self.subTest(reason=reason), self.assertRaisesRegex(Unsupported, reason):
                 self.read(text)

@@ -68,21 +68,21 @@ class LinesTest(KernelCase):
 
     def test_panels_read_the_pixels_between_them(self) -> None:
         """Lines of 40 and 90 pixels, in up to three panels at VLEN 128."""
-        for dtype in ("f32", "i8"):
+        for dtype in ("f16", "f32", "i8"):
             for width, more in ((40, {}), (90, {}), (80, {"stride": 2, "low": (0, 0)})):
                 with self.subTest(dtype=dtype, width=width):
                     product = _depthwise((5, width), 2, dtype, **more)
                     self.agrees(product, ((128, 128), (128, 512)), lines.write)
 
     def test_operands_behind_the_sums(self) -> None:
-        for dtype in ("f32", "i8"):
+        for dtype in ("f16", "f32", "i8"):
             for size, more in (((7, 40), {}), ((8, 32), {"stride": 2})):
                 with self.subTest(dtype=dtype, size=size):
                     product = _with_operands(_depthwise(size, 3, dtype, **more))
                     self.agrees(product, write=lines.write)
 
     def test_the_cost_is_about_what_is_executed(self) -> None:
-        for dtype in ("f32", "i8"):
+        for dtype in ("f16", "f32", "i8"):
             for size, stride in (((24, 24), 1), ((48, 48), 1), ((48, 48), 2)):
                 product = _depthwise(size, 8, dtype, stride=stride, low=(0, 0))
                 kernel = lines.write(product, 256)

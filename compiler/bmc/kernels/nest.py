@@ -98,7 +98,10 @@ class _Nest:
         padding = product.padding
         if padding and padding.value and product.is_float:
             raise Unsupported("an image that is padded with other floats than zeros")
-        if product.initial is not None and 8 * WIDTHS[product.dtypes[product.initial]] != product.bits:
+        if (
+            product.initial is not None
+            and 8 * WIDTHS[product.dtypes[product.initial]] != product.bits
+        ):
             raise Unsupported("sums of f32 that start from f16")
         self._filler = int(padding.value) if padding else 0
         has_masks = padding is not None and padding.operand == B

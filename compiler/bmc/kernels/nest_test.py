@@ -70,9 +70,37 @@ class NestTest(KernelCase):
         lanes = (8, 16, 24, 40, 64, 80, 100)
         for number, (rows, each) in enumerate(itertools.product((1, 2, 5, 7, 13), lanes)):
             hart = ((128, 128), (256, 256), (128, 512))[number % 3]
-            for dtype in ("f32", "i8"):
+            for dtype in ("f16", "f32", "i8"):
                 with self.subTest(rows=rows, lanes=each, dtype=dtype):
                     self.agrees(matmul(rows, each, 3 + number % 4, dtype), (hart,))
+
+    def test_f16_with_sums_of_f32(self) -> None:
+        """What is behind the sums needs f32: so do the sums, and the result is rounded."""
+        for rows, lanes, sums in ((1, 8, 3), (5, 40, 7), (13, 100, 5)):
+            nodes = (
+                FLOAT_SUM,
+                Node("load", "f16", operand=3),
+                Node("extf", "f32", (1,)),
+                Node("addf", "f32", (0, 2)),
+                Node("truncf", "f16", (3,)),
+            )
+            product = matmul(rows, lanes, sums, "f16", nodes, ("f16",))
+            with self.subTest(rows=rows, lanes=lanes):
+                self.assertEqual((product.bits, product.multiply), (32, "vfwmacc"))
+                self.agrees(product)
+        for depthwise in (False, True):
+            window = convolution(5, 24, 1 if depthwise else 3, "f16", depthwise=depthwise)
+            nodes = (FLOAT_SUM, Node("truncf", "f16", (0,)))
+            with self.subTest(depthwise=depthwise):
+                self.agrees(replace(window, epilogue=nodes))
+
+    def test_f16_has_twice_the_lanes(self) -> None:
+        executed = []
+        for dtype in ("f16", "f32"):
+            product = matmul(12, 256, 16, dtype)
+            kernel, data = nest.write(product, 256), products.operands(product)
+            executed.append(self.run_kernel(kernel, data, 256)[1].executed)
+        self.assertLess(executed[0], 0.6 * executed[1])
 
     def test_weights_in_16_bits(self) -> None:
         """They are multiplied as they are loaded, without a sign extension."""
@@ -93,7 +121,7 @@ class NestTest(KernelCase):
                 self.assertLess(*executed)
 
     def test_pixels_as_lanes(self) -> None:
-        for dtype in ("f32", "i8"):
+        for dtype in ("f16", "f32", "i8"):
             for size, rows, channels, gap in ((8, 3, 2, 1), (40, 16, 3, 1), (24, 9, 3, 3)):
                 with self.subTest(dtype=dtype, size=size, gap=gap):
                     self.agrees(planes(size, rows, channels, dtype, gap), ((128, 128), (256, 512)))
@@ -200,7 +228,7 @@ class NestTest(KernelCase):
             self.assertAlmostEqual(nest.cost(product, 256, 10) / machine.executed, 1, delta=0.25)
 
     def test_outer_loops_and_a_sum_for_all_rows(self) -> None:
-        for dtype in ("f32", "i8"):
+        for dtype in ("f16", "f32", "i8"):
             inner = matmul(3, 16, 5, dtype)
             width = WIDTHS[dtype]
             outer = (

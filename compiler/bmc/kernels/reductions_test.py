@@ -53,6 +53,7 @@ _FLOATS = {
     "sub": "subf",
 }
 _FLOATS |= {"wide": "%wide = arith.mulf %a, %c3 : f32"}
+_HALVES = _FLOATS | {"type": "f16", "wide": "%wide = arith.extf %a : f16 to f32"}
 _BYTES = {
     "type": "i8",
     "sum": "i32",
@@ -86,7 +87,6 @@ func.func @f(%to_x: memref<9x21x12xf32>, %to_y: memref<4x10x12xf32>) {
   return
 }
 """
-_DTYPES = {"f32": np.float32, "i32": np.int32, "i8": np.int8}
 
 
 class ReductionsTest(unittest.TestCase):
@@ -106,7 +106,9 @@ class ReductionsTest(unittest.TestCase):
         for number in range(RESULT, len(it.dtypes)):
             reach = sum((loop.extent - 1) * loop.strides[number] for loop in loops)
             size = reach // WIDTHS[it.dtypes[number]] + 1
-            data.append(generator.integers(-100, 100, size).astype(_DTYPES[it.dtypes[number]]))
+            data.append(
+                generator.integers(-100, 100, size).astype(products.DTYPES[it.dtypes[number]])
+            )
 
         def view(number: int, arrays: list[products.Array], over: list[Loop]) -> products.Array:
             return np.lib.stride_tricks.as_strided(
@@ -115,7 +117,7 @@ class ReductionsTest(unittest.TestCase):
                 [loop.strides[number] for loop in over],
             )
 
-        zeros = np.zeros([loop.extent for loop in loops], _DTYPES[it.step[0].dtype])
+        zeros = np.zeros([loop.extent for loop in loops], products.DTYPES[it.step[0].dtype])
         elements = products.evaluated(it.step, zeros, lambda n: view(n, data, loops))[RESULT]
         axes = tuple(range(len(results), len(loops)))
         sums = elements.sum(axis=axes, dtype=zeros.dtype)
@@ -133,7 +135,7 @@ class ReductionsTest(unittest.TestCase):
                 self.assertLessEqual(machine.written, set(kernel.clobbered))
 
     def test_lanes_are_results(self) -> None:
-        for dtype in (_FLOATS, _BYTES):
+        for dtype in (_FLOATS, _HALVES, _BYTES):
             it = self.read(_TEXT.format(**dtype, **_COLUMNS))
             width = WIDTHS[dtype["type"]]
             self.assertEqual(it.lanes, Loop(70, (0, 0, 4, width, 4)))
@@ -142,7 +144,7 @@ class ReductionsTest(unittest.TestCase):
             self.agrees(it)
 
     def test_lanes_are_added_up(self) -> None:
-        for dtype in (_FLOATS, _BYTES):
+        for dtype in (_FLOATS, _HALVES, _BYTES):
             it = self.read(_TEXT.format(**dtype, **_LINES))
             width = WIDTHS[dtype["type"]]
             self.assertEqual(it.lanes, Loop(70, (0, 0, 0, width, 0)))

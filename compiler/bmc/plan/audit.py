@@ -77,7 +77,8 @@ def check_halves(found: tuple[Product, ...], float_parts: Mapping[str, str]) -> 
     for name in float_parts:
         if name not in names:
             raise BmcError(
-                "float-dispatch", f"float_parts lists '{name}', which adds up no products but in f16"
+                "float-dispatch",
+                f"float_parts lists '{name}', which adds up no products but in f16",
             )
 
 

@@ -128,6 +128,16 @@ def error_tests(*, name, model):
     )
     _expect("dots_without_zvqdotq", "the kernels need zvqdotq, which the hart of the environment does not have")
 
+    bm_firmware(
+        name = "halves_without_zvfh",
+        board = "//boards/qemu_virt_rv64",
+        isa = "rv64gcv_zfh_zvfh_zvl256b",
+        models = [model],
+        run_env = "//boards/qemu_virt_rv64:vlen256",
+        tags = ["manual"],
+    )
+    _expect("halves_without_zvfh", "the kernels need zfh, zvfh, which the hart of the environment does not have")
+
     bm_run(
         name = "run_vlen_too_small",
         exec_env = "//boards/qemu_virt_rv64:vlen128",
@@ -229,8 +239,10 @@ def error_tests(*, name, model):
             "Net-v2_message_test",
             "env_without_board_message_test",
             "export_with_library_message_test",
+            "halves_without_zvfh_message_test",
             "host_export_message_test",
             "lacks_zvqdotq_message_test",
+            "packed_without_p_message_test",
             "run_vlen_too_small_message_test",
             "same_c_name_message_test",
             "vlen_too_small_message_test",
