@@ -132,6 +132,11 @@ class Assembly:
     def move(self, to: str, source: str) -> None:
         self.emit(f"mv {to}, {source}")
 
+    def load(self, register: str, offset: int, address: str, bits: int) -> None:
+        """Loads an integer of 8, 16 or 32 bits, with its sign."""
+        name = {8: "lb", 16: "lh", 32: "lw"}[bits]
+        self.emit(f"{name} {register}, {offset}({address})")
+
     def add(self, register: str, value: int, constant: str = "") -> None:
         """Adds a constant; `constant` names a register that already holds it if it is large."""
         if value == 0:

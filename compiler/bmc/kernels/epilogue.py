@@ -6,42 +6,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from bmc.kernels import instructions
 from bmc.kernels.assembly import Assembly
 from bmc.kernels.constants import Constants, bits_of, set_float
 from bmc.kernels.groups import Groups
 from bmc.kernels.lanes import Lanes, transfer
 from bmc.kernels.product import FLOATS, LOADS, RESULT, Node, Unsupported, last_readers
 
-_INTEGER = {
-    "addi": "vadd", "andi": "vand", "maxsi": "vmax", "minsi": "vmin", "mulhi": "vmulh", "muli": "vmul",
-    "ori": "vor", "rounded": "vssra", "scaled": "vsmul", "shli": "vsll", "shrsi": "vsra", "shrui": "vsrl",
-    "subi": "vsub", "xori": "vxor",
-}  # fmt: skip
-_FLOAT = {
-    "addf": "vfadd", "divf": "vfdiv", "maxnumf": "vfmax", "minnumf": "vfmin", "mulf": "vfmul", "subf": "vfsub",
-}  # fmt: skip
-_COMMUTES = {
-    "addf", "addi", "andi", "maximumf", "maxnumf", "maxsi", "minimumf", "minnumf", "minsi", "mulf", "mulhi", "muli",
-    "ori", "scaled", "xori",
-}  # fmt: skip
-# With the constant on the left.
-_REVERSED = {"divf": "vfrdiv", "subf": "vfrsub", "subi": "vrsub"}
-# Operations with an immediate: five bits, with or without a sign.
-_SIGNED = {"addi", "andi", "ori", "xori"}
-_UNSIGNED = {"rounded", "shli", "shrsi", "shrui"}
-# A NaN stays a NaN, because it is neither less nor greater than a constant.
-_LIMITS = {"maximumf": "vmflt.vf", "minimumf": "vmfgt.vf"}
-_UNARY = {
-    "fptosi": "vfcvt.rtz.x.f.v {to}, {source}",
-    "negf": "vfsgnjn.vv {to}, {source}, {source}",
-    "recf7": "vfrec7.v {to}, {source}",
-    "sitofp": "vfcvt.f.x.v {to}, {source}",
-}
-# Loads widen and the store narrows, so these are nothing but other names. Registers have no type.
-_NOTHING = {"bitcast", "extf", "extsi", "truncf", "trunci"}
 # Read from registers of their own.
 _SCALARS = {"constant", "scalar"}
-SUPPORTED = frozenset({*_INTEGER, *_FLOAT, *_LIMITS, *_UNARY, *_NOTHING, "fma"})
 
 
 def temporaries(nodes: tuple[Node, ...], lmul: int, stores: bool = True) -> int:
@@ -198,7 +171,7 @@ class Epilogue:
     def _operate(self, node: Node, target: int, sources: list[int], vectors: list[int]) -> None:
         to, first = self._name(target), self._name(sources[0])
         op = node.op
-        if op in _NOTHING:
+        if op in instructions.NOTHING:
             if target != sources[0]:
                 self.out.emit(f"vmv.v.v {to}, {first}")
             return
@@ -218,37 +191,39 @@ class Epilogue:
         if op == "fma":
             self._multiply_add(node, target)
             return
-        if op in _UNARY:
-            self.out.emit(_UNARY[op].format(to=to, source=first))
+        if op in instructions.UNARY:
+            self.out.emit(instructions.UNARY[op].format(to=to, source=first))
             return
         places = [n for n, arg in enumerate(node.args) if arg not in vectors]
         if not places:
-            if op in _LIMITS:
+            if op in instructions.LIMITS:
                 self._choose(op, target, *sources)
                 return
-            name = _FLOAT.get(op) or _INTEGER[op]
+            name = instructions.FLOAT.get(op) or instructions.INTEGER[op]
             self.out.emit(f"{name}.vv {to}, {first}, {self._name(sources[-1])}")
             return
         number = self.nodes[node.args[places[0]]]
         is_constant = number.op == "constant"
-        if op in _LIMITS:
+        if op in instructions.LIMITS:
             if not is_constant or math.isnan(number.value):
                 raise Unsupported(f"{op} with what may be a NaN")
             self.groups.use_mask()
             limit = self.scalar(number)
-            self.out.emit(f"{_LIMITS[op]} v0, {first}, {limit}")
+            self.out.emit(f"{instructions.LIMITS[op]} v0, {first}, {limit}")
             self.out.emit(f"vfmerge.vfm {to}, {first}, {limit}, v0")
             return
-        name = _FLOAT.get(op) or _INTEGER[op]
-        if places[0] == 0 and op not in _COMMUTES:
-            if op not in _REVERSED:
+        name = instructions.FLOAT.get(op) or instructions.INTEGER[op]
+        if places[0] == 0 and op not in instructions.COMMUTES:
+            if op not in instructions.REVERSED:
                 raise Unsupported(f"{op} of a constant")
-            name = _REVERSED[op]
-        value = int(number.value) if is_constant and op in _INTEGER else 32
-        if (op in _SIGNED and -16 <= value < 16) or (op in _UNSIGNED and 0 <= value < 32):
+            name = instructions.REVERSED[op]
+        value = int(number.value) if is_constant and op in instructions.INTEGER else 32
+        if (op in instructions.SIGNED and -16 <= value < 16) or (
+            op in instructions.UNSIGNED and 0 <= value < 32
+        ):
             self.out.emit(f"{name}.vi {to}, {first}, {value}")
         else:
-            kind = "vf" if op in _FLOAT else "vx"
+            kind = "vf" if op in instructions.FLOAT else "vx"
             self.out.emit(f"{name}.{kind} {to}, {first}, {self.scalar(number)}")
 
     def _choose(self, op: str, target: int, one: int, other: int) -> None:

@@ -26,8 +26,6 @@ _MOST_LOADED = 8
 # Lines of a block, and panels, each with a text of its own.
 _MOST_ROWS, _MOST_PANELS = 8, 4
 _FLOATS = 31
-# What loads the bits of a number.
-_INTEGERS = {8: "lb", 16: "lh", 32: "lw"}
 # Integer registers for lengths, addresses, and the turns of loops.
 _COUNTERS = 8
 # Instructions around a block, about.
@@ -331,7 +329,7 @@ class _Lines:
             return
         with out.registers(1) as (number,):
             # A float's bits are an integer's.
-            out.emit(f"{_INTEGERS[self._product.bits]} {number}, 0({self._bases[initial]})")
+            out.load(number, 0, self._bases[initial], self._product.bits)
             for register in registers:
                 out.emit(f"vmv.v.x v{register}, {number}")
 
@@ -393,8 +391,7 @@ class _Lines:
             out.emit(f"{slide}, {panel.filler or 'zero'}")
             return
         with out.registers(1) as (number,):
-            load = _INTEGERS[8 * self._width]
-            out.emit(f"{load} {number}, {place * self._width}({line})")
+            out.load(number, place * self._width, line, 8 * self._width)
             out.emit(f"{slide}, {number}")
 
     def _multiply(self, register: int, down: int, along: int, group: int, panel: _Panel) -> None:

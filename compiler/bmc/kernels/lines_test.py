@@ -30,7 +30,7 @@ def _with_operands(product: Product) -> Product:
     def each(loop: Loop, step: int) -> Loop:
         return replace(loop, strides=(*loop.strides, step, loop.strides[RESULT]))
 
-    add, kind = ("addf", "f32") if product.is_float else ("addi", "i32")
+    add, kind = "addf" if product.is_float else "addi", product.dtypes[RESULT]
     nodes = (
         Node("sum", kind),
         Node("scalar", kind, operand=3),
@@ -52,7 +52,7 @@ def _with_operands(product: Product) -> Product:
 
 class LinesTest(KernelCase):
     def test_windows_and_strides(self) -> None:
-        for dtype, value in (("f32", 0), ("i8", 0), ("i8", -7)):
+        for dtype, value in (("f16", 0), ("f32", 0), ("i8", 0), ("i8", -7)):
             for size, more in (
                 ((9, 16), {}),
                 ((12, 20), {"stride": 2, "low": (0, 0)}),

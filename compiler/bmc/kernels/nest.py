@@ -362,8 +362,7 @@ class _Nest:
                 for row, register in enumerate((first, *others)):
                     # A float's bits are an integer's.
                     place = row * self._line.strides[initial]
-                    load = "lw" if self._product.bits == 32 else "lh"
-                    out.emit(f"{load} {number}, {place}({self._bases[initial]})")
+                    out.load(number, place, self._bases[initial], self._product.bits)
                     out.emit(f"vmv.v.x {register}, {number}")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels import epilogue, functions, rescales
+from bmc.kernels import functions, instructions, rescales
 from bmc.kernels.product import FLOATS, TYPES, Node, Unsupported
 from bmc.kernels.views import View, dtype_of
 
@@ -65,7 +65,7 @@ class Operations:
         if str(result.type) == "i16":
             known[result] = self._short(op, known)
             return
-        if name not in epilogue.SUPPORTED or dtype_of(result) not in TYPES:
+        if name not in instructions.SUPPORTED or dtype_of(result) not in TYPES:
             raise Unsupported(f"an epilogue with {op.name} to {result.type}")
         args = tuple(self.value(operand, known) for operand in operands)
         if dtype_of(result) == "i8" and name != "trunci":
