@@ -34,7 +34,9 @@ typedef struct bm_status_t {
   CODE(UNIMPLEMENTED, 12, "valid, but not offered by this runtime")      \
   CODE(INTERNAL, 13, "a kernel reported an error")                       \
   CODE(DATA_LOSS, 15, "an image is malformed")                           \
-  CODE(DAMAGED, 16, "bytes are not those that were built")
+  CODE(DAMAGED, 16, "bytes are not those that were built")               \
+  CODE(DEVICE_FAILED, 17, "a device reported an error")                  \
+  CODE(TIMED_OUT, 18, "a device did not end in time")
 
 // Where it was raised: one row per .c file that raises a status, and one for
 // those of applications.
@@ -51,6 +53,7 @@ typedef struct bm_status_t {
   FILE(CHECK, 10, "runtime_bm/base/check.c")              \
   FILE(KERNEL_CHECK, 11, "runtime_bm/app/kernel_check.c") \
   FILE(SERVICE, 12, "runtime_bm/app/service.c")           \
+  FILE(MATRIX_UNIT, 13, "kernels/matrix_unit/matrix_unit.c") \
   FILE(APPLICATION, 255, "the application")
 
 #define BM_CODE_ENUMERATOR(name, number, text) BM_CODE_##name = (number),

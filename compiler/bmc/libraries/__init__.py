@@ -14,6 +14,8 @@ from bmc.libraries.call import Call, Packed, Scratch, Sums
 from bmc.libraries.convolutions import Axis, Convolution, convolution
 from bmc.libraries.dispatch import Dispatch, Edge, Loop, Operand, Padding
 from bmc.libraries.products import Matmul, matmul
+from bmc.libraries.requantization import Requantization, per_output, requantization
+from bmc.libraries.windows import Windows, windows
 
 __all__ = [
     "Axis",
@@ -26,8 +28,13 @@ __all__ = [
     "Operand",
     "Packed",
     "Padding",
+    "Requantization",
     "Scratch",
     "Sums",
+    "Windows",
     "convolution",
     "matmul",
+    "per_output",
+    "requantization",
+    "windows",
 ]

@@ -1,0 +1,85 @@
+"""Waits for calls that return before their work is done, as late as the plan allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bmc.host.program import Branch, Return, Run, Statement, Wait
+from bmc.plan.check import overlap
+from bmc.plan.tables import Access, Binding, Command, CommandKind, Entry, Plan
+
+
+def with_waits(model: Plan) -> Plan:
+    """Returns the plan with a Wait in the drivers before each command that depends on a call that may not be done.
+
+    A command depends on an earlier one if one of the two writes what the other reads or writes, wherever that lies: also
+    if they only share memory. An entry point without a driver gets one. What runs at the end of a range waits, because
+    what follows, such as a branch, may read it.
+    """
+    if not any(call.taken.call.wait for call in model.calls):
+        return model
+    return replace(model, entries=tuple(_driven(model, entry) for entry in model.entries))
+
+
+def _driven(model: Plan, entry: Entry) -> Entry:
+    driver = entry.driver or (Run(0, entry.command_count), Return())
+    commands = model.commands[entry.first_command :][: entry.command_count]
+    found = tuple(part for each in driver for part in _statement(model, commands, each))
+    return replace(entry, driver=found) if Wait() in _all(found) else entry
+
+
+def _all(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+    for statement in statements:
+        yield statement
+        if isinstance(statement, Branch):
+            yield from _all((*statement.then, *statement.otherwise))
+
+
+def _statement(
+    model: Plan, commands: tuple[Command, ...], statement: Statement
+) -> Iterator[Statement]:
+    if isinstance(statement, Branch):
+        then, otherwise = (
+            tuple(part for each in branch for part in _statement(model, commands, each))
+            for branch in (statement.then, statement.otherwise)
+        )
+        yield replace(statement, then=then, otherwise=otherwise)
+    elif isinstance(statement, Run):
+        yield from _ranges(model, commands, statement)
+    else:
+        yield statement
+
+
+def _ranges(model: Plan, commands: tuple[Command, ...], run: Run) -> Iterator[Statement]:
+    first = run.first
+    # Commands that may not be done.
+    open_: list[Command] = []
+    for number in range(run.first, run.end):
+        command = commands[number]
+        if any(_depends(command, other) for other in open_):
+            yield from (Run(first, number), Wait())
+            first, open_ = number, []
+        if _is_open(model, command):
+            open_.append(command)
+    yield Run(first, run.end)
+    if open_:
+        yield Wait()
+
+
+def _is_open(model: Plan, command: Command) -> bool:
+    if command.kind is not CommandKind.DISPATCH:
+        return False
+    call = model.exports[command.export_index].call
+    return call is not None and bool(call.taken.call.wait)
+
+
+def _depends(command: Command, earlier: Command) -> bool:
+    # Where a driver moves a binding to is not known here.
+    if command.patches or earlier.patches:
+        return True
+    return any(_conflict(a, b) for a in command.bindings for b in earlier.bindings)
+
+
+def _conflict(a: Binding, b: Binding) -> bool:
+    return bool((a.access | b.access) & Access.WRITE) and overlap(a, b)
