@@ -19,6 +19,9 @@ enum { MOST_QUESTIONS = 1 << 22 };
 // What went wrong since the last wait; the unit itself forgets it.
 static bm_status_t failure;
 
+// Instructions that asked in vain.
+static uint64_t waited;
+
 static uint32_t get(uint32_t at) {
   return *(volatile const uint32_t *)(bm_device_matrix_unit + at);
 }
@@ -43,15 +46,20 @@ static bm_status_t reason(void) {
   return bm_ok();
 }
 
-// Waits until no more than `most` lists are left. The unit's clock stands
-// still on Spike until the hart reads a counter.
+// Waits until no more than `most` lists are left.
 static bm_status_t wait_for(uint32_t most) {
   BM_CHECK(get(MATRIX_UNIT_ID) == MATRIX_UNIT_ID_VALUE, NOT_FOUND);
+  // On Spike, the unit's clock stands still until the hart reads a counter.
+  const uint64_t start = bm_hal_instret();
+  uint64_t now = start;
   for (uint32_t i = 0; i != MOST_QUESTIONS; ++i) {
-    (void)bm_hal_cycles();
     const uint32_t submitted = get(MATRIX_UNIT_SUBMITTED);
-    if (submitted - get(MATRIX_UNIT_ENDED) <= most) return reason();
+    if (submitted - get(MATRIX_UNIT_ENDED) <= most) {
+      waited += now - start;
+      return reason();
+    }
     BM_TRY(reason());
+    now = bm_hal_instret();
   }
   return BM_ERROR(TIMED_OUT);
 }
@@ -102,4 +110,16 @@ bm_status_t matrix_unit_wait(void) {
   const bm_status_t status = failure;
   failure = bm_ok();
   return status;
+}
+
+static uint64_t cycles(uint32_t at) {
+  return (uint64_t)get(at + sizeof(uint32_t)) << 32 | get(at);
+}
+
+matrix_unit_use_t matrix_unit_use(void) {
+  const matrix_unit_use_t use = {.multiplied = cycles(MATRIX_UNIT_MULTIPLIED),
+                                 .copied = cycles(MATRIX_UNIT_COPIED),
+                                 .busy = cycles(MATRIX_UNIT_BUSY),
+                                 .waited = waited};
+  return use;
 }

@@ -165,7 +165,7 @@ class _Product:
                 yield _Cut(tile, block, blocks_first=False)
 
     def cycles(self, cut: _Cut) -> int:
-        """About how many cycles the unit takes: those of the queue that takes more."""
+        """About how many cycles the unit takes: all of the queue that takes more, and one part of the other."""
         tiles, blocks = self.tiles(cut), self.blocks(cut)
         images = tiles * (blocks if cut.blocks_first and tiles > 2 else 1)
         weights = blocks * (1 if cut.blocks_first or blocks <= 2 else tiles)
@@ -175,8 +175,8 @@ class _Product:
         copied += tiles * blocks * (job + self.result_bytes(cut) // _BUS_BYTES)
         runs = self.run.extent if self.image_output else -(-self.run.extent // _RUN_BYTES)
         reads = self.tap_y.extent * self.tap_x.extent * runs * -(-cut.outputs // _OUTPUTS)
-        windows_ = self.y.extent * self.x.extent
-        return max(copied, blocks * (tiles * job + windows_ * reads))
+        multiplied = blocks * (tiles * job + self.y.extent * self.x.extent * reads)
+        return max(copied, multiplied) + min(copied, multiplied) // (tiles * blocks)
 
 
 @dataclass

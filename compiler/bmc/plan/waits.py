@@ -14,8 +14,9 @@ def with_waits(model: Plan) -> Plan:
     """Returns the plan with a Wait in the drivers before each command that depends on a call that may not be done.
 
     A command depends on an earlier one if one of the two writes what the other reads or writes, wherever that lies: also
-    if they only share memory. An entry point without a driver gets one. What runs at the end of a range waits, because
-    what follows, such as a branch, may read it.
+    if they only share memory. Commands that depend on nothing that is not done run before those that would wait. An entry
+    point without a driver gets one. It waits at the end of each range that it had, because what follows, such as a branch,
+    may read what is computed there.
     """
     if not any(call.taken.call.wait for call in model.calls):
         return model
@@ -52,19 +53,44 @@ def _statement(
 
 
 def _ranges(model: Plan, commands: tuple[Command, ...], run: Run) -> Iterator[Statement]:
-    first = run.first
-    # Commands that may not be done.
+    left = list(range(run.first, run.end))
+    # Commands that run now, and those that may not be done.
+    ready: list[int] = []
     open_: list[Command] = []
-    for number in range(run.first, run.end):
-        command = commands[number]
-        if any(_depends(command, other) for other in open_):
-            yield from (Run(first, number), Wait())
-            first, open_ = number, []
-        if _is_open(model, command):
-            open_.append(command)
-    yield Run(first, run.end)
+    while left:
+        number = _next(commands, left, open_)
+        if number is None:
+            yield from (*_runs(ready), Wait())
+            ready, open_ = [], []
+            continue
+        left.remove(number)
+        ready.append(number)
+        if _is_open(model, commands[number]):
+            open_.append(commands[number])
+    yield from _runs(ready)
     if open_:
         yield Wait()
+
+
+def _next(commands: tuple[Command, ...], left: list[int], open_: list[Command]) -> int | None:
+    """Returns the first command that need not wait, and that those before it do not need to be first."""
+    if not open_:
+        return left[0]
+    before = list(open_)
+    for number in left:
+        if not any(_depends(commands[number], other) for other in before):
+            return number
+        before.append(commands[number])
+    return None
+
+
+def _runs(numbers: list[int]) -> Iterator[Run]:
+    """Returns neighbors as ranges."""
+    first = 0
+    for end in range(1, len(numbers) + 1):
+        if end == len(numbers) or numbers[end] != numbers[end - 1] + 1:
+            yield Run(numbers[first], numbers[end - 1] + 1)
+            first = end
 
 
 def _is_open(model: Plan, command: Command) -> bool:
