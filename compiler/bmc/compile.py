@@ -26,7 +26,7 @@ from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
 from bmc.iree.version import installed_version
 from bmc.libraries.library import Library
-from bmc.plan import audit, calls, schedule, waits, weights
+from bmc.plan import audit, calls, schedule, weights
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights
@@ -119,7 +119,7 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         lowered = lower(model, options, Path(work))
     program, packed = lowered.program, lowered.weights
     code = kernels.load(program.executable, options.target) if program.executable else None
-    placed = schedule.build(
+    plan = schedule.build(
         options.name,
         options.target,
         model,
@@ -129,7 +129,6 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
         lowered.operands,
         lowered.calls,
     )
-    plan = waits.with_waits(placed)
     files = _emit(plan, model, code, packed, options.target, lowered.operands)
     for file, data in files.items():
         (options.out / file).write_bytes(data)

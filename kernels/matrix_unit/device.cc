@@ -46,7 +46,9 @@ struct timed_t {
   uint64_t end;
   uint32_t number;
   matrix_unit_error_t error;
+  // Of the last one to end.
   bool ends_list;
+  uint64_t busy;
 };
 
 bool multiplies(const Job &job) {
@@ -92,7 +94,7 @@ class matrix_unit_t : public abstract_device_t {
     submitted_ = ended_ = error_job_ = 0;
     error_ = MATRIX_UNIT_OK;
     free_ = 0;
-    multiplied_ = copied_ = busy_ = busy_until_ = 0;
+    multiplied_ = copied_ = busy_ = 0;
   }
 
   uint64_t now() const {
@@ -187,7 +189,7 @@ class matrix_unit_t : public abstract_device_t {
     }
     if (count == 0) return fail(MATRIX_UNIT_BAD_SIZE, 0);
     for (uint32_t number = 0; number != count; ++number) {
-      timed_t next = {{}, list, 0, 0, number, MATRIX_UNIT_OK, false};
+      timed_t next = {{}, list, 0, 0, number, MATRIX_UNIT_OK, false, 0};
       if (!copy(from + sizeof(Shape) + number * sizeof(Job), sizeof(Job),
                 bytes_of(next.job), false)) {
         return fail(MATRIX_UNIT_BAD_ADDRESS, number);
@@ -211,11 +213,22 @@ class matrix_unit_t : public abstract_device_t {
       if (is_last) break;
     }
     const auto first = jobs_.end() - (ends[0].size() + ends[1].size());
-    std::sort(first, jobs_.end(), [](const timed_t &a, const timed_t &b) {
+    const auto last = jobs_.end();
+    std::sort(first, last, [](const timed_t &a, const timed_t &b) {
+      return a.start < b.start;
+    });
+    uint64_t busy = 0, until = 0;
+    for (auto job = first; job != last; ++job) {
+      const uint64_t from = std::max(job->start, until);
+      if (job->end > from) busy += job->end - from;
+      until = std::max(job->end, until);
+    }
+    std::sort(first, last, [](const timed_t &a, const timed_t &b) {
       return a.end != b.end ? a.end < b.end : a.number < b.number;
     });
     jobs_.back().ends_list = true;
-    free_ = jobs_.back().end;
+    jobs_.back().busy = busy;
+    free_ = until;
   }
 
   template <typename Words>
@@ -322,10 +335,8 @@ class matrix_unit_t : public abstract_device_t {
       jobs_.pop_front();
       if (next.error != MATRIX_UNIT_OK) return fail(next.error, next.number);
       run(next);
-      const uint64_t from = std::max(next.start, busy_until_);
       (multiplies(next.job) ? multiplied_ : copied_) += next.end - next.start;
-      if (next.end > from) busy_ += next.end - from;
-      busy_until_ = std::max(next.end, busy_until_);
+      busy_ += next.busy;
       if (next.ends_list) ++ended_;
     }
   }
@@ -414,7 +425,7 @@ class matrix_unit_t : public abstract_device_t {
   matrix_unit_error_t error_;
   // When the last list ends.
   uint64_t free_;
-  uint64_t multiplied_, copied_, busy_, busy_until_;
+  uint64_t multiplied_, copied_, busy_;
 };
 
 namespace {
