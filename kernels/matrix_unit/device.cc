@@ -15,23 +15,20 @@
 #include <riscv/processor.h>
 #include <riscv/sim.h>
 
-#include "kernels/matrix_unit/registers.h"
+#include "kernels/matrix_unit/jobs.h"
+#include "kernels/matrix_unit/product.h"
 
 namespace {
 
+using matrix_unit::is_inside;
+using matrix_unit::Job;
+using matrix_unit::kJobWords;
+using matrix_unit::kShapeWords;
+using matrix_unit::multiplies;
+using matrix_unit::Shape;
+
 constexpr uint64_t kNever = UINT64_MAX;
-// Cycles.
-constexpr uint64_t kStart = 32, kJobWords = 4, kShapeWords = 16;
-// Bytes that are copied, results and bytes of a window, all in one cycle.
-constexpr uint64_t kBusBytes = 8, kOutputs = 16, kRunBytes = 16;
 constexpr reg_t kPage = 4096;
-
-using Job = std::array<uint32_t, MATRIX_UNIT_JOB_WORDS>;
-using Shape = std::array<uint32_t, MATRIX_UNIT_SHAPE_WORDS>;
-
-uint64_t up(uint64_t count, uint64_t part) { return (count + part - 1) / part; }
-
-int32_t as_signed(uint32_t word) { return static_cast<int32_t>(word); }
 
 struct list_t {
   Shape shape;
@@ -50,10 +47,6 @@ struct timed_t {
   bool ends_list;
   uint64_t busy;
 };
-
-bool multiplies(const Job &job) {
-  return job[MATRIX_UNIT_KIND] == MATRIX_UNIT_MULTIPLY;
-}
 
 }  // namespace
 
@@ -206,7 +199,7 @@ class matrix_unit_t : public abstract_device_t {
       if (fault_ == Fault::kFails) next.error = MATRIX_UNIT_BROKEN;
       if (fault_ == Fault::kHangs) next.end = kNever;
       const bool is_last = next.error != MATRIX_UNIT_OK || next.end == kNever;
-      if (!is_last) next.end += cycles(next.job, list);
+      if (!is_last) next.end += matrix_unit::cycles(next.job, list.shape);
       free[queue] = next.end;
       ends[queue].push_back(next.end);
       jobs_.push_back(next);
@@ -236,35 +229,10 @@ class matrix_unit_t : public abstract_device_t {
     return reinterpret_cast<uint8_t *>(words.data());
   }
 
-  static uint64_t window_bytes(const Shape &shape) {
-    return static_cast<uint64_t>(shape[MATRIX_UNIT_TAP_LINES]) *
-           shape[MATRIX_UNIT_TAP_COLUMNS] * shape[MATRIX_UNIT_RUN];
-  }
-
-  static uint64_t results(const Job &job, const Shape &shape) {
-    return static_cast<uint64_t>(job[MATRIX_UNIT_LINES]) *
-           shape[MATRIX_UNIT_COLUMNS] * job[MATRIX_UNIT_OUTPUTS];
-  }
-
-  static uint64_t cycles(const Job &job, const list_t &list) {
-    const Shape &shape = list.shape;
-    if (!multiplies(job)) {
-      const uint64_t lines = job[MATRIX_UNIT_COPY_LINES];
-      return kStart + lines * (1 + up(job[MATRIX_UNIT_COPY_BYTES], kBusBytes));
-    }
-    const uint64_t windows = static_cast<uint64_t>(job[MATRIX_UNIT_LINES]) *
-                             shape[MATRIX_UNIT_COLUMNS];
-    const uint64_t reads =
-        shape[MATRIX_UNIT_IMAGE_OUTPUT] != 0
-            ? window_bytes(shape)
-            : static_cast<uint64_t>(shape[MATRIX_UNIT_TAP_LINES]) *
-                  shape[MATRIX_UNIT_TAP_COLUMNS] *
-                  up(shape[MATRIX_UNIT_RUN], kRunBytes);
-    return kStart + windows * reads * up(job[MATRIX_UNIT_OUTPUTS], kOutputs);
-  }
-
   matrix_unit_error_t checked(const Job &job, const list_t &list) {
-    if (multiplies(job)) return checked_product(job, list.shape);
+    if (multiplies(job)) {
+      return matrix_unit::checked_product(job, list.shape);
+    }
     if (job[MATRIX_UNIT_KIND] > MATRIX_UNIT_STORE ||
         job[MATRIX_UNIT_COPY_BASE] >= MATRIX_UNIT_BASES) {
       return MATRIX_UNIT_BAD_JOB;
@@ -281,45 +249,6 @@ class matrix_unit_t : public abstract_device_t {
       }
     }
     return MATRIX_UNIT_OK;
-  }
-
-  static matrix_unit_error_t checked_product(const Job &job,
-                                             const Shape &shape) {
-    const uint64_t window = window_bytes(shape);
-    const uint64_t outputs = job[MATRIX_UNIT_OUTPUTS];
-    const uint32_t mode = shape[MATRIX_UNIT_MODE];
-    if (mode > MATRIX_UNIT_INT8_DOWN) return MATRIX_UNIT_BAD_JOB;
-    // Products of what fits have no more than 64 bits.
-    for (const uint32_t factor :
-         {shape[MATRIX_UNIT_TAP_LINES], shape[MATRIX_UNIT_TAP_COLUMNS],
-          shape[MATRIX_UNIT_RUN], shape[MATRIX_UNIT_COLUMNS],
-          job[MATRIX_UNIT_LINES], job[MATRIX_UNIT_OUTPUTS]}) {
-      if (factor == 0) return MATRIX_UNIT_BAD_SIZE;
-      if (factor > MATRIX_UNIT_SCRATCHPAD_BYTES) return MATRIX_UNIT_BAD_ADDRESS;
-    }
-    const auto reach = [](uint64_t count, uint64_t step) {
-      return (count - 1) * step;
-    };
-    const uint64_t image =
-        reach(job[MATRIX_UNIT_LINES], shape[MATRIX_UNIT_IMAGE_Y]) +
-        reach(shape[MATRIX_UNIT_COLUMNS], shape[MATRIX_UNIT_IMAGE_X]) +
-        reach(shape[MATRIX_UNIT_TAP_LINES], shape[MATRIX_UNIT_IMAGE_TAP_Y]) +
-        reach(shape[MATRIX_UNIT_TAP_COLUMNS], shape[MATRIX_UNIT_IMAGE_TAP_X]) +
-        reach(outputs, shape[MATRIX_UNIT_IMAGE_OUTPUT]) +
-        shape[MATRIX_UNIT_RUN];
-    const bool sums = mode == MATRIX_UNIT_SUMS;
-    const bool fits =
-        is_inside(job[MATRIX_UNIT_IMAGE], image) &&
-        is_inside(job[MATRIX_UNIT_WEIGHTS], window * outputs) &&
-        (sums || is_inside(job[MATRIX_UNIT_NUMBERS], 12 * outputs)) &&
-        is_inside(job[MATRIX_UNIT_RESULT],
-                  results(job, shape) * (sums ? 4 : 1));
-    return fits ? MATRIX_UNIT_OK : MATRIX_UNIT_BAD_ADDRESS;
-  }
-
-  static bool is_inside(uint64_t place, uint64_t bytes) {
-    return place <= MATRIX_UNIT_SCRATCHPAD_BYTES &&
-           bytes <= MATRIX_UNIT_SCRATCHPAD_BYTES - place;
   }
 
   static reg_t line_at(const Job &job, const list_t &list, uint64_t line) {
@@ -343,75 +272,15 @@ class matrix_unit_t : public abstract_device_t {
 
   void run(const timed_t &next) {
     const Job &job = next.job;
-    if (multiplies(job)) return multiply(job, next.list.shape);
+    if (multiplies(job)) {
+      return matrix_unit::multiply(job, next.list.shape, scratchpad_);
+    }
     const uint64_t bytes = job[MATRIX_UNIT_COPY_BYTES];
     for (uint64_t line = 0; line != job[MATRIX_UNIT_COPY_LINES]; ++line) {
       copy(line_at(job, next.list, line), bytes,
            &scratchpad_[job[MATRIX_UNIT_COPY_PLACE] + line * bytes],
            job[MATRIX_UNIT_KIND] == MATRIX_UNIT_STORE);
     }
-  }
-
-  void multiply(const Job &job, const Shape &shape) {
-    const uint32_t outputs = job[MATRIX_UNIT_OUTPUTS];
-    uint64_t result = 0;
-    for (uint32_t y = 0; y != job[MATRIX_UNIT_LINES]; ++y) {
-      for (uint32_t x = 0; x != shape[MATRIX_UNIT_COLUMNS]; ++x) {
-        const uint64_t window = job[MATRIX_UNIT_IMAGE] +
-                                y * shape[MATRIX_UNIT_IMAGE_Y] +
-                                x * shape[MATRIX_UNIT_IMAGE_X];
-        for (uint32_t output = 0; output != outputs; ++output, ++result) {
-          const uint32_t sum =
-              product(shape, window + output * shape[MATRIX_UNIT_IMAGE_OUTPUT],
-                      job[MATRIX_UNIT_WEIGHTS] + output * window_bytes(shape));
-          if (shape[MATRIX_UNIT_MODE] == MATRIX_UNIT_SUMS) {
-            std::memcpy(&scratchpad_[job[MATRIX_UNIT_RESULT] + 4 * result],
-                        &sum, sizeof(sum));
-          } else {
-            scratchpad_[job[MATRIX_UNIT_RESULT] + result] =
-                requantized(job, shape, sum, output);
-          }
-        }
-      }
-    }
-  }
-
-  uint32_t product(const Shape &shape, uint64_t window, uint64_t weight) const {
-    uint32_t sum = 0;
-    for (uint32_t y = 0; y != shape[MATRIX_UNIT_TAP_LINES]; ++y) {
-      for (uint32_t x = 0; x != shape[MATRIX_UNIT_TAP_COLUMNS]; ++x) {
-        const uint64_t run = window + y * shape[MATRIX_UNIT_IMAGE_TAP_Y] +
-                             x * shape[MATRIX_UNIT_IMAGE_TAP_X];
-        for (uint32_t i = 0; i != shape[MATRIX_UNIT_RUN]; ++i) {
-          sum += static_cast<int8_t>(scratchpad_[run + i]) *
-                 static_cast<int8_t>(scratchpad_[weight++]);
-        }
-      }
-    }
-    return sum;
-  }
-
-  int32_t number(const Job &job, uint32_t kind, uint32_t output) const {
-    int32_t value;
-    const uint32_t index = kind * job[MATRIX_UNIT_OUTPUTS] + output;
-    std::memcpy(&value, &scratchpad_[job[MATRIX_UNIT_NUMBERS] + 4 * index],
-                sizeof(value));
-    return value;
-  }
-
-  uint8_t requantized(const Job &job, const Shape &shape, uint32_t sum,
-                      uint32_t output) const {
-    const int64_t biased =
-        as_signed(sum + static_cast<uint32_t>(number(job, 0, output)));
-    const int64_t multiplier = number(job, 1, output);
-    const int shift = number(job, 2, output) & 31;
-    int64_t value = (biased * multiplier + (INT64_C(1) << 30)) >> 31;
-    if (shape[MATRIX_UNIT_MODE] == MATRIX_UNIT_INT8_DOWN && biased < 0) --value;
-    value = (value + (INT64_C(1) << shift >> 1)) >> shift;
-    value += as_signed(shape[MATRIX_UNIT_ZERO]);
-    const int64_t low = as_signed(shape[MATRIX_UNIT_LOW]);
-    const int64_t high = as_signed(shape[MATRIX_UNIT_HIGH]);
-    return static_cast<uint8_t>(std::min(std::max(value, low), high));
   }
 
   simif_t *const machine_;

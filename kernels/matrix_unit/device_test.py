@@ -19,7 +19,7 @@ _FLAGS += " -fuse-ld=lld -static -Wl,-Ttext=0x80000000,-N -mcmodel=medany"
 _BASE = 0x10020000
 _WORD = 4
 
-# Does the steps one after the other, and ends Spike with 0, or with the number of the first one that fails, from 1 to 255.
+# Does the steps one after the other. Ends Spike with 0, or with the number of the first one that fails, from 1 to 255.
 _PROGRAM = """
 #include "kernels/matrix_unit/registers.h"
 typedef unsigned int word;
@@ -222,7 +222,11 @@ class DeviceTest(unittest.TestCase):
         for name, (error, job, shape, changes) in cases.items():
             script = _Script(_memory(8))
             script.submit(shape, [changes.get(i, words) for i, words in enumerate(good)])
-            script.steps += [("POLL", _ERROR, error), ("READ", _ERROR_JOB, job), ("READ", _ENDED, 0)]
+            script.steps += [
+                ("POLL", _ERROR, error),
+                ("READ", _ERROR_JOB, job),
+                ("READ", _ENDED, 0),
+            ]
             # After a reset, the unit works.
             script.steps += [("WRITE", _RESET, 1), ("READ", _ERROR, 0), ("READ", _SUBMITTED, 0)]
             script.submit(Shape(), good, _LIST + 2048)

@@ -88,8 +88,8 @@ int matrix_unit_i8(const matrix_unit_i8_params_t *params, const int32_t *list,
                    const int8_t *image, const int8_t *weights,
                    const int32_t *biases, const int32_t *multipliers,
                    const int32_t *shifts, int8_t *result) {
-  const void *const bases[MATRIX_UNIT_BASES] = {
-      image, weights, biases, multipliers, shifts, result};
+  const void *const bases[MATRIX_UNIT_BASES] = {image,       weights, biases,
+                                                multipliers, shifts,  result};
   return submit(params->jobs, list, bases);
 }
 

@@ -55,8 +55,7 @@ def take(dispatch: Dispatch) -> Call | None:
     if how is None:
         return Call("matrix_unit_sums", (*arguments, Sums()), params, wait="matrix_unit_wait")
     numbers = [
-        per_output(number, found.output.extent)
-        for number in (how.bias, how.multiplier, how.shift)
+        per_output(number, found.output.extent) for number in (how.bias, how.multiplier, how.shift)
     ]
     return Call(
         "matrix_unit_i8",
@@ -158,7 +157,9 @@ class _Product:
 
     def cuts(self) -> Iterator[_Cut]:
         lines = {-(-self.y.extent // parts) for parts in range(1, self.y.extent + 1)}
-        outputs = {self.outputs} | {_OUTPUTS << i for i in range(16) if _OUTPUTS << i < self.outputs}
+        outputs = {self.outputs} | {
+            _OUTPUTS << i for i in range(16) if _OUTPUTS << i < self.outputs
+        }
         for tile in sorted(lines, reverse=True):
             for block in sorted(outputs, reverse=True):
                 yield _Cut(tile, block, blocks_first=True)
@@ -216,7 +217,10 @@ class _Jobs:
         self._image, self._weights, self._result = slots
 
     def made(self) -> list[list[int]]:
-        tiles, blocks = range(self._product.tiles(self._cut)), range(self._product.blocks(self._cut))
+        tiles, blocks = (
+            range(self._product.tiles(self._cut)),
+            range(self._product.blocks(self._cut)),
+        )
         if self._cut.blocks_first:
             parts = [(tile, block) for block in blocks for tile in tiles]
         else:
@@ -248,7 +252,15 @@ class _Jobs:
         return slot
 
     def _copy(
-        self, kind: int, after: int, base: int, offset: int, place: int, size: int, lines: int = 1, step: int = 0
+        self,
+        kind: int,
+        after: int,
+        base: int,
+        offset: int,
+        place: int,
+        size: int,
+        lines: int = 1,
+        step: int = 0,
     ) -> None:
         self._jobs.append([kind, after, base, offset, place, size, lines, step])
         self._copies += 1
@@ -272,7 +284,9 @@ class _Jobs:
 
     def _multiply(self, tile: int, block: int, image: int, weights: int, slot: int) -> None:
         product = self._product
-        after = max(self._image.ready[image], self._weights.ready[weights], self._result.ready[slot])
+        after = max(
+            self._image.ready[image], self._weights.ready[weights], self._result.ready[slot]
+        )
         place = self._weights.place(weights)
         channel = block * self._cut.outputs * product.image_output
         self._jobs.append(
@@ -307,4 +321,3 @@ class _Jobs:
                 to = place + line * columns * pixel
                 self._copy(_STORE, after, _RESULT, offset + line * y, to, pixel, columns, x)
         self._result.ready[slot] = self._copies
-

@@ -124,9 +124,7 @@ class _Memory:
         parts = [image, packed.pack(axes).reshape(-1), *(array.view(np.int8) for array in arrays)]
         parts += [np.zeros(0, np.int8)] * (5 - len(parts))
         self.bases = [sum(part.size for part in parts[:i]) for i in range(6)]
-        results = tuple(
-            extent for i, extent in enumerate(case.loops) if i not in case.summed
-        )
+        results = tuple(extent for i, extent in enumerate(case.loops) if i not in case.summed)
         a, b = (
             _strided(x, case, s).astype(np.int64)
             for x, s in ((image, case.image), (weight, case.weight))
@@ -155,9 +153,7 @@ class _Memory:
         """Whether the result is right after the jobs ran in an order that the queues allow."""
         shape, _ = _list(self.call)
         unit = Unit(self.start.copy(), self.bases)
-        queues = [
-            [job for job in jobs if (job[0] == MULTIPLY) == bool(queue)] for queue in (0, 1)
-        ]
+        queues = [[job for job in jobs if (job[0] == MULTIPLY) == bool(queue)] for queue in (0, 1)]
         done = [0, 0]
         choose = random.Random(seed)
         # One queue is ahead, mostly.

@@ -85,7 +85,14 @@ class Unit:
         return 32 + lines * (1 + -(-size // 8))
 
     def _multiply(
-        self, s: Shape, image: int, weights: int, numbers: int, result: int, lines: int, outputs: int
+        self,
+        s: Shape,
+        image: int,
+        weights: int,
+        numbers: int,
+        result: int,
+        lines: int,
+        outputs: int,
     ) -> int:
         y, x, o, v, u, r = np.ix_(
             *map(range, (lines, s.columns, outputs, s.tap_lines, s.tap_columns, s.run))

@@ -15,8 +15,8 @@ from bmc.libraries.dispatch import Array, Dispatch, Operand
 class Requantization:
     """How a sum becomes an int8: limited(((sum + bias) * multiplier / 2^31 [- 1]) / 2^shift + zero).
 
-    Both divisions round to nearest, and up in the middle. Numbers are operands with one for each output, or the same for
-    all of them.
+    Both divisions round to nearest, and up in the middle. Numbers are operands with one for each output, or the same
+    for all of them.
 
     Attributes:
       bias, multiplier, shift: i32.

@@ -13,10 +13,10 @@ from bmc.plan.tables import Access, Binding, Command, CommandKind, Entry, Plan
 def with_waits(model: Plan) -> Plan:
     """Returns the plan with a Wait in the drivers before each command that depends on a call that may not be done.
 
-    A command depends on an earlier one if one of the two writes what the other reads or writes, wherever that lies: also
-    if they only share memory. Commands that depend on nothing that is not done run before those that would wait. An entry
-    point without a driver gets one. It waits at the end of each range that it had, because what follows, such as a branch,
-    may read what is computed there.
+    A command depends on an earlier one if one of the two writes what the other reads or writes: also if they only share
+    memory. Commands that depend on nothing that is not done run before those that would wait. An entry point without a
+    driver gets one. A driver waits at the end of each range that it had, because what follows, such as a branch, may
+    read what is computed there.
     """
     if not any(call.taken.call.wait for call in model.calls):
         return model

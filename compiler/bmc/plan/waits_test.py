@@ -83,9 +83,7 @@ class WaitsTest(unittest.TestCase):
         self.assertEqual(_driver(late, reader, other), wanted)
         # Not if it needs what waits.
         after = _command(_KERNEL, (2, 3), (5, 6))
-        self.assertEqual(
-            _driver(late, reader, after), (Run(0, 1), Wait(), Run(1, 3), Return())
-        )
+        self.assertEqual(_driver(late, reader, after), (Run(0, 1), Wait(), Run(1, 3), Return()))
 
     def test_ranges_of_a_driver_end_with_a_wait(self) -> None:
         late, kernel = _command(_LATE, (0, 1), (1, 2)), _command(_KERNEL, (4, 5), (5, 6))
