@@ -147,9 +147,13 @@ class _Product:
 
     def sizes(self, cut: _Cut) -> tuple[int, int, int]:
         """Bytes of each of those places."""
-        image, weights = self.image_bytes(cut.lines), self.weight_bytes(cut.outputs)
-        sizes = (image, weights, self.result_bytes(cut))
-        return tuple(-(-size // _PLACE) * _PLACE for size in sizes)  # type: ignore[return-value]
+        exact = (
+            self.image_bytes(cut.lines),
+            self.weight_bytes(cut.outputs),
+            self.result_bytes(cut),
+        )
+        image, weights, result = (-(-size // _PLACE) * _PLACE for size in exact)
+        return image, weights, result
 
     def needs(self, cut: _Cut) -> int:
         """Bytes of scratchpad."""
@@ -284,9 +288,8 @@ class _Jobs:
 
     def _multiply(self, tile: int, block: int, image: int, weights: int, slot: int) -> None:
         product = self._product
-        after = max(
-            self._image.ready[image], self._weights.ready[weights], self._result.ready[slot]
-        )
+        slots = (self._image, image), (self._weights, weights), (self._result, slot)
+        after = max(each.ready[number] for each, number in slots)
         place = self._weights.place(weights)
         channel = block * self._cut.outputs * product.image_output
         self._jobs.append(

@@ -60,7 +60,8 @@ def _ranges(model: Plan, commands: tuple[Command, ...], run: Run) -> Iterator[St
     while left:
         number = _next(commands, left, open_)
         if number is None:
-            yield from (*_runs(ready), Wait())
+            yield from _runs(ready)
+            yield Wait()
             ready, open_ = [], []
             continue
         left.remove(number)
