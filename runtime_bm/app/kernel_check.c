@@ -81,7 +81,10 @@ static float largest(const float *values, uint32_t count) {
 static bm_status_t run(const build_t *build, uint32_t index, cost_t *out) {
   const uint64_t cycles = bm_hal_cycles();
   const uint64_t instret = bm_hal_instret();
-  BM_TRY(bm_plan_run(&build->model.runner, index, 1));
+  const bm_plan_t *plan = build->model.runner.plan;
+  const bm_status_t status = bm_plan_run(&build->model.runner, index, 1);
+  if (plan->wait != NULL) BM_TRY(plan->wait());
+  BM_TRY(status);
   out->instret = bm_hal_instret() - instret;
   out->cycles = bm_hal_cycles() - cycles;
   return bm_ok();

@@ -25,6 +25,17 @@ static int fail(bm_status_t status, const char *model, const char *text) {
   return BM_EXIT_ERROR;
 }
 
+static const char *reason(bm_status_t status) {
+  switch (bm_status_code(status)) {
+    case BM_CODE_DEVICE_FAILED:
+      return "a device that computes kernels reported an error";
+    case BM_CODE_TIMED_OUT:
+      return "a device that computes kernels did not end in time";
+    default:
+      return "a kernel reported an error while it ran";
+  }
+}
+
 static BM_NOINLINE void report_model(const char *name) {
   bm_text_t line;
   bm_console_record(&line, "MODEL name=");
@@ -62,7 +73,7 @@ static int run_model(uint32_t index, totals_t *totals) {
   }
   status = bm_self_check_run(entry->name, &model, golden, &check);
   if (status.bits != 0) {
-    return fail(status, entry->name, "a kernel reported an error while it ran");
+    return fail(status, entry->name, reason(status));
   }
   bm_trap_model = NULL;
   count(totals, entry->name, golden->case_count, &check);

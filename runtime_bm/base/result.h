@@ -49,8 +49,8 @@
 // HASH      FNV-1a 64 of the cases' hashes as little-endian 64-bit words.
 // TRAP      an exception (on a host, a signal). `dispatch` is the index of the
 //           command that was running in the plan of `model`; in a model with
-//           loops, the one after the last that ended. `kernel` is the dispatch
-//           function that contains epc.
+//           loops, or with commands beside a device, the one after the last
+//           that ended. `kernel` is the dispatch function that contains epc.
 // ERROR     the model did not run. tools/status/decode.py explains the word.
 // SERVICE   service firmware only: it waits for requests
 //           (runtime_bm/app/service.h), and writes nothing after this but

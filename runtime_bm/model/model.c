@@ -184,13 +184,24 @@ bm_status_t bm_model_set_input(bm_model_t *model, uint32_t index,
   return bm_ok();
 }
 
-bm_status_t bm_model_run(bm_model_t *model) {
+static bm_status_t run(const bm_model_t *model) {
   const bm_plan_entry_t *entry = model->entry;
   if (entry->driver != BM_PLAN_NO_DRIVER) {
     return model->runner.plan->drivers[entry->driver](&model->runner);
   }
   return bm_plan_run(&model->runner, entry->first_command,
                      entry->command_count);
+}
+
+bm_status_t bm_model_run(bm_model_t *model) {
+  const bm_plan_t *plan = model->runner.plan;
+  const bm_status_t status = run(model);
+  if (status.bits != 0 && plan->wait != NULL) {
+    // Nothing may write to the arena from now on, and a library knows better
+    // what failed.
+    BM_TRY(plan->wait());
+  }
+  return status;
 }
 
 void bm_model_observe(bm_model_t *model, bm_observer_t observer,

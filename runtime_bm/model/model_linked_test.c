@@ -29,6 +29,14 @@ BM_CALL(multiply) {
   return status_of_call;
 }
 
+static uint32_t waits;
+static bm_code_t status_of_wait = BM_CODE_OK;
+static bm_status_t wait_for_calls(void) {
+  ++waits;
+  if (status_of_wait == BM_CODE_OK) return bm_ok();
+  return bm_status_make(status_of_wait, BM_FILE_APPLICATION, 1);
+}
+
 static void runs_a_linked_function(void) {
   static const bm_plan_function_t kFunctions[] = {(bm_plan_function_t)multiply};
   static const void *table[FAKE_EXPORT_COUNT];
@@ -51,6 +59,17 @@ static void runs_a_linked_function(void) {
   BM_EXPECT(memcmp(y.data, fake_golden_data + 64, 256) == 0);
   status_of_call = 1;
   BM_EXPECT_CODE(bm_model_run(&model), INTERNAL);
+  // What the function left to be done is done, and its reason is the better.
+  plan.wait = wait_for_calls;
+  BM_EXPECT_CODE(bm_model_run(&model), INTERNAL);
+  BM_EXPECT(waits == 1);
+  status_of_wait = BM_CODE_TIMED_OUT;
+  BM_EXPECT_CODE(bm_model_run(&model), TIMED_OUT);
+  BM_EXPECT(waits == 2);
+  // A run that succeeds waits where its driver says, and nowhere else.
+  status_of_call = 0;
+  BM_EXPECT_OK(bm_model_run(&model));
+  BM_EXPECT(waits == 2);
 }
 
 int main(void) {

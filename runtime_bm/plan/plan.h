@@ -31,7 +31,7 @@
 
 BM_EXTERN_C_BEGIN
 
-enum { BM_PLAN_ABI_VERSION = 5 };
+enum { BM_PLAN_ABI_VERSION = 6 };
 
 // bm_plan_binding_t.region.
 enum {
@@ -217,6 +217,9 @@ typedef struct bm_plan_t {
   const bm_plan_function_t *functions;
   // Memory for a pointer to every export's function, if any is linked.
   const void **table;
+  // Returns once everything is done that linked functions began and left to be
+  // done, or says what failed. NULL: they leave nothing.
+  bm_status_t (*wait)(void);
 } bm_plan_t;
 
 BM_ABI_SIZE(bm_plan_table_t, 8, 8);
@@ -227,7 +230,7 @@ BM_ABI_SIZE(bm_plan_export_t, 12, 12);
 BM_ABI_SIZE(bm_plan_entry_t, 32, 32);
 BM_ABI_SIZE(bm_plan_header_t, 128, 128);
 BM_ABI_SIZE(bm_plan_executable_t, 24, 12);
-BM_ABI_SIZE(bm_plan_t, 80, 40);
+BM_ABI_SIZE(bm_plan_t, 88, 44);
 
 // The rows of a verified plan. What is returned for a table without rows must
 // not be read.

@@ -216,6 +216,7 @@ static void plan_structs(void) {
   FIELD(bm_plan_t, checks);
   FIELD(bm_plan_t, functions);
   FIELD(bm_plan_t, table);
+  FIELD(bm_plan_t, wait);
   end_struct();
   BEGIN_STRUCT(bm_check_t);
   FIELD(bm_check_t, start);

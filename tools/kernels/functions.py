@@ -26,14 +26,15 @@ def problems(report: dict[str, Any], defined: set[str]) -> list[str]:
     found = []
     for dispatch in report["dispatches"]:
         call = dispatch["call"]
-        if call is None or call["function"] in defined:
-            continue
+        called = [call["function"], call["wait"]] if call else []
         names = ", ".join(sorted(defined)) if 0 < len(defined) <= _MOST_NAMED else ""
         has = f"; they define {names}" if names else ""
-        found.append(
-            f"the matcher of {call['library']} computes '{dispatch['op']}' with '{call['function']}', which no source "
+        found += [
+            f"the matcher of {call['library']} computes '{dispatch['op']}' with '{function}', which no source "
             f"or archive of the library defines{has}"
-        )
+            for function in called
+            if function and function not in defined
+        ]
     return list(dict.fromkeys(found))
 
 

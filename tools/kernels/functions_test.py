@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.kernels import functions
 
-_CALL = {"library": "//k:vendor", "function": "product"}
+_CALL = {"library": "//k:vendor", "function": "product", "wait": ""}
 _REPORT: dict[str, Any] = {
     "dispatches": [
         {"op": "matmul_4x4x4_f32", "call": _CALL},
@@ -25,6 +25,11 @@ class FunctionsTest(unittest.TestCase):
         (problem,) = functions.problems(_REPORT, {"produkt"})
         for part in ("//k:vendor", "'matmul_4x4x4_f32'", "'product'", "they define produkt"):
             self.assertIn(part, problem)
+
+    def test_a_missing_function_that_waits_is_named(self) -> None:
+        report = {"dispatches": [{"op": "softmax", "call": _CALL | {"wait": "drain"}}]}
+        (problem,) = functions.problems(report, {"product"})
+        self.assertIn("with 'drain'", problem)
 
     def test_a_large_library_is_not_listed(self) -> None:
         (problem,) = functions.problems(_REPORT, {f"f{number}" for number in range(9)})

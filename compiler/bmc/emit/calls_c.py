@@ -10,6 +10,8 @@ from bmc.libraries.dispatch import Array
 from bmc.plan.calls import LinkedCall, Place
 
 _C_TYPES = {"f32": "float", "i32": "int32_t", "i8": "int8_t"}
+# The function that waits for all libraries whose calls may return before they are done.
+WAIT = "wait_for_calls"
 # Operations of an epilogue, with their arguments.
 _OPERATIONS = {
     "addf": "{0} + {1}",
@@ -64,6 +66,16 @@ def source(calls: tuple[LinkedCall, ...], export_count: int) -> str:
     functions = (f"(bm_plan_function_t)call_{number}" for number in range(len(calls)))
     text += c_text.array("static const bm_plan_function_t k_functions", functions)
     return text + f"static const void *k_table[{export_count}];\n\n"
+
+
+def wait(calls: tuple[LinkedCall, ...]) -> str:
+    """Returns the function WAIT, "" if no call needs it."""
+    waits = dict.fromkeys(call.taken.call.wait for call in calls if call.taken.call.wait)
+    if not waits:
+        return ""
+    *others, last = (f"{name}()" for name in waits)
+    lines = "".join(f"  BM_TRY({each});\n" for each in others)
+    return f"static bm_status_t {WAIT}(void) {{\n{lines}  return {last};\n}}\n\n"
 
 
 class _Writer:

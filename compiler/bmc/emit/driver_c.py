@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from bmc.emit import calls_c
 from bmc.host.program import (
     Assign,
     Branch,
@@ -20,6 +21,7 @@ from bmc.host.program import (
     Run,
     Statement,
     Variable,
+    Wait,
 )
 from bmc.plan.tables import BindingPatch, CommandKind, Entry, Plan
 
@@ -97,6 +99,8 @@ class _Driver:
                 yield "} else {"
                 yield from (f"  {line}" for part in otherwise for line in self._statement(part))
                 yield "}"
+            case Wait():
+                yield f"BM_TRY({calls_c.WAIT}());"
             case Return():
                 yield "return bm_ok();"
 

@@ -35,7 +35,8 @@ def source(model: Plan, kernels: Kernels | None) -> str:
     text += "\n" + _constant_tables(model, tables_)
     for table in changed:
         text += c_text.array(f"static {table.row_type} k_{table.name}", table.lines)
-    text += "".join(driver_c.source(model, index) for index in driven)
+    wait = calls_c.wait(model.calls)
+    text += wait + "".join(driver_c.source(model, index) for index in driven)
     drivers = (driver_c.function_name(index) for index in driven)
     text += c_text.array("static const bm_plan_driver_t k_drivers", drivers)
     if kernels:
@@ -61,6 +62,8 @@ def source(model: Plan, kernels: Kernels | None) -> str:
     fields.append(".checks = k_checks")
     if model.calls:
         fields += [".functions = k_functions", ".table = k_table"]
+    if wait:
+        fields.append(f".wait = {calls_c.WAIT}")
     plan = f"const bm_plan_t {symbols.plan(name)}"
     return text + f"extern {plan};\n{plan} = {{\n{_lines(fields, 4)}}};\n"
 

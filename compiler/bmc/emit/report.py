@@ -206,8 +206,8 @@ def _call(call: LinkedCall | None) -> dict[str, Any] | None:
     """Returns which library computes a dispatch, and its function; None if a kernel does."""
     if call is None:
         return None
-    library, function = call.taken.library, call.taken.call.function
-    return {"library": library.name, "function": function}
+    library, made = call.taken.library, call.taken.call
+    return {"library": library.name, "function": made.function, "wait": made.wait}
 
 
 def _proposals(config: Config) -> dict[str, Any]:

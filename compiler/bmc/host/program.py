@@ -208,11 +208,16 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """Waits until calls of kernel libraries that returned before have done their work."""
+
+
+@dataclass(frozen=True, slots=True)
 class Return:
     pass
 
 
-Statement = Run | Let | Load | Assign | Label | Goto | Branch | Return
+Statement = Run | Let | Load | Assign | Label | Goto | Branch | Wait | Return
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,9 @@ from bmc.libraries.requantization import (
     is_per_output,
     per_output,
     requantization,
+    requantization_by_output,
 )
+from bmc.libraries.windows import Windows, windows
 
 __all__ = [
     "Addition",
@@ -42,10 +44,13 @@ __all__ = [
     "Scratch",
     "Sums",
     "Term",
+    "Windows",
     "addition",
     "convolution",
     "is_per_output",
     "matmul",
     "per_output",
     "requantization",
+    "requantization_by_output",
+    "windows",
 ]

@@ -51,6 +51,9 @@ class Call:
       finishes: whether the function computes dispatch.initial and dispatch.epilogue as well. Otherwise one of the
         arguments is Sums().
       pads: whether the function reads what dispatch.padding says around an image.
+      wait: name of a function `bm_status_t wait(void)`, for a call that may return before its memory is read and
+        written. It returns once everything is, or says what failed. The plan calls it before a command that depends on
+        the call, before the model's run ends, and after a call that failed. Sums() are there when the call returns.
     """
 
     function: str
@@ -58,3 +61,4 @@ class Call:
     params: Mapping[str, int | float] = field(default_factory=dict)
     finishes: bool = False
     pads: bool = False
+    wait: str = ""

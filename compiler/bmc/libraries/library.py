@@ -103,7 +103,7 @@ def load(name: str, header: str, file: Path) -> Library:
 
 def _problem(call: Call, dispatch: Dispatch) -> str:
     """Returns what is wrong with a call, "" if nothing is."""
-    names = (call.function, *call.params)
+    names = (call.function, *call.params, *([call.wait] if call.wait else []))
     if bad := [name for name in names if not str(name).isidentifier() or not str(name).isascii()]:
         return f"with the name '{bad[0]}': names are C identifiers"
     for name, value in call.params.items():

@@ -71,6 +71,15 @@ def requantization(dispatch: Dispatch) -> Requantization | None:
     return _Reader(dispatch).requantization()
 
 
+def requantization_by_output(dispatch: Dispatch, output: int) -> Requantization | None:
+    """Returns the same if all numbers are per output, a loop of the dispatch, and `up` is 0."""
+    found = requantization(dispatch)
+    if found is None or found.scale.up:
+        return None
+    numbers = (found.bias, found.scale.multiplier, found.scale.shift)
+    return found if all(is_per_output(dispatch, each, output) for each in numbers) else None
+
+
 def addition(dispatch: Dispatch) -> Addition | None:
     """Returns how the epilogue makes an int8 of a sum and adds another one, None if it does anything else."""
     return _Reader(dispatch).addition()

@@ -20,6 +20,7 @@ from bmc.libraries import (
     is_per_output,
     per_output,
     requantization,
+    requantization_by_output,
 )
 
 _RESULT = Operand("i8", (4, 1, 0))
@@ -77,6 +78,18 @@ class RequantizationTest(unittest.TestCase):
         self.assertEqual(requantization(_dispatch(nodes)), wanted)
         # Two biases are not one.
         self.assertIsNone(requantization(_dispatch(nodes, _BIAS)))
+
+    def test_by_output(self) -> None:
+        nodes = _Nodes()
+        nodes.clipped(nodes.scaled(0, nodes.op("load", operand=4), is_down=False), 7)
+        dispatch = _dispatch(nodes, _BIAS)
+        self.assertEqual(requantization_by_output(dispatch, 1), requantization(dispatch))
+        self.assertIsNone(requantization_by_output(dispatch, 0))
+        raised = _Nodes()
+        shifted = raised.op("shli", 0, raised.constant(2))
+        raised.clipped(raised.op("mulhi", shifted, raised.op("load", operand=4)), 9)
+        self.assertIsNotNone(requantization(_dispatch(raised)))
+        self.assertIsNone(requantization_by_output(_dispatch(raised), 1))
 
     def test_another_sign_is_another_epilogue(self) -> None:
         nodes = _Nodes()

@@ -26,7 +26,7 @@ from bmc.host.program import (
     Variable,
     View,
 )
-from bmc.plan import check, order, placement, tables, tensors
+from bmc.plan import check, order, placement, tables, tensors, waits
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import (
     Access,
@@ -96,7 +96,7 @@ def build(
         reset_count=reset_count,
     )
     check.verify(result)
-    return result
+    return waits.with_waits(result)
 
 
 def _export(function: DispatchFunction, call: LinkedCall | None) -> tables.Export:

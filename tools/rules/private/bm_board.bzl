@@ -61,6 +61,7 @@ def _bm_board_impl(ctx):
             name = ctx.label.name,
             isa = ctx.attr.isa,
             exec_env = ctx.attr.exec_env[BmExecEnvInfo] if ctx.attr.exec_env else None,
+            devices = ctx.attr.devices,
             platform = ctx.attr.platform.label,
             description = ctx.file.description,
             flash_files = ctx.files.flash_files,
@@ -80,6 +81,9 @@ bm_board = rule(
             doc = "board.json: memory regions, ISA and VLEN, for tools.",
             allow_single_file = [".json"],
             mandatory = True,
+        ),
+        "devices": attr.string_dict(
+            doc = "Devices that kernel libraries may use: the address of each one's registers, such as `0x10020000`.",
         ),
         "exec_env": attr.label(
             doc = "Where a suite's `X.debug` and `X.bisect` run a board that is an emulator; others are reached by probe.",

@@ -34,6 +34,7 @@ def _bm_exec_env_impl(ctx):
     return [BmExecEnvInfo(
         board = board,
         bios = bios,
+        devices = (base.devices if base else []) + ctx.attr.devices,
         extensions = (base.extensions if base else []) + ctx.attr.extensions,
         vlen = ctx.attr.vlen if ctx.attr.vlen >= 0 else (base.vlen if base else 0),
         emulator = emulator or (base.emulator if base else None),
@@ -69,6 +70,7 @@ bm_exec_env = rule(
             openocd.cfg, at the port `{port}`. Omitted if the emulator cannot wait.""",
         ),
         "deadline_seconds": attr.int(doc = "Seconds after which a run has failed. Default 60."),
+        "devices": attr.string_list(doc = "Those of the board's `devices` that are there."),
         "emulator": attr.label(
             doc = "Program that runs the firmware. Without one it runs as an ordinary program.",
             executable = True,

@@ -28,7 +28,7 @@ const bm_golden_t *const bm_firmware_goldens[] = {{
 
 const char bm_firmware_board[] = "{board}";
 const char bm_firmware_isa[] = "{isa}";
-"""
+{devices}"""
 
 # How a model's kernels are placed in memory.
 _CODE_SPAN = {
@@ -40,7 +40,7 @@ def firmware_c(board, isa, models, shared_arena = True):
     """Returns the C source of an image: its models, their arena and their golden data.
 
     Args:
-      board: string, name of the board.
+      board: BmBoardInfo.
       isa: string.
       models: list of structs with c_name, header and kernels, as in BmModelInfo.
       shared_arena: whether the arena is as large as the largest model needs. Otherwise each has its own, one behind
@@ -60,12 +60,16 @@ def firmware_c(board, isa, models, shared_arena = True):
 
     return _FIRMWARE_C.format(
         arenas = lines("  uint8_t BM_ALIGNED {name}[{upper}_ARENA_BYTES];"),
-        board = board,
+        board = board.name,
         codes = lines(
             "static uint8_t {name}_code[{upper}_CODE_BYTES] BM_FIRMWARE_CODE;",
             of = [model for model in models if model.kernels == "loaded"],
         ),
         count = len(models),
+        devices = "".join([
+            "extern const uintptr_t bm_device_{0};\nconst uintptr_t bm_device_{0} = {1};\n".format(device, board.devices[device])
+            for device in {device: None for model in models for device in model.devices}
+        ]),
         golden_pointers = lines("    &{name}_golden,"),
         goldens = lines("extern const bm_golden_t {name}_golden;"),
         includes = lines("#include \"{header}\""),
@@ -73,6 +77,14 @@ def firmware_c(board, isa, models, shared_arena = True):
         together = "union" if shared_arena else "struct",
         models = lines("    {{\"{name}\", &{name}_plan, {span}}},"),
     )
+
+def _check_devices(label, board, models):
+    """Fails if a model has kernel libraries for devices that the board lacks."""
+    for model in models:
+        absent = [device for device in model[BmModelInfo].devices if device not in board.devices]
+        if absent:
+            fail(("{}: kernel libraries of {} need {}, which the board {} does not have: build the firmware for another " +
+                  "board, or leave them out of `kernels` of the model").format(label, model.label, ", ".join(absent), board.name))
 
 def _check_room(ctx, board, reports):
     """Returns a stamp that exists only if the models can fit; its message is clearer than the linker's."""
@@ -112,6 +124,7 @@ def _bm_firmware_impl(ctx):
     board = ctx.attr.board[BmBoardInfo]
     models = [target[BmModelInfo] for target in ctx.attr.models]
     reports = [model.report for model in models]
+    _check_devices(ctx.label, board, ctx.attr.models)
     check_distinct_names(ctx.label, ctx.attr.models)
     libraries = [model.cc_info for model in models] + [dep[CcInfo] for dep in [
         ctx.attr.main,
@@ -123,7 +136,7 @@ def _bm_firmware_impl(ctx):
         ctx,
         libraries,
         models = [model.c_name for model in models],
-        source = firmware_c(board.name, ctx.attr.isa, models, ctx.attr.shared_arena),
+        source = firmware_c(board, ctx.attr.isa, models, ctx.attr.shared_arena),
         stamps = [_check_room(ctx, board, reports)] if board.linker_script else [],
     )
     return image_providers(ctx, image, models, _report(ctx, image.map, board, reports))

@@ -19,6 +19,7 @@ def _bm_kernel_library_impl(ctx):
         ctx.attr.code[CcInfo],
         BmKernelLibraryInfo(
             cc_info = ctx.attr.code[CcInfo],
+            devices = ctx.attr.devices,
             extensions = ctx.attr.extensions,
             header = _include_path(ctx.file.header),
             matcher = ctx.file.matcher,
@@ -34,6 +35,7 @@ _bm_kernel_library = rule(
             mandatory = True,
             providers = [CcInfo],
         ),
+        "devices": attr.string_list(doc = "Devices that the code needs, by the names that boards give them."),
         "extensions": attr.string_list(doc = "RISC-V extensions that the code needs."),
         "header": attr.label(
             doc = "What C includes to call them.",
@@ -49,7 +51,7 @@ _bm_kernel_library = rule(
     provides = [BmKernelLibraryInfo, CcInfo],
 )
 
-def bm_kernel_library(*, name, matcher, header, srcs = [], hdrs = [], deps = [], copts = [], extensions = [], **kwargs):
+def bm_kernel_library(*, name, matcher, header, srcs = [], hdrs = [], deps = [], copts = [], extensions = [], devices = [], **kwargs):
     """Functions in C, C++ or assembly that take the place of kernels, and the matcher that says of which.
 
     docs/how-to/own-kernels.md is a tutorial, and describes what a matcher is told and what it answers.
@@ -64,6 +66,8 @@ def bm_kernel_library(*, name, matcher, header, srcs = [], hdrs = [], deps = [],
       copts: more compiler options.
       extensions: RISC-V extensions that the code needs, as in -march, such as `v` or `zvl256b`. A model for an
         ISA without them does not build. The host build of such a model is without the library.
+      devices: devices that the code drives, by the names that boards give them in `devices`. An image for a board
+        without them does not build. C that drives `x` declares `extern const uintptr_t bm_device_x;`, its address.
       **kwargs: attributes of every rule, e.g. visibility.
     """
     tags = kwargs.pop("tags", []) + ["manual"]
@@ -82,6 +86,7 @@ def bm_kernel_library(*, name, matcher, header, srcs = [], hdrs = [], deps = [],
     _bm_kernel_library(
         name = name,
         code = name + "._code",
+        devices = devices,
         extensions = extensions,
         header = header,
         matcher = matcher,
@@ -151,7 +156,7 @@ def kernel_libraries(label, targets, isa):
     """
     libraries = [target[BmKernelLibraryInfo] for target in targets]
     if not isa.startswith("rv"):
-        return [library for library in libraries if not library.extensions]
+        return [library for library in libraries if not library.extensions + library.devices]
     for library in libraries:
         missing = [extension for extension in library.extensions if not _has(isa, extension)]
         if missing:

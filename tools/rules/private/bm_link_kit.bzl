@@ -63,8 +63,9 @@ def _bm_link_kit_impl(ctx):
         "archives": [archive.path for archive in archives],
         "assemble": command("preprocess-assemble", compile_variables),
         "compile": command("c-compile", compile_variables),
-        "firmware_c": firmware_c(board.name, ctx.attr.isa, [struct(
+        "firmware_c": firmware_c(board, ctx.attr.isa, [struct(
             c_name = _C_NAME,
+            devices = [],
             kernels = "prelinked",
             header = _C_NAME + ".h",
         )]),

@@ -86,6 +86,7 @@ def _bm_model_impl(ctx):
         stamp,
         audit_code(ctx, files),
         code,
+        [device for library in libraries for device in library.devices],
     )
     import_info = ctx.attr.imported[0][BmImportInfo]
     return providers + [import_info, BmTunableInfo(

@@ -31,6 +31,7 @@ def _bm_mutated_model_impl(ctx):
         model.fits,
         model.code,
         model.libraries,
+        model.devices,
     )
 
 bm_mutated_model = rule(

@@ -25,6 +25,10 @@ def check_env(label, firmware, env, allow_smaller_vlen = False):
             firmware.vlen,
             env.vlen,
         ))
+    absent = [device for device in firmware.devices if device not in env.devices]
+    if absent:
+        fail(("{}: the kernel libraries need {}, which the environment does not have: run the firmware in another " +
+              "environment").format(label, ", ".join(absent)))
     about = ISAS.get(firmware.isa, {})
     wanted = about.get("optional", []) + about.get("unnamed", [])
     missing = [extension for extension in wanted if extension not in env.extensions]

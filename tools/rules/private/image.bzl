@@ -200,6 +200,7 @@ def image_providers(ctx, image, models = [], report = None):
         elf = image.elf,
         flash = _flash_image(ctx, board, image.elf) if board.flash_image else None,
         board = board,
+        devices = [device for model in models for device in model.devices],
         expect = ctx.attr.expect,
         isa = ctx.attr.isa,
         vlen = vlen_of_isa(ctx.attr.isa),

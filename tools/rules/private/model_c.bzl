@@ -143,7 +143,7 @@ def _link(ctx, isa, files, outputs, checks, libraries):
     )
     return CcInfo(compilation_context = context, linking_context = linking)
 
-def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, code, libraries):
+def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, code, libraries, devices):
     """Compiles the weights and packs everything for linking.
 
     Args:
@@ -157,6 +157,7 @@ def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, co
       stamp: File that exists only if the target would accept the model.
       code: File, what the code of the kernels shows.
       libraries: list of CcInfo, the kernel libraries that plan.c calls.
+      devices: list of string, the devices that these need.
 
     Returns:
       list of providers.
@@ -170,6 +171,7 @@ def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, co
             c_name = c_name,
             header = header,
             code = code,
+            devices = devices,
             files = files,
             fits = stamp,
             kernels = kernels,

@@ -64,6 +64,12 @@ _UNKNOWN_ISAS = {
     "x86_128": ("host_x86_64", "native"),
 }
 
+# Firmware that needs a matrix unit -> a board and an environment of which one is without.
+_WITHOUT_UNIT = {
+    "board_without_unit": ("//boards/qemu_virt_rv64", "//boards/qemu_virt_rv64:scalar"),
+    "env_without_unit": ("//boards/spike_rv64", "//boards/spike_rv64:scalar"),
+}
+
 def error_tests(*, name, model):
     """Analysis tests of user-facing errors.
 
@@ -203,6 +209,29 @@ def error_tests(*, name, model):
     _expect("lacks_zvqdotq", "needs_zvqdotq needs zvqdotq, which rv64gcv_zvl256b does not have: build the model for")
 
     bm_kernel_library(
+        name = "drives_a_unit",
+        devices = ["matrix_unit"],
+        header = "none.h",
+        matcher = "none.py",
+    )
+    bm_model_variant(
+        name = "model_that_needs_a_unit",
+        kernels = ["drives_a_unit"],
+        model = model,
+    )
+    for bad, (board, env) in _WITHOUT_UNIT.items():
+        bm_firmware(
+            name = bad,
+            board = board,
+            isa = "rv64gc",
+            models = ["model_that_needs_a_unit"],
+            run_env = env,
+            tags = ["manual"],
+        )
+    _expect("board_without_unit", "need matrix_unit, which the board qemu_virt_rv64 does not have: build the firmware")
+    _expect("env_without_unit", "the kernel libraries need matrix_unit, which the environment does not have: run")
+
+    bm_kernel_library(
         name = "plain_c",
         header = "none.h",
         matcher = "none.py",
@@ -235,7 +264,7 @@ def error_tests(*, name, model):
 
     native.test_suite(
         name = name,
-        tests = [bad + "_message_test" for bad in _BAD_MODELS.keys() + _UNKNOWN_ISAS.keys()] + [
+        tests = [bad + "_message_test" for bad in _BAD_MODELS.keys() + _UNKNOWN_ISAS.keys() + _WITHOUT_UNIT.keys()] + [
             "Net-v2_message_test",
             "env_without_board_message_test",
             "export_with_library_message_test",
