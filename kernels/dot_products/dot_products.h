@@ -13,6 +13,11 @@
 // are always a word. low_x pixels and low_y lines are before the image; they,
 // and those behind it, are `filler`.
 //
+// If padded_width is not 0, the image is first copied: lines that are
+// padded_line apart, of so many bytes that are padded_step apart, begin with
+// padded_low times `filler` and end with it. Then the taps of a line can be the
+// channels of a pixel.
+//
 // A window has tap_lines x tap_columns pixels. From one to the next there are
 // dilation_x pixels and dilation_y lines, and from a window to the next one
 // stride_x and stride_y.
@@ -29,6 +34,7 @@ typedef struct dot_windows_params_t {
   int image_line, image_pixel, image_channel;
   int width, height, channels, is_words;
   int low_x, low_y, filler;
+  int padded_width, padded_line, padded_step, padded_low;
   int tap_lines, tap_columns, dilation_x, dilation_y, stride_x, stride_y;
   int block_lines, block_columns, phase_lines, quads, plane, whole_words;
   int result_y, result_x, result_o;
@@ -51,8 +57,9 @@ typedef dot_windows_params_t dot_windows_added_i8_params_t;
 
 // Weights are packed for three outputs at a time, the last ones for what is
 // left: [output / 3][tap line][tap column][channel / 4][output % 3][4], with
-// zeros behind the last channel. `planes` has room for the pixels of a block;
-// `tap_lines` says where each line of a window begins in a plane.
+// zeros behind the last channel. `planes` has room for the pixels of a block,
+// and behind them for the copy; `tap_lines` says where each line of a window
+// begins in a plane.
 int dot_windows(const dot_windows_params_t *params, const int8_t *image,
                 const int32_t *weights, const int32_t *tap_lines,
                 int32_t *planes, int32_t *sums);

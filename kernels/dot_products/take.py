@@ -71,6 +71,7 @@ class _Product:
       outputs: how many there are.
       output: the number of their loop.
       order: the numbers of loops over outputs, taps and channels, as the weights are packed.
+      padded: the way along x as it is in the image, if that is to be copied with what is beside it.
     """
 
     ways: tuple[_Way, _Way]
@@ -81,6 +82,7 @@ class _Product:
     outputs: int
     output: int
     order: tuple[int, ...]
+    padded: _Way | None = None
 
 
 def take(dispatch: Dispatch) -> Call | None:
@@ -88,6 +90,7 @@ def take(dispatch: Dispatch) -> Call | None:
     product = _product(dispatch) if dispatch.a.dtype == "i8" else None
     if product is None:
         return None
+    product = _with_channels(product)
     rows, windows = _rows(dispatch, product), _windows(dispatch, product)
     lanes = dispatch.vlen_bits // _LANE_BITS * _GROUP
     count = math.prod(way.windows for way in product.ways)
@@ -148,6 +151,24 @@ def _product(dispatch: Dispatch) -> _Product | None:
     )
 
 
+def _with_channels(product: _Product) -> _Product:
+    """Makes channels of the taps along x if a pixel has one channel, of which words would have three zeros."""
+    y, x = product.ways
+    length = x.needed(x.windows)
+    if product.channels > 1 or x.taps == 1 or y.pixels * length > _LARGEST_BLOCK:
+        return product
+    is_padded = (x.low, x.pixels) != (0, length)
+    step = 1 if is_padded else x.step
+    way = _Way(x.windows, 1, step, x.stride, 0, 0, length)
+    return replace(
+        product,
+        ways=(y, way),
+        channel=x.dilation * step,
+        channels=x.taps,
+        padded=x if is_padded else None,
+    )
+
+
 def _way(
     dispatch: Dispatch, axes: list[Axis], number: int, axis: Axis, tap: int | None
 ) -> _Way | None:
@@ -186,7 +207,7 @@ def _windows(dispatch: Dispatch, product: _Product) -> Call | None:
         "lines": y.windows,
         "columns": x.windows,
         "outputs": product.outputs,
-        "image_line": y.step,
+        "image_line": x.pixels if product.padded else y.step,
         "image_pixel": x.step,
         "image_channel": product.channel,
         "width": x.pixels,
@@ -209,12 +230,19 @@ def _windows(dispatch: Dispatch, product: _Product) -> Call | None:
         "plane": y.stride * phase * columns,
         "whole_words": x.taps * quads // _UNROLLED * _UNROLLED,
     }
+    copied = 0
+    if product.padded:
+        low, step = product.padded.low, product.padded.step
+        width = min(product.padded.pixels, x.pixels - low)
+        params |= {"padded_width": width, "padded_line": y.step}
+        params |= {"padded_step": step, "padded_low": low}
+        copied = y.pixels * x.pixels
     taps = [tap * y.dilation for tap in range(y.taps)]
     arguments = (
         dispatch.a,
         Packed(dispatch.b, lambda weights: _packed(dispatch, product, weights)),
         np.array([(tap % y.stride * phase + tap // y.stride) * columns for tap in taps], np.int32),
-        Scratch(x.taps * quads * y.stride * phase * columns * _QUAD),
+        Scratch(x.taps * quads * y.stride * phase * columns * _QUAD + copied),
     )
     added = addition(dispatch)
     first = added.first if added else requantization(dispatch)

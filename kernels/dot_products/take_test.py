@@ -124,6 +124,37 @@ class TakeTest(unittest.TestCase):
         phase = call.params["phase_lines"] * call.params["block_columns"]
         np.testing.assert_array_equal(call.arguments[2], [0, phase, call.params["block_columns"]])
 
+    def test_taps_are_channels_of_a_pixel_with_one(self) -> None:
+        # Loops: y, x, outputs, tap_y, tap_x, of 6 x 6 pixels with a pixel more at the left and at the right.
+        loops = [(4, False), (6, False), (5, False), (3, True), (3, True)]
+        steps = (6, 1, 0, 6, 1), (0, 0, 1, 15, 5), (30, 5, 1, 0, 0)
+        dispatch = _dispatch(loops, *steps, windows=_WINDOWS)
+        edge = Edge(1, 6, (0, 1, 0, 0, 1))
+        call = self.taken(replace(dispatch, padding=Padding(dispatch.a, 9, (edge,))))
+        wanted = {
+            "channels": 3,
+            "tap_columns": 1,
+            "tap_lines": 3,
+            "image_channel": 1,
+            "image_line": 8,
+            "width": 8,
+            "low_x": 0,
+            "padded_width": 6,
+            "padded_line": 6,
+            "padded_low": 1,
+            "filler": 9,
+        }
+        self.assertEqual({name: call.params[name] for name in wanted}, wanted)
+        weight = np.random.default_rng(2).integers(-128, 128, (5, 3, 3), np.int8)
+        packed = _pack(call, weight).view(np.int8)[: 3 * 12].reshape(3, 3, 4)
+        wanted_words = np.pad(weight[:3], ((0, 0), (0, 0), (0, 1)))
+        np.testing.assert_array_equal(packed.transpose(1, 0, 2), wanted_words)
+        # Without a padding, the image is read where it is.
+        steps = ((8, 1, 0, 8, 1), *steps[1:])
+        call = self.taken(_dispatch(loops, *steps, windows=_WINDOWS))
+        self.assertEqual((call.params["channels"], call.params["image_line"]), (3, 8))
+        self.assertNotIn("padded_width", call.params)
+
     def test_few_rows_have_outputs_in_the_lanes(self) -> None:
         call = self.taken(_requantized(_rows(4), 1, 64))
         self.assertEqual((call.function, call.params["words"]), ("dot_rows_i8", 8))

@@ -23,6 +23,30 @@ typedef struct target_t {
 
 DOT_INLINE int min(int a, int b) { return a < b ? a : b; }
 
+// Copies an image, with lines that begin and end with what is beside it.
+static const int8_t *padded(const params_t *params, const int8_t *image,
+                            int8_t *copy) {
+  const ptrdiff_t step = params->padded_step;
+  const int8_t *const result = copy;
+  for (int y = 0; y != params->height; ++y) {
+    for (int x = 0; x < params->width;) {
+      const size_t vl = __riscv_vsetvl_e8m8((size_t)(params->width - x));
+      const vint8m8_t bytes = __riscv_vmv_v_x_i8m8((int8_t)params->filler, vl);
+      __riscv_vse8_v_i8m8(copy + x, bytes, vl);
+      x += (int)vl;
+    }
+    for (int x = 0; x < params->padded_width;) {
+      const size_t vl = __riscv_vsetvl_e8m8((size_t)(params->padded_width - x));
+      const vint8m8_t bytes = __riscv_vlse8_v_i8m8(image + x * step, step, vl);
+      __riscv_vse8_v_i8m8(copy + params->padded_low + x, bytes, vl);
+      x += (int)vl;
+    }
+    image += params->padded_line;
+    copy += params->width;
+  }
+  return result;
+}
+
 DOT_INLINE vint32m8_t filler(const params_t *params, size_t vl) {
   const uint32_t word = (uint8_t)params->filler * 0x01010101u;
   return __riscv_vmv_v_x_i32m8((int32_t)word, vl);
@@ -269,6 +293,11 @@ DOT_INLINE void outputs(const params_t *params, const int32_t *planes,
 DOT_INLINE int run(const params_t *params, const int8_t *image,
                    const int32_t *weights, const int32_t *tap_lines,
                    int32_t *planes, target_t target) {
+  if (params->padded_width != 0) {
+    image = padded(params, image,
+                   (int8_t *)(planes + (ptrdiff_t)params->tap_columns *
+                                           params->quads * params->plane));
+  }
   for (int y = 0; y < params->lines; y += params->block_lines) {
     const int lines = min(params->block_lines, params->lines - y);
     for (int x = 0; x < params->columns; x += params->block_columns) {
