@@ -1,8 +1,10 @@
 """bm_bench: what each dispatch of an image took on Spike, next to what it could take."""
 
+load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmFirmwareInfo", "BmRunInfo")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
 load("//tools/rules/private:bm_run.bzl", "bm_run")
+load("//tools/rules/private:transitions.bzl", "env_name")
 
 _SPIKE = Label("//boards/spike_rv64")
 
@@ -64,33 +66,38 @@ bm_bench = rule(
     },
 )
 
-def benches(*, name, models, hooks, tags, **kwargs):
-    """Makes `<name>.bench<VLEN>` for each VLEN, with kernels for just this VLEN.
+def benches(*, name, isa, models, hooks, tags, **kwargs):
+    """Makes `<name>.bench<VLEN>` for each VLEN, with kernels for just this VLEN and the extensions of an ISA.
 
     `<name>.bench<VLEN>.<core>` has the cycles of another core than the X280.
 
     Args:
       name: prefix of the targets.
+      isa: ISA of the models' firmware.
       models: list of bm_model.
       hooks: cc_library with the models' own console output.
       tags: tags of every target.
       **kwargs: attributes of every target, e.g. visibility.
     """
     manual = dict(kwargs, tags = tags + ["manual"])
-    for vlen in _VLENS:
+    extensions = "".join(["_" + each for each in ISAS.get(isa, {}).get("optional", [])])
+    isas = {vlen: "rv64gcv{}_zvl{}b".format(extensions, vlen) for vlen in _VLENS}
+    for vlen, bench_isa in isas.items():
+        if bench_isa not in ISAS:
+            continue
         bench = "{}.bench{}".format(name, vlen)
         bm_firmware(
             name = bench + "._image",
             board = _SPIKE,
             hooks = hooks,
-            isa = "rv64gcv_zvl{}b".format(vlen),
+            isa = bench_isa,
             models = models,
             profile = True,
             **manual
         )
         bm_run(
             name = bench + "._run",
-            exec_env = _SPIKE.same_package_label("vlen{}_counted".format(vlen)),
+            exec_env = _SPIKE.same_package_label(env_name(vlen, bench_isa) + "_counted"),
             firmware = bench + "._image",
             **manual
         )

@@ -97,6 +97,7 @@ def bm_model_suite(
     benches(
         name = name,
         hooks = hooks,
+        isa = isa,
         models = models,
         tags = tags,
         **kwargs
