@@ -234,6 +234,19 @@ class DeviceTest(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(script.run(), 0)
 
+    def test_a_list_that_is_none(self) -> None:
+        script = _Script(_memory(11))
+        script.submit(Shape(), _jobs(Shape()))
+        *addresses, (_, _, count) = script.steps
+        for at, error in ((0x10, _BAD_ADDRESS), (0x80FFFFF0, _BAD_ADDRESS), (_LIST, _BAD_SIZE)):
+            bad = _Script(script.memory, list(addresses))
+            if error == _BAD_ADDRESS:
+                bad.steps += [("WRITE", _LIST_AT, at), ("WRITE", _LIST_AT + 4, 0)]
+            bad.steps.append(("WRITE", _SUBMIT, count if error == _BAD_ADDRESS else 0))
+            bad.steps += [("READ", _ERROR, error), ("READ", _ERROR_JOB, 0)]
+            with self.subTest(at):
+                self.assertEqual(bad.run(), 0)
+
     def test_four_lists_wait_and_a_fifth_is_refused(self) -> None:
         script = _Script(_memory(9))
         long = [[LOAD, 0, 0, 0, 0, _END, 1, 0]] * 20
