@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime_bm/base/isa.h"
+#include "runtime_bm/hal/hal.h"
+
 // Floats of 16 bits, in scalar and vector registers.
 #define BM_TRIES_ZVFH                   \
   ".option push\n"                      \
@@ -48,6 +51,31 @@
                      : "i"(interrupts)                          \
                      : "ft0", "memory");                        \
     return has != 0;                                            \
+  }
+
+// The longest text that bm_probe_append() is called with by a probe below.
+#define BM_PROBED_NAMES "_zfh_zvfh_zvqdotq"
+
+static inline char *bm_probe_append(char *end, const char *text) {
+  while (*text != '\0') *end++ = *text++;
+  return end;
+}
+
+// Defines probe(), which adds what a hart with vectors has beyond V to its bits
+// and, at `end`, to its name; it returns the end of that.
+#define BM_PROBES(mode, interrupts)                         \
+  BM_PROBE(has_zvfh, mode, interrupts, BM_TRIES_ZVFH)       \
+  BM_PROBE(has_zvqdotq, mode, interrupts, BM_TRIES_ZVQDOTQ) \
+  static char *probe(bm_hal_cpu_t *cpu, char *end) {        \
+    if (has_zvfh()) {                                       \
+      cpu->isa_bits |= BM_ISA_ZVFH;                         \
+      end = bm_probe_append(end, "_zfh_zvfh");              \
+    }                                                       \
+    if (has_zvqdotq()) {                                    \
+      cpu->isa_bits |= BM_ISA_ZVQDOTQ;                      \
+      end = bm_probe_append(end, "_zvqdotq");               \
+    }                                                       \
+    return end;                                             \
   }
 
 #endif  // BOARDS_COMMON_PROBE_H_

@@ -23,13 +23,7 @@ static const char kLetters[] = "imafdqcbpvh";
 #define MSTATUS_VS 0x600
 
 // mstatus.MIE is bit 3.
-BM_PROBE(has_zvfh, "m", 8, BM_TRIES_ZVFH)
-BM_PROBE(has_zvqdotq, "m", 8, BM_TRIES_ZVQDOTQ)
-
-static char *append(char *end, const char *text) {
-  while (*text != '\0') *end++ = *text++;
-  return end;
-}
+BM_PROBES("m", 8)
 
 static bool has(uintptr_t misa, char letter) {
   return (misa >> (letter - 'a')) & 1;
@@ -37,9 +31,9 @@ static bool has(uintptr_t misa, char letter) {
 
 bm_hal_cpu_t bm_hal_cpu(void) {
   static char
-      name[sizeof(XLEN_NAME) + sizeof(kLetters) + sizeof("_zfh_zvfh_zvqdotq")];
+      name[sizeof(XLEN_NAME) + sizeof(kLetters) + sizeof(BM_PROBED_NAMES)];
   const uintptr_t misa = bm_csr_misa();
-  char *end = append(name, XLEN_NAME);
+  char *end = bm_probe_append(name, XLEN_NAME);
   for (const char *c = kLetters; *c != '\0'; ++c) {
     if (has(misa, *c)) *end++ = *c;
   }
@@ -57,14 +51,7 @@ bm_hal_cpu_t bm_hal_cpu(void) {
   if ((bm_csr_mstatus() & MSTATUS_VS) != 0) {
     if (has(misa, 'f')) cpu.isa_bits |= BM_ISA_ZVE32F;
     cpu.vlen_bits = (uint32_t)bm_csr_vlenb() * 8;
-    if (has_zvfh()) {
-      cpu.isa_bits |= BM_ISA_ZVFH;
-      end = append(end, "_zfh_zvfh");
-    }
-    if (has_zvqdotq()) {
-      cpu.isa_bits |= BM_ISA_ZVQDOTQ;
-      end = append(end, "_zvqdotq");
-    }
+    end = probe(&cpu, end);
   }
   *end = '\0';
   return cpu;

@@ -30,23 +30,21 @@ PROBED_READER(instret, "instret")
 PROBED_READER(vlenb, "0xC22")
 
 // sstatus.SIE is bit 1.
-BM_PROBE(has_zvfh, "s", 2, BM_TRIES_ZVFH)
+BM_PROBES("s", 2)
 
 bm_hal_cpu_t bm_hal_cpu(void) {
   // This code is compiled for rv64gc, and it is running.
-  bm_hal_cpu_t cpu = {
-      .isa = "rv64imafdc", .isa_bits = BM_ISA_RV64, .vlen_bits = 0};
+  static char name[sizeof("rv64imafdcv") + sizeof(BM_PROBED_NAMES)];
+  char *end = bm_probe_append(name, "rv64imafdc");
+  bm_hal_cpu_t cpu = {.isa = name, .isa_bits = BM_ISA_RV64, .vlen_bits = 0};
   uint64_t sstatus;
   __asm__ volatile("csrr %0, sstatus" : "=r"(sstatus));
   if ((sstatus & SSTATUS_VS) != 0) cpu.vlen_bits = (uint32_t)vlenb() * 8;
   if (cpu.vlen_bits != 0) {
-    cpu.isa = "rv64imafdcv";
     cpu.isa_bits |= BM_ISA_V;
-    if (has_zvfh()) {
-      cpu.isa = "rv64imafdcv_zfh_zvfh";
-      cpu.isa_bits |= BM_ISA_ZVFH;
-    }
+    end = probe(&cpu, bm_probe_append(end, "v"));
   }
+  *end = '\0';
   return cpu;
 }
 
