@@ -44,7 +44,7 @@ typedef struct dot_windows_params_t {
   // nearest, plus `zero`, limited by `low` and `high`.
   int up, down_if_negative, zero, low, high;
   // How another int8 is added to it. What was limited so far, the limits
-  // without `zero`, is a number a. The other one, less other_zero, is b. Each
+  // without `zero`, is a number a. The other one, less b_zero, is b. Each
   // becomes (a << up), and where its multiplier is not 0, that is scaled by it
   // as above, with `down` and `shift`. Their sum becomes an int8 as above.
   int a_up, a_multiplier, a_down, a_shift;

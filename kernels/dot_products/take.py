@@ -25,7 +25,7 @@ from bmc.libraries import (
 )
 from bmc.libraries.dispatch import Array
 
-# Bytes of a lane, outputs that are computed at once, and registers of a group (windows.c).
+# Bytes of a lane, outputs that are computed at once, and registers of a group (windows.c, rows.c).
 _QUAD, _TILE, _GROUP = 4, 3, 8
 _LANE_BITS = 32
 # Words that are added in one round of a loop.

@@ -48,7 +48,7 @@ def cost(
     dtypes = tuple(str(type_.element_type) for type_ in types)
     if dots and dtypes[0] == "i8" and found.a[-1].loop not in found.result:
         sorted_ = _SORTED_PIXELS if orders[0][-1] == len(found.a) - 1 else _SORTED_PLANES
-        return _DOTS * math.prod(extents.values()) + sorted_ * math.prod(image.shape)
+        return _DOTS * float(math.prod(extents.values())) + sorted_ * float(math.prod(image.shape))
     steps = [
         _steps(image.shape, orders[0], dtypes[0]),
         _steps(weights.shape, range(weights.rank), dtypes[1]),

@@ -164,8 +164,8 @@ class _Layouts:
                     orders,
                     target.vlen_bits,
                     island.padded,
-                    *(sides or ((0, 0, 0), (0, 0, 0))),
-                    target.has_dot_products,
+                    *sides,
+                    dots=target.has_dot_products,
                 )
                 for orders in ((range(_RANK), range(_RANK)), (read, _PLANES))
             )

@@ -114,9 +114,9 @@ util.func @main(%argument: tensor<50x50x3xf32>, %w: tensor<3x3x3x{n}xf32>, %v: t
 _COST = layouts.cost
 
 
-def _from_planes(found: Contraction, types: Any, orders: Any, *others: Any) -> float:
+def _from_planes(found: Contraction, types: Any, orders: Any, *others: Any, dots: bool) -> float:
     """The cost if the image had the layout of the result."""
-    return _COST(found, types, (orders[1], orders[1]), *others)
+    return _COST(found, types, (orders[1], orders[1]), *others, dots=dots)
 
 
 def _after(text: str, context: Context | None = None) -> str:
