@@ -282,7 +282,8 @@ def _view(product: Product, data: list[Array], number: int, sums: bool = False) 
 
 
 def _constant(node: Node) -> Any:
-    return DTYPES[node.dtype](node.value if node.dtype in FLOATS else int(node.value))
+    value: Any = node.value if node.dtype in FLOATS else int(node.value)
+    return DTYPES[node.dtype](value)
 
 
 def evaluated(

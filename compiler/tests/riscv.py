@@ -290,14 +290,14 @@ class Machine(Groups):
         if operation in ("vfmacc", "vfmadd", "vfwmacc"):
             a = self._float(first) if kind == "vf" else self._read(first, self._real)
             times, added = (to, second) if operation == "vfmadd" else (second, to)
-            factor = np.float64(a) * self._read(times, self._real).astype(np.float64)
+            product = np.float64(a) * self._read(times, self._real).astype(np.float64)
             width, dtype = Fraction(1), self._real
             if operation == "vfwmacc":
                 width, dtype = Fraction(2), np.float32
                 for source in words[1 + (kind == "vf") :]:
                     self._apart(to, self._lmul * 2, source, self._lmul)
             # A product of two floats is exact as a double.
-            sums = self._read(added, dtype, width).astype(np.float64) + factor
+            sums = self._read(added, dtype, width).astype(np.float64) + product
             self._write(to, sums.astype(dtype), dtype, width)
             return
         wide, double = _SIGNED[self._bits * 2], Fraction(2)

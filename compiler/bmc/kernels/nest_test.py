@@ -90,9 +90,9 @@ class NestTest(KernelCase):
                 self.agrees(product)
         for depthwise in (False, True):
             window = convolution(5, 24, 1 if depthwise else 3, "f16", depthwise=depthwise)
-            nodes = (FLOAT_SUM, Node("truncf", "f16", (0,)))
+            rounded = (FLOAT_SUM, Node("truncf", "f16", (0,)))
             with self.subTest(depthwise=depthwise):
-                self.agrees(replace(window, epilogue=nodes))
+                self.agrees(replace(window, epilogue=rounded))
 
     def test_f16_has_twice_the_lanes(self) -> None:
         executed = []
