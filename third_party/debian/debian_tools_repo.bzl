@@ -14,7 +14,7 @@ filegroup(
     name = "root",
     srcs = {programs} + glob(
         ["root/**"],
-        exclude = ["root/usr/bin/**", "root/usr/lib/llvm-*/bin/**"],
+        exclude = {programs} + ["root/usr/bin/**", "root/usr/lib/llvm-*/bin/**"],
     ),
 )
 """

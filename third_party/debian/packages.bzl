@@ -241,6 +241,26 @@ DEBIAN_TOOLS = {
         "license": "GPL-2.0-or-later",
         "why": "the boot loader that receives firmware in QEMU, in tests",
     },
+    "debian_chromium": {
+        "packages": ["chromium", "chromium-driver", "fonts-dejavu-core"],
+        "versions": {
+            "chromium": "150.0.7871.100-1~deb12u1",
+            "chromium-common": "150.0.7871.100-1~deb12u1",
+            "chromium-driver": "150.0.7871.100-1~deb12u1",
+            "fonts-dejavu-core": "2.37-6",
+        },
+        # It starts without what desktops, sound cards, printers and graphics cards bring.
+        "leave_out": [
+            "libc6|libgcc-s1|gcc-12-base|libstdc\\+\\+6|adduser|adwaita.*|at-spi2-common|dbus.*|dconf.*|debconf|dmsetup|dpkg|init-system-helpers",
+            "gtk-update.*|hicolor.*|lib(cryptsetup|devmapper|gl1-mesa|llvm|z3|perl|pam|gdbm|fdisk|kmod|sensors|semanage|sepol|db5|icu|colord|file-find|number-compare|text-glob).*",
+            "lsb-base|mount|passwd|perl.*|procps|shared-mime-info|systemd.*|sysvinit-utils|tar|usrmerge|x11-.*|xdg-utils|xkb-data",
+        ],
+        "skip": ["./etc/[!f]*", "./usr/lib/chromium/lib*validation*", "./usr/lib/chromium/locales/[!e]*", "./usr/share/[!f]*"],
+        "programs": ["usr/lib/chromium/chromium", "usr/bin/chromedriver"],
+        "environment_variable": "IRONCAST_CHROMIUM",
+        "license": "BSD-3-Clause AND LGPL-2.1-or-later",
+        "why": "tests look at pages (tools/view) as people do",
+    },
     "debian_disk_checkers": {
         "packages": ["dosfstools", "fdisk"],
         "versions": {"dosfstools": "4.2-1", "fdisk": "2.38.1-5+deb12u3"},
