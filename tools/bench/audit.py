@@ -59,6 +59,7 @@ def facts(report: dict[str, Any], disassembly: list[str]) -> dict[str, Any]:
     kernels = code.kernels(code.instructions(disassembly), starts)
     return {
         name: {
+            "hot_loop": list(map(str, kernel.hot_loop.body)) if kernel.hot_loop else [],
             "scalar_products": list(kernel.scalar_products),
             "spills": kernel.spills,
             "vectorized": kernel.vectorized,

@@ -41,6 +41,9 @@ class Instruction:
     name: str
     operands: str
 
+    def __str__(self) -> str:
+        return f"{self.address:x}: {self.name} {self.operands}".rstrip()
+
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
@@ -82,6 +85,16 @@ class Kernel:
         """The names of the instructions that multiply single numbers, in innermost loops without vector products."""
         found = (i.name for i in self.instructions if self.uses[i.address] is Use.SCALAR_PRODUCT)
         return tuple(dict.fromkeys(found))
+
+    @property
+    def hot_loop(self) -> Loop | None:
+        """The innermost loop with the most vector multiply-adds; if several have as many, the longest of those."""
+
+        def heat(loop: Loop) -> tuple[int, int]:
+            products = sum(bool(_MULTIPLY_ADD.match(i.name)) for i in loop.body)
+            return products, len(loop.body)
+
+        return max(self.loops, key=heat, default=None)
 
     @property
     def spills(self) -> int:

@@ -88,6 +88,19 @@ class CodeTest(unittest.TestCase):
         self.assertFalse(found.vectorized)
         self.assertEqual(found.uses[0x2822], code.Use.OTHER)
 
+    def test_the_hot_loop_has_the_most_multiply_adds(self) -> None:
+        few = VECTOR.replace("4e", "5e")
+        many = VECTOR.replace("    4eac:      \taddi\ts5, s5, 0x20", "    4eac:      \tvwmacc.vx\tv16, s6, v12")
+        for text in (COPY + few + many, many + few + COPY):
+            loop = kernel(text).hot_loop
+            assert loop
+            self.assertEqual(str(loop.body[-1]), "4eb2: bne s5, a4, 0x4e80 <.text+0x267a>")
+        # Without any, it is the longest one.
+        loop = kernel(COPY + FLOAT).hot_loop
+        assert loop
+        self.assertEqual(loop.body[0].address, 0x163C)
+        self.assertIsNone(kernel("    4ebe:      \tret").hot_loop)
+
     def test_products_that_are_added_up_by_a_reduction(self) -> None:
         text = VECTOR.replace("vwmacc.vx\tv8, s6, v12", "vfmul.vv\tv8, v9, v12")
         self.assertTrue(kernel(text).vectorized)

@@ -15,12 +15,12 @@ from bmc.facts.operands import Kernel
 from bmc.names import op_signature
 from bmc.plan import tables
 from bmc.plan.calls import LinkedCall
-from bmc.plan.tables import CommandKind, Plan
+from bmc.plan.tables import Access, CommandKind, Plan
 from bmc.plan.weights import PackedWeights
 from bmc.rewrites.context import Config
 from bmc.target import Target
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 
 
 def report(
@@ -119,6 +119,17 @@ def _entry(entry: tables.Entry) -> dict[str, Any]:
         "driver": bool(entry.driver),
         "inputs": [_tensor(tensor) for tensor in entry.inputs],
         "outputs": [_tensor(tensor) for tensor in entry.outputs],
+        "tensors": [_life(entry, life) for life in entry.lives],
+    }
+
+
+def _life(entry: tables.Entry, life: tables.Life) -> dict[str, Any]:
+    """One tensor of the arena: it is alive in the commands [first_command, end_command) of the plan."""
+    return {
+        "offset": life.offset,
+        "bytes": life.length,
+        "first_command": entry.first_command + life.first,
+        "end_command": entry.first_command + life.end,
     }
 
 
@@ -229,6 +240,17 @@ def _commands(result: Plan) -> list[dict[str, Any]]:
             "workgroups": command.workgroups,
             "bytes": sum(binding.length for binding in command.bindings),
             "layer": command.layer,
+            "bindings": [_binding(binding) for binding in command.bindings],
         }
         for command in result.commands
     ]
+
+
+def _binding(binding: tables.Binding) -> dict[str, Any]:
+    return {
+        "region": binding.region.name.lower(),
+        "offset": binding.offset,
+        "bytes": binding.length,
+        "reads": Access.READ in binding.access,
+        "writes": Access.WRITE in binding.access,
+    }

@@ -74,13 +74,18 @@ def build(
     for signature, packed in zip(model.signatures, program.entries, strict=True):
         _check_signature(signature, packed)
         entry = order.reorder(tensors.split(packed, kinds.written), kinds.accesses)
-        arena = placement.place(_blocks(entry))
+        blocks = _blocks(entry)
+        arena = placement.place(blocks)
         count = len(entry.inputs)
         places = replace(shared, inputs=arena.offsets[:count], slabs=arena.offsets[count:])
         inputs = tuple(
             Tensor(*input_) for input_ in zip(signature.inputs, places.inputs, strict=True)
         )
-        entries.append(_entry(entry, signature, inputs, len(commands), places))
+        lives = tuple(
+            tables.Life(offset, block.length, block.first, block.end)
+            for offset, block in zip(arena.offsets, blocks, strict=True)
+        )
+        entries.append(_entry(entry, signature, inputs, lives, len(commands), places))
         commands += [_command(command, kinds, places) for command in entry.commands]
         arena_bytes = max(arena_bytes, arena.size)
     result = Plan(
@@ -108,6 +113,7 @@ def _entry(
     entry: HostFunction,
     signature: Signature,
     inputs: tuple[Tensor, ...],
+    lives: tuple[tables.Life, ...],
     first_command: int,
     places: _Places,
 ) -> tables.Entry:
@@ -121,6 +127,7 @@ def _entry(
         command_count=len(entry.commands),
         inputs=inputs,
         outputs=outputs,
+        lives=lives,
         driver=entry.driver,
         loads={load.target.index: places.load(load.source) for load in _loads(entry.driver)},
         variable_bits=entry.variable_bits,

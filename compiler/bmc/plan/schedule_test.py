@@ -286,18 +286,30 @@ class LifetimeTest(unittest.TestCase):
 
 
 class InputTest(unittest.TestCase):
-    def places(self, *driver: Run) -> tuple[int, int]:
-        """Returns where the input and the output are if the last copy goes from a slab to the output."""
+    def plan(self, *driver: Run) -> tables.Plan:
+        """Returns a plan whose last copy goes from a slab to the output."""
         storages = [Storage(StorageKind.SLAB, number, 64) for number in range(2)]
         spans = [Span(s, 0, 64) for s in (Storage(StorageKind.INPUT, 0, 64), *storages)]
         copies = tuple(Copy(a, b, True) for a, b in itertools.pairwise(spans))
         source, _, result = (View(span, _TENSOR.dtype, _TENSOR.shape) for span in spans)
         slabs = (Slab(64, 0, 2), Slab(64, 0, 2))
-        plan = build(HostFunction("main", (source,), (result,), slabs, copies, driver))
+        return build(HostFunction("main", (source,), (result,), slabs, copies, driver))
+
+    def places(self, *driver: Run) -> tuple[int, int]:
+        """Returns where the input and the output are."""
+        plan = self.plan(*driver)
         return plan.inputs[0].offset, plan.outputs[0].offset
 
     def test_an_output_takes_the_place_of_an_input_that_nothing_reads_any_more(self) -> None:
         self.assertEqual(self.places(), (0, 0))
+
+    def test_the_plan_says_when_its_tensors_are_alive(self) -> None:
+        (entry,) = self.plan().entries
+        # The input, a slab between two copies, and the output, which is read after both.
+        self.assertEqual(
+            entry.lives,
+            (tables.Life(0, 64, 0, 1), tables.Life(64, 64, 0, 2), tables.Life(0, 64, 1, 3)),
+        )
 
     def test_with_a_driver_they_are_apart(self) -> None:
         self.assertEqual(self.places(Run(0, 2)), (0, 128))

@@ -93,6 +93,20 @@ class Tensor:
 
 
 @dataclass(frozen=True, slots=True)
+class Life:
+    """Where a tensor lies in the arena, and when; only reports show it.
+
+    `offset` and `length` are in bytes. It is alive from command `first` of its entry point up to but not including
+    `end`, which is one more than the number of commands if it is read after the last one.
+    """
+
+    offset: int
+    length: int
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Export:
     """A kernel: its name, how many push constants and bindings it takes, and the library's call that it is."""
 
@@ -122,6 +136,7 @@ class Entry:
       first_command: of the plan's.
       command_count: how many are its own.
       inputs, outputs: in signature order.
+      lives: of all its tensors in the arena, the inputs first.
       driver: statements over commands counted from first_command; () for a straight line.
       loads: for every Load of the driver, by the number of its variable.
       variable_bits: width of each variable.
@@ -132,6 +147,7 @@ class Entry:
     command_count: int
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    lives: tuple[Life, ...] = ()
     driver: tuple[Statement, ...] = ()
     loads: dict[int, LoadPlace] = field(default_factory=dict)
     variable_bits: tuple[int, ...] = ()

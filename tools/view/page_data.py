@@ -1,0 +1,292 @@
+"""What a page shows, made of an image's report: plain JSON, so that the page's scripts only draw.
+
+Bytes, instructions and multiply-accumulates are counts; commands are named by their index in the plan.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from tools.bench import audit, bound
+from tools.view import tensors
+
+FORMAT_VERSION = 3
+NO_LAYER = "(no layer)"
+_COPY = "copy with a layout"
+
+Json = dict[str, Any]
+
+
+class ViewError(Exception):
+    """One sentence for the user."""
+
+
+def check(report: Any, name: str) -> None:
+    """Raises ViewError unless `report`, read from the file `name`, is the report of an image with a run."""
+    models = report.get("models") if isinstance(report, dict) else None
+    if not models or "run" not in report:
+        raise ViewError(f"{name} is not a report of an image with a run: name a file that `X.report` makes")
+    for model in models:
+        version = model.get("format_version")
+        if version != FORMAT_VERSION:
+            raise ViewError(
+                f"{name} has reports of format {version}, not {FORMAT_VERSION}: build it again with this Ironcast"
+            )
+
+
+def build(report: Json) -> Json:
+    """Returns the page's data, given a report that was checked."""
+    run = report["run"]
+    vlen = int(run["boot"]["vlen"])
+    pairs = zip(report["models"], run["models"], strict=True)
+    models = [_model(model, measured, vlen) for model, measured in pairs]
+    names = ", ".join(model["name"] for model in models)
+    isa = report["models"][0]["isa"]
+    return {
+        "title": f"{names} ({isa}) on {report['board']}",
+        "summary": _summary(report, models, vlen),
+        "flash": _parts(report["flash_bytes"]),
+        "ram": _parts(report["ram_bytes"]),
+        "memory": report["memory"],
+        "stack_bytes": run["stack_bytes"],
+        "models": models,
+    }
+
+
+def _parts(sizes: dict[str, int]) -> list[Json]:
+    parts = [{"name": name, "bytes": n} for name, n in sizes.items() if n and name != "total"]
+    return sorted(parts, key=lambda part: -part["bytes"])
+
+
+def _summary(report: Json, models: list[Json], vlen: int) -> list[Json]:
+    flash, ram = report["flash_bytes"], report["ram_bytes"]
+    instructions = sum(model["instructions"] for model in models)
+    macs = sum(model["macs"] for model in models)
+    rows = [
+        ("Flash", f"{flash['total']:,}", f"bytes, {flash['golden']:,} of them for the self-check"),
+        ("RAM", f"{ram['total']:,}", f"bytes, {ram['arena']:,} of them the arena"),
+        ("Instructions", f"{instructions:,}", f"in one inference at VLEN {vlen}"),
+        ("Per multiply-accumulate", f"{instructions / macs:.3f}" if macs else "-", f"{macs:,} of these"),
+    ]
+    if vlen:
+        percent = _percent(sum(model["bound"] for model in models), sum(m["counted"] for m in models))
+        rows.append(("Of the bound", f"{percent:.0f} %", "of the fewest instructions by the number taken"))
+    return [{"label": label, "value": value, "note": note} for label, value, note in rows]
+
+
+def _percent(part: float, whole: float) -> float:
+    return 100 * part / whole if whole else 100.0
+
+
+def _model(model: Json, measured: Json, vlen: int) -> Json:
+    commands = _commands(model, measured, vlen)
+    return {
+        "name": model["name"],
+        "instructions": measured["instructions"],
+        "counted": sum(command["instructions"] for command in commands),
+        "bound": sum(command["bound"] or 0 for command in commands),
+        # Of all entry points that ran.
+        "macs": sum(command["macs"] for command in commands),
+        "arena": {
+            "bytes": model["arena"]["bytes"],
+            "bound": model["arena"]["liveness_bound_bytes"],
+        },
+        "commands": commands,
+        "entries": [tensors.of_entry(model, entry) for entry in model["entries"]],
+        "layers": layers(commands),
+        "tree": tree(commands),
+        "roofs": _roofs(model, vlen),
+        "weights": _weights(model),
+        "warnings": _warnings(model, commands),
+        "facts": _facts(model),
+    }
+
+
+def _commands(model: Json, measured: Json, vlen: int) -> list[Json]:
+    dispatches = {dispatch["name"]: dispatch for dispatch in model["dispatches"]}
+    spent = {row["index"]: row for row in measured["commands"]}
+    rows = []
+    for index, command in enumerate(model["commands"]):
+        dispatch = dispatches.get(command["function"])
+        row = spent.get(index, {"instructions": 0, "times": 0})
+        least = row["times"] * bound.of_command(command, dispatch, vlen) if vlen else None
+        rows.append(
+            {
+                "index": index,
+                "kind": command["kind"],
+                "class": bound.class_of(command, dispatch),
+                "op": dispatch["op"] if dispatch else command["kind"],
+                "layer": command["layer"],
+                "instructions": row["instructions"],
+                "times": row["times"],
+                "bound": least,
+                "percent": _percent(least, row["instructions"]) if least is not None else None,
+                "bytes": row["times"] * _bytes(command, dispatch),
+                "macs": row["times"] * dispatch["macs"] if dispatch else 0,
+                **_kernel(model, dispatch),
+            }
+        )
+    return rows
+
+
+def _bytes(command: Json, dispatch: Json | None) -> int:
+    return bound.operand_bytes(dispatch) if dispatch else int(command["bytes"])
+
+
+def _kernel(model: Json, dispatch: Json | None) -> Json:
+    """Returns what a click on a command shows of its kernel."""
+    if not dispatch:
+        return {"function": "", "details": [], "hot_loop": []}
+    code = model.get("code", {}).get(dispatch["name"], {"hot_loop": [], "spills": 0})
+    call = dispatch["call"]
+    maker = "bmc's own kernel" if dispatch["own_kernel"] else "IREE's kernel"
+    details = [
+        ("source", dispatch["source"]),
+        ("made by", f"{call['function']} of {call['library']}" if call else maker),
+        *((f"operand {operand['binding']}", _operand(operand)) for operand in dispatch["operands"]),
+        *((f"tiles, {level}", "x".join(map(str, sizes))) for level, sizes in dispatch["tiles"].items()),
+        ("tiles chosen by", dispatch["tiles_by"]),
+        ("vector spills", f"{code['spills']} instructions" if code["spills"] else ""),
+    ]
+    return {
+        "function": dispatch["name"],
+        "details": [[name, text] for name, text in details if text],
+        "hot_loop": code["hot_loop"],
+    }
+
+
+def _operand(operand: Json) -> str:
+    shape = "?" if operand["shape"] is None else "x".join(map(str, operand["shape"]))
+    access = " and ".join(word for word in ("reads", "writes") if operand[word])
+    return f"{shape} {operand['dtype']}, {access}"
+
+
+def layers(commands: list[Json]) -> list[Json]:
+    """Returns the cost of each layer and kernel together, the most expensive first."""
+    found: dict[tuple[str, str], list[Json]] = defaultdict(list)
+    for command in commands:
+        if command["times"]:
+            found[command["layer"], command["op"]].append(command)
+    rows = []
+    for (layer, op), group in found.items():
+        spent = sum(command["instructions"] for command in group)
+        least = None if group[0]["bound"] is None else sum(command["bound"] for command in group)
+        rows.append(
+            {
+                "layer": layer or NO_LAYER,
+                "op": op,
+                "instructions": spent,
+                "bound": least,
+                "percent": None if least is None else _percent(least, spent),
+                "command": group[0]["index"],
+            }
+        )
+    return sorted(rows, key=lambda row: (-row["instructions"], row["command"]))
+
+
+def tree(commands: list[Json]) -> Json:
+    """Returns the commands that ran as leaves of the tree of their layers' modules.
+
+    A module that has only one part is joined with it.
+    """
+    root: Json = {"name": "", "children": []}
+    for command in commands:
+        if not command["instructions"]:
+            continue
+        node = root
+        for part in _path(command["layer"]):
+            inner = [child for child in node["children"] if child["name"] == part and "children" in child]
+            if not inner:
+                inner = [{"name": part, "children": []}]
+                node["children"] += inner
+            node = inner[0]
+        node["children"].append({"name": command["op"], "command": command["index"]})
+    return {**root, "children": [_joined(child) for child in root["children"]]}
+
+
+def _path(layer: str) -> list[str]:
+    """Splits `block/conv/Relu` of TensorFlow and `block.conv (Conv2d)` of PyTorch; the type stays with its module."""
+    if not layer:
+        return [NO_LAYER]
+    if "/" in layer:
+        return [part for part in layer.split("/") if part]
+    name, space, kind = layer.partition(" ")
+    *outer, last = name.split(".")
+    return [*outer, last + space + kind]
+
+
+def _joined(node: Json) -> Json:
+    if "children" not in node:
+        return node
+    children = [_joined(child) for child in node["children"]]
+    if len(children) == 1 and "children" in children[0]:
+        return {**children[0], "name": f"{node['name']} / {children[0]['name']}"}
+    return {**node, "children": children}
+
+
+def _roofs(model: Json, vlen: int) -> Json | None:
+    """Returns the most multiply-accumulates per instruction by type of the sums, and bytes per instruction."""
+    if not vlen:
+        return None
+    accumulators = {d["accumulator"]: 0 for d in model["dispatches"] if d["macs"]}
+    macs = 1_000_000
+    products = [
+        {"accumulator": name, "macs_per_instruction": macs / bound.of_products(macs, name, vlen)}
+        for name in sorted(accumulators)
+    ]
+    return {"products": products, "bytes_per_instruction": macs / bound.of_bytes(macs, vlen)}
+
+
+def _weights(model: Json) -> list[Json]:
+    """Returns the bytes of weights by the layer that is the first to read them."""
+    found: dict[str, int] = defaultdict(int)
+    for weight in model["weights"]:
+        begin, end = weight["offset"], weight["offset"] + weight["length"]
+        readers = (
+            command["layer"] or NO_LAYER
+            for command in model["commands"]
+            for binding in command["bindings"]
+            if binding["region"] == "weights" and tensors.overlap(binding, begin, end)
+        )
+        found[next(readers, "(read by no command)")] += weight["length"]
+    rows = [{"layer": layer, "bytes": size} for layer, size in found.items()]
+    return sorted(rows, key=lambda row: -row["bytes"])
+
+
+def _warnings(model: Json, commands: list[Json]) -> list[str]:
+    code = model.get("code", {})
+    scalar = audit.scalar(model, code) if code else []
+    found = [audit.sentence(model, dispatch, code[dispatch["name"]]) for dispatch in scalar]
+    for kind, plural in (("copy", "copies"), ("fill", "fills"), (_COPY, "copies that change a layout")):
+        those = [command for command in commands if command["class"] == kind and command["times"]]
+        if those:
+            spent = sum(command["instructions"] for command in those)
+            size = sum(command["bytes"] for command in those)
+            found.append(f"{len(those)} {plural}: {size:,} bytes, {spent:,} instructions")
+    arena = model["arena"]
+    above = arena["bytes"] - arena["liveness_bound_bytes"]
+    if above > 0:
+        found.append(
+            f"the arena is {above:,} bytes above its liveness bound of {arena['liveness_bound_bytes']:,}"
+        )
+    return found
+
+
+def _facts(model: Json) -> list[Json]:
+    """Returns tables of names and values: what the model was built of and with."""
+    return [
+        {
+            "title": "Model",
+            "rows": [
+                ["source", model["source"]],
+                ["frontend", model["frontend"]],
+                ["parameters", f"{model['parameters']:,}"],
+                ["golden outputs from", model["golden"]["source"]],
+                ["kernels' architecture", model["kernels_arch"]],
+            ],
+        },
+        {"title": "Versions", "rows": sorted(map(list, model["versions"].items()))},
+        {"title": "SHA-256", "rows": sorted(map(list, model["sha256"].items()))},
+        {"title": "Flags of iree-compile", "rows": [["", flag] for flag in model["iree_flags"]]},
+    ]

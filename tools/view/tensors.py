@@ -1,0 +1,115 @@
+"""The tensors of an entry point: their places and lives in the arena, and who writes and reads them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+
+
+def overlap(binding: Json, begin: int, end: int) -> bool:
+    """Says whether a binding has bytes in [begin, end) of its region."""
+    return bool(binding["offset"] < end and begin < binding["offset"] + binding["bytes"])
+
+
+def of_entry(model: Json, entry: Json) -> Json:
+    """Returns an entry point's tensors, and their ways from a command to those that read what it wrote.
+
+    A way begins at `writer`, None for an input, and goes to `readers`. Ways in the same `lane` do not meet.
+    """
+    first, count = entry["first_command"], entry["command_count"]
+    commands = list(enumerate(model["commands"]))[first : first + count]
+    found = []
+    ways: list[Json] = []
+    for number, tensor in enumerate(entry["tensors"]):
+        alive = [c for c in commands if tensor["first_command"] <= c[0] < tensor["end_command"]]
+        own = _ways(alive, tensor, is_input=number < len(entry["inputs"]))
+        writers = [way["writer"] for way in own if way["writer"] is not None]
+        kind, name = _name(model, entry, number, writers)
+        found.append(
+            {
+                "kind": kind,
+                "name": name,
+                "offset": tensor["offset"],
+                "bytes": tensor["bytes"],
+                "first": tensor["first_command"],
+                # An output is read after the last command.
+                "end": min(tensor["end_command"], first + count),
+                "writers": writers,
+                "readers": sorted({reader for way in own for reader in way["readers"]}),
+            }
+        )
+        ways += [{**way, "tensor": number} for way in own if way["readers"]]
+    return {
+        "name": entry["name"],
+        "first": first,
+        "end": first + count,
+        "tensors": found,
+        "ways": _in_lanes(ways, first),
+    }
+
+
+def _name(model: Json, entry: Json, number: int, writers: list[int]) -> tuple[str, str]:
+    """Returns whether a tensor is an input, an output or neither, and what to call it."""
+    if number < len(entry["inputs"]):
+        return "input", entry["inputs"][number]["name"]
+    tensor = entry["tensors"][number]
+    if tensor["end_command"] > entry["first_command"] + entry["command_count"]:
+        begin, end = tensor["offset"], tensor["offset"] + tensor["bytes"]
+        names = [output["name"] for output in entry["outputs"] if overlap(output, begin, end)]
+        return "output", ", ".join(names)
+    writer = model["commands"][writers[0]] if writers else None
+    return "between", (writer["layer"] or writer["function"] or writer["kind"]) if writer else ""
+
+
+def _ways(commands: list[tuple[int, Json]], tensor: Json, *, is_input: bool) -> list[Json]:
+    """Follows the bytes of a tensor through the commands of its life, in their order."""
+    begin, end = tensor["offset"], tensor["offset"] + tensor["bytes"]
+    ways: list[Json] = []
+    # Ways whose bytes are still there, and which bytes those are.
+    open_ways: list[tuple[Json, Json]] = []
+    if is_input:
+        ways.append({"writer": None, "readers": []})
+        open_ways.append((ways[0], tensor))
+    for index, command in commands:
+        bindings = [
+            b for b in command["bindings"] if b["region"] == "arena" and overlap(b, begin, end)
+        ]
+        for binding in bindings:
+            if binding["reads"]:
+                for way, place in open_ways:
+                    if _meet(place, binding) and index not in way["readers"]:
+                        way["readers"].append(index)
+        for binding in bindings:
+            if binding["writes"]:
+                open_ways = [(w, place) for w, place in open_ways if not _covers(binding, place)]
+                way = {"writer": index, "readers": []}
+                ways.append(way)
+                open_ways.append((way, binding))
+    return ways
+
+
+def _meet(place: Json, binding: Json) -> bool:
+    return overlap(binding, place["offset"], place["offset"] + place["bytes"])
+
+
+def _covers(binding: Json, place: Json) -> bool:
+    ends = (place["offset"] + place["bytes"], binding["offset"] + binding["bytes"])
+    return bool(binding["offset"] <= place["offset"] and ends[0] <= ends[1])
+
+
+def _in_lanes(ways: list[Json], first: int) -> list[Json]:
+    """Gives each way the first lane that is free from its writer to its last reader."""
+    ends: list[int] = []
+    placed = []
+    for way in sorted(ways, key=lambda way: (_start(way, first), max(way["readers"]))):
+        start = _start(way, first)
+        free = [lane for lane, end in enumerate(ends) if end <= start]
+        lane = free[0] if free else len(ends)
+        ends[lane : lane + 1] = [max(way["readers"])]
+        placed.append({**way, "lane": lane})
+    return placed
+
+
+def _start(way: Json, first: int) -> int:
+    return first - 1 if way["writer"] is None else int(way["writer"])
