@@ -241,7 +241,9 @@ def _roofs(model: Json, vlen: int) -> Json | None:
 def _weights(model: Json) -> list[Json]:
     """Returns the bytes of weights by the layer that is the first to read them."""
     found: dict[str, int] = defaultdict(int)
-    for weight in model["weights"]:
+    # Equal weights are stored once.
+    stored = {weight["offset"]: weight for weight in model["weights"]}
+    for weight in stored.values():
         begin, end = weight["offset"], weight["offset"] + weight["length"]
         readers = (
             command["layer"] or NO_LAYER

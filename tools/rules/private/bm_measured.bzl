@@ -1,10 +1,11 @@
-"""bm_measured: an image's report with the instructions that a run counted, and the test of its baseline."""
+"""bm_measured: an image's report with the instructions that a run counted, its page, and the test of its baseline."""
 
 load("//tools/rules/private:bm_baseline_test.bzl", "bm_baseline_test")
 load("//tools/rules/private:bm_report.bzl", "bm_report")
+load("//tools/rules/private:bm_view.bzl", "bm_view")
 
 def bm_measured(*, name, run, baseline = None, tags = [], **kwargs):
-    """Makes `<name>.report` and `<name>_baseline_test`.
+    """Makes `<name>.report`, `<name>.view` and `<name>_baseline_test`.
 
     Args:
       name: the image whose sizes are reported.
@@ -17,6 +18,12 @@ def bm_measured(*, name, run, baseline = None, tags = [], **kwargs):
         name = name + ".report",
         firmware = name,
         run = run,
+        tags = tags + ["manual"],
+        **kwargs
+    )
+    bm_view(
+        name = name + ".view",
+        report = name + ".report",
         tags = tags + ["manual"],
         **kwargs
     )

@@ -1,0 +1,169 @@
+"""The page in a real browser: what is drawn are the report's numbers, and names stay text."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from tools.view import browser, compare, page, page_data
+
+REPORTS = [json.loads(Path(path).read_text()) for path in os.environ["REPORTS"].split()]
+D3 = Path(os.environ["D3"]).read_text()
+HOSTILE = "</script><img src=x onerror=alert(1)>@@D3@@"
+SCREENSHOTS = Path(os.environ["TEST_UNDECLARED_OUTPUTS_DIR"])
+
+
+def hostile(report: dict[str, Any]) -> dict[str, Any]:
+    """Returns a report whose names are pieces of HTML."""
+    made = json.loads(json.dumps(report))
+    (model,) = made["models"]
+    model["name"] = HOSTILE
+    for command in model["commands"]:
+        command["layer"] = HOSTILE
+    for dispatch in model["dispatches"]:
+        dispatch["source"] = HOSTILE
+    for entry in model["entries"]:
+        entry["inputs"][0]["name"] = HOSTILE
+    return dict(made)
+
+
+class BrowserTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        # Chromium leaves files behind that disappear while they are removed.
+        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        cls.browser = browser.start(cls.folder)
+        cls.addClassCleanup(cls.browser.quit)
+
+    def open(
+        self, report: dict[str, Any], *, width: int = 1280, scheme: str = "light", against: Any = None
+    ) -> dict[str, Any]:
+        """Opens the page of a report; returns its data. Fails if that writes to the console or asks the network."""
+        data = page_data.build(report)
+        if against:
+            data["against"] = compare.differences(page_data.build(against), data)
+        path = self.folder / "page.html"
+        path.write_text(page.html(data, D3))
+        self.browser.get_log("browser")
+        self.browser.get_log("performance")
+        self.browser.set_window_size(width, 1000)
+        feature = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": feature})
+        self.browser.get(path.as_uri())
+        self.assertEqual(self.browser.get_log("browser"), [])
+        self.assertEqual(self.requests(), {path.as_uri()})
+        return data
+
+    def requests(self) -> set[str]:
+        messages = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
+        sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+        return {params["request"]["url"] for params in sent if not params["request"]["url"].startswith("data:")}
+
+    def all(self, selector: str) -> list[Any]:
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def values(self, selector: str) -> list[int]:
+        return [int(element.get_attribute("data-value")) for element in self.all(selector)]
+
+    def screenshot(self, name: str) -> None:
+        """Saves the whole page, however long it is."""
+        size = self.browser.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
+        self.browser.set_window_size(self.browser.get_window_size()["width"], int(size["height"]) + 100)
+        self.browser.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
+
+    def test_charts_hold_the_numbers_of_the_report(self) -> None:
+        for report in REPORTS:
+            with self.subTest(report["models"][0]["name"]):
+                data = self.open(report)
+                (model,), (measured,) = report["models"], report["run"]["models"]
+                (entry,) = model["entries"]
+                spent = [command["instructions"] for command in measured["commands"]]
+                self.assertEqual(sum(self.values(".layers .bar")), sum(spent))
+                self.assertEqual(len(self.all(".arena .tensor")), len(entry["tensors"]))
+                self.assertEqual(len(self.all(".commands .command")), len(model["commands"]))
+                self.assertEqual(len(self.all(".tree .leaf")), len(spent))
+                products = [c for c in data["models"][0]["commands"] if c["macs"]]
+                self.assertEqual(len(self.all(".roofline circle")), len(products))
+                total = report["flash_bytes"]["total"]
+                self.assertEqual(sum(self.values(".flash .bar")), total)
+                self.assertEqual(sum(self.values(".ram .bar")), report["ram_bytes"]["total"])
+                stored = model["flash"]["weights_distinct_bytes"]
+                self.assertEqual(sum(self.values(".weights .bar")), stored)
+                shown = self.browser.find_element(By.CSS_SELECTOR, ".summary").text
+                self.assertIn(f"{measured['instructions']:,}", shown)
+                self.screenshot(model["name"])
+
+    def test_areas_of_modules_are_shares_of_the_instructions(self) -> None:
+        (measured,) = REPORTS[1]["run"]["models"]
+        self.open(REPORTS[1])
+        sizes = [element.size for element in self.all(".tree .leaf > rect")]
+        largest = max(size["width"] * size["height"] for size in sizes) / sum(
+            size["width"] * size["height"] for size in sizes
+        )
+        spent = [command["instructions"] for command in measured["commands"]]
+        self.assertAlmostEqual(largest, max(spent) / sum(spent), delta=0.02)
+
+    def test_a_click_on_a_command_shows_its_kernel(self) -> None:
+        self.open(REPORTS[1])
+        (model,) = REPORTS[1]["models"]
+        panel = self.browser.find_element(By.ID, "details")
+        self.assertFalse(panel.is_displayed())
+        command = self.all(".commands .command")[1]
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", command)
+        command.click()
+        self.assertTrue(panel.is_displayed())
+        kernel = model["commands"][1]["function"]
+        for text in (kernel, model["commands"][1]["layer"], "model.py:", *model["code"][kernel]["hot_loop"]):
+            self.assertIn(text, panel.text)
+        self.browser.save_screenshot(str(SCREENSHOTS / "details.png"))
+        self.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
+        self.assertFalse(panel.is_displayed())
+        # The largest bar leads to the same panel.
+        bar = self.all(".layers .bar-row .label")[0]
+        self.browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", bar)
+        bar.click()
+        self.assertTrue(panel.is_displayed())
+
+    def test_dark_and_narrow(self) -> None:
+        grounds = {}
+        for scheme, width in (("light", 1280), ("dark", 1280), ("dark", 600)):
+            self.open(REPORTS[1], scheme=scheme, width=width)
+            body = self.browser.find_element(By.TAG_NAME, "body")
+            grounds[scheme] = body.value_of_css_property("background-color")
+            overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            self.assertLessEqual(self.browser.execute_script(overflow), 0)
+            self.screenshot(f"{scheme}_{width}")
+        self.assertNotEqual(grounds["light"], grounds["dark"])
+
+    def test_hostile_names_stay_text(self) -> None:
+        report = hostile(REPORTS[1])
+        self.open(report, against=report)
+        self.assertEqual(self.all("img"), [])
+        self.assertIn(HOSTILE, self.browser.find_element(By.CSS_SELECTOR, "h2").text)
+        self.assertIn(HOSTILE, self.browser.find_element(By.CSS_SELECTOR, ".layers").text)
+        self.screenshot("hostile")
+
+    def test_differences(self) -> None:
+        before = json.loads(json.dumps(REPORTS[1]))
+        (measured,) = before["run"]["models"]
+        measured["commands"][0]["instructions"] -= 1000
+        before["flash_bytes"]["weights"] += 5
+        self.open(REPORTS[1], against=before)
+        rows = [row.text for row in self.all(".differences .difference")]
+        self.assertEqual(len(rows), 2)
+        self.assertRegex(rows[0], r"^weights .* −5 ")
+        self.assertRegex(rows[1], r" \+1,000 \(\+")
+        self.screenshot("differences")
+
+
+if __name__ == "__main__":
+    unittest.main()
