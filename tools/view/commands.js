@@ -20,9 +20,10 @@ function drawCommands(parent, model, entry, show) {
     row.append("rect").attr("class", "row-ground").attr("x", left).attr("width", width - left).attr("height", ROW);
     const most = d3.max(commands, (d) => d.instructions) || 1;
     const numberAt = left + 46;
-    const barAt = width - 90;
     const wide = width > 700;
-    const half = (barAt - 16 - numberAt) * (wide ? 0.5 : 1);
+    const longest = wide ? 120 : 50;
+    const barAt = width - 84 - longest;
+    const half = (barAt - numberAt) * (wide ? 0.5 : 1);
     row.append("text").attr("x", numberAt - 10).attr("y", 16).attr("text-anchor", "end").attr("class", "quiet")
       .text((d) => d.index);
     // For each row a piece of its own, which hides the end of a long name.
@@ -30,8 +31,8 @@ function drawCommands(parent, model, entry, show) {
       .attr("height", ROW).append("text").attr("y", 16).attr("class", kind).text(words);
     text(numberAt, half - 8, "", (d) => d.layer || d.op);
     if (wide) text(numberAt + half, half - 8, "quiet", (d) => (d.layer ? d.op : ""));
-    row.append("rect").attr("class", (d) => grade(d.percent)).attr("x", barAt - 8).attr("y", ROW - 5).attr("height", 3)
-      .attr("width", (d) => (98 * d.instructions) / most);
+    row.append("rect").attr("class", (d) => grade(d.percent)).attr("x", barAt).attr("y", 6).attr("height", 12)
+      .attr("width", (d) => (longest * d.instructions) / most);
     row.append("text").attr("x", width).attr("y", 16).attr("text-anchor", "end").text((d) => number(d.instructions));
     row.append("title").text((d) => `#${d.index} ${d.layer}  ${d.op}`);
     clickable(row, (d) => show(d.index));

@@ -79,6 +79,6 @@ function bars(parent, rows, act) {
     .attr("data-value", (d) => d.value).style("width", (d) => share(d.value));
   track.filter((d) => d.mark).append("div").attr("class", "mark").style("left", (d) => share(d.mark));
   const shown = row.append("div").attr("class", "number").text((d) => number(d.value));
-  shown.filter((d) => d.note).append("small").text((d) => `  ${d.note}`);
+  shown.filter((d) => d.note).append("small").text((d) => d.note);
   if (act) clickable(row, act);
 }

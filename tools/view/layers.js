@@ -25,7 +25,7 @@ function drawTree(parent, model, show) {
     leaves.append("rect").attr("class", (d) => `${grade(command(d).percent)} outlined`)
       .attr("width", "100%").attr("height", "100%");
     leaves.append("title").text((d) =>
-      `${command(d).layer}  ${command(d).op}: ${number(d.value)} instructions ${percentText(command(d).percent)}`);
+      `${command(d).layer}  ${command(d).op}: ${number(d.value)} instructions  ${percentText(command(d).percent)}`);
     const large = leaves.filter((d) => d.x1 - d.x0 > 50 && d.y1 - d.y0 > 18);
     large.append("text").attr("class", "on-color").attr("x", 4).attr("y", 14).text((d) => d.data.name);
     large.filter((d) => d.y1 - d.y0 > 34).append("text").attr("class", "on-color").attr("x", 4).attr("y", 29)

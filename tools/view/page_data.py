@@ -71,7 +71,7 @@ def _summary(report: Json, models: list[Json], vlen: int) -> list[Json]:
     ]
     if vlen:
         percent = _percent(sum(model["bound"] for model in models), sum(m["counted"] for m in models))
-        rows.append(("Of the bound", f"{percent:.0f} %", "of the fewest instructions by the number taken"))
+        rows.append(("Of the bound", f"{percent:.0f} %", "the fewest possible instructions by those taken"))
     return [{"label": label, "value": value, "note": note} for label, value, note in rows]
 
 
@@ -188,7 +188,7 @@ def layers(commands: list[Json]) -> list[Json]:
 def tree(commands: list[Json]) -> Json:
     """Returns the commands that ran as leaves of the tree of their layers' modules.
 
-    A module that has only one part is joined with it.
+    A module that has only one part is joined with it; a leaf that is alone in its module has the module's name.
     """
     root: Json = {"name": "", "children": []}
     for command in commands:
@@ -220,8 +220,10 @@ def _joined(node: Json) -> Json:
     if "children" not in node:
         return node
     children = [_joined(child) for child in node["children"]]
-    if len(children) == 1 and "children" in children[0]:
-        return {**children[0], "name": f"{node['name']} / {children[0]['name']}"}
+    if len(children) == 1:
+        (only,) = children
+        name = f"{node['name']} / {only['name']}" if "children" in only else node["name"]
+        return {**only, "name": name}
     return {**node, "children": children}
 
 

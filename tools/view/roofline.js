@@ -22,7 +22,7 @@ function drawRoofline(parent, model, show) {
     const y = d3.scaleLog(
       [d3.min(commands, perInstruction) / 2, 2 * Math.max(highest, d3.max(commands, perInstruction))],
       [height - bottom, top]);
-    const plot = clipped(svg, 0, 0, width, height - bottom);
+    const plot = clipped(svg, left, 0, width - left, height - bottom).append("g").attr("transform", `translate(${-left},0)`);
     for (const roof of roofs) {
       const knee = roof.macs_per_instruction / slope;
       const level = y(roof.macs_per_instruction);

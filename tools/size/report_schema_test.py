@@ -1,0 +1,78 @@
+"""Real reports are what report_schema.json says, which describes every field."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import unittest
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+SCHEMA = json.loads(Path(os.environ["SCHEMA"]).read_text())
+REPORTS = [json.loads(Path(path).read_text()) for path in os.environ["REPORTS"].split()]
+
+
+def problems(report: dict[str, Any]) -> list[str]:
+    checker = jsonschema.Draft202012Validator(SCHEMA)
+    return [f"{error.json_path}: {error.message}" for error in checker.iter_errors(report)]
+
+
+def fields(schema: Any, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields every field of a schema with what the schema says of it."""
+    if isinstance(schema, dict):
+        for field, inner in schema.get("properties", {}).items():
+            yield f"{name}.{field}", inner
+            yield from fields(inner, f"{name}.{field}")
+        for key in ("items", "additionalProperties"):
+            yield from fields(schema.get(key), f"{name}.{key}")
+        for field, inner in schema.get("$defs", {}).items():
+            yield from fields(inner, field)
+
+
+class SchemaTest(unittest.TestCase):
+    def test_it_is_a_schema_that_describes_every_field(self) -> None:
+        jsonschema.Draft202012Validator.check_schema(SCHEMA)
+        found = list(fields(SCHEMA, "report"))
+        self.assertGreater(len(found), 100)
+        for name, field in found:
+            with self.subTest(name):
+                self.assertTrue(field["description"].endswith("."))
+
+    def test_real_reports_are_valid(self) -> None:
+        names = [report["models"][0]["name"] for report in REPORTS]
+        self.assertEqual(names, ["mlp", "resnet8_int8"])
+        for report in REPORTS:
+            self.assertEqual(problems(report), [])
+
+    def test_what_is_not_a_report_is_refused(self) -> None:
+        def more(report: dict[str, Any]) -> None:
+            report["models"][0]["commands"][0]["colour"] = 1
+
+        def missing(report: dict[str, Any]) -> None:
+            del report["models"][0]["entries"][0]["tensors"][0]["offset"]
+
+        def text(report: dict[str, Any]) -> None:
+            report["run"]["models"][0]["commands"][0]["instructions"] = "many"
+
+        def older(report: dict[str, Any]) -> None:
+            report["models"][0]["format_version"] = 2
+
+        changes: list[tuple[Callable[[dict[str, Any]], None], str]] = [
+            (more, r"commands\[0\].*'colour' was unexpected"),
+            (missing, r"tensors\[0\].*'offset' is a required property"),
+            (text, r"instructions: 'many' is not of type 'integer'"),
+            (older, r"format_version: 3 was expected"),
+        ]
+        for change, message in changes:
+            report = copy.deepcopy(REPORTS[0])
+            change(report)
+            (problem,) = problems(report)
+            self.assertRegex(problem, message)
+
+
+if __name__ == "__main__":
+    unittest.main()
