@@ -90,7 +90,9 @@ class CodeTest(unittest.TestCase):
 
     def test_the_hot_loop_has_the_most_multiply_adds(self) -> None:
         few = VECTOR.replace("4e", "5e")
-        many = VECTOR.replace("    4eac:      \taddi\ts5, s5, 0x20", "    4eac:      \tvwmacc.vx\tv16, s6, v12")
+        many = VECTOR.replace(
+            "    4eac:      \taddi\ts5, s5, 0x20", "    4eac:      \tvwmacc.vx\tv16, s6, v12"
+        )
         for text in (COPY + few + many, many + few + COPY):
             loop = kernel(text).hot_loop
             assert loop

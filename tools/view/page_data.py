@@ -26,7 +26,9 @@ def check(report: Any, name: str) -> None:
     """Raises ViewError unless `report`, read from the file `name`, is the report of an image with a run."""
     models = report.get("models") if isinstance(report, dict) else None
     if not models or "run" not in report:
-        raise ViewError(f"{name} is not a report of an image with a run: name a file that `X.report` makes")
+        raise ViewError(
+            f"{name} is not a report of an image with a run: name a file that `X.report` makes"
+        )
     for model in models:
         version = model.get("format_version")
         if version != FORMAT_VERSION:
@@ -67,11 +69,19 @@ def _summary(report: Json, models: list[Json], vlen: int) -> list[Json]:
         ("Flash", f"{flash['total']:,}", f"bytes, {flash['golden']:,} of them for the self-check"),
         ("RAM", f"{ram['total']:,}", f"bytes, {ram['arena']:,} of them the arena"),
         ("Instructions", f"{instructions:,}", f"in one inference at VLEN {vlen}"),
-        ("Per multiply-accumulate", f"{instructions / macs:.3f}" if macs else "-", f"{macs:,} of these"),
+        (
+            "Per multiply-accumulate",
+            f"{instructions / macs:.3f}" if macs else "-",
+            f"{macs:,} of these",
+        ),
     ]
     if vlen:
-        percent = _percent(sum(model["bound"] for model in models), sum(m["counted"] for m in models))
-        rows.append(("Of the bound", f"{percent:.0f} %", "the fewest possible instructions by those taken"))
+        percent = _percent(
+            sum(model["bound"] for model in models), sum(m["counted"] for m in models)
+        )
+        rows.append(
+            ("Of the bound", f"{percent:.0f} %", "the fewest possible instructions by those taken")
+        )
     return [{"label": label, "value": value, "note": note} for label, value, note in rows]
 
 
@@ -145,7 +155,10 @@ def _kernel(model: Json, dispatch: Json | None) -> Json:
         ("source", dispatch["source"]),
         ("made by", f"{call['function']} of {call['library']}" if call else maker),
         *((f"operand {operand['binding']}", _operand(operand)) for operand in dispatch["operands"]),
-        *((f"tiles, {level}", "x".join(map(str, sizes))) for level, sizes in dispatch["tiles"].items()),
+        *(
+            (f"tiles, {level}", "x".join(map(str, sizes)))
+            for level, sizes in dispatch["tiles"].items()
+        ),
         ("tiles chosen by", dispatch["tiles_by"]),
         ("vector spills", f"{code['spills']} instructions" if code["spills"] else ""),
     ]
@@ -196,7 +209,9 @@ def tree(commands: list[Json]) -> Json:
             continue
         node = root
         for part in _path(command["layer"]):
-            inner = [child for child in node["children"] if child["name"] == part and "children" in child]
+            inner = [
+                child for child in node["children"] if child["name"] == part and "children" in child
+            ]
             if not inner:
                 inner = [{"name": part, "children": []}]
                 node["children"] += inner
@@ -262,7 +277,11 @@ def _warnings(model: Json, commands: list[Json]) -> list[str]:
     code = model.get("code", {})
     scalar = audit.scalar(model, code) if code else []
     found = [audit.sentence(model, dispatch, code[dispatch["name"]]) for dispatch in scalar]
-    for kind, plural in (("copy", "copies"), ("fill", "fills"), (_COPY, "copies that change a layout")):
+    for kind, plural in (
+        ("copy", "copies"),
+        ("fill", "fills"),
+        (_COPY, "copies that change a layout"),
+    ):
         those = [command for command in commands if command["class"] == kind and command["times"]]
         if those:
             spent = sum(command["instructions"] for command in those)

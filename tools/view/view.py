@@ -19,7 +19,9 @@ def _read(path: Path) -> Any:
     except OSError as error:
         raise page_data.ViewError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:
-        raise page_data.ViewError(f"{path} is not JSON: name a file that `X.report` makes") from None
+        raise page_data.ViewError(
+            f"{path} is not JSON: name a file that `X.report` makes"
+        ) from None
     page_data.check(report, str(path))
     return page_data.build(report)
 

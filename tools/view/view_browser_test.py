@@ -45,7 +45,12 @@ class BrowserTest(unittest.TestCase):
         cls.addClassCleanup(cls.browser.quit)
 
     def open(
-        self, report: dict[str, Any], *, width: int = 1280, scheme: str = "light", against: Any = None
+        self,
+        report: dict[str, Any],
+        *,
+        width: int = 1280,
+        scheme: str = "light",
+        against: Any = None,
     ) -> dict[str, Any]:
         """Opens the page of a report; returns its data. Fails if that writes to the console or asks the network."""
         data = page_data.build(report)
@@ -64,16 +69,24 @@ class BrowserTest(unittest.TestCase):
         return data
 
     def requests(self) -> set[str]:
-        messages = [json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")]
+        messages = [
+            json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")
+        ]
         sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-        return {params["request"]["url"] for params in sent if not params["request"]["url"].startswith("data:")}
+        return {
+            params["request"]["url"]
+            for params in sent
+            if not params["request"]["url"].startswith("data:")
+        }
 
     def all(self, selector: str) -> list[Any]:
         return self.browser.find_elements(By.CSS_SELECTOR, selector)
 
     def each(self, selector: str, expression: str) -> list[Any]:
         """Returns what a JavaScript expression says of each `element`."""
-        script = f"return Array.from(document.querySelectorAll('{selector}'), (element) => {expression})"
+        script = (
+            f"return Array.from(document.querySelectorAll('{selector}'), (element) => {expression})"
+        )
         return list(self.browser.execute_script(script))
 
     def values(self, selector: str) -> list[int]:
@@ -82,7 +95,9 @@ class BrowserTest(unittest.TestCase):
     def screenshot(self, name: str) -> None:
         """Saves the whole page, however long it is."""
         size = self.browser.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
-        self.browser.set_window_size(self.browser.get_window_size()["width"], int(size["height"]) + 100)
+        self.browser.set_window_size(
+            self.browser.get_window_size()["width"], int(size["height"]) + 100
+        )
         self.browser.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
 
     def test_charts_hold_the_numbers_of_the_report(self) -> None:
@@ -125,7 +140,12 @@ class BrowserTest(unittest.TestCase):
         command.click()
         self.assertTrue(panel.is_displayed())
         kernel = model["commands"][1]["function"]
-        for text in (kernel, model["commands"][1]["layer"], "model.py:", *model["code"][kernel]["hot_loop"]):
+        for text in (
+            kernel,
+            model["commands"][1]["layer"],
+            "model.py:",
+            *model["code"][kernel]["hot_loop"],
+        ):
             self.assertIn(text, panel.text)
         self.browser.save_screenshot(str(SCREENSHOTS / "details.png"))
         self.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
@@ -142,7 +162,9 @@ class BrowserTest(unittest.TestCase):
             self.open(REPORTS[1], scheme=scheme, width=width)
             body = self.browser.find_element(By.TAG_NAME, "body")
             grounds[scheme] = body.value_of_css_property("background-color")
-            overflow = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            overflow = (
+                "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
             self.assertLessEqual(self.browser.execute_script(overflow), 0)
             self.screenshot(f"{scheme}_{width}")
         self.assertNotEqual(grounds["light"], grounds["dark"])
