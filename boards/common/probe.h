@@ -29,6 +29,16 @@
   ".option pop\n"                       \
   ".word 0xb2002057\n"
 
+// SpacemiT's XSMTVDot: smt.vmadot v0, v0, v0, which assemblers do not know.
+// What it computes depends on VLEN; the kernels are for BM_XSMTVDOT_VLEN bits.
+#define BM_TRIES_XSMTVDOT              \
+  ".option push\n"                     \
+  ".option arch, +v\n"                 \
+  "vsetvli t0, zero, e8, m1, ta, ma\n" \
+  ".option pop\n"                      \
+  ".word 0xe200302b\n"
+enum { BM_XSMTVDOT_VLEN = 256 };
+
 // Defines a function that says whether a hart executes `instructions` in a
 // mode, "m" or "s", with the bit of its status register that enables
 // interrupts. They stay off meanwhile, because they also go where a trap goes.
@@ -49,12 +59,12 @@
                      "csrw " mode "status, %1\n"                \
                      : "=&r"(has), "=&r"(status), "=&r"(vector) \
                      : "i"(interrupts)                          \
-                     : "ft0", "memory");                        \
+                     : "t0", "ft0", "memory");                  \
     return has != 0;                                            \
   }
 
 // The longest text that bm_probe_append() is called with by a probe below.
-#define BM_PROBED_NAMES "_zfh_zvfh_zvqdotq"
+#define BM_PROBED_NAMES "_zfh_zvfh_zvqdotq_xsmtvdot"
 
 static inline char *bm_probe_append(char *end, const char *text) {
   while (*text != '\0') *end++ = *text++;
@@ -63,19 +73,24 @@ static inline char *bm_probe_append(char *end, const char *text) {
 
 // Defines probe(), which adds what a hart with vectors has beyond V to its bits
 // and, at `end`, to its name; it returns the end of that.
-#define BM_PROBES(mode, interrupts)                         \
-  BM_PROBE(has_zvfh, mode, interrupts, BM_TRIES_ZVFH)       \
-  BM_PROBE(has_zvqdotq, mode, interrupts, BM_TRIES_ZVQDOTQ) \
-  static char *probe(bm_hal_cpu_t *cpu, char *end) {        \
-    if (has_zvfh()) {                                       \
-      cpu->isa_bits |= BM_ISA_ZVFH;                         \
-      end = bm_probe_append(end, "_zfh_zvfh");              \
-    }                                                       \
-    if (has_zvqdotq()) {                                    \
-      cpu->isa_bits |= BM_ISA_ZVQDOTQ;                      \
-      end = bm_probe_append(end, "_zvqdotq");               \
-    }                                                       \
-    return end;                                             \
+#define BM_PROBES(mode, interrupts)                             \
+  BM_PROBE(has_zvfh, mode, interrupts, BM_TRIES_ZVFH)           \
+  BM_PROBE(has_zvqdotq, mode, interrupts, BM_TRIES_ZVQDOTQ)     \
+  BM_PROBE(has_xsmtvdot, mode, interrupts, BM_TRIES_XSMTVDOT)   \
+  static char *probe(bm_hal_cpu_t *cpu, char *end) {            \
+    if (has_zvfh()) {                                           \
+      cpu->isa_bits |= BM_ISA_ZVFH;                             \
+      end = bm_probe_append(end, "_zfh_zvfh");                  \
+    }                                                           \
+    if (has_zvqdotq()) {                                        \
+      cpu->isa_bits |= BM_ISA_ZVQDOTQ;                          \
+      end = bm_probe_append(end, "_zvqdotq");                   \
+    }                                                           \
+    if (cpu->vlen_bits == BM_XSMTVDOT_VLEN && has_xsmtvdot()) { \
+      cpu->isa_bits |= BM_ISA_XSMTVDOT;                         \
+      end = bm_probe_append(end, "_xsmtvdot");                  \
+    }                                                           \
+    return end;                                                 \
   }
 
 #endif  // BOARDS_COMMON_PROBE_H_

@@ -57,6 +57,14 @@ ISAS = {
         "vlen_bits": 256,
         "xlen": 64,
     },
+    "rv64gcv_zvl256b_xsmtvdot": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zvl256b",
+        "plan_bits": ["RV64", "V", "XSMTVDOT"],
+        "unnamed": ["xsmtvdot"],
+        "vlen_bits": 256,
+        "xlen": 64,
+    },
     "rv64gcv_zvl256b_zvqdotq": {
         "abi": "lp64d",
         "march": "rv64imafdcv_zicsr_zifencei_zvl256b",

@@ -25,6 +25,7 @@ class PlanIsa(enum.IntEnum):
     P = 32
     ZVQDOTQ = 64
     ZVFH = 128
+    XSMTVDOT = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,8 @@ class Target:
 
     @property
     def has_dot_products(self) -> bool:
-        """Whether vectors have dot products of four bytes."""
-        return bool(self.isa_bits & PlanIsa.ZVQDOTQ)
+        """Whether vectors have dot products of bytes, one by one or as products of small matrices."""
+        return bool(self.isa_bits & (PlanIsa.ZVQDOTQ | PlanIsa.XSMTVDOT))
 
     @property
     def soft_float(self) -> bool:

@@ -52,12 +52,14 @@ class TargetTest(unittest.TestCase):
                 packed = PlanIsa.P if isa == "rv64gcp" else 0
                 dots = PlanIsa.ZVQDOTQ if isa.endswith("_zvqdotq") else 0
                 halves = PlanIsa.ZVFH if {"zfh", "zvfh"} <= found.extensions else 0
-                self.assertEqual(found.isa_bits, bits | vectors | packed | dots | halves)
+                matrices = PlanIsa.XSMTVDOT if isa.endswith("_xsmtvdot") else 0
+                extensions = packed | dots | halves | matrices
+                self.assertEqual(found.isa_bits, bits | vectors | extensions)
 
     def test_the_name_says_the_vlen(self) -> None:
         for isa in target.ISA_NAMES:
             with self.subTest(isa):
-                _, _, vlen = isa.removesuffix("_zvqdotq").partition("_zvl")
+                _, _, vlen = isa.removesuffix("_zvqdotq").removesuffix("_xsmtvdot").partition("_zvl")
                 self.assertEqual(vlen, f"{target.find(isa).vlen_bits}b" if vlen else "")
                 self.assertEqual(bool(vlen), target.find(isa).vlen_bits > 0)
 

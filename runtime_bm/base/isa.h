@@ -16,6 +16,8 @@ enum {
   BM_ISA_ZVQDOTQ = 64,
   // Floats of 16 bits in scalar and vector registers.
   BM_ISA_ZVFH = 128,
+  // Products of 4x8 and 8x4 bytes in vectors of 256 bits: SpacemiT's XSMTVDot.
+  BM_ISA_XSMTVDOT = 256,
 };
 
 #endif  // RUNTIME_BM_BASE_ISA_H_

@@ -96,6 +96,7 @@ static void enums(void) {
   CONSTANT(BM_ISA_, P);
   CONSTANT(BM_ISA_, ZVQDOTQ);
   CONSTANT(BM_ISA_, ZVFH);
+  CONSTANT(BM_ISA_, XSMTVDOT);
   end_enum();
   begin_enum("region");
   CONSTANT(BM_PLAN_REGION_, ARENA);

@@ -39,6 +39,7 @@ _ISA_NAMES = {
     "P": "p",
     "ZVQDOTQ": "_zvqdotq",
     "ZVFH": "_zfh_zvfh",
+    "XSMTVDOT": "_xsmtvdot",
 }
 
 _READ_VLEN = """\
