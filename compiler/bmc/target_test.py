@@ -59,7 +59,9 @@ class TargetTest(unittest.TestCase):
     def test_the_name_says_the_vlen(self) -> None:
         for isa in target.ISA_NAMES:
             with self.subTest(isa):
-                _, _, vlen = isa.removesuffix("_zvqdotq").removesuffix("_xsmtvdot").partition("_zvl")
+                _, _, vlen = (
+                    isa.removesuffix("_zvqdotq").removesuffix("_xsmtvdot").partition("_zvl")
+                )
                 self.assertEqual(vlen, f"{target.find(isa).vlen_bits}b" if vlen else "")
                 self.assertEqual(bool(vlen), target.find(isa).vlen_bits > 0)
 

@@ -1,8 +1,8 @@
 """smt.vmadot as the specification has it: its encoding, and what the model in Spike computes with random operands.
 
 The specification is SpacemiT's, of its integer matrix extension (v1.0, 20240422): the 4x4x8 unit for 256 bits of bytes.
-Its pseudo-code numbers sums by i * K + j, which is more than there are; its figure has rows of N, as here. The encoding is
-LLVM's (XSMTVDot), which has funct7 in full.
+Its pseudo-code numbers sums by i * K + j, which is more than there are; its figure has rows of N, as here. The encoding
+is LLVM's (XSMTVDot), which has funct7 in full.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def _rows() -> list[tuple[int, ...]]:
 
     rows = []
     for _ in range(_CASES):
-        sums = [choose.choice([2**31 - 1, -(2**31), choose.randrange(-9999, 9999)]) for _ in range(16)]
+        sums = [
+            choose.choice([2**31 - 1, -(2**31), choose.randrange(-9999, 9999)]) for _ in range(16)
+        ]
         a, b = matrix(), matrix()
         rows.append((*sums, *_words(a), *_words(b), *_vmadot(sums, a, b)))
     return rows
