@@ -72,6 +72,25 @@ class MeaningTest(support.FolderTest):
             else:
                 self.refuses("weak-tolerance", "y is zero in every case", call=call)
 
+    def test_f16_is_given_room_but_never_less_than_the_model_gives(self) -> None:
+        given = (np.array([-50.0, 3.0], np.float32), np.array([7], np.int32))
+        infos = golden.infos(given, ("logits", "index"), "output")
+        for own, expected in (
+            (Tolerance(1e-5, 1e-5), Tolerance(0.5, 1e-2)),
+            (Tolerance(2.0, 1e-5, 0.99), Tolerance(2.0, 1e-2, 0.99)),
+        ):
+            data = golden.make(
+                inputs=(given,),
+                outputs=(given,),
+                input_infos=infos,
+                output_infos=infos,
+                tolerance=(own, Exact()),
+                labels=None,
+                source=artifacts.GOLDEN_FRAMEWORK,
+            )
+            found = tolerances.of_f16(data, artifacts.main_signature(infos, infos))
+            self.assertEqual(found, (expected, Exact()))
+
     def test_default_follows_the_outputs(self) -> None:
         outputs = (
             np.array([0.5, np.inf, -6.8e-10], np.float32),

@@ -15,8 +15,9 @@ from bmc.compile import CompileOptions, compile_model
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import import_model
-from bmc.frontends.options import ImportOptions
+from bmc.frontends.options import F16, ImportOptions
 from bmc.iree.tool import IreeTool
+from bmc.spec import Tolerance
 
 _STABLEHLO = """func.func @main(%a: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = stablehlo.multiply %a, %a : tensor<4x8xf32>
@@ -115,6 +116,24 @@ class MlirTest(support.FolderTest):
                 self.assertTrue(report["dispatches"])
                 written.append({file: (out / file).read_bytes() for file in _COMPILED})
             self.assertEqual(*written)
+
+    def test_quantize_f16_leaves_the_model_as_it_is(self) -> None:
+        plain = self.load(_LINALG)
+        options = ImportOptions(quantize=F16)
+        model = import_model(str(self.folder / "model.mlir"), options, self.folder / "out")
+        self.assertEqual((plain.f16, model.f16), (False, True))
+        self.assertTrue(artifacts.load(self.folder / "out").f16)
+        for one, other in zip(plain.golden.outputs, model.golden.outputs, strict=True):
+            np.testing.assert_array_equal(one, other)
+        (policy,) = model.golden.policies
+        self.assertIsInstance(policy, Tolerance)
+        self.assertIn("rtol=0.01", str(policy))
+        path = self.write("model.mlir", _TOSA)
+        self.refuses(
+            "bad-spec",
+            "the model is quantized to int8",
+            call=lambda: import_model(str(path), options, self.folder / "out"),
+        )
 
     def test_the_environment_is_pinned_for_the_import(self) -> None:
         check = (
