@@ -2,9 +2,9 @@
 #include <riscv_vector.h>
 #include <stddef.h>
 
+#include "kernels/common/requantize.h"
 #include "kernels/dot_products/dot_products.h"
 #include "kernels/dot_products/instructions.h"
-#include "kernels/dot_products/requantize.h"
 
 // Rows that are computed at once: three groups of eight registers and the one
 // that is multiplied are all there are.
@@ -37,8 +37,8 @@ typedef struct target_t {
       : "memory", "vl", "vtype")
 
 // Stores the results of one row.
-DOT_INLINE void store(const target_t *target, vint32m8_t sums, int output,
-                      ptrdiff_t at, size_t vl) {
+KERNEL_INLINE void store(const target_t *target, vint32m8_t sums, int output,
+                         ptrdiff_t at, size_t vl) {
   if (target->result == NULL) {
     __riscv_vse32_v_i32m8(target->sums + at, sums, vl);
     return;
@@ -51,9 +51,9 @@ DOT_INLINE void store(const target_t *target, vint32m8_t sums, int output,
 }
 
 // Computes `vl` outputs of `count` rows.
-DOT_INLINE void tile(const params_t *params, const int8_t *row,
-                     const int32_t *weights, int count, int output,
-                     ptrdiff_t at, const target_t *target, size_t vl) {
+KERNEL_INLINE void tile(const params_t *params, const int8_t *row,
+                        const int32_t *weights, int count, int output,
+                        ptrdiff_t at, const target_t *target, size_t vl) {
   vint32m8_t s0 = target->result == NULL
                       ? __riscv_vmv_v_x_i32m8(0, vl)
                       : __riscv_vle32_v_i32m8(target->biases + output, vl);
@@ -79,8 +79,8 @@ DOT_INLINE void tile(const params_t *params, const int8_t *row,
   if (count > 2) store(target, s2, output, at + 2 * x, vl);
 }
 
-DOT_INLINE int run(const params_t *params, const int8_t *rows,
-                   const int32_t *weights, const target_t *target) {
+KERNEL_INLINE int run(const params_t *params, const int8_t *rows,
+                      const int32_t *weights, const target_t *target) {
   const int columns = params->columns, whole = columns / TILE * TILE;
   const ptrdiff_t next = (ptrdiff_t)TILE * params->image_x;
   const ptrdiff_t next_at = (ptrdiff_t)TILE * params->result_x;

@@ -2,9 +2,9 @@
 #include <riscv_vector.h>
 #include <stddef.h>
 
+#include "kernels/common/requantize.h"
 #include "kernels/dot_products/dot_products.h"
 #include "kernels/dot_products/instructions.h"
-#include "kernels/dot_products/requantize.h"
 
 // Channels of a word, and outputs that are computed at once: three groups of
 // eight registers and the one that is multiplied are all there are.
@@ -19,9 +19,10 @@ typedef struct target_t {
   const int8_t *other;
   const int32_t *biases, *multipliers, *shifts;
   const requantize_t *how;
+  addition_t addition;
 } target_t;
 
-DOT_INLINE int min(int a, int b) { return a < b ? a : b; }
+KERNEL_INLINE int min(int a, int b) { return a < b ? a : b; }
 
 // Copies an image, with lines that begin and end with what is beside it.
 static const int8_t *padded(const params_t *params, const int8_t *image,
@@ -47,7 +48,7 @@ static const int8_t *padded(const params_t *params, const int8_t *image,
   return result;
 }
 
-DOT_INLINE vint32m8_t filler(const params_t *params, size_t vl) {
+KERNEL_INLINE vint32m8_t filler(const params_t *params, size_t vl) {
   const uint32_t word = (uint8_t)params->filler * 0x01010101u;
   return __riscv_vmv_v_x_i32m8((int32_t)word, vl);
 }
@@ -87,8 +88,8 @@ static void fill_column(const params_t *params, int32_t *column) {
 }
 
 // Copies pixels, `x` apart, to a line of each plane.
-DOT_INLINE void copy_words(const params_t *params, const int8_t *from,
-                           ptrdiff_t x, int32_t *to, size_t vl) {
+KERNEL_INLINE void copy_words(const params_t *params, const int8_t *from,
+                              ptrdiff_t x, int32_t *to, size_t vl) {
   const ptrdiff_t step = params->plane;
   const int32_t *word = (const int32_t *)(const void *)from;
   const int32_t *const end = word + params->quads;
@@ -99,8 +100,8 @@ DOT_INLINE void copy_words(const params_t *params, const int8_t *from,
 }
 
 // The same, where the bytes of a word are anywhere.
-DOT_INLINE void copy_bytes(const params_t *params, const int8_t *from,
-                           ptrdiff_t x, int32_t *to, size_t vl) {
+KERNEL_INLINE void copy_bytes(const params_t *params, const int8_t *from,
+                              ptrdiff_t x, int32_t *to, size_t vl) {
   const ptrdiff_t channel = params->image_channel, step = params->plane;
   int left = params->channels;
   for (; left >= QUAD; left -= QUAD, from += QUAD * channel, to += step) {
@@ -124,8 +125,9 @@ DOT_INLINE void copy_bytes(const params_t *params, const int8_t *from,
 
 // Sorts the pixels of `vl` windows for one tap, from the pixel `from` on, which
 // is in the line `top`. There are `lines`.
-DOT_INLINE void sort_lines(const params_t *params, const int8_t *from, int top,
-                           int lines, int32_t *to, int is_words, size_t vl) {
+KERNEL_INLINE void sort_lines(const params_t *params, const int8_t *from,
+                              int top, int lines, int32_t *to, int is_words,
+                              size_t vl) {
   const ptrdiff_t x = (ptrdiff_t)params->stride_x * params->image_pixel;
   const ptrdiff_t line = params->image_line;
   const ptrdiff_t next_phase =
@@ -205,8 +207,8 @@ static void sort(const params_t *params, const int8_t *image, int y, int x,
 
 // Stores the results of the output that is `number` outputs behind the
 // target's.
-DOT_INLINE void store(const params_t *params, const target_t *target,
-                      vint32m8_t sums, int number, size_t vl) {
+KERNEL_INLINE void store(const params_t *params, const target_t *target,
+                         vint32m8_t sums, int number, size_t vl) {
   const ptrdiff_t x = params->result_x;
   const ptrdiff_t at = (ptrdiff_t)number * params->result_o;
   if (target->result == NULL) {
@@ -220,14 +222,18 @@ DOT_INLINE void store(const params_t *params, const target_t *target,
   const vint8m2_t bytes =
       target->other == NULL
           ? clipped(target->how, values, shift, vl)
-          : added(params, values, shift, target->other + at, x, vl);
+          : added(&target->addition, target->how,
+                  __riscv_vssra_vx_i32m8(values, (size_t)shift,
+                                         __RISCV_VXRM_RNU, vl),
+                  __riscv_vlse8_v_i8m2(target->other + at, x, vl), vl);
   __riscv_vsse8_v_i8m2(target->result + at, x, bytes, vl);
 }
 
 // Computes `count` outputs of `vl` windows; returns what follows their weights.
-DOT_INLINE const int32_t *tile(const params_t *params, const int32_t *planes,
-                               const int32_t *lines, const int32_t *weights,
-                               int count, const target_t *target, size_t vl) {
+KERNEL_INLINE const int32_t *tile(const params_t *params, const int32_t *planes,
+                                  const int32_t *lines, const int32_t *weights,
+                                  int count, const target_t *target,
+                                  size_t vl) {
   static const int32_t kNoBiases[TILE];
   const int32_t *biases = target->result == NULL ? kNoBiases : target->biases;
   vint32m8_t s0 = __riscv_vmv_v_x_i32m8(biases[0], vl), s1 = s0, s2 = s0, bytes;
@@ -261,7 +267,8 @@ DOT_INLINE const int32_t *tile(const params_t *params, const int32_t *planes,
 }
 
 // The target `count` outputs further.
-DOT_INLINE void advance(const params_t *params, target_t *target, int count) {
+KERNEL_INLINE void advance(const params_t *params, target_t *target,
+                           int count) {
   const ptrdiff_t by = (ptrdiff_t)count * params->result_o;
   if (target->result == NULL) {
     target->sums += by;
@@ -275,9 +282,9 @@ DOT_INLINE void advance(const params_t *params, target_t *target, int count) {
 }
 
 // Computes all outputs of `vl` windows.
-DOT_INLINE void outputs(const params_t *params, const int32_t *planes,
-                        const int32_t *lines, const int32_t *weights,
-                        target_t target, size_t vl) {
+KERNEL_INLINE void outputs(const params_t *params, const int32_t *planes,
+                           const int32_t *lines, const int32_t *weights,
+                           target_t target, size_t vl) {
   int left = params->outputs;
   for (; left >= TILE; left -= TILE) {
     weights = tile(params, planes, lines, weights, TILE, &target, vl);
@@ -290,9 +297,9 @@ DOT_INLINE void outputs(const params_t *params, const int32_t *planes,
   }
 }
 
-DOT_INLINE int run(const params_t *params, const int8_t *image,
-                   const int32_t *weights, const int32_t *tap_lines,
-                   int32_t *planes, target_t target) {
+KERNEL_INLINE int run(const params_t *params, const int8_t *image,
+                      const int32_t *weights, const int32_t *tap_lines,
+                      int32_t *planes, target_t target) {
   if (params->padded_width != 0) {
     image = padded(params, image,
                    (int8_t *)(planes + (ptrdiff_t)params->tap_columns *
@@ -361,6 +368,7 @@ int dot_windows_added_i8(const dot_windows_added_i8_params_t *params,
                            .biases = biases,
                            .multipliers = multipliers,
                            .shifts = shifts,
-                           .how = &how};
+                           .how = &how,
+                           .addition = ADDITION(params)};
   return run(params, image, weights, tap_lines, planes, target);
 }

@@ -1,8 +1,8 @@
 """smt.vmadot as the specification has it: its encoding, and what the model in Spike computes with random operands.
 
 The specification is SpacemiT's, of its integer matrix extension (v1.0, 20240422): the 4x4x8 unit for 256 bits of bytes.
-Its pseudo-code numbers sums by i * K + j, which is more than there are; its figure has rows of N, as here. The encoding
-is LLVM's (XSMTVDot), which has funct7 in full.
+Its pseudo-code numbers sums by i * K + j, which is more than there are; its figure has rows of N, as here. The
+encoding is LLVM's (XSMTVDot), which has funct7 in full.
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ constexpr int kRows = 4, kColumns = 4, kTerms = 8;
 reg_t vmadot(processor_t *hart, insn_t instruction, reg_t pc) {
   vectorUnit_t &unit = hart->VU;
   auto *state = hart->get_state();
-  if (!hart->any_vector_extensions() ||
-      !state->sstatus->enabled(SSTATUS_VS) || unit.vill ||
-      unit.VLEN != kVectorBits || unit.vsew != 8 || unit.vflmul != 1 ||
-      unit.vl->read() * unit.vsew != kVectorBits || instruction.rd() % 2 != 0) {
+  if (!hart->any_vector_extensions() || !state->sstatus->enabled(SSTATUS_VS) ||
+      unit.vill || unit.VLEN != kVectorBits || unit.vsew != 8 ||
+      unit.vflmul != 1 || unit.vl->read() * unit.vsew != kVectorBits ||
+      instruction.rd() % 2 != 0) {
     throw trap_illegal_instruction(instruction.bits());
   }
   std::array<uint32_t, kRows * kColumns> sums{};

@@ -25,6 +25,17 @@ from bmc.libraries.requantization import (
     requantization,
     requantization_by_output,
 )
+from bmc.libraries.window_products import (
+    Way,
+    WindowProduct,
+    addition_params,
+    limits,
+    output_numbers,
+    packed_taps,
+    result_steps,
+    window_params,
+    window_product,
+)
 from bmc.libraries.windows import Windows, windows
 
 __all__ = [
@@ -44,13 +55,22 @@ __all__ = [
     "Scratch",
     "Sums",
     "Term",
+    "Way",
+    "WindowProduct",
     "Windows",
     "addition",
+    "addition_params",
     "convolution",
     "is_per_output",
+    "limits",
     "matmul",
+    "output_numbers",
+    "packed_taps",
     "per_output",
     "requantization",
     "requantization_by_output",
+    "result_steps",
+    "window_params",
+    "window_product",
     "windows",
 ]
