@@ -27,6 +27,7 @@ def cost(
     gaps: bool,
     low: Sequence[int] = (0, 0, 0),
     high: Sequence[int] = (0, 0, 0),
+    *,
     dots: bool = False,
 ) -> float:
     """Returns about how many instructions a convolution executes.
