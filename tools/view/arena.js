@@ -3,8 +3,8 @@
 function drawArena(parent, model, entry, show) {
   const box = section(
     parent, "arena", `Arena of ${entry.name}`,
-    `${number(model.arena.bytes)} bytes. The liveness bound, the line, is the least that this order of commands needs: ` +
-      number(model.arena.bound),
+    `${number(model.arena.bytes)} bytes. The line is the liveness bound, the least that this order of commands needs: ` +
+      `${number(model.arena.bound)}.`,
   );
   legend(box, [["input", "input"], ["between", "between"], ["output", "output"]]);
   chart(box, "Tensors in the arena over the commands", (svg, width) => {
@@ -26,7 +26,8 @@ function drawArena(parent, model, entry, show) {
       .append("text").attr("class", "on-color").attr("x", 5).attr("y", 14).text((d) => d.name);
     clickable(rows.filter((d) => d.writers.length), (d) => show(d.writers[0]));
     const line = place(model.arena.bound);
-    svg.append("line").attr("class", "bound").attr("x1", left).attr("x2", width - right).attr("y1", line).attr("y2", line);
+    svg.append("line").attr("class", "bound")
+      .attr("x1", left).attr("x2", width - right).attr("y1", line).attr("y2", line);
     const whole = d3.format("d");
     const steps = time.ticks(Math.min(12, width / 60)).filter(Number.isInteger);
     svg.append("g").attr("transform", `translate(0,${height - bottom})`).call(

@@ -32,7 +32,7 @@ function legend(parent, entries) {
   items.append("span").text((entry) => entry[1]);
 }
 
-/** Appends an SVG as wide as its parent, which draw(svg, width) fills again when that changes; it returns the height. */
+/** Appends an SVG as wide as its parent; draw(svg, width) fills it, again when that changes, and returns its height. */
 function chart(parent, label, draw) {
   const svg = parent.append("svg").attr("role", "img").attr("aria-label", label);
   let drawn = 0;

@@ -5,8 +5,8 @@ function drawRoofline(parent, model, show) {
   if (!model.roofs || !commands.length) return;
   const box = section(
     parent, "roofline", "Roofline",
-    "Each circle is a command, larger if it takes more instructions. The level lines are the bound of products by the " +
-      "type of their sums; the slope is what loads and stores of whole vectors allow.",
+    "Each circle is a command, larger if it takes more instructions. The level lines are the bound of products by " +
+      "the type of their sums; the slope is what loads and stores of whole vectors allow.",
   );
   legend(box, GRADES);
   chart(box, "Multiply-accumulates per instruction over those per byte", (svg, width) => {
@@ -22,7 +22,8 @@ function drawRoofline(parent, model, show) {
     const y = d3.scaleLog(
       [d3.min(commands, perInstruction) / 2, 2 * Math.max(highest, d3.max(commands, perInstruction))],
       [height - bottom, top]);
-    const plot = clipped(svg, left, 0, width - left, height - bottom).append("g").attr("transform", `translate(${-left},0)`);
+    const plot = clipped(svg, left, 0, width - left, height - bottom)
+      .append("g").attr("transform", `translate(${-left},0)`);
     for (const roof of roofs) {
       const knee = roof.macs_per_instruction / slope;
       const level = y(roof.macs_per_instruction);
@@ -39,8 +40,10 @@ function drawRoofline(parent, model, show) {
       .attr("class", (d) => `${grade(d.percent)} outlined`)
       .attr("cx", (d) => x(perByte(d))).attr("cy", (d) => y(perInstruction(d)))
       .attr("r", (d) => 5 + 11 * Math.sqrt(d.instructions / most));
-    points.append("title").text((d) =>
-      `#${d.index} ${d.layer}  ${d.op}: ${perByte(d).toFixed(2)} per byte, ${perInstruction(d).toFixed(2)} per instruction`);
+    points.append("title").text((d) => {
+      const where = `${perByte(d).toFixed(2)} per byte, ${perInstruction(d).toFixed(2)} per instruction`;
+      return `#${d.index} ${d.layer}  ${d.op}: ${where}`;
+    });
     clickable(points, (d) => show(d.index));
     svg.append("g").attr("transform", `translate(0,${height - bottom})`)
       .call(d3.axisBottom(x).ticks(Math.max(2, width / 150), "~g"));

@@ -12,7 +12,8 @@ function drawMemory(parent, data) {
   const columns = parent.append("div").attr("class", "columns");
   const rows = (parts) => parts.map((d) => ({ label: d.name, value: d.bytes }));
   bars(section(columns, "flash", "Flash by part, bytes"), rows(data.flash));
-  bars(section(columns, "ram", "RAM by use, bytes", `Of the stack, ${number(data.stack_bytes)} were used.`), rows(data.ram));
+  const used = `Of the stack, ${number(data.stack_bytes)} were used.`;
+  bars(section(columns, "ram", "RAM by use, bytes", used), rows(data.ram));
   const box = section(columns, "memory", "Memories of the board, bytes used");
   for (const memory of data.memory) {
     const share = (100 * memory.used) / memory.length;
@@ -26,7 +27,9 @@ function drawMemory(parent, data) {
 
 function drawWarnings(parent, model) {
   const box = section(parent, "warnings", "What to look at");
-  if (!model.warnings.length) box.append("p").text("No scalar kernels, copies or fills, and the arena is at its bound.");
+  if (!model.warnings.length) {
+    box.append("p").text("No scalar kernels, copies or fills, and the arena is at its bound.");
+  }
   box.append("ul").selectAll("li").data(model.warnings).join("li").text((d) => d);
 }
 

@@ -112,6 +112,13 @@ class DataTest(unittest.TestCase):
                 ]
                 self.assertLessEqual(sum(alive), compiled["arena"]["liveness_bound_bytes"])
 
+    def test_equal_weights_are_stored_once(self) -> None:
+        report = copy_of(REPORTS[1])
+        (model,) = report["models"]
+        model["weights"].append({**model["weights"][0], "name": "same"})
+        data = [page_data.build(one)["models"][0]["weights"] for one in (REPORTS[1], report)]
+        self.assertEqual(*data)
+
     def test_a_residual_is_read_twice(self) -> None:
         (model,) = page_data.build(REPORTS[1])["models"]
         (entry,) = model["entries"]

@@ -37,7 +37,8 @@ def bm_model_suite(
     """Firmware for QEMU and Spike, and the tests that check it.
 
     Makes `<name>` (QEMU virt), `<name>.spike` (which prints the instructions of every dispatch),
-    `<name>.host` (the same as an x86-64 program), `<name>.report`, `<name>.spike.debug` (under gdb), and
+    `<name>.host` (the same as an x86-64 program), `<name>.report`, `<name>.view` (a page that
+    shows it), `<name>.spike.debug` (under gdb), and
     tests: runs in every environment that agree bit for bit, one run on the host, a negative control for
     each model, the baseline.
     `<name>.bench<VLEN>` has what `tools/bazel run //tools/bench` shows.
