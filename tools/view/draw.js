@@ -17,6 +17,9 @@ const GRADES = [
   ["best", "70 % or more"],
 ];
 
+/** Returns the legend of these colors; a model without vectors has no bound. */
+const grades = (model) => (model.roofs ? GRADES : [["unknown", "no bound without vectors"]]);
+
 /** Appends a section with a title and a sentence, and returns it. */
 function section(parent, id, title, sentence) {
   const made = parent.append("section").attr("class", id);

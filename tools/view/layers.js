@@ -5,7 +5,7 @@ function drawTree(parent, model, show) {
     parent, "tree", "Instructions by module",
     "An area is as large as its share of the instructions. Its color says how near it is to the bound.",
   );
-  legend(box, GRADES);
+  legend(box, grades(model));
   chart(box, "Instructions by module as areas", (svg, width) => {
     const height = Math.round(Math.min(460, 200 + width / 5));
     const root = d3.hierarchy(model.tree)
@@ -44,7 +44,7 @@ function drawLayers(parent, model, show) {
     "The mark is the bound: the fewest instructions that the same work could take. " +
       "Commands are counted one by one, so their sum differs a little from a whole inference.",
   );
-  legend(box, GRADES);
+  legend(box, grades(model));
   const rows = model.layers.slice(0, MOST_LAYERS).map((d) => ({
     label: d.layer, small: d.op, value: d.instructions, mark: d.bound, note: percentText(d.percent),
     grade: grade(d.percent), command: d.command,

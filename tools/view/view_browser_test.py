@@ -164,6 +164,14 @@ class BrowserTest(unittest.TestCase):
             self.screenshot(f"{scheme}_{width}")
         self.assertNotEqual(grounds["light"], grounds["dark"])
 
+    def test_a_model_without_vectors_has_no_bound(self) -> None:
+        report = json.loads(json.dumps(REPORTS[0]))
+        report["run"]["boot"]["vlen"] = "0"
+        self.open(report)
+        self.assertEqual(self.all(".roofline, .layers .mark"), [])
+        self.assertEqual(len(self.all(".layers .bar.unknown")), 3)
+        self.assertIn("no bound", self.browser.find_element(By.CSS_SELECTOR, ".layers").text)
+
     def test_hostile_names_stay_text(self) -> None:
         report = hostile(REPORTS[1])
         self.open(report, against=report)
