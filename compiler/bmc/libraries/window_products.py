@@ -10,7 +10,7 @@ import numpy as np
 
 from bmc.libraries.convolutions import Axis
 from bmc.libraries.dispatch import Array, Dispatch, Operand
-from bmc.libraries.requantization import Addition, Requantization, Term, is_per_output
+from bmc.libraries.requantization import Addition, Number, Requantization, Term, is_per_output
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,8 @@ def window_product(dispatch: Dispatch) -> WindowProduct | None:
     axes = [Axis(loop.extent, *each) for loop, each in zip(dispatch.loops, steps, strict=True)]
     taps = dict(dispatch.windows)
     rows: list[tuple[int, Axis]] = []
-    outputs, inputs = [], []
+    outputs: list[tuple[int, Axis]] = []
+    inputs: list[tuple[int, Axis]] = []
     for number, (loop, axis) in enumerate(zip(dispatch.loops, axes, strict=True)):
         if axis.extent == 1 and number not in taps or number in taps.values():
             continue
@@ -86,16 +87,16 @@ def window_product(dispatch: Dispatch) -> WindowProduct | None:
     if len(rows) > 2 or len(outputs) != 1 or outputs[0][1].image or not is_whole:
         return None
     rows = [(-1, Axis())] * (2 - len(rows)) + rows
-    ways = tuple(_way(dispatch, axes, number, axis, taps.get(number)) for number, axis in rows)
+    way_y, way_x = (_way(dispatch, axes, number, axis, taps.get(number)) for number, axis in rows)
     edges = dispatch.padding.edges if dispatch.padding else ()
-    if any(way is None for way in ways) or any(
-        not any(edge.steps[number] for number, _ in rows if number >= 0) for edge in edges
-    ):
+    if way_y is None or way_x is None:
+        return None
+    if any(not any(edge.steps[number] for number, _ in rows if number >= 0) for edge in edges):
         return None
     y, x = (axis for _, axis in rows)
     output, outer = outputs[0]
     return WindowProduct(
-        ways=ways,
+        ways=(way_y, way_x),
         channel=channels[-1].image if channels else 0,
         channels=math.prod(axis.extent for axis in channels),
         result=(y.result, x.result, outer.result),
@@ -197,9 +198,9 @@ def addition_params(added: Addition) -> dict[str, int]:
         | _term("b", added.b)
         | {
             "b_zero": added.b.zero,
-            "added_multiplier": total.scale.multiplier,
+            "added_multiplier": _same(total.scale.multiplier),
             "added_down": int(total.scale.is_down),
-            "added_shift": total.scale.shift,
+            "added_shift": _same(total.scale.shift),
             "added_zero": total.zero,
             "added_low": total.low,
             "added_high": total.high,
@@ -207,14 +208,20 @@ def addition_params(added: Addition) -> dict[str, int]:
     )
 
 
+def _same(number: Number) -> int:
+    """Returns a number of an addition, which is the same for all outputs."""
+    assert not isinstance(number, Operand)
+    return number
+
+
 def _term(name: str, term: Term) -> dict[str, int]:
     scale = term.scale
     numbers = {"up": term.up}
     if scale is not None:
         numbers |= {
-            "multiplier": scale.multiplier,
+            "multiplier": _same(scale.multiplier),
             "down": int(scale.is_down),
-            "shift": scale.shift,
+            "shift": _same(scale.shift),
         }
     return {f"{name}_{field}": number for field, number in numbers.items()}
 
