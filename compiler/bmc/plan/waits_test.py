@@ -55,7 +55,7 @@ def _command(export: int, reads: tuple[int, int], writes: tuple[int, int]) -> Co
 
 
 def _plan(*commands: Command, driver: tuple[Statement, ...] = ()) -> Plan:
-    entry = Entry("main", 0, len(commands), (), (), driver, variable_bits=(32,))
+    entry = Entry("main", 0, len(commands), (), (), driver=driver, variable_bits=(32,))
     return Plan("m", 0, 0, _ARENA, 0, _EXPORTS, commands, (entry,))
 
 
