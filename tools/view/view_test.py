@@ -193,7 +193,10 @@ class CompareTest(unittest.TestCase):
     def test_other_models_are_compared_as_well(self) -> None:
         tables = compare.differences(*map(page_data.build, REPORTS))
         (rows,) = [t["rows"] for t in tables if t["title"] == "resnet8_int8, instructions by layer"]
-        self.assertIn({"name": "0 (Linear)", "before": 469, "now": 0}, rows)
+        (model,), (run,) = REPORTS[0]["models"], REPORTS[0]["run"]["models"]
+        first = run["commands"][0]
+        layer = model["commands"][first["index"]]["layer"]
+        self.assertIn({"name": layer, "before": first["instructions"], "now": 0}, rows)
 
 
 class TraceTest(unittest.TestCase):

@@ -38,8 +38,10 @@ class DisassemblyTest(unittest.TestCase):
             with self.subTest(image):
                 self.assertTrue(kernels(text))
                 self.assertEqual(undecoded(text), [])
-                # What surrounds the kernels' code is shown as data.
-                self.assertNotIn("<unknown>", text)
+                # What surrounds the kernels' code is shown as data. Only startup has instructions beyond the image's
+                # ISA, which it tries (boards/common/probe.h).
+                others = re.sub(r"<bm_hal_cpu>:\n.*?(?=^$|\Z)", "", text, flags=re.M | re.S)
+                self.assertNotIn("<unknown>", others)
 
     def test_products_are_vector_code(self) -> None:
         for image, instruction in PRODUCTS.items():
