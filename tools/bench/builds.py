@@ -80,19 +80,21 @@ def results(targets: Sequence[str]) -> dict[str, Any]:
     """Builds targets with one JSON file each; returns the files' contents by label.
 
     Raises:
-      BuildError: one of them does not build.
+      BuildError: one of them does not build, or is another name of a target.
     """
     if _bazel("build", "--", *targets, capture=False).returncode:
         raise BuildError("not everything could be measured: see above")
     expression = r'"%s %s" % (target.label, target.files.to_list()[0].path)'
-    listed = _bazel(
-        "cquery", "--output=starlark", f"--starlark:expr={expression}", f"set({' '.join(targets)})"
-    )
+    # Tools of a target may need another one that is built for this machine.
+    wanted = f"config(set({' '.join(targets)}), target)"
+    listed = _bazel("cquery", "--output=starlark", f"--starlark:expr={expression}", wanted)
     found = {}
     root = Path(_bazel("info", "execution_root").stdout.strip())
     for line in listed.stdout.splitlines():
         label, _, path = line.partition(" ")
         found[label.removeprefix("@@").removeprefix("@")] = json.loads((root / path).read_text())
+    if aliases := [target for target in targets if target not in found]:
+        raise BuildError(f"{aliases[0]} is another name of a target: use the target's own label")
     return {target: found[target] for target in targets}
 
 
