@@ -104,6 +104,63 @@ static void computes_what_it_is_sent(void) {
   BM_EXPECT(found == 7);  // y = 2x + i / 2
 }
 
+static void run_commands(uint8_t number, uint32_t first, uint32_t count) {
+  bm_frame_put(bm_frame_payload(&line), first, 4);
+  bm_frame_put(bm_frame_payload(&line) + 4, count, 4);
+  BM_EXPECT_EQ(request(BM_SERVICE_RUN, number, 8), 1);
+}
+
+// Sends a READ or PEEK, or something that is neither; returns the number that
+// its answer begins with.
+static float part(uint8_t kind, uint8_t number, uint32_t of, uint32_t offset) {
+  bm_frame_put(bm_frame_payload(&line), of, 2);
+  bm_frame_put(bm_frame_payload(&line) + 2, offset, 4);
+  bm_frame_put(bm_frame_payload(&line) + 6, 4, 2);
+  BM_EXPECT_EQ(request(kind, number, 8), 1);
+  float found = 0;
+  memcpy(&found, data(), sizeof(found));
+  return found;
+}
+
+static void stops_between_commands(void) {
+  enum { Y = 512 + 8, K = 256 + 8, BEFORE_ADD = 3 };
+  const float three = 3;
+  open();
+  write(1, 0, 8, &three, sizeof(three));
+  run_commands(2, 0, BEFORE_ADD);
+  BM_EXPECT_OK(status());
+  // y = 2x; the copied i / 2 has not been added yet.
+  BM_EXPECT(part(BM_SERVICE_PEEK, 3, BM_PLAN_REGION_ARENA, Y) == 6);
+  BM_EXPECT(part(BM_SERVICE_PEEK, 4, BM_PLAN_REGION_WEIGHTS, K) == 1);
+  run_commands(5, BEFORE_ADD, 1);
+  BM_EXPECT_OK(status());
+  BM_EXPECT(part(BM_SERVICE_PEEK, 6, BM_PLAN_REGION_ARENA, Y) == 7);
+  run_commands(7, BEFORE_ADD, 2);
+  BM_EXPECT_CODE(status(), OUT_OF_RANGE);
+  run_commands(8, FAKE_COMMAND_COUNT + 1, 0);
+  BM_EXPECT_CODE(status(), OUT_OF_RANGE);
+  part(BM_SERVICE_PEEK, 9, BM_PLAN_REGION_ARENA, FAKE_ARENA_BYTES - 3);
+  BM_EXPECT_CODE(status(), OUT_OF_RANGE);
+  part(BM_SERVICE_PEEK, 10, BM_PLAN_REGION_STATE, 0);
+  BM_EXPECT_CODE(status(), OUT_OF_RANGE);
+  part(BM_SERVICE_PEEK, 11, BM_PLAN_REGION_COUNT, 0);
+  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+}
+
+static void finds_an_entry_point(void) {
+  open();
+  memcpy(bm_frame_payload(&line), "main", 4);
+  BM_EXPECT_EQ(request(BM_SERVICE_ENTRY, 1, 4), 1);
+  BM_EXPECT_OK(status());
+  BM_EXPECT_EQ(data_size(), 2 + 2 + 4 + 4 + 4);
+  BM_EXPECT(memcmp(data() + 12, "main", 4) == 0);
+  BM_EXPECT_EQ(request(BM_SERVICE_RESET, 2, 0), 1);
+  BM_EXPECT_OK(status());
+  memcpy(bm_frame_payload(&line), "mai", 3);
+  BM_EXPECT_EQ(request(BM_SERVICE_ENTRY, 3, 3), 1);
+  BM_EXPECT_CODE(status(), NOT_FOUND);
+}
+
 static void a_repeated_request_is_not_executed_again(void) {
   const float one = 1;
   const float five = 5;
@@ -151,8 +208,12 @@ static void what_it_does_not_know_is_refused(void) {
   BM_EXPECT_EQ(request(BM_SERVICE_OPEN, 4, 2), 1);
   BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
   // There is no model now.
-  BM_EXPECT_EQ(request(BM_SERVICE_RUN, 5, 0), 1);
-  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+  static const uint8_t kOthers[] = {BM_SERVICE_RUN, BM_SERVICE_ENTRY,
+                                    BM_SERVICE_RESET, BM_SERVICE_PEEK};
+  for (size_t i = 0; i < sizeof(kOthers); ++i) {
+    BM_EXPECT_EQ(request(kOthers[i], 5, 8), 1);
+    BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+  }
 }
 
 static void a_changed_byte_is_noticed(void) {
@@ -191,6 +252,8 @@ static void begins_anew_behind_noise(void) {
 int main(void) {
   BM_TEST(says_what_it_has);
   BM_TEST(computes_what_it_is_sent);
+  BM_TEST(stops_between_commands);
+  BM_TEST(finds_an_entry_point);
   BM_TEST(a_repeated_request_is_not_executed_again);
   BM_TEST(nothing_outside_of_a_tensor_is_touched);
   BM_TEST(what_it_does_not_know_is_refused);

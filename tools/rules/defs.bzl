@@ -30,6 +30,7 @@ load("//tools/rules/private:bm_run.bzl", _bm_run = "bm_run")
 load("//tools/rules/private:bm_run_test.bzl", _bm_run_test = "bm_run_test")
 load("//tools/rules/private:bm_runs_test.bzl", _bm_runs_test = "bm_runs_test")
 load("//tools/rules/private:bm_spike_extension.bzl", _bm_spike_extension = "bm_spike_extension")
+load("//tools/rules/private:bm_validate.bzl", _bm_validate = "bm_validate")
 load("//tools/rules/private:bm_weights.bzl", _bm_weights = "bm_weights")
 load("//tools/rules/private:transitions.bzl", _env_name = "env_name")
 
@@ -59,5 +60,6 @@ bm_run = _bm_run
 bm_run_test = _bm_run_test
 bm_runs_test = _bm_runs_test
 bm_spike_extension = _bm_spike_extension
+bm_validate = _bm_validate
 bm_weights = _bm_weights
 env_name = _env_name

@@ -18,37 +18,56 @@ _SPIKE = Label("//boards/spike_rv64")
 # On a board: how long one request may take.
 _BOARD_DEADLINE_SECONDS = 600
 
-def _model(target):
-    """Returns what tools/validate reads about a model."""
+def _model(target, report):
+    """Returns what tools/validate reads about a model, as the target has it."""
     info = target[BmImportInfo]
     return {
         "c_name": c_name_of(target.label.name),
         "imported": info.directory.short_path,
         "importer": [info.importer.executable.short_path] + info.arguments,
         "name": target.label.name,
+        "report": report.short_path,
+    }
+
+def _command(ctx, firmware, env):
+    """Returns the words that run firmware."""
+    check_env(ctx.label, firmware, env)
+    flash = firmware.flash.short_path if firmware.flash else ""
+    return [
+        getattr(word, "short_path", word)
+        for word in env.command(env, firmware.elf.short_path, flash)
+    ]
+
+def _reference(ctx):
+    """Returns how to run the reference, with its models' reports."""
+    firmware = ctx.attr.reference[BmFirmwareInfo]
+    return {
+        "reports": [report.short_path for report in firmware.model_reports],
+        "run": _command(ctx, firmware, ctx.attr._reference_env[BmExecEnvInfo]),
     }
 
 def _bm_validate_impl(ctx):
     firmware = ctx.attr.firmware[BmFirmwareInfo]
     env = ctx.attr.exec_env[BmExecEnvInfo] if ctx.attr.exec_env else firmware.board.exec_env
-    run = []
-    if env:
-        check_env(ctx.label, firmware, env)
-        flash = firmware.flash.short_path if firmware.flash else ""
-        run = [
-            getattr(word, "short_path", word)
-            for word in env.command(env, firmware.elf.short_path, flash)
-        ]
     session = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(session, json.encode_indent({
         "board": firmware.board.name,
         "deadline": env.deadline_seconds if env else _BOARD_DEADLINE_SECONDS,
-        "models": [_model(target) for target in ctx.attr.models],
+        "models": [
+            _model(target, report)
+            for target, report in zip(ctx.attr.models, firmware.model_reports)
+        ],
         "path_tools": [tool.executable.short_path for tool in env.path_tools] if env else [],
-        "run": run,
+        "reference": _reference(ctx) if ctx.attr.reference else None,
+        "run": _command(ctx, firmware, env) if env else [],
     }))
-    files = [session, firmware.elf] + ([firmware.flash] if firmware.flash else [])
+    files = [session]
     runfiles = [env.runfiles] if env else []
+    for target in [ctx.attr.firmware] + ([ctx.attr.reference] if ctx.attr.reference else []):
+        image = target[BmFirmwareInfo]
+        files += [image.elf] + ([image.flash] if image.flash else []) + image.model_reports
+    if ctx.attr.reference:
+        runfiles.append(ctx.attr._reference_env[BmExecEnvInfo].runfiles)
     for target in ctx.attr.models:
         info = target[BmImportInfo]
         files += [info.directory] + info.sources.to_list()
@@ -83,6 +102,14 @@ bm_validate = rule(
             cfg = import_transition,
             mandatory = True,
             providers = [BmImportInfo],
+        ),
+        "reference": attr.label(
+            doc = "The same firmware for this machine, whose layers `--per-layer` compares with the target's.",
+            providers = [BmFirmwareInfo],
+        ),
+        "_reference_env": attr.label(
+            default = "//boards/host_x86_64:native",
+            providers = [BmExecEnvInfo],
         ),
         "_validate": attr.label(default = "//tools/validate", executable = True, cfg = "target"),
     },
@@ -135,6 +162,7 @@ def validate(*, name, isa, models, tags, vlen, **kwargs):
             exec_env = exec_env if where else by_chosen_board(lambda _: None, exec_env),
             firmware = service + where if where else chosen,
             models = models,
+            reference = None if where == ".host" else service + ".host",
             tags = tags,
             **kwargs
         )
