@@ -94,7 +94,8 @@ def _parser() -> argparse.ArgumentParser:
         "--inputs",
         type=Path,
         help=".npz file with other inputs than the model's own cases: arrays named 0, 1, ..., one for each input,"
-        " whose first axis counts the cases",
+        " whose first axis counts the cases; of a model with entry points or state PART.ENTRY.INPUT, whose first"
+        " axes count cases and steps",
     )
     importer.set_defaults(run=_run_import)
 

@@ -15,27 +15,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tools.debug import session
+from tools.debug import session, tolerance
 from tools.debug.program import DebugError, Program
+from tools.debug.tolerance import Tolerance
 from tools.emulate import process
 
 Array = npt.NDArray[Any]
-
-# How much larger errors may be inside a model than at its outputs, where normalization and similar ops
-# have made them small again. BERT's answers are right to 2e-7, but inside errors reach five times its
-# tolerance.
-_INSIDE = 10
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tolerance:
-    """How close floats must be: |a - b| <= atol * max(1, largest |b|) + rtol * |b|.
-
-    A model's own tolerance applies to its outputs; values inside the model may be much larger.
-    """
-
-    atol: float
-    rtol: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,7 +58,7 @@ def run(gdb: str, program: Program, reference: Program, model: str, call: int | 
             traces.append(_read(out))
         calls = f"{model}, call {call}" if first == call else f"{model}, calls {first} to {call}"
         sides = (program.board, reference.board)
-        found = compare(*traces, tolerance_of(report), sides, report["dispatches"])
+        found = compare(*traces, tolerance.of_report(report), sides, report["dispatches"])
     if found:
         return Result(False, f"{calls}: {found}")
     count = len(traces[0])
@@ -94,15 +79,6 @@ def _choose(program: Program, model: str, call: int | None) -> tuple[str, int, b
             if model in ("", name) and record.kind == "CASE" and record.field("result") != "ok":
                 return name, record.number("index"), True
     return model, 0, False
-
-
-def tolerance_of(report: dict[str, Any]) -> Tolerance:
-    """The widest tolerance of the model's outputs, enlarged: see _INSIDE."""
-    policies = [p for p in report["golden"]["policies"] if p["kind"] == "Tolerance"]
-    return Tolerance(
-        _INSIDE * max((float(p["atol"]) for p in policies), default=1e-5),
-        _INSIDE * max((float(p["rtol"]) for p in policies), default=1e-5),
-    )
 
 
 def _read(folder: Path) -> list[Step]:
@@ -126,7 +102,7 @@ def _read(folder: Path) -> list[Step]:
 def compare(
     steps: list[Step],
     references: list[Step],
-    tolerance: Tolerance,
+    close: Tolerance,
     sides: tuple[str, str],
     dispatches: list[dict[str, Any]],
 ) -> str:
@@ -149,7 +125,7 @@ def compare(
                 raise DebugError(f"{who} is another kernel in {sides[1]}: {name} is not the same")
             # Memory that neither side wrote keeps its previous contents.
             written = (_bits(before) != _bits(after)) | (_bits(other[0]) != _bits(other[1]))
-            sentence = _differ(after, other[1], written, tolerance)
+            sentence = _differ(after, other[1], written, close)
             if sentence:
                 where = f"between {sides[0]} and {sides[1]}"
                 return f"{who} is the first whose outputs differ {where}: {name} {sentence}"
@@ -167,7 +143,7 @@ def _bits(array: Array) -> Array:
     return array.view(f"u{array.itemsize}")
 
 
-def _differ(got: Array, want: Array, written: Array, tolerance: Tolerance) -> str:
+def _differ(got: Array, want: Array, written: Array, close: Tolerance) -> str:
     """Returns how `got` differs from `want` where `written` is true, or "" if it does not."""
     if want.dtype.kind != "f":
         differing = (got != want) & written
@@ -175,14 +151,13 @@ def _differ(got: Array, want: Array, written: Array, tolerance: Tolerance) -> st
         allowed = "nothing"
     else:
         a, b = got.astype(np.float64), want.astype(np.float64)
-        finite = np.abs(b[np.isfinite(b) & written])
-        atol = tolerance.atol * max(1.0, float(finite.max(initial=0.0)))
+        finite = np.where(np.isfinite(b) & written, b, 0.0)
         same = (a == b) | (np.isnan(a) & np.isnan(b))
         with np.errstate(invalid="ignore"):
             gap = np.abs(a - b)
-            close = np.isfinite(b) & (gap <= atol + tolerance.rtol * np.abs(b))
-            differing = ~(same | close) & written
-        allowed = f"{atol:.1e} + {tolerance.rtol:.0e} of the value"
+            near = np.isfinite(b) & (gap <= close.allowed(finite, True))
+            differing = ~(same | near) & written
+        allowed = f"{close.absolute(finite):.1e} + {close.rtol:.0e} of the value"
     if not differing.any():
         return ""
     place = tuple(int(i) for i in np.argwhere(differing)[0])

@@ -6,8 +6,9 @@ import unittest
 
 import numpy as np
 
-from tools.debug import bisect
-from tools.debug.bisect import Array, Step, Tolerance
+from tools.debug import bisect, tolerance
+from tools.debug.bisect import Array, Step
+from tools.debug.tolerance import Tolerance
 
 SIDES = ("board", "host")
 DISPATCHES = [
@@ -57,9 +58,9 @@ class CompareTest(unittest.TestCase):
             {"kind": "Tolerance", "atol": 1e-5, "rtol": 0.0},
             {"kind": "Tolerance", "atol": 1e-6, "rtol": 1e-4},
         ]
-        tolerance = bisect.tolerance_of({"golden": {"policies": policies}})
-        self.assertAlmostEqual(tolerance.atol, 1e-4)
-        self.assertAlmostEqual(tolerance.rtol, 1e-3)
+        found = tolerance.of_report({"golden": {"policies": policies}})
+        self.assertAlmostEqual(found.atol, 1e-4)
+        self.assertAlmostEqual(found.rtol, 1e-3)
 
     def test_integers_are_exact(self) -> None:
         want = np.int8([1, 2, 3])

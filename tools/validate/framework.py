@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,19 +22,19 @@ _ENV = {"HF_HUB_OFFLINE": "1", "HOME": "/nonexistent", "PYTHONHASHSEED": "0"}
 _MOVES = ("BUILD_WORKING_DIRECTORY", "RUN_UNDER_RUNFILES")
 
 
-def answers(importer: Sequence[str], inputs: Sequence[Array]) -> ImportedModel:
+def answers(importer: Sequence[str], inputs: Mapping[str, Array]) -> ImportedModel:
     """Imports the model again with other cases; its golden data are the inputs and the framework's outputs.
 
     Args:
       importer: the command that imported the model, without its output folder.
-      inputs: one array per input, with samples along the first axis.
+      inputs: the arrays of a file for `bmc import --inputs`.
 
     Raises:
       DataError: the framework refuses the inputs.
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        np.savez(folder / "inputs.npz", **{str(i): array for i, array in enumerate(inputs)})  # type: ignore[arg-type]
+        np.savez(folder / "inputs.npz", **inputs)  # type: ignore[arg-type]
         out = folder / "import"
         command = [*importer, "--inputs", str(folder / "inputs.npz"), "--out", str(out)]
         env = {name: value for name, value in os.environ.items() if name not in _MOVES}

@@ -70,13 +70,14 @@ def output(name: str, got: Sequence[Array], want: Sequence[Array], policy: spec.
         max(difference.max_abs for difference in differences),
         math.sqrt(noise / error.size),
         min(difference.min_cosine for difference in differences),
-        _decibels(signal, noise),
+        decibels(signal, noise),
         steps,
         tuple(index for index, difference in enumerate(differences) if not difference.ok),
     )
 
 
-def _decibels(signal: float, noise: float) -> float:
+def decibels(signal: float, noise: float) -> float:
+    """Returns the ratio of two sums of squares in dB, infinite if there is no noise."""
     if not noise:
         return math.inf
     # Errors are infinite where the target alone has a NaN.
@@ -112,8 +113,8 @@ def classes(got: Sequence[Array], want: Sequence[Array], labels: Array | None) -
     return Classes(agree, shares[0], shares[1], confusion)
 
 
-def worst(got: Sequence[Sequence[Array]], want: Sequence[Sequence[Array]]) -> list[int]:
-    """Returns the samples in the order of their largest error relative to the largest value expected of that output.
+def sizes(got: Sequence[Sequence[Array]], want: Sequence[Sequence[Array]]) -> list[float]:
+    """Returns the largest error of each sample, relative to the largest value expected of that output.
 
     Args:
       got, want: for each sample, one array per output.
@@ -122,11 +123,10 @@ def worst(got: Sequence[Sequence[Array]], want: Sequence[Sequence[Array]]) -> li
         max(float(np.abs(sample[i].astype(np.float64)).max(initial=0.0)) for sample in want) or 1.0
         for i in range(len(want[0]))
     ]
-    size = [
+    return [
         max(_largest(g, w) / s for g, w, s in zip(a, b, scales, strict=True))
         for a, b in zip(got, want, strict=True)
     ]
-    return sorted(range(len(size)), key=lambda index: -size[index])
 
 
 def _largest(got: Array, want: Array) -> float:

@@ -71,7 +71,7 @@ class MeasuresTest(unittest.TestCase):
             if shape:
                 self.assertIsNone(measures.classes(scores, scores, None))
 
-    def test_worst_first(self) -> None:
+    def test_errors_are_relative_to_their_output(self) -> None:
         want = [(np.array([100.0]), np.array([1.0])) for _ in range(3)]
         got = [
             (np.array([101.0]), np.array([1.0])),
@@ -79,7 +79,7 @@ class MeasuresTest(unittest.TestCase):
             (np.array([100.0]), np.array([1.0])),
         ]
         # An error of 0.5 in an output whose values are 1 is larger than one of 1 beside 100.
-        self.assertEqual(measures.worst(got, want), [1, 0, 2])
+        self.assertEqual(measures.sizes(got, want), [0.01, 0.5, 0])
 
     def test_many_classes_become_pairs(self) -> None:
         matrix = np.zeros((30, 30), np.int64)

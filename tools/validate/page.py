@@ -9,18 +9,20 @@ import numpy as np
 from rich.table import Table
 
 from bmc.dtype import Array
-from tools.validate.measures import TOP, Classes, Output
+from tools.validate.layers import Growth, first_beyond
+from tools.validate.measures import TOP, Classes, Output, decibels
 
 # More classes make no readable table.
 _MOST_CLASSES = 20
 _SHOWN_STEPS = 5
+_LAYER_WIDTH = 44
 
 
-def outputs(found: Sequence[Output]) -> Table:
-    """A row for each output."""
+def outputs(found: Sequence[Output], unit: str) -> Table:
+    """A row for each output; `unit` is what is counted, samples or calls."""
     table = Table(box=None, header_style="", padding=(0, 2, 0, 0))
     table.add_column("output", overflow="fold")
-    for heading in ("max. error", "RMS", "cosine", "SNR", "outside tolerance"):
+    for heading in ("max. error", "RMS", "cosine", "SNR", f"{unit} outside tolerance"):
         table.add_column(heading, justify="right")
     for output in found:
         table.add_row(
@@ -28,10 +30,61 @@ def outputs(found: Sequence[Output]) -> Table:
             f"{output.max_abs:.3g}",
             f"{output.rms:.3g}",
             f"{output.cosine:.7f}",
-            "equal" if math.isinf(output.snr) and output.snr > 0 else f"{output.snr:.1f} dB",
+            _decibels(output.snr),
             str(len(output.misses)),
         )
     return table
+
+
+def _decibels(snr: float) -> str:
+    return "equal" if math.isinf(snr) and snr > 0 else f"{snr:.1f} dB"
+
+
+def layers(entry: str, grown: Sequence[Growth]) -> list[Table | str]:
+    """A row for each tensor that a layer computes, and a sentence on the first one that is wrong.
+
+    Args:
+      entry: name of the entry point, "" for the only one.
+    """
+    table = Table(box=None, header_style="", padding=(0, 2, 0, 0))
+    table.add_column("command", justify="right")
+    table.add_column("layer", overflow="ellipsis", no_wrap=True, max_width=_LAYER_WIDTH)
+    for heading in ("max. error", "RMS", "SNR", "differ"):
+        table.add_column(heading, justify="right")
+    first = first_beyond(grown)
+    for index, growth in enumerate(grown):
+        mark = "  <- first" if index == first else ""
+        table.add_row(str(growth.step.stop.command), _end(growth.step.layer), *_errors(growth, mark))
+    heading = [f"layers of {entry}"] if entry else []
+    return [*heading, table, _verdict(grown, first)]
+
+
+def _end(name: str) -> str:
+    """The end of a long name says more than its beginning."""
+    return name if len(name) <= _LAYER_WIDTH else f"...{name[3 - _LAYER_WIDTH :]}"
+
+
+def _errors(growth: Growth, mark: str) -> list[str]:
+    if growth.other is None:
+        return ["-", "-", "-", "-"]
+    return [
+        f"{growth.max_abs:.3g}",
+        f"{math.sqrt(growth.noise / max(growth.count, 1)):.3g}",
+        _decibels(decibels(growth.signal, growth.noise)),
+        f"{growth.beyond:,} of {growth.count:,}{mark}",
+    ]
+
+
+def _verdict(grown: Sequence[Growth], first: int | None) -> str:
+    missing = sum(growth.other is None for growth in grown)
+    note = f"; {missing} without a counterpart on this machine are left out" if missing else ""
+    if first is None:
+        return f"all {len(grown) - missing} compared dispatches agree with this machine{note}"
+    step = grown[first].step
+    return (
+        f"command {step.stop.command}, {step.op} of the layer {step.layer}, is the first that differs"
+        f" from this machine{note}"
+    )
 
 
 def steps(output: Output) -> str:
@@ -47,9 +100,9 @@ def steps(output: Output) -> str:
     return f"{output.name}: of {total:,} elements, {', '.join(parts)}"
 
 
-def classes(found: Classes) -> list[str]:
-    """Sentences on the classes that were named."""
-    lines = [f"the target names the framework's class in {found.agree:.1%} of the samples"]
+def classes(found: Classes, unit: str) -> list[str]:
+    """Sentences on the classes that were named; `unit` is what is counted, samples or calls."""
+    lines = [f"the target names the framework's class in {found.agree:.1%} of the {unit}"]
     for side, shares in (("target", found.target), ("framework", found.framework)):
         if shares is not None:
             lines.append(

@@ -19,17 +19,51 @@ class DataError(Exception):
     """The user's data do not fit; the message is one sentence for the user."""
 
 
-def read(path: Path, tensors: Sequence[TensorInfo]) -> tuple[list[Array], Array | None]:
+def read_parts(
+    path: Path, parts: Sequence[tuple[str, Sequence[TensorInfo]]], sequences: bool
+) -> tuple[list[list[Array]], Array | None]:
     """Reads one array per tensor, with samples along the first axis, and the labels if the file has some.
 
     An .npy file is the array of a single tensor. In an .npz file, arrays have the tensors' names, or there are as
     many as tensors, in their order. A sample may have the tensor's shape, or the same without a first dimension of 1.
+
+    Args:
+      path: the user's file.
+      parts: the entry points that a sample calls, with their inputs or outputs. If there are several, names in the
+        file are ENTRY.TENSOR.
+      sequences: whether the second axis counts steps, which are calls of the same entry point.
+
+    Returns:
+      For each part, arrays whose axes are samples, steps, and those of the tensor.
 
     Raises:
       DataError: the file or its arrays do not fit.
     """
     arrays = _load(path)
     labels = arrays.pop(LABELS, None)
+    found = []
+    for entry, tensors in parts:
+        mine = arrays
+        if len(parts) > 1:
+            begin = entry + "."
+            mine = {n.removeprefix(begin): a for n, a in arrays.items() if n.startswith(begin)}
+        found.append(_part(path, mine, tensors, sequences))
+    counts = {len(array) for part in found for array in part}
+    if len(counts) != 1 or counts == {0}:
+        raise DataError(
+            f"{path} has {' and '.join(map(str, sorted(counts)))} samples: every array needs the same"
+            " number, at least one"
+        )
+    if labels is not None:
+        labels = check_labels(path, labels, counts.pop())
+    return found, labels
+
+
+def _part(
+    path: Path, arrays: dict[str, Array], tensors: Sequence[TensorInfo], sequences: bool
+) -> list[Array]:
+    if not tensors:
+        raise DataError(f"an entry point without inputs has no samples, so {path} is not for it")
     names = [tensor.name for tensor in tensors]
     if set(arrays) == set(names):
         found = [arrays[name] for name in names]
@@ -40,16 +74,14 @@ def read(path: Path, tensors: Sequence[TensorInfo]) -> tuple[list[Array], Array 
             f"{path} has the arrays {', '.join(arrays) or 'none'}, and the model takes"
             f" {_described(tensors)}: save one array for each, by these names"
         )
-    samples = [_samples(path, array, t) for array, t in zip(found, tensors, strict=True)]
-    counts = {len(array) for array in samples}
-    if len(counts) > 1 or counts == {0}:
+    own = [_samples(path, array, t, sequences) for array, t in zip(found, tensors, strict=True)]
+    steps = {array.shape[1] for array in own}
+    if len(steps) != 1 or steps == {0}:
         raise DataError(
-            f"{path} has {' and '.join(map(str, sorted(counts)))} samples: every array needs the same"
-            " number, at least one"
+            f"{path} has {' and '.join(map(str, sorted(steps)))} steps: every array of an entry point"
+            " needs the same number, at least one"
         )
-    if labels is not None:
-        labels = check_labels(path, labels, len(samples[0]))
-    return samples, labels
+    return own
 
 
 def read_labels(path: Path, count: int) -> Array:
@@ -82,14 +114,17 @@ def _load(path: Path) -> dict[str, Array]:
         ) from error
 
 
-def _samples(path: Path, array: Array, tensor: TensorInfo) -> Array:
+def _samples(path: Path, array: Array, tensor: TensorInfo, sequences: bool) -> Array:
     shape = tensor.shape
+    axes = 2 if sequences else 1
     for own in (shape, shape[1:]) if shape[:1] == (1,) else (shape,):
-        if array.ndim and array.shape[1:] == own:
-            return _typed(path, array.reshape(len(array), *shape), tensor)
+        if array.ndim >= axes and array.shape[axes:] == own:
+            steps = array.shape[1] if sequences else 1
+            return _typed(path, array.reshape(len(array), steps, *shape), tensor)
+    first = "axes count samples and steps" if sequences else "axis counts samples"
     raise DataError(
         f"{tensor.name} in {path} is {_shape(array)}, and the model takes {tensor.describe()}: the first"
-        f" axis counts samples, and the others are those of the model"
+        f" {first}, and the others are those of the model"
     )
 
 

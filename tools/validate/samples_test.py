@@ -36,21 +36,40 @@ class SamplesTest(unittest.TestCase):
             self.saved(step=step, image=image, labels=np.array([1, 0])),
             self.saved(a=image[:, None], b=step, labels=np.array([1, 0])),
         ):
-            found, labels = samples.read(path, (_IMAGE, _STEP))
-            np.testing.assert_array_equal(found[0], image.astype(np.float32)[:, None])
+            (found,), labels = samples.read_parts(path, [("main", (_IMAGE, _STEP))], False)
+            np.testing.assert_array_equal(found[0], image.astype(np.float32)[:, None, None])
             self.assertEqual(found[0].dtype, np.float32)
-            np.testing.assert_array_equal(found[1], step)
+            np.testing.assert_array_equal(found[1], step[:, None])
             self.assertEqual(found[1].dtype, np.int32)
             self.assertEqual(labels is not None and labels.tolist(), [1, 0])
 
     def test_npy_is_the_only_input(self) -> None:
         path = self.folder / "x.npy"
         np.save(path, np.ones((5, 2, 3), np.float32))
-        found, labels = samples.read(path, (_IMAGE,))
-        self.assertEqual((found[0].shape, labels), ((5, 1, 2, 3), None))
+        (found,), labels = samples.read_parts(path, [("main", (_IMAGE,))], False)
+        self.assertEqual((found[0].shape, labels), ((5, 1, 1, 2, 3), None))
+
+    def test_sequences_of_several_entry_points(self) -> None:
+        parts = [("fill", (_CODE,)), ("step", (_IMAGE, _STEP))]
+        image, step = np.ones((5, 3, 2, 3), np.float32), np.ones((5, 3), np.int32)
+        code = np.ones((5, 2, 4), np.int8)
+        path = self.saved(**{"step.image": image, "step.step": step, "fill.code": code})
+        ((found,), both), _ = samples.read_parts(path, parts, True)
+        self.assertEqual((found.shape, both[0].shape), ((5, 2, 4), (5, 3, 1, 2, 3)))
+        for arrays, message in (
+            ({"step.image": image, "step.step": step[:, :2], "fill.code": code}, "2 and 3 steps"),
+            ({"step.image": image, "step.step": step, "fill.code": code[:4]}, "4 and 5 samples"),
+            ({"image": image, "step": step, "code": code}, "has the arrays none"),
+        ):
+            with self.subTest(message), self.assertRaisesRegex(DataError, message):
+                samples.read_parts(self.saved(**arrays), parts, True)
+        with self.assertRaisesRegex(DataError, "axes count samples and steps"):
+            samples.read_parts(self.saved(code=code[:, 0]), [("fill", (_CODE,))], True)
 
     def test_floats_for_integers_are_left_to_the_framework(self) -> None:
-        found, _ = samples.read(self.saved(code=np.ones((2, 4))), (_CODE,))
+        (found,), _ = samples.read_parts(
+            self.saved(code=np.ones((2, 4))), [("main", (_CODE,))], False
+        )
         self.assertEqual(found[0].dtype, np.float64)
 
     def test_what_does_not_fit_is_refused(self) -> None:
@@ -78,13 +97,13 @@ class SamplesTest(unittest.TestCase):
         ]
         for path, message in cases:
             with self.subTest(message), self.assertRaisesRegex(DataError, message):
-                samples.read(path, (_IMAGE, _STEP))
+                samples.read_parts(path, [("main", (_IMAGE, _STEP))], False)
 
     def test_pickled_objects_are_not_executed(self) -> None:
         path = self.folder / "x.npy"
         np.save(path, np.array([object()]), allow_pickle=True)
         with self.assertRaisesRegex(DataError, "cannot be read"):
-            samples.read(path, (_IMAGE,))
+            samples.read_parts(path, [("main", (_IMAGE,))], False)
 
     def test_labels_of_their_own(self) -> None:
         path = self.folder / "labels.npy"

@@ -10,7 +10,7 @@ from typing import Protocol
 from tools.validate.frames import FRAME_BYTES, PAYLOAD_BYTES, Frame, Reader, encode
 
 # Kinds of requests: runtime_bm/app/service.h.
-_OPEN, _WRITE, _RUN, _READ = 1, 2, 3, 4
+_OPEN, _WRITE, _RUN, _READ, _ENTRY, _RESET, _PEEK = range(1, 8)
 _STATUS_BYTES = 4
 _WRITE_BEGIN_BYTES = 6
 # After this, a request or its answer is taken for lost. A model may run for long, so it doubles each time.
@@ -35,7 +35,7 @@ class Link(Protocol):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Opened:
-    """The model on the target: bytes of each input and output."""
+    """A model or entry point on the target: bytes of each input and output."""
 
     name: str
     inputs: tuple[int, ...]
@@ -49,6 +49,16 @@ class Run:
     outputs: tuple[bytes, ...]
     instret: int
     cycles: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Stop:
+    """After which command to stop, and which bytes of which region (bm_plan_binding_t) to fetch there."""
+
+    command: int
+    region: int
+    offset: int
+    size: int
 
 
 class Service:
@@ -67,6 +77,7 @@ class Service:
         self._reader = Reader()
         self._number = 0
         self._model = Opened("", (), ())
+        self._entry = ""
 
     def open(self, index: int) -> Opened:
         """Initializes model `index` of the image.
@@ -77,7 +88,22 @@ class Service:
           ServiceError: nothing answers, or the model cannot be used.
         """
         self._link.write(bytes(FRAME_BYTES))
-        data = self._request(_OPEN, index.to_bytes(2, "little"))
+        return self._opened(self._request(_OPEN, index.to_bytes(2, "little")))
+
+    def entry(self, name: str) -> Opened:
+        """Chooses an entry point of the open model and keeps its state; raises ServiceError."""
+        if name == self._entry:
+            return self._model
+        opened = self._opened(self._request(_ENTRY, name.encode()))
+        self._entry = name
+        return opened
+
+    def reset(self) -> None:
+        """Gives the open model its initial state; raises ServiceError."""
+        self._request(_RESET, b"")
+
+    def _opened(self, data: bytes) -> Opened:
+        self._entry = ""
         counts = [int.from_bytes(data[i : i + 2], "little") for i in (0, 2)]
         end = 4 + 4 * sum(counts)
         sizes = [int.from_bytes(data[i : i + 4], "little") for i in range(4, end, 4)]
@@ -89,31 +115,65 @@ class Service:
         return self._model
 
     def run(self, inputs: Sequence[bytes]) -> Run:
-        """Computes the outputs of the open model; raises ServiceError."""
+        """Computes the outputs of the chosen entry point; raises ServiceError."""
+        self._write(inputs)
+        counters = self._request(_RUN, b"")
+        return Run(
+            self._outputs(),
+            int.from_bytes(counters[:8], "little"),
+            int.from_bytes(counters[8:16], "little"),
+        )
+
+    def trace(
+        self, inputs: Sequence[bytes], commands: range, stops: Sequence[Stop]
+    ) -> tuple[Run, list[bytes]]:
+        """Runs the chosen entry point in parts.
+
+        Args:
+          inputs: as for run().
+          commands: all commands of the entry point.
+          stops: in the order of their commands.
+
+        Returns:
+          The run, whose instructions are not counted, and the bytes at each stop.
+
+        Raises:
+          ServiceError: as run().
+        """
+        self._write(inputs)
+        done, inside = commands.start, []
+        for stop in stops:
+            done = self._advance(done, stop.command + 1)
+            inside.append(self._fetch(_PEEK, stop.region, stop.size, stop.offset))
+        self._advance(done, commands.stop)
+        return Run(self._outputs(), 0, 0), inside
+
+    def _write(self, inputs: Sequence[bytes]) -> None:
         for number, data in enumerate(inputs):
             for at in range(0, len(data), PAYLOAD_BYTES - _WRITE_BEGIN_BYTES):
                 part = data[at : at + PAYLOAD_BYTES - _WRITE_BEGIN_BYTES]
                 self._request(
                     _WRITE, number.to_bytes(2, "little") + at.to_bytes(4, "little") + part
                 )
-        counters = self._request(_RUN, b"")
-        outputs = tuple(
-            self._output(number, size) for number, size in enumerate(self._model.outputs)
-        )
-        return Run(
-            outputs,
-            int.from_bytes(counters[:8], "little"),
-            int.from_bytes(counters[8:16], "little"),
+
+    def _advance(self, done: int, end: int) -> int:
+        if done < end:
+            self._request(_RUN, done.to_bytes(4, "little") + (end - done).to_bytes(4, "little"))
+        return end
+
+    def _outputs(self) -> tuple[bytes, ...]:
+        return tuple(
+            self._fetch(_READ, number, size) for number, size in enumerate(self._model.outputs)
         )
 
-    def _output(self, number: int, size: int) -> bytes:
+    def _fetch(self, kind: int, number: int, size: int, begin: int = 0) -> bytes:
         data = b""
         while len(data) < size:
             count = min(size - len(data), PAYLOAD_BYTES - _STATUS_BYTES)
             data += self._request(
-                _READ,
+                kind,
                 number.to_bytes(2, "little")
-                + len(data).to_bytes(4, "little")
+                + (begin + len(data)).to_bytes(4, "little")
                 + count.to_bytes(2, "little"),
             )
         return data

@@ -12,7 +12,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +19,19 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from bmc import artifacts
-from bmc.artifacts import ImportedModel
-from bmc.dtype import Array
 from tools import console
 from tools.emulate.process import EmulatorError
 from tools.flash.errors import FlashError
 from tools.status import decode
-from tools.validate import framework, measures, page, samples
+from tools.validate import job as jobs
+from tools.validate import page, results
+from tools.validate.comparison import Comparison
+from tools.validate.job import Job, Options
 from tools.validate.links import PortLink, ProgramLink
 from tools.validate.samples import DataError
 from tools.validate.service import Run, Service, ServiceError
 
 _BAUD = 115200
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is sent and what should come back: for each sample, one array per input or output."""
-
-    model: ImportedModel
-    inputs: tuple[tuple[Array, ...], ...]
-    want: tuple[tuple[Array, ...], ...]
-    labels: Array | None
 
 
 def main(args: list[str]) -> int:
@@ -66,6 +55,22 @@ def main(args: list[str]) -> int:
         type=_user_path,
         metavar="FILE",
         help=".npz with an array for each output; without it, the model's framework computes them",
+    )
+    parser.add_argument(
+        "--entry",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="entry point to call; several: a sample calls them in this order, and arrays are named ENTRY.INPUT",
+    )
+    parser.add_argument(
+        "--per-layer",
+        type=_positive,
+        nargs="?",
+        const=sys.maxsize,
+        default=0,
+        metavar="N",
+        help="also compare what each layer computes with this machine's build, in the first N samples (default: all)",
     )
     parser.add_argument("--count", type=_positive, metavar="N", help="use the first N samples only")
     parser.add_argument("--model", default="", help="name of the model; default: the first one")
@@ -107,15 +112,39 @@ def _positive(text: str) -> int:
 
 def _validate(session: dict[str, Any], options: argparse.Namespace, out: Console) -> int:
     index, chosen = _choose(session["models"], options.model)
+    given = Options(
+        options.data, options.labels, options.expected, tuple(options.entry), options.count or 0
+    )
     with out.status("the framework computes what is expected"):
-        job = _job(chosen, options)
-    with _service(session, options) as service:
-        opened = service.open(index)
-        _check_same_model(opened.name, chosen["c_name"])
-        runs = _run(service, job, out)
+        job = jobs.read(chosen, given)
+    with contextlib.ExitStack() as ends:
+        target = ends.enter_context(_service(session, options))
+        _check_same_model(target.open(index).name, chosen["c_name"])
+        compared = None
+        if options.per_layer:
+            reference = _reference(session, index)
+            other = ends.enter_context(_program(reference["run"], (), session["deadline"]))
+            other.open(index)
+            report = json.loads(Path(chosen["report"]).read_text())
+            compared = Comparison(target, other, report, reference["report"])
+        runs = _run(target, job, compared, options.per_layer, out)
     if not runs:
         raise KeyboardInterrupt
-    return _report(job, runs, options, out)
+    if compared:
+        for name, grown in compared.found.items():
+            out.print(*page.layers(name if len(compared.found) > 1 else "", grown), sep="\n")
+    return results.report(job, runs, options.worst, out)
+
+
+def _reference(session: dict[str, Any], index: int) -> dict[str, Any]:
+    """Returns how to run this machine's build, and the report of a model in it."""
+    reference = session["reference"]
+    if reference is None:
+        raise DataError(
+            "--per-layer compares a target with this machine: use it without `.host` in the target's name"
+        )
+    report = json.loads(Path(reference["reports"][index]).read_text())
+    return {"run": reference["run"], "report": report}
 
 
 def _choose(models: Sequence[dict[str, Any]], name: str) -> tuple[int, dict[str, Any]]:
@@ -127,54 +156,30 @@ def _choose(models: Sequence[dict[str, Any]], name: str) -> tuple[int, dict[str,
     )
 
 
-def _job(chosen: dict[str, Any], options: argparse.Namespace) -> Job:
-    """Reads the data, and has the framework compute what is not given."""
-    model = artifacts.load(Path(chosen["imported"]))
-    if model.golden.calls:
-        raise DataError(
-            f"{chosen['name']} has several entry points or state, so one call depends on another: only its"
-            " own cases can be checked, with the model's tests"
-        )
-    inputs, labels = samples.read(options.data, model.inputs)
-    if options.labels:
-        labels = samples.read_labels(options.labels, len(inputs[0]))
-    if options.count:
-        inputs = [array[: options.count] for array in inputs]
-        labels = None if labels is None else labels[: options.count]
-    if options.expected is None:
-        model = framework.answers(chosen["importer"], inputs)
-        return Job(model, model.golden.inputs, model.golden.outputs, labels)
-    want, _ = samples.read(options.expected, model.outputs)
-    if len(want[0]) < len(inputs[0]):
-        raise DataError(
-            f"{options.expected} has {len(want[0])} samples and {options.data} {len(inputs[0])}: give"
-            " the expected outputs of each"
-        )
-    for info, array in zip(model.inputs, inputs, strict=True):
-        if array.dtype != info.dtype.numpy:
-            raise DataError(
-                f"{info.name} is {array.dtype}, and the model takes {info.describe()}: without --expected,"
-                " the framework quantizes it; with it, give what the model takes"
-            )
-    cases = tuple(zip(*inputs, strict=True))
-    return Job(model, cases, tuple(zip(*want, strict=True))[: len(cases)], labels)
+def _service(
+    session: dict[str, Any], options: argparse.Namespace
+) -> contextlib.AbstractContextManager[Service]:
+    if options.port:
+        return _connected(PortLink(options.port, options.baud), session["deadline"])
+    if session["run"]:
+        return _program(session["run"], session["path_tools"], session["deadline"])
+    raise DataError(
+        f"{session['board']} runs on no emulator: put its service firmware on the board"
+        " (`.service.flash` instead of `.validate`), and give the port of its console with --port"
+    )
+
+
+def _program(
+    argv: Sequence[str], path_tools: Sequence[str], deadline: float
+) -> contextlib.AbstractContextManager[Service]:
+    return _connected(ProgramLink(argv, path_tools), deadline)
 
 
 @contextlib.contextmanager
-def _service(session: dict[str, Any], options: argparse.Namespace) -> Iterator[Service]:
-    link: PortLink | ProgramLink
-    if options.port:
-        link = PortLink(options.port, options.baud)
-    elif session["run"]:
-        link = ProgramLink(session["run"], session["path_tools"])
-    else:
-        raise DataError(
-            f"{session['board']} runs on no emulator: put its service firmware on the board"
-            " (`.service.flash` instead of `.validate`), and give the port of its console with --port"
-        )
+def _connected(link: PortLink | ProgramLink, deadline: float) -> Iterator[Service]:
     with contextlib.closing(link):
         root = Path(__file__).resolve().parent.parent.parent
-        yield Service(link, session["deadline"], lambda word: decode.describe(word, root))
+        yield Service(link, deadline, lambda word: decode.describe(word, root))
 
 
 def _check_same_model(found: str, wanted: str) -> None:
@@ -184,10 +189,12 @@ def _check_same_model(found: str, wanted: str) -> None:
         )
 
 
-def _run(service: Service, job: Job, out: Console) -> list[Run]:
-    """Runs all samples, or those before Ctrl-C."""
+def _run(
+    service: Service, job: Job, compared: Comparison | None, most: int, out: Console
+) -> list[Run]:
+    """Makes all calls, or those before Ctrl-C; the first `most` samples are compared layer by layer."""
     bar = Progress(
-        TextColumn("samples"),
+        TextColumn(job.unit),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
@@ -197,75 +204,17 @@ def _run(service: Service, job: Job, out: Console) -> list[Run]:
     )
     runs: list[Run] = []
     with bar, contextlib.suppress(KeyboardInterrupt):
-        for case in bar.track(job.inputs):
-            runs.append(service.run([np.ascontiguousarray(array).tobytes() for array in case]))
+        for index, case in enumerate(bar.track(job.inputs)):
+            data = [np.ascontiguousarray(array).tobytes() for array in case]
+            name, reset = job.signature(index).name, job.calls[index].reset
+            if compared and job.samples[index] < most:
+                runs.append(compared.run(name, reset, data))
+            else:
+                service.entry(name)
+                if reset:
+                    service.reset()
+                runs.append(service.run(data))
     return runs
-
-
-def _report(job: Job, runs: Sequence[Run], options: argparse.Namespace, out: Console) -> int:
-    infos = job.model.outputs
-    got = [
-        tuple(
-            np.frombuffer(data, info.dtype.numpy).reshape(info.shape)
-            for data, info in zip(run.outputs, infos, strict=True)
-        )
-        for run in runs
-    ]
-    want = job.want[: len(got)]
-    labels = None if job.labels is None else job.labels[: len(got)]
-    found = [
-        measures.output(info.name, g, w, policy)
-        for info, g, w, policy in zip(
-            infos,
-            zip(*got, strict=True),
-            zip(*want, strict=True),
-            job.model.golden.policies,
-            strict=True,
-        )
-    ]
-    out.print(page.outputs(found))
-    for output in found:
-        if output.steps:
-            out.print(page.steps(output))
-    named = measures.classes([g[0] for g in got], [w[0] for w in want], labels)
-    if named is not None:
-        out.print(*page.classes(named), sep="\n")
-        if named.confusion is not None:
-            out.print(page.confusion(named.confusion))
-    order = measures.worst(got, want)
-    if options.worst:
-        _save_worst(options.worst, job, got, order[:10])
-        out.print(f"wrote the samples with the largest errors to {options.worst}")
-    instret = [run.instret for run in runs]
-    if any(instret):
-        out.print(f"instructions of a run: {min(instret):,} to {max(instret):,}")
-    bad = sorted({index for output in found for index in output.misses})
-    if len(runs) < len(job.inputs):
-        out.print(f"stopped after {len(runs)} of {len(job.inputs)} samples")
-    if bad:
-        shown = [index for index in order if index in set(bad)][:5]
-        out.print(
-            f"{len(bad)} of {len(runs)} samples are outside of the model's tolerance; the worst are"
-            f" {', '.join(map(str, shown))}"
-        )
-        return 1
-    out.print(f"all {len(runs)} samples are within the model's tolerance")
-    return 0
-
-
-def _save_worst(
-    path: Path, job: Job, got: Sequence[tuple[Array, ...]], order: Sequence[int]
-) -> None:
-    arrays: dict[str, Array] = {"index": np.array(order)}
-    for number, info in enumerate(job.model.inputs):
-        arrays[info.name] = np.stack([job.inputs[index][number] for index in order])
-    for number, info in enumerate(job.model.outputs):
-        arrays[f"target_{info.name}"] = np.stack([got[index][number] for index in order])
-        arrays[f"expected_{info.name}"] = np.stack([job.want[index][number] for index in order])
-    try:
-        np.savez(path, **arrays)  # type: ignore[arg-type]
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}") from error
 
 
 if __name__ == "__main__":

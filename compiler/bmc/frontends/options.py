@@ -19,7 +19,7 @@ class ImportOptions:
       quantize: INT8 to quantize with the model's own framework first, F16 to compute in f16 on the target, "" for
         neither.
       inputs: .npz file with other inputs than the model's own cases: array "0" is the first input of all cases, and so
-        on, one case after the other along the first axis.
+        on, one case after the other along the first axis. For a model with ModelSpec.calls, see user_cases.of_calls().
       host_check: whether to compare IREE's host runtime with the framework, as verify.run() does.
     """
 

@@ -12,7 +12,7 @@ from typing import Any
 from bmc import artifacts, factory, golden, progress, spec, tolerances
 from bmc.artifacts import Golden, ImportedModel, Parameter, Signature
 from bmc.errors import BmcError
-from bmc.frontends import quiet, torch_export
+from bmc.frontends import quiet, torch_export, user_cases
 from bmc.frontends.options import ImportOptions
 
 # Layers that behave differently in training.
@@ -88,7 +88,10 @@ def _export(
     if model.calls:
         from bmc.frontends import torch_entries
 
-        return torch_entries.export(module, model, output_type, folder, out, bool(options.quantize))
+        calls = user_cases.of_calls(model, options)
+        return torch_entries.export(
+            module, model, calls, output_type, folder, out, bool(options.quantize)
+        )
     if options.quantize:
         from bmc.frontends import torch_quantize
 

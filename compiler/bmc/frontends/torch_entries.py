@@ -20,6 +20,7 @@ from bmc.frontends import link, torch_export
 def export(
     module: torch.nn.Module,
     model: spec.ModelSpec,
+    calls: tuple[spec.Call, ...],
     output_type: str,
     folder: Path,
     out: Path,
@@ -29,21 +30,28 @@ def export(
 
     Args:
       module: a module in evaluation mode; it is not changed.
-      model: the ModelSpec with the calls.
+      model: the ModelSpec. Its calls tell entry points, state and ranges.
+      calls: the calls to make for golden data, which begin with the initial state: the ModelSpec's or others.
       output_type: the dialect that torch-mlir lowers to. int8 models have their own.
       folder: folder of the model's source, for error messages.
       out: import directory.
-      quantize: make every entry point int8. Ranges are measured on the calls, and then the calls are made
-        again in the int8 model.
+      quantize: make every entry point int8. Ranges are measured on the ModelSpec's calls, and golden data is
+        computed in the int8 model.
 
     Returns:
-      The signatures in the order of the first calls, the golden data of the calls, and the weights.
+      The signatures in the order of the ModelSpec's calls, the golden data of `calls`, and the weights.
 
     Raises:
       BmcError: a call is wrong, or a method cannot be exported or quantized.
     """
     names = _names(module, model)
-    methods = _Methods(module)
+    for call in calls:
+        if call.entry not in names:
+            raise BmcError(
+                "bad-inputs", f"no call of the model names '{call.entry}', which the inputs are for"
+            )
+    final: _Callable
+    final = methods = _Methods(module)
     progress.begin(progress.GOLDEN)
     inputs, outputs = _make_calls(methods, model.calls, folder)
     states = methods.changed()
@@ -68,10 +76,13 @@ def export(
         progress.begin(progress.QUANTIZE)
         entries = torch_quantize.quantize(entries, examples, calibrate, folder)
         progress.begin(progress.GOLDEN)
-        inputs, outputs = _make_calls(_Functions(entries, states), model.calls, folder)
+        final = _Functions(entries, states)
+        inputs, outputs = _make_calls(final, model.calls, folder)
     signatures = tuple(_signature(name, model, inputs, outputs) for name in names)
+    if calls is not model.calls:
+        inputs, outputs = _make_calls(final, calls, folder)
     data = golden.make_calls(
-        calls=tuple(GoldenCall(names.index(call.entry), call.reset) for call in model.calls),
+        calls=tuple(GoldenCall(names.index(call.entry), call.reset) for call in calls),
         inputs=inputs,
         outputs=outputs,
         signatures=signatures,

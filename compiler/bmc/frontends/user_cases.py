@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from bmc import golden, spec
+from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends.options import ImportOptions
 
@@ -26,32 +27,62 @@ def of_file(options: ImportOptions) -> spec.Cases:
 
 
 def of_factory(model: spec.ModelSpec, options: ImportOptions) -> spec.ModelSpec:
-    """Returns the factory's model with its own cases, or with the user's.
+    """Returns the factory's model with its own cases, or with the user's; calls are left to of_calls().
 
     Raises:
-      BmcError: the model has several entry points or state, or as read().
+      BmcError: as read().
+    """
+    if options.inputs is None or model.calls:
+        return model
+    return replace(model, cases=read(options.inputs), labels=None)
+
+
+def of_calls(model: spec.ModelSpec, options: ImportOptions) -> tuple[spec.Call, ...]:
+    """Returns the calls of which the golden data is made: the model's own, or the user's.
+
+    An array PART.ENTRY.INPUT holds one input of an entry point for all cases: its axes are cases, steps, and those of
+    the input. A case resets the state, and makes the steps of part 0, then those of part 1, and so on.
+
+    Raises:
+      BmcError: the file does not have such arrays.
     """
     if options.inputs is None:
-        return model
-    if model.calls:
-        raise BmcError(
-            "bad-spec",
-            "other inputs are given for a model with several entry points or with state",
-            hint="its calls depend on each other: change ModelSpec.calls",
+        return model.calls
+    parts: dict[tuple[int, str], dict[int, Array]] = {}
+    try:
+        for name, array in _load(options.inputs).items():
+            part, entry, number = name.split(".")
+            parts.setdefault((int(part), entry), {})[int(number)] = array
+        inputs = [
+            (entry, [arrays[number] for number in range(len(arrays))])
+            for (_, entry), arrays in sorted(parts.items())
+        ]
+    except (KeyError, ValueError) as error:
+        raise _no_inputs(options.inputs, error, "its arrays are named PART.ENTRY.INPUT") from error
+    shapes = [array.shape for _, arrays in inputs for array in arrays]
+    steps = [{array.shape[1:2] for array in arrays} for _, arrays in inputs]
+    if len({shape[:1] for shape in shapes}) != 1 or any(len(part) != 1 for part in steps):
+        raise BmcError("bad-inputs", f"'{options.inputs}' has different numbers of cases or steps")
+    return tuple(
+        spec.Call(
+            entry,
+            tuple(np.asarray(array[case, step]) for array in arrays),
+            reset=part == 0 and step == 0,
         )
-    return replace(model, cases=read(options.inputs), labels=None)
+        for case in range(shapes[0][0])
+        for part, (entry, arrays) in enumerate(inputs)
+        for step in range(arrays[0].shape[1])
+    )
 
 
 def read(path: Path) -> tuple[spec.Case, ...]:
     """Reads ImportOptions.inputs; raises BmcError if it is no such file."""
     try:
-        with np.load(path) as file:
-            arrays = [file[str(number)] for number in range(len(file.files))]
-    except (KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
-        raise BmcError(
-            "bad-inputs",
-            f"'{path}' is no file of inputs: {error}",
-            hint='save it with numpy.savez(path, **{"0": first_input, "1": second_input})',
+        found = _load(path)
+        arrays = [found[str(number)] for number in range(len(found))]
+    except KeyError as error:
+        raise _no_inputs(
+            path, error, 'save it with numpy.savez(path, **{"0": first_input, "1": second_input})'
         ) from error
     counts = {len(array) if array.ndim else 0 for array in arrays}
     if len(counts) != 1 or counts == {0}:
@@ -59,3 +90,15 @@ def read(path: Path) -> tuple[spec.Case, ...]:
             "bad-inputs", f"'{path}' has {sorted(counts)} cases of its {len(arrays)} inputs"
         )
     return tuple(tuple(map(np.asarray, case)) for case in zip(*arrays, strict=True))
+
+
+def _load(path: Path) -> dict[str, Array]:
+    try:
+        with np.load(path) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        raise _no_inputs(path, error, "save it with numpy.savez") from error
+
+
+def _no_inputs(path: Path, error: Exception, hint: str) -> BmcError:
+    return BmcError("bad-inputs", f"'{path}' is no file of inputs: {error}", hint=hint)

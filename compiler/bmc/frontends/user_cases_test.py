@@ -45,11 +45,31 @@ class UserCasesTest(support.FolderTest):
         self.assertEqual(found.calibration, (_CASE,))
         self.assertIs(user_cases.of_factory(model, ImportOptions()), model)
 
-    def test_calls_depend_on_each_other(self) -> None:
+    def test_a_case_of_calls_is_a_sequence_after_a_reset(self) -> None:
         model = spec.ModelSpec(None, (), (), calls=(spec.Call("step", ()),))
-        options = ImportOptions(inputs=self.saved(**{"0": np.ones((4, 3), np.float32)}))
-        with self.assertRaisesRegex(BmcError, "several entry points"):
-            user_cases.of_factory(model, options)
+        prompt = np.arange(6).reshape(2, 1, 3)
+        x = np.arange(8).reshape(2, 4)
+        options = ImportOptions(inputs=self.saved(**{"1.step.0": x, "0.fill.0": prompt}))
+        calls = user_cases.of_calls(model, options)
+        self.assertIs(user_cases.of_factory(model, options), model)
+        self.assertEqual([c.entry for c in calls], ["fill", *["step"] * 4] * 2)
+        self.assertEqual([c.reset for c in calls], [True, *[False] * 4] * 2)
+        np.testing.assert_array_equal(calls[5].inputs[0], prompt[1, 0])
+        self.assertEqual(calls[9].inputs[0], 7)
+        self.assertIs(user_cases.of_calls(model, ImportOptions()), model.calls)
+
+    def test_wrong_files_of_calls_are_named(self) -> None:
+        model = spec.ModelSpec(None, (), (), calls=(spec.Call("step", ()),))
+        for arrays, message in (
+            ({"0": np.ones((1, 1))}, "PART.ENTRY.INPUT"),
+            ({"0.step.1": np.ones((1, 1))}, "PART.ENTRY.INPUT"),
+            ({"0.step.0": np.ones((1, 1)), "0.step.1": np.ones((1, 2))}, "cases or steps"),
+            ({"0.step.0": np.ones((1, 1)), "1.step.0": np.ones((2, 1))}, "cases or steps"),
+            ({}, "cases or steps"),
+        ):
+            options = ImportOptions(inputs=self.saved(**arrays))
+            with self.subTest(message), self.assertRaisesRegex(BmcError, message):
+                user_cases.of_calls(model, options)
 
     def test_mlir_is_computed_on_this_machine(self) -> None:
         a = np.arange(12, dtype=np.float32).reshape(2, 2, 3)

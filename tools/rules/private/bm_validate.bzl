@@ -38,34 +38,45 @@ def _command(ctx, firmware, env):
         for word in env.command(env, firmware.elf.short_path, flash)
     ]
 
-def _reference(ctx):
+def _reports(ctx, firmware, side):
+    """Returns firmware's reports under names of their own: in runfiles, those of two targets have the same."""
+    copies = []
+    for index, report in enumerate(firmware.model_reports):
+        copy = ctx.actions.declare_file("{}.{}{}.json".format(ctx.label.name, side, index))
+        ctx.actions.symlink(output = copy, target_file = report)
+        copies.append(copy)
+    return copies
+
+def _reference(ctx, reports):
     """Returns how to run the reference, with its models' reports."""
     firmware = ctx.attr.reference[BmFirmwareInfo]
     return {
-        "reports": [report.short_path for report in firmware.model_reports],
+        "reports": [report.short_path for report in reports],
         "run": _command(ctx, firmware, ctx.attr._reference_env[BmExecEnvInfo]),
     }
 
 def _bm_validate_impl(ctx):
     firmware = ctx.attr.firmware[BmFirmwareInfo]
     env = ctx.attr.exec_env[BmExecEnvInfo] if ctx.attr.exec_env else firmware.board.exec_env
+    reports = _reports(ctx, firmware, "target")
+    others = _reports(ctx, ctx.attr.reference[BmFirmwareInfo], "reference") if ctx.attr.reference else []
     session = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(session, json.encode_indent({
         "board": firmware.board.name,
         "deadline": env.deadline_seconds if env else _BOARD_DEADLINE_SECONDS,
         "models": [
             _model(target, report)
-            for target, report in zip(ctx.attr.models, firmware.model_reports)
+            for target, report in zip(ctx.attr.models, reports)
         ],
         "path_tools": [tool.executable.short_path for tool in env.path_tools] if env else [],
-        "reference": _reference(ctx) if ctx.attr.reference else None,
+        "reference": _reference(ctx, others) if ctx.attr.reference else None,
         "run": _command(ctx, firmware, env) if env else [],
     }))
-    files = [session]
+    files = [session] + reports + others
     runfiles = [env.runfiles] if env else []
     for target in [ctx.attr.firmware] + ([ctx.attr.reference] if ctx.attr.reference else []):
         image = target[BmFirmwareInfo]
-        files += [image.elf] + ([image.flash] if image.flash else []) + image.model_reports
+        files += [image.elf] + ([image.flash] if image.flash else [])
     if ctx.attr.reference:
         runfiles.append(ctx.attr._reference_env[BmExecEnvInfo].runfiles)
     for target in ctx.attr.models:
