@@ -1,4 +1,4 @@
-"""Ironcast for notebooks and scripts: compile() takes a module that is in memory."""
+"""Ironcast for notebooks and scripts: compile() takes a module that is in memory, Session runs a model on its target."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ import cloudpickle
 from bmc import export as _export
 from bmc.errors import BmcError
 from bmc.spec import ModelSpec
+from ironcast.errors import IroncastError as IroncastError
+from ironcast.session import Session as Session
 
 # What bmc imports instead of the user's model.py.
 _LOADER = """\
@@ -30,10 +32,6 @@ from pathlib import Path
 def module():
     return pickle.loads(Path(__file__).with_name("module.pickle").read_bytes())
 """
-
-
-class IroncastError(Exception):
-    """The model cannot be compiled. The message says what is wrong, where, and what to do."""
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,13 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from bmc import artifacts
 from tools import console
 from tools.emulate.process import EmulatorError
 from tools.flash.errors import FlashError
 from tools.status import decode
 from tools.validate import job as jobs
-from tools.validate import page, results
+from tools.validate import page, results, serve
 from tools.validate.comparison import Comparison
 from tools.validate.job import Job, Options
 from tools.validate.links import PortLink, ProgramLink
@@ -39,10 +40,11 @@ def main(args: list[str]) -> int:
         prog="validate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--session", type=Path, required=True, help=argparse.SUPPRESS)
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    what.add_argument(
         "--data",
         type=_user_path,
-        required=True,
         metavar="FILE",
         help=".npz with an array for each input (and labels, if there are any), or .npy of the only input;"
         " samples along the first axis",
@@ -89,6 +91,8 @@ def main(args: list[str]) -> int:
     options = parser.parse_args(args)
     session = json.loads(options.session.read_text())
     try:
+        if options.serve:
+            return _serve(session, options)
         return _validate(session, options, console.standard_output())
     except (DataError, EmulatorError, FlashError, ServiceError) as error:
         print(f"validate: {error}", file=sys.stderr)
@@ -108,6 +112,15 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number} is less than 1")
     return number
+
+
+def _serve(session: dict[str, Any], options: argparse.Namespace) -> int:
+    index, chosen = _choose(session["models"], options.model)
+    model = artifacts.load(Path(chosen["imported"]))
+    with _service(session, options) as target:
+        _check_same_model(target.open(index).name, chosen["c_name"])
+        serve.serve(target, model.signatures, sys.stdin.buffer, sys.stdout.buffer)
+    return 0
 
 
 def _validate(session: dict[str, Any], options: argparse.Namespace, out: Console) -> int:

@@ -1,0 +1,96 @@
+"""A session with real firmware: as a program on this machine and in QEMU."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+import ironcast
+from bmc import artifacts
+
+_HOST = os.environ["HOST"]
+_QEMU = os.environ["QEMU"]
+_MEMORY = os.environ["MEMORY"]
+
+
+def imported(program: str) -> artifacts.ImportedModel:
+    session = json.loads(Path(program).with_suffix(".json").read_text())
+    return artifacts.load(Path(session["models"][0]["imported"]))
+
+
+class SessionTest(unittest.TestCase):
+    def test_it_computes_what_the_framework_does(self) -> None:
+        golden = imported(_HOST).golden
+        for program in (_HOST, _QEMU):
+            with self.subTest(program), ironcast.Session(program) as session:
+                (image,), (logits,) = session.get_inputs(), session.get_outputs()
+                self.assertEqual((image.name, image.shape), ("image", [1, 64]))
+                self.assertEqual((logits.name, logits.type), ("logits", "tensor(float)"))
+                for inputs, want in list(zip(golden.inputs, golden.outputs, strict=True))[:5]:
+                    (got,) = session.run(["logits"], {"image": inputs[0]})
+                    np.testing.assert_allclose(got, want[0], 1e-4, 1e-4)
+                self.assertEqual(session.instructions > 0, program == _QEMU)
+
+    def test_state_and_entry_points(self) -> None:
+        model = imported(_MEMORY)
+        with ironcast.Session(_MEMORY) as session:
+            self.assertEqual(session.get_entries(), ["step", "peek"])
+            for _ in range(2):  # The second time, only reset() brings back the initial state.
+                session.reset()
+                for call, inputs, want in zip(
+                    model.golden.calls, model.golden.inputs, model.golden.outputs, strict=True
+                ):
+                    if call.reset:
+                        session.reset()
+                    entry = model.signatures[call.entry]
+                    names = [tensor.name for tensor in session.get_inputs(entry.name)]
+                    feed = dict(zip(names, inputs, strict=True))
+                    got = session.run(None, feed, entry=entry.name)
+                    for one, other in zip(got, want, strict=True):
+                        np.testing.assert_allclose(one, other, 1e-5, 1e-5)
+
+    def test_mistakes_are_sentences(self) -> None:
+        image = np.zeros((1, 64), np.float32)
+        with ironcast.Session(_HOST) as session:
+            for names, feed, entry, message in (
+                (None, {"picture": image}, "", "given for picture, and the model takes image"),
+                (None, {}, "", "given for nothing, and"),
+                (None, {"image": image[0]}, "", r"float32 \[64\], and the model takes float32 \[1, 64"),
+                (None, {"image": image.astype(float)}, "", "image is float64"),
+                (["scores"], {"image": image}, "", "no output scores: it has logits"),
+                (None, {"image": image}, "other", "no entry point other: it has main"),
+            ):
+                with (
+                    self.subTest(message),
+                    self.assertRaisesRegex(ironcast.IroncastError, message),
+                ):
+                    session.run(names, feed, entry=entry)
+            # None of it was sent.
+            self.assertEqual(session.run(None, {"image": image})[0].shape, (1, 10))
+        with self.assertRaisesRegex(ironcast.IroncastError, "session is closed"):
+            session.run(None, {"image": image})
+
+    def test_what_cannot_be_started(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for source, options, message in (
+                (_HOST, {"target": "verilator"}, "give 'host', 'qemu', 'spike' or 'serial:PORT'"),
+                (_HOST, {"target": "serial:/none"}, "ended: /none cannot be opened"),
+                (folder, {}, "is a folder, and a session needs an image"),
+                (f"{folder}/none", {}, "is no program: give a label"),
+                ("//models:mlp_rv64", {"checkout": folder}, f"{folder} has none: give the tree"),
+                ("//models:mlp_rv64", {}, "there is none around"),
+            ):
+                with (
+                    self.subTest(message),
+                    self.assertRaisesRegex(ironcast.IroncastError, message),
+                ):
+                    ironcast.Session(source, **options)
+
+
+if __name__ == "__main__":
+    unittest.main()
