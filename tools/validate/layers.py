@@ -130,17 +130,19 @@ class _Place:
 
     Attributes:
       shape: of the other side's.
-      moved: from which axis to which it then moves its channels.
+      moved: from which axis to which its channels then move, if they do.
       begins: where on each axis the smaller tensor begins in the larger.
     """
 
     shape: tuple[int, ...]
-    moved: tuple[int, int]
+    moved: tuple[int, int] | None
     begins: tuple[int, ...]
 
     def views(self, got: Array, want: Array) -> tuple[Array, Array]:
         got = got.reshape([extent for extent in got.shape if extent != 1])
-        want = np.moveaxis(want.reshape(self.shape), *self.moved)
+        want = want.reshape(self.shape)
+        if self.moved:
+            want = np.moveaxis(want, *self.moved)
         common = [min(pair) for pair in zip(got.shape, want.shape, strict=True)]
 
         def cut(array: Array) -> Array:
@@ -157,11 +159,11 @@ def _places(got: tuple[int, ...], want: tuple[int, ...]) -> Iterator[_Place]:
     got, want = (tuple(extent for extent in shape if extent != 1) for shape in (got, want))
     if len(got) != len(want):
         if math.prod(got) == math.prod(want):
-            yield _Place(got, (0, 0), (0,) * len(got))
+            yield _Place(got, None, (0,) * len(got))
         return
-    moves = [(0, 0), (-1, 0), (0, -1)] if len(got) > 1 else [(0, 0)]
+    moves = (None, (-1, 0), (0, -1)) if len(got) > 1 else (None,)
     for move in moves:
-        axes = np.moveaxis(np.empty(want), *move).shape if want else ()
+        axes = np.moveaxis(np.empty(want), *move).shape if move else want
         differences = [b - a for a, b in zip(got, axes, strict=True)]
         larger, smaller = max(differences, default=0), min(differences, default=0)
         if larger <= 0 <= smaller or (larger - smaller <= _MOST_PADDING and larger * smaller == 0):

@@ -15,7 +15,7 @@ from tools.validate.measures import TOP, Classes, Output, decibels
 # More classes make no readable table.
 _MOST_CLASSES = 20
 _SHOWN_STEPS = 5
-_LAYER_WIDTH = 44
+_LAYER_WIDTH = 36
 
 
 def outputs(found: Sequence[Output], unit: str) -> Table:
@@ -56,7 +56,7 @@ def layers(entry: str, grown: Sequence[Growth]) -> list[Table | str]:
         mark = "  <- first" if index == first else ""
         table.add_row(str(growth.step.stop.command), _end(growth.step.layer), *_errors(growth, mark))
     heading = [f"layers of {entry}"] if entry else []
-    return [*heading, table, _verdict(grown, first)]
+    return [*heading, table, *_verdict(grown, first)]
 
 
 def _end(name: str) -> str:
@@ -75,16 +75,17 @@ def _errors(growth: Growth, mark: str) -> list[str]:
     ]
 
 
-def _verdict(grown: Sequence[Growth], first: int | None) -> str:
+def _verdict(grown: Sequence[Growth], first: int | None) -> list[str]:
     missing = sum(growth.other is None for growth in grown)
-    note = f"; {missing} without a counterpart on this machine are left out" if missing else ""
+    lines = [f"{missing} have no counterpart on this machine"] if missing else []
     if first is None:
-        return f"all {len(grown) - missing} compared dispatches agree with this machine{note}"
+        return [f"all {len(grown) - missing} compared dispatches agree with this machine", *lines]
     step = grown[first].step
-    return (
-        f"command {step.stop.command}, {step.op} of the layer {step.layer}, is the first that differs"
-        f" from this machine{note}"
-    )
+    return [
+        f"the first that differs from this machine is command {step.stop.command}, {step.op},",
+        f"of the layer {step.layer}",
+        *lines,
+    ]
 
 
 def steps(output: Output) -> str:

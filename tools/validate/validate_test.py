@@ -26,8 +26,18 @@ from tools.validate.service import Service, ServiceError
 
 _HOST = Path(os.environ["HOST"])
 _QEMU = Path(os.environ["QEMU"])
+_DAMAGED = Path(os.environ["DAMAGED"])
+_DAMAGED_INT8 = Path(os.environ["DAMAGED_INT8"])
+_MEMORY = Path(os.environ["MEMORY"])
 _SESSION = json.loads(_HOST.with_suffix(".json").read_text())
-_MODEL = artifacts.load(Path(_SESSION["models"][0]["imported"]))
+
+
+def _imported(program: Path) -> artifacts.ImportedModel:
+    session = json.loads(program.with_suffix(".json").read_text())
+    return artifacts.load(Path(session["models"][0]["imported"]))
+
+
+_MODEL = _imported(_HOST)
 _CASES = np.stack([case[0] for case in _MODEL.golden.inputs])
 _WANT = np.stack([case[0] for case in _MODEL.golden.outputs])
 _SECONDS = 60.0
@@ -173,6 +183,57 @@ class ProgramTest(unittest.TestCase):
         self.assertIn("all 5 samples are within", text)
         self.assertIn("target: right class first 100.0%", text)
         self.assertRegex(text, r"instructions of a run: \d")
+
+    def test_the_damaged_layer_is_named(self) -> None:
+        args = ("--data", self.data, "--expected", self.want, "--per-layer")
+        status, text = self.run_it(_DAMAGED, *args, 6)
+        self.assertEqual(status, 1, text)
+        self.assertRegex(text, r"2 +4 \(Linear\) .* of 60 +<- first")
+        self.assertIn("command 2, vecmat_10x32_f32,\nof the layer 4 (Linear)\n", text)
+        status, text = self.run_it(_QEMU, *args)
+        self.assertEqual(status, 0, text)
+        self.assertRegex(text, r"2 +4 \(Linear\) .* 0 of 120")
+        self.assertIn("all 3 compared dispatches agree", text)
+
+    def test_the_damaged_layer_is_named_where_images_are_planes(self) -> None:
+        golden = _imported(_DAMAGED_INT8).golden
+        data = self.save("images", image=np.stack([case[0] for case in golden.inputs[:2]]))
+        want = self.save("classes", p=np.stack([case[0] for case in golden.outputs[:2]]))
+        status, text = self.run_it(_DAMAGED_INT8, "--data", data, "--expected", want, "--per-layer")
+        self.assertEqual(status, 1, text)
+        # All layers before it agree, although only one side has planes.
+        self.assertEqual(len(re.findall(r" equal +0 of \d", text)), 10, text)
+        self.assertRegex(text, r"command 10, matvec\w+,\nof the layer \S+/MatMul\n")
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+    def test_sequences_are_compared_with_the_frameworks_state(self) -> None:
+        x = np.random.default_rng(0).standard_normal((3, 5, 1, 8)).astype(np.float32)
+        self.save("steps", x=x)
+        status, text = self.run_it(_MEMORY, "--data", "steps.npz", "--per-layer", 2)
+        self.assertEqual(status, 0, text)
+        self.assertIn("all 15 calls are within", text)
+
+    def test_the_order_of_a_sequence_matters(self) -> None:
+        golden = _imported(_MEMORY).golden
+        self.save("two", **{"step.input0": np.stack([case[0] for case in golden.inputs[:2]])[None]})
+        want = np.stack([case[0] for case in golden.outputs[:2]])[None]
+        self.save("right", y=want)
+        self.save("second", y=want[:, [0, 0]])
+        for expected, message in (
+            ("right.npz", "all 2 calls are within"),
+            ("second.npz", "1 of 2 calls are outside of the model's tolerance; the worst are 1"),
+        ):
+            args = ("--data", "two.npz", "--expected", expected, "--entry", "step")
+            self.assertIn(message, self.run_it(_MEMORY, *args)[1])
+
+    def test_entry_points_without_samples(self) -> None:
+        for entry, message in (
+            ("nope", "no entry point nope: it has step, peek"),
+            ("peek", "an entry point without inputs"),
+        ):
+            status, text = self.run_it(_MEMORY, "--data", self.data, "--entry", entry)
+            self.assertEqual(status, 2, text)
+            self.assertIn(message, text)
 
     def test_a_wrong_answer_is_found_and_saved(self) -> None:
         wrong = _WANT[:12].copy()
