@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import re
 import tempfile
+import textwrap
 import unittest
 from pathlib import Path
 
@@ -35,6 +39,18 @@ class SessionTest(unittest.TestCase):
                     (got,) = session.run(["logits"], {"image": inputs[0]})
                     np.testing.assert_allclose(got, want[0], 1e-4, 1e-4)
                 self.assertEqual(session.instructions > 0, program == _QEMU)
+
+    def test_what_the_page_shows_works(self) -> None:
+        page = Path(os.environ["PAGE"]).read_text()
+        code = re.search(r"\n\n((?:    .*\n|\n)*    with ironcast.Session(?:    .*\n|.*\n)*?)\n\S", page)
+        assert code is not None
+        script = textwrap.dedent(code[1])
+        # What Bazel would have built.
+        self.assertIn('"//models:mlp_rv64"', script)
+        script = script.replace('"//models:mlp_rv64"', repr(_QEMU))
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            exec(compile(script, "python.md", "exec"), {})
+        self.assertRegex(said.getvalue(), r"^image \[1, 64\]\n\d \d{4,}\n$")
 
     def test_state_and_entry_points(self) -> None:
         model = imported(_MEMORY)

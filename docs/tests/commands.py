@@ -20,6 +20,7 @@ _BAZEL = {"--repo_env", "--test_arg"}
 _PROGRAMS = {
     r".*\.(flash|flash_test)|//tools/flash:flash": "tools/flash/main.py",
     r".*\.(debug|bisect)": "tools/debug/debug.py",
+    r".*\.validate": "tools/validate/validate.py",
     r".*\.view": "tools/view/view.py",
     r"//models:(table|large_table)": "tools/size/model_table.py",
     r"//compiler:compiler": "compiler/bmc/cli.py",
