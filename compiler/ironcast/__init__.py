@@ -1,4 +1,4 @@
-"""Ironcast for notebooks and scripts: compile() takes a module that is in memory, Session runs a model on its target."""
+"""Ironcast for notebooks and scripts: compile() takes a module in memory, Session runs a model on its target."""
 
 from __future__ import annotations
 

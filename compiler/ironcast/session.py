@@ -97,15 +97,17 @@ class Session:
         else:
             program = _program(Path(source))
         words = ["--serve", *(["--port", port, "--baud", str(baud)] if port else [])]
-        self._errors = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(
-            [str(program), *words],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            # A notebook's "interrupt" is not for the firmware.
-            start_new_session=True,
-        )
+        self._closed = False
+        self._errors = Path(self._work.name) / "errors"
+        with self._errors.open("wb") as errors:
+            self._process = subprocess.Popen(
+                [str(program), *words],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                # A notebook's "interrupt" is not for the firmware.
+                start_new_session=True,
+            )
         model, _ = self._answer()
         self._entries: dict[str, tuple[list[Tensor], list[Tensor]]] = {
             entry["name"]: (_tensors(entry["inputs"]), _tensors(entry["outputs"]))
@@ -170,8 +172,8 @@ class Session:
             except BrokenPipeError:
                 continue
         self._process.wait()
-        self._errors.close()
         self._work.cleanup()
+        self._closed = True
 
     def __enter__(self) -> Session:
         return self
@@ -194,7 +196,7 @@ class Session:
     def _ask(
         self, request: dict[str, Any], data: Sequence[bytes]
     ) -> tuple[dict[str, Any], list[bytes]]:
-        if self._errors.closed:
+        if self._closed:
             raise IroncastError("the session is closed: open another one")
         assert self._process.stdin is not None
         line = json.dumps({**request, "bytes": [len(part) for part in data]}) + "\n"
@@ -216,8 +218,7 @@ class Session:
         line = stream.readline()
         if not line:
             self._process.wait()
-            self._errors.seek(0)
-            said = self._errors.read().decode("utf-8", "replace").strip().splitlines()
+            said = self._errors.read_text(errors="replace").strip().splitlines()
             self.close()
             reason = said[-1].removeprefix("validate: ") if said else "it said nothing"
             raise IroncastError(f"the program that talks to the target ended: {reason}")

@@ -42,7 +42,9 @@ class SessionTest(unittest.TestCase):
 
     def test_what_the_page_shows_works(self) -> None:
         page = Path(os.environ["PAGE"]).read_text()
-        code = re.search(r"\n\n((?:    .*\n|\n)*    with ironcast.Session(?:    .*\n|.*\n)*?)\n\S", page)
+        code = re.search(
+            r"\n\n((?:    .*\n|\n)*    with ironcast.Session(?:    .*\n|.*\n)*?)\n\S", page
+        )
         assert code is not None
         script = textwrap.dedent(code[1])
         # What Bazel would have built.
@@ -76,7 +78,12 @@ class SessionTest(unittest.TestCase):
             for names, feed, entry, message in (
                 (None, {"picture": image}, "", "given for picture, and the model takes image"),
                 (None, {}, "", "given for nothing, and"),
-                (None, {"image": image[0]}, "", r"float32 \[64\], and the model takes float32 \[1, 64"),
+                (
+                    None,
+                    {"image": image[0]},
+                    "",
+                    r"float32 \[64\], and the model takes float32 \[1, 64",
+                ),
                 (None, {"image": image.astype(float)}, "", "image is float64"),
                 (["scores"], {"image": image}, "", "no output scores: it has logits"),
                 (None, {"image": image}, "other", "no entry point other: it has main"),

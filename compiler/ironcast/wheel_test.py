@@ -232,7 +232,9 @@ class WheelTest(unittest.TestCase):
         license_file = Path(os.environ["LICENSE"]).read_bytes()
         self.assertEqual(self.files[f"{self.info}/licenses/LICENSE"], license_file)
         for name in self.files:
-            self.assertRegex(name, rf"^(bmc/|ironcast/(__init__|errors|session)\.py$|{re.escape(self.info)}/)")
+            self.assertRegex(
+                name, rf"^(bmc/|ironcast/(__init__|errors|session)\.py$|{re.escape(self.info)}/)"
+            )
             self.assertNotRegex(name, r"_test\.py|BUILD")
         self.assertIn("bmc/isas.bzl", self.files)
         self.assertIn("bmc/export/runtime/runtime_bm/bm.h", self.files)

@@ -6,16 +6,13 @@ import json
 import os
 import subprocess
 import tempfile
-import time
 import unittest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tools.debug import target
-from tools.emulate import process
-from tools.flash import image
+from tools.debug import target_case
 
 
 def debug(name: str, *options: str) -> subprocess.CompletedProcess[str]:
@@ -40,34 +37,13 @@ class OpenOcdTest(unittest.TestCase):
         self.assertRegex(done.stderr, f"^debug: {sentence}\n$")
         self.assertEqual(done.stdout, "")
 
-    def emptied(self, elf: Path) -> str:
-        """A copy whose segments are zeros. Its symbols stay: they tell Spike where the console is."""
-        data = bytearray(elf.read_bytes())
-        for segment in image.read(elf).segments:
-            start = data.index(segment.data)
-            data[start : start + len(segment.data)] = bytes(len(segment.data))
-        copy = Path(self.enterContext(tempfile.TemporaryDirectory())) / elf.name
-        copy.write_bytes(data)
-        return str(copy)
-
     def test_spike(self) -> None:
         for name in ("SPIKE_RV64", "SPIKE_RV32"):
             with self.subTest(name):
                 self.check_first_dispatch(debug(name))
 
     def test_a_board_is_loaded_and_stops_at_the_dispatch(self) -> None:
-        # Spike as a board: it does not have the image, and only its JTAG port is known.
-        spike, port = program("SPIKE_RV64"), target.free_port()
-        options = [word.replace("{port}", str(port)) for word in spike["wait"][:-1]]
-        board = process.start(
-            [*options, self.emptied(Path(program("PROBE")["elf"]))],
-            process.with_tools(spike["path_tools"]),
-            subprocess.DEVNULL,
-        )
-        self.addCleanup(process.end, board)
-        while not target.listens(port):
-            self.assertIsNone(board.poll())
-            time.sleep(0.05)
+        port = target_case.started(self, program("SPIKE_RV64"), Path(program("PROBE")["elf"]))
         with tempfile.TemporaryDirectory() as folder:
             self.check_first_dispatch(debug("PROBE", "--port", str(port), "--dump", folder))
             written = {path.name.split(".")[1]: np.load(path) for path in Path(folder).iterdir()}

@@ -33,7 +33,7 @@ def started(program: Program, console: int | None) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as ends:
         folder = Path(name)
         if not program.run:
-            yield _through_probe(program, program.port, folder, ends)
+            yield _gdb_through_probe(program, program.port, folder, ends)
             return
         socket, port = folder / "gdb", free_port()
         argv = [
@@ -47,11 +47,31 @@ def started(program: Program, console: int | None) -> Iterator[str]:
             return
         # Do not test this by connecting: Spike ends with its first connection.
         _await(emulator, lambda: listens(port))
-        yield _through_probe(program, str(port), folder, ends)
+        yield _gdb_through_probe(program, str(port), folder, ends)
 
 
-def _through_probe(program: Program, port: str, folder: Path, ends: contextlib.ExitStack) -> str:
-    """Starts OpenOCD with the board's openocd.cfg; loads the image if it is not there yet."""
+def _gdb_through_probe(
+    program: Program, port: str, folder: Path, ends: contextlib.ExitStack
+) -> str:
+    gdb_port = free_port()
+    through_probe(program, port, folder, ends, f"gdb_port {gdb_port}; tcl_port disabled")
+    return f"target extended-remote 127.0.0.1:{gdb_port}"
+
+
+def through_probe(
+    program: Program, port: str, folder: Path, ends: contextlib.ExitStack, servers: str
+) -> None:
+    """Starts OpenOCD with the board's openocd.cfg; loads the image if it is not there yet, and halts before it.
+
+    Args:
+      port: selects the probe.
+      folder: for OpenOCD's log.
+      ends: ends it.
+      servers: OpenOCD's commands for the ports of gdb and Tcl.
+
+    Raises:
+      DebugError: the board has no probe, or OpenOCD does not reach it.
+    """
     try:
         board = boards.read(Path(program.description))
         settings = board.settings("openocd")
@@ -65,9 +85,8 @@ def _through_probe(program: Program, port: str, folder: Path, ends: contextlib.E
     if not program.run:
         image = images.read(Path(program.elf))
         steps = openocd.load(image, f"{{{image.path}}}", settings["kind"] == "ram", verify=True)
-    gdb_port = free_port()
     argv = openocd.configured(program.openocd, board, settings, port)
-    argv += ["-c", f"gdb_port {gdb_port}; tcl_port disabled; telnet_port disabled"]
+    argv += ["-c", f"{servers}; telnet_port disabled"]
     argv += ["-c", f"init; {steps}; echo {{{_READY}}}"]
     log = folder / "openocd.log"
     with log.open("wb") as file:
@@ -83,7 +102,6 @@ def _through_probe(program: Program, port: str, folder: Path, ends: contextlib.E
                 " check probe, wiring and power; `tools/bazel run //tools/flash -- --list` shows probes"
             )
         time.sleep(0.05)
-    return f"target extended-remote 127.0.0.1:{gdb_port}"
 
 
 def free_port() -> int:

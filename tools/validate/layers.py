@@ -147,9 +147,7 @@ class _Place:
 
         def cut(array: Array) -> Array:
             ranges = zip(array.shape, self.begins, common, strict=True)
-            return array[
-                tuple(slice(b, b + n) if e > n else slice(None) for e, b, n in ranges)
-            ]
+            return array[tuple(slice(b, b + n) if e > n else slice(None) for e, b, n in ranges)]
 
         return cut(got), cut(want)
 

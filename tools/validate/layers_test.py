@@ -18,9 +18,7 @@ _CLOSE = Tolerance(1e-5, 1e-5)
 _IMAGE = np.arange(1, 4 * 5 * 3 + 1, dtype=np.float32).reshape(4, 5, 3)
 
 
-def step(
-    layer: str, shape: tuple[int, ...], command: int = 0, dtype: DType = DType.F32
-) -> Step:
+def step(layer: str, shape: tuple[int, ...], command: int = 0, dtype: DType = DType.F32) -> Step:
     return Step(Stop(command, 0, 0, 0), layer, "conv", dtype, shape)
 
 
@@ -116,7 +114,8 @@ class LayersTest(unittest.TestCase):
         self.assertIsNone(layers.first_beyond([fine, alone]))
         heading, _, *said = page.layers("step", [fine])
         self.assertEqual(
-            (heading, said), ("layers of step", ["all 1 compared dispatches agree with this machine"])
+            (heading, said),
+            ("layers of step", ["all 1 compared dispatches agree with this machine"]),
         )
 
 

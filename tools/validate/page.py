@@ -54,7 +54,9 @@ def layers(entry: str, grown: Sequence[Growth]) -> list[Table | str]:
     first = first_beyond(grown)
     for index, growth in enumerate(grown):
         mark = "  <- first" if index == first else ""
-        table.add_row(str(growth.step.stop.command), _end(growth.step.layer), *_errors(growth, mark))
+        table.add_row(
+            str(growth.step.stop.command), _end(growth.step.layer), *_errors(growth, mark)
+        )
     heading = [f"layers of {entry}"] if entry else []
     return [*heading, table, *_verdict(grown, first)]
 

@@ -40,7 +40,9 @@ def report(job: Job, runs: Sequence[Run], worst: Path | None, out: Console) -> i
         for number in sorted({call.entry for call in job.calls[: len(runs)]})
     }
     found = [
-        output for number, indices in groups.items() for output in _outputs(job, number, indices, got)
+        output
+        for number, indices in groups.items()
+        for output in _outputs(job, number, indices, got)
     ]
     out.print(page.outputs(found, job.unit))
     for output in found:
@@ -65,7 +67,12 @@ def report(job: Job, runs: Sequence[Run], worst: Path | None, out: Console) -> i
     }
     order = sorted(sizes, key=lambda index: -sizes[index])
     if worst:
-        _save(worst, job, got, {n: [i for i in order[:_KEPT] if i in own] for n, own in groups.items()})
+        _save(
+            worst,
+            job,
+            got,
+            {n: [i for i in order[:_KEPT] if i in own] for n, own in groups.items()},
+        )
         out.print(f"wrote the {job.unit} with the largest errors to {worst}")
     instret = [run.instret for run in runs if run.instret]
     if instret:
@@ -91,9 +98,7 @@ def _arrays(run: Run, signature: Signature) -> Case:
     )
 
 
-def _outputs(
-    job: Job, number: int, indices: Sequence[int], got: Sequence[Case]
-) -> list[Output]:
+def _outputs(job: Job, number: int, indices: Sequence[int], got: Sequence[Case]) -> list[Output]:
     """Measures the outputs of an entry point over its calls."""
     signatures = job.model.signatures
     begin = sum(len(signature.outputs) for signature in signatures[:number])

@@ -21,6 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bmc import artifacts
 from tools import console
+from tools.debug.program import DebugError, Program
 from tools.emulate.process import EmulatorError
 from tools.flash.errors import FlashError
 from tools.status import decode
@@ -29,6 +30,7 @@ from tools.validate import page, results, serve
 from tools.validate.comparison import Comparison
 from tools.validate.job import Job, Options
 from tools.validate.links import PortLink, ProgramLink
+from tools.validate.probe import ProbeLink
 from tools.validate.samples import DataError
 from tools.validate.service import Run, Service, ServiceError
 
@@ -77,7 +79,9 @@ def main(args: list[str]) -> int:
     parser.add_argument("--count", type=_positive, metavar="N", help="use the first N samples only")
     parser.add_argument("--model", default="", help="name of the model; default: the first one")
     parser.add_argument(
-        "--port", default="", help="serial port of a board that runs the service firmware"
+        "--port",
+        default="",
+        help="serial port of a board that runs the service firmware; with `.probe`, selects the probe",
     )
     parser.add_argument(
         "--baud", type=_positive, default=_BAUD, help="of the port; default: %(default)s"
@@ -94,7 +98,7 @@ def main(args: list[str]) -> int:
         if options.serve:
             return _serve(session, options)
         return _validate(session, options, console.standard_output())
-    except (DataError, EmulatorError, FlashError, ServiceError) as error:
+    except (DataError, DebugError, EmulatorError, FlashError, ServiceError) as error:
         print(f"validate: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -172,6 +176,9 @@ def _choose(models: Sequence[dict[str, Any]], name: str) -> tuple[int, dict[str,
 def _service(
     session: dict[str, Any], options: argparse.Namespace
 ) -> contextlib.AbstractContextManager[Service]:
+    if session["probe"]:
+        link = ProbeLink(Program.of(session["probe"], options.port))
+        return _connected(link, session["deadline"])
     if options.port:
         return _connected(PortLink(options.port, options.baud), session["deadline"])
     if session["run"]:
@@ -189,7 +196,7 @@ def _program(
 
 
 @contextlib.contextmanager
-def _connected(link: PortLink | ProgramLink, deadline: float) -> Iterator[Service]:
+def _connected(link: PortLink | ProbeLink | ProgramLink, deadline: float) -> Iterator[Service]:
     with contextlib.closing(link):
         root = Path(__file__).resolve().parent.parent.parent
         yield Service(link, deadline, lambda word: decode.describe(word, root))

@@ -44,10 +44,11 @@ def bm_model_suite(
     `<name>.bench<VLEN>` has what `tools/bazel run //tools/bench` shows.
     `<name>.tune` searches for faster kernels (`docs/how-to/tune-a-model.md`).
     `<name>.validate` compares the model with its framework on your own data, in QEMU or on a board;
-    `<name>.spike.validate` and `<name>.host.validate` do so elsewhere (`docs/how-to/validate.md`).
+    `<name>.spike.validate` and `<name>.host.validate` do so elsewhere, `<name>.probe.validate` on a board with a
+    debug probe (`docs/how-to/validate.md`).
     `<name>.library` is the models and the runtime as a C library, and `<name>.export` writes it into a
     folder that builds without Bazel.
-    `--board=LABEL` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.validate`,
+    `--board=LABEL` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.validate`, `<name>.probe.validate`,
     `<name>.service.flash`, which puts the firmware for `.validate` on it, `<name>.debug` (under gdb) and `<name>.bisect` (the first dispatch that differs from the host's).
 
     Args:

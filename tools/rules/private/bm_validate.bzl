@@ -11,6 +11,7 @@ load("//tools/rules/private:launcher.bzl", "write_launcher")
 load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "env_name", "import_transition")
 
 _HOST = Label("//boards/host_x86_64")
+_PROBE_MAIN = Label("//runtime_bm/app:service_probe_main")
 _QEMU = Label("//boards/qemu_virt_rv64")
 _SERVICE_MAIN = Label("//runtime_bm/app:service_main")
 _SPIKE = Label("//boards/spike_rv64")
@@ -55,9 +56,25 @@ def _reference(ctx, reports):
         "run": _command(ctx, firmware, ctx.attr._reference_env[BmExecEnvInfo]),
     }
 
+def _probed(ctx, firmware):
+    """Returns what tools/debug needs to load firmware through the board's probe."""
+    return {
+        "board": firmware.board.name,
+        "deadline": _BOARD_DEADLINE_SECONDS,
+        "description": firmware.board.description.short_path,
+        "elf": firmware.elf.short_path,
+        "openocd": ctx.executable._openocd.short_path,
+        "path_tools": [],
+        "reports": [],
+        "run": [],
+        "wait": [],
+    }
+
 def _bm_validate_impl(ctx):
     firmware = ctx.attr.firmware[BmFirmwareInfo]
     env = ctx.attr.exec_env[BmExecEnvInfo] if ctx.attr.exec_env else firmware.board.exec_env
+    if ctx.attr.probe:
+        env = None
     reports = _reports(ctx, firmware, "target")
     others = _reports(ctx, ctx.attr.reference[BmFirmwareInfo], "reference") if ctx.attr.reference else []
     session = ctx.actions.declare_file(ctx.label.name + ".json")
@@ -69,6 +86,7 @@ def _bm_validate_impl(ctx):
             for target, report in zip(ctx.attr.models, reports)
         ],
         "path_tools": [tool.executable.short_path for tool in env.path_tools] if env else [],
+        "probe": _probed(ctx, firmware) if ctx.attr.probe else None,
         "reference": _reference(ctx, others) if ctx.attr.reference else None,
         "run": _command(ctx, firmware, env) if env else [],
     }))
@@ -77,6 +95,9 @@ def _bm_validate_impl(ctx):
     for target in [ctx.attr.firmware] + ([ctx.attr.reference] if ctx.attr.reference else []):
         image = target[BmFirmwareInfo]
         files += [image.elf] + ([image.flash] if image.flash else [])
+    if ctx.attr.probe:
+        files += [firmware.board.description] + firmware.board.flash_files
+        runfiles.append(ctx.attr._openocd[DefaultInfo].default_runfiles)
     if ctx.attr.reference:
         runfiles.append(ctx.attr._reference_env[BmExecEnvInfo].runfiles)
     for target in ctx.attr.models:
@@ -103,7 +124,7 @@ bm_validate = rule(
             providers = [BmExecEnvInfo],
         ),
         "firmware": attr.label(
-            doc = "Firmware whose main is //runtime_bm/app:service_main.",
+            doc = "Firmware whose main is //runtime_bm/app:service_main, or service_probe_main.",
             mandatory = True,
             providers = [BmFirmwareInfo],
         ),
@@ -114,10 +135,15 @@ bm_validate = rule(
             mandatory = True,
             providers = [BmImportInfo],
         ),
+        "probe": attr.bool(
+            doc = """Whether the firmware's main is //runtime_bm/app:service_probe_main: the board's OpenOCD loads
+            it and writes inputs into its memory.""",
+        ),
         "reference": attr.label(
             doc = "The same firmware for this machine, whose layers `--per-layer` compares with the target's.",
             providers = [BmFirmwareInfo],
         ),
+        "_openocd": attr.label(default = "//third_party/openocd", executable = True, cfg = "exec"),
         "_reference_env": attr.label(
             default = "//boards/host_x86_64:native",
             providers = [BmExecEnvInfo],
@@ -130,7 +156,8 @@ bm_validate = rule(
 def validate(*, name, isa, models, tags, vlen, **kwargs):
     """Makes `<name>.validate`, `<name>.spike.validate` and `<name>.host.validate`, and `<name>.service.flash`.
 
-    `--board=LABEL` chooses the board of the first and the last.
+    `--board=LABEL` chooses the board of the first and the last, and of `<name>.probe.validate`, which reaches it with a
+    debugger.
 
     Args:
       name: prefix of the targets.
@@ -155,13 +182,18 @@ def validate(*, name, isa, models, tags, vlen, **kwargs):
         "{}._for_{}".format(service, board_isa): (CHOSEN_BOARD, board_isa)
         for board_isa in ISAS
     }
-    for image, (board, board_isa) in images.items():
+    probed = name + ".probe"
+    probed_images = {
+        "{}._for_{}".format(probed, board_isa): (CHOSEN_BOARD, board_isa)
+        for board_isa in ISAS
+    } | {probed: (_QEMU, isa)}
+    for image, (board, board_isa) in (images | probed_images).items():
         bm_firmware(
             name = image,
             board = board,
             expect = "EXIT",
             isa = board_isa,
-            main = _SERVICE_MAIN,
+            main = _PROBE_MAIN if image in probed_images else _SERVICE_MAIN,
             models = models,
             tags = tags,
             **kwargs
@@ -177,6 +209,15 @@ def validate(*, name, isa, models, tags, vlen, **kwargs):
             tags = tags,
             **kwargs
         )
+    bm_validate(
+        name = probed + ".validate",
+        firmware = by_chosen_board(lambda board_isa: "{}._for_{}".format(probed, board_isa), probed),
+        models = models,
+        probe = True,
+        reference = service + ".host",
+        tags = tags,
+        **kwargs
+    )
     bm_flash(
         name = service + ".flash",
         firmware = chosen,
