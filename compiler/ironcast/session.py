@@ -108,7 +108,11 @@ class Session:
                 # A notebook's "interrupt" is not for the firmware.
                 start_new_session=True,
             )
-        model, _ = self._answer()
+        try:
+            model, _ = self._answer()
+        except KeyboardInterrupt:
+            self.close()
+            raise
         self._entries: dict[str, tuple[list[Tensor], list[Tensor]]] = {
             entry["name"]: (_tensors(entry["inputs"]), _tensors(entry["outputs"]))
             for entry in model["entries"]

@@ -11,6 +11,7 @@ import tempfile
 import textwrap
 import unittest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -100,14 +101,15 @@ class SessionTest(unittest.TestCase):
 
     def test_what_cannot_be_started(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            for source, options, message in (
+            cases: list[tuple[str, dict[str, Any], str]] = [
                 (_HOST, {"target": "verilator"}, "give 'host', 'qemu', 'spike' or 'serial:PORT'"),
                 (_HOST, {"target": "serial:/none"}, "ended: /none cannot be opened"),
                 (folder, {}, "is a folder, and a session needs an image"),
                 (f"{folder}/none", {}, "is no program: give a label"),
                 ("//models:mlp_rv64", {"checkout": folder}, f"{folder} has none: give the tree"),
                 ("//models:mlp_rv64", {}, "there is none around"),
-            ):
+            ]
+            for source, options, message in cases:
                 with (
                     self.subTest(message),
                     self.assertRaisesRegex(ironcast.IroncastError, message),
