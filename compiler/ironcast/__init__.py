@@ -20,8 +20,10 @@ import cloudpickle
 from bmc import export as _export
 from bmc.errors import BmcError
 from bmc.spec import ModelSpec
-from ironcast.errors import IroncastError as IroncastError
-from ironcast.session import Session as Session
+from ironcast.errors import IroncastError
+from ironcast.session import Session
+
+__all__ = ["Compiled", "IroncastError", "Session", "compile"]
 
 # What bmc imports instead of the user's model.py.
 _LOADER = """\

@@ -23,7 +23,8 @@ License-Expression: Apache-2.0
 License-File: LICENSE
 Requires-Python: >=3.11,<3.14
 {requires}
-Installs the program `bmc` (import, compile, inspect, verify, export) and the Python function `ironcast.compile`.
+Installs the program `bmc` (import, compile, inspect, verify, export), and for Python `ironcast.compile` and
+`ironcast.Session`, which runs models on their targets given a checkout of Ironcast's source tree.
 Exports have the runtime that runs the model; boards and images to flash are made in Ironcast's source tree.
 """
 _WHEEL = """\

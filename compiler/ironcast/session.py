@@ -50,10 +50,7 @@ class Tensor:
 
 
 class Session:
-    """A model on a target, which waits for inputs.
-
-    with ironcast.Session("//models:mlp_rv64", target="spike") as session:
-        (logits,) = session.run(None, {"image": image})
+    """A model on a target, which waits for inputs: `with ironcast.Session("//models:mlp_rv64") as session: ...`.
 
     Attributes:
       instructions, cycles: of the last run; 0 if the target cannot count them.

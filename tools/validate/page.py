@@ -18,11 +18,11 @@ _SHOWN_STEPS = 5
 _LAYER_WIDTH = 36
 
 
-def outputs(found: Sequence[Output], unit: str) -> Table:
-    """A row for each output; `unit` is what is counted, samples or calls."""
+def outputs(found: Sequence[Output]) -> Table:
+    """A row for each output."""
     table = Table(box=None, header_style="", padding=(0, 2, 0, 0))
     table.add_column("output", overflow="fold")
-    for heading in ("max. error", "RMS", "cosine", "SNR", f"{unit} outside tolerance"):
+    for heading in ("max. error", "RMS", "cosine", "SNR", "outside tolerance"):
         table.add_column(heading, justify="right")
     for output in found:
         table.add_row(

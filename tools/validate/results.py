@@ -44,7 +44,7 @@ def report(job: Job, runs: Sequence[Run], worst: Path | None, out: Console) -> i
         for number, indices in groups.items()
         for output in _outputs(job, number, indices, got)
     ]
-    out.print(page.outputs(found, job.unit))
+    out.print(page.outputs(found))
     for output in found:
         if output.steps:
             out.print(page.steps(output))
