@@ -11,7 +11,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +21,15 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bmc import artifacts
 from tools import console
-from tools.debug.program import DebugError, Program
+from tools.debug.program import DebugError
 from tools.emulate.process import EmulatorError
 from tools.flash.errors import FlashError
-from tools.status import decode
 from tools.validate import job as jobs
-from tools.validate import page, results, serve
+from tools.validate import page, results, serve, sessions
 from tools.validate.comparison import Comparison
 from tools.validate.job import Job, Options
-from tools.validate.links import PortLink, ProgramLink
-from tools.validate.probe import ProbeLink
 from tools.validate.samples import DataError
 from tools.validate.service import Run, Service, ServiceError
-
-_BAUD = 115200
 
 
 def main(args: list[str]) -> int:
@@ -69,14 +64,16 @@ def main(args: list[str]) -> int:
     )
     parser.add_argument(
         "--per-layer",
-        type=_positive,
+        type=sessions.positive,
         nargs="?",
         const=sys.maxsize,
         default=0,
         metavar="N",
         help="also compare what each layer computes with this machine's build, in the first N samples (default: all)",
     )
-    parser.add_argument("--count", type=_positive, metavar="N", help="use the first N samples only")
+    parser.add_argument(
+        "--count", type=sessions.positive, metavar="N", help="use the first N samples only"
+    )
     parser.add_argument("--model", default="", help="name of the model; default: the first one")
     parser.add_argument(
         "--port",
@@ -84,7 +81,10 @@ def main(args: list[str]) -> int:
         help="serial port of a board that runs the service firmware; with `.probe`, selects the probe",
     )
     parser.add_argument(
-        "--baud", type=_positive, default=_BAUD, help="of the port; default: %(default)s"
+        "--baud",
+        type=sessions.positive,
+        default=sessions.BAUD,
+        help="of the port; default: %(default)s",
     )
     parser.add_argument(
         "--worst",
@@ -111,18 +111,11 @@ def _user_path(text: str) -> Path:
     return Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""), text)
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is less than 1")
-    return number
-
-
 def _serve(session: dict[str, Any], options: argparse.Namespace) -> int:
     index, chosen = _choose(session["models"], options.model)
     model = artifacts.load(Path(chosen["imported"]))
-    with _service(session, options) as target:
-        _check_same_model(target.open(index).name, chosen["c_name"])
+    with sessions.service(session, options.port, options.baud) as target:
+        sessions.open_model(target, index, chosen["c_name"])
         serve.serve(target, model.signatures, sys.stdin.buffer, sys.stdout.buffer)
     return 0
 
@@ -135,12 +128,12 @@ def _validate(session: dict[str, Any], options: argparse.Namespace, out: Console
     with out.status("the framework computes what is expected"):
         job = jobs.read(chosen, given)
     with contextlib.ExitStack() as ends:
-        target = ends.enter_context(_service(session, options))
-        _check_same_model(target.open(index).name, chosen["c_name"])
+        target = ends.enter_context(sessions.service(session, options.port, options.baud))
+        sessions.open_model(target, index, chosen["c_name"])
         compared = None
         if options.per_layer:
             reference = _reference(session, index)
-            other = ends.enter_context(_program(reference["run"], (), session["deadline"]))
+            other = ends.enter_context(sessions.program(reference["run"], (), session["deadline"]))
             other.open(index)
             report = json.loads(Path(chosen["report"]).read_text())
             compared = Comparison(target, other, report, reference["report"])
@@ -171,42 +164,6 @@ def _choose(models: Sequence[dict[str, Any]], name: str) -> tuple[int, dict[str,
     raise DataError(
         f"the firmware has no model {name}: it has {', '.join(m['name'] for m in models)}"
     )
-
-
-def _service(
-    session: dict[str, Any], options: argparse.Namespace
-) -> contextlib.AbstractContextManager[Service]:
-    if session["probe"]:
-        link = ProbeLink(Program.of(session["probe"], options.port))
-        return _connected(link, session["deadline"])
-    if options.port:
-        return _connected(PortLink(options.port, options.baud), session["deadline"])
-    if session["run"]:
-        return _program(session["run"], session["path_tools"], session["deadline"])
-    raise DataError(
-        f"{session['board']} runs on no emulator: put its service firmware on the board"
-        " (`.service.flash` instead of `.validate`), and give the port of its console with --port"
-    )
-
-
-def _program(
-    argv: Sequence[str], path_tools: Sequence[str], deadline: float
-) -> contextlib.AbstractContextManager[Service]:
-    return _connected(ProgramLink(argv, path_tools), deadline)
-
-
-@contextlib.contextmanager
-def _connected(link: PortLink | ProbeLink | ProgramLink, deadline: float) -> Iterator[Service]:
-    with contextlib.closing(link):
-        root = Path(__file__).resolve().parent.parent.parent
-        yield Service(link, deadline, lambda word: decode.describe(word, root))
-
-
-def _check_same_model(found: str, wanted: str) -> None:
-    if found != wanted:
-        raise ServiceError(
-            f"the target runs the model {found}, not {wanted}: flash the service firmware of {wanted}"
-        )
 
 
 def _run(

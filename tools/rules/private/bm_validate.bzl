@@ -1,7 +1,7 @@
 """bm_validate: `bazel run` compares a model on its target with its framework, on the user's own data."""
 
 load("//compiler/bmc:isas.bzl", "ISAS")
-load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo", "BmImportInfo")
+load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo", "BmImportInfo", "BmServiceInfo")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
 load("//tools/rules/private:bm_flash.bzl", "bm_flash")
 load("//tools/rules/private:bm_run.bzl", "check_env")
@@ -56,6 +56,10 @@ def _reference(ctx, reports):
         "run": _command(ctx, firmware, ctx.attr._reference_env[BmExecEnvInfo]),
     }
 
+def _image(firmware):
+    """Returns the files that run an image."""
+    return [firmware.elf] + ([firmware.flash] if firmware.flash else [])
+
 def _probed(ctx, firmware):
     """Returns what tools/debug needs to load firmware through the board's probe."""
     return {
@@ -90,30 +94,32 @@ def _bm_validate_impl(ctx):
         "reference": _reference(ctx, others) if ctx.attr.reference else None,
         "run": _command(ctx, firmware, env) if env else [],
     }))
-    files = [session] + reports + others
-    runfiles = [env.runfiles] if env else []
-    for target in [ctx.attr.firmware] + ([ctx.attr.reference] if ctx.attr.reference else []):
-        image = target[BmFirmwareInfo]
-        files += [image.elf] + ([image.flash] if image.flash else [])
+    started = ctx.runfiles([session] + _image(firmware))
+    if env:
+        started = started.merge(env.runfiles)
+    files = reports + others
+    runfiles = [started]
     if ctx.attr.probe:
         files += [firmware.board.description] + firmware.board.flash_files
         runfiles.append(ctx.attr._openocd[DefaultInfo].default_runfiles)
     if ctx.attr.reference:
+        files += _image(ctx.attr.reference[BmFirmwareInfo])
         runfiles.append(ctx.attr._reference_env[BmExecEnvInfo].runfiles)
     for target in ctx.attr.models:
         info = target[BmImportInfo]
         files += [info.directory] + info.sources.to_list()
         runfiles.append(info.importer_runfiles)
-    return [DefaultInfo(
-        files = depset([session]),
-        **write_launcher(
-            ctx,
-            ctx.attr._validate,
-            ["--session", session],
-            files,
-            ctx.runfiles().merge_all(runfiles),
-        )
-    )]
+    launcher = write_launcher(
+        ctx,
+        ctx.attr._validate,
+        ["--session", session],
+        files,
+        ctx.runfiles().merge_all(runfiles),
+    )
+    return [
+        DefaultInfo(files = depset([session]), **launcher),
+        BmServiceInfo(session = session, runfiles = started),
+    ]
 
 bm_validate = rule(
     implementation = _bm_validate_impl,
@@ -151,6 +157,7 @@ bm_validate = rule(
         "_validate": attr.label(default = "//tools/validate", executable = True, cfg = "target"),
     },
     executable = True,
+    provides = [BmServiceInfo],
 )
 
 def validate(*, name, isa, models, tags, vlen, **kwargs):

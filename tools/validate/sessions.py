@@ -1,0 +1,70 @@
+"""Starts what runs service firmware, as a file of the rule bm_validate says, and opens a model there."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tools.debug.program import Program
+from tools.status import decode
+from tools.validate.links import PortLink, ProgramLink
+from tools.validate.probe import ProbeLink
+from tools.validate.service import Opened, Service, ServiceError
+
+BAUD = 115200
+
+
+def positive(text: str) -> int:
+    """Reads the value of an option; raises ArgumentTypeError below 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
+
+
+def service(
+    session: dict[str, Any], port: str, baud: int
+) -> contextlib.AbstractContextManager[Service]:
+    """Gives the service at `port`, behind the session's probe, or of its program.
+
+    Raises:
+      DebugError, EmulatorError, FlashError: the probe, the program or the port cannot be used.
+      ServiceError: there is neither.
+    """
+    if session["probe"]:
+        return _connected(ProbeLink(Program.of(session["probe"], port)), session["deadline"])
+    if port:
+        return _connected(PortLink(port, baud), session["deadline"])
+    if session["run"]:
+        return program(session["run"], session["path_tools"], session["deadline"])
+    raise ServiceError(
+        f"{session['board']} runs on no emulator: put its service firmware on the board with"
+        " `.service.flash`, and give the port of its console with --port"
+    )
+
+
+def program(
+    argv: Sequence[str], path_tools: Sequence[str], deadline: float
+) -> contextlib.AbstractContextManager[Service]:
+    """Gives the service of a program, which ends with the context; raises EmulatorError."""
+    return _connected(ProgramLink(argv, path_tools), deadline)
+
+
+@contextlib.contextmanager
+def _connected(link: PortLink | ProbeLink | ProgramLink, deadline: float) -> Iterator[Service]:
+    with contextlib.closing(link):
+        root = Path(__file__).resolve().parent.parent.parent
+        yield Service(link, deadline, lambda word: decode.describe(word, root))
+
+
+def open_model(service: Service, index: int, wanted: str) -> Opened:
+    """Opens model `index`; raises ServiceError, also if that is not the model `wanted`."""
+    opened = service.open(index)
+    if opened.name != wanted:
+        raise ServiceError(
+            f"the target runs the model {opened.name}, not {wanted}: flash the service firmware of {wanted}"
+        )
+    return opened
