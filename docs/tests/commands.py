@@ -21,6 +21,7 @@ _PROGRAMS = {
     r".*\.(flash|flash_test)|//tools/flash:flash": "tools/flash/main.py",
     r".*\.(debug|bisect)": "tools/debug/debug.py",
     r".*\.validate": "tools/validate/validate.py",
+    r".*\.demo": "tools/demo/demo.py",
     r".*\.view": "tools/view/view.py",
     r"//models:(table|large_table)": "tools/size/model_table.py",
     r"//compiler:compiler": "compiler/bmc/cli.py",

@@ -1,4 +1,4 @@
-"""The code on the pages about applications is that of the examples, which are built and booted."""
+"""The code on the pages about applications is that of the examples, which are built and run."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from pathlib import Path
 ROOT = Path(os.environ["TREE"]).resolve().parent
 PAGES = [
     ROOT / "docs/how-to" / name
-    for name in ("feed-a-sensor.md", "own-kernels.md", "own-main.md", "without-bazel.md")
+    for name in (
+        "demo.md",
+        "feed-a-sensor.md",
+        "own-kernels.md",
+        "own-main.md",
+        "without-bazel.md",
+    )
 ]
 # Where the files that blocks name are.
-EXAMPLES = (ROOT / "runtime_bm/examples", ROOT / "examples/consumer")
+EXAMPLES = (ROOT / "runtime_bm/examples", ROOT / "examples/consumer", ROOT / "models")
 # A block says which file it shows, or, as `text`, which run (docs_test.py).
 BLOCK = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -11,6 +11,7 @@ load("//tools/rules/private:bm_assert_no_dependency.bzl", _bm_assert_no_dependen
 load("//tools/rules/private:bm_baseline_test.bzl", _bm_baseline_test = "bm_baseline_test")
 load("//tools/rules/private:bm_board.bzl", _bm_board = "bm_board")
 load("//tools/rules/private:bm_debug.bzl", _bm_debug = "bm_debug")
+load("//tools/rules/private:bm_demo.bzl", _bm_demo = "bm_demo")
 load("//tools/rules/private:bm_exec_env.bzl", _bm_exec_env = "bm_exec_env")
 load("//tools/rules/private:bm_export.bzl", _bm_export = "bm_export")
 load("//tools/rules/private:bm_firmware.bzl", _bm_firmware = "bm_firmware")
@@ -39,6 +40,7 @@ bm_assert_no_dependency = _bm_assert_no_dependency
 bm_baseline_test = _bm_baseline_test
 bm_board = _bm_board
 bm_debug = _bm_debug
+bm_demo = _bm_demo
 bm_exec_env = _bm_exec_env
 bm_export = _bm_export
 bm_firmware = _bm_firmware

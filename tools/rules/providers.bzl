@@ -123,6 +123,14 @@ BmFirmwareInfo = provider(
     },
 )
 
+BmServiceInfo = provider(
+    doc = "Service firmware and where it runs: a program on this machine talks to it (tools/validate/service.py).",
+    fields = {
+        "runfiles": "runfiles: what the session names, but for the framework.",
+        "session": "File: JSON for tools/validate/sessions.py.",
+    },
+)
+
 BmRunInfo = provider(
     doc = "One recorded run of a firmware in an execution environment.",
     fields = {
