@@ -25,7 +25,7 @@ class RecordTest(unittest.TestCase):
             mock.patch.object(process, "run", return_value=outcome),
             contextlib.redirect_stderr(said),
         ):
-            args = ["record", "--deadline", "5", "--out", str(self.out), "--", "emulator"]
+            args = ["--deadline", "5", "--out", str(self.out), "--", "emulator"]
             return runner.main(args), said.getvalue()
 
     def test_any_end_is_recorded_for_others_to_judge(self) -> None:
@@ -41,31 +41,6 @@ class RecordTest(unittest.TestCase):
         self.assertIn("emulator did not end within 5 s", said)
         self.assertIn("BM1 PASS cases=1", said)
         self.assertFalse(self.out.exists())
-
-
-class LiveTest(unittest.TestCase):
-    def live(self, status: int, *args: str) -> tuple[int, str]:
-        """Shows the run of an application without records; returns the status and the last line."""
-        said = io.StringIO()
-        outcome = result.Outcome(("digit 7",), status)
-        with (
-            mock.patch.object(process, "run", return_value=outcome),
-            contextlib.redirect_stdout(said),
-        ):
-            ended = runner.main(["live", "--deadline", "5", *args, "--", "emulator"])
-        return ended, said.getvalue().splitlines()[-1]
-
-    def test_an_application_ends_as_it_was_announced(self) -> None:
-        status, sentence = self.live(0, "--expect", "EXIT")
-        self.assertEqual(status, 0)
-        self.assertRegex(sentence, "^PASS: the application ended with exit status 0")
-        for args in (("--expect", "PASS"), ()):
-            status, sentence = self.live(0, *args)
-            self.assertEqual(status, 1)
-            self.assertRegex(sentence, "^FAIL: .* without a PASS record")
-        status, sentence = self.live(7, "--expect", "EXIT")
-        self.assertEqual(status, 1)
-        self.assertRegex(sentence, "^FAIL: the application ended with exit status 7")
 
 
 if __name__ == "__main__":

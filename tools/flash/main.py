@@ -1,6 +1,8 @@
-"""Puts a firmware on its board: one command for every way to do that.
+"""Puts firmware on its board, by whatever way the board has, and follows its console.
 
-flash --board boards/<name>/board.json firmware.elf --port /dev/ttyUSB0 --monitor
+examples:
+  tools/bazel run //models:mlp_rv64.flash --board=//boards/bpi_f3 -- --port /dev/ttyUSB0 --monitor
+  tools/bazel run //tools/flash -- --list
 """
 
 from __future__ import annotations
@@ -11,9 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rich.console import Console as Terminal
-
+from tools import console as terminals
 from tools.emulate import result
+from tools.emulate.screen import Screen
 from tools.flash import board as boards
 from tools.flash import image as images
 from tools.flash import monitor, ports, safety
@@ -43,7 +45,9 @@ RUNNERS: dict[str, type[Runner]] = {
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="flash", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="flash", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("elf", type=Path, nargs="?", help="firmware built by bm_firmware")
     parser.add_argument("--board", type=Path, help="board.json of the board")
     parser.add_argument("--method", choices=sorted(RUNNERS), help="left out: the board's default")
@@ -57,6 +61,9 @@ def _parser() -> argparse.ArgumentParser:
         help="read back what was written and compare",
     )
     parser.add_argument("--monitor", action="store_true", help="follow the console to its end")
+    parser.add_argument(
+        "--raw", action="store_true", help="show the console as the firmware writes it"
+    )
     parser.add_argument("--monitor-port", default="", help="console, when it is not what flashes")
     parser.add_argument("--baud", type=int, default=115200, help="of --monitor-port")
     parser.add_argument("--deadline", type=float, default=300, help="seconds for --monitor")
@@ -82,7 +89,7 @@ def main(args: list[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="ironcast-flash-") as work:
             return _flash(options, Path(work))
     except FlashError as error:
-        print(f"flash: {error}", file=sys.stderr)
+        terminals.complain("flash", error)
         return 2
     except KeyboardInterrupt:
         print("flash: interrupted; run the same command again", file=sys.stderr)
@@ -90,7 +97,7 @@ def main(args: list[str]) -> int:
 
 
 def _flash(options: argparse.Namespace, work: Path) -> int:
-    terminal = Terminal()
+    terminal = terminals.standard_output()
     # `bazel run` starts programs elsewhere than where the user stands.
     folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""))
     image = images.read(options.elf)
@@ -107,7 +114,7 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
                 verify=options.verify,
                 work=work,
                 tools=dict(tool.split("=", 1) for tool in options.tool),
-                say=lambda text: terminal.print(text, highlight=False, markup=False),
+                say=terminal.print,
                 progress=bar,
                 wait_seconds=options.wait,
                 folder=folder,
@@ -131,9 +138,11 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
         return 0
     console = console or runner.console()
     assert console is not None
-    outcome = monitor.follow(console, options.deadline, lambda line: print(line, flush=True))
+    screen = Screen(terminal)
+    shown = terminal.print if options.raw else screen.line
+    outcome = monitor.follow(console, options.deadline, shown)
     verdict = result.judge(outcome)
-    print(f"{'PASS' if verdict.ok else 'FAIL'}: {verdict.sentence}")
+    screen.verdict(verdict, "PASS")
     return 0 if verdict.ok else 1
 
 

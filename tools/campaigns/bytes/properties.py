@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import tempfile
@@ -16,12 +17,15 @@ from unittest import mock
 import hypothesis
 from damage import WORDS, Edit, apply
 from hypothesis import strategies as st
+from rich.console import Console
 
 from bmc import target
 from bmc.elf import kernels
 from bmc.errors import BmcError
-from tools.emulate import judge, result, runner
+from tools.emulate import judge, result
 from tools.emulate.fake_clock import FakeClock
+from tools.emulate.progress import Bar
+from tools.emulate.screen import Screen
 from tools.flash import board, image, monitor, uboot, ymodem
 from tools.flash.errors import FlashError
 from tools.flash.tests import fake
@@ -181,7 +185,12 @@ def _read_console(outcome: result.Outcome) -> None:
     for expected in ("PASS", "FAIL", "ERROR", "TRAP"):
         _assert_readable(result.judge_expected(outcome, expected, "cases=1").sentence)
     _assert_readable(judge.agree({"a": outcome, "b": outcome}).sentence)
-    runner.summary(outcome)
+    screen = Console(file=io.StringIO())
+    shown, bar = Screen(screen), Bar(screen, [])
+    for line in outcome.lines:
+        shown.line(line)
+        bar.line(line)
+    shown.verdict(result.judge(outcome), "PASS", "")
 
 
 def _read_profile(outcome: result.Outcome) -> None:

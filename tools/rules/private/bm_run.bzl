@@ -42,7 +42,6 @@ def _bm_run_impl(ctx):
     check_env(ctx.label, firmware, env, ctx.attr.allow_smaller_vlen)
     record = ctx.actions.declare_file(ctx.label.name + ".json")
     args = ctx.actions.args()
-    args.add("record")
     args.add("--deadline", env.deadline_seconds)
     args.add("--out", record)
     args.add_all([tool.executable for tool in env.path_tools], before_each = "--tool-path")

@@ -23,9 +23,9 @@ IMAGE_ATTRS = {
         providers = [BmExecEnvInfo],
     ),
     "_flash": attr.label(default = "//tools/flash", executable = True, cfg = "exec"),
+    "_live": attr.label(default = "//tools/emulate:live", executable = True, cfg = "exec"),
     "_objcopy": attr.label(default = "//third_party/llvm:objcopy", executable = True, cfg = "exec"),
     "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
-    "_runner": attr.label(default = "//tools/emulate:runner", executable = True, cfg = "exec"),
     "_seal": attr.label(default = "//tools/seal", executable = True, cfg = "exec"),
 }
 
@@ -167,12 +167,17 @@ def _boot(ctx, firmware):
     """Returns the executable that boots the image in `run_env`, as DefaultInfo's fields."""
     env = ctx.attr.run_env[BmExecEnvInfo]
     check_env(ctx.label, firmware, env)
-    args = ["live", "--deadline", str(env.deadline_seconds), "--expect", firmware.expect]
+    args = ["--deadline", str(env.deadline_seconds), "--expect", firmware.expect]
     for tool in env.path_tools:
         args += ["--tool-path", tool.executable]
+    for report in firmware.model_reports:
+        args += ["--report", report]
     flash = [firmware.flash] if firmware.flash else []
-    args += ["--"] + env.command(env, firmware.elf.short_path, flash[0].short_path if flash else "")
-    return write_launcher(ctx, ctx.attr._runner, args, [firmware.elf] + flash, env.runfiles)
+    for word in env.command(env, firmware.elf.short_path, flash[0].short_path if flash else ""):
+        # One word of the emulator's command, which may begin with a dash.
+        args += ["--emulator=" + word] if type(word) == "string" else ["--emulator", word]
+    files = [firmware.elf] + flash + firmware.model_reports
+    return write_launcher(ctx, ctx.attr._live, args, files, env.runfiles)
 
 def _no_emulator(ctx, firmware):
     """Returns an executable that reports that nothing here can run the image."""

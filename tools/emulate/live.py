@@ -1,0 +1,70 @@
+"""Boots an image in its emulator and shows whether it computes what the framework computed.
+
+example:
+  tools/bazel run //models:mlp_rv64 -- --raw
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+import time
+from pathlib import Path
+
+from tools import console
+from tools.emulate import process, result
+from tools.emulate.progress import Bar
+from tools.emulate.screen import Screen
+
+
+def main(args: list[str]) -> int:
+    """Entry point; returns the exit status: 1 the firmware failed, 2 the emulator did."""
+    # The rule gives everything up to the emulator's own arguments; the user's words are the last.
+    parser = argparse.ArgumentParser(
+        prog="run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--raw", action="store_true", help="show the console as the firmware writes it"
+    )
+    parser.add_argument("--deadline", type=float, required=True, help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--expect", default="PASS", choices=result.ENDS, help=argparse.SUPPRESS
+    )
+    parser.add_argument("--tool-path", action="append", default=[], help=argparse.SUPPRESS)
+    parser.add_argument("--report", type=Path, action="append", default=[], help=argparse.SUPPRESS)
+    parser.add_argument("--emulator", action="append", required=True, help=argparse.SUPPRESS)
+    options = parser.parse_args(args)
+    try:
+        return run(options)
+    except process.EmulatorError as error:
+        console.complain("run", error)
+        return 2
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the emulator and shows the run; returns the exit status."""
+    out = console.standard_output()
+    reports = [json.loads(path.read_text()) for path in options.report]
+    screen = Screen(out, reports)
+    start = time.monotonic()
+    with contextlib.nullcontext() if options.raw else Bar(out, reports) as bar:
+
+        def show(line: str) -> None:
+            if bar is None:
+                print(line, flush=True)
+            else:
+                screen.line(line)
+                bar.line(line)
+
+        environment = process.with_tools(options.tool_path)
+        outcome = process.run(options.emulator, options.deadline, show, environment)
+    how = f" ({time.monotonic() - start:.1f} s in the emulator)"
+    verdict = result.judge_expected(outcome, options.expect)
+    screen.verdict(verdict, options.expect, how)
+    return 0 if verdict.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,40 @@
+"""What `bazel run` of an image shows and how it ends, with a shell in the place of an emulator."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import unittest
+
+from tools.emulate import live
+
+
+def run(script: str, *args: str) -> tuple[int, list[str]]:
+    """Returns the exit status and the lines that are shown."""
+    said = io.StringIO()
+    emulator = ("--emulator", "/bin/sh", "--emulator=-c", "--emulator", script)
+    with contextlib.redirect_stdout(said):
+        status = live.main(["--deadline", "60", *args, *emulator])
+    return status, said.getvalue().splitlines()
+
+
+class LiveTest(unittest.TestCase):
+    def test_an_application_ends_as_it_was_announced(self) -> None:
+        status, lines = run("echo digit 7", "--expect", "EXIT")
+        self.assertEqual((status, lines[0]), (0, "digit 7"))
+        self.assertRegex(lines[-1], "^PASS: the application ended with exit status 0")
+        status, lines = run("echo digit 7")
+        self.assertEqual(status, 1)
+        self.assertRegex(lines[-1], "^FAIL: .* without a PASS record")
+        status, lines = run("exit 7", "--expect", "EXIT")
+        self.assertEqual(status, 1)
+        self.assertRegex(lines[-1], "^FAIL: the application ended with exit status 7")
+
+    def test_raw_shows_the_records(self) -> None:
+        record = "BM1 BOOT isa=rv64gc vlen=0 board=b"
+        self.assertEqual(run(f"echo {record}", "--raw")[1][0], record)
+        self.assertEqual(run(f"echo {record}")[1][0], "rv64gc on b")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,171 @@
+"""Shows the console of firmware to people: records as a line for each case, everything else as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from tools import console
+from tools.emulate import result
+
+# More cases than this become one line, except for those that do not match.
+_FEW = 8
+# Dispatches that are listed, by instructions.
+_TOP = 20
+_NAME = 44
+
+
+@dataclass(frozen=True)
+class _Case:
+    number: int
+    good: bool
+    error: float
+    exact: bool
+
+
+@dataclass
+class _Kept:
+    """What records have said about a model that has not ended."""
+
+    name: str = ""
+    cases: list[_Case] = field(default_factory=list)
+    dispatches: list[tuple[int, int]] = field(default_factory=list)  # instructions, command
+    instructions: int = 0  # of the first case
+    about: list[str] = field(default_factory=list)
+
+
+class Screen:
+    """Gets the lines of one run in order; `reports` are the compiler's, of the models in the image.
+
+    A record that is not whole is shown as it is, like everything that is no record.
+    """
+
+    def __init__(self, out: Console, reports: Sequence[dict[str, Any]] = ()) -> None:
+        self._out = out
+        self._commands = {report["name"]: _names(report) for report in reports}
+        self._kept = _Kept()
+        self._end = ("", "")  # kind and sentence of the last record of the run
+
+    def line(self, text: str) -> None:
+        """Shows a line, or keeps a record until the model that it is about has ended."""
+        records = result.parse([text])
+        try:
+            if records:
+                self._record(*records)
+                return
+        except result.RecordError:
+            pass
+        self._out.print(Text(text))
+
+    def verdict(self, verdict: result.Verdict, expect: str, how: str = "") -> None:
+        """Shows how the run ended; `how` is added to the sentence."""
+        self._flush()  # a run may end in the middle of a model
+        kind, said = self._end
+        # An exit status may contradict PASS.
+        use = expect == "PASS" and kind and verdict.ok == (kind == "PASS")
+        sentence = said if use else verdict.sentence
+        mark = ("PASS", console.GOOD) if verdict.ok else ("FAIL", console.BAD)
+        self._out.print(Text.assemble(mark, f": {sentence}{how}"))
+
+    def _record(self, record: result.Record) -> None:
+        number, kept = record.number, self._kept
+        if record.kind == "BOOT":
+            vlen = number("vlen")
+            text = f"{record.field('isa')} on {record.field('board')}"
+            self._out.print(f"{text}, VLEN {vlen}" if vlen else text, style="bold")
+        elif record.kind == "MODEL":
+            self._flush()
+            self._kept.name = record.field("name")
+        elif record.kind == "CASE":
+            good, exact = record.field("result") == "ok", record.field("differing") == "0"
+            kept.cases.append(_Case(number("index"), good, record.real("max_abs"), exact))
+        elif record.kind == "DISPATCH":
+            kept.dispatches.append((number("instret"), number("index")))
+        elif record.kind == "STATS":
+            kept.about.append(f"arena {number('arena'):,} bytes, stack {number('stack'):,} bytes")
+            kept.instructions = number("instret")
+        elif record.kind == "ACCURACY":
+            kept.about.append(
+                f"{number('correct')} of {number('total')} classified correctly; the framework: "
+                f"{number('framework')}"
+            )
+        elif record.kind in ("PASS", "FAIL", "ERROR", "TRAP"):
+            self._flush()
+            self._end = (record.kind, _sentence(record))
+        elif record.kind != "HASH":
+            self._out.print(record.text)
+
+    def _flush(self) -> None:
+        """Shows what is kept about a model."""
+        kept, self._kept = self._kept, _Kept()
+        right = [case for case in kept.cases if case.good]
+        shown = kept.cases
+        if len(kept.cases) > _FEW:
+            shown = [case for case in kept.cases if not case.good]
+            if right:
+                worst = max(right, key=lambda case: case.error)
+                about = f"{kept.name}, {len(right)} of {len(kept.cases)} cases"
+                self._case(about, worst, kept.instructions)
+        for case in shown:
+            about = kept.name if len(kept.cases) == 1 else f"{kept.name}, case {case.number}"
+            self._case(about, case, 0 if case.number else kept.instructions)
+        self._dispatches(kept)
+        for line in kept.about:
+            self._out.print(f"  {line}")
+
+    def _case(self, about: str, case: _Case, instructions: int) -> None:
+        error = "exact" if case.exact else f"error {case.error:.1e}"
+        count = f"{instructions:>15,} instructions" if instructions else ""
+        self._out.print(
+            Text.assemble(
+                f"{about:<{_NAME}} ",
+                ("PASS", console.GOOD) if case.good else ("FAIL", console.BAD),
+                f"  {error:<14}{count}".rstrip(),
+            )
+        )
+
+    def _dispatches(self, kept: _Kept) -> None:
+        """Shows the commands that take the most instructions."""
+        names = self._commands.get(kept.name, [])
+        ordered = sorted(kept.dispatches, reverse=True)
+        for instructions, index in ordered[:_TOP]:
+            name = names[index] if index < len(names) else f"command {index}"
+            self._out.print(f"{instructions:>15,}  {name}", overflow="ellipsis", no_wrap=True)
+        if ordered[_TOP:]:
+            rest = sum(instructions for instructions, _ in ordered[_TOP:])
+            self._out.print(f"{rest:>15,}  {len(ordered) - _TOP} more")
+
+
+def _sentence(record: result.Record) -> str:
+    """Returns what the last record of a run says."""
+    if record.kind == "PASS":
+        count = record.number("cases")
+        cases = "1 case matches" if count == 1 else f"{count} cases match"
+        return f"{cases} the framework's own output"
+    if record.kind == "FAIL":
+        bad = record.number("bad")
+        what = f"{bad} of {record.number('cases')} cases differ from the framework's output"
+        if not bad:
+            what = "the framework classifies more cases correctly"
+        return f"{what}: {record.field('models')}"
+    if record.kind == "TRAP":
+        return (
+            f"a trap in command {record.field('dispatch')} of {record.field('model')}, kernel "
+            f"{record.field('kernel')}: cause {record.field('cause')}, epc {record.field('epc')}, "
+            f"tval {record.field('tval')}"
+        )
+    status = record.field("status")
+    return f"{record.text.partition(status)[2].strip()} (status {status})"
+
+
+def _names(report: dict[str, Any]) -> list[str]:
+    """Returns what the commands of a model are called: layer and operation, as in the tables of tools/bench."""
+    ops = {dispatch["name"]: dispatch["op"] for dispatch in report["dispatches"]}
+    return [
+        "  ".join(filter(None, [command["layer"], ops.get(command["function"], command["kind"])]))
+        for command in report["commands"]
+    ]
