@@ -26,7 +26,7 @@ RUNS = dict(pair.split("=") for pair in os.environ["RUNS"].split())
 COUNTS = dict(pair.split("=") for pair in os.environ["COUNTS"].split())
 # Trained weights depend on the C library, code on compilers, and what else a hart has on QEMU.
 UNSTEADY = (
-    r"error \d\S+ *|exact *|[\d,]+ instructions"
+    r"error \d\S+ *|exact *|[\d,]+ instructions|[\d,]+ cycles"
     r"|arena [\d,]+|stack [\d,]+|\d+ of \d+ classified|framework: \d+"
     r"|hart is \w+"
 )
@@ -150,7 +150,7 @@ class TranscriptTest(unittest.TestCase):
         assert block is not None
         shown = textwrap.dedent(block[1]).split(" (")[0]
         # The last bits of PyTorch's answer depend on the C library. models/baseline.txt holds the instructions.
-        unsteady = r"error 1\.\de-07|[\d,]+ instructions"
+        unsteady = r"error 1\.\de-07|[\d,]+ instructions|[\d,]+ cycles"
         self.assertFalse(self.differs(shown, self.printed(RUNS["bert"]), unsteady))
 
     def test_runs_print_what_the_pages_show(self) -> None:

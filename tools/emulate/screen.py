@@ -86,7 +86,9 @@ class Screen:
         elif record.kind == "DISPATCH":
             kept.dispatches.append((number("instret"), number("index")))
         elif record.kind == "STATS":
-            kept.about.append(f"arena {number('arena'):,} bytes, stack {number('stack'):,} bytes")
+            cycles = f", {number('cycles'):,} cycles" if number("cycles") else ""
+            bytes_ = f"arena {number('arena'):,} bytes, stack {number('stack'):,} bytes"
+            kept.about.append(bytes_ + cycles)
             kept.instructions = number("instret")
         elif record.kind == "ACCURACY":
             kept.about.append(
