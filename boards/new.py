@@ -1,4 +1,8 @@
-"""Makes a new board from an existing one. It builds, and you can change it file by file."""
+"""Makes a new board from an existing one. It builds, and you can change it file by file.
+
+example:
+  tools/bazel run //boards:new -- mine --from qemu_virt_rv64
+"""
 
 from __future__ import annotations
 
@@ -89,7 +93,9 @@ def _readme(board: dict[str, object], source: str, name: str) -> str:
 
 
 def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="new", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="new", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("name", help="name of the board and its folder")
     parser.add_argument("--from", dest="source", default="template", help="the board to copy")
     parser.add_argument("--into", type=Path, help="folder that gets the new board's folder")

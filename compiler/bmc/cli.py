@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
+import shutil
 import sys
 import tempfile
+import textwrap
 import time
 import traceback
 from collections.abc import Sequence
@@ -22,6 +24,15 @@ from bmc.iree import version
 from bmc.libraries import library
 from bmc.rewrites.pipeline import PIPELINE
 from bmc.rewrites.runner import describe
+
+# Longer lines are hard to read, however wide the terminal is.
+_WIDTH = 100
+_ABOUT = """Compiles machine-learning models for bare-metal RISC-V.
+
+examples:
+  bmc compile --src model.onnx --isa rv64gcv_zvl256b --name net --out compiled
+  bmc inspect compiled
+"""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -64,14 +75,18 @@ def _internal() -> int:
 
 
 def fail(error: BmcError) -> int:
-    """Prints what the user has to fix; returns the exit status."""
-    print(f"bmc: {error}", file=sys.stderr)
+    """Prints what the user has to fix, folded between words on a terminal; returns the exit status."""
+    lines = f"bmc: {error}".splitlines()
+    if sys.stderr.isatty():
+        width = min(shutil.get_terminal_size().columns, _WIDTH)
+        lines = [textwrap.fill(line, width, break_long_words=False) for line in lines]
+    print(*lines, sep="\n", file=sys.stderr)
     return errors.EXIT_USER_ERROR
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="bmc", description="Compiles machine-learning models for bare-metal RISC-V."
+        prog="bmc", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
         "--verbose", action="store_true", help="log every command of IREE and its messages"
@@ -102,7 +117,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_compile(commands)
 
     inspector = commands.add_parser("inspect", help="show what a compiled model consists of")
-    inspector.add_argument("compiled", type=Path, help="folder or report.json of `bmc compile`")
+    inspector.add_argument(
+        "compiled", type=Path, help="folder or report.json of `bmc compile`, or X.report.json of an image"
+    )
     inspector.add_argument("--configs", action="store_true", help="show tile sizes of the kernels")
     inspector.set_defaults(run=_run_inspect)
 
@@ -304,8 +321,8 @@ def _compile(model: ImportedModel, options: CompileOptions) -> None:
 
 
 def _run_inspect(arguments: argparse.Namespace) -> None:
-    report = inspection.read(arguments.compiled)
-    print("\n".join(inspection.configs(report) if arguments.configs else inspection.full(report)))
+    shown = inspection.configs if arguments.configs else inspection.full
+    print("\n\n".join("\n".join(shown(report)) for report in inspection.read(arguments.compiled)))
 
 
 def _run_export(arguments: argparse.Namespace) -> None:
@@ -338,7 +355,7 @@ def _run_verify(arguments: argparse.Namespace) -> None:
 
 
 def _run_mutate(arguments: argparse.Namespace) -> None:
-    report = inspection.read(arguments.report)
+    report = inspection.read(arguments.report)[0]
     data, change = mutate.mutate(arguments.weights.read_bytes(), report)
     arguments.out.write_bytes(data)
     more = f", and {change.count - 1} more as large" if change.count > 1 else ""

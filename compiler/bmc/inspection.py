@@ -11,8 +11,11 @@ from bmc.errors import BmcError
 Report = dict[str, Any]
 
 
-def read(path: Path) -> Report:
-    """Reads report.json, given its path or its folder; raises BmcError if there is none."""
+def read(path: Path) -> list[Report]:
+    """Reads the report of every model in a file, or in the report.json of a folder; raises BmcError if there is none.
+
+    The file is what `bmc compile` wrote, or the X.report.json of an image.
+    """
     file = path / "report.json" if path.is_dir() else path
     if not file.is_file():
         raise BmcError(
@@ -22,9 +25,10 @@ def read(path: Path) -> Report:
         report = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
         report = None
-    if not isinstance(report, dict) or "dispatches" not in report:
-        raise BmcError("bad-report", f"'{file}' is not a report from `bmc compile`")
-    return report
+    models = report.get("models", [report]) if isinstance(report, dict) else []
+    if not models or not all("dispatches" in model for model in models):
+        raise BmcError("bad-report", f"'{file}' is not a report of a compiled model or of an image")
+    return list(models)
 
 
 def summary(report: Report) -> list[str]:

@@ -62,6 +62,14 @@ class InspectionTest(unittest.TestCase):
         self.assertIn("(op matmul_8x64x64_f32, linalg.matmul), a kernel of bmc's own", done.out)
         self.assertIn("vector_common_parallel: [3, 64, 0]  set by bmc, IREE: [", done.out)
 
+    def test_inspect_shows_every_model_of_an_image(self) -> None:
+        report = json.loads((self.compiled / "report.json").read_text(encoding="utf-8"))
+        image = self.folder / "image.report.json"
+        image.write_text(json.dumps({"models": [report, {**report, "name": "other"}]}))
+        done = support.bmc("inspect", image)
+        self.assertEqual(done.status, 0)
+        self.assertRegex(done.out, "(?s)product for rv64gcv_zvl256b.*\n\nother for rv64gcv_zvl256b")
+
     def test_inspect_of_something_else_is_one_sentence(self) -> None:
         done = support.bmc("inspect", self.folder)
         self.assertEqual(done.status, 1)
@@ -70,7 +78,7 @@ class InspectionTest(unittest.TestCase):
         other.write_text("{}", encoding="utf-8")
         done = support.bmc("inspect", other)
         self.assertEqual(done.status, 1)
-        self.assertIn("is not a report from `bmc compile`", done.err)
+        self.assertIn("is not a report of a compiled model or of an image", done.err)
 
     def test_the_report_carries_the_second_reference(self) -> None:
         report = json.loads((self.compiled / "report.json").read_text(encoding="utf-8"))

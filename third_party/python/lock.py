@@ -1,9 +1,12 @@
 """Writes requirements_lock.txt: packages with everything they need and the hash of every file.
 
-In Ironcast's own workspace, the lock of requirements.in. In another, what the requirements.txt at its top
-adds to Ironcast's lock, in versions that go with it. Resolves for Python 3.11 on Linux x86-64, against the
-indexes that pip is configured for. It ignores local wheel folders, because the lock must contain only what
-everybody can get.
+example:
+  tools/bazel run //:lock
+
+In Ironcast's own workspace, the lock of requirements.in. In another, what the requirements.txt at
+its top adds to Ironcast's lock, in versions that go with it. Resolves for Python 3.11 on Linux
+x86-64, against the indexes that pip is configured for. It ignores local wheel folders, because the
+lock must contain only what everybody can get.
 """
 
 from __future__ import annotations
@@ -140,7 +143,9 @@ def joined(uv: Path, root: Path, ironcast: str) -> Path:
 
 def main(args: list[str]) -> int:
     """Entry point; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="lock", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="lock", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--uv", type=Path, required=True)
     parser.add_argument("--repository", required=True, help="Ironcast's; empty: this workspace")
     options = parser.parse_args(args)

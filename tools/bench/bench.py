@@ -1,6 +1,8 @@
-"""How far models are from what their hardware could do: every dispatch, from real runs on Spike.
+"""Shows how far models are from what their hardware could do: every dispatch, from real runs on Spike.
 
-tools/bazel run //tools/bench -- [MODEL...] [--vlen 128,256,1024] [--core spacemit-x60] [--json FILE]
+examples:
+  tools/bazel run //tools/bench -- mlp
+  tools/bazel run //tools/bench -- resnet8_int8 --vlen 128,256 --core spacemit-x60
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import os
 import sys
 from pathlib import Path
 
+from tools import console
 from tools.bench import builds, mca, page
 from tools.size import baseline
 
@@ -18,7 +21,9 @@ _BASELINE = Path("models/baseline.txt")
 
 
 def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "models", nargs="*", help="labels of images or short names; default: all that are small"
     )
@@ -42,16 +47,17 @@ def main(args: list[str]) -> int:
     except ValueError:
         parser.error(f"--vlen {options.vlen} is no list of numbers")
     except (builds.BuildError, baseline.BaselineError) as error:
-        print(f"bench: {error}", file=sys.stderr)
+        console.complain("bench", error)
     return 1
 
 
 def _show(names: list[str], vlens: list[int], core: str, out: Path | None) -> int:
     found = builds.results(builds.benches(names, vlens, core))
     models = [model for image in found.values() for model in image]
+    screen = console.standard_output()
     for model in models:
-        print(*page.table(model), "", sep="\n")
-    print(*page.ranking(models), sep="\n")
+        screen.print(*page.table(model), "", sep="\n")
+    screen.print(*page.ranking(models), sep="\n")
     if out:
         folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
         (folder / out).write_text(json.dumps(models, indent=1) + "\n")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import compress
 from typing import Any
+
+from rich.table import Table
 
 _COLUMNS = (
     "instructions",
@@ -18,30 +21,28 @@ _COLUMNS = (
     "scalar",
 )
 _TOP = 15
-_RIGHT = 13
 
 
-def table(model: dict[str, Any], top: int = _TOP) -> list[str]:
-    """Returns the lines about one model: its most expensive dispatches, fills and copies."""
+def table(model: dict[str, Any], top: int = _TOP) -> list[str | Table]:
+    """Returns what is shown of one model: its most expensive dispatches, fills and copies."""
     arena, least = model["arena_bytes"], model["liveness_bound_bytes"]
     macs = sum(command["macs"] for command in model["commands"])
     per_mac = f", {model['instructions'] / macs:.3f} per MAC" if macs else ""
-    lines = [
+    merged = _merged(model["commands"])
+    rows = [_cells(command) for command in merged[:top]]
+    rest = sum(command["instructions"] for command in merged[top:])
+    if rest:
+        rows.append((f"{rest:,}", *[""] * (len(_COLUMNS) - 1), f"{len(merged) - top} more"))
+    return [
         f"{model['name']}, VLEN {model['vlen']}: {model['instructions']:,} instructions{per_mac}; "
         f"{_percent(model)} of the bound",
         f"arena {arena:,} bytes, liveness bound {least:,}: {arena / max(least, 1):.2f}; "
         f"cycles of a {model['core']}",
-        _row((*_COLUMNS, "dispatch")),
+        _table((*_COLUMNS, "dispatch"), rows),
     ]
-    merged = _merged(model["commands"])
-    lines += [_row(_cells(command)) for command in merged[:top]]
-    rest = sum(command["instructions"] for command in merged[top:])
-    if rest:
-        lines.append(_row((f"{rest:,}", *[""] * (len(_COLUMNS) - 1), f"{len(merged) - top} more")))
-    return lines
 
 
-def ranking(models: Iterable[dict[str, Any]]) -> list[str]:
+def ranking(models: Iterable[dict[str, Any]]) -> list[str | Table]:
     """Returns the excess over the bound by class, over all models and VLENs."""
     excess: dict[str, float] = defaultdict(float)
     instructions: dict[str, int] = defaultdict(int)
@@ -50,11 +51,14 @@ def ranking(models: Iterable[dict[str, Any]]) -> list[str]:
             excess[command["class"]] += command["instructions"] - command["bound"]
             instructions[command["class"]] += command["instructions"]
     total = sum(excess.values()) or 1
-    lines = ["excess over the bound by class", _row(("excess", "share", "instructions", "class"))]
-    for name, value in sorted(excess.items(), key=lambda item: -item[1]):
-        cells = (f"{value:,.0f}", f"{100 * value / total:.1f} %", f"{instructions[name]:,}", name)
-        lines.append(_row(cells))
-    return lines
+    rows = [
+        (f"{value:,.0f}", f"{100 * value / total:.1f} %", f"{instructions[name]:,}", name)
+        for name, value in sorted(excess.items(), key=lambda item: -item[1])
+    ]
+    return [
+        "excess over the bound by class",
+        _table(("excess", "share", "instructions", "class"), rows),
+    ]
 
 
 def _percent(row: dict[str, Any]) -> str:
@@ -93,5 +97,13 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _row(cells: tuple[str, ...]) -> str:
-    return "".join(cell.rjust(_RIGHT) for cell in cells[:-1]) + "  " + cells[-1]
+def _table(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
+    """Aligns numbers to the right, and what they are about, in the last column, to the left. Leaves out empty columns."""
+    used = [any(row[column] for row in rows) for column in range(len(headings))]
+    shown = Table(box=None, header_style="bold", padding=(0, 0, 0, 2), pad_edge=False)
+    for heading in compress(headings[:-1], used):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    shown.add_column(headings[-1])
+    for row in rows:
+        shown.add_row(*compress(row, used))
+    return shown

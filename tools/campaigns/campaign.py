@@ -52,7 +52,9 @@ class Result:
 
 def parser(name: str, description: str | None, *, count: int) -> argparse.ArgumentParser:
     """The arguments that every campaign takes; `count` is the number of trials at full length."""
-    made = argparse.ArgumentParser(prog=name, description=description)
+    made = argparse.ArgumentParser(
+        prog=name, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     made.add_argument("--seed", type=int, default=1, help="where all chance comes from (1)")
     made.add_argument("--first", type=_natural, default=0, help="number of the first trial (0)")
     made.add_argument("--count", type=_natural, default=count, help=f"trials to run ({count})")

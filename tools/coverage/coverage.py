@@ -1,6 +1,7 @@
 """Compiles one model per op, runs each on Spike and records which of them work.
 
-tools/bazel run //tools/coverage -- --frontend onnx
+example:
+  tools/bazel run //tools/coverage -- --frontend onnx
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ _PACKAGES = {
 
 
 def main(argv: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="coverage", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="coverage", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--frontend", choices=sorted(page.TITLES), required=True)
     parser.add_argument(
         "--op", action="append", default=[], help="only these ops; does not write the page"

@@ -1,4 +1,9 @@
-"""Debugs firmware: the program behind `bazel run //models:X.debug` and `//models:X.bisect`."""
+"""Starts gdb at a dispatch of firmware (X.debug), or finds the dispatch that goes wrong (X.bisect).
+
+examples:
+  tools/bazel run //models:mlp_rv64.debug -- --dispatch 2 --batch
+  tools/bazel run //models:mlp_rv64.bisect
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ import os
 import sys
 from pathlib import Path
 
+from tools import console
 from tools.debug import bisect, session
 from tools.debug.program import DebugError, Program
 from tools.emulate import process
@@ -15,7 +21,9 @@ from tools.emulate.result import RecordError
 
 
 def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="debug", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="debug", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--session", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--model", default="", help="name of the model; default: the first one")
     parser.add_argument("--call", type=int, metavar="K", help="call of the model, counted from 0")
@@ -49,7 +57,7 @@ def main(args: list[str]) -> int:
         print(session.batch(data["gdb"], program, commands), end="")
         return 0
     except (DebugError, process.EmulatorError, RecordError) as error:
-        print(f"debug: {error}", file=sys.stderr)
+        console.complain("debug", error)
         return 2
 
 

@@ -69,6 +69,8 @@ def _waiting(program: Program, console: int | None) -> Iterator[list[str]]:
         "set pagination off",
         "set confirm off",
         "set max-value-size unlimited",
+        # A frame is a line that a terminal need not fold; `info args` has the values.
+        "set print frame-arguments presence",
         # Leaving gdb also ends the program.
         "define hook-quit",
         "python commands.leave()",

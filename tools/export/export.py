@@ -1,6 +1,7 @@
 """Writes models and their runtime into a folder that builds without Bazel.
 
-tools/bazel run //models:mlp_rv64.export -- DIR
+example:
+  tools/bazel run //models:mlp_rv64.export -- DIR
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from pathlib import Path
 
 from bmc.errors import BmcError
 from bmc.export import export, read_model
+from tools import console
 
 
 def main(args: list[str]) -> int:
     """Entry point; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="export", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, help="a new or empty folder, or an earlier export")
-    parser.add_argument("--model", type=Path, action="append", help="what bmc wrote for a model")
-    parser.add_argument("--loaded", action="append", default=[], help="model with loaded kernels")
+    parser.add_argument("--model", type=Path, action="append", help=argparse.SUPPRESS)
+    parser.add_argument("--loaded", action="append", default=[], help=argparse.SUPPRESS)
     options = parser.parse_args(args)
     # `bazel run` starts programs elsewhere than where the user stands.
     target = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "")) / options.folder
@@ -27,7 +31,7 @@ def main(args: list[str]) -> int:
         models = [read_model(folder, options.loaded) for folder in options.model]
         print(export(models, target))
     except BmcError as error:
-        print(f"export: {error}", file=sys.stderr)
+        console.complain("export", error)
         return 1
     return 0
 

@@ -1,4 +1,8 @@
-"""Prints what kernel libraries compute of a model, beside IREE's kernels: `compare REPORT RUN`."""
+"""Prints what kernel libraries compute of a model, beside IREE's kernels.
+
+example:
+  tools/bazel run //kernels/packed_simd:resnet8_kernels.kernels
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ def table(report: dict[str, Any], outcome: result.Outcome) -> Table:
     unit = "instructions" if counts else "cycles"
     plain_key, library_key = ("plain", "library") if counts else ("plain_cycles", "library_cycles")
     calls = {d["name"]: d["call"] for d in report["dispatches"] if d["call"]}
-    shown = Table(box=None, header_style="", padding=(0, 0, 0, 2))
+    shown = Table(box=None, header_style="bold", padding=(0, 0, 0, 2))
     for heading in (f"IREE's {unit}", "library's", "ratio", "max. error"):
         shown.add_column(heading, justify="right")
     shown.add_column("layer, kernel and function", overflow="fold")
@@ -55,9 +59,11 @@ def _ratio(plain: int, library: int) -> str:
 
 
 def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="compare", description=__doc__)
-    parser.add_argument("report", type=Path)
-    parser.add_argument("run", type=Path)
+    parser = argparse.ArgumentParser(
+        prog="compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("report", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("run", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(args)
     report = json.loads(options.report.read_text())
     outcome = judge.load(options.run)

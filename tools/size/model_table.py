@@ -1,4 +1,8 @@
-"""The table of models in the README, from the reports of their images."""
+"""Prints the table of models in the README, from the reports of their images.
+
+example:
+  tools/bazel run //models:table -- --update
+"""
 
 from __future__ import annotations
 
@@ -118,11 +122,11 @@ def _key(line: str) -> tuple[str, str]:
 
 
 def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="table", description=__doc__)
-    parser.add_argument("reports", type=Path, nargs="+", help="reports with a profile run")
-    parser.add_argument(
-        "--order", nargs="+", required=True, help="models, in the order of the rows"
+    parser = argparse.ArgumentParser(
+        prog="table", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("reports", type=Path, nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--order", nargs="+", required=True, help=argparse.SUPPRESS)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--update", action="store_true", help="write the rows into the README")
     what.add_argument("--check", type=Path, metavar="README", help="fail unless it has these rows")

@@ -1,7 +1,10 @@
-"""Prints a report for people: `show REPORT`.
+"""Prints what an image takes: flash, RAM, and the instructions of every kernel.
 
-Not a command of size.py: the build runs that for every image, where the packages that this needs would be inputs.
+example:
+  tools/bazel run //models:mlp_rv64.report
 """
+
+# Not a command of size.py: the build runs that for every image, where the packages that this needs would be inputs.
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from tools import console
 
 TOP = 20
 # Options for tables without lines.
-_PLAIN: dict[str, Any] = {"box": None, "header_style": "", "padding": (0, 0, 0, 2)}
+_PLAIN: dict[str, Any] = {"box": None, "header_style": "bold", "padding": (0, 0, 0, 2)}
 
 
 def _sizes(rows: list[tuple[str, int]]) -> Table:
@@ -109,8 +112,10 @@ def show(report: dict[str, Any], out: Console) -> None:
 
 
 def main(args: list[str]) -> None:
-    parser = argparse.ArgumentParser(prog="show", description=__doc__)
-    parser.add_argument("report", type=Path)
+    parser = argparse.ArgumentParser(
+        prog="show", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("report", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(args)
     show(json.loads(options.report.read_text()), console.standard_output())
 

@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""Explains a status word of the runtime: which check failed, in which file and line."""
+"""Explains a status word of the runtime: which check failed, in which file and line.
+
+example:
+  tools/status/decode.py 0304700b
+"""
 
 from __future__ import annotations
 
@@ -99,7 +103,9 @@ def _statement(lines: list[str]) -> str:
 
 
 def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="decode", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="decode", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("status", nargs="+", help="status word, or a BM1 ERROR record that has one")
     options = parser.parse_args(args)
     root = Path(__file__).resolve().parent.parent.parent

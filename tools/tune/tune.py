@@ -1,6 +1,7 @@
-"""Searches for faster kernels than the compiler's defaults, on Spike, and writes them into tuning.json.
+"""Searches for faster kernels on Spike, and writes what it finds into tuning.json.
 
-tools/bazel run //models:X.tune -- [--jobs 2] [--out FILE]
+example:
+  tools/bazel run //models:mlp_rv64.tune -- --jobs 2
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from tools.tune.trial import Bench
 
 
 def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="tune", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="tune", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--session", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time (2)")
     parser.add_argument(

@@ -20,7 +20,7 @@ _LAYER_WIDTH = 36
 
 def outputs(found: Sequence[Output]) -> Table:
     """A row for each output."""
-    table = Table(box=None, header_style="", padding=(0, 2, 0, 0))
+    table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("output", overflow="fold")
     for heading in ("max. error", "RMS", "cosine", "SNR", "outside tolerance"):
         table.add_column(heading, justify="right")
@@ -118,7 +118,7 @@ def confusion(matrix: Array) -> Table | str:
     """Rows: the right class; columns: the class that the target names. Of many classes, only the confused pairs."""
     size = len(matrix)
     if size <= _MOST_CLASSES:
-        table = Table(box=None, header_style="", padding=(0, 1, 0, 0))
+        table = Table(box=None, header_style="bold", padding=(0, 1, 0, 0))
         table.add_column("right \\ named", justify="right")
         for index in range(size):
             table.add_column(str(index), justify="right")

@@ -1,7 +1,11 @@
 """Runs a model on the target with your own data, and compares its answers with the framework's.
 
-The target runs service firmware: an emulator, a program on this machine, or a board on a serial port. It receives
-each sample over the console and sends back what it computed. Ctrl-C ends the run and keeps what is done.
+example:
+  tools/bazel run //models:resnet8_int8_rv64.validate -- --data images.npz
+
+The target runs service firmware: an emulator, a program on this machine, or a board on a serial
+port. It receives each sample over the console and sends back what it computed. Ctrl-C ends the run
+and keeps what is done.
 """
 
 from __future__ import annotations
@@ -99,7 +103,7 @@ def main(args: list[str]) -> int:
             return _serve(session, options)
         return _validate(session, options, console.standard_output())
     except (DataError, DebugError, EmulatorError, FlashError, ServiceError) as error:
-        print(f"validate: {error}", file=sys.stderr)
+        console.complain("validate", error)
         return 2
     except KeyboardInterrupt:
         print("validate: stopped before the first sample was done", file=sys.stderr)

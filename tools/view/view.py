@@ -1,4 +1,8 @@
-"""Writes a page that shows what a model costs: one HTML file, which needs no network."""
+"""Writes a page that shows what a model costs: one HTML file, which needs no network.
+
+example:
+  tools/bazel run //models:resnet8_int8_rv64.view -- --out resnet8.html
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tools import console
 from tools.view import compare, page, page_data, trace
 
 
@@ -36,7 +41,9 @@ def _write(path: Path, text: str) -> None:
 
 
 def main(args: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="view", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="view", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     # The rule bm_view gives these two.
     parser.add_argument("--report", type=Path, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--d3", type=Path, required=True, help=argparse.SUPPRESS)
@@ -60,7 +67,7 @@ def main(args: list[str]) -> int:
         if options.trace:
             _write(here / options.trace, json.dumps(trace.events(data)) + "\n")
     except page_data.ViewError as error:
-        print(f"view: {error}", file=sys.stderr)
+        console.complain("view", error)
         return 1
     return 0
 

@@ -1,4 +1,7 @@
-"""The campaign of hostile bytes: what Ironcast reads, on the target and on the host, is damaged by machine.
+"""Damages by machine what Ironcast reads, on the target and on the host: hostile bytes.
+
+example:
+  tools/bazel run //tools/campaigns/bytes -- --count 100
 
 A trial is many inputs: a million of a fuzz target, thousands of a property, hundreds of model files.
 """

@@ -1,7 +1,11 @@
-"""Makes small faults in a copy of this checkout, one at a time, and expects the tests of each to fail.
+"""Makes small faults in a copy of this checkout, one at a time, and expects their tests to fail.
 
-The faults and their tests are in tools/campaigns/faults/tables; a trial is a fault, in their order. What is not
-committed is not in the copy. A find is a fault that no test noticed, though the table gives no reason for that.
+example:
+  tools/bazel run //tools/campaigns/faults -- --count 10
+
+The faults and their tests are in tools/campaigns/faults/tables; a trial is a fault, in their order.
+What is not committed is not in the copy. A find is a fault that no test noticed, though the table
+gives no reason for that.
 """
 
 from __future__ import annotations

@@ -1,8 +1,11 @@
 """Flips one bit of a linked image per trial, boots it, and finds those that do not say so.
 
-A find is a flip in weights, kernels or plan after which the image passes, hangs or ends without a word.
-`--part runtime` attacks the rest instead. That code makes the checks, so some of its flips must go unseen
-or hang: those are counted and are no finds.
+example:
+  tools/bazel run //tools/campaigns/flips -- --part runtime
+
+A find is a flip in weights, kernels or plan after which the image passes, hangs or ends without a
+word. `--part runtime` attacks the rest instead. That code makes the checks, so some of its flips
+must go unseen or hang: those are counted and are no finds.
 """
 
 from __future__ import annotations

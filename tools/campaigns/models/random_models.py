@@ -1,6 +1,7 @@
 """Holds QEMU, Spike and this machine to PyTorch's answers on random small models.
 
-tools/bazel run //tools/campaigns/models -- --count 100
+example:
+  tools/bazel run //tools/campaigns/models -- --count 100
 """
 
 from __future__ import annotations

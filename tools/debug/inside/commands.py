@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,7 +99,8 @@ def stop(program: Program, arguments: list[str]) -> None:
         if position.index == wanted or (wanted is None and command.kind == "dispatch"):
             if command.kind == "dispatch":
                 program.to_kernel(position)
-            print(f"Before {command.describe()} (call {number}, {call.entry})")
+            about = f"Before {command.describe()} (call {number}, {call.entry})"
+            print(textwrap.fill(about, 100, subsequent_indent="  ", break_long_words=False))
             gdb.set_convenience_variable("plan", shown.value.address)
             for table in ("commands", "bindings", "inputs", "outputs"):
                 if shown.count(table):

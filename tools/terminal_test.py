@@ -1,0 +1,112 @@
+"""Programs at a terminal of 100 columns, and in a pipe: how wide their lines are, and whether there are colors.
+
+usage: terminal_test.py PROGRAM...
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+import unittest
+from pathlib import Path
+
+COLUMNS = 100
+ESCAPE = "\x1b"
+_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# What runs here of each program, beside --help.
+OUTPUTS = {
+    "mlp_rv64": (),
+    "mlp_rv64.debug": ("--batch",),
+    "mlp_rv64.flash": ("--dry-run",),
+    "mlp_rv64.report": (),
+    "mlp_rv64.spike": (),
+}
+
+
+def programs() -> dict[str, Path]:
+    """Returns the programs by the names of their targets."""
+    return {
+        Path(arg).name.removesuffix(".sh"): Path(arg).absolute() for arg in sys.argv[1:]
+    }
+
+
+def piped(command: list[str]) -> str:
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    return done.stdout.decode()
+
+
+def at_terminal(command: list[str]) -> str:
+    """Returns what a program writes to a terminal."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    environment.pop("COLUMNS", None)
+    started = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, env=environment
+    )
+    os.close(slave)
+    said = b""
+    while True:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:  # the program has ended
+            break
+        if not chunk:
+            break
+        said += chunk
+    started.wait()
+    os.close(master)
+    return said.decode()
+
+
+def lines(text: str) -> list[str]:
+    """Returns the lines that are on the screen in the end, without trailing spaces."""
+    whole = _SEQUENCE.sub("", text).replace("\r\n", "\n").split("\n")
+    return [line.rpartition("\r")[2].rstrip() for line in whole]
+
+
+class TerminalTest(unittest.TestCase):
+    def assert_fits(self, text: str) -> None:
+        self.assertEqual([line for line in lines(text) if len(line) > COLUMNS], [])
+
+    def test_help_begins_with_usage_and_has_a_sentence_and_an_example(self) -> None:
+        self.assertGreater(len(programs()), 10)
+        for name, program in programs().items():
+            with self.subTest(name):
+                text = at_terminal([str(program), "--help"])
+                self.assert_fits(text)
+                self.assertNotIn("Traceback", text)
+                shown = "\n".join(lines(text))
+                self.assertRegex(shown, r"(?s)^usage: \w+ .*\n\n[A-Z][^\n]*\.\n.*\nexamples?:\n  \w")
+
+    def test_outputs_fit_and_have_no_colors_in_a_pipe(self) -> None:
+        for name, arguments in OUTPUTS.items():
+            with self.subTest(name):
+                command = [str(programs()[name]), *arguments]
+                text = at_terminal(command)
+                self.assert_fits(text)
+                self.assertNotIn("Traceback", text)
+                self.assertNotIn(ESCAPE, piped(command))
+
+    def test_a_run_has_colors_and_progress_at_a_terminal(self) -> None:
+        program = str(programs()["mlp_rv64"])
+        self.assertIn(f"{ESCAPE}[1;32mPASS", at_terminal([program]))
+        self.assertRegex(at_terminal([program]), r"mlp: case \d+ of 360")
+        self.assertNotIn("mlp: case", piped([program]))
+
+    def test_a_wide_line_is_noticed(self) -> None:
+        text = at_terminal(["/bin/echo", "x" * (COLUMNS + 1)])
+        with self.assertRaises(AssertionError):
+            self.assert_fits(text)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
