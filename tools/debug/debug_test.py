@@ -54,7 +54,6 @@ class StopTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         name = REPORT["dispatches"][1]["name"]
         self.assertRegex(done.stdout, rf"#0 .*mlp_loaded_k_{name} \(\)")
-        # A variable in a register still has the callers' value.
         self.assertRegex(done.stdout, r"#\d+ .*\bbm_plan_run \(")
         self.assertRegex(done.stdout, r"#\d+ .*\bmain \(")
 

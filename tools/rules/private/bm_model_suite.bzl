@@ -10,6 +10,7 @@ load("//tools/rules/private:bm_flash.bzl", "bm_flash", "bm_flash_test")
 load("//tools/rules/private:bm_library.bzl", "bm_library")
 load("//tools/rules/private:bm_measured.bzl", "bm_measured")
 load("//tools/rules/private:bm_runs_test.bzl", "bm_runs_test")
+load("//tools/rules/private:bm_sbom.bzl", "bm_sbom")
 load("//tools/rules/private:bm_tune.bzl", "tune")
 load("//tools/rules/private:bm_validate.bzl", "validate")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
@@ -38,7 +39,7 @@ def bm_model_suite(
 
     Makes `<name>` (QEMU virt), `<name>.spike` (which prints the instructions of every dispatch),
     `<name>.host` (the same as an x86-64 program), `<name>.report`, `<name>.view` (a page that
-    shows it), `<name>.spike.debug` (under gdb), and
+    shows it), `<name>.sbom` (what is in it, `docs/how-to/sbom.md`), `<name>.spike.debug` (under gdb), and
     tests: runs in every environment that agree bit for bit, one run on the host, a negative control for
     each model, the baseline.
     `<name>.bench<VLEN>` has what `tools/bazel run //tools/bench` shows.
@@ -94,6 +95,13 @@ def bm_model_suite(
         baseline = baseline,
         run = runs[measured_at],
         tags = tags,
+        **kwargs
+    )
+    bm_sbom(
+        name = name + ".sbom",
+        firmware = name,
+        models = models,
+        tags = tags + ["manual"],
         **kwargs
     )
     benches(
