@@ -1,5 +1,5 @@
 """zoo_model: a well-known model in each of its element types. large_test: the tests that take minutes.
-model_table: a table of all models."""
+model_table: a table of all models. model_overview: a page about them."""
 
 load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_binary", "py_test")
@@ -151,4 +151,28 @@ def model_table(*, name, order, reports, tags):
         main = Label("//tools/size:model_table.py"),
         tags = tags,
         deps = [Label("//tools/size:size_lib")],
+    )
+
+def model_overview(*, name, reports):
+    """A program that writes a page that compares models.
+
+    Args:
+      name: name of the program.
+      reports: files, each the report of an image with one model.
+    """
+    py_binary(
+        name = name,
+        srcs = [Label("//tools/view:overview.py")],
+        args = [
+            "$(rootpaths {})".format(reports),
+            "--d3",
+            "$(rootpath //third_party/d3)",
+        ],
+        data = [
+            reports,
+            "//third_party/d3",
+        ],
+        main = Label("//tools/view:overview.py"),
+        tags = ["manual"],
+        deps = [Label("//tools/view:overview")],
     )

@@ -31,9 +31,7 @@ OUTPUTS = {
 
 def programs() -> dict[str, Path]:
     """Returns the programs by the names of their targets."""
-    return {
-        Path(arg).name.removesuffix(".sh"): Path(arg).absolute() for arg in sys.argv[1:]
-    }
+    return {Path(arg).name.removesuffix(".sh"): Path(arg).absolute() for arg in sys.argv[1:]}
 
 
 def piped(command: list[str]) -> str:
@@ -85,7 +83,9 @@ class TerminalTest(unittest.TestCase):
                 self.assert_fits(text)
                 self.assertNotIn("Traceback", text)
                 shown = "\n".join(lines(text))
-                self.assertRegex(shown, r"(?s)^usage: \w+ .*\n\n[A-Z][^\n]*\.\n.*\nexamples?:\n  \w")
+                self.assertRegex(
+                    shown, r"(?s)^usage: \w+ .*\n\n[A-Z][^\n]*\.\n.*\nexamples?:\n  \w"
+                )
 
     def test_outputs_fit_and_have_no_colors_in_a_pipe(self) -> None:
         for name, arguments in OUTPUTS.items():

@@ -23,6 +23,7 @@ _PROGRAMS = {
     r".*\.validate": "tools/validate/validate.py",
     r".*\.demo": "tools/demo/demo.py",
     r".*\.view": "tools/view/view.py",
+    r"//models:overview": "tools/view/overview.py",
     r"//models:(table|large_table)": "tools/size/model_table.py",
     r"//compiler:compiler": "compiler/bmc/cli.py",
     r"//boards:new": "boards/new.py",

@@ -98,7 +98,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _table(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
-    """Aligns numbers to the right, and what they are about, in the last column, to the left. Leaves out empty columns."""
+    """Aligns numbers to the right, and what they are about, in the last column, to the left; drops empty columns."""
     used = [any(row[column] for row in rows) for column in range(len(headings))]
     shown = Table(box=None, header_style="bold", padding=(0, 0, 0, 2), pad_edge=False)
     for heading in compress(headings[:-1], used):

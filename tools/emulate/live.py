@@ -29,9 +29,7 @@ def main(args: list[str]) -> int:
         "--raw", action="store_true", help="show the console as the firmware writes it"
     )
     parser.add_argument("--deadline", type=float, required=True, help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--expect", default="PASS", choices=result.ENDS, help=argparse.SUPPRESS
-    )
+    parser.add_argument("--expect", default="PASS", choices=result.ENDS, help=argparse.SUPPRESS)
     parser.add_argument("--tool-path", action="append", default=[], help=argparse.SUPPRESS)
     parser.add_argument("--report", type=Path, action="append", default=[], help=argparse.SUPPRESS)
     parser.add_argument("--emulator", action="append", required=True, help=argparse.SUPPRESS)

@@ -95,6 +95,9 @@ def debian(ironcast: Traversable, link_map: str) -> list[Part]:
 def _debian_tools(ironcast: Traversable) -> dict[str, Any]:
     text = ironcast.joinpath("third_party", "debian", "packages.bzl").read_text(encoding="utf-8")
     for statement in ast.parse(text).body:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "DEBIAN_TOOLS":
+        if (
+            isinstance(statement, ast.Assign)
+            and ast.unparse(statement.targets[0]) == "DEBIAN_TOOLS"
+        ):
             return dict(ast.literal_eval(statement.value))
     raise KeyError("DEBIAN_TOOLS")

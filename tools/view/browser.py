@@ -1,13 +1,18 @@
-"""A headless Chromium for tests of pages, driven by Selenium."""
+"""Tests of pages in a headless Chromium, driven by Selenium."""
 
 from __future__ import annotations
 
+import json
 import os
+import tempfile
+import unittest
 from pathlib import Path
+from typing import Any
 
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
 
 _FLAGS = (
     "--headless",
@@ -41,3 +46,68 @@ def start(folder: Path) -> webdriver.Chrome:
     # Away from Chromium's own first page, which loads a lot.
     browser.get("about:blank")
     return browser
+
+
+def screenshots() -> Path:
+    """The folder that a test's screenshots go into."""
+    return Path(os.environ["TEST_UNDECLARED_OUTPUTS_DIR"])
+
+
+class PageTest(unittest.TestCase):
+    """Has a browser, and fails if a page writes to its console or asks the network."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        # Chromium leaves files behind that disappear while they are removed.
+        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+        cls.browser = start(cls.folder)
+        cls.addClassCleanup(cls.browser.quit)
+
+    def show(self, html: str, *, width: int = 1280, scheme: str = "light") -> None:
+        """Opens a page."""
+        path = self.folder / "page.html"
+        path.write_text(html)
+        self.browser.get_log("browser")
+        self.browser.get_log("performance")
+        self.browser.set_window_size(width, 1000)
+        feature = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": feature})
+        self.browser.get(path.as_uri())
+        self.assertEqual(self.browser.get_log("browser"), [])
+        self.assertEqual(self.requests(), {path.as_uri()})
+
+    def requests(self) -> set[str]:
+        messages = [
+            json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")
+        ]
+        sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+        return {
+            params["request"]["url"]
+            for params in sent
+            if not params["request"]["url"].startswith("data:")
+        }
+
+    def all(self, selector: str) -> list[Any]:
+        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+
+    def each(self, selector: str, expression: str) -> list[Any]:
+        """Returns what a JavaScript expression says of each `element`."""
+        script = (
+            f"return Array.from(document.querySelectorAll('{selector}'), (element) => {expression})"
+        )
+        return list(self.browser.execute_script(script))
+
+    def overflow(self) -> int:
+        """Pixels by which the page is wider than the window."""
+        root = "document.documentElement"
+        return int(self.browser.execute_script(f"return {root}.scrollWidth - {root}.clientWidth"))
+
+    def screenshot(self, name: str) -> None:
+        """Saves the whole page, however long it is."""
+        size = self.browser.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
+        self.browser.set_window_size(
+            self.browser.get_window_size()["width"], int(size["height"]) + 100
+        )
+        self.browser.save_screenshot(str(screenshots() / f"{name}.png"))

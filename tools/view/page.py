@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 _HERE = Path(__file__).parent
-# In the order in which a browser runs them.
+# Of the page about one image.
 SCRIPTS = (
     "draw.js",
     "arena.js",
@@ -19,12 +20,13 @@ SCRIPTS = (
 )
 
 
-def html(data: dict[str, Any], d3: str) -> str:
+def html(data: dict[str, Any], d3: str, scripts: Sequence[str] = SCRIPTS) -> str:
     """Returns the page.
 
     Args:
-      data: see page_data.py; names in it may be anything.
+      data: what the scripts draw, such as that of page_data.py; names in it may be anything.
       d3: the text of d3.min.js.
+      scripts: files of this folder, in the order in which a browser runs them.
     """
     # A string of a model must not end the script that it is in.
     text = json.dumps(data, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")
@@ -32,7 +34,7 @@ def html(data: dict[str, Any], d3: str) -> str:
         "STYLE": (_HERE / "page.css").read_text(),
         "D3": d3,
         "DATA": text,
-        "SCRIPTS": "\n".join((_HERE / name).read_text() for name in SCRIPTS),
+        "SCRIPTS": "\n".join((_HERE / name).read_text() for name in scripts),
     }
     pieces = (_HERE / "page.html").read_text().split("@@")
     return "".join(parts[piece] if n % 2 else piece for n, piece in enumerate(pieces))

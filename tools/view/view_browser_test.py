@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from tools.view import browser, compare, page, page_data
 REPORTS = [json.loads(Path(path).read_text()) for path in os.environ["REPORTS"].split()]
 D3 = Path(os.environ["D3"]).read_text()
 HOSTILE = "</script><img src=x onerror=alert(1)>@@D3@@"
-SCREENSHOTS = Path(os.environ["TEST_UNDECLARED_OUTPUTS_DIR"])
 
 
 def hostile(report: dict[str, Any]) -> dict[str, Any]:
@@ -34,16 +32,7 @@ def hostile(report: dict[str, Any]) -> dict[str, Any]:
     return dict(made)
 
 
-class BrowserTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls) -> None:
-        # Chromium leaves files behind that disappear while they are removed.
-        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        cls.addClassCleanup(folder.cleanup)
-        cls.folder = Path(folder.name)
-        cls.browser = browser.start(cls.folder)
-        cls.addClassCleanup(cls.browser.quit)
-
+class BrowserTest(browser.PageTest):
     def open(
         self,
         report: dict[str, Any],
@@ -56,49 +45,11 @@ class BrowserTest(unittest.TestCase):
         data = page_data.build(report)
         if against:
             data["against"] = compare.differences(page_data.build(against), data)
-        path = self.folder / "page.html"
-        path.write_text(page.html(data, D3))
-        self.browser.get_log("browser")
-        self.browser.get_log("performance")
-        self.browser.set_window_size(width, 1000)
-        feature = [{"name": "prefers-color-scheme", "value": scheme}]
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": feature})
-        self.browser.get(path.as_uri())
-        self.assertEqual(self.browser.get_log("browser"), [])
-        self.assertEqual(self.requests(), {path.as_uri()})
+        self.show(page.html(data, D3), width=width, scheme=scheme)
         return data
-
-    def requests(self) -> set[str]:
-        messages = [
-            json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")
-        ]
-        sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-        return {
-            params["request"]["url"]
-            for params in sent
-            if not params["request"]["url"].startswith("data:")
-        }
-
-    def all(self, selector: str) -> list[Any]:
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
-
-    def each(self, selector: str, expression: str) -> list[Any]:
-        """Returns what a JavaScript expression says of each `element`."""
-        script = (
-            f"return Array.from(document.querySelectorAll('{selector}'), (element) => {expression})"
-        )
-        return list(self.browser.execute_script(script))
 
     def values(self, selector: str) -> list[int]:
         return [int(value) for value in self.each(selector, "element.dataset.value")]
-
-    def screenshot(self, name: str) -> None:
-        """Saves the whole page, however long it is."""
-        size = self.browser.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
-        self.browser.set_window_size(
-            self.browser.get_window_size()["width"], int(size["height"]) + 100
-        )
-        self.browser.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
 
     def test_charts_hold_the_numbers_of_the_report(self) -> None:
         for report in REPORTS:
@@ -142,7 +93,7 @@ class BrowserTest(unittest.TestCase):
             *model["code"][kernel]["hot_loop"],
         ):
             self.assertIn(text, panel.text)
-        self.browser.save_screenshot(str(SCREENSHOTS / "details.png"))
+        self.browser.save_screenshot(str(browser.screenshots() / "details.png"))
         self.browser.switch_to.active_element.send_keys(Keys.ESCAPE)
         self.assertFalse(panel.is_displayed())
         # The largest bar leads to the same panel.
@@ -157,10 +108,7 @@ class BrowserTest(unittest.TestCase):
             self.open(REPORTS[1], scheme=scheme, width=width)
             body = self.browser.find_element(By.TAG_NAME, "body")
             grounds[scheme] = body.value_of_css_property("background-color")
-            overflow = (
-                "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-            )
-            self.assertLessEqual(self.browser.execute_script(overflow), 0)
+            self.assertLessEqual(self.overflow(), 0)
             self.screenshot(f"{scheme}_{width}")
         self.assertNotEqual(grounds["light"], grounds["dark"])
 
