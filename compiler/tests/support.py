@@ -256,11 +256,15 @@ class Compiled:
 
 
 def lower_text(
-    text: str, folder: Path, isa: str = ISA, libraries: tuple[Library, ...] = ()
+    text: str,
+    folder: Path,
+    isa: str = ISA,
+    libraries: tuple[Library, ...] = (),
+    tuning: Path | None = None,
 ) -> Compiled:
     """Compiles MLIR text up to the plan, without writing output files."""
     model = import_text(text, folder)
-    options = CompileOptions("m", target.find(isa), folder / "out", libraries=libraries)
+    options = CompileOptions("m", target.find(isa), folder / "out", tuning, libraries=libraries)
     with tempfile.TemporaryDirectory() as work:
         lowered = lower(model, options, Path(work))
     elf = lowered.program.executable

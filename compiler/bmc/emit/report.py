@@ -20,7 +20,7 @@ from bmc.plan.weights import PackedWeights
 from bmc.rewrites.context import Config
 from bmc.target import Target
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 
 def report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +97,7 @@ class Dispatch:
       epilogue: what is computed from each sum, which is the first node; () if the sum is stored as it is.
       windows: the loops over results along which a window slides, each with the loop over its taps.
       padding: what is read around an image, None if everything is in memory.
+      cost: about how many instructions it takes without a library; infinite if tuning.json wants a library to take it.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Dispatch:
     epilogue: tuple[Node, ...]
     windows: tuple[tuple[int, int], ...] = ()
     padding: Padding | None = None
+    cost: float = math.inf
 
     @property
     def a(self) -> Operand:

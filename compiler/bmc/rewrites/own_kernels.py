@@ -61,7 +61,7 @@ def apply(module: Any, context: Context) -> None:
         try:
             operands, kernel = _kernel(function, context)
             config = replace(config, digest=tuning.digest(kernel.text))
-            if entry and not entry.is_own:
+            if entry and entry.is_iree:
                 raise Unsupported("tuning.json wants it")
         except Unsupported as reason:
             _LOG.info("%s keeps IREE's kernel: %s", name, reason)
@@ -106,6 +106,13 @@ def is_better_narrow(function: ir_util.Op, context: Context, kernel: Kernel) -> 
         return fastest.write(product, context.target.vlen_bits).cost < kernel.cost
     except Unsupported:
         return False
+
+
+def cost(function: ir_util.Op, context: Context) -> float:
+    """Returns about how many instructions the kernel of a dispatch executes; raises Unsupported if it has none."""
+    if not applies(context):
+        raise Unsupported("an instruction set without such kernels")
+    return _kernel(function, context)[1].cost
 
 
 def _kernel(

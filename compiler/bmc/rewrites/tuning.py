@@ -2,12 +2,15 @@
 
     {"rv64gcv_zvl256b": {"matmul_128x512x128_f32": {"vector_common_parallel": [3, 64, 0]},
                          "conv_16x32x32x3x3x16_f32": {"lmul": 4, "rows": 6},
+                         "conv_8x8x64x3x3x64_f32": {"library": null},
                          "matvec_like_10x64_f32": {"kernel": "iree"}}}
 
 The keys are instruction sets, then dispatch functions or their op signatures. An entry has tile sizes of IREE's
-kernel by tiling level, or choices about bmc's own (bmc/kernels/choice.py), or says only that it shall be IREE's. An
-instruction set may also have {"layout": "pixels"}, which keeps images channels-last, and {"wide_weights": BYTES}, the
-flash that weights of int8 in 16 bits may take more. X.tune writes such files.
+kernel by tiling level, or choices about bmc's own (bmc/kernels/choice.py), or says only that it shall be IREE's, or
+which function of a kernel library computes it, null for none.
+
+An instruction set may also have {"layout": "pixels"}, which keeps images channels-last, and {"wide_weights": BYTES},
+the flash that weights of int8 in 16 bits may take more. X.tune writes such files.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from bmc.rewrites.tiles.root import Levels
 from bmc.target import Target
 
 _KERNEL, _IREE, _INSTEAD_OF = "kernel", "iree", "instead_of"
+_LIBRARY = "library"
 _LAYOUT, _PIXELS = "layout", "pixels"
 _WIDE_WEIGHTS = "wide_weights"
 
@@ -39,15 +43,22 @@ class Entry:
       levels: tile sizes of IREE's kernel.
       choice: choices about a kernel of bmc's own; DEFAULT for an entry about IREE's.
       instead_of: digests of the kernels that its dispatches had without it when it was made; () if it does not say.
+      library: function of a kernel library that computes it; None for no library, "" to leave that to matchers.
     """
 
     levels: Levels
     choice: Choice
     instead_of: tuple[str, ...]
+    library: str | None = ""
 
     @property
     def is_own(self) -> bool:
         return self.choice != DEFAULT
+
+    @property
+    def is_iree(self) -> bool:
+        """Whether it wants IREE's kernel. What is about a library leaves that to the compiler."""
+        return not self.is_own and self.library == ""
 
 
 @dataclass(frozen=True)
@@ -120,6 +131,8 @@ def _entry(key: str, data: Any, file: str) -> Entry:
     instead_of = left.pop(_INSTEAD_OF, [])
     if not isinstance(instead_of, list) or not all(isinstance(each, str) for each in instead_of):
         raise _bad(f"'{_INSTEAD_OF}' of '{key}' in '{file}' is not a list of strings")
+    if _LIBRARY in left:
+        return _of_library(key, left, tuple(instead_of), file)
     kernel = left.pop(_KERNEL, "")
     if kernel not in ("", _IREE):
         raise _bad(f"'{_KERNEL}' of '{key}' in '{file}' is not \"{_IREE}\"")
@@ -144,6 +157,19 @@ def _entry(key: str, data: Any, file: str) -> Entry:
     return Entry(
         {level: tuple(sizes) for level, sizes in left.items()}, Choice(**chosen), tuple(instead_of)
     )
+
+
+def _of_library(key: str, data: dict[str, Any], instead_of: tuple[str, ...], file: str) -> Entry:
+    library = data.pop(_LIBRARY)
+    if library is not None and (not isinstance(library, str) or not library):
+        raise _bad(
+            f"'{_LIBRARY}' of '{key}' in '{file}' is neither the name of a function nor null"
+        )
+    if data:
+        raise _bad(
+            f"'{key}' in '{file}' has both '{_LIBRARY}' and '{next(iter(data))}', which is about a kernel"
+        )
+    return Entry({}, DEFAULT, instead_of, library)
 
 
 def _check(name: str, value: Any, key: str, file: str) -> None:

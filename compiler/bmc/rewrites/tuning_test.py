@@ -45,6 +45,13 @@ class ReadTest(support.FolderTest):
         self.assertEqual(own, tuning.Entry({}, Choice(lmul=4, shares=False), ("0123",)))
         self.assertTrue(own.is_own)
 
+    def test_entries_about_libraries(self) -> None:
+        for library in ("f", None):
+            found = self.entry({"library": library, "instead_of": ["0123"]})
+            self.assertEqual(found, tuning.Entry({}, DEFAULT, ("0123",), library))
+            self.assertFalse(found.is_own or found.is_iree)
+        self.assertTrue(self.entry({"kernel": "iree"}).is_iree)
+
     def test_a_function_goes_before_its_op(self) -> None:
         data = {support.ISA: {_OP: {"lmul": 4}, "f": {"lmul": 2}, "layout": "pixels"}}
         read = tuning.read(self.written(data), _ISA)
@@ -92,6 +99,9 @@ class ReadTest(support.FolderTest):
             rejects({name: value}, f"'{name}'", "not one of its values")
         rejects({"rows": 4, "vector_common_parallel": [2, 32, 0]}, "'rows'", "has both")
         rejects({"rows": 4, "kernel": "iree"}, "'kernel'", "has both")
+        rejects({"rows": 4, "library": None}, "'rows'", "has both")
+        for library in ("", 3, True):
+            rejects({"library": library}, "'library'", "nor null")
 
 
 class EffectTest(support.FolderTest):

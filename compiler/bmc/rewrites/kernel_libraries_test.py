@@ -1,0 +1,89 @@
+"""Tests who decides whether a kernel library computes a dispatch: its matcher, by cost, or tuning.json."""
+
+from __future__ import annotations
+
+import json
+import math
+import unittest
+from pathlib import Path
+from typing import Any
+
+import support
+
+from bmc.libraries import Call, Dispatch
+from bmc.libraries.library import Library
+
+_OP = "matmul_4x64x32_f32"
+_SCALAR = "rv64gc"
+_NONE: dict[str, Any] = {}
+
+
+class KernelLibrariesTest(support.FolderTest):
+    def setUp(self) -> None:
+        super().setUp()
+        self.costs: list[float] = []
+
+    def library(self, function: str, costs: float) -> Library:
+        """A library that takes what costs more."""
+
+        def take(dispatch: Dispatch) -> Call | None:
+            self.costs.append(dispatch.cost)
+            operands = (dispatch.a, dispatch.b, dispatch.result)
+            return Call(function, operands) if dispatch.cost > costs else None
+
+        return Library(f"//k:{function}", "k.h", Path("take.py"), take)
+
+    def called(
+        self, *libraries: Library, entry: dict[str, Any] = _NONE, isa: str = support.ISA
+    ) -> str:
+        """Returns the function that computes a product, "" if a kernel does."""
+        tuning = self.write("tuning.json", json.dumps({isa: {_OP: entry} if entry else {}}))
+        compiled = support.lower_text(
+            support.MATMUL, self.folder / "m", isa, libraries, tuning=tuning
+        )
+        (export,) = compiled.plan.exports
+        return export.call.taken.call.function if export.call else ""
+
+    def test_matchers_compare_with_the_kernel_that_there_would_be(self) -> None:
+        self.assertEqual(self.called(self.library("f", costs=0)), "f")
+        (vectors,) = self.costs
+        # A multiply-add for each row and term: all 64 columns are in a group of eight registers.
+        self.assertTrue(4 * 32 <= vectors <= 4 * 4 * 32, vectors)
+        self.assertEqual(self.called(self.library("f", costs=vectors)), "")
+        self.assertEqual(self.called(self.library("f", costs=0), isa=_SCALAR), "f")
+        self.assertGreater(self.costs[-1], 4 * 64 * 32)
+        self.assertNotIn(math.inf, self.costs)
+
+    def test_an_entry_decides_for_the_matcher(self) -> None:
+        cheap, dear = self.library("cheap", costs=0), self.library("dear", costs=1e9)
+        self.assertEqual(self.called(dear), "")
+        self.assertEqual(self.called(dear, entry={"library": "dear"}), "dear")
+        self.assertEqual(self.called(cheap, dear), "cheap")
+        self.assertEqual(self.called(cheap, dear, entry={"library": "dear"}), "dear")
+        self.assertEqual(self.called(cheap, entry={"library": None}), "")
+
+    def test_a_kernel_stays_bmcs_own_without_a_library(self) -> None:
+        path = self.write("tuning.json", json.dumps({support.ISA: {_OP: {"library": None}}}))
+        report = support.compile_text(support.MATMUL, self.folder / "m", support.ISA, path)
+        (row,) = report["dispatches"]
+        self.assertEqual((row["own_kernel"], row["tuned"]), (True, True))
+
+    def test_a_function_that_no_library_uses_is_an_error(self) -> None:
+        library = self.library("f", costs=0)
+        self.refuses(
+            "bad-tuning",
+            _OP,
+            "'g'",
+            "would use f",
+            call=lambda: self.called(library, entry={"library": "g"}),
+        )
+        never = self.library("f", costs=math.inf)
+        self.refuses(
+            "bad-tuning",
+            "none of them takes it",
+            call=lambda: self.called(never, entry={"library": "f"}),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
