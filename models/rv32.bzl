@@ -50,6 +50,10 @@ def rv32_tests(*, name, models, baseline = None, tags = []):
             bm_measured(
                 name = image,
                 baseline = baseline,
+                board = "//boards/spike_rv32",
+                exec_env = spike,
+                isa = about.isa,
+                models = models,
                 run = runs[spike],
                 tags = tags,
             )

@@ -5,12 +5,16 @@
 
 #include "kernels/matrix_unit/coherence.h"
 #include "kernels/matrix_unit/registers.h"
+#include "runtime_bm/base/device.h"
 #include "runtime_bm/hal/hal.h"
 
 #define BM_FILE BM_FILE_MATRIX_UNIT
 
 // Where its registers are: bm_firmware defines this for the board.
 extern const uintptr_t bm_device_matrix_unit;
+
+// What the image's profile asks.
+bm_device_use_t bm_device_matrix_unit_use(void);
 
 // How often the unit is asked before it has failed to end. Its longest lists
 // take less than a tenth of it.
@@ -112,14 +116,8 @@ bm_status_t matrix_unit_wait(void) {
   return status;
 }
 
-static uint64_t cycles(uint32_t at) {
-  return (uint64_t)get(at + sizeof(uint32_t)) << 32 | get(at);
-}
-
-matrix_unit_use_t matrix_unit_use(void) {
-  const matrix_unit_use_t use = {.multiplied = cycles(MATRIX_UNIT_MULTIPLIED),
-                                 .copied = cycles(MATRIX_UNIT_COPIED),
-                                 .busy = cycles(MATRIX_UNIT_BUSY),
-                                 .waited = waited};
-  return use;
+bm_device_use_t bm_device_matrix_unit_use(void) {
+  const uint64_t high = get(MATRIX_UNIT_BUSY + sizeof(uint32_t));
+  return (bm_device_use_t){.busy = high << 32 | get(MATRIX_UNIT_BUSY),
+                           .waited = waited};
 }

@@ -33,16 +33,4 @@ int matrix_unit_sums(const matrix_unit_sums_params_t *params,
 // an error, the unit is reset and does nothing more.
 bm_status_t matrix_unit_wait(void);
 
-// What the unit did since it was reset: cycles in which it multiplied, copied,
-// and did either; and instructions of the hart that only waited.
-typedef struct matrix_unit_use_t {
-  uint64_t multiplied;
-  uint64_t copied;
-  uint64_t busy;
-  uint64_t waited;
-} matrix_unit_use_t;
-
-// Reads the unit's counters, while no list is there.
-matrix_unit_use_t matrix_unit_use(void);
-
 #endif  // KERNELS_MATRIX_UNIT_MATRIX_UNIT_H_

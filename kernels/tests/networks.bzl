@@ -1,9 +1,9 @@
 """library_networks: int8 networks of the zoo with a kernel library, as images, tests of answers, and comparisons."""
 
-load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test", "bm_kernel_test", "bm_model_variant")
+load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test", "bm_kernel_test", "bm_measured", "bm_model_variant")
 
-def library_networks(*, name, library, networks, variant, isa, env, kernel_envs = [], float_parts = {}, **kwargs):
-    """Makes `MODEL_<variant>` and `MODEL_<name>`, and for CI `MODEL_answers` and `MODEL_kernels`.
+def library_networks(*, name, library, networks, variant, isa, env, kernel_envs = [], float_parts = {}):
+    """Makes `MODEL_<variant>`, `MODEL_<name>` and its report, and for CI `MODEL_answers` and `MODEL_kernels`.
 
     Args:
       name: what the names of the images end in. `bazel run` of one prints its instructions.
@@ -14,7 +14,6 @@ def library_networks(*, name, library, networks, variant, isa, env, kernel_envs 
       env: environment of //boards/spike_rv64 that runs them.
       kernel_envs: environments that compare the kernels, if not only `env`.
       float_parts: dict from a model to its `float_parts`.
-      **kwargs: attributes of the images.
     """
     spike = "//boards/spike_rv64:"
     for model, is_in_ci in networks.items():
@@ -24,27 +23,56 @@ def library_networks(*, name, library, networks, variant, isa, env, kernel_envs 
             kernels = [library],
             model = "//models/{0}:{0}_int8".format(model),
         )
-        bm_firmware(
+        library_image(
             name = "{}_{}".format(model, name),
-            board = "//boards/spike_rv64",
+            answers = model + "_answers",
+            env = spike + env,
             isa = isa,
-            models = [":{}_{}".format(model, variant)],
-            run_env = spike + env,
-            tags = ["manual"],
-            **kwargs
+            model = ":{}_{}".format(model, variant),
+            tags = [] if is_in_ci else ["manual"],
         )
         if is_in_ci:
-            bm_firmware_test(
-                name = model + "_answers",
-                exec_envs = {spike + env: ["spike"]},
-                firmware = "{}_{}".format(model, name),
-            )
             bm_kernel_test(
                 name = model + "_kernels",
                 exec_envs = [spike + each for each in kernel_envs or [env]],
                 isa = isa,
                 model = ":{}_{}".format(model, variant),
             )
+
+def library_image(*, name, model, answers, isa, env, tags = []):
+    """Makes the image `<name>` with a profile, its report, and the test `<answers>`.
+
+    Args:
+      name: of the image.
+      model: bm_model with kernel libraries.
+      answers: prefix of the test.
+      isa: of the image.
+      env: environment of //boards/spike_rv64 that runs it.
+      tags: of the test.
+    """
+    bm_firmware(
+        name = name,
+        board = "//boards/spike_rv64",
+        isa = isa,
+        models = [model],
+        profile = True,
+        run_env = env,
+        tags = ["manual"],
+    )
+    runs = bm_firmware_test(
+        name = answers,
+        exec_envs = {env: ["spike"]},
+        firmware = name,
+        tags = tags,
+    )
+    bm_measured(
+        name = name,
+        board = "//boards/spike_rv64",
+        exec_env = env,
+        isa = isa,
+        models = [model],
+        run = runs[env],
+    )
 
 def plain_networks(*, name, networks, isa, env):
     """Makes `MODEL_<name>`: the same networks without a library.

@@ -5,6 +5,7 @@
 
 #include "runtime_bm/app/golden.h"
 #include "runtime_bm/app/models.h"
+#include "runtime_bm/base/device.h"
 
 BM_EXTERN_C_BEGIN
 
@@ -19,6 +20,8 @@ BM_EXTERN_C_BEGIN
 extern const bm_golden_t *const bm_firmware_goldens[];
 extern const char bm_firmware_board[];  // "qemu_virt_rv64"
 extern const char bm_firmware_isa[];    // the image's, "rv64gcv_zvl256b"
+// Of the devices that its kernel libraries drive; ends with NULL.
+extern const bm_device_use_function_t bm_firmware_devices[];
 
 BM_EXTERN_C_END
 

@@ -3,6 +3,7 @@
 #ifndef RUNTIME_BM_APP_PROFILE_H_
 #define RUNTIME_BM_APP_PROFILE_H_
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime_bm/bm.h"
@@ -19,11 +20,22 @@ typedef struct bm_profile_t {
   uint64_t workgroup;  // per additional workgroup, or BM_PROFILE_UNKNOWN
 } bm_profile_t;
 
-// Makes the next run of `model` print a DISPATCH record per command. The model
-// must have an observer; it is still called.
+// Whether a profile would change what runs beside what, because the image has
+// devices. Then it is a run of its own, in which the hart waits for them after
+// each command, and bm_profile_begin and bm_profile_end count what they do in
+// another one.
+bool bm_profile_is_apart(void);
+
+// Makes the next run of `model` print the DISPATCH records of such a profile.
+// The model must have an observer; it is still called.
+void bm_profile_begin_apart(bm_model_t *model);
+
+// Makes the next run of `model` print a DISPATCH record per command, if they
+// are not apart. The model must have an observer; it is still called.
 void bm_profile_begin(bm_model_t *model);
 
-// Call this after that run. It does not change the model's buffers.
+// Call this after that run. It does not change the model's buffers. Prints a
+// DEVICE record if the image has devices.
 bm_profile_t bm_profile_end(const bm_model_t *model);
 
 BM_EXTERN_C_END

@@ -1,6 +1,7 @@
 #include <stdbool.h>
 
 #include "runtime_bm/app/console.h"
+#include "runtime_bm/app/firmware.h"
 #include "runtime_bm/app/profile.h"
 #include "runtime_bm/crt/trap.h"
 
@@ -20,9 +21,42 @@ typedef struct observation_t {
   uint64_t between;  // from `end` to `start`, in all calls but the last
   uint64_t end;
   uint64_t start;
+  const bm_plan_t *plan;
+  bm_device_use_t use;  // of all devices, when `start` was read
 } observation_t;
 
 static observation_t observation;
+
+static bm_device_use_t device_use(void) {
+  bm_device_use_t sum = {0, 0};
+  for (const bm_device_use_function_t *each = bm_firmware_devices;
+       *each != NULL; ++each) {
+    const bm_device_use_t use = (*each)();
+    sum.busy += use.busy;
+    sum.waited += use.waited;
+  }
+  return sum;
+}
+
+// Prints the cost of the previous command, for the hart and, once they have
+// done it, for devices. A failure of theirs comes again in the run that counts.
+static BM_NOINLINE void observe_apart(void *context, uint32_t index) {
+  observation_t *self = context;
+  const uint64_t end = bm_hal_instret();
+  const uint64_t waited = device_use().waited - self->use.waited;
+  if (self->plan->wait != NULL) (void)self->plan->wait();
+  const bm_device_use_t use = device_use();
+  bm_text_t line;
+  bm_console_record(&line, "DISPATCH");
+  bm_console_field(&line, " index=", index);
+  bm_console_field(&line, " instret=", end - self->start - waited);
+  bm_console_field(&line, " busy=", use.busy - self->use.busy);
+  bm_console_field(&line, " waited=", use.waited - self->use.waited);
+  bm_console_write(&line);
+  self->observer(self->context, index);
+  self->use = use;
+  self->start = bm_hal_instret();
+}
 
 // Prints the cost of the previous command.
 static BM_NOINLINE void observe(void *context, uint32_t index) {
@@ -153,15 +187,45 @@ static bm_profile_t measure_walker(const bm_plan_runner_t *runner) {
   return profile;
 }
 
-void bm_profile_begin(bm_model_t *model) {
+static void observe_next_run(bm_model_t *model,
+                             void (*observer)(void *context, uint32_t index)) {
   observation = (observation_t){.observer = model->runner.observer,
-                                .context = model->runner.observer_context};
-  bm_model_observe(model, observe, &observation);
+                                .context = model->runner.observer_context,
+                                .plan = model->runner.plan,
+                                .use = device_use()};
+  bm_model_observe(model, observer, &observation);
   observation.end = bm_hal_instret();
   observation.start = observation.end;
 }
 
+bool bm_profile_is_apart(void) { return bm_firmware_devices[0] != NULL; }
+
+void bm_profile_begin_apart(bm_model_t *model) {
+  observe_next_run(model, observe_apart);
+}
+
+void bm_profile_begin(bm_model_t *model) {
+  if (bm_profile_is_apart()) {
+    observation.use = device_use();
+  } else {
+    observe_next_run(model, observe);
+  }
+}
+
+static BM_NOINLINE void report_devices(void) {
+  const bm_device_use_t use = device_use();
+  bm_text_t line;
+  bm_console_record(&line, "DEVICE");
+  bm_console_field(&line, " busy=", use.busy - observation.use.busy);
+  bm_console_field(&line, " waited=", use.waited - observation.use.waited);
+  bm_console_write(&line);
+}
+
 bm_profile_t bm_profile_end(const bm_model_t *model) {
+  if (bm_profile_is_apart()) {
+    report_devices();
+    return measure_walker(&model->runner);
+  }
   const uint64_t between =
       observation.between + observation.start - observation.end;
   bm_profile_t profile = measure_walker(&model->runner);

@@ -9,7 +9,8 @@
 //   BM1 MODEL name=<name>
 //   BM1 CASE index=<n> result=<ok|mismatch> max_abs=<float> differing=<n>
 //       cosine=<float|-> hash=<16 hex>
-//   BM1 DISPATCH index=<n> instret=<n>
+//   BM1 DISPATCH index=<n> instret=<n>[ busy=<n> waited=<n>]
+//   BM1 DEVICE busy=<n> waited=<n>
 //   BM1 KERNEL index=<n> result=<ok|mismatch> max_abs=<float> differing=<n>
 //       plain=<n> library=<n> plain_cycles=<n> library_cycles=<n>
 //   BM1 STATS instret=<n> cycles=<n> arena=<bytes> stack=<bytes>
@@ -33,6 +34,12 @@
 //           of all output bytes in order.
 // DISPATCH  profile firmware only: instructions of command `index` of the plan
 //           in the first case's run.
+//           With devices beside the hart, it is of a run in which the hart
+//           waits for them after each command: instret without waiting, cycles
+//           in which they were busy, and instructions that only waited.
+// DEVICE    profile firmware with devices only: of the first case's run that
+//           STATS counts, cycles in which they were busy, and instructions of
+//           the hart that only waited for them.
 // KERNEL    kernel_check firmware only: command `index` of the plan, computed
 //           by a kernel library and by IREE's kernel from the same numbers: how
 //           the results differ, as in CASE, and instructions and cycles of

@@ -103,6 +103,7 @@ BmEmulatorPluginInfo = provider(
     doc = "What an emulator loads when it starts: a model of instructions or devices.",
     fields = {
         "args": "list of string or File: arguments of the emulator that load it.",
+        "clock": "string: what a cycle of its devices is, and how many they take; empty without devices.",
         "library": "File: what it loads.",
     },
 )
@@ -113,6 +114,7 @@ BmFirmwareInfo = provider(
         "elf": "File: the image with symbols.",
         "flash": "File: contents of the board's whole flash chip; None where `flash_image` is not set.",
         "board": "BmBoardInfo: the board it was linked for.",
+        "calls_libraries": "bool: whether kernel libraries compute any of its models.",
         "devices": "list of string: devices that its kernel libraries need.",
         "expect": "string: how a good run ends, PASS or EXIT.",
         "isa": "string: ISA of its kernels.",
@@ -134,6 +136,7 @@ BmServiceInfo = provider(
 BmRunInfo = provider(
     doc = "One recorded run of a firmware in an execution environment.",
     fields = {
+        "clocks": "list of string: those of the devices in the environment.",
         "expect": "string: how a good run of this firmware ends, PASS or EXIT.",
         "model_reports": "list of File: the compiler's report of every model that ran.",
         "record": "File: JSON with the exit status and the console lines.",

@@ -17,6 +17,7 @@
   const uint32_t bm_firmware_model_count = (count);              \
   const char bm_firmware_board[] = "test";                       \
   const char bm_firmware_isa[] = isa_name;                       \
+  const bm_device_use_function_t bm_firmware_devices[] = {NULL}; \
   static uint8_t fake_arena[FAKE_ARENA_BYTES] BM_FIRMWARE_ARENA; \
   const bm_span_t bm_firmware_arena = {fake_arena, sizeof(fake_arena)}
 

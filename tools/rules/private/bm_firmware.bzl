@@ -28,7 +28,15 @@ const bm_golden_t *const bm_firmware_goldens[] = {{
 
 const char bm_firmware_board[] = "{board}";
 const char bm_firmware_isa[] = "{isa}";
-{devices}"""
+{devices}
+const bm_device_use_function_t bm_firmware_devices[] = {{{uses}NULL}};
+"""
+
+# A device that kernel libraries drive.
+_DEVICE_C = """extern const uintptr_t bm_device_{device};
+const uintptr_t bm_device_{device} = {address};
+bm_device_use_t bm_device_{device}_use(void);
+"""
 
 # How a model's kernels are placed in memory.
 _CODE_SPAN = {
@@ -58,6 +66,7 @@ def firmware_c(board, isa, models, shared_arena = True):
             upper = model.c_name.upper(),
         ) for model in of])
 
+    devices = {device: None for model in models for device in model.devices}
     return _FIRMWARE_C.format(
         arenas = lines("  uint8_t BM_ALIGNED {name}[{upper}_ARENA_BYTES];"),
         board = board.name,
@@ -66,16 +75,14 @@ def firmware_c(board, isa, models, shared_arena = True):
             of = [model for model in models if model.kernels == "loaded"],
         ),
         count = len(models),
-        devices = "".join([
-            "extern const uintptr_t bm_device_{0};\nconst uintptr_t bm_device_{0} = {1};\n".format(device, board.devices[device])
-            for device in {device: None for model in models for device in model.devices}
-        ]),
+        devices = "".join([_DEVICE_C.format(device = device, address = board.devices[device]) for device in devices]),
         golden_pointers = lines("    &{name}_golden,"),
         goldens = lines("extern const bm_golden_t {name}_golden;"),
         includes = lines("#include \"{header}\""),
         isa = isa,
         together = "union" if shared_arena else "struct",
         models = lines("    {{\"{name}\", &{name}_plan, {span}}},"),
+        uses = "".join(["bm_device_{}_use, ".format(device) for device in devices]),
     )
 
 def _check_devices(label, board, models):

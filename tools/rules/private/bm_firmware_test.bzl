@@ -44,7 +44,11 @@ def bm_firmware_test(
       tags: tags of every test.
       allow_smaller_vlen: also boot if the hart's VLEN is too small.
       **kwargs: attributes of every target.
+
+    Returns:
+      dict from each environment to the name of its run.
     """
+    runs = {}
     for env, env_tags in exec_envs.items():
         run = recorded_run(
             name = name,
@@ -62,3 +66,5 @@ def bm_firmware_test(
             text = text,
             **kwargs
         )
+        runs[env] = run
+    return runs

@@ -67,7 +67,8 @@ def bm_kernel_library(*, name, matcher, header, srcs = [], hdrs = [], deps = [],
       extensions: RISC-V extensions that the code needs, as in -march, such as `v` or `zvl256b`. A model for an
         ISA without them does not build. The host build of such a model is without the library.
       devices: devices that the code drives, by the names that boards give them in `devices`. An image for a board
-        without them does not build. C that drives `x` declares `extern const uintptr_t bm_device_x;`, its address.
+        without them does not build. C that drives `x` declares `extern const uintptr_t bm_device_x;`, its address, and
+        defines `bm_device_use_t bm_device_x_use(void)` for profiles (runtime_bm/base/device.h).
       **kwargs: attributes of every rule, e.g. visibility.
     """
     tags = kwargs.pop("tags", []) + ["manual"]

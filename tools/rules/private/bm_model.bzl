@@ -160,8 +160,8 @@ def bm_model(
       quantize: `int8` quantizes the model with its own framework, on its calibration data; `f16` makes the target
         compute in f16, which needs an ISA with Zvfh (docs/how-to/f16.md).
       tuning: tuning.json next to the model.
-      kernels: list of bm_kernel_library; the first one that wants a dispatch computes it. With any, `<name>.plain`
-        is the same model without them.
+      kernels: list of bm_kernel_library; the first one that wants a dispatch computes it. `<name>.plain` is the same
+        model without them.
       load_kernels: whether the runtime copies the kernels to RAM when it starts, instead of running them in place.
       scalar_kernels: list of the kernels that are known not to be vectorized (tools/bench/audit.py); any
         other fails the build, which otherwise only names it.
@@ -237,11 +237,18 @@ def bm_model_variant(*, name, model, kernels, tuning = None, float_parts = {}, s
     )
 
 def _compiled(*, name, kernels, tags, **kwargs):
-    """Makes the model, its negative control, and, if it has kernel libraries, the same without them."""
+    """Makes the model, its negative control, and `.plain`, the same without kernel libraries."""
     c_name = c_name_of(name)
     variants = {name: (c_name, kernels)}
     if kernels:
         variants[name + ".plain"] = (c_name + "_plain", [])
+    else:
+        native.alias(
+            name = name + ".plain",
+            actual = name,
+            tags = tags,
+            visibility = kwargs.get("visibility"),
+        )
     for variant, (prefix, libraries) in variants.items():
         _bm_model(
             name = variant,

@@ -93,6 +93,10 @@ def bm_model_suite(
     bm_measured(
         name = name,
         baseline = baseline,
+        board = _SPIKE,
+        exec_env = measured_at,
+        isa = isa,
+        models = models,
         run = runs[measured_at],
         tags = tags,
         **kwargs

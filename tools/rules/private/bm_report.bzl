@@ -7,18 +7,22 @@ def _bm_report_impl(ctx):
     full = ctx.actions.declare_file(ctx.label.name + ".json")
     report = ctx.attr.firmware[BmFirmwareInfo].report
     codes = ctx.attr.firmware[BmFirmwareInfo].model_codes
-    record = ctx.attr.run[BmRunInfo].record
+    run = ctx.attr.run[BmRunInfo]
+    calls_libraries = ctx.attr.firmware[BmFirmwareInfo].calls_libraries
+    plain = [ctx.attr.plain_run[BmRunInfo].record] if calls_libraries else []
     args = ctx.actions.args()
     args.add("merge")
     args.add("--report", report)
     args.add_all(codes, before_each = "--code")
-    args.add("--run", record)
+    args.add("--run", run.record)
+    args.add_all(plain, before_each = "--plain-run")
+    args.add_all(run.clocks, before_each = "--clock")
     args.add("--out", full)
     ctx.actions.run(
         mnemonic = "BmFullReport",
         executable = ctx.executable._size,
         arguments = [args],
-        inputs = [report, record] + codes,
+        inputs = [report, run.record] + plain + codes,
         outputs = [full],
     )
     show = write_launcher(ctx, ctx.attr._show, [full], [full])
@@ -32,6 +36,11 @@ bm_report = rule(
             doc = "The image whose sizes are reported.",
             mandatory = True,
             providers = [BmFirmwareInfo],
+        ),
+        "plain_run": attr.label(
+            doc = "The same of the models without kernel libraries. Only runs if the image has any.",
+            mandatory = True,
+            providers = [BmRunInfo],
         ),
         "run": attr.label(
             doc = "A recorded run of the profile build of the same model.",

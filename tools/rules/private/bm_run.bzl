@@ -60,6 +60,7 @@ def _bm_run_impl(ctx):
     return [
         DefaultInfo(files = depset([record])),
         BmRunInfo(
+            clocks = [plugin.clock for plugin in env.plugins if plugin.clock],
             expect = firmware.expect,
             model_reports = firmware.model_reports,
             record = record,

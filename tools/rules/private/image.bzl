@@ -205,6 +205,7 @@ def image_providers(ctx, image, models = [], report = None):
         elf = image.elf,
         flash = _flash_image(ctx, board, image.elf) if board.flash_image else None,
         board = board,
+        calls_libraries = bool([model for model in models if model.libraries]),
         devices = [device for model in models for device in model.devices],
         expect = ctx.attr.expect,
         isa = ctx.attr.isa,
