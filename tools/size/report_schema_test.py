@@ -13,7 +13,9 @@ from typing import Any
 import jsonschema
 
 SCHEMA = json.loads(Path(os.environ["SCHEMA"]).read_text())
-REPORTS = [json.loads(Path(path).read_text()) for path in os.environ["REPORTS"].split()]
+# The last one is of an image with a kernel library for a device.
+PATHS = [*os.environ["REPORTS"].split(), os.environ["DEVICE_REPORT"]]
+REPORTS = [json.loads(Path(path).read_text()) for path in PATHS]
 
 
 def problems(report: dict[str, Any]) -> list[str]:
@@ -44,9 +46,16 @@ class SchemaTest(unittest.TestCase):
 
     def test_real_reports_are_valid(self) -> None:
         names = [report["models"][0]["name"] for report in REPORTS]
-        self.assertEqual(names, ["mlp", "resnet8_int8"])
+        self.assertEqual(names, ["mlp", "resnet8_int8", "ad_offloaded"])
         for report in REPORTS:
             self.assertEqual(problems(report), [])
+
+    def test_only_libraries_have_plain_kernels_and_only_devices_are_busy(self) -> None:
+        for report, has in zip(REPORTS, (False, False, True), strict=True):
+            (measured,) = report["run"]["models"]
+            self.assertEqual([bool(measured[key]) for key in ("plain", "devices")], [has, has])
+            self.assertEqual("busy" in measured["commands"][0], has)
+            self.assertEqual(bool(report["run"]["clocks"]), has)
 
     def test_what_is_not_a_report_is_refused(self) -> None:
         def more(report: dict[str, Any]) -> None:
@@ -59,13 +68,13 @@ class SchemaTest(unittest.TestCase):
             report["run"]["models"][0]["commands"][0]["instructions"] = "many"
 
         def older(report: dict[str, Any]) -> None:
-            report["models"][0]["format_version"] = 2
+            report["models"][0]["format_version"] = 3
 
         changes: list[tuple[Callable[[dict[str, Any]], None], str]] = [
             (more, r"commands\[0\].*'colour' was unexpected"),
             (missing, r"tensors\[0\].*'offset' is a required property"),
             (text, r"instructions: 'many' is not of type 'integer'"),
-            (older, r"format_version: 3 was expected"),
+            (older, r"format_version: 4 was expected"),
         ]
         for change, message in changes:
             report = copy.deepcopy(REPORTS[0])

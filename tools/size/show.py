@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tools import console
+from tools.size import libraries
 
 TOP = 20
 # Options for tables without lines.
@@ -108,6 +109,10 @@ def show(report: dict[str, Any], out: Console) -> None:
             title = f"Kernels by instructions ({len(measured['commands'])} commands)"
             out.print(f"\n{title}", style="bold")
             out.print(_dispatches(model, measured))
+            if measured["plain"]:
+                out.print("\nKernel libraries", style="bold")
+                out.print(libraries.table(model, measured, _PLAIN))
+                out.print(*libraries.summary(measured, run["clocks"]), sep="\n")
         out.print(f"\nStack high water {run['stack_bytes']:,}")
 
 

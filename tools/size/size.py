@@ -11,6 +11,9 @@ from typing import Any
 from tools.emulate import result
 from tools.size import baseline, image_report
 
+# What records say of devices beside the hart.
+_OF_DEVICES = ("busy", "waited")
+
 
 def load(path: Path) -> dict[str, Any]:
     data = json.loads(path.read_text())
@@ -22,20 +25,37 @@ def save(path: Path, data: dict[str, Any]) -> None:
     path.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
 
 
-def run_summary(outcome: result.Outcome) -> dict[str, Any]:
-    """Returns what a profile run measured; raises SizeError if the run did not pass, or RecordError."""
+def run_summary(
+    outcome: result.Outcome, plain: result.Outcome | None = None, clocks: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Returns what a profile run measured; raises SizeError if a run did not pass, or RecordError.
+
+    Args:
+      outcome: the run.
+      plain: one of the same models without kernel libraries, for models that have any.
+      clocks: what the cycles of the machine's devices are.
+    """
+    models = _models(outcome)
+    for model, without in zip(models, _models(plain) if plain else [], strict=plain is not None):
+        model["plain"] = _plain(model, without)
+    return {
+        "boot": _only(outcome.records("BOOT"), "BOOT").fields,
+        "clocks": list(clocks),
+        "instructions": sum(model["instructions"] for model in models),
+        "models": models,
+        "stack_bytes": max(r.number("stack") for r in outcome.records("STATS")),
+    }
+
+
+def _models(outcome: result.Outcome) -> list[dict[str, Any]]:
+    """Returns what one inference of each model took."""
     verdict = result.judge(outcome)
     if not verdict.ok:
         raise image_report.SizeError(f"the profile run failed: {verdict.sentence}")
     models = [model_summary(name, records) for name, records in outcome.models().items()]
     if not models:
         raise result.RecordError("no MODEL record")
-    return {
-        "boot": _only(outcome.records("BOOT"), "BOOT").fields,
-        "instructions": sum(model["instructions"] for model in models),
-        "models": models,
-        "stack_bytes": max(r.number("stack") for r in outcome.records("STATS")),
-    }
+    return models
 
 
 def model_summary(name: str, records: list[result.Record]) -> dict[str, Any]:
@@ -52,22 +72,39 @@ def model_summary(name: str, records: list[result.Record]) -> dict[str, Any]:
             command = commands.setdefault(index, {"index": index, "instructions": 0, "times": 0})
             command["instructions"] += record.number("instret")
             command["times"] += 1
+            for key in _OF_DEVICES if "busy" in record.fields else ():
+                command[key] = command.get(key, 0) + record.number(key)
     cases = [record for record in records if record.kind == "CASE"]
     accuracy = [record for record in records if record.kind == "ACCURACY"]
+    devices = [record for record in records if record.kind == "DEVICE"]
     return {
         "accuracy": {key: accuracy[0].number(key) for key in accuracy[0].fields}
         if accuracy
         else None,
         "commands": list(commands.values()),
+        "devices": {key: devices[0].number(key) for key in _OF_DEVICES} if devices else None,
         "differing": sum(case.number("differing") for case in cases),
         "instructions": stats.number("instret"),
         "max_abs": max((case.real("max_abs") for case in cases), default=0.0),
         "name": name,
+        "plain": None,
         # None for a model without dispatches.
         "walker_instructions_per_dispatch": None
         if stats.field("walker") == "-"
         else stats.number("walker"),
     }
+
+
+def _plain(measured: dict[str, Any], without: dict[str, Any]) -> dict[str, Any]:
+    """Returns what a model took without kernel libraries; raises SizeError if that has other commands."""
+    times, others = (
+        {row["index"]: row["times"] for row in run["commands"]} for run in (measured, without)
+    )
+    if times != others:
+        raise image_report.SizeError(
+            f"{measured['name']} has other commands without kernel libraries: its runs cannot be compared"
+        )
+    return {key: without[key] for key in ("commands", "instructions")}
 
 
 def _only(records: list[result.Record], kind: str) -> result.Record:
@@ -91,6 +128,8 @@ def main(args: list[str]) -> int:
     )
     report.add_argument("--map", type=Path, required=True)
     merge.add_argument("--run", type=Path, required=True)
+    merge.add_argument("--plain-run", type=Path, help="run of the models without kernel libraries")
+    merge.add_argument("--clock", action="append", default=[], help="what cycles of a device are")
     merge.add_argument("--code", type=Path, action="append", default=[])
     check.add_argument("--baseline", type=Path, required=True)
     check.add_argument("--image", required=True)
@@ -105,6 +144,11 @@ def main(args: list[str]) -> int:
     except (image_report.SizeError, baseline.BaselineError, result.RecordError) as error:
         print(f"size: {error}", file=sys.stderr)
         return 1
+
+
+def _outcome(path: Path) -> result.Outcome:
+    run = load(path)
+    return result.Outcome(tuple(run["lines"]), run["exit_status"])
 
 
 def _room(options: argparse.Namespace) -> int:
@@ -134,12 +178,13 @@ def _run(options: argparse.Namespace) -> int:
             ),
         )
     elif options.command == "merge":
-        run = load(options.run)
-        outcome = result.Outcome(tuple(run["lines"]), run["exit_status"])
+        outcome = _outcome(options.run)
+        plain = _outcome(options.plain_run) if options.plain_run else None
         report = load(options.report)
         for model, code in zip(report["models"], options.code, strict=True):
             model["code"] = load(code)
-        save(options.out, {**report, "run": run_summary(outcome)})
+        summary = run_summary(outcome, plain, tuple(options.clock))
+        save(options.out, {**report, "run": summary})
     else:
         lines = baseline.read(options.baseline.read_text())
         problems = baseline.check(lines, options.image, load(options.report))

@@ -225,6 +225,45 @@ class RunTest(unittest.TestCase):
         show.show(self.measured("called"), Console(file=out, width=200))
         self.assertEqual(out.getvalue().count("called  (dense of //k:dense)"), 2)
 
+    def test_libraries_and_devices_are_shown_beside_what_there_was(self) -> None:
+        report = self.measured("called")
+        device = (
+            "BM1 BOOT isa=i vlen=256 board=b",
+            "BM1 MODEL name=m",
+            "BM1 DISPATCH index=0 instret=100 busy=50 waited=20",
+            "BM1 DEVICE busy=50 waited=15",
+            "BM1 STATS instret=1150 cycles=0 arena=8 stack=100 walker=- workgroup=-",
+            "BM1 PASS cases=1",
+        )
+        plain = [line.replace("instret=100 busy=50 waited=20", "instret=6000") for line in device]
+        plain = [line for line in plain if "DEVICE" not in line]
+        outcomes = [result.Outcome(tuple(lines), 0) for lines in (device, plain)]
+        report["models"] = report["models"][:1]
+        report["run"] = size.run_summary(*outcomes, clocks=("a cycle is a cycle",))
+        out = io.StringIO()
+        show.show(report, Console(file=out, width=200))
+        row = r"6,000 +100 +50 +20 +50\.0 +fc \(Linear\)  called  \(dense of //k:dense\) *\n"
+        self.assertRegex(out.getvalue(), row + r" +6,000 +100 +50 +20 +50\.0 +together")
+        for line in (
+            "1,150 instructions without libraries, 1,150 with them",
+            "busy for 50 cycles, 35 of them beside work of the hart, which waited for 15",
+            "Cycles: a cycle is a cycle",
+        ):
+            self.assertIn(line, out.getvalue())
+        # Without libraries, nothing of this.
+        out = io.StringIO()
+        show.show(self.measured("called"), Console(file=out, width=200))
+        self.assertNotIn("without", out.getvalue())
+
+    def test_other_commands_without_libraries_cannot_be_compared(self) -> None:
+        other = tuple(line.replace("index=1", "index=2") for line in self.LINES)
+        outcomes = [result.Outcome(lines, 0) for lines in (self.LINES, other)]
+        with self.assertRaisesRegex(image_report.SizeError, "n has other commands without"):
+            size.run_summary(*outcomes)
+        self.assertEqual(
+            size.run_summary(outcomes[0], outcomes[0])["models"][1]["plain"]["instructions"], 52
+        )
+
     def test_a_narrow_terminal(self) -> None:
         kernel = 100 * "z"
         out = io.StringIO()

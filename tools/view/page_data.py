@@ -11,7 +11,7 @@ from typing import Any
 from tools.bench import audit, bound
 from tools.view import tensors
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 NO_LAYER = "(no layer)"
 _COPY = "copy with a layout"
 
@@ -116,6 +116,8 @@ def _model(model: Json, measured: Json, vlen: int) -> Json:
 def _commands(model: Json, measured: Json, vlen: int) -> list[Json]:
     dispatches = {dispatch["name"]: dispatch for dispatch in model["dispatches"]}
     spent = {row["index"]: row for row in measured["commands"]}
+    plain = measured["plain"] or {"commands": []}
+    without = {row["index"]: row["instructions"] for row in plain["commands"]}
     rows = []
     for index, command in enumerate(model["commands"]):
         dispatch = dispatches.get(command["function"])
@@ -134,7 +136,7 @@ def _commands(model: Json, measured: Json, vlen: int) -> list[Json]:
                 "percent": _percent(least, row["instructions"]) if least is not None else None,
                 "bytes": row["times"] * _bytes(command, dispatch),
                 "macs": row["times"] * dispatch["macs"] if dispatch else 0,
-                **_kernel(model, dispatch),
+                **_kernel(model, dispatch, row, without.get(index)),
             }
         )
     return rows
@@ -144,8 +146,13 @@ def _bytes(command: Json, dispatch: Json | None) -> int:
     return bound.operand_bytes(dispatch) if dispatch else int(command["bytes"])
 
 
-def _kernel(model: Json, dispatch: Json | None) -> Json:
-    """Returns what a click on a command shows of its kernel."""
+def _kernel(model: Json, dispatch: Json | None, row: Json, without: int | None) -> Json:
+    """Returns what a click on a command shows of its kernel.
+
+    Args:
+      row: what the run counted of the command.
+      without: instructions of the compiler's own kernel, None if the model calls no library.
+    """
     if not dispatch:
         return {"function": "", "details": [], "hot_loop": []}
     code = model.get("code", {}).get(dispatch["name"], {"hot_loop": [], "spills": 0})
@@ -154,6 +161,8 @@ def _kernel(model: Json, dispatch: Json | None) -> Json:
     details = [
         ("source", dispatch["source"]),
         ("made by", f"{call['function']} of {call['library']}" if call else maker),
+        ("without the library", f"{without:,} instructions" if call else ""),
+        ("devices busy", f"{row['busy']:,} cycles" if row.get("busy") else ""),
         *((f"operand {operand['binding']}", _operand(operand)) for operand in dispatch["operands"]),
         *(
             (f"tiles, {level}", "x".join(map(str, sizes)))

@@ -16,6 +16,7 @@ from tools.view import compare, page_data, tensors, trace, view
 
 PATHS = [Path(path) for path in os.environ["REPORTS"].split()]
 REPORTS = [json.loads(path.read_text()) for path in PATHS]
+DEVICE_REPORT = json.loads(Path(os.environ["DEVICE_REPORT"]).read_text())
 
 
 def copy_of(report: dict[str, Any]) -> dict[str, Any]:
@@ -163,6 +164,22 @@ class DataTest(unittest.TestCase):
         self.assertRegex(copies, r"^1 copies: 35,072 bytes, [\d,]+ instructions$")
         self.assertEqual(arena, "the arena is 64 bytes above its liveness bound of 49,152")
 
+    def test_a_library_is_shown_beside_the_kernel_that_there_would_be(self) -> None:
+        (model,), (run,) = (
+            page_data.build(DEVICE_REPORT)["models"],
+            DEVICE_REPORT["run"]["models"],
+        )
+        details = dict(model["commands"][0]["details"])
+        self.assertEqual(
+            details["made by"], "matrix_unit_sums of //kernels/matrix_unit:matrix_unit"
+        )
+        without = run["plain"]["commands"][0]["instructions"]
+        self.assertEqual(details["without the library"], f"{without:,} instructions")
+        self.assertEqual(details["devices busy"], f"{run['commands'][0]['busy']:,} cycles")
+        for command_ in page_data.build(REPORTS[0])["models"][0]["commands"]:
+            names = {name for name, _ in command_["details"]}
+            self.assertTrue(names.isdisjoint({"without the library", "devices busy"}))
+
     def test_without_vectors_there_is_no_bound(self) -> None:
         report = copy_of(REPORTS[0])
         report["run"]["boot"]["vlen"] = "0"
@@ -247,14 +264,14 @@ class CommandTest(unittest.TestCase):
 
     def test_what_is_no_report_is_refused_in_a_sentence(self) -> None:
         old = copy_of(REPORTS[0])
-        old["models"][0]["format_version"] = 2
+        old["models"][0]["format_version"] = 3
         without_run = copy_of(REPORTS[0])
         del without_run["run"]
         for text, message in (
             ("{", "is not JSON"),
             ("[]", "is not a report of an image with a run"),
             (json.dumps(without_run), "is not a report of an image with a run"),
-            (json.dumps(old), "has reports of format 2, not 3"),
+            (json.dumps(old), "has reports of format 3, not 4"),
             (None, "cannot be read: No such file"),
         ):
             other = self.folder / "other.json"
