@@ -1,4 +1,5 @@
-"""Takes products of int8 for the matrix unit, and plans its scratchpad: tiles of lines and blocks of outputs."""
+"""Takes products of int8 for the matrix unit that are cheaper there, and plans its scratchpad: tiles of lines and
+blocks of outputs."""
 
 from __future__ import annotations
 
@@ -12,8 +13,10 @@ from bmc.libraries import (
     Call,
     Dispatch,
     Packed,
+    PaddedCopy,
     Sums,
     Windows,
+    padded_copy,
     per_output,
     requantization_by_output,
     windows,
@@ -26,12 +29,16 @@ _LOAD, _STORE, _MULTIPLY = range(3)
 _IMAGE, _WEIGHTS, _BIASES, _RESULT = 0, 1, 2, 5
 _SUMS, _INT8, _INT8_DOWN = range(3)
 _START, _JOB_WORDS, _BUS_BYTES, _OUTPUTS, _RUN_BYTES = 32, 4, 8, 16, 16
+# Instructions of the hart, measured: to submit a list and see that it has ended, and of C behind the sums, for each
+# operation and result.
+_SUBMIT, _OPERATION = 200, 2.5
 # A bias, a multiplier and a shift, of 4 bytes each.
 _NUMBERS, _NUMBER = 3, 4
 
 
 def take(dispatch: Dispatch) -> Call | None:
-    found = windows(dispatch) if dispatch.a.dtype == "i8" else None
+    border = padded_copy(dispatch)
+    found = windows(border.dispatch if border else dispatch) if dispatch.a.dtype == "i8" else None
     if found is None or found.output.result != 1 or found.output.sums != 1:
         return None
     taps = [*found.taps, Axis()] if found.is_depthwise else list(found.taps)
@@ -40,20 +47,34 @@ def take(dispatch: Dispatch) -> Call | None:
     if taps[-1].extent > 1 and taps[-1].image != 1:
         return None
     how = requantization_by_output(dispatch, found.output_loop)
-    product = _Product(found, tuple([Axis()] * (3 - len(taps)) + taps), is_int8=how is not None)
+    product = _Product(found, tuple([Axis()] * (3 - len(taps)) + taps), how is not None, border)
+    if min(product.steps) < 0 or border and (not product.y.image or product.y.image % border.line):
+        return None
     cuts = [cut for cut in product.cuts() if product.needs(cut) <= _SCRATCHPAD]
-    if not cuts or min(product.steps) < 0:
+    if not cuts:
         return None
     mode = _SUMS if how is None else _INT8_DOWN if how.scale.is_down else _INT8
     limits = [how.zero, how.low, how.high] if how else [0, 0, 0]
-    jobs = _Jobs(product, min(cuts, key=product.cycles)).made()
+    cut = min(cuts, key=product.cycles)
+    behind = [node for node in dispatch.epilogue if node.op != "constant"] if how is None else []
+    cost = _SUBMIT + product.cycles(cut) + _OPERATION * len(behind) * product.results
+    # A cycle of the unit is an instruction of the hart, which mostly waits: the next layer needs this one.
+    if cost >= dispatch.cost:
+        return None
+    jobs = _Jobs(product, cut).made()
     shape = [*product.shape, mode, *limits]
     words = [*shape, *[0] * (_SHAPE_WORDS - len(shape)), *(word for job in jobs for word in job)]
-    weights = Packed(dispatch.b, lambda array: np.ascontiguousarray(found.matrix(array)))
+    # Lines of the padding are loaded from behind the weights.
+    filler = np.full(border.line if border else 0, border.value if border else 0, np.int8)
+    weights = Packed(
+        dispatch.b, lambda array: np.concatenate([found.matrix(array).reshape(-1), filler])
+    )
     arguments = (np.array(words, np.int32), dispatch.a, weights)
     params = {"jobs": len(jobs)}
     if how is None:
-        return Call("matrix_unit_sums", (*arguments, Sums()), params, wait="matrix_unit_wait")
+        return Call(
+            "matrix_unit_sums", (*arguments, Sums()), params, pads=True, wait="matrix_unit_wait"
+        )
     scale = how.scale
     numbers = [
         per_output(number, found.output.extent)
@@ -64,6 +85,7 @@ def take(dispatch: Dispatch) -> Call | None:
         (*arguments, *numbers, dispatch.result),
         params,
         finishes=True,
+        pads=True,
         wait="matrix_unit_wait",
     )
 
@@ -86,13 +108,15 @@ class _Cut:
 class _Product:
     """A product as the unit sees it: lines x columns windows, of which each has tap lines x tap columns runs."""
 
-    def __init__(self, found: Windows, taps: tuple[Axis, ...], is_int8: bool) -> None:
+    def __init__(
+        self, found: Windows, taps: tuple[Axis, ...], is_int8: bool, border: PaddedCopy | None
+    ) -> None:
         # Tiles are cut from lines.
         self.y, self.x = (found.x, found.y) if found.y.extent == 1 else (found.y, found.x)
         self.outputs, self.image_output = found.output.extent, found.output.image
         self.window, self.is_int8 = found.size, is_int8
         self.tap_y, self.tap_x, self.run = taps
-        self.element = 1 if is_int8 else 4
+        self.element, self.border = 1 if is_int8 else 4, border
 
     @property
     def steps(self) -> list[int]:
@@ -124,7 +148,18 @@ class _Product:
         axes = (self.x, self.tap_y, self.tap_x)
         reach = sum((axis.extent - 1) * axis.image for axis in axes)
         reach += (self.outputs - 1) * self.image_output
-        return (lines - 1) * self.y.image + reach + self.run.extent
+        exact = (lines - 1) * self.y.image + reach + self.run.extent
+        return -(-exact // self.border.line) * self.border.line if self.border else exact
+
+    def image_cycles(self, lines: int) -> int:
+        """About how many cycles it takes to load a tile of the image."""
+        size, job = self.image_bytes(lines), _START + _JOB_WORDS
+        # A line of an image with a border is a job.
+        return size // _BUS_BYTES + job * (size // self.border.line + 1 if self.border else 1)
+
+    @property
+    def results(self) -> int:
+        return self.y.extent * self.x.extent * self.outputs
 
     def weight_bytes(self, outputs: int) -> int:
         return outputs * (self.window + self.number_bytes)
@@ -177,7 +212,7 @@ class _Product:
         images = tiles * (blocks if cut.blocks_first and tiles > 2 else 1)
         weights = blocks * (1 if cut.blocks_first or blocks <= 2 else tiles)
         job = _START + _JOB_WORDS
-        copied = images * (job + self.image_bytes(cut.lines) // _BUS_BYTES)
+        copied = images * self.image_cycles(cut.lines)
         copied += weights * (4 * job + self.weight_bytes(cut.outputs) // _BUS_BYTES)
         copied += tiles * blocks * (job + self.result_bytes(cut) // _BUS_BYTES)
         runs = self.run.extent if self.image_output else -(-self.run.extent // _RUN_BYTES)
@@ -248,12 +283,14 @@ class _Jobs:
     def _outputs(self, block: int) -> int:
         return min(self._cut.outputs, self._product.outputs - block * self._cut.outputs)
 
-    def _loaded(self, slots: _Slots, wanted: int, load: Callable[[int, int, int], None]) -> int:
+    def _loaded(
+        self, slots: _Slots, wanted: int, load: Callable[[int, int, int, bool], None]
+    ) -> int:
         """Returns where something is, after loading it if it is nowhere."""
         if wanted in slots.held[: slots.count]:
             return slots.held.index(wanted)
         slot, slots.turn = slots.turn, (slots.turn + 1) % slots.count
-        load(wanted, slots.place(slot), slots.used[slot])
+        load(wanted, slots.place(slot), slots.used[slot], slots.held[slot] < 0)
         slots.held[slot], slots.ready[slot] = wanted, self._copies
         return slot
 
@@ -271,7 +308,7 @@ class _Jobs:
         self._jobs.append([kind, after, base, offset, place, size, lines, step])
         self._copies += 1
 
-    def _load_weights(self, block: int, place: int, after: int) -> None:
+    def _load_weights(self, block: int, place: int, after: int, _: bool) -> None:
         product, outputs, first = self._product, self._outputs(block), block * self._cut.outputs
         size = outputs * product.window
         self._copy(_LOAD, after, _WEIGHTS, first * product.window, place, size)
@@ -283,10 +320,28 @@ class _Jobs:
         """The place behind a whole block of weights."""
         return weights + self._cut.outputs * self._product.window
 
-    def _load_image(self, tile: int, place: int, after: int) -> None:
-        product = self._product
+    def _load_image(self, tile: int, place: int, after: int, is_new: bool) -> None:
+        product, border = self._product, self._product.border
+        if border:
+            self._load_bordered(border, tile, place, after, is_new)
+            return
         offset = tile * self._cut.lines * product.y.image
         self._copy(_LOAD, after, _IMAGE, offset, place, product.image_bytes(self._lines(tile)))
+
+    def _load_bordered(
+        self, border: PaddedCopy, tile: int, place: int, after: int, is_new: bool
+    ) -> None:
+        """Loads lines of an image into a place that holds its border, or gets it before."""
+        product, line = self._product, border.line
+        first = tile * self._cut.lines * product.y.image // line - border.lines_before
+        rows = range(first, first + product.image_bytes(self._lines(tile)) // line)
+        if is_new or rows[0] < 0 or rows[-1] >= border.lines:
+            filler = product.outputs * product.window
+            self._copy(_LOAD, after, _WEIGHTS, filler, place, line, len(rows))
+        for number, row in enumerate(rows):
+            if 0 <= row < border.lines:
+                to = place + number * line + border.before
+                self._copy(_LOAD, after, _IMAGE, row * border.pitch, to, border.inside)
 
     def _multiply(self, tile: int, block: int, image: int, weights: int, slot: int) -> None:
         product = self._product

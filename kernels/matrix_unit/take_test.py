@@ -13,9 +13,11 @@ from take import take
 from unit import INT8, INT8_DOWN, MULTIPLY, Shape, Unit
 
 from bmc.kernels.product import Node
-from bmc.libraries import Call, Dispatch, Loop, Operand, Packed, Padding, Sums
+from bmc.libraries import Call, Dispatch, Edge, Loop, Operand, Packed, Padding, Sums
 
 _SHAPE_WORDS, _JOB_WORDS = 16, 8
+# What is around images.
+_FILLER = -5
 # The sum, scaled by operand 4, shifted by 7, plus 3, and limited.
 _NODES = (
     Node("sum", "i32"),
@@ -38,8 +40,29 @@ class _Case:
     image: tuple[int, ...]
     weight: tuple[int, ...]
     result: tuple[int, ...]
+    # Pixels and channels of an image that has a border of one pixel, which is not in memory.
+    bordered: tuple[int, int] = (0, 0)
 
     def dispatch(self, is_int8: bool = True) -> Dispatch:
+        found = self._without_border(is_int8)
+        if not self.bordered[0]:
+            return found
+        pixels, channels = self.bordered
+        line = (pixels + 2) * channels
+        y, x = (
+            tuple(step // pitch if step % pitch == 0 and step < end else 0 for step in self.image)
+            for pitch, end in ((line, 1 << 30), (channels, line))
+        )
+        inner = tuple(int(step == 1) for step in self.image)
+        steps = tuple(
+            (pixels * in_y + in_x) * channels + rest
+            for in_y, in_x, rest in zip(y, x, inner, strict=True)
+        )
+        image = replace(found.a, steps=steps)
+        padding = Padding(image, _FILLER, (Edge(1, pixels, y), Edge(1, pixels, x)))
+        return replace(found, operands=(image, *found.operands[1:]), padding=padding)
+
+    def _without_border(self, is_int8: bool) -> Dispatch:
         loops = tuple(Loop(extent, i in self.summed) for i, extent in enumerate(self.loops))
         operands = [
             Operand("i8", steps, binding=i)
@@ -71,11 +94,23 @@ def _convolution(size: int, inputs: int, outputs: int, stride: int = 1) -> _Case
     )
 
 
+def _bordered(size: int, inputs: int, outputs: int, stride: int = 1) -> _Case:
+    """The same without a padded image."""
+    pixels = (size - 1) * stride + 1
+    line = (pixels + 2) * inputs
+    steps = (stride * line, stride * inputs, 0, line, inputs, 1)
+    case = replace(_convolution(size, inputs, outputs, stride), image=steps)
+    return replace(case, bordered=(pixels, inputs))
+
+
 _CASES = {
     "whole": _convolution(8, 8, 20),
     "strided": _convolution(7, 16, 24, stride=2),
     # In tiles of lines.
     "cut": _convolution(24, 64, 32),
+    "border": _bordered(8, 8, 20),
+    "strided border": _bordered(7, 16, 24, stride=2),
+    "cut border": _bordered(24, 64, 32),
     # Neither image nor weights of a whole block fit.
     "matrix": _Case((48, 80, 1024), (2,), (1024, 0, 1), (0, 1, 80), (80, 1, 0)),
     "vector": _Case((10, 64), (1,), (0, 1), (1, 10), (1, 0)),
@@ -114,14 +149,19 @@ class _Memory:
     def __init__(self, case: _Case, is_int8: bool) -> None:
         self.case, self.call = case, _taken(case.dispatch(is_int8))
         numbers = np.random.default_rng(1)
-        image = numbers.integers(-128, 128, case.size(case.image), np.int8)
+        image = stored = numbers.integers(-128, 128, case.size(case.image), np.int8)
+        if case.bordered[0]:
+            pixels, channels = case.bordered
+            whole = image.reshape(pixels + 2, pixels + 2, channels)
+            stored = whole[1:-1, 1:-1].reshape(-1).copy()
+            whole[[0, -1]] = whole[:, [0, -1]] = _FILLER
         weight = numbers.integers(-128, 128, case.size(case.weight), np.int8)
         packed, *arrays = self.call.arguments[2:-1]
         assert isinstance(packed, Packed)
         moving = [extent for extent, step in zip(case.loops, case.weight, strict=True) if step]
         steps = [step for step in case.weight if step]
         axes = np.lib.stride_tricks.as_strided(weight, moving, steps)
-        parts = [image, packed.pack(axes).reshape(-1), *(array.view(np.int8) for array in arrays)]
+        parts = [stored, packed.pack(axes).reshape(-1), *(array.view(np.int8) for array in arrays)]
         parts += [np.zeros(0, np.int8)] * (5 - len(parts))
         self.bases = [sum(part.size for part in parts[:i]) for i in range(6)]
         results = tuple(extent for i, extent in enumerate(case.loops) if i not in case.summed)
@@ -219,6 +259,30 @@ class TakeTest(unittest.TestCase):
         self.assertEqual(call.function, "matrix_unit_sums")
         self.assertIsInstance(call.arguments[-1], Sums)
         self.assertFalse(call.finishes)
+
+    def test_cycles_are_known_before(self) -> None:
+        """The cost of a call is about what the unit takes, by its specification, and what the hart does."""
+        for name, case in _CASES.items():
+            dispatch = case.dispatch()
+            shape, jobs = _list(_taken(dispatch))
+            memory = _Memory(case, is_int8=True)
+            _, _, busy = Unit(memory.start, memory.bases).run(shape, jobs)
+            with self.subTest(name):
+                self.assertIsNone(take(replace(dispatch, cost=busy * 0.75)))
+                self.assertIsNotNone(take(replace(dispatch, cost=busy * 1.25 + 300)))
+
+    def test_a_product_goes_where_it_is_cheaper(self) -> None:
+        vector = _CASES["vector"].dispatch()
+        # Submitting a list takes more than so few products.
+        tiny = _Case((4, 8), (1,), (0, 1), (1, 4), (1, 0)).dispatch()
+        self.assertIsNotNone(take(tiny))
+        self.assertIsNone(take(replace(tiny, cost=5 * 32)))
+        self.assertIsNotNone(take(replace(vector, cost=5 * 640)))
+        # If the hart has to compute what follows, that counts as well.
+        whole = replace(_CASES["whole"].dispatch(), cost=10000)
+        self.assertIsNotNone(take(whole))
+        nodes = (*_NODES[:-1], Node("maxsi", "i8", (2, 5)))
+        self.assertIsNone(take(replace(whole, epilogue=nodes)))
 
     def test_others_are_left(self) -> None:
         dispatch = _CASES["whole"].dispatch(is_int8=False)
