@@ -70,7 +70,7 @@ def main(args: list[str]) -> int:
     try:
         shown = table(report, outcome)
     except result.RecordError as error:
-        print(error, file=sys.stderr)
+        console.complain("compare", error)
         return 1
     out = console.standard_output()
     out.print(shown)

@@ -22,6 +22,7 @@ import bmc
 from bmc import artifacts
 from bmc.errors import BmcError
 from bmc.iree.version import installed_version
+from tools import console
 from tools.size.image_report import SizeError
 from tools.tune import page, search, store
 from tools.tune.trial import Bench
@@ -53,19 +54,20 @@ def main(args: list[str]) -> int:
                 )
                 return 130
             except (BmcError, SizeError) as error:
-                print(f"tune: {model['name']}: {error}", file=sys.stderr)
+                console.complain(f"tune: {model['name']}", error)
                 return 1
     return 0
 
 
 def _tune(model: dict[str, Any], bench: Bench, options: argparse.Namespace) -> None:
+    out = console.standard_output()
     content = (_compiler(), json.dumps(bench.kit.data), _content(bench.imported))
 
     def kept(layout: str) -> store.Store:
         return store.Store(store.folder() / store.name(*content, layout))
 
     def say(line: str) -> None:
-        print(f"{model['name']}: {line}", flush=True)
+        out.print(f"{model['name']}: {line}")
 
     found = search.search(bench, kept, options.jobs, say)
     for line in page.lines(found):

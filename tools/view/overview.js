@@ -20,8 +20,8 @@ const COLUMNS = [
 function drawTable(parent, models) {
   const box = section(
     parent, "models", "What they take",
-    "Of one inference; the bound is the fewest instructions that it could take. RAM includes the stack that is " +
-      "reserved. Click a heading to sort.",
+    "Of one inference; the bound is the fewest instructions that it could take. Flash is without the self-check, RAM " +
+      "with the stack that is reserved. Click a heading to sort.",
   );
   const table = box.append("div").attr("class", "wide").append("table");
   const heads = table.append("thead").append("tr").selectAll("th").data(COLUMNS).join("th")

@@ -82,7 +82,7 @@ def main(args: list[str]) -> int:
             "overview", page_data.ViewError(f"{error.filename} cannot be written: {error.strerror}")
         )
         return 1
-    console.standard_output().print(str(out))
+    print(out)
     return 0
 
 
