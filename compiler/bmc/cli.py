@@ -95,7 +95,11 @@ def _parser() -> argparse.ArgumentParser:
         "--any-iree", action="store_true", help=f"accept IREE versions other than {version.PINNED}"
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    importer = commands.add_parser("import", help="import a model as MLIR, with its golden data")
+    importer = commands.add_parser(
+        "import",
+        help="import a model as MLIR, with its golden data",
+        description="Runs a model's framework, and writes the model as MLIR, with inputs and the framework's answers.",
+    )
     importer.add_argument("source", help=f"the model: {frontends.KINDS}")
     _add_import_options(importer)
     importer.add_argument("--out", type=Path, required=True, help="import directory to write")
@@ -116,15 +120,23 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_compile(commands)
 
-    inspector = commands.add_parser("inspect", help="show what a compiled model consists of")
+    inspector = commands.add_parser(
+        "inspect",
+        help="show what a compiled model consists of",
+        description="Shows sizes, inputs, outputs and dispatches of a compiled model.",
+    )
     inspector.add_argument(
-        "compiled", type=Path, help="folder or report.json of `bmc compile`, or X.report.json of an image"
+        "compiled",
+        type=Path,
+        help="folder or report.json of `bmc compile`, or X.report.json of an image",
     )
     inspector.add_argument("--configs", action="store_true", help="show tile sizes of the kernels")
     inspector.set_defaults(run=_run_inspect)
 
     verifier = commands.add_parser(
-        "verify", help="run an imported model in IREE's host runtime against its golden data"
+        "verify",
+        help="run an imported model in IREE's host runtime against its golden data",
+        description="Compares an imported model, run by IREE on this machine, with its framework's answers.",
     )
     verifier.add_argument("--import", dest="imported", type=Path, required=True)
     verifier.add_argument(
@@ -133,7 +145,9 @@ def _parser() -> argparse.ArgumentParser:
     verifier.set_defaults(run=_run_verify)
 
     mutator = commands.add_parser(
-        "mutate", help="change the largest elements of a weight, for a negative control"
+        "mutate",
+        help="change the largest elements of a weight, for a negative control",
+        description="Changes the largest elements of a weight, so that a check must notice it.",
     )
     mutator.add_argument("--report", type=Path, required=True, help="report.json of `bmc compile`")
     mutator.add_argument("--weights", type=Path, required=True, help="weights.bin beside it")
@@ -147,7 +161,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    compiler = commands.add_parser("compile", help="compile a model for one instruction set")
+    compiler = commands.add_parser(
+        "compile",
+        help="compile a model for one instruction set",
+        description="Compiles a model to C tables, prelinked kernels and weights for one instruction set.",
+    )
     what = compiler.add_mutually_exclusive_group(required=True)
     what.add_argument("--import", dest="imported", type=Path, help="directory of `bmc import`")
     what.add_argument("--src", dest="source", help="model to import first")
@@ -204,7 +222,9 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     exporter = commands.add_parser(
-        "export", help="write compiled models and their runtime for CMake, make, Zephyr or Arduino"
+        "export",
+        help="write compiled models and their runtime for CMake, make, Zephyr or Arduino",
+        description="Writes compiled models and their runtime into a folder that builds without Bazel.",
     )
     exporter.add_argument(
         "compiled", nargs="+", type=Path, help="folder of `bmc compile`, one for each model"

@@ -65,9 +65,8 @@ function drawScatter(parent, models) {
     const place = svg.selectAll("g.model").data(models).join("g").attr("class", "model")
       .attr("transform", (d) => `translate(${x(d.flash)},${y(d.instructions)})`);
     place.append("circle").attr("class", (d) => `${colorOf(d.type)} outlined`).attr("r", 7);
-    const isRight = (d) => x(d.flash) > width - 110;
-    place.append("text").attr("x", (d) => (isRight(d) ? -11 : 11)).attr("y", 4)
-      .attr("text-anchor", (d) => (isRight(d) ? "end" : "start")).text((d) => d.name);
+    // Above, where the line that joins the types seldom is.
+    place.append("text").attr("y", -11).attr("text-anchor", "middle").text((d) => d.name);
     place.append("title").text((d) =>
       `${d.name} ${d.type}: ${number(d.flash)} bytes of flash, ${number(d.instructions)} instructions`);
     const ticks = Math.max(2, width / 150);
