@@ -162,4 +162,6 @@ class Target:
 
 
 def _gone(error: FlashError | ServiceError) -> TargetError:
-    return TargetError(f"{error}; start the demo again")
+    # A port that vanishes already says what to do.
+    more = "" if isinstance(error, FlashError) else "; start the demo again"
+    return TargetError(f"{error}{more}")
