@@ -39,3 +39,24 @@ class Block:
         """The same block with nothing in the image."""
         rows = range(len(self.registers))
         return replace(self, missing=frozenset((r, t) for r in rows for t in range(LARGEST_WINDOW)))
+
+
+@dataclass(frozen=True)
+class Place:
+    """What the blocks of a panel share.
+
+    Attributes:
+      rows: how many rows a block has at most.
+      behind: LMUL of the epilogue, as in Panel.
+      constants, positions, filler, masks: as in Block.
+      b: register with the address of the panel in `b`.
+    """
+
+    rows: int
+    behind: int
+    lanes: Lanes
+    constants: dict[int, str]
+    positions: dict[int, str]
+    filler: str
+    masks: str
+    b: str

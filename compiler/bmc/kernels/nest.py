@@ -7,21 +7,24 @@ stay in registers while the loops that are summed run.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 
 from bmc.kernels.assembly import Assembly, Kernel, TooManyRegisters
-from bmc.kernels.block import REGISTERS, Block
+from bmc.kernels.block import REGISTERS, Block, Place
 from bmc.kernels.borders import Borders, Missing, step
 from bmc.kernels.choice import DEFAULT, Choice
+from bmc.kernels.chunks import Chunks, chunked
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.lanes import Lanes
 from bmc.kernels.masks import Masks
 from bmc.kernels.panels import LMULS, MOST_ROWS, Panel, cut
 from bmc.kernels.product import RESULT, WIDTHS, A, B, Loop, Product, Unsupported
 from bmc.kernels.rows import emit
-from bmc.kernels.stage import Stage
+from bmc.kernels.stage import Stage, TooMuch
 from bmc.kernels.sums import Sums
+from bmc.kernels.waiting import Waiting
 
 # Registers for the sums' numbers and for constants; the epilogue needs one more.
 _FLOATS = 31
@@ -84,14 +87,15 @@ class _Nest:
     """The choice has a number of rows, whether the taps of a window share loads, and whether `b` waits in 16 bits."""
 
     def __init__(self, product: Product, vlen: int, choice: Choice) -> None:
-        self._product = product
         self._vlen = vlen
-        self._choice = choice
         self._out = Assembly(len(product.dtypes))
         self._bases = list(self._out.arguments)
+        self._stage, self._chunks = self._staged(product, choice)
+        if self._chunks is not None:
+            product, choice = self._chunks.product, replace(choice, waits=True)
+        self._product = product
         none = Loop(1, (0,) * len(product.dtypes))
         *lines, self._line = product.rows or (none,)
-        self._stage = self._staged(choice)
         # What the sums of blocks read.
         staged = self._stage.product if self._stage else product
         self._borders = Borders(staged, self._line)
@@ -109,19 +113,26 @@ class _Nest:
         # Loops in which masks stay the same are inside of what computes them.
         inside = [loop for loop in product.outer if self._masks and not any(loop.steps)]
         self._around = tuple(loop for loop in product.outer if loop not in inside)
-        self._lines = [*inside, *lines]
+        self._lines = [*inside, *lines, self._line]
         # Operands of the result's shape move from row to row; others have one value for each lane.
         self._moving = [
             number
             for number in range(B, len(product.dtypes))
-            if number == RESULT or any(loop.strides[number] for loop in (*self._lines, self._line))
+            if number == RESULT or any(loop.strides[number] for loop in self._lines)
         ]
-        self._sums = Sums(self._out, staged, self._line, self._borders, self._masks, choice)
+        turns = self._chunks.loop.extent if self._chunks else 1
+        self._sums = Sums(self._out, staged, self._line, self._borders, self._masks, choice, turns)
         self._panels = cut(staged, self._sums, self._line, vlen, choice)
         # Registers with the epilogue's floats.
         self._constants: Constants = {}
-        self._width = product.bits // 8
-        in_memory = [p.rows * p.lanes * self._width for p in self._panels if p.behind]
+        # Rows whose sums are in memory at a time, where that is no block.
+        group = self._lines[-self._chunks.group :] if self._chunks else ()
+        self._grouped = math.prod(loop.extent for loop in group) if self._chunks else 0
+        in_memory = [
+            (self._grouped or p.rows) * p.lanes * product.bits // 8
+            for p in self._panels
+            if p.behind
+        ]
         # The masks are behind the sums, and what is in 16 bits behind these.
         self._sums_bytes = max(in_memory, default=0)
         self._scratch_bytes = self._sums_bytes
@@ -132,17 +143,33 @@ class _Nest:
             self._scratch_bytes = self._staged_at + self._stage.bytes
         self._scratch = self._out.argument() if self._scratch_bytes else ""
 
-    def _staged(self, choice: Choice) -> Stage | None:
+    def _staged(self, product: Product, choice: Choice) -> tuple[Stage | None, Chunks | None]:
         if not choice.stages:
-            return None
+            return None, None
         widest = (choice.lmul or LMULS[-1]) * self._vlen // 32
-        lanes = min(widest, self._product.lanes.extent)
-        return Stage(self._out, self._product, self._vlen, lanes)
+        lanes = min(widest, product.lanes.extent)
+        try:
+            return Stage(self._out, product, self._vlen, lanes), None
+        except TooMuch:
+            for chunks in chunked(product, lanes):
+                with suppress(TooMuch):
+                    return Stage(self._out, chunks.product, self._vlen, lanes), chunks
+            raise
 
     def kernel(self) -> Kernel:
         out = self._out
         left = _FLOATS - self._sums.floats(max(panel.rows for panel in self._panels))
         self._constants = hoisted(out, self._product.epilogue, left)
+        self._waiting = Waiting(
+            out,
+            self._product,
+            self._bases,
+            self._line,
+            self._moving,
+            self._constants,
+            self._vlen,
+            self._scratch,
+        )
         padding = self._product.padding
         if padding is not None:
             out.add(self._bases[padding.operand], padding.offset)
@@ -153,13 +180,14 @@ class _Nest:
         return Kernel(out.text(), tuple(out.arguments), clobbered, scratch, cost=self.cost(0))
 
     def cost(self, behind: int) -> float:
-        loops = (*self._around, *self._lines, self._line)
-        rows = math.prod(loop.extent for loop in loops)
+        rows = math.prod(loop.extent for loop in (*self._around, *self._lines))
         total = rows * sum(panel.count * (panel.cost + behind) for panel in self._panels)
         outer = math.prod(loop.extent for loop in self._around)
         for panel in self._panels:
             masks = self._masks.cost if self._masks else 0
             stage = self._stage.cost(panel.lanes) if self._stage else 0
+            if self._chunks:
+                stage *= self._chunks.loop.extent * rows // (outer * self._grouped)
             total += outer * panel.count * (masks + stage)
         return total
 
@@ -188,7 +216,7 @@ class _Nest:
 
             def body(panel: Panel = panel) -> None:
                 self._panel(panel)
-                rows = [*self._lines, self._line][0]
+                rows = self._lines[0]
                 for number, base in enumerate(self._bases):
                     moved = number == 0 or number in self._moving
                     done = rows.extent * rows.strides[number] if moved else 0
@@ -218,7 +246,7 @@ class _Nest:
             lanes = Lanes(
                 panel.lanes, panel.lmul, length, self._product.apart, bits=self._product.bits
             )
-            place = _Place(
+            place = Place(
                 panel.rows,
                 panel.behind,
                 lanes,
@@ -232,50 +260,92 @@ class _Nest:
                 out.move(place.masks, self._scratch)
                 out.add(place.masks, self._sums_bytes)
                 self._masks.write(lanes, place.masks)
-            if self._stage is not None:
+            stage, chunks = self._stage, self._chunks
+            inside, body = 1, lambda: self._blocks(place)
+            if stage is not None:
                 out.move(place.b, self._scratch)
                 out.add(place.b, self._staged_at)
-                first, positions = (
-                    (self._masks.first, self._masks.positions) if self._masks else ("", {})
-                )
-                self._stage.write(self._bases[B], first, positions, lanes.count, place.b)
-            self._over(self._lines, place)
+                if chunks is not None:
+                    inside, body = chunks.group, lambda: self._in_turns(stage, chunks, place)
+                else:
+                    first, positions = (
+                        (self._masks.first, self._masks.positions) if self._masks else ("", {})
+                    )
+                    stage.write(self._bases[B], first, positions, lanes.count, place.b)
+            self._over(self._lines, inside, (A, *self._moving), place, body)
 
-    def _over(self, loops: list[Loop], place: _Place) -> None:
-        """Runs over the lines of rows, and moves the addresses of what depends on rows."""
-        if not loops:
-            for count, rows, missing in self._borders.blocks(place.rows):
-
-                def block(rows: int = rows, missing: Missing = missing) -> None:
-                    self._block(rows, missing, place)
-
-                self._out.repeat(count, block)
+    def _over(
+        self,
+        loops: list[Loop],
+        inside: int,
+        moved: Iterable[int],
+        place: Place,
+        body: Callable[[], None],
+    ) -> None:
+        """Runs over the lines of rows but for those inside of the body, and moves the addresses of what it moved."""
+        if len(loops) == inside:
+            body()
             return
-        first, *rest = loops
-        inner = rest[0] if rest else self._line
+        first, inner, *rest = loops
 
-        def body() -> None:
-            self._over(rest, place)
-            for number in (0, *self._moving):
+        def turn() -> None:
+            self._over(loops[1:], inside, moved, place, body)
+            for number in moved:
                 done = inner.extent * inner.strides[number]
                 self._out.add(self._bases[number], first.strides[number] - done)
             for number, position in place.positions.items():
                 done = inner.extent * step(inner, number) if rest else 0
                 self._out.add(position, step(first, number) - done)
 
-        self._out.repeat(first.extent, body)
+        self._out.repeat(first.extent, turn)
 
-    def _block(self, rows: int, missing: Missing, place: _Place) -> None:
+    def _blocks(self, place: Place) -> None:
+        """Runs over the blocks of a line."""
+        for count, rows, missing in self._borders.blocks(place.rows):
+
+            def block(rows: int = rows, missing: Missing = missing) -> None:
+                self._block(rows, missing, place)
+
+            self._out.repeat(count, block)
+
+    def _in_turns(self, stage: Stage, chunks: Chunks, place: Place) -> None:
+        """Computes a group of rows, one chunk of their sums after the other."""
+        out = self._out
+        loops, loop = self._lines[-chunks.group :], chunks.loop
+        first = loops[0]
+        a, b = self._bases[A], self._bases[B]
+        place.lanes.use(out, place.lanes.bits)
+        self._waiting.start([0])
+        self._waiting.fill(place.lanes, self._grouped, 0)
+
+        def turn() -> None:
+            stage.write(b, "", {}, place.lanes.count, place.b)
+            self._over(loops, 1, (A,), place, lambda: self._blocks(place))
+            self._waiting.back(place.lanes, self._grouped)
+            out.add(a, loop.strides[A] - first.extent * first.strides[A])
+            out.add(b, loop.strides[B])
+            for number, position in place.positions.items() if len(loops) > 1 else ():
+                out.add(position, -first.extent * step(first, number))
+
+        out.repeat(loop.extent, turn)
+        out.add(a, -loop.extent * loop.strides[A])
+        out.add(b, -loop.extent * loop.strides[B])
+
+        def line() -> None:
+            count, behind = place.lanes.count, place.behind
+            out.repeat(self._line.extent, lambda: self._waiting.row(count, behind))
+            out.add(a, self._line.extent * self._line.strides[A])
+
+        self._over(loops, 1, (A, *self._moving), place, line)
+        self._waiting.back(place.lanes, self._grouped)
+
+    def _block(self, rows: int, missing: Missing, place: Place) -> None:
         out = self._out
         lmul = place.lanes.lmul
         groups = REGISTERS // lmul
         sums = list(range(groups - rows, groups))
         bits = place.lanes.bits
         place.lanes.use(out, bits)
-        self._start(sums, lmul)
-        masked = "mu" if self._masks else "ma"
-        if self._masks or not self._product.keeps_width:
-            place.lanes.use(out, bits if self._product.keeps_width else 16, masked)
         registers = [group * lmul for group in sums]
         block = Block(
             registers,
@@ -286,102 +356,30 @@ class _Nest:
             place.filler,
             place.masks,
         )
+        if self._chunks is not None:
+            self._waiting.load(block)
+        else:
+            self._waiting.start(registers)
+        masked = "mu" if self._masks else "ma"
+        if self._masks or not self._product.keeps_width:
+            place.lanes.use(out, bits if self._product.keeps_width else 16, masked)
         self._sums.write(block, self._bases[A], place.b)
         out.add(self._bases[A], rows * self._line.strides[A])
         if self._masks or not self._product.keeps_width:
             place.lanes.use(out, bits)
         if place.behind:
-            self._store(block)
-            out.repeat(rows, lambda: self._row(place))
-            out.add(self._scratch, -rows * place.lanes.count * self._width)
+            self._waiting.store(block)
+            if self._chunks is not None:
+                self._waiting.back(place.lanes, -rows)
+                return
+            out.repeat(rows, lambda: self._waiting.row(place.lanes.count, place.behind))
+            self._waiting.back(place.lanes, rows)
             return
         steps = {
             number: self._line.strides[number]
             for number in self._moving
             if self._line.strides[number]
         }
-        self._epilogue(sums, list(range(groups - rows)), place.lanes, steps)
-
-    def _epilogue(
-        self, sums: list[int], free: list[int], lanes: Lanes, steps: dict[int, int]
-    ) -> None:
         nodes, addresses = self._product.epilogue, self._bases.__getitem__
-        emit(self._out, nodes, sums, free, addresses, lanes, self._constants, steps)
-
-    def _store(self, block: Block) -> None:
-        """Stores the sums of a block, and leaves its address as it was."""
-        with self._out.registers(1) as (to,):
-            self._out.move(to, self._scratch)
-            for register in block.registers:
-                self._out.emit(f"vse{block.lanes.bits}.v v{register}, ({to})")
-                self._out.add(to, block.lanes.count * self._width)
-
-    def _row(self, place: _Place) -> None:
-        """Emits the epilogue of a row of sums in memory, and moves to the next one."""
-        out = self._out
-        count = place.lanes.count
-        widest = place.behind * self._vlen // place.lanes.bits
-        whole, left = divmod(count, widest)
-        if whole:
-            out.repeat(whole, lambda: self._piece(widest, place.behind))
-        if left:
-            self._piece(left, place.behind)
-        strides = self._product.lanes.strides
-        for number in range(RESULT, len(self._bases)):
-            moved = self._line.strides[number] if number in self._moving else 0
-            out.add(self._bases[number], moved - count * strides[number])
-
-    def _piece(self, count: int, lmul: int) -> None:
-        """Emits the epilogue of some lanes, and moves to those behind them."""
-        out = self._out
-        *free, group = range(REGISTERS // lmul)
-        with out.registers(1) as (length,):
-            out.set(length, count)
-            bits = self._product.bits
-            lanes = Lanes(count, lmul, length, self._product.apart, bits=bits)
-            lanes.use(out, bits)
-            out.emit(f"vle{bits}.v v{group * lmul}, ({self._scratch})")
-            out.add(self._scratch, count * self._width)
-            self._epilogue([group], free, lanes, {})
-        for number in range(RESULT, len(self._bases)):
-            out.add(self._bases[number], count * self._product.lanes.strides[number])
-
-    def _start(self, sums: list[int], lmul: int) -> None:
-        out = self._out
-        initial = self._product.initial
-        first, *others = [f"v{group * lmul}" for group in sums]
-        if initial is None:
-            for register in (first, *others):
-                out.emit(f"vmv.v.i {register}, 0")
-        elif self._product.lanes.strides[initial]:
-            out.emit(f"vle{self._product.bits}.v {first}, ({self._bases[initial]})")
-            for register in others:
-                out.emit(f"vmv.v.v {register}, {first}")
-        else:
-            with out.registers(1) as (number,):
-                for row, register in enumerate((first, *others)):
-                    # A float's bits are an integer's.
-                    place = row * self._line.strides[initial]
-                    out.load(number, place, self._bases[initial], self._product.bits)
-                    out.emit(f"vmv.v.x {register}, {number}")
-
-
-@dataclass(frozen=True)
-class _Place:
-    """What the blocks of a panel share.
-
-    Attributes:
-      rows: how many rows a block has at most.
-      behind: LMUL of the epilogue, as in Panel.
-      constants, positions, filler, masks: as in Block.
-      b: register with the address of the panel in `b`.
-    """
-
-    rows: int
-    behind: int
-    lanes: Lanes
-    constants: dict[int, str]
-    positions: dict[int, str]
-    filler: str
-    masks: str
-    b: str
+        free = list(range(groups - rows))
+        emit(out, nodes, sums, free, addresses, place.lanes, self._constants, steps)

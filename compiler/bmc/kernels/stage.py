@@ -28,7 +28,9 @@ _BITS = 16
 # What is loaded, what that becomes, and the numbers of the lanes. v0 is the mask of those in the image.
 _NARROW, _EXTENDED, _NUMBERS = 8, 16, 24
 # Instructions for each group that is copied, and around those that have the same mask, about.
-_COPY, _AROUND = 7, 12
+_COPY, _AROUND = 6, 12
+# Groups that are copied in one turn of a loop, at most.
+_UNROLLED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,13 @@ class _Shift:
     extent: int = 0
 
 
+class TooMuch(Unsupported):
+    """A panel is larger than the memory in which it waits."""
+
+    def __init__(self) -> None:
+        super().__init__("so much that waits in 16 bits")
+
+
 class Stage:
     """Writes what comes before the rows of a panel.
 
@@ -61,7 +70,8 @@ class Stage:
       bytes: of memory for it.
 
     Raises:
-      Unsupported: `b` is not extended for several rows, or too large, or its image lies otherwise.
+      TooMuch: it takes more memory than there is.
+      Unsupported: `b` is not extended for several rows, or its image lies otherwise.
     """
 
     def __init__(self, out: Assembly, product: Product, vlen: int, widest: int) -> None:
@@ -92,7 +102,7 @@ class Stage:
             strides[number] = self.bytes
             self.bytes *= product.sums[number].extent
         if self.bytes > _MOST_BYTES:
-            raise Unsupported("so much that waits in 16 bits")
+            raise TooMuch
         self.product = replace(
             product,
             dtypes=(product.dtypes[A], "i16", *product.dtypes[B + 1 :]),
@@ -264,12 +274,16 @@ class Stage:
             self._copy(at)
             return
 
-        def turn() -> None:
-            self._copy_nested(loops[1:], at, constants)
-            for register, move in zip((at.source, at.target), self._moves(loops), strict=True):
-                self._out.add(register, move, constants.get(move, ""))
+        extent = loops[0].extent
+        copies = 1 if loops[1:] else max(n for n in range(1, _UNROLLED + 1) if extent % n == 0)
 
-        self._out.repeat(loops[0].extent, turn)
+        def turn() -> None:
+            for _ in range(copies):
+                self._copy_nested(loops[1:], at, constants)
+                for register, move in zip((at.source, at.target), self._moves(loops), strict=True):
+                    self._out.add(register, move, constants.get(move, ""))
+
+        self._out.repeat(extent // copies, turn)
 
     def _moves(self, loops: tuple[Loop, ...]) -> tuple[int, ...]:
         """Returns what is added to the addresses at the end of each turn of the first of some loops."""

@@ -28,6 +28,8 @@ _MASKED = 8
 _UNROLLED = 128
 # Steps in that of panels with all masks, which are fewer.
 _UNROLLED_NEAR = 4
+# Instructions to load and store the sums of a row between turns.
+_AGAIN = 4
 # Groups of sums of at most so many registers wait for numbers that are loaded one at a time.
 _LOADED_AHEAD = 4
 
@@ -43,6 +45,7 @@ class Sums:
       masks: those of the lanes, None if all of them are in the image.
       choice: whether the taps of a window share loads, which takes registers with addresses, and how many steps
         are unrolled.
+      turns: how often they are computed for the same rows, each time some more of them.
 
     Raises:
       Unsupported: a window of groups is too large.
@@ -56,10 +59,12 @@ class Sums:
         borders: Borders,
         masks: Masks | None,
         choice: Choice,
+        turns: int = 1,
     ) -> None:
         self._out = out
         self._product = product
         self._line = line
+        self._turns = turns
         self._unroll = choice.unroll
         self._shares = bool(choice.shares)
         self._borders = borders
@@ -107,7 +112,8 @@ class Sums:
         executed += (
             _MASKED * math.prod(each.extent for each in self._masks.along) if self._masks else 0
         )
-        return blocks * executed / self._line.extent
+        again = _AGAIN if self._turns > 1 else 0
+        return self._turns * (blocks * executed / self._line.extent + again)
 
     def floats(self, rows: int) -> int:
         """Returns how many numbers of `a` are in float registers at a time, at most, in blocks of so many rows."""

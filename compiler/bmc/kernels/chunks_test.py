@@ -1,0 +1,97 @@
+"""Tests sums that are computed in several turns, each with a second operand that waits in 16 bits."""
+
+from __future__ import annotations
+
+import math
+import re
+import unittest
+from dataclasses import replace
+
+import numpy as np
+from kernel_case import KernelCase
+from products import SUM, convolution, expected, matmul, operands, padded, padded_planes, planes
+
+from bmc.kernels import nest
+from bmc.kernels.assembly import Kernel
+from bmc.kernels.choice import Choice
+from bmc.kernels.chunks import chunked
+from bmc.kernels.product import Node, Product, Unsupported
+
+_VLENS = ((256, 256), (128, 512))
+
+
+def staged(product: Product, vlen: int) -> Kernel:
+    return nest.write(product, vlen, Choice(stages=True))
+
+
+class ChunksTest(KernelCase):
+    def test_matrices(self) -> None:
+        """Rows and lanes that make several groups and panels, and chunks of a few sums."""
+        for rows, lanes, sums in ((7, 64, 256), (70, 40, 265), (3, 100, 512)):
+            with self.subTest(rows=rows, lanes=lanes):
+                self.agrees(matmul(rows, lanes, sums, "i8"), _VLENS, staged)
+
+    def test_images(self) -> None:
+        self.agrees(convolution(4, 24, 90, "i8", stride=2), _VLENS, staged)
+        for size, value, more in (
+            ((6, 5), -7, {}),
+            ((17, 11), 0, {"low": (0, 2), "high": (0, 2), "window": (1, 5)}),
+            ((9, 7), 5, {"stride": 2}),
+        ):
+            with self.subTest(size=size):
+                self.agrees(padded(size, 40, 64, "i8", value=value, **more), _VLENS, staged)
+
+    def test_what_is_around_the_sums(self) -> None:
+        """First values of the sums, and an epilogue that moves from row to row."""
+        nodes = (SUM, Node("load", "i32", operand=4), Node("addi", "i32", (0, 1)))
+        product = matmul(21, 72, 180, "i8", nodes, ("i32", "residual i32"))
+        self.agrees(replace(product, initial=3), _VLENS, staged)
+
+    def test_it_takes_fewer_instructions(self) -> None:
+        product = matmul(48, 64, 384, "i8")
+        executed = []
+        for stages in (False, True):
+            kernel = nest.write(product, 256, Choice(stages=stages))
+            executed.append(self.run_kernel(kernel, operands(product), 256)[1].executed)
+            self.assertAlmostEqual(kernel.cost / executed[-1], 1, delta=0.1)
+        self.assertLess(executed[1], 0.96 * executed[0])
+        self.assertEqual(nest.write(product, 256).text, staged(product, 256).text)
+        # Few rows do not make up for the copy.
+        few = matmul(6, 64, 384, "i8")
+        self.assertNotEqual(nest.write(few, 256).text, staged(few, 256).text)
+
+    def test_sums_go_on(self) -> None:
+        """With sums that start from zeros in each turn, only the last one would count."""
+        product = matmul(5, 64, 256, "i8")
+        kernel = staged(product, 256)
+        before, block = kernel.text.split("vmv.v.i", 1)
+        forgets = re.sub(r"vle32\.v (v\d+), \(x\d+\)", r"vmv.v.i \1, 0", block)
+        self.assertNotEqual(forgets, block)
+        data = operands(product)
+        for text, right in ((block, True), (forgets, False)):
+            changed = replace(kernel, text=f"{before}vmv.v.i{text}")
+            result, _ = self.run_kernel(changed, data, 256)
+            self.assertEqual(np.array_equal(result, expected(product, data)), right)
+
+    def test_a_group_of_rows_fits(self) -> None:
+        for rows, lanes in ((1225, 64), (289, 64), (7, 32), (3136, 24)):
+            for each in chunked(matmul(rows, lanes, 64, "i8"), lanes):
+                loops = each.product.rows
+                group = math.prod(loop.extent for loop in loops[-each.group :])
+                self.assertLessEqual(4 * lanes * group, 16 * 1024)
+                self.assertEqual(math.prod(loop.extent for loop in loops), rows)
+                self.assertEqual(each.loop.extent * each.product.sums[0].extent, 64)
+
+    def test_what_makes_no_chunks(self) -> None:
+        for product, reason in (
+            (padded_planes((16, 24), 8, 90, "i8"), "an image that is padded"),
+            (planes(64, 8, 90, "i8"), "a number for each row"),
+            (padded((3, 90), 64, 96, "i8"), "a long line"),
+            (replace(matmul(8, 64, 200, "i8"), rows=()), "one row"),
+        ):
+            with self.subTest(reason=reason), self.assertRaisesRegex(Unsupported, reason):
+                staged(product, 256)
+
+
+if __name__ == "__main__":
+    unittest.main()
