@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from bmc.kernels.product import FLOATS, LOADS, RESULT, Node, Unsupported, last_r
 _SCALARS = {"constant", "scalar"}
 
 
+@functools.cache
 def temporaries(nodes: tuple[Node, ...], lmul: int, stores: bool = True) -> int:
     """Returns how many groups of `lmul` registers an epilogue needs besides that of the sums; `stores` as in emit().
 

@@ -52,9 +52,6 @@ class _Shift:
 class TooMuch(Unsupported):
     """A panel is larger than the memory in which it waits."""
 
-    def __init__(self) -> None:
-        super().__init__("so much that waits in 16 bits")
-
 
 class Stage:
     """Writes what comes before the rows of a panel.
@@ -102,7 +99,7 @@ class Stage:
             strides[number] = self.bytes
             self.bytes *= product.sums[number].extent
         if self.bytes > _MOST_BYTES:
-            raise TooMuch
+            raise TooMuch("so much that waits in 16 bits")
         self.product = replace(
             product,
             dtypes=(product.dtypes[A], "i16", *product.dtypes[B + 1 :]),
@@ -111,12 +108,8 @@ class Stage:
         )
         # A loop over what is copied has its strides in `b`, and those of what waits.
         copies = [
-            Loop(
-                product.sums[n].extent,
-                (product.sums[n].strides[B], strides[n]),
-                product.sums[n].steps,
-            )
-            for n in reversed(separate)
+            replace(loop, strides=(loop.strides[B], strides[number]))
+            for number, loop in reversed([(n, product.sums[n]) for n in separate])
         ]
         along = next((loop for loop in copies if edges.near and step(loop, edges.near[0])), None)
         self._shifts = list(edges.shifts(along))
