@@ -1,6 +1,7 @@
 """Finds the fastest kernel of each dispatch.
 
-What a dispatch takes does not depend on the others, so each run tries one variant of every dispatch at once.
+What a dispatch takes does not depend on the others, so each run tries one variant of every dispatch at once: of each
+the one that may save most, as far as the compiler's estimates say. It ends when all that is left may save little.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ import json
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Set
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,10 @@ from tools.tune.variants import DEFAULT, Group, groups
 
 # Part of its instructions that a dispatch must save to be worth an entry.
 _LEAST = 0.01
+# Part of all instructions for which no further run is worth its time.
+_ENOUGH = 0.01
+# Estimates may be off by so much, relative to each other.
+_OFF = 0.05
 _PIXELS = {"layout": "pixels"}
 
 Costs = dict[tuple[str, str], Cost]
@@ -47,7 +52,7 @@ class Found:
 def search(
     bench: Bench, store: Callable[[str], Store], jobs: int, say: Callable[[str], None]
 ) -> Found:
-    """Runs until every variant has been tried.
+    """Runs until the variants that are left may save little.
 
     Args:
       bench: where they are tried.
@@ -64,20 +69,20 @@ def search(
     found = groups(start.report)
     kept = store(json.dumps(base))
     costs = {**kept.read(), **{(g.key, DEFAULT): of_group(g, start) for g in found}}
-    runs = list(_runs(found, costs))
+    total = start.total.instructions
     say(
         f"{len(found)} kinds of dispatches, {sum(len(g.variants) - 1 for g in found)} kernels to try;"
-        f" {len(costs) - len(found)} known, {len(runs)} runs left"
+        f" {len(costs) - len(found)} known, {_progress(found, costs, total)}"
     )
     began = time.monotonic()
-    for done, new in enumerate(_all(bench, runs, base, jobs), 1):
+    for done, new in enumerate(_all(bench, found, costs, total, base, jobs), 1):
         kept.add(new)
         costs |= new
         saved = sum(_saved(group, costs) for group in found)
-        left = (time.monotonic() - began) / done * (len(runs) - done)
+        minutes = (time.monotonic() - began) / done * _most_runs(found, costs) / 60
         say(
-            f"run {done} of {len(runs)}: {saved:,} of {start.total.instructions:,} instructions saved so far,"
-            f" about {left / 60:.0f} min left"
+            f"run {done}: {saved:,} of {total:,} instructions saved so far;"
+            f" {_progress(found, costs, total)}, about {minutes:.0f} min"
         )
     entries = dict(base)
     for group in found:
@@ -118,16 +123,47 @@ def _layout(
     return _PIXELS, bench.run(_PIXELS, proposes=True)
 
 
-def _runs(found: list[Group], costs: Costs) -> Iterator[dict[Group, str]]:
-    """Yields what to try together: of each group the first variant that is not known, then the second, and so on."""
-    left = {
-        group: [each for each in group.variants if (group.key, each) not in costs]
-        for group in found
-    }
-    for number in range(max((len(variants) for variants in left.values()), default=0)):
-        yield {
-            group: variants[number] for group, variants in left.items() if number < len(variants)
-        }
+def possible(group: Group, variant: str, costs: Costs) -> float:
+    """Returns how many instructions a variant may save beyond the fastest one that is known.
+
+    Without an estimate, that is all of them.
+    """
+    best = costs[group.key, fastest(group, costs)].instructions
+    if variant not in group.costs:
+        return best
+    ratio = (1 - _OFF) * group.costs[variant] / group.costs[DEFAULT]
+    return max(0.0, best - ratio * costs[group.key, DEFAULT].instructions)
+
+
+def _left(group: Group, costs: Costs) -> list[tuple[float, str]]:
+    """Returns the variants that are not known and may save something, with what they may, the most first."""
+    unknown = [each for each in group.variants if (group.key, each) not in costs]
+    found = ((possible(group, each, costs), each) for each in unknown)
+    return sorted((each for each in found if each[0] > 0), key=lambda each: -each[0])
+
+
+def left(found: list[Group], costs: Costs) -> float:
+    """Returns how many instructions all variants that are not known may save, together."""
+    return sum(max((most for most, _ in _left(group, costs)), default=0) for group in found)
+
+
+def _most_runs(found: list[Group], costs: Costs) -> int:
+    return max((len(_left(group, costs)) for group in found), default=0)
+
+
+def _progress(found: list[Group], costs: Costs, total: int) -> str:
+    share = 100 * left(found, costs) / total
+    return f"{share:.1f} % may be left, at most {_most_runs(found, costs)} runs"
+
+
+def _run(found: list[Group], costs: Costs, tried: Set[tuple[str, str]]) -> dict[Group, str]:
+    """Returns what to try together: of each group the variant that may save most, and that is not tried already."""
+    run = {}
+    for group in found:
+        variants = [each for _, each in _left(group, costs) if (group.key, each) not in tried]
+        if variants:
+            run[group] = variants[0]
+    return run
 
 
 def _ignore_interrupts() -> None:
@@ -136,19 +172,27 @@ def _ignore_interrupts() -> None:
 
 
 def _all(
-    bench: Bench, runs: list[dict[Group, str]], base: dict[str, Any], jobs: int
+    bench: Bench, found: list[Group], costs: Costs, total: int, base: dict[str, Any], jobs: int
 ) -> Iterator[Costs]:
-    """Yields what runs found, in the order in which they end."""
+    """Yields what runs found, in the order in which they end; the caller adds that to the costs."""
     # A forked process would inherit locks of IREE's threads, which it does not have.
     spawn = multiprocessing.get_context("spawn")
+    waiting: dict[Future[dict[Group, Cost]], dict[Group, str]] = {}
     with ProcessPoolExecutor(jobs, spawn, _ignore_interrupts) as pool:
-        waiting: dict[Future[dict[Group, Cost]], dict[Group, str]] = {
-            pool.submit(bench.costs, run, base): run for run in runs
-        }
         try:
-            for future in as_completed(waiting):
-                run = waiting[future]
-                yield {(group.key, run[group]): cost for group, cost in future.result().items()}
+            while True:
+                while len(waiting) < jobs and left(found, costs) >= _ENOUGH * total:
+                    tried = {(g.key, each) for run in waiting.values() for g, each in run.items()}
+                    run = _run(found, costs, tried)
+                    if not run:
+                        break
+                    waiting[pool.submit(bench.costs, run, base)] = run
+                if not waiting:
+                    return
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    run = waiting.pop(future)
+                    yield {(group.key, run[group]): cost for group, cost in future.result().items()}
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

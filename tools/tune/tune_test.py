@@ -81,6 +81,20 @@ class DecisionTest(unittest.TestCase):
         self.assertEqual(fastest(980, 900, 950), "1")
         self.assertEqual(fastest(995, 1000), DEFAULT)
 
+    def test_what_may_be_left(self) -> None:
+        """A variant that is estimated to be much slower is not tried, and one without an estimate may save all."""
+        estimates = {DEFAULT: 100.0, "near": 102.0, "far": 120.0}
+        large = Group("large", ("f",), ("d",), (*estimates, "iree"), estimates)
+        small = dataclasses.replace(large, key="small")
+        costs = {("large", DEFAULT): Cost(1000, 5.0), ("small", DEFAULT): Cost(10, 5.0)}
+        self.assertAlmostEqual(search.possible(large, "near", costs), 1000 - 0.95 * 1020)
+        self.assertEqual(search.possible(large, "far", costs), 0)
+        self.assertEqual(search.left([large, small], costs), 1010)
+        costs["large", "iree"] = costs["small", "iree"] = Cost(failed="no")
+        self.assertAlmostEqual(search.left([large, small], costs), 31 + 0.31)
+        costs["large", "near"] = Cost(500, 4.0)
+        self.assertAlmostEqual(search.left([large, small], costs), 0.31)
+
     def test_a_line_that_was_cut_is_measured_again(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             store = Store(Path(folder) / "new" / "costs.jsonl")
@@ -126,12 +140,16 @@ class SearchTest(unittest.TestCase):
 
     def test_a_search_and_its_continuation(self) -> None:
         _, said = self.searched(2)
-        self.assertIn("1 runs left", said[1])
+        self.assertIn("at most 1 runs", said[1])
+        first, said = self.searched(2)
+        self.assertEqual(len(said), 2)
         found, said = self.searched(3)
-        self.assertIn("1 runs left", said[1])
-        self.assertIn("run 1 of 1", said[-1])
+        self.assertIn("at most 1 runs", said[1])
+        self.assertIn("run 1: ", said[-1])
+        self.assertIn("at most 0 runs", said[-1])
         tried = {(each.key, variant) for each in found.groups for variant in each.variants}
-        self.assertEqual(set(found.costs), tried)
+        self.assertLess(set(first.costs), set(found.costs))
+        self.assertLessEqual(set(found.costs), tried)
         self.assertLessEqual(found.best.total.instructions, found.default.total.instructions)
         self.assertTrue(all(cost.failed or cost.instructions for cost in found.costs.values()))
         self.assertIn("estimates", list(page.lines(found))[-1])
