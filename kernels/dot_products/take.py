@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 
 from bmc.libraries import (
+    Axis,
     Call,
     Dispatch,
     Packed,
     Scratch,
     Sums,
     Way,
-    WindowProduct,
+    Windows,
     addition,
     addition_params,
     limits,
     output_numbers,
-    packed_taps,
-    per_output,
     requantization,
     result_steps,
+    sums_steps,
     window_params,
-    window_product,
+    windows,
 )
 from bmc.libraries.dispatch import Array
 
@@ -39,15 +38,15 @@ _LARGEST_BLOCK = 24 * 1024
 
 def take(dispatch: Dispatch) -> Call | None:
     """Takes products whose results have one axis of outputs, and one or two of windows."""
-    product = window_product(dispatch) if dispatch.a.dtype == "i8" else None
-    if product is None:
+    found = windows(dispatch) if dispatch.a.dtype == "i8" else None
+    if found is None or found.is_depthwise or len(found.channels) > 1:
         return None
-    product, padded = _with_channels(product)
-    rows, windows = _rows(dispatch, product), _windows(dispatch, product, padded)
+    found, padded = _with_channels(found)
+    by_output, by_window = _rows(found), _windows(found, padded)
     lanes = dispatch.vlen_bits // _LANE_BITS * _GROUP
-    count = math.prod(way.windows for way in product.ways)
-    is_wide = _tiles(count, product.outputs, lanes) < 1.1 * _tiles(product.outputs, count, lanes)
-    return rows if rows and is_wide else windows
+    count, outputs = found.y.windows * found.x.windows, found.output.extent
+    is_wide = _tiles(count, outputs, lanes) < 1.1 * _tiles(outputs, count, lanes)
+    return by_output if by_output and is_wide else by_window
 
 
 def _tiles(tiled: int, in_lanes: int, lanes: int) -> int:
@@ -55,30 +54,29 @@ def _tiles(tiled: int, in_lanes: int, lanes: int) -> int:
     return -(-tiled // _TILE) * -(-in_lanes // lanes)
 
 
-def _with_channels(product: WindowProduct) -> tuple[WindowProduct, Way | None]:
+def _with_channels(found: Windows) -> tuple[Windows, Way | None]:
     """Makes channels of the taps along x if a pixel has one channel, of which words would have three zeros.
 
     Also returns the way along x as it is in the image, if that is to be copied with what is beside it.
     """
-    y, x = product.ways
+    y, x = found.y, found.x
     length = x.needed(x.windows)
-    if product.channels > 1 or x.taps == 1 or y.pixels * length > _LARGEST_BLOCK:
-        return product, None
+    if found.channel_count > 1 or x.taps == 1 or y.pixels * length > _LARGEST_BLOCK:
+        return found, None
     is_padded = (x.low, x.pixels) != (0, length)
     step = 1 if is_padded else x.step
-    way = Way(x.windows, 1, step, x.stride, 0, 0, length)
-    found = replace(product, ways=(y, way), channel=x.dilation * step, channels=x.taps)
-    return found, x if is_padded else None
+    way = replace(x, taps=1, step=step, dilation=0, low=0, pixels=length)
+    channels = (Axis(x.taps, image=x.dilation * step),)
+    return replace(found, x=way, channels=channels), x if is_padded else None
 
 
-def _windows(dispatch: Dispatch, product: WindowProduct, padded: Way | None) -> Call | None:
-    y, x = product.ways
-    quads = -(-product.channels // _QUAD)
-    starts = (y.step, x.step * x.stride, x.step, dispatch.a.offset, product.channels)
-    is_words = product.channel == 1 and all(start % _QUAD == 0 for start in starts)
-    lines, columns = _block(product, dispatch.vlen_bits, is_words)
+def _windows(found: Windows, padded: Way | None) -> Call | None:
+    dispatch, y, x = found.dispatch, found.y, found.x
+    quads = -(-found.channel_count // _QUAD)
+    is_words = _is_words(found, y.step, x.step * x.stride, x.step)
+    lines, columns = _block(found, is_words)
     phase = -(-y.needed(lines) // y.stride)
-    params = window_params(dispatch, product) | {
+    params = window_params(found) | {
         "is_words": int(is_words),
         "block_lines": lines,
         "block_columns": columns,
@@ -96,19 +94,16 @@ def _windows(dispatch: Dispatch, product: WindowProduct, padded: Way | None) -> 
     taps = [tap * y.dilation for tap in range(y.taps)]
     arguments = (
         dispatch.a,
-        Packed(dispatch.b, lambda weights: _packed(dispatch, product, weights)),
+        Packed(dispatch.b, lambda weights: _packed(found, weights)),
         np.array([(tap % y.stride * phase + tap // y.stride) * columns for tap in taps], np.int32),
         Scratch(x.taps * quads * y.stride * phase * columns * _QUAD + copied),
     )
     added = addition(dispatch)
     first = added.first if added else requantization(dispatch)
-    numbers = output_numbers(dispatch, product, first)
-    if first is None or numbers is None:
-        return Call(
-            "dot_windows", (*arguments, Sums()), params | result_steps(product.sums), pads=True
-        )
-    params |= result_steps(product.result) | limits(first)
-    arrays = tuple(per_output(number, product.outputs) for number in numbers)
+    arrays = output_numbers(found, first)
+    if first is None or arrays is None:
+        return Call("dot_windows", (*arguments, Sums()), params | sums_steps(found), pads=True)
+    params |= result_steps(found) | limits(first)
     if added is None:
         every = (*arguments, *arrays, dispatch.result)
         return Call("dot_windows_i8", every, params, finishes=True, pads=True)
@@ -117,71 +112,74 @@ def _windows(dispatch: Dispatch, product: WindowProduct, padded: Way | None) -> 
     return Call("dot_windows_added_i8", every, params, finishes=True, pads=True)
 
 
-def _rows(dispatch: Dispatch, product: WindowProduct) -> Call | None:
+def _is_words(found: Windows, *steps: int) -> bool:
+    """Whether channels are whole words, wherever such steps lead to."""
+    starts = (*steps, found.dispatch.a.offset, found.channel_count)
+    channels_are_neighbors = bool(found.channels) and found.channels[0].image == 1
+    return channels_are_neighbors and all(start % _QUAD == 0 for start in starts)
+
+
+def _rows(found: Windows) -> Call | None:
     """Returns the call for rows that are words, with neighbors as results; None for others."""
-    y, x = product.ways
-    size = product.channels
-    starts = (size, y.step * y.stride, x.step * x.stride, dispatch.a.offset)
-    is_words = product.channel == 1 and all(start % _QUAD == 0 for start in starts)
-    if not is_words or y.taps * x.taps > 1 or product.result[2] != 1 or product.sums[2] != 1:
+    dispatch, y, x, output = found.dispatch, found.y, found.x, found.output
+    if not _is_words(found, y.step * y.stride, x.step * x.stride) or y.taps * x.taps > 1:
         return None
-    if dispatch.padding or addition(dispatch):
+    if output.result != 1 or output.sums != 1 or dispatch.padding or addition(dispatch):
         return None
     params = {
         "lines": y.windows,
         "columns": x.windows,
-        "outputs": product.outputs,
-        "words": size // _QUAD,
+        "outputs": output.extent,
+        "words": found.channel_count // _QUAD,
         "image_y": y.step * y.stride,
         "image_x": x.step * x.stride,
     }
 
     def pack(weights: Array) -> Array:
-        return np.ascontiguousarray(_words(dispatch, product, weights).T)
+        return np.ascontiguousarray(_words(found, weights).T)
 
     arguments = (dispatch.a, Packed(dispatch.b, pack))
-    found = requantization(dispatch)
-    numbers = output_numbers(dispatch, product, found)
-    if found is None or numbers is None:
-        steps = {"result_y": product.sums[0], "result_x": product.sums[1]}
+    how = requantization(dispatch)
+    arrays = output_numbers(found, how)
+    if how is None or arrays is None:
+        steps = {"result_y": y.sums, "result_x": x.sums}
         return Call("dot_rows", (*arguments, Sums()), params | steps)
-    steps = {"result_y": product.result[0], "result_x": product.result[1]}
-    arrays = tuple(per_output(number, product.outputs) for number in numbers)
+    steps = {"result_y": y.result, "result_x": x.result}
     every = (*arguments, *arrays, dispatch.result)
-    return Call("dot_rows_i8", every, params | steps | limits(found), finishes=True)
+    return Call("dot_rows_i8", every, params | steps | limits(how), finishes=True)
 
 
-def _block(product: WindowProduct, vlen_bits: int, is_words: bool) -> tuple[int, int]:
+def _block(found: Windows, is_words: bool) -> tuple[int, int]:
     """Returns how many lines and columns of windows a block has: about the cheapest of those that are small."""
-    y, x = product.ways
-    lanes = vlen_bits // _LANE_BITS * _GROUP
-    quads = -(-product.channels // _QUAD)
-    tile = product.outputs * (3 * y.taps * x.taps * quads + 25)
-    is_dense = all(steps[0] == x.windows * steps[1] for steps in (product.result, product.sums))
+    y, x = found.y, found.x
+    lanes = found.dispatch.vlen_bits // _LANE_BITS * _GROUP
+    quads = -(-found.channel_count // _QUAD)
+    tile = found.output.extent * (3 * y.taps * x.taps * quads + 25)
+    is_dense = (y.result, y.sums) == (x.windows * x.result, x.windows * x.sums)
     columns = min(x.windows, lanes if x.taps == 1 and y.windows == 1 else 2 * lanes)
-    found: list[tuple[int, int]] = []
+    costs: list[tuple[int, int]] = []
     for lines in range(1, y.windows + 1) if is_dense and columns == x.windows else (1,):
         planes = x.taps * quads * y.stride * -(-y.needed(lines) // y.stride)
-        if found and planes * columns * _QUAD > _LARGEST_BLOCK:
+        if costs and planes * columns * _QUAD > _LARGEST_BLOCK:
             break
         blocks, rest = divmod(y.windows, lines)
         tiles = blocks * -(-lines * columns // lanes) + -(-rest * columns // lanes)
         sorting = (
             -(-columns // lanes) * y.needed(lines) * x.taps * (10 + quads * (4 if is_words else 10))
         )
-        found.append((tiles * tile + (blocks + bool(rest)) * sorting, lines))
-    return min(found)[1], columns
+        costs.append((tiles * tile + (blocks + bool(rest)) * sorting, lines))
+    return min(costs)[1], columns
 
 
-def _packed(dispatch: Dispatch, product: WindowProduct, weights: Array) -> Array:
+def _packed(found: Windows, weights: Array) -> Array:
     """Packs weights as dot_products.h says."""
-    words = _words(dispatch, product, weights)
-    whole = product.outputs // _TILE * _TILE
+    words = _words(found, weights)
+    whole = len(words) // _TILE * _TILE
     tiles = words[:whole].reshape(-1, _TILE, words.shape[1]).transpose(0, 2, 1)
     return np.concatenate([tiles.reshape(-1), words[whole:].T.reshape(-1)])
 
 
-def _words(dispatch: Dispatch, product: WindowProduct, weights: Array) -> Array:
+def _words(found: Windows, weights: Array) -> Array:
     """Returns words of four channels, with zeros behind the last one: [output, word], taps before channels."""
-    words = packed_taps(dispatch, product, weights, _QUAD).reshape(product.outputs, -1)
+    words = found.packed_taps(weights, _QUAD).reshape(found.output.extent, -1)
     return np.ascontiguousarray(words).view("<i4")

@@ -10,17 +10,16 @@ from bmc.libraries import (
     Packed,
     Scratch,
     Sums,
-    WindowProduct,
+    Windows,
     addition,
     addition_params,
     limits,
     output_numbers,
-    packed_taps,
-    per_output,
     requantization,
     result_steps,
+    sums_steps,
     window_params,
-    window_product,
+    windows,
 )
 from bmc.libraries.dispatch import Array
 
@@ -34,39 +33,38 @@ _LARGEST_BLOCK = 24 * 1024
 
 def take(dispatch: Dispatch) -> Call | None:
     """Takes products whose results have one axis of outputs, and one or two of windows."""
-    product = window_product(dispatch) if dispatch.a.dtype == "i8" else None
-    if product is None or product.channels < _FEWEST_CHANNELS:
+    found = windows(dispatch) if dispatch.a.dtype == "i8" else None
+    if found is None or found.is_depthwise or len(found.channels) > 1:
         return None
-    if product.ways[1].windows < _FEWEST_COLUMNS:
+    if found.channel_count < _FEWEST_CHANNELS or found.x.windows < _FEWEST_COLUMNS:
         return None
-    groups = -(-product.channels // _STEP)
-    layout = _layout(product, groups)
-    params = window_params(dispatch, product) | layout
+    groups = -(-found.channel_count // _STEP)
+    layout = _layout(found, groups)
+    params = window_params(found) | layout
     arguments = (
         dispatch.a,
-        Packed(dispatch.b, lambda weights: _packed(dispatch, product, weights)),
-        _offsets(product, groups, layout),
+        Packed(dispatch.b, lambda weights: _packed(found, weights)),
+        _offsets(found, groups, layout),
         Scratch(layout["phases"] * groups * layout["needed"] * layout["line_pixels"] * _STEP),
     )
     added = addition(dispatch)
     first = added.first if added else requantization(dispatch)
-    numbers = output_numbers(dispatch, product, first)
-    if first is None or numbers is None:
+    arrays = output_numbers(found, first)
+    if first is None or arrays is None:
         every = (*arguments, Sums())
-        return Call("matrix_windows", every, params | result_steps(product.sums), pads=True)
-    params |= result_steps(product.result) | limits(first)
-    arguments += tuple(per_output(number, product.outputs) for number in numbers)
+        return Call("matrix_windows", every, params | sums_steps(found), pads=True)
+    params |= result_steps(found) | limits(first)
     if added is None:
-        every = (*arguments, dispatch.result)
+        every = (*arguments, *arrays, dispatch.result)
         return Call("matrix_windows_i8", every, params, finishes=True, pads=True)
-    every = (*arguments, added.other, dispatch.result)
+    every = (*arguments, *arrays, added.other, dispatch.result)
     params |= addition_params(added)
     return Call("matrix_windows_added_i8", every, params, finishes=True, pads=True)
 
 
-def _layout(product: WindowProduct, groups: int) -> dict[str, int]:
+def _layout(found: Windows, groups: int) -> dict[str, int]:
     """Returns how many windows a block has, and how its pixels are packed."""
-    y, x = product.ways
+    y, x = found.y, found.x
     taps = [tap * x.dilation for tap in range(x.taps)]
     phases = max(tap % x.stride for tap in taps) + 1
     behind = max(tap // x.stride for tap in taps)
@@ -89,9 +87,9 @@ def _layout(product: WindowProduct, groups: int) -> dict[str, int]:
     }
 
 
-def _offsets(product: WindowProduct, groups: int, layout: dict[str, int]) -> Array:
+def _offsets(found: Windows, groups: int, layout: dict[str, int]) -> Array:
     """Returns where the packed bytes of each step are, from those of a window's first pixel on."""
-    y, x = product.ways
+    y, x = found.y, found.x
     taps_y, taps_x = (np.arange(way.taps) * way.dilation for way in (y, x))
     plane = taps_x[None, :, None] % x.stride * groups + np.arange(groups)
     line = plane * layout["needed"] + taps_y[:, None, None]
@@ -99,10 +97,10 @@ def _offsets(product: WindowProduct, groups: int, layout: dict[str, int]) -> Arr
     return np.asarray(pixel.reshape(-1) * _STEP, np.int32)
 
 
-def _packed(dispatch: Dispatch, product: WindowProduct, weights: Array) -> Array:
+def _packed(found: Windows, weights: Array) -> Array:
     """Packs weights as matrix_instructions.h says."""
-    taps = packed_taps(dispatch, product, weights, _STEP)
-    steps = taps.reshape(product.outputs, -1, _STEP)
-    steps = np.pad(steps, ((0, -product.outputs % _OUTPUTS), (0, 0), (0, 0)))
+    taps = found.packed_taps(weights, _STEP)
+    steps = taps.reshape(len(taps), -1, _STEP)
+    steps = np.pad(steps, ((0, -len(taps) % _OUTPUTS), (0, 0), (0, 0)))
     tiles = steps.reshape(-1, _OUTPUTS, *steps.shape[1:]).transpose(0, 2, 1, 3)
     return np.ascontiguousarray(tiles).reshape(-1)

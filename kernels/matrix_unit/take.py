@@ -38,10 +38,11 @@ _NUMBERS, _NUMBER = 3, 4
 
 def take(dispatch: Dispatch) -> Call | None:
     border = padded_copy(dispatch)
-    found = windows(border.dispatch if border else dispatch) if dispatch.a.dtype == "i8" else None
+    bare = border.dispatch if border else dispatch
+    found = windows(bare) if bare.a.dtype == "i8" and not bare.padding else None
     if found is None or found.output.result != 1 or found.output.sums != 1:
         return None
-    taps = [*found.taps, Axis()] if found.is_depthwise else list(found.taps)
+    taps = [*found.runs, Axis()] if found.is_depthwise else list(found.runs)
     if len(taps) > 3 or found.output.image not in (0, 1):
         return None
     if taps[-1].extent > 1 and taps[-1].image != 1:
@@ -112,7 +113,8 @@ class _Product:
         self, found: Windows, taps: tuple[Axis, ...], is_int8: bool, border: PaddedCopy | None
     ) -> None:
         # Tiles are cut from lines.
-        self.y, self.x = (found.x, found.y) if found.y.extent == 1 else (found.y, found.x)
+        y, x = found.rows
+        self.y, self.x = (x, y) if y.extent == 1 else (y, x)
         self.outputs, self.image_output = found.output.extent, found.output.image
         self.window, self.is_int8 = found.size, is_int8
         self.tap_y, self.tap_x, self.run = taps

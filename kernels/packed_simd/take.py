@@ -24,7 +24,7 @@ _WORD, _TILE, _TAPS, _CHANNELS = 8, 4, 4, 8
 
 
 def take(dispatch: Dispatch) -> Call | None:
-    if dispatch.a.dtype != "i8":
+    if dispatch.a.dtype != "i8" or dispatch.padding:
         return None
     found = windows(dispatch)
     if found is None:
@@ -33,10 +33,10 @@ def take(dispatch: Dispatch) -> Call | None:
 
 
 def _dot(found: Windows) -> Call | None:
-    dispatch, y, x, output = found.dispatch, found.y, found.x, found.output
-    if len(found.taps) > 3 or found.taps[-1].image != 1 or output.result != 1 or output.sums != 1:
+    dispatch, (y, x), output, runs = found.dispatch, found.rows, found.output, found.runs
+    if len(runs) > 3 or runs[-1].image != 1 or output.result != 1 or output.sums != 1:
         return None
-    lines, columns, run = [Axis()] * (3 - len(found.taps)) + list(found.taps)
+    lines, columns, run = [Axis()] * (3 - len(runs)) + list(runs)
     words = -(-found.size // _WORD)
 
     def pack(weights: Array) -> Array:
@@ -66,15 +66,15 @@ def _dot(found: Windows) -> Call | None:
 
 
 def _depthwise(found: Windows) -> Call | None:
-    dispatch, y, x, channels = found.dispatch, found.y, found.x, found.output
-    steps = [axis.image for axis in found.taps]
+    dispatch, (y, x), channels, taps = found.dispatch, found.rows, found.output, found.runs
+    steps = [axis.image for axis in taps]
     places = [y.image, x.image, channels.extent, dispatch.a.offset, *steps]
     places += [y.result, x.result, dispatch.result.offset]
     if channels.image != 1 or channels.result != 1 or channels.sums != 1:
         return None
     if any(place % _WORD for place in places):
         return None
-    indices = np.indices([axis.extent for axis in found.taps]).reshape(len(steps), found.size)
+    indices = np.indices([axis.extent for axis in taps]).reshape(len(steps), found.size)
     offsets = np.zeros(_up(found.size, _TAPS), np.int32)
     offsets[: found.size] = sum(index * step for index, step in zip(indices, steps, strict=True))
 
@@ -111,7 +111,7 @@ def _call(
       arguments, params: of both functions.
       copies: of each output's multiplier.
     """
-    dispatch, y, x, count = found.dispatch, found.y, found.x, found.output.extent
+    dispatch, (y, x), count = found.dispatch, found.rows, found.output.extent
     how = requantization_by_output(dispatch, found.output_loop)
     if how is None:
         steps = {"result_y": y.sums, "result_x": x.sums}

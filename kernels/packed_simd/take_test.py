@@ -127,8 +127,8 @@ class TakeTest(unittest.TestCase):
         self.assertIsNone(take(padded))
         floats = tuple(replace(each, dtype="f32") for each in dispatch.operands)
         self.assertIsNone(take(replace(dispatch, operands=floats)))
-        # Channels that are no neighbors.
-        self.assertIsNone(take(_dispatch(_LOOPS, (6, 1, 0, 6, 1, 36), _WEIGHT, _RESULT)))
+        # Bytes that are no neighbors.
+        self.assertIsNone(take(_dispatch(_LOOPS, (12, 2, 0, 12, 2, 72), _WEIGHT, _RESULT)))
 
 
 if __name__ == "__main__":

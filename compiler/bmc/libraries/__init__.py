@@ -26,18 +26,15 @@ from bmc.libraries.requantization import (
     requantization,
     requantization_by_output,
 )
-from bmc.libraries.window_products import (
-    Way,
-    WindowProduct,
+from bmc.libraries.window_params import (
     addition_params,
     limits,
     output_numbers,
-    packed_taps,
     result_steps,
+    sums_steps,
     window_params,
-    window_product,
 )
-from bmc.libraries.windows import Windows, windows
+from bmc.libraries.windows import Way, Windows, windows
 
 __all__ = [
     "Addition",
@@ -58,7 +55,6 @@ __all__ = [
     "Sums",
     "Term",
     "Way",
-    "WindowProduct",
     "Windows",
     "addition",
     "addition_params",
@@ -67,13 +63,12 @@ __all__ = [
     "limits",
     "matmul",
     "output_numbers",
-    "packed_taps",
     "padded_copy",
     "per_output",
     "requantization",
     "requantization_by_output",
     "result_steps",
+    "sums_steps",
     "window_params",
-    "window_product",
     "windows",
 ]
