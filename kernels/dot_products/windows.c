@@ -2,7 +2,7 @@
 #include <riscv_vector.h>
 #include <stddef.h>
 
-#include "kernels/common/requantize.h"
+#include "kernels/common/windows.h"
 #include "kernels/dot_products/dot_products.h"
 #include "kernels/dot_products/instructions.h"
 
@@ -11,18 +11,6 @@
 enum { QUAD = 4, TILE = 3 };
 
 typedef dot_windows_params_t params_t;
-
-// Where the results of an output go: sums if `result` is NULL.
-typedef struct target_t {
-  int32_t *sums;
-  int8_t *result;
-  const int8_t *other;
-  const int32_t *biases, *multipliers, *shifts;
-  const requantize_t *how;
-  addition_t addition;
-} target_t;
-
-KERNEL_INLINE int min(int a, int b) { return a < b ? a : b; }
 
 // Copies an image, with lines that begin and end with what is beside it.
 static const int8_t *padded(const params_t *params, const int8_t *image,
@@ -299,7 +287,7 @@ KERNEL_INLINE void outputs(const params_t *params, const int32_t *planes,
 
 KERNEL_INLINE int run(const params_t *params, const int8_t *image,
                       const int32_t *weights, const int32_t *tap_lines,
-                      int32_t *planes, target_t target) {
+                      int32_t *planes, const target_t *target) {
   if (params->padded_width != 0) {
     image = padded(params, image,
                    (int8_t *)(planes + (ptrdiff_t)params->tap_columns *
@@ -315,7 +303,7 @@ KERNEL_INLINE int run(const params_t *params, const int8_t *image,
           (ptrdiff_t)y * params->result_y + (ptrdiff_t)x * params->result_x;
       for (int i = 0; i < windows;) {
         const size_t vl = __riscv_vsetvl_e32m8((size_t)(windows - i));
-        target_t here = target;
+        target_t here = *target;
         if (here.result == NULL) {
           here.sums += at;
         } else {
@@ -331,44 +319,4 @@ KERNEL_INLINE int run(const params_t *params, const int8_t *image,
   return 0;
 }
 
-int dot_windows(const dot_windows_params_t *params, const int8_t *image,
-                const int32_t *weights, const int32_t *tap_lines,
-                int32_t *planes, int32_t *sums) {
-  const target_t target = {.sums = sums};
-  return run(params, image, weights, tap_lines, planes, target);
-}
-
-int dot_windows_i8(const dot_windows_i8_params_t *params, const int8_t *image,
-                   const int32_t *weights, const int32_t *tap_lines,
-                   int32_t *planes, const int32_t *biases,
-                   const int32_t *multipliers, const int32_t *shifts,
-                   int8_t *result) {
-  requantize_t how = REQUANTIZE(params);
-  const target_t target = {.result = result,
-                           .biases = biases,
-                           .multipliers = multipliers,
-                           .shifts = shifts,
-                           .how = &how};
-  if (!is_plain(&how)) {
-    return run(params, image, weights, tap_lines, planes, target);
-  }
-  how = (requantize_t){.is_plain = 1, .zero = params->zero};
-  return run(params, image, weights, tap_lines, planes, target);
-}
-
-int dot_windows_added_i8(const dot_windows_added_i8_params_t *params,
-                         const int8_t *image, const int32_t *weights,
-                         const int32_t *tap_lines, int32_t *planes,
-                         const int32_t *biases, const int32_t *multipliers,
-                         const int32_t *shifts, const int8_t *other,
-                         int8_t *result) {
-  const requantize_t how = REQUANTIZE(params);
-  const target_t target = {.result = result,
-                           .other = other,
-                           .biases = biases,
-                           .multipliers = multipliers,
-                           .shifts = shifts,
-                           .how = &how,
-                           .addition = ADDITION(params)};
-  return run(params, image, weights, tap_lines, planes, target);
-}
+DEFINE_WINDOWS(dot_windows, int32_t, int32_t)

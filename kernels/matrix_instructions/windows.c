@@ -2,7 +2,7 @@
 #include <riscv_vector.h>
 #include <stddef.h>
 
-#include "kernels/common/requantize.h"
+#include "kernels/common/windows.h"
 #include "kernels/matrix_instructions/instructions.h"
 #include "kernels/matrix_instructions/matrix_instructions.h"
 
@@ -12,16 +12,6 @@ enum { HALF = 4, PIXELS = 8, OUTPUTS = 16, SUMS = 64, STEP = 8 };
 
 typedef matrix_windows_params_t params_t;
 
-// Where results go: sums if `result` is NULL.
-typedef struct target_t {
-  int32_t *sums;
-  int8_t *result;
-  const int8_t *other;
-  const int32_t *biases, *multipliers, *shifts;
-  const requantize_t *how;
-  addition_t addition;
-} target_t;
-
 // What is known of each sum of a half: its pixel and output, where its result
 // is from the half's first one on, and the numbers of its output.
 typedef struct lanes_t {
@@ -30,7 +20,6 @@ typedef struct lanes_t {
   int32_t biases[SUMS], multipliers[SUMS], shifts[SUMS];
 } lanes_t;
 
-KERNEL_INLINE int min(int a, int b) { return a < b ? a : b; }
 KERNEL_INLINE int max(int a, int b) { return a > b ? a : b; }
 
 static void fill(int8_t *to, int8_t value, ptrdiff_t bytes) {
@@ -242,44 +231,4 @@ KERNEL_INLINE int run(const params_t *params, const int8_t *image,
   return 0;
 }
 
-int matrix_windows(const matrix_windows_params_t *params, const int8_t *image,
-                   const int8_t *weights, const int32_t *offsets,
-                   int8_t *packed, int32_t *sums) {
-  const target_t target = {.sums = sums};
-  return run(params, image, weights, offsets, packed, &target);
-}
-
-int matrix_windows_i8(const matrix_windows_i8_params_t *params,
-                      const int8_t *image, const int8_t *weights,
-                      const int32_t *offsets, int8_t *packed,
-                      const int32_t *biases, const int32_t *multipliers,
-                      const int32_t *shifts, int8_t *result) {
-  requantize_t how = REQUANTIZE(params);
-  const target_t target = {.result = result,
-                           .biases = biases,
-                           .multipliers = multipliers,
-                           .shifts = shifts,
-                           .how = &how};
-  if (!is_plain(&how)) {
-    return run(params, image, weights, offsets, packed, &target);
-  }
-  how = (requantize_t){.is_plain = 1, .zero = params->zero};
-  return run(params, image, weights, offsets, packed, &target);
-}
-
-int matrix_windows_added_i8(const matrix_windows_added_i8_params_t *params,
-                            const int8_t *image, const int8_t *weights,
-                            const int32_t *offsets, int8_t *packed,
-                            const int32_t *biases, const int32_t *multipliers,
-                            const int32_t *shifts, const int8_t *other,
-                            int8_t *result) {
-  const requantize_t how = REQUANTIZE(params);
-  const target_t target = {.result = result,
-                           .other = other,
-                           .biases = biases,
-                           .multipliers = multipliers,
-                           .shifts = shifts,
-                           .how = &how,
-                           .addition = ADDITION(params)};
-  return run(params, image, weights, offsets, packed, &target);
-}
+DEFINE_WINDOWS(matrix_windows, int8_t, int8_t)
