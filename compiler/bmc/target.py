@@ -67,9 +67,14 @@ class Target:
         return self.elf_machine == EM_RISCV
 
     @property
-    def has_dot_products(self) -> bool:
-        """Whether vectors have dot products of bytes, one by one or as products of small matrices."""
-        return bool(self.isa_bits & (PlanIsa.ZVQDOTQ | PlanIsa.XSMTVDOT))
+    def dot_channels(self) -> int:
+        """How many channels an image of int8 has at least that libraries with dot products take; 0 without these.
+
+        With fewer, most of a matrix of XSMTVDot would be empty, and the image stays with kernels of bmc's own.
+        """
+        if self.isa_bits & PlanIsa.XSMTVDOT:
+            return 4
+        return 1 if self.isa_bits & PlanIsa.ZVQDOTQ else 0
 
     @property
     def soft_float(self) -> bool:

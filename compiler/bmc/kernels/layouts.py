@@ -15,7 +15,7 @@ from bmc.kernels.product import WIDTHS, A, Edge, Loop, Node, Padding, Unsupporte
 _BEHIND_SUMS = {"f16": 10, "f32": 10, "i32": 14}
 # Instructions for each multiply-accumulate, about, where IREE writes the kernel.
 _IREE = 0.3
-# And where kernels/dot_products multiplies int8, and for each byte of the image, which it sorts for that.
+# And where a kernel library for vectors multiplies int8, and for each byte of the image, which it sorts for that.
 _DOTS, _SORTED_PIXELS, _SORTED_PLANES = 0.015, 0.1, 0.3
 
 
@@ -28,7 +28,7 @@ def cost(
     low: Sequence[int] = (0, 0, 0),
     high: Sequence[int] = (0, 0, 0),
     *,
-    dots: bool = False,
+    dot_channels: int = 0,
 ) -> float:
     """Returns about how many instructions a convolution executes.
 
@@ -40,14 +40,15 @@ def cost(
       gaps: whether there are gaps between the lines of the result, because a copy of it will be padded.
       low: how many indices are read before the image, along each of its axes.
       high: and how many behind it.
-      dots: whether there are dot products of int8. They have windows in the lanes, so the result's order is the same to
-        them.
+      dot_channels: how many channels an image of int8 has at least that dot products multiply; 0 without them. They
+        have windows in the lanes, so the result's order is the same to them.
     """
     image, weights, result = types
     extents = dict(zip(found.result, result.shape, strict=True))
     extents |= dict(zip(found.b, weights.shape, strict=True))
     dtypes = tuple(str(type_.element_type) for type_ in types)
-    if dots and dtypes[0] == "i8" and found.a[-1].loop not in found.result:
+    is_dot = 0 < dot_channels <= image.shape[-1] and found.a[-1].loop not in found.result
+    if is_dot and dtypes[0] == "i8":
         sorted_ = _SORTED_PIXELS if orders[0][-1] == len(found.a) - 1 else _SORTED_PLANES
         return _DOTS * float(math.prod(extents.values())) + sorted_ * float(math.prod(image.shape))
     steps = [

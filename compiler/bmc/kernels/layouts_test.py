@@ -26,7 +26,7 @@ class LayoutsTest(unittest.TestCase):
         dtype: str = "f32",
         depthwise: bool = False,
         vlen: int = 256,
-        dots: bool = False,
+        dot_channels: int = 0,
     ) -> tuple[float, float]:
         """Returns the costs of a window of 3x3 with pixels and with planes."""
         weights = [3, 3, channels] if depthwise else [3, 3, channels, channels]
@@ -41,7 +41,10 @@ class LayoutsTest(unittest.TestCase):
                     ir.RankedTensorType.get(weights, element),
                     ir.RankedTensorType.get([size, size, channels], sums),
                 )
-                return layouts.cost(found, types, (order, order), vlen, gaps=True, dots=dots)
+                orders = (order, order)
+                return layouts.cost(
+                    found, types, orders, vlen, gaps=True, dot_channels=dot_channels
+                )
 
         return cost(_PIXELS), cost(_PLANES)
 
@@ -55,11 +58,16 @@ class LayoutsTest(unittest.TestCase):
                     self.assertLess(pixels, planes)
 
     def test_dot_products_want_pixels(self) -> None:
-        pixels, planes = self.costs(48, 8, "i8", dots=True)
+        pixels, planes = self.costs(48, 8, "i8", dot_channels=1)
         self.assertLess(pixels, planes)
+        # With too few channels there are none.
+        self.assertEqual(self.costs(48, 3, "i8", dot_channels=4), self.costs(48, 3, "i8"))
+        self.assertNotEqual(self.costs(48, 4, "i8", dot_channels=4), self.costs(48, 4, "i8"))
         # There are none of floats, and none for depthwise convolutions.
-        self.assertEqual(self.costs(48, 8, "f32", dots=True), self.costs(48, 8, "f32"))
-        self.assertEqual(self.costs(48, 8, "i8", True, dots=True), self.costs(48, 8, "i8", True))
+        self.assertEqual(self.costs(48, 8, "f32", dot_channels=1), self.costs(48, 8, "f32"))
+        self.assertEqual(
+            self.costs(48, 8, "i8", True, dot_channels=1), self.costs(48, 8, "i8", True)
+        )
 
     def test_longer_vectors_want_longer_lanes(self) -> None:
         pixels, planes = self.costs(112, 32)

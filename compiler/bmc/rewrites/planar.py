@@ -165,7 +165,7 @@ class _Layouts:
                     target.vlen_bits,
                     island.padded,
                     *sides,
-                    dots=target.has_dot_products,
+                    dot_channels=target.dot_channels,
                 )
                 for orders in ((range(_RANK), range(_RANK)), (read, _PLANES))
             )

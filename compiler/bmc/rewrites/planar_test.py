@@ -114,9 +114,11 @@ util.func @main(%argument: tensor<50x50x3xf32>, %w: tensor<3x3x3x{n}xf32>, %v: t
 _COST = layouts.cost
 
 
-def _from_planes(found: Contraction, types: Any, orders: Any, *others: Any, dots: bool) -> float:
+def _from_planes(
+    found: Contraction, types: Any, orders: Any, *others: Any, dot_channels: int
+) -> float:
     """The cost if the image had the layout of the result."""
-    return _COST(found, types, (orders[1], orders[1]), *others, dots=dots)
+    return _COST(found, types, (orders[1], orders[1]), *others, dot_channels=dot_channels)
 
 
 def _after(text: str, context: Context | None = None) -> str:
