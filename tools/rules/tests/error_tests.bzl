@@ -57,17 +57,115 @@ _BAD_MODELS = {
     ),
 }
 
-# ISA that there is no platform for -> a board of that width, and one of its environments.
-_UNKNOWN_ISAS = {
-    "rv32imafd": ("qemu_virt_rv32", "scalar"),
-    "rv64gcv_zvl333b": ("qemu_virt_rv64", "vlen256"),
-    "x86_128": ("host_x86_64", "native"),
+# Firmware that is refused -> the message, its ISA, the board and environment that it is for, and its models; "" is the
+# model of the suite.
+_BAD_FIRMWARE = {
+    "board_without_unit": (
+        "need matrix_unit, which the board qemu_virt_rv64 does not have: build the firmware",
+        "rv64gc",
+        "//boards/qemu_virt_rv64",
+        "//boards/qemu_virt_rv64:scalar",
+        ["model_that_needs_a_unit"],
+    ),
+    "dots_without_zvqdotq": (
+        "the kernels need zvqdotq, which the hart of the environment does not have",
+        "rv64gcv_zvl256b_zvqdotq",
+        "//boards/spike_rv64",
+        "//boards/spike_rv64:vlen256",
+        [""],
+    ),
+    "env_without_unit": (
+        "the kernel libraries need matrix_unit, which the environment does not have: run",
+        "rv64gc",
+        "//boards/spike_rv64",
+        "//boards/spike_rv64:scalar",
+        ["model_that_needs_a_unit"],
+    ),
+    "halves_without_zvfh": (
+        "the kernels need zfh, zvfh, which the hart of the environment does not have",
+        "rv64gcv_zfh_zvfh_zvl256b",
+        "//boards/qemu_virt_rv64",
+        "//boards/qemu_virt_rv64:vlen256",
+        [""],
+    ),
+    "lacks_zvqdotq": (
+        "needs_zvqdotq needs zvqdotq, which rv64gcv_zvl256b does not have: build the model for",
+        "rv64gcv_zvl256b",
+        "//boards/qemu_virt_rv64",
+        "//boards/qemu_virt_rv64:vlen256",
+        ["model_that_needs_zvqdotq"],
+    ),
+    "packed_without_p": (
+        "the kernels need p, which the hart of the environment does not have",
+        "rv64gcp",
+        "//boards/spike_rv64",
+        "//boards/spike_rv64:scalar",
+        [""],
+    ),
+    "rv32imafd": (
+        ":rv32imafd: isa = \"rv32imafd\" is unknown: use one of rv32imac, ",
+        "rv32imafd",
+        "//boards/qemu_virt_rv32",
+        "//boards/qemu_virt_rv32:scalar",
+        [""],
+    ),
+    "rv64gcv_zvl333b": (
+        ":rv64gcv_zvl333b: isa = \"rv64gcv_zvl333b\" is unknown: use one of rv32imac, ",
+        "rv64gcv_zvl333b",
+        "//boards/qemu_virt_rv64",
+        "//boards/qemu_virt_rv64:vlen256",
+        [""],
+    ),
+    # The mutated model has the same C symbols as its original.
+    "same_c_name": (
+        "are both `remainder` in C: build one of them under another name",
+        "rv64gcv_zvl256b",
+        "//boards/qemu_virt_rv64",
+        "//boards/qemu_virt_rv64:vlen256",
+        ["", ".mutated"],
+    ),
+    "vlen_too_small": (
+        "the kernels need VLEN 256, the environment has 128",
+        "rv64gcv_zvl256b",
+        "//boards/qemu_virt_rv64",
+        "//boards/qemu_virt_rv64:vlen128",
+        [""],
+    ),
+    "wrong_env_board": (
+        "built for board qemu_virt_rv64, the environment runs board spike_rv64",
+        "rv64gcv_zvl128b",
+        "//boards/qemu_virt_rv64",
+        "//boards/spike_rv64:vlen128",
+        [""],
+    ),
+    "x86_128": (
+        ":x86_128: isa = \"x86_128\" is unknown: use one of rv32imac, ",
+        "x86_128",
+        "//boards/host_x86_64",
+        "//boards/host_x86_64:native",
+        [""],
+    ),
 }
 
-# Firmware that needs a matrix unit -> a board and an environment of which one is without.
-_WITHOUT_UNIT = {
-    "board_without_unit": ("//boards/qemu_virt_rv64", "//boards/qemu_virt_rv64:scalar"),
-    "env_without_unit": ("//boards/spike_rv64", "//boards/spike_rv64:scalar"),
+# Export that is refused -> the message, its ISA, and its model; "" is the model of the suite.
+_BAD_EXPORTS = {
+    "export_of_an_archive": (
+        "needs_an_archive needs @//tools/rules/tests:archive_of_c, and an export carries sources only: name these in",
+        "rv64gcv_zvl256b",
+        "model_that_needs_an_archive",
+    ),
+    "host_export": (
+        "isa = \"x86_64\" is not RISC-V: exports are for targets without an operating system",
+        "x86_64",
+        "",
+    ),
+}
+
+# Kernel library, a model with which is `model_that_LIBRARY` -> its attributes.
+_LIBRARIES = {
+    "needs_a_unit": {"devices": ["matrix_unit"]},
+    "needs_an_archive": {"deps": ["archive_of_c"]},
+    "needs_zvqdotq": {"extensions": ["v", "zvqdotq"]},
 }
 
 def error_tests(*, name, model):
@@ -84,28 +182,8 @@ def error_tests(*, name, model):
     )
     _expect("env_without_board", "set `board`, or a `base` that has one")
 
-    bm_firmware(
-        name = "wrong_env_board",
-        board = "//boards/qemu_virt_rv64",
-        isa = "rv64gcv_zvl128b",
-        models = [model],
-        run_env = "//boards/spike_rv64:vlen128",
-        tags = ["manual"],
-    )
-    _expect("wrong_env_board", "built for board qemu_virt_rv64, the environment runs board spike_rv64")
-
     bm_model(name = "Net-v2", src = "net.onnx", tags = ["manual"])
     _expect("Net-v2", "the model's C name would be 'Net_v2': begin the target's name with a lower-case letter")
-
-    bm_firmware(
-        name = "vlen_too_small",
-        board = "//boards/qemu_virt_rv64",
-        isa = "rv64gcv_zvl256b",
-        models = [model],
-        run_env = "//boards/qemu_virt_rv64:vlen128",
-        tags = ["manual"],
-    )
-    _expect("vlen_too_small", "the kernels need VLEN 256, the environment has 128")
 
     bm_firmware(
         name = "good_firmware",
@@ -115,35 +193,6 @@ def error_tests(*, name, model):
         run_env = "//boards/qemu_virt_rv64:vlen256",
         tags = ["manual"],
     )
-    bm_firmware(
-        name = "packed_without_p",
-        board = "//boards/spike_rv64",
-        isa = "rv64gcp",
-        models = [model],
-        run_env = "//boards/spike_rv64:scalar",
-        tags = ["manual"],
-    )
-    _expect("packed_without_p", "the kernels need p, which the hart of the environment does not have")
-    bm_firmware(
-        name = "dots_without_zvqdotq",
-        board = "//boards/spike_rv64",
-        isa = "rv64gcv_zvl256b_zvqdotq",
-        models = [model],
-        run_env = "//boards/spike_rv64:vlen256",
-        tags = ["manual"],
-    )
-    _expect("dots_without_zvqdotq", "the kernels need zvqdotq, which the hart of the environment does not have")
-
-    bm_firmware(
-        name = "halves_without_zvfh",
-        board = "//boards/qemu_virt_rv64",
-        isa = "rv64gcv_zfh_zvfh_zvl256b",
-        models = [model],
-        run_env = "//boards/qemu_virt_rv64:vlen256",
-        tags = ["manual"],
-    )
-    _expect("halves_without_zvfh", "the kernels need zfh, zvfh, which the hart of the environment does not have")
-
     bm_run(
         name = "run_vlen_too_small",
         exec_env = "//boards/qemu_virt_rv64:vlen128",
@@ -152,107 +201,30 @@ def error_tests(*, name, model):
     )
     _expect("run_vlen_too_small", "the kernels need VLEN 256, the environment has 128")
 
-    for isa, (board, env) in _UNKNOWN_ISAS.items():
-        bm_firmware(
-            name = isa,
-            board = "//boards/" + board,
-            isa = isa,
-            models = [model],
-            run_env = "//boards/{}:{}".format(board, env),
-            tags = ["manual"],
-        )
-        _expect(isa, ":{0}: isa = \"{0}\" is unknown: use one of rv32imac, ".format(isa))
-
-    # The mutated model has the same C symbols as its original.
-    bm_firmware(
-        name = "same_c_name",
-        board = "//boards/qemu_virt_rv64",
-        isa = "rv64gcv_zvl256b",
-        models = [model, model + ".mutated"],
-        run_env = "//boards/qemu_virt_rv64:vlen256",
+    native.cc_library(
+        name = "archive_of_c",
+        srcs = ["none.c"],
         tags = ["manual"],
     )
-    _expect("same_c_name", "are both `remainder` in C: build one of them under another name")
+    for library, attributes in _LIBRARIES.items():
+        bm_kernel_library(name = library, header = "none.h", matcher = "none.py", **attributes)
+        bm_model_variant(name = "model_that_" + library, kernels = [library], model = model)
 
-    bm_library(
-        name = "host_library",
-        isa = "x86_64",
-        models = [model],
-        tags = ["manual"],
-    )
-    bm_export(
-        name = "host_export",
-        library = "host_library",
-        tags = ["manual"],
-    )
-    _expect("host_export", "isa = \"x86_64\" is not RISC-V: exports are for targets without an operating system")
-
-    bm_kernel_library(
-        name = "needs_zvqdotq",
-        extensions = ["v", "zvqdotq"],
-        header = "none.h",
-        matcher = "none.py",
-    )
-    bm_model_variant(
-        name = "model_that_needs_zvqdotq",
-        kernels = ["needs_zvqdotq"],
-        model = model,
-    )
-    bm_firmware(
-        name = "lacks_zvqdotq",
-        board = "//boards/qemu_virt_rv64",
-        isa = "rv64gcv_zvl256b",
-        models = ["model_that_needs_zvqdotq"],
-        run_env = "//boards/qemu_virt_rv64:vlen256",
-        tags = ["manual"],
-    )
-    _expect("lacks_zvqdotq", "needs_zvqdotq needs zvqdotq, which rv64gcv_zvl256b does not have: build the model for")
-
-    bm_kernel_library(
-        name = "drives_a_unit",
-        devices = ["matrix_unit"],
-        header = "none.h",
-        matcher = "none.py",
-    )
-    bm_model_variant(
-        name = "model_that_needs_a_unit",
-        kernels = ["drives_a_unit"],
-        model = model,
-    )
-    for bad, (board, env) in _WITHOUT_UNIT.items():
+    for bad, (message, isa, board, env, models) in _BAD_FIRMWARE.items():
         bm_firmware(
             name = bad,
             board = board,
-            isa = "rv64gc",
-            models = ["model_that_needs_a_unit"],
+            isa = isa,
+            models = [each if each.startswith("model") else model + each for each in models],
             run_env = env,
             tags = ["manual"],
         )
-    _expect("board_without_unit", "need matrix_unit, which the board qemu_virt_rv64 does not have: build the firmware")
-    _expect("env_without_unit", "the kernel libraries need matrix_unit, which the environment does not have: run")
+        _expect(bad, message)
 
-    bm_kernel_library(
-        name = "plain_c",
-        header = "none.h",
-        matcher = "none.py",
-    )
-    bm_model_variant(
-        name = "model_with_library",
-        kernels = ["plain_c"],
-        model = model,
-    )
-    bm_library(
-        name = "library_with_library",
-        isa = "rv64gcv_zvl256b",
-        models = ["model_with_library"],
-        tags = ["manual"],
-    )
-    bm_export(
-        name = "export_with_library",
-        library = "library_with_library",
-        tags = ["manual"],
-    )
-    _expect("export_with_library", "model_with_library calls kernel libraries, which an export cannot carry")
+    for bad, (message, isa, of) in _BAD_EXPORTS.items():
+        bm_library(name = bad + "_library", isa = isa, models = [of or model], tags = ["manual"])
+        bm_export(name = bad, library = bad + "_library", tags = ["manual"])
+        _expect(bad, message)
 
     native.filegroup(
         name = "two_files",
@@ -262,19 +234,10 @@ def error_tests(*, name, model):
     for bad, (message, attributes) in _BAD_MODELS.items():
         _expect_of_model(bad, message, **attributes)
 
+    tested = ["Net-v2", "env_without_board", "run_vlen_too_small"]
+    for table in (_BAD_EXPORTS, _BAD_FIRMWARE, _BAD_MODELS):
+        tested += table.keys()
     native.test_suite(
         name = name,
-        tests = [bad + "_message_test" for bad in _BAD_MODELS.keys() + _UNKNOWN_ISAS.keys() + _WITHOUT_UNIT.keys()] + [
-            "Net-v2_message_test",
-            "env_without_board_message_test",
-            "export_with_library_message_test",
-            "halves_without_zvfh_message_test",
-            "host_export_message_test",
-            "lacks_zvqdotq_message_test",
-            "packed_without_p_message_test",
-            "run_vlen_too_small_message_test",
-            "same_c_name_message_test",
-            "vlen_too_small_message_test",
-            "wrong_env_board_message_test",
-        ],
+        tests = [bad + "_message_test" for bad in tested],
     )
