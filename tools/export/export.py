@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from bmc.errors import BmcError
-from bmc.export import export, read_model
+from bmc.export import export, read_libraries, read_model
 from tools import console
 
 
@@ -24,12 +24,14 @@ def main(args: list[str]) -> int:
     parser.add_argument("folder", type=Path, help="a new or empty folder, or an earlier export")
     parser.add_argument("--model", type=Path, action="append", help=argparse.SUPPRESS)
     parser.add_argument("--loaded", action="append", default=[], help=argparse.SUPPRESS)
+    parser.add_argument("--kernels", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(args)
     # `bazel run` starts programs elsewhere than where the user stands.
     target = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "")) / options.folder
     try:
         models = [read_model(folder, options.loaded) for folder in options.model]
-        print(export(models, target))
+        libraries = read_libraries(options.kernels) if options.kernels else ()
+        print(export(models, target, libraries))
     except BmcError as error:
         console.complain("export", error)
         return 1

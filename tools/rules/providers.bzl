@@ -7,7 +7,7 @@ BmModelInfo = provider(
         "c_name": "string: prefix of every C symbol the model defines.",
         "kernels": "string: `prelinked`, or `loaded` at run time.",
         "devices": "list of string: devices that its kernel libraries need, such as `matrix_unit`.",
-        "libraries": "list of CcInfo: the kernel libraries that it calls.",
+        "libraries": "list of BmKernelLibraryInfo: the kernel libraries that it calls.",
         "header": "string: header that C code includes to use the model.",
         "report": "File: the compiler's report.json (dispatch table, sizes, flags, hashes).",
         "files": "dict from file name to File: everything bmc wrote.",
@@ -21,12 +21,15 @@ BmModelInfo = provider(
 BmKernelLibraryInfo = provider(
     doc = "Functions that take the place of a model's kernels.",
     fields = {
+        "archives": "list of string: labels of the targets whose archives they need.",
         "cc_info": "CcInfo: the functions.",
+        "copts": "list of string: more compiler options for the sources.",
         "devices": "list of string: devices that they need.",
         "extensions": "list of string: RISC-V extensions that they need.",
         "header": "string: how C includes their declarations.",
         "matcher": "File: Python that says which dispatches they take.",
         "name": "string: label, for messages.",
+        "sources": "list of File: C, C++ and assembly.",
     },
 )
 

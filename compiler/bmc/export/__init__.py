@@ -11,12 +11,13 @@ from pathlib import Path
 
 from bmc.export import folder
 from bmc.export.contents import Model, contents, read_model
+from bmc.export.kernels import KernelLibrary, read_libraries
 
-__all__ = ["Model", "export", "read_model"]
+__all__ = ["KernelLibrary", "Model", "export", "read_libraries", "read_model"]
 
 
-def export(models: Sequence[Model], target: Path) -> str:
-    """Writes the models, one or more for the same ISA, into the folder `target`.
+def export(models: Sequence[Model], target: Path, libraries: Sequence[KernelLibrary] = ()) -> str:
+    """Writes the models, one or more for the same ISA, and their kernel libraries into the folder `target`.
 
     Returns:
       What was written, to be shown to the user.
@@ -24,7 +25,7 @@ def export(models: Sequence[Model], target: Path) -> str:
     Raises:
       BmcError: the models do not go together, or the folder cannot be written.
     """
-    files = contents(models)
+    files = contents(models, libraries)
     folder.write(target, files)
     return "\n".join(
         (*sorted(files), f"{len(files)} files in {target}; its README.md says how to use them")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bmc import inspection, target
 from bmc.errors import BmcError
+from bmc.export.kernels import KernelLibrary
 from bmc.target import PlanIsa, Target
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -47,6 +48,15 @@ _READ_VLEN = """\
   __asm__ volatile("csrr %0, 0xC22" : "=r"(vlenb));
 """
 
+_KERNEL_COMPILER = """
+Some kernels are functions of kernel libraries, sources in this folder. CMake and make compile them with `{}`, so
+your compiler must know these extensions, and what else the sources use, such as intrinsics.
+"""
+
+_KERNEL_DEVICE = """
+A kernel library drives the device `{0}`: define `const uintptr_t bm_device_{0}`, the address of its registers.
+"""
+
 
 @dataclass(frozen=True)
 class Model:
@@ -57,12 +67,14 @@ class Model:
       target: ISA of its kernels.
       folder: what `bmc compile` wrote.
       is_loaded: whether the program copies the kernels to RAM, as an ELF; otherwise they are linked in place.
+      calls_libraries: whether functions of kernel libraries compute some of its dispatches.
     """
 
     name: str
     target: Target
     folder: Path
     is_loaded: bool
+    calls_libraries: bool
 
     def files(self) -> dict[str, Path]:
         """Returns the files that an export needs: place below `src` -> file. Raises BmcError if one is missing."""
@@ -90,16 +102,30 @@ def read_model(folder: Path, loaded: Sequence[str]) -> Model:
             "not-exported",
             f"{report['name']} is compiled for {isa.isa}, and exports are for RISC-V without an operating system",
         )
-    return Model(report["name"], isa, folder, report["name"] in loaded)
+    calls = any(dispatch["call"] for dispatch in report["dispatches"])
+    return Model(report["name"], isa, folder, report["name"] in loaded, calls)
 
 
-def contents(models: Sequence[Model]) -> dict[str, str | Path]:
+def contents(
+    models: Sequence[Model], libraries: Sequence[KernelLibrary] = ()
+) -> dict[str, str | Path]:
     """Returns text, or the path of a file to copy, by place in the folder.
 
+    Args:
+      models: one or more.
+      libraries: all kernel libraries that they call.
+
     Raises:
-      BmcError: the models do not go together.
+      BmcError: the models do not go together, or one calls libraries and none are given.
     """
     _require_one_program(models)
+    for model in models:
+        if model.calls_libraries and not libraries:
+            raise BmcError(
+                "not-exported",
+                f"{model.name} calls kernel libraries, whose sources only a workspace knows",
+                hint="export it there with the .export of a bm_export, or compile it without --kernel-library",
+            )
     files: dict[str, str | Path] = {
         "LICENSE": _RUNTIME / "LICENSE",
         "without_libc/memory.c": _RUNTIME / _MEMORY,
@@ -115,7 +141,10 @@ def contents(models: Sequence[Model]) -> dict[str, str | Path]:
                 text = path.read_text(encoding="utf-8")
                 text = text.replace('.incbin "', f'.incbin "{model.name}/')
                 files[f"src/{place}"] = define + text
-    values = _values(models)
+    for library in libraries:
+        for place, path in (*library.sources.items(), *library.headers.items()):
+            files[f"src/{place}"] = path
+    values = _values(models, libraries)
     for template, place in _PLACES.items():
         text = (_TEMPLATES / template).read_text(encoding="utf-8")
         files[place] = re.sub("@([A-Z_]+)@", lambda match: values[match[1]], text)
@@ -151,7 +180,33 @@ def _flags(xlen: int) -> str:
     return f"-march={c.march} -mabi={c.abi} -mcmodel=medany"
 
 
-def _values(models: Sequence[Model]) -> dict[str, str]:
+def _kernel_values(isa: Target, libraries: Sequence[KernelLibrary]) -> dict[str, str]:
+    """Returns what the templates' @NAMES@ about kernel libraries stand for."""
+    # They run after the check of the hart, as kernels do.
+    flags = ("-O2", f"-march={isa.march}", f"-mabi={isa.abi}")
+    options = {
+        place: (*flags, *library.options) for library in libraries for place in library.sources
+    }
+    devices = dict.fromkeys(device for library in libraries for device in library.devices)
+    languages = {"C", "ASM"}.union(*(library.languages for library in libraries))
+    return {
+        "KERNEL_COMPILER": _KERNEL_COMPILER.format(" ".join(flags)) if libraries else "",
+        "KERNEL_DEVICES": "".join(_KERNEL_DEVICE.format(device) for device in devices),
+        "KERNEL_LINES": " ".join(f"src/{place}" for place in options),
+        "KERNEL_MAKE_OPTIONS": "\n".join(
+            f"$(OUT)/src/{place}.o: private options = {' '.join(each)}"
+            for place, each in options.items()
+        ),
+        "KERNEL_OPTIONS": "\n".join(
+            f'set_source_files_properties(${{src}}/{place} PROPERTIES COMPILE_OPTIONS "{";".join(each)}")'
+            for place, each in options.items()
+        ),
+        "KERNEL_SOURCES": " ".join(f"${{src}}/{place}" for place in options),
+        "LANGUAGES": " ".join(sorted(languages, reverse=True)),
+    }
+
+
+def _values(models: Sequence[Model], libraries: Sequence[KernelLibrary]) -> dict[str, str]:
     """Returns what the templates' @NAMES@ stand for."""
     names = [model.name for model in models]
     isa = models[0].target
@@ -173,4 +228,5 @@ def _values(models: Sequence[Model]) -> dict[str, str]:
         "NEEDS": f" with VLEN {isa.vlen_bits} or more" if vectors else "",
         "RUNTIME": "\n".join(f"  src/{place}" for place in runtime),
         "RUNTIME_LINES": " \\\n  ".join(f"src/{place}" for place in runtime),
+        **_kernel_values(isa, libraries),
     }

@@ -9,16 +9,19 @@ from pathlib import Path
 import support
 
 from bmc.export.contents import contents, read_model
+from bmc.export.kernels import read_libraries
 
 _FILES = ("kernels.S", "kernels.bin", "kernels.elf", "plan.c", "weights.S", "weights.bin")
 
 
 class ContentsTest(support.FolderTest):
-    def compiled(self, name: str, isa: str = "rv64gc", folder: str = "") -> Path:
+    def compiled(
+        self, name: str, isa: str = "rv64gc", folder: str = "", call: str | None = None
+    ) -> Path:
         """A folder like those of `bmc compile`."""
         out = self.folder / (folder or name)
         out.mkdir()
-        report = {"name": name, "isa": isa, "dispatches": []}
+        report = {"name": name, "isa": isa, "dispatches": [{"call": call}]}
         (out / "report.json").write_text(json.dumps(report))
         for file in (*_FILES, f"{name}.h"):
             (out / file).write_text(f'.incbin "{file}"\n')
@@ -69,6 +72,42 @@ class ContentsTest(support.FolderTest):
         self.refused("two models are called one", one, self.compiled("one", folder="again"))
         host = self.compiled("host", "x86_64")
         self.refused("host is compiled for x86_64, and exports are for RISC-V", host)
+
+    def described(self, source: str) -> Path:
+        """What bm_export writes about a kernel library with one source and one header."""
+        (self.folder / source).write_text("")
+        (self.folder / "f.h").write_text("")
+        library = {
+            "devices": ["unit"],
+            "headers": {"lib/f.h": str(self.folder / "f.h")},
+            "options": ["-DFAST"],
+            "sources": {f"lib/{source}": str(self.folder / source)},
+        }
+        (self.folder / "kernels.json").write_text(json.dumps([library]))
+        return self.folder / "kernels.json"
+
+    def test_kernel_libraries_come_as_sources(self) -> None:
+        model = read_model(self.compiled("one", "rv64gcv_zvl256b", call="f"), ())
+        files = contents([model], read_libraries(self.described("f.cc")))
+        self.assertEqual(files["src/lib/f.cc"], self.folder / "f.cc")
+        self.assertEqual(files["src/lib/f.h"], self.folder / "f.h")
+        march = "-O2 -march=rv64imafdcv_zicsr_zifencei_zvl256b -mabi=lp64d"
+        self.assertIn(
+            f"$(OUT)/src/lib/f.cc.o: private options = {march} -DFAST\n", str(files["Makefile"])
+        )
+        self.assertIn("LANGUAGES CXX C ASM", str(files["CMakeLists.txt"]))
+        self.assertIn(f"`{march}`", str(files["README.md"]))
+        self.assertIn("`const uintptr_t bm_device_unit`", str(files["README.md"]))
+
+    def test_libraries_whose_sources_are_not_known(self) -> None:
+        one = self.compiled("one", call="f")
+        self.refused("one calls kernel libraries, whose sources only a workspace knows", one)
+        description = self.described("f.o")
+        self.refuses(
+            "not-exported",
+            "'lib/f.o' of a kernel library is no source",
+            call=lambda: read_libraries(description),
+        )
 
     def test_an_incomplete_folder(self) -> None:
         one = self.compiled("one")

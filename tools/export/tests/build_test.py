@@ -41,20 +41,20 @@ COMPILERS = {
 class Export(Product):
     """An export of a workspace: what `X.export` writes and prints."""
 
-    def __init__(self, launcher: str, scratch: Path) -> None:
+    def __init__(self, launcher: str, scratch: Path, name: str = "mlp") -> None:
         folder = scratch / "export"
         self.listing = call(product.path(launcher), folder)
         golden = next(p for p in os.environ["MLP"].split() if p.endswith("/golden.bin"))
         images, self.digits = product.cases(Path(golden))
-        super().__init__(folder, images)
+        super().__init__(folder, images, name)
 
-    def cmake(self, compiler: str) -> Path:
-        """Builds the applications; returns the folder they are in."""
+    def cmake(self, compiler: str, source: Path) -> Path:
+        """Builds a folder, the applications' or the export's own; returns where the results are."""
         settings, link = COMPILERS[compiler]
-        build = self.app.with_name(compiler)
+        build = source.with_name(compiler)
         call(
             CMAKE,
-            *("-G", "Unix Makefiles", "-S", self.app, "-B", build),
+            *("-G", "Unix Makefiles", "-S", source, "-B", build),
             f"-DEXPORT={self.export}",
             f"-DCMAKE_MAKE_PROGRAM={product.MAKE}",
             "-DCMAKE_SYSTEM_NAME=Generic",
@@ -89,7 +89,7 @@ class CMakeTest(unittest.TestCase):
         self.assertLess({"src/mlp.h", "src/denoiser.h", "LICENSE", "zephyr/module.yml"}, files)
 
     def check(self, compiler: str) -> None:
-        build = self.export.cmake(compiler)
+        build = self.export.cmake(compiler, self.export.app)
         cpu = product.VECTORS_256
         for program in ("digits", "digits_cc"):
             self.assertEqual(
@@ -107,6 +107,21 @@ class CMakeTest(unittest.TestCase):
 
     def test_clang(self) -> None:
         self.check("clang")
+
+
+class KernelLibraryTest(unittest.TestCase):
+    def test_its_functions_compute(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            export = Export("EXPORT_KERNELS", Path(scratch), "naive_mlp")
+            source = export.export / "src/kernels/tests/naive.c"
+            digits = (0, f"digits {export.digits}\n")
+            self.assertEqual(product.boot(export.make(), product.VECTORS_256), digits)
+            for compiler in COMPILERS:
+                built = export.cmake(compiler, export.export)
+                self.assertTrue((built / "libironcast_naive_mlp_kernels.a").is_file())
+            # With other sums it sees something else, so these functions are what runs.
+            source.write_text("#define WRONG\n" + source.read_text())
+            self.assertNotEqual(product.boot(export.make(), product.VECTORS_256), digits)
 
 
 class MakeTest(unittest.TestCase):

@@ -98,9 +98,15 @@ def cases(golden: Path) -> tuple[str, str]:
 class Product:
     """An exported folder beside the applications that use it."""
 
-    def __init__(self, export: Path, images: str) -> None:
-        """Copies the applications to where the export is; `images` is images.h."""
-        self.export = export
+    def __init__(self, export: Path, images: str, name: str = "mlp") -> None:
+        """Copies the applications to where the export is.
+
+        Args:
+          export: the folder.
+          images: images.h.
+          name: what the network of the digits is called in it.
+        """
+        self.export, self.name = export, name
         self.readme = (export / "README.md").read_text()
         flags = re.search(r"`(-march=[^`]+)`", self.readme)
         hal = re.search(r"```c\n(.*?)```", self.readme, re.DOTALL)
@@ -108,6 +114,9 @@ class Product:
         self.flags = flags[1] + " -Os"
         self.app = export.with_name("app")
         shutil.copytree(_HERE / "app", self.app)
+        digits = (self.app / "digits.c").read_text()
+        digits = re.sub(r"\bmlp", name, digits)
+        (self.app / "digits.c").write_text(re.sub(r"\bMLP", name.upper(), digits))
         (self.app / "hal.c").write_text(hal[1])
         (self.app / "images.h").write_text(images)
 
@@ -124,6 +133,6 @@ class Product:
             *(GCC, *self.flags.split(), "-ffreestanding", "-nostdlib", "-Wall", "-Werror"),
             *("-fno-tree-loop-distribute-patterns", "-I", self.export / "src", "-I", self.app),
             *("-T", self.app / "link.ld", *sources, self.export / "without_libc/memory.c"),
-            *(self.export / "build/libmlp.a", libgcc, "-o", image),
+            *(self.export / f"build/lib{self.name}.a", libgcc, "-o", image),
         )
         return image

@@ -2,6 +2,7 @@
 
 load("@bazel_skylib//lib:paths.bzl", "paths")
 load("//tools/rules:providers.bzl", "BmLibraryInfo")
+load("//tools/rules/private:bm_kernel_library.bzl", "include_path")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 load("//tools/rules/private:model_c.bzl", "file_name")
 
@@ -22,6 +23,32 @@ def _folder(ctx, model):
         links.append(link)
     return links
 
+def _kernel_libraries(ctx, models):
+    """Returns the arguments and files of the kernel libraries that models call, each once."""
+    libraries = {library.name: library for model in models for library in model.libraries}
+    described, files = [], []
+    for library in libraries.values():
+        if library.archives:
+            fail(("{}: kernel library {} needs {}, and an export carries sources only: name these in its `srcs`, or " +
+                  "export a model without it, such as a `.plain` one").format(
+                ctx.label,
+                library.name,
+                ", ".join(library.archives),
+            ))
+        headers = library.cc_info.compilation_context.headers.to_list()
+        files += library.sources + headers
+        described.append({
+            "devices": library.devices,
+            "headers": {include_path(file): file.short_path for file in headers},
+            "options": library.copts,
+            "sources": {include_path(file): file.short_path for file in library.sources},
+        })
+    if not described:
+        return [], []
+    description = ctx.actions.declare_file(ctx.label.name + ".kernels.json")
+    ctx.actions.write(description, json.encode_indent(described))
+    return ["--kernels", description], files + [description]
+
 def _bm_export_impl(ctx):
     library = ctx.attr.library[BmLibraryInfo]
     if not library.isa.startswith("rv"):
@@ -29,11 +56,7 @@ def _bm_export_impl(ctx):
             ctx.label,
             library.isa,
         ))
-    for model in library.models:
-        if model.libraries:
-            fail(("{}: {} calls kernel libraries, which an export cannot carry: export a model without `kernels`, such " +
-                  "as its `.plain` one").format(ctx.label, model.c_name))
-    args, files = [], []
+    args, files = _kernel_libraries(ctx, library.models)
     for model in library.models:
         folder = _folder(ctx, model)
         files += folder

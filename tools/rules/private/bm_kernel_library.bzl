@@ -8,22 +8,37 @@ load("//tools/rules:providers.bzl", "BmKernelLibraryInfo")
 # Firmware C has no vectors, but kernels run after the check that the hart has them.
 _COPTS = ["-O2"]
 
-def _include_path(file):
-    """Returns how C includes a header, also one of another repository."""
+def include_path(file):
+    """Returns how C includes a header, also one of another repository.
+
+    Args:
+      file: File.
+
+    Returns:
+      string.
+    """
     root = file.owner.workspace_root
     return file.path[len(root) + 1:] if root and file.is_source else file.short_path
+
+def _archives(ctx):
+    """Returns the labels of what the code needs beside its own sources."""
+    inputs = ctx.attr.code[CcInfo].linking_context.linker_inputs.to_list()
+    return [str(each.owner) for each in inputs if each.libraries and each.owner != ctx.attr.code.label]
 
 def _bm_kernel_library_impl(ctx):
     return [
         DefaultInfo(files = depset([ctx.file.matcher])),
         ctx.attr.code[CcInfo],
         BmKernelLibraryInfo(
+            archives = _archives(ctx),
             cc_info = ctx.attr.code[CcInfo],
+            copts = ctx.attr.copts,
             devices = ctx.attr.devices,
             extensions = ctx.attr.extensions,
-            header = _include_path(ctx.file.header),
+            header = include_path(ctx.file.header),
             matcher = ctx.file.matcher,
             name = str(ctx.label).lstrip("@"),
+            sources = ctx.files.srcs,
         ),
     ]
 
@@ -35,6 +50,7 @@ _bm_kernel_library = rule(
             mandatory = True,
             providers = [CcInfo],
         ),
+        "copts": attr.string_list(doc = "More compiler options for the code."),
         "devices": attr.string_list(doc = "Devices that the code needs, by the names that boards give them."),
         "extensions": attr.string_list(doc = "RISC-V extensions that the code needs."),
         "header": attr.label(
@@ -47,6 +63,7 @@ _bm_kernel_library = rule(
             allow_single_file = [".py"],
             mandatory = True,
         ),
+        "srcs": attr.label_list(doc = "Sources of the code.", allow_files = True),
     },
     provides = [BmKernelLibraryInfo, CcInfo],
 )
@@ -87,10 +104,12 @@ def bm_kernel_library(*, name, matcher, header, srcs = [], hdrs = [], deps = [],
     _bm_kernel_library(
         name = name,
         code = name + "._code",
+        copts = copts,
         devices = devices,
         extensions = extensions,
         header = header,
         matcher = matcher,
+        srcs = srcs,
         tags = tags,
         **kwargs
     )
@@ -105,7 +124,7 @@ def check_functions(ctx, libraries, report):
 
     Args:
       ctx: context of a rule with LIBRARY_ATTRS.
-      libraries: list of CcInfo.
+      libraries: list of BmKernelLibraryInfo.
       report: File, the compiler's.
 
     Returns:
@@ -115,8 +134,8 @@ def check_functions(ctx, libraries, report):
         return []
     archives = [
         library.static_library or library.pic_static_library
-        for cc_info in libraries
-        for linker_input in cc_info.linking_context.linker_inputs.to_list()
+        for kernel_library in libraries
+        for linker_input in kernel_library.cc_info.linking_context.linker_inputs.to_list()
         for library in linker_input.libraries
     ]
     stamp = ctx.actions.declare_file(ctx.label.name + ".functions")

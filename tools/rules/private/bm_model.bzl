@@ -71,9 +71,8 @@ def _bm_model_impl(ctx):
     files = _bmc_compile(ctx, isa, libraries, ctx.label.name)
     header = "{}/{}/{}.h".format(ctx.label.package, ctx.label.name, ctx.attr.c_name)
     kernels = "loaded" if ctx.attr.load_kernels else "prelinked"
-    code = [library.cc_info for library in libraries]
-    defined = check_functions(ctx, code, files["report.json"])
-    outputs = compile_all_but_weights(ctx, isa, files, kernels, code, defined)
+    defined = check_functions(ctx, libraries, files["report.json"])
+    outputs = compile_all_but_weights(ctx, isa, files, kernels, libraries, defined)
     stamp = check_fit(ctx, ctx.attr.c_name, files, plan_object(outputs))
     providers = model_providers(
         ctx,
@@ -85,8 +84,7 @@ def _bm_model_impl(ctx):
         outputs,
         stamp,
         audit_code(ctx, files),
-        code,
-        [device for library in libraries for device in library.devices],
+        libraries,
     )
     import_info = ctx.attr.imported[0][BmImportInfo]
     return providers + [import_info, BmTunableInfo(

@@ -31,7 +31,6 @@ def _bm_mutated_model_impl(ctx):
         model.fits,
         model.code,
         model.libraries,
-        model.devices,
     )
 
 bm_mutated_model = rule(

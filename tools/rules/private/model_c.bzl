@@ -74,7 +74,7 @@ def _compile(ctx, part, files, sources, data, libraries = [], checks = [], copts
         additional_inputs = [files[name] for name in data] + checks,
         user_compile_flags = ["-Wa,-I" + folder for folder in {files[name].dirname: None for name in data}] + copts,
         compilation_contexts = [ctx.attr._runtime[CcInfo].compilation_context] + [
-            library.compilation_context
+            library.cc_info.compilation_context
             for library in libraries
         ],
         **kwargs
@@ -88,7 +88,7 @@ def compile_all_but_weights(ctx, isa, files, kernels, libraries, checks):
       isa: string, ISA of the kernels.
       files: dict from each of MODEL_FILES to its File.
       kernels: string, as in BmModelInfo.
-      libraries: list of CcInfo, the kernel libraries that plan.c calls.
+      libraries: list of BmKernelLibraryInfo, the kernel libraries that plan.c calls.
       checks: list of File, stamps without which nothing is compiled.
 
     Returns:
@@ -139,11 +139,11 @@ def _link(ctx, isa, files, outputs, checks, libraries):
         user_link_flags = ["-no-pie"] if isa == "x86_64" else [],
     )
     linking = cc_common.merge_linking_contexts(
-        linking_contexts = [linking] + [library.linking_context for library in libraries],
+        linking_contexts = [linking] + [library.cc_info.linking_context for library in libraries],
     )
     return CcInfo(compilation_context = context, linking_context = linking)
 
-def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, code, libraries, devices):
+def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, code, libraries):
     """Compiles the weights and packs everything for linking.
 
     Args:
@@ -156,8 +156,7 @@ def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, co
       outputs: what compile_all_but_weights returned for the same files, but for the weights.
       stamp: File that exists only if the target would accept the model.
       code: File, what the code of the kernels shows.
-      libraries: list of CcInfo, the kernel libraries that plan.c calls.
-      devices: list of string, the devices that these need.
+      libraries: list of BmKernelLibraryInfo, the kernel libraries that plan.c calls.
 
     Returns:
       list of providers.
@@ -171,7 +170,7 @@ def model_providers(ctx, isa, c_name, header, files, kernels, outputs, stamp, co
             c_name = c_name,
             header = header,
             code = code,
-            devices = devices,
+            devices = [device for library in libraries for device in library.devices],
             files = files,
             fits = stamp,
             kernels = kernels,
