@@ -43,6 +43,22 @@ ISAS = {
         "vlen_bits": 256,
         "xlen": 64,
     },
+    "rv64gcv_zfh_zvfh_zvl512b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zfh_zvfh_zvl512b",
+        "optional": ["zfh", "zvfh"],
+        "plan_bits": ["RV64", "V", "ZVFH"],
+        "vlen_bits": 512,
+        "xlen": 64,
+    },
+    "rv64gcv_zfh_zvfh_zvl1024b": {
+        "abi": "lp64d",
+        "march": "rv64imafdcv_zicsr_zifencei_zfh_zvfh_zvl1024b",
+        "optional": ["zfh", "zvfh"],
+        "plan_bits": ["RV64", "V", "ZVFH"],
+        "vlen_bits": 1024,
+        "xlen": 64,
+    },
     "rv64gcv_zvl128b": {
         "abi": "lp64d",
         "march": "rv64imafdcv_zicsr_zifencei_zvl128b",

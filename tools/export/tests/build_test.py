@@ -109,6 +109,14 @@ class CMakeTest(unittest.TestCase):
         self.check("clang")
 
 
+class F16Test(unittest.TestCase):
+    def test_a_hart_with_f16_runs_it(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            export = Export("EXPORT_F16", Path(scratch), "mlp_f16")
+            image = export.make()
+            self.assertEqual(product.boot(image, product.F16_256), (0, f"digits {export.digits}\n"))
+
+
 class KernelLibraryTest(unittest.TestCase):
     def test_its_functions_compute(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:

@@ -20,6 +20,7 @@ _CASE_BYTES = 320
 VECTORS_128, VECTORS_256 = (
     f"rv64,v=true,vext_spec=v1.0,vlen={vlen},elen=64" for vlen in (128, 256)
 )
+F16_256 = VECTORS_256 + ",zfh=true,zvfh=true"
 SCALAR_32 = "rv32,d=false,f=false,h=false,zfa=false"
 
 

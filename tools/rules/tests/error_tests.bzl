@@ -1,6 +1,7 @@
 """The error messages for wrong BUILD files: they are an interface."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
+load("@rules_cc//cc:defs.bzl", "cc_library")
 load("//tools/rules:defs.bzl", "bm_exec_env", "bm_export", "bm_firmware", "bm_kernel_library", "bm_library", "bm_model", "bm_model_variant", "bm_run")
 
 def _fails_with_impl(ctx):
@@ -201,7 +202,7 @@ def error_tests(*, name, model):
     )
     _expect("run_vlen_too_small", "the kernels need VLEN 256, the environment has 128")
 
-    native.cc_library(
+    cc_library(
         name = "archive_of_c",
         srcs = ["none.c"],
         tags = ["manual"],
