@@ -21,7 +21,7 @@ BmModelInfo = provider(
 BmKernelLibraryInfo = provider(
     doc = "Functions that take the place of a model's kernels.",
     fields = {
-        "archives": "list of string: labels of the targets whose archives they need.",
+        "archives": "list of string: labels of the targets whose archives they need, beside the runtime.",
         "cc_info": "CcInfo: the functions.",
         "copts": "list of string: more compiler options for the sources.",
         "devices": "list of string: devices that they need.",

@@ -55,6 +55,7 @@ your compiler must know these extensions, and what else the sources use, such as
 
 _KERNEL_DEVICE = """
 A kernel library drives the device `{0}`: define `const uintptr_t bm_device_{0}`, the address of its registers.
+It may call more functions of `runtime_bm/hal/hal.h`, which you provide as well: the linker names them.
 """
 
 
@@ -140,6 +141,8 @@ def contents(
                 # The assembler looks for files where -I points: at src.
                 text = path.read_text(encoding="utf-8")
                 text = text.replace('.incbin "', f'.incbin "{model.name}/')
+                # It may be older than an extension of the kernels, which are data to it.
+                text = re.sub(r"(?m)^ *\.attribute arch, .*\n", "", text)
                 files[f"src/{place}"] = define + text
     for library in libraries:
         for place, path in (*library.sources.items(), *library.headers.items()):

@@ -24,7 +24,7 @@ class ContentsTest(support.FolderTest):
         report = {"name": name, "isa": isa, "dispatches": [{"call": call}]}
         (out / "report.json").write_text(json.dumps(report))
         for file in (*_FILES, f"{name}.h"):
-            (out / file).write_text(f'.incbin "{file}"\n')
+            (out / file).write_text(f'    .attribute arch, "rv64i"\n.incbin "{file}"\n')
         return out
 
     def refused(self, sentence: str, *folders: Path, kind: str = "not-exported") -> None:

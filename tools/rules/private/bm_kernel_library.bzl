@@ -8,6 +8,9 @@ load("//tools/rules:providers.bzl", "BmKernelLibraryInfo")
 # Firmware C has no vectors, but kernels run after the check that the hart has them.
 _COPTS = ["-O2"]
 
+# Below it is what every image and every export has.
+_RUNTIME = Label("//runtime_bm:bm")
+
 def include_path(file):
     """Returns how C includes a header, also one of another repository.
 
@@ -21,9 +24,15 @@ def include_path(file):
     return file.path[len(root) + 1:] if root and file.is_source else file.short_path
 
 def _archives(ctx):
-    """Returns the labels of what the code needs beside its own sources."""
-    inputs = ctx.attr.code[CcInfo].linking_context.linker_inputs.to_list()
-    return [str(each.owner) for each in inputs if each.libraries and each.owner != ctx.attr.code.label]
+    """Returns the labels of what the code needs beside its own sources and the runtime."""
+    owners = [each.owner for each in ctx.attr.code[CcInfo].linking_context.linker_inputs.to_list() if each.libraries]
+    return [
+        str(owner)
+        for owner in owners
+        if owner != ctx.attr.code.label and not (
+            owner.workspace_name == _RUNTIME.workspace_name and owner.package.startswith(_RUNTIME.package + "/")
+        )
+    ]
 
 def _bm_kernel_library_impl(ctx):
     return [
