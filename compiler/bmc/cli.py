@@ -342,7 +342,9 @@ def _compile(model: ImportedModel, options: CompileOptions) -> None:
 
 def _run_inspect(arguments: argparse.Namespace) -> None:
     shown = inspection.configs if arguments.configs else inspection.full
-    print("\n\n".join("\n".join(shown(report)) for report in inspection.read(arguments.compiled)))
+    print(
+        "\n\n".join("\n".join(shown(report)) for report in inspection.read_all(arguments.compiled))
+    )
 
 
 def _run_export(arguments: argparse.Namespace) -> None:
@@ -375,7 +377,7 @@ def _run_verify(arguments: argparse.Namespace) -> None:
 
 
 def _run_mutate(arguments: argparse.Namespace) -> None:
-    report = inspection.read(arguments.report)[0]
+    report = inspection.read(arguments.report)
     data, change = mutate.mutate(arguments.weights.read_bytes(), report)
     arguments.out.write_bytes(data)
     more = f", and {change.count - 1} more as large" if change.count > 1 else ""

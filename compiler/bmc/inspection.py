@@ -11,7 +11,15 @@ from bmc.errors import BmcError
 Report = dict[str, Any]
 
 
-def read(path: Path) -> list[Report]:
+def read(path: Path) -> Report:
+    """Reads what `bmc compile` wrote of a model, given report.json or its folder; raises BmcError if there is none."""
+    report, *others = read_all(path)
+    if others:
+        raise BmcError("bad-report", f"'{path}' is not a report from `bmc compile`")
+    return report
+
+
+def read_all(path: Path) -> list[Report]:
     """Reads the report of every model in a file, or in the report.json of a folder; raises BmcError if there is none.
 
     The file is what `bmc compile` wrote, or the X.report.json of an image.
