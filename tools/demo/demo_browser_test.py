@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import tempfile
 import unittest
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +21,6 @@ from tools.demo import running
 from tools.validate import framework
 from tools.view import browser
 
-SCREENSHOTS = Path(os.environ["TEST_UNDECLARED_OUTPUTS_DIR"])
 SECONDS = 120
 
 # Strokes on a paper of 1 x 1, as people write.
@@ -51,40 +49,13 @@ def session(variable: str) -> Any:
     return json.loads(text)["models"][0]
 
 
-class BrowserTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls) -> None:
-        # Chromium leaves files behind that disappear while they are removed.
-        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        cls.addClassCleanup(folder.cleanup)
-        cls.browser = browser.start(Path(folder.name))
-        cls.addClassCleanup(cls.browser.quit)
-
+class BrowserTest(browser.PageTest):
     def open(self, demo: running.Demo, *, width: int = 1100, scheme: str = "light") -> None:
         """Opens the page; fails if that writes to the console or asks another server."""
-        self.browser.get_log("browser")
-        self.browser.get_log("performance")
-        self.browser.set_window_size(width, 900)
-        features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
-        listed = [{"name": name, "value": value} for name, value in features.items()]
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": listed})
-        self.browser.get(demo.url)
+        self.visit(demo.url, width, scheme)
         self.wait(lambda: self.all(".facts dd"))
-        self.assertEqual(self.browser.get_log("browser"), [])
-        messages = [
-            json.loads(row["message"])["message"] for row in self.browser.get_log("performance")
-        ]
-        asked = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-        others = [
-            params["request"]["url"]
-            for params in asked
-            if not params["request"]["url"].startswith((demo.url, "data:"))
-        ]
-        self.assertEqual(others, [])
-        overflow = (
-            "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        )
-        self.assertLessEqual(self.browser.execute_script(overflow), 0)
+        self.check_quiet(demo.url)
+        self.check_width()
 
     def wait(self, condition: Any) -> Any:
         return WebDriverWait(self.browser, SECONDS, 0.05).until(lambda _: condition())
@@ -93,25 +64,8 @@ class BrowserTest(unittest.TestCase):
         """Waits until no request is under way."""
         self.wait(lambda: not self.all(".busy"))
 
-    def all(self, selector: str) -> list[Any]:
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
-
     def text(self, selector: str) -> str:
         return str(self.browser.find_element(By.CSS_SELECTOR, selector).text)
-
-    def each(self, selector: str, expression: str) -> list[Any]:
-        """Returns what a JavaScript expression says of each `element`."""
-        script = (
-            f"return Array.from(document.querySelectorAll('{selector}'), (element) => {expression})"
-        )
-        return list(self.browser.execute_script(script))
-
-    def screenshot(self, name: str) -> None:
-        """Saves the whole page, however long it is."""
-        size = self.browser.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
-        width = self.browser.get_window_size()["width"]
-        self.browser.set_window_size(width, int(size["height"]) + 140)
-        self.browser.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
 
 
 class DigitsTest(BrowserTest):

@@ -54,7 +54,14 @@ def screenshots() -> Path:
 
 
 class PageTest(unittest.TestCase):
-    """Has a browser, and fails if a page writes to its console or asks the network."""
+    """Pages in one browser. Screenshots go to the test's outputs, for people to look at.
+
+    Attributes:
+      folder: of the browser's own files, for others as well.
+    """
+
+    folder: Path
+    browser: webdriver.Chrome
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -65,29 +72,40 @@ class PageTest(unittest.TestCase):
         cls.browser = start(cls.folder)
         cls.addClassCleanup(cls.browser.quit)
 
-    def show(self, html: str, *, width: int = 1280, scheme: str = "light") -> None:
-        """Opens a page."""
-        path = self.folder / "page.html"
-        path.write_text(html)
+    def visit(self, url: str, width: int, scheme: str) -> None:
+        """Opens a page in a window of `width` pixels, in the color scheme `light` or `dark`, without animations."""
         self.browser.get_log("browser")
         self.browser.get_log("performance")
         self.browser.set_window_size(width, 1000)
-        feature = [{"name": "prefers-color-scheme", "value": scheme}]
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": feature})
-        self.browser.get(path.as_uri())
-        self.assertEqual(self.browser.get_log("browser"), [])
-        self.assertEqual(self.requests(), {path.as_uri()})
+        features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+        listed = [{"name": name, "value": value} for name, value in features.items()]
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": listed})
+        self.browser.get(url)
 
-    def requests(self) -> set[str]:
+    def show(self, html: str, *, width: int = 1280, scheme: str = "light") -> None:
+        """Visits a page that is all in `html`, and fails if it is not quiet."""
+        path = self.folder / "page.html"
+        path.write_text(html)
+        self.visit(path.as_uri(), width, scheme)
+        self.check_quiet(path.as_uri())
+
+    def check_quiet(self, *urls: str) -> None:
+        """Fails if the page has written to the console, or asked for anything that does not begin with `urls`."""
+        self.assertEqual(self.browser.get_log("browser"), [])
         messages = [
             json.loads(entry["message"])["message"] for entry in self.browser.get_log("performance")
         ]
         sent = [m["params"] for m in messages if m["method"] == "Network.requestWillBeSent"]
-        return {
-            params["request"]["url"]
-            for params in sent
-            if not params["request"]["url"].startswith("data:")
-        }
+        asked = [params["request"]["url"] for params in sent]
+        self.assertTrue(asked)
+        self.assertEqual([url for url in asked if not url.startswith(("data:", *urls))], [])
+
+    def check_width(self) -> None:
+        """Fails if the page is wider than its window."""
+        overflow = (
+            "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        self.assertLessEqual(self.browser.execute_script(overflow), 0)
 
     def all(self, selector: str) -> list[Any]:
         return self.browser.find_elements(By.CSS_SELECTOR, selector)
@@ -99,15 +117,9 @@ class PageTest(unittest.TestCase):
         )
         return list(self.browser.execute_script(script))
 
-    def overflow(self) -> int:
-        """Pixels by which the page is wider than the window."""
-        root = "document.documentElement"
-        return int(self.browser.execute_script(f"return {root}.scrollWidth - {root}.clientWidth"))
-
     def screenshot(self, name: str) -> None:
         """Saves the whole page, however long it is."""
         size = self.browser.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
-        self.browser.set_window_size(
-            self.browser.get_window_size()["width"], int(size["height"]) + 100
-        )
+        width = self.browser.get_window_size()["width"]
+        self.browser.set_window_size(width, int(size["height"]) + 140)
         self.browser.save_screenshot(str(screenshots() / f"{name}.png"))

@@ -108,7 +108,7 @@ class BrowserTest(browser.PageTest):
             self.open(REPORTS[1], scheme=scheme, width=width)
             body = self.browser.find_element(By.TAG_NAME, "body")
             grounds[scheme] = body.value_of_css_property("background-color")
-            self.assertLessEqual(self.overflow(), 0)
+            self.check_width()
             self.screenshot(f"{scheme}_{width}")
         self.assertNotEqual(grounds["light"], grounds["dark"])
 
