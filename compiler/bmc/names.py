@@ -6,6 +6,8 @@ from __future__ import annotations
 LIBRARY_PREFIX = "<python>/"
 # They write the path of a PyTorch module, such as "encoder.layer.0", as the location "<layer>/encoder.0 (Linear)".
 LAYER_PREFIX = "<layer>/"
+# A PyTorch module that a frontend puts around the author's holds it under this name. Names of layers do not show it.
+WRAPPED = "bmc_wrapped"
 
 
 def printable(text: str) -> str:

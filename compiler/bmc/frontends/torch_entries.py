@@ -15,6 +15,7 @@ from bmc.artifacts import Golden, GoldenCall, Signature
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import link, torch_export
+from bmc.names import WRAPPED
 
 
 def export(
@@ -147,7 +148,7 @@ def _weights(
     for entry, module in entries.items():
         earlier = tuple(found.values())
         for name, tensor in torch_export.tensors(module).items():
-            plain = name.removeprefix("model.")
+            plain = name.removeprefix(f"{WRAPPED}.")
             if plain not in states and not any(map(tensor.equal, earlier)):
                 found[f"{entry}.{plain}" if plain in found else plain] = tensor
     return found
@@ -264,7 +265,7 @@ class _Pure(torch.nn.Module):  # type: ignore[misc]
 
     def __init__(self, model: torch.nn.Module, method: str, states: tuple[str, ...]) -> None:
         super().__init__()
-        self.model = model
+        setattr(self, WRAPPED, model)
         self._method = method
         self._states = states
 
@@ -272,11 +273,11 @@ class _Pure(torch.nn.Module):  # type: ignore[misc]
         count = len(arguments) - len(self._states)
         # The method changes these copies, not the arguments.
         state = {
-            f"model.{name}": value.clone()
+            f"{WRAPPED}.{name}": value.clone()
             for name, value in zip(self._states, arguments[count:], strict=True)
         }
         result = torch.func.functional_call(
-            _Method(self.model, self._method), state, arguments[:count]
+            _Method(getattr(self, WRAPPED), self._method), state, arguments[:count]
         )
         return result, tuple(state.values())
 
@@ -284,8 +285,10 @@ class _Pure(torch.nn.Module):  # type: ignore[misc]
 class _Method(torch.nn.Module):  # type: ignore[misc]
     def __init__(self, model: torch.nn.Module, method: str) -> None:
         super().__init__()
-        self.model = model
+        setattr(self, WRAPPED, model)
         self._method = method
 
     def forward(self, *inputs: Any) -> Any:
-        return getattr(self.model, self._method)(*inputs)
+        # Where an op was made, PyTorch records only lines of functions that are called "forward" or annotated.
+        annotate = torch.fx.traceback.annotate_fn({})
+        return annotate(getattr(getattr(self, WRAPPED), self._method))(*inputs)

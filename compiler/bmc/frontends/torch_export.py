@@ -15,7 +15,7 @@ import numpy as np
 from bmc import factory, spec
 from bmc.errors import BmcError
 from bmc.frontends import quiet, tm_tensor, torch_substitutes, torch_unsigned, torch_windows
-from bmc.names import LAYER_PREFIX, LIBRARY_PREFIX
+from bmc.names import LAYER_PREFIX, LIBRARY_PREFIX, WRAPPED
 
 # Folders of installed packages.
 _INSTALLED = ("site-packages", "dist-packages")
@@ -368,11 +368,11 @@ def _layer_frame(node: Any) -> str:
     """Returns an outermost frame that names the module of a node; torch-mlir makes its locations of frames."""
     stack = node.meta.get("nn_module_stack") or {}
     path, kind = next(reversed(stack.values()), ("", ""))
-    if not path:
+    name = re.sub(rf"^(L\['self'\]\.)?({WRAPPED}(\.|$))?|[^\w.-]", "", path)
+    if not name:
         return ""
     # The class is itself or its name.
     kind = getattr(kind, "__name__", str(kind)).rpartition(".")[2]
-    name = re.sub(r"[^\w.-]", "", path.removeprefix("L['self']."))
     return f'File "{LAYER_PREFIX}{name} ({kind})", line 0, in forward\n'
 
 
