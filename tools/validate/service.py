@@ -11,6 +11,8 @@ from tools.validate.frames import FRAME_BYTES, PAYLOAD_BYTES, Frame, Reader, enc
 
 # Kinds of requests: runtime_bm/app/service.h.
 _OPEN, _WRITE, _RUN, _READ, _ENTRY, _RESET, _PEEK = range(1, 8)
+# None of them, which service firmware refuses at once.
+_GREETING = 0
 _STATUS_BYTES = 4
 _WRITE_BEGIN_BYTES = 6
 # After this, a request or its answer is taken for lost. A model may run for long, so it doubles each time.
@@ -79,16 +81,26 @@ class Service:
         self._model = Opened("", (), ())
         self._entry = ""
 
+    def greet(self, seconds: float) -> None:
+        """Asks whether service firmware is there; raises ServiceError if it does not answer within `seconds`.
+
+        A model may take long to open or to run, but this is answered at once.
+        """
+        self._begin_anew()
+        self._exchange(_GREETING, b"", seconds)
+
     def open(self, index: int) -> Opened:
         """Initializes model `index` of the image.
-
-        Whatever the target has received of an earlier request is completed by zeros first.
 
         Raises:
           ServiceError: nothing answers, or the model cannot be used.
         """
-        self._link.write(bytes(FRAME_BYTES))
+        self._begin_anew()
         return self._opened(self._request(_OPEN, index.to_bytes(2, "little")))
+
+    def _begin_anew(self) -> None:
+        """Completes by zeros what the target may have received of an earlier request."""
+        self._link.write(bytes(FRAME_BYTES))
 
     def entry(self, name: str) -> Opened:
         """Chooses an entry point of the open model and keeps its state; raises ServiceError."""
@@ -179,25 +191,30 @@ class Service:
         return data
 
     def _request(self, kind: int, payload: bytes) -> bytes:
+        answer = self._exchange(kind, payload, self._deadline)
+        status = int.from_bytes(answer[:_STATUS_BYTES], "little")
+        if status:
+            raise ServiceError(f"the target refused a request: {self._decode(status)}")
+        return answer[_STATUS_BYTES:]
+
+    def _exchange(self, kind: int, payload: bytes, seconds: float) -> bytes:
+        """Repeats a request until its answer comes; returns the status and what follows it."""
         self._number = (self._number + 1) % 256
         request = Frame(kind, self._number, payload)
-        end = time.monotonic() + self._deadline
+        end = time.monotonic() + seconds
         patience = _FIRST_PATIENCE_SECONDS
         while True:
             self._link.write(encode(request))
             answer = self._answer(request, min(time.monotonic() + patience, end))
             if answer is not None:
-                break
+                return answer
             if time.monotonic() >= end:
                 raise ServiceError(
-                    f"the target did not answer for {self._deadline:g} s: check that it runs the model's"
-                    " service firmware, that the port is the board's console, and its baud rate"
+                    f"the target did not answer for {seconds:g} s: check that it runs the model's service"
+                    " firmware (`.service.flash`), that the port is the board's console, and its baud rate;"
+                    " reset it if it may still run what was stopped here"
                 )
             patience *= 2
-        status = int.from_bytes(answer[:_STATUS_BYTES], "little")
-        if status:
-            raise ServiceError(f"the target refused a request: {self._decode(status)}")
-        return answer[_STATUS_BYTES:]
 
     def _answer(self, request: Frame, end: float) -> bytes | None:
         """Waits for the answer; returns None when there is none in time."""

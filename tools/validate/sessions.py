@@ -15,6 +15,8 @@ from tools.validate.probe import ProbeLink
 from tools.validate.service import Opened, Service, ServiceError
 
 BAUD = 115200
+# After this, nothing that speaks as service firmware does is at a port. A board that opening the port resets has started.
+_GREETING_SECONDS = 10.0
 
 
 def positive(text: str) -> int:
@@ -26,18 +28,20 @@ def positive(text: str) -> int:
 
 
 def service(
-    session: dict[str, Any], port: str, baud: int
+    session: dict[str, Any], port: str, baud: int, greeting: float = _GREETING_SECONDS
 ) -> contextlib.AbstractContextManager[Service]:
     """Gives the service at `port`, behind the session's probe, or of its program.
 
+    What is at a port must answer within `greeting` seconds.
+
     Raises:
       DebugError, EmulatorError, FlashError: the probe, the program or the port cannot be used.
-      ServiceError: there is neither.
+      ServiceError: there is neither, or no service answers at the port.
     """
     if session["probe"]:
         return _connected(ProbeLink(Program.of(session["probe"], port)), session["deadline"])
     if port:
-        return _connected(PortLink(port, baud), session["deadline"])
+        return _connected(PortLink(port, baud), session["deadline"], greeting)
     if session["run"]:
         return program(session["run"], session["path_tools"], session["deadline"])
     raise ServiceError(
@@ -54,10 +58,15 @@ def program(
 
 
 @contextlib.contextmanager
-def _connected(link: PortLink | ProbeLink | ProgramLink, deadline: float) -> Iterator[Service]:
+def _connected(
+    link: PortLink | ProbeLink | ProgramLink, deadline: float, greeting: float | None = None
+) -> Iterator[Service]:
     with contextlib.closing(link):
         root = Path(__file__).resolve().parent.parent.parent
-        yield Service(link, deadline, lambda word: decode.describe(word, root))
+        connected = Service(link, deadline, lambda word: decode.describe(word, root))
+        if greeting is not None:
+            connected.greet(greeting)
+        yield connected
 
 
 def open_model(service: Service, index: int, wanted: str) -> Opened:

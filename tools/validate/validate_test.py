@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 import tty
 import unittest
 from collections.abc import Iterator
@@ -20,8 +21,8 @@ import numpy as np
 
 from bmc import artifacts
 from tools.emulate import process
-from tools.validate import validate
-from tools.validate.links import PortLink, ProgramLink
+from tools.validate import sessions, validate
+from tools.validate.links import ProgramLink
 from tools.validate.service import Service, ServiceError
 
 _HOST = Path(os.environ["HOST"])
@@ -133,12 +134,28 @@ class ServiceTest(unittest.TestCase):
         name = os.ttyname(port)
         program = process.start(_SESSION["run"], stdin=board, stdout=board)
         try:
-            with contextlib.closing(PortLink(name, 115200)) as link:
-                self.check(Service(link, _SECONDS, _number), 3)
+            with sessions.service(_SESSION, name, 115200) as service:
+                self.check(service, 3)
         finally:
             process.end(program)
             os.close(board)
             os.close(port)
+
+    def test_a_silent_port_is_said_long_before_a_run_would_be_too_long(self) -> None:
+        board, port = pty.openpty()
+        tty.setraw(port)
+        message = r"did not answer for 0.2 s: check that it .* \(`.service.flash`\).* the port .* baud rate"
+        began = time.monotonic()
+        try:
+            with (
+                self.assertRaisesRegex(ServiceError, message),
+                sessions.service({**_SESSION, "deadline": 600}, os.ttyname(port), 115200, 0.2),
+            ):
+                self.fail("nothing is there")
+        finally:
+            os.close(board)
+            os.close(port)
+        self.assertLess(time.monotonic() - began, 30)
 
 
 class ProgramTest(unittest.TestCase):
