@@ -58,7 +58,7 @@ def run(gdb: str, program: Program, reference: Program, model: str, call: int | 
             traces.append(_read(out))
         calls = f"{model}, call {call}" if first == call else f"{model}, calls {first} to {call}"
         sides = (program.board, reference.board)
-        found = compare(*traces, tolerance.of_report(report), sides, report["dispatches"])
+        found = compare(*traces, tolerance.of_report(report), sides, report)
     if found:
         return Result(False, f"{calls}: {found}")
     count = len(traces[0])
@@ -104,17 +104,26 @@ def compare(
     references: list[Step],
     close: Tolerance,
     sides: tuple[str, str],
-    dispatches: list[dict[str, Any]],
+    report: dict[str, Any],
 ) -> str:
     """Returns a sentence about the first dispatch that differs, or "" if none does.
 
     Raises:
-      DebugError: the two are different models.
+      DebugError: the two have different dispatches.
     """
-    about = {dispatch["name"]: dispatch for dispatch in dispatches}
+    about = {dispatch["name"]: dispatch for dispatch in report["dispatches"]}
+    branches = any(entry["driver"] for entry in report["entries"])
+    others = (
+        f"the model has other dispatches in {sides[1]} than in {sides[0]}: compare its layers with"
+        " `.validate -- --per-layer` instead"
+    )
+    if not branches and len(steps) != len(references):
+        raise DebugError(others)
     for step, reference in zip(steps, references, strict=False):
         who = _who(step, about[step.function])
         if (step.call, step.command) != (reference.call, reference.command):
+            if not branches:
+                raise DebugError(others)
             return (
                 f"{sides[0]} went on to {who} where {sides[1]} ran command {reference.command}:"
                 " a branch was decided differently"
@@ -122,7 +131,7 @@ def compare(
         for name, (before, after) in step.outputs.items():
             other = reference.outputs.get(name)
             if other is None or other[1].shape != after.shape or other[1].dtype != after.dtype:
-                raise DebugError(f"{who} is another kernel in {sides[1]}: {name} is not the same")
+                raise DebugError(others)
             # Memory that neither side wrote keeps its previous contents.
             written = (_bits(before) != _bits(after)) | (_bits(other[0]) != _bits(other[1]))
             sentence = _differ(after, other[1], written, close)

@@ -24,8 +24,9 @@ def step(number: int, after: Array, before: Array | None = None, command: int = 
     return Step(0, number if command < 0 else command, name, {"out1": (start, after)})
 
 
-def compare(got: list[Step], want: list[Step]) -> str:
-    return bisect.compare(got, want, Tolerance(1e-5, 1e-5), SIDES, DISPATCHES)
+def compare(got: list[Step], want: list[Step], branches: bool = False) -> str:
+    report = {"dispatches": DISPATCHES, "entries": [{"driver": branches}]}
+    return bisect.compare(got, want, Tolerance(1e-5, 1e-5), SIDES, report)
 
 
 class CompareTest(unittest.TestCase):
@@ -81,15 +82,19 @@ class CompareTest(unittest.TestCase):
         self.assertNotEqual(compare([got], [written]), "")
 
     def test_another_way_through_a_branch(self) -> None:
-        sentence = compare([step(0, ZERO, command=3)], [step(0, ZERO, command=5)])
+        sentence = compare([step(0, ZERO, command=3)], [step(0, ZERO, command=5)], branches=True)
         self.assertIn("a branch was decided differently", sentence)
-        self.assertIn(
-            "board ran 1 dispatches, host 2", compare([step(0, ZERO)], [step(0, ZERO)] * 2)
-        )
+        sentence = compare([step(0, ZERO)], [step(0, ZERO)] * 2, branches=True)
+        self.assertIn("board ran 1 dispatches, host 2", sentence)
 
-    def test_other_shapes_are_not_compared(self) -> None:
-        with self.assertRaisesRegex(bisect.DebugError, "another kernel"):
-            compare([step(0, ZERO)], [step(0, np.zeros(5, np.float32))])
+    def test_other_dispatches_are_not_compared(self) -> None:
+        for other in (
+            [step(0, np.zeros(5, np.float32))],
+            [step(0, ZERO, command=1)],
+            [step(0, ZERO)] * 2,
+        ):
+            with self.assertRaisesRegex(bisect.DebugError, "other dispatches in host .*--per-layer"):
+                compare([step(0, ZERO)], other)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -143,9 +144,17 @@ class FlowTest(unittest.TestCase):
         self.assertIn(f"$1 = {command[1]}\n", text)
 
 
+def session_data(program: str) -> dict[str, Any]:
+    """What the rule wrote about a program."""
+    data: dict[str, Any] = json.loads(
+        Path(os.environ[program].removesuffix(".sh") + ".json").read_text()
+    )
+    return data
+
+
 def session_of(program: str, commands: list[str]) -> str:
     """The output of gdb for these commands."""
-    data = json.loads(Path(os.environ[program].removesuffix(".sh") + ".json").read_text())
+    data = session_data(program)
     return session.batch(data["gdb"], Program.of(data["program"]), commands)
 
 
@@ -192,6 +201,13 @@ class BisectTest(unittest.TestCase):
             rf"\({last['op']}, made of {last['source']}\), is the first whose outputs differ "
             r"between qemu_virt_rv64 and host_x86_64: out\d differs in \d+ of 10 elements, by up to",
         )
+
+    def test_each_side_is_read_by_its_own_report(self) -> None:
+        data = session_data("BISECT")
+        isas = [
+            Program.of(data[side]).report("mlp")["isa"] for side in ("program", "reference")
+        ]
+        self.assertEqual(isas, ["rv64gcv_zvl256b", "x86_64"])
 
     def test_the_same_model_on_both_sides_agrees(self) -> None:
         done = run("BISECT")

@@ -3,11 +3,12 @@
 load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo")
 load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
+load("//tools/rules/private:own_reports.bzl", "own_reports")
 
 # On a board a person is waiting, not a test.
 _BOARD_DEADLINE_SECONDS = 3600
 
-def _program(ctx, firmware, env):
+def _program(ctx, firmware, env, reports):
     """Returns a Program, as in tools/debug; without `env` it is on its board."""
     run = []
     if env:
@@ -29,7 +30,7 @@ def _program(ctx, firmware, env):
         "elf": firmware.elf.short_path,
         "openocd": ctx.executable._openocd.short_path,
         "path_tools": [tool.executable.short_path for tool in env.path_tools] if env else [],
-        "reports": [report.short_path for report in firmware.model_reports],
+        "reports": [report.short_path for report in reports],
         "run": run,
         "wait": run[:1] + env.debug_args + run[1:] if env and env.emulator else [],
     }
@@ -42,7 +43,11 @@ def _bm_debug_impl(ctx):
     )]
     if ctx.attr.reference:
         sides.append((ctx.attr.reference[BmFirmwareInfo], ctx.attr.reference_env[BmExecEnvInfo]))
-    programs = [_program(ctx, firmware, env) for firmware, env in sides]
+    reports = [
+        own_reports(ctx, firmware, side)
+        for (firmware, _), side in zip(sides, ["target", "reference"])
+    ]
+    programs = [_program(ctx, firmware, env, own) for (firmware, env), own in zip(sides, reports)]
     session = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(session, json.encode_indent({
         "gdb": ctx.executable._gdb.short_path,
@@ -52,9 +57,9 @@ def _bm_debug_impl(ctx):
     files = [session]
     runfiles = ctx.attr._gdb[DefaultInfo].default_runfiles
     runfiles = runfiles.merge(ctx.attr._openocd[DefaultInfo].default_runfiles)
-    for firmware, env in sides:
+    for (firmware, env), own in zip(sides, reports):
         files += [firmware.elf, firmware.board.description] + firmware.board.flash_files
-        files += firmware.model_reports + ([firmware.flash] if firmware.flash else [])
+        files += own + ([firmware.flash] if firmware.flash else [])
         if env:
             runfiles = runfiles.merge(env.runfiles)
     return [DefaultInfo(

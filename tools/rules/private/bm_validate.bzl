@@ -8,6 +8,7 @@ load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
 load("//tools/rules/private:chosen_board.bzl", "by_chosen_board")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
+load("//tools/rules/private:own_reports.bzl", "own_reports")
 load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "env_name", "import_transition")
 
 _HOST = Label("//boards/host_x86_64")
@@ -38,15 +39,6 @@ def _command(ctx, firmware, env):
         getattr(word, "short_path", word)
         for word in env.command(env, firmware.elf.short_path, flash)
     ]
-
-def _reports(ctx, firmware, side):
-    """Returns firmware's reports under names of their own: in runfiles, those of two targets have the same."""
-    copies = []
-    for index, report in enumerate(firmware.model_reports):
-        copy = ctx.actions.declare_file("{}.{}{}.json".format(ctx.label.name, side, index))
-        ctx.actions.symlink(output = copy, target_file = report)
-        copies.append(copy)
-    return copies
 
 def _reference(ctx, reports):
     """Returns how to run the reference, with its models' reports."""
@@ -79,8 +71,8 @@ def _bm_validate_impl(ctx):
     env = ctx.attr.exec_env[BmExecEnvInfo] if ctx.attr.exec_env else firmware.board.exec_env
     if ctx.attr.probe:
         env = None
-    reports = _reports(ctx, firmware, "target")
-    others = _reports(ctx, ctx.attr.reference[BmFirmwareInfo], "reference") if ctx.attr.reference else []
+    reports = own_reports(ctx, firmware, "target")
+    others = own_reports(ctx, ctx.attr.reference[BmFirmwareInfo], "reference") if ctx.attr.reference else []
     session = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(session, json.encode_indent({
         "board": firmware.board.name,
