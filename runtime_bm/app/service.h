@@ -20,8 +20,8 @@
 // entry point's, and PEEK reads what they have written so far
 // (bm_plan_binding_t). A request that is repeated with the same number is not
 // executed again: its answer is sent once more, because it may have been lost.
-// Any other kind, such as 0, is refused at once. So a client learns that service
-// firmware is there, without waiting for a model.
+// Any other kind, such as 0, is refused at once. So a client learns that
+// service firmware is there, without waiting for a model.
 #ifndef RUNTIME_BM_APP_SERVICE_H_
 #define RUNTIME_BM_APP_SERVICE_H_
 

@@ -93,7 +93,9 @@ class CompareTest(unittest.TestCase):
             [step(0, ZERO, command=1)],
             [step(0, ZERO)] * 2,
         ):
-            with self.assertRaisesRegex(bisect.DebugError, "other dispatches in host .*--per-layer"):
+            with self.assertRaisesRegex(
+                bisect.DebugError, "other dispatches in host .*--per-layer"
+            ):
                 compare([step(0, ZERO)], other)
 
 

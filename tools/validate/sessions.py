@@ -15,7 +15,7 @@ from tools.validate.probe import ProbeLink
 from tools.validate.service import Opened, Service, ServiceError
 
 BAUD = 115200
-# After this, nothing that speaks as service firmware does is at a port. A board that opening the port resets has started.
+# After this, no service firmware is at a port. A board that is reset when the port opens has started by then.
 _GREETING_SECONDS = 10.0
 
 
