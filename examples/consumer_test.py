@@ -1,8 +1,8 @@
 """A repository that fetches Ironcast's release archive: examples/consumer, built and tested by a Bazel of its own.
 
-Once with its WORKSPACE, and once, only its application, with its MODULE.bazel. The inner Bazel fetches the archive,
-and the Python package that the example adds. Whatever else this workspace has fetched already, it is shown with
---override_repository instead of fetching it again.
+Once with its WORKSPACE, also by ironcast.Session, and once, only its application, with its MODULE.bazel. The inner
+Bazel fetches the archive, and the Python package that the example adds. Whatever else this workspace has fetched
+already, it is shown with --override_repository instead of fetching it again.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ import tarfile
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
+
+import numpy as np
+
+import ironcast
 
 RUNFILES = Path.cwd()
 # Repositories that hold the same for every workspace; not those that are made for one, like @pypi.
@@ -109,23 +114,28 @@ class ConsumerTest(unittest.TestCase):
         self.assertEqual(changed, 1)
         return text
 
-    def bazel_test(self, *args: str) -> None:
-        """Runs `tools/bazel test` in the example; fails with everything it printed."""
         # Not what Bazel sets for a test: the inner Bazel would take itself for a part of it.
-        env = {
+        inner = {
             name: value
             for name, value in os.environ.items()
             if not re.match("TEST_|RUNFILES_|BUILD_|XML_|GTEST_|PYTHON", name)
         }
-        command = [sys.executable, self.root / "tools/bazel"]
+        self.enterContext(mock.patch.dict(os.environ, inner, clear=True))
+
+    def configure(self, *options: str) -> None:
+        """Gives the example's Bazel options, in the file that its .bazelrc reads."""
         # --batch: without a server, nothing outlives this test.
-        command += ["--batch", f"--output_user_root={self.work / 'root'}", "--host_jvm_args=-Xmx1g"]
-        command += ["test", "--noshow_progress", "--color=no", "--curses=no"]
-        command += ["--test_output=errors", "--board=//boards/sensor_node"]
+        startup = ["--batch", f"--output_user_root={self.work / 'root'}", "--host_jvm_args=-Xmx1g"]
+        every = ["--noshow_progress", "--color=no", "--curses=no", *options]
+        lines = [f"startup {option}" for option in startup] + [f"build {o}" for o in every]
+        (self.root / "user.bazelrc").write_text("\n".join(lines) + "\n")
+
+    def bazel_test(self, *targets: str) -> None:
+        """Runs `tools/bazel test` in the example; fails with everything it printed."""
+        command = [sys.executable, self.root / "tools/bazel", "test", "--test_output=errors"]
         done = subprocess.run(
-            [*command, *args],
+            [*command, "--board=//boards/sensor_node", *targets],
             cwd=self.root,
-            env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -134,13 +144,20 @@ class ConsumerTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout)
 
     def test_builds_runs_and_prepares_to_flash_what_is_in_it(self) -> None:
-        overrides = [
-            f"--override_repository={name}={path}"
-            for name, path in shared(Path(os.environ["EXTERNAL"])).items()
-        ]
-        self.bazel_test(*overrides, "//...", "//bands:bands_rv64.flash")
+        self.configure(
+            *(
+                f"--override_repository={name}={path}"
+                for name, path in shared(Path(os.environ["EXTERNAL"])).items()
+            )
+        )
+        self.bazel_test("//...", "//bands:bands_rv64.flash")
         for name in ("app/tone_sensor_node_qemu_test", "bands/bands_rv64_agreement_test"):
             self.assert_ran(name)
+        # Cosines of different frequencies are orthogonal.
+        frame = np.cos(np.pi / 32 * (np.arange(32) + 0.5) * 3)[None].astype(np.float32)
+        with ironcast.Session("//bands:bands_rv64", checkout=self.root) as session:
+            (bands,) = session.run(None, {session.get_inputs()[0].name: frame})
+        np.testing.assert_allclose(bands, [[0, 0, 16, 0, 0, 0, 0, 0]], atol=0.01)
 
     def test_with_modules_the_application_runs_too(self) -> None:
         file = self.root / "MODULE.bazel"
@@ -164,9 +181,8 @@ class ConsumerTest(unittest.TestCase):
             for name, path in modules(external, self.work).items()
         ]
         test = "app/tone_sensor_node_qemu_test"
-        self.bazel_test(
-            "--enable_bzlmod", "--noenable_workspace", *overrides, f"//{test.replace('/', ':')}"
-        )
+        self.configure("--enable_bzlmod", "--noenable_workspace", *overrides)
+        self.bazel_test(f"//{test.replace('/', ':')}")
         self.assert_ran(test)
 
     def assert_ran(self, test: str) -> None:
