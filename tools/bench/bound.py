@@ -14,6 +14,8 @@ _INSTRUCTIONS = 1 + 2 * ROWS
 _BITS = re.compile(r"\d+")
 _DIMENSIONS = re.compile(r"(?<=_)\d+(?:x\d+)+(?=_|x)")
 _FEW_CHANNELS = 4
+# Windows are not longer, and images whose window is along one axis have more channels.
+_MOST_TAPS = 15
 
 
 def of_products(macs: int, accumulator: str, vlen: int) -> float:
@@ -71,7 +73,9 @@ def class_of(command: dict[str, Any], dispatch: dict[str, Any] | None) -> str:
         sizes = _DIMENSIONS.search(op)
         count = sizes[0].split("x") if sizes else []
         if len(count) == 5:
-            return "depthwise convolution"
+            # Two windows, or one and the channels of the image.
+            is_depthwise = int(count[-1]) <= _MOST_TAPS
+            return "depthwise convolution" if is_depthwise else "convolution along one axis"
         if count and int(count[-1]) <= _FEW_CHANNELS:
             return f"convolution of {_FEW_CHANNELS} channels or fewer"
         window = "x".join(count[-3:-1])

@@ -42,6 +42,7 @@ class BoundTest(unittest.TestCase):
             ("conv_32x32x16x3x3x3_i8xi8xi32", 9, "convolution of 4 channels or fewer"),
             ("conv_32x32x16x3x3x16_f32", 9, "convolution 3x3"),
             ("conv_48x48x8x3x3_f32", 9, "depthwise convolution"),
+            ("conv_17x17x224x7x192_i8xi8xi32", 9, "convolution along one axis"),
             ("conv_48x48x8x2x2_f32", 0, "pooling"),
             ("matmul_like_8x8x64x32_i8xi8xi32", 9, "matrix product"),
             ("batch_matmul_48x32x32x32_f32", 9, "matrix product"),
