@@ -40,18 +40,13 @@ class _Slot:
 
 
 _Place = Span | _Slot
-# A recorded command whose places may still be slots. Given a resolver and a barrier, makes the command.
-_Recorded = Callable[[Callable[[_Place], Span], bool], HalCommand]
+# A recorded command whose places may still be slots. Given a resolver, makes the command.
+_Recorded = Callable[[Callable[[_Place], Span]], HalCommand]
 
 
 @dataclass
 class _CommandBuffer:
-    commands: list[tuple[_Recorded, bool]] = field(default_factory=list)
-    barrier: bool = False
-
-    def record(self, command: _Recorded) -> None:
-        self.commands.append((command, self.barrier))
-        self.barrier = False
+    commands: list[_Recorded] = field(default_factory=list)
 
 
 class Hal:
@@ -102,7 +97,8 @@ class Hal:
             "hal.buffer_view.create": self._view_create,
             "hal.command_buffer.create": lambda *arguments: (_CommandBuffer(),),
             "hal.command_buffer.finalize": lambda commands: (),
-            "hal.command_buffer.execution_barrier": self._barrier,
+            # The plan finds out which commands wait for which (plan/barriers.py).
+            "hal.command_buffer.execution_barrier": lambda *arguments: (),
             "hal.command_buffer.dispatch": self._dispatch,
             "hal.command_buffer.fill_buffer": self._fill,
             "hal.command_buffer.copy_buffer": self._copy,
@@ -168,10 +164,6 @@ class Hal:
 
     # Command buffers.
 
-    def _barrier(self, commands: _CommandBuffer, source: int, target: int, flags: int) -> tuple[()]:
-        commands.barrier = True
-        return ()
-
     def _dispatch(
         self,
         commands: _CommandBuffer,
@@ -193,10 +185,8 @@ class Hal:
             raise _dynamic(f"the number of workgroups of kernel {name}")
         words = tuple(w & 0xFFFFFFFF if isinstance(w, int) else w for w in constants)
         layer = self.layer()
-        commands.record(
-            lambda resolve, barrier: Dispatch(
-                name, (x, y, z), words, tuple(map(resolve, places)), barrier, layer
-            )
+        commands.commands.append(
+            lambda resolve: Dispatch(name, (x, y, z), words, tuple(map(resolve, places)), layer)
         )
         return ()
 
@@ -213,7 +203,7 @@ class Hal:
     ) -> tuple[()]:
         place = self._place(target, slot, offset, length)
         bits = _low(pattern, pattern_bytes)
-        commands.record(lambda resolve, barrier: Fill(resolve(place), bits, pattern_bytes, barrier))
+        commands.commands.append(lambda resolve: Fill(resolve(place), bits, pattern_bytes))
         return ()
 
     def _copy(
@@ -230,7 +220,7 @@ class Hal:
     ) -> tuple[()]:
         origin = self._place(source, source_slot, source_offset, length)
         goal = self._place(target, target_slot, target_offset, length)
-        commands.record(lambda resolve, barrier: Copy(resolve(origin), resolve(goal), barrier))
+        commands.commands.append(lambda resolve: Copy(resolve(origin), resolve(goal)))
         return ()
 
     # The queue.
@@ -264,14 +254,14 @@ class Hal:
         self, source: Span, start: Integer, target: Span, offset: Integer, length: int
     ) -> tuple[()]:
         origin = self._subspan(source, start, length)
-        self._submit(Copy(origin, self._subspan(target, offset, length), True))
+        self._submit(Copy(origin, self._subspan(target, offset, length)))
         return ()
 
     def _queue_fill(
         self, target: Span, offset: Integer, length: int, pattern: Integer, pattern_bytes: int
     ) -> tuple[()]:
         place = self._subspan(target, offset, length)
-        self._submit(Fill(place, _low(pattern, pattern_bytes), pattern_bytes, True))
+        self._submit(Fill(place, _low(pattern, pattern_bytes), pattern_bytes))
         return ()
 
     def _buffer_load(self, buffer: Span, offset: Integer, length: int) -> tuple[Variable]:
@@ -306,10 +296,9 @@ class Hal:
             part = self._subspan(buffer, offset, length)
             return self._subspan(part, place.offset, place.length)
 
-        # Submissions are in order: the first command of each one waits for everything before it.
         assert isinstance(commands, _CommandBuffer)
-        for index, (recorded, barrier) in enumerate(commands.commands):
-            self._submit(recorded(resolve, barrier or index == 0))
+        for recorded in commands.commands:
+            self._submit(recorded(resolve))
         return ()
 
     def _submit(self, command: HalCommand) -> None:

@@ -63,7 +63,7 @@ class CommandTest(HalTest):
         slots = (Span(_OUTPUT.storage, 0, 0), 0, 0), (_OUTPUT, 128, 64)
         self.execute(commands, *slots)
         spans = (Span(_INPUT.storage, 0, 64), Span(_OUTPUT.storage, 128 + 16, 32))
-        wanted = Dispatch("kernel", (2, 3, 5), (7, 0xFFFFFFFF), spans, True)
+        wanted = Dispatch("kernel", (2, 3, 5), (7, 0xFFFFFFFF), spans)
         self.assertEqual(self.recorder.commands, [wanted])
 
     def test_a_dispatch_knows_its_layer(self) -> None:
@@ -95,24 +95,12 @@ class CommandTest(HalTest):
             call=lambda: self.call("command_buffer.copy_buffer", commands, *more),
         )
 
-    def test_a_command_waits_after_a_barrier_and_at_the_start_of_a_submission(self) -> None:
-        commands = self.call("command_buffer.create")
-        self.fill(commands, 0)
-        self.fill(commands, 16)
-        self.call("command_buffer.execution_barrier", commands, 0, 0, 0)
-        self.fill(commands, 32)
-        self.fill(commands, 48)
-        self.execute(commands)
-        self.assertEqual(
-            [command.barrier for command in self.recorder.commands], [True, False, True, False]
-        )
-
     def test_a_copy_goes_from_the_first_place_to_the_second(self) -> None:
         commands = self.call("command_buffer.create")
         self.call("command_buffer.copy_buffer", commands, 1, 0, None, 16, _OUTPUT, 32, 48, 0)
         self.execute(commands, (_OUTPUT, 0, 64), (_INPUT, 128, 64))
         source, target = Span(_INPUT.storage, 128 + 16, 48), Span(_OUTPUT.storage, 32, 48)
-        self.assertEqual(self.recorder.commands, [Copy(source, target, True)])
+        self.assertEqual(self.recorder.commands, [Copy(source, target)])
 
     def test_only_the_bytes_of_a_pattern_are_kept(self) -> None:
         commands = self.call("command_buffer.create")

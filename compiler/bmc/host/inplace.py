@@ -31,13 +31,13 @@ def merge(entry: HostFunction, states: Sequence[NewState]) -> HostFunction:
 
 def _merge_one(entry: HostFunction, state: NewState) -> HostFunction:
     new, old = state.written.storage, state.place.storage
-    commit = Copy(state.written, state.place, True)
+    commit = Copy(state.written, state.place)
     if commit not in entry.commands or any(view.span.storage == new for view in entry.outputs):
         return entry
     commands = [command for command in entry.commands if command != commit]
     first = next((i for i, c in enumerate(commands) if _touches(c, new)), len(commands))
     if first < len(commands) and commands[first] == replace(
-        commit, source=state.place, target=state.written, barrier=commands[first].barrier
+        commit, source=state.place, target=state.written
     ):
         del commands[first]
     if any(_touches(command, old) for command in commands[first:]):

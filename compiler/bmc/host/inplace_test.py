@@ -27,17 +27,17 @@ _OLD, _NEW, _OTHER = (
     Span(Storage(kind, number, 64), 0, 64)
     for kind, number in ((StorageKind.STATE, 0), (StorageKind.SLAB, 0), (StorageKind.SLAB, 1))
 )
-_BEGIN = Copy(_OLD, _NEW, True)
-_COMMIT = Copy(_NEW, _OLD, True)
+_BEGIN = Copy(_OLD, _NEW)
+_COMMIT = Copy(_NEW, _OLD)
 
 
 def row(of: Span) -> Fill:
     """Writes 16 bytes within a tensor."""
-    return Fill(replace(of, offset=16, length=16), 7, 4, True)
+    return Fill(replace(of, offset=16, length=16), 7, 4)
 
 
 def reads(*spans: Span) -> Dispatch:
-    return Dispatch("kernel", (1, 1, 1), (), spans, True)
+    return Dispatch("kernel", (1, 1, 1), (), spans)
 
 
 def merged(*commands: HalCommand, **changes: Any) -> HostFunction:

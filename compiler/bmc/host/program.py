@@ -92,7 +92,6 @@ class Dispatch:
     workgroups: tuple[int, int, int]
     constants: tuple[Integer, ...]
     bindings: tuple[Span, ...]
-    barrier: bool
     layer: str = ""
 
     @property
@@ -107,7 +106,6 @@ class Fill:
     target: Span
     pattern: Integer
     pattern_bytes: int
-    barrier: bool
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -118,7 +116,6 @@ class Fill:
 class Copy:
     source: Span
     target: Span
-    barrier: bool
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -133,7 +130,7 @@ class Constant:
     """Read-only data.
 
     One of three kinds: a key of the parameter archive, the bytes themselves, or the result of fills and
-    copies during initialization, whose barriers mean nothing. `length` is in bytes.
+    copies during initialization. `length` is in bytes.
     """
 
     name: str
@@ -229,7 +226,7 @@ class HostFunction:
       inputs: the input tensors in signature order.
       outputs: the output tensors in signature order.
       slabs: its allocations in order.
-      commands: a command with `barrier` waits for all before it.
+      commands: in the order in which they run.
       driver: says which commands run when; () if all run once and in order.
       variable_bits: the width of each Variable.
     """

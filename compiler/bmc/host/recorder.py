@@ -62,8 +62,8 @@ class EntryRecorder:
         if isinstance(command, Copy) and _overlap(command.source, command.target):
             # Part of a tensor moves within it (x[1:] = x[:-1]). The runtime copies in no fixed order.
             aside = self.allocate(command.source.length)
-            self.add(Copy(command.source, aside, command.barrier))
-            self.add(Copy(aside, command.target, True))
+            self.add(Copy(command.source, aside))
+            self.add(Copy(aside, command.target))
             self.free(aside.storage)
             return
         self.commands.append(command)
@@ -116,7 +116,7 @@ class EntryRecorder:
         self._blocks[storage.index] = (self._blocks[storage.index][0], self.block)
 
     def copy(self, source: Span, target: Span) -> None:
-        self.add(Copy(source, target, True))
+        self.add(Copy(source, target))
 
     def copy_all(self, copies: Sequence[tuple[Span, Span]]) -> None:
         """Copies sources to targets as if all at once. A source that is also a target is saved first."""

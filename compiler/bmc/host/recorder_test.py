@@ -16,7 +16,7 @@ def whole(storage: Storage) -> Span:
 
 
 def fill(target: Span) -> Fill:
-    return Fill(target, 0, 4, True)
+    return Fill(target, 0, 4)
 
 
 class CopyTest(unittest.TestCase):
@@ -26,7 +26,7 @@ class CopyTest(unittest.TestCase):
             recorder = EntryRecorder()
             recorder.copy(source, target)
             aside = Span(Storage(StorageKind.SLAB, 0, 48), 0, 48)
-            copies = [Copy(source, aside, True), Copy(aside, target, True)]
+            copies = [Copy(source, aside), Copy(aside, target)]
             self.assertEqual(recorder.commands, copies)
             self.assertEqual(recorder.finished_slabs(loops=False), (Slab(48, 0, 2),))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bmc.errors import BmcError, InternalError
 from bmc.host.program import ALIGNMENT
 from bmc.plan import tables
-from bmc.plan.tables import Access, Binding, CommandKind, Plan, Region
+from bmc.plan.tables import Access, Binding, Command, CommandKind, Plan, Region
 
 _MAX_BYTES = (1 << 32) - 1
 
@@ -15,6 +15,18 @@ def overlap(a: Binding, b: Binding) -> bool:
     return (
         a.region == b.region and a.offset < b.offset + b.length and b.offset < a.offset + a.length
     )
+
+
+def depends(command: Command, earlier: Command) -> bool:
+    """Whether one of two commands writes what the other one reads or writes."""
+    # Where a driver moves a binding to is not known here.
+    if command.patches or earlier.patches:
+        return True
+    return any(_conflict(a, b) for a in command.bindings for b in earlier.bindings)
+
+
+def _conflict(a: Binding, b: Binding) -> bool:
+    return bool((a.access | b.access) & Access.WRITE) and overlap(a, b)
 
 
 def verify(result: Plan) -> None:

@@ -15,7 +15,7 @@ _ROW = 6
 
 
 def kernel(name: str, *spans: Span) -> Dispatch:
-    return Dispatch(name, (1, 1, 1), (), spans, False)
+    return Dispatch(name, (1, 1, 1), (), spans)
 
 
 def columns(first: int, end: int, span: Span = _TABLE) -> Dispatch:

@@ -36,8 +36,7 @@ class Program:
     def __init__(self, slabs: Sequence[Span], kernels: Sequence[Kernel]) -> None:
         self._accesses = {name: [access for _, access in uses] for name, uses in kernels}
         commands = tuple(
-            Dispatch(name, (1, 1, 1), (), tuple(span for span, _ in uses), True)
-            for name, uses in kernels
+            Dispatch(name, (1, 1, 1), (), tuple(span for span, _ in uses)) for name, uses in kernels
         )
         source, result = (
             View(span, DType.F32, (span.length // 4,)) for span in (_INPUT, slabs[-1])

@@ -26,7 +26,7 @@ from bmc.host.program import (
     Variable,
     View,
 )
-from bmc.plan import check, order, placement, tables, tensors, waits
+from bmc.plan import barriers, check, order, placement, tables, tensors, waits
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import (
     Access,
@@ -101,7 +101,7 @@ def build(
         reset_count=reset_count,
     )
     check.verify(result)
-    return waits.with_waits(result)
+    return waits.with_waits(barriers.with_barriers(result))
 
 
 def _export(function: DispatchFunction, call: LinkedCall | None) -> tables.Export:
@@ -285,7 +285,7 @@ def _command(command: HalCommand, kinds: _Kinds, places: _Places) -> tables.Comm
             words.append(word if isinstance(word, int) else 0)
         return tables.Command(
             CommandKind.DISPATCH,
-            command.barrier,
+            True,
             kinds.ordinals[command.function],
             command.workgroups,
             tuple(words),
@@ -295,9 +295,7 @@ def _command(command: HalCommand, kinds: _Kinds, places: _Places) -> tables.Comm
         )
     if isinstance(command, Copy):
         bindings = _apart(command, *bindings)
-        return tables.Command(
-            CommandKind.COPY, command.barrier, 0, (0, 0, 0), (), bindings, tuple(patches)
-        )
+        return tables.Command(CommandKind.COPY, True, 0, (0, 0, 0), (), bindings, tuple(patches))
     pattern, pattern_bytes = command.pattern, command.pattern_bytes
     if isinstance(pattern, Variable):
         patches.append(ConstantPatch(0, pattern.index))
@@ -310,7 +308,7 @@ def _command(command: HalCommand, kinds: _Kinds, places: _Places) -> tables.Comm
         pattern, pattern_bytes = pattern & 0xFFFFFFFF, _MAX_PATTERN_BYTES
     return tables.Command(
         CommandKind.FILL,
-        command.barrier,
+        True,
         0,
         (0, 0, 0),
         (pattern, pattern_bytes),

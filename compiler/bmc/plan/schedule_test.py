@@ -194,7 +194,7 @@ class PlanTest(support.FolderTest):
 class DispatchTest(unittest.TestCase):
     def test_numbers_of_a_dispatch_keep_their_order(self) -> None:
         spans = (Span(_STATE, 128, 64), Span(_STATE, 0, 32), Span(_STATE, 64, 16))
-        dispatch = Dispatch("second", (5, 6, 7), (1, 2, 3), spans, True)
+        dispatch = Dispatch("second", (5, 6, 7), (1, 2, 3), spans)
         functions = (DispatchFunction("first", 0, 0, 0), DispatchFunction("second", 0, 3, 3))
         code = Kernels(b"", b"", 0, (), (), 0, 0, 8, functions, "")
         accesses = ((True, False), (False, True), (True, True))
@@ -223,14 +223,14 @@ class EntryTest(support.FolderTest):
     def test_the_arena_is_large_enough_for_every_entry(self) -> None:
         def entry(name: str, length: int) -> HostFunction:
             span = Span(Storage(StorageKind.SLAB, 0, length), 0, length)
-            return HostFunction(name, (), (), (Slab(length, 0, 1),), (Fill(span, 0, 4, True),))
+            return HostFunction(name, (), (), (Slab(length, 0, 1),), (Fill(span, 0, 4),))
 
         for lengths in ((64, 640, 64), (640, 64, 64)):
             plan = build(*(entry(f"e{index}", n) for index, n in enumerate(lengths)))
             self.assertEqual(plan.arena_bytes, 640)
 
     def test_an_entry_begins_behind_the_reset(self) -> None:
-        fill = Fill(Span(_STATE, 0, 64), 0, 4, True)
+        fill = Fill(Span(_STATE, 0, 64), 0, 4)
         entries = (HostFunction(name, (), (), (), (fill,) * 2) for name in ("first", "second"))
         plan = build(*entries, reset=(fill,))
         self.assertEqual(plan.reset_count, 1)
@@ -246,7 +246,7 @@ class EntryTest(support.FolderTest):
 
     def test_a_pattern_of_8_bytes_must_be_one_of_4(self) -> None:
         def constants(pattern: int) -> tuple[int, ...]:
-            fill = Fill(Span(_STATE, 0, 64), pattern, 8, True)
+            fill = Fill(Span(_STATE, 0, 64), pattern, 8)
             (command,) = build(HostFunction("main", (), (), (), (fill,))).commands
             self.assertEqual(command.bindings[0].alignment, 4)
             return command.constants
@@ -263,7 +263,7 @@ class LifetimeTest(unittest.TestCase):
         """Returns a plan of slabs of 64 bytes that live from one command up to another."""
         spans = [Span(Storage(StorageKind.SLAB, number, 64), 0, 64) for number in range(len(lives))]
         outputs = () if output is None else (View(spans[output], _TENSOR.dtype, _TENSOR.shape),)
-        fills = tuple(Fill(span, 0, 4, True) for span in spans)
+        fills = tuple(Fill(span, 0, 4) for span in spans)
         slabs = tuple(Slab(64, first, end) for first, end in lives)
         return build(HostFunction("main", (), outputs, slabs, fills, (Run(0, len(fills)),)))
 
@@ -290,7 +290,7 @@ class InputTest(unittest.TestCase):
         """Returns a plan whose last copy goes from a slab to the output."""
         storages = [Storage(StorageKind.SLAB, number, 64) for number in range(2)]
         spans = [Span(s, 0, 64) for s in (Storage(StorageKind.INPUT, 0, 64), *storages)]
-        copies = tuple(Copy(a, b, True) for a, b in itertools.pairwise(spans))
+        copies = tuple(Copy(a, b) for a, b in itertools.pairwise(spans))
         source, _, result = (View(span, _TENSOR.dtype, _TENSOR.shape) for span in spans)
         slabs = (Slab(64, 0, 2), Slab(64, 0, 2))
         return build(HostFunction("main", (source,), (result,), slabs, copies, driver))
@@ -321,14 +321,14 @@ class OverwritesTest(unittest.TestCase):
     def lives(self, *operands: Operand) -> int:
         """Returns the bytes of the arena."""
         spans = [Span(Storage(StorageKind.SLAB, n, 64), 0, 64) for n in range(2)]
-        kernel = Dispatch("k", (1, 1, 1), (), (spans[0],), True)
+        kernel = Dispatch("k", (1, 1, 1), (), (spans[0],))
         commands = (
-            Fill(spans[0], 0, 4, True),
-            Copy(spans[0], Span(_STATE, 0, 64), True),
-            Fill(spans[1], 0, 4, True),
-            Copy(spans[1], Span(_STATE, 0, 64), True),
+            Fill(spans[0], 0, 4),
+            Copy(spans[0], Span(_STATE, 0, 64)),
+            Fill(spans[1], 0, 4),
+            Copy(spans[1], Span(_STATE, 0, 64)),
             kernel,
-            Copy(spans[0], Span(_STATE, 0, 64), True),
+            Copy(spans[0], Span(_STATE, 0, 64)),
         )
         main = HostFunction("main", (), (), (Slab(64, 0, 6), Slab(64, 0, 6)), commands)
         code = Kernels(b"", b"", 0, (), (), 0, 0, 8, (DispatchFunction("k", 0, 0, 1),), "")
@@ -363,7 +363,7 @@ class AlignmentTest(support.FolderTest):
 class OverlapTest(support.FolderTest):
     def test_until_it_is_known_a_place_overlaps_nothing(self) -> None:
         def offsets(start: Integer, end: Integer) -> list[int]:
-            copy = Copy(Span(_STATE, start, 16), Span(_STATE, end, 16), True)
+            copy = Copy(Span(_STATE, start, 16), Span(_STATE, end, 16))
             main = HostFunction("main", (), (), (), (copy,), (Run(0, 1),), variable_bits=(64,))
             return [binding.offset for binding in build(main).commands[0].bindings]
 

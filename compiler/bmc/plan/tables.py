@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from bmc.artifacts import TensorInfo
 from bmc.host.program import ALIGNMENT, Integer, Statement
-from bmc.plan.calls import LinkedCall
+
+if TYPE_CHECKING:
+    from bmc.plan.calls import LinkedCall
 
 # Limits of the runtime, checked against plan_abi.json by a test.
 MAX_BINDINGS = 32

@@ -162,10 +162,10 @@ def _in_slab(span: Span) -> bool:
 
 
 def _with_spans(command: HalCommand, spans: list[Span]) -> HalCommand:
-    """Returns the command on these spans. It waits for those before it, whose memory it may reuse."""
+    """Returns the command on these spans."""
     if isinstance(command, Dispatch):
-        return replace(command, bindings=tuple(spans), barrier=True)
+        return replace(command, bindings=tuple(spans))
     if isinstance(command, Fill):
-        return replace(command, target=spans[0], barrier=True)
+        return replace(command, target=spans[0])
     assert isinstance(command, Copy)
-    return replace(command, source=spans[0], target=spans[1], barrier=True)
+    return replace(command, source=spans[0], target=spans[1])

@@ -34,7 +34,7 @@ def at(offset: int, length: int = 64) -> Span:
 
 
 def kernel(name: str, *spans: Span) -> Dispatch:
-    return Dispatch(name, (1, 1, 1), (), spans, False)
+    return Dispatch(name, (1, 1, 1), (), spans)
 
 
 def entry(*commands: HalCommand) -> HostFunction:
@@ -132,11 +132,10 @@ class SplitTest(support.FolderTest):
         )
         self.assertEqual(after.slabs, tuple(Slab(64, i, i + 2) for i in range(4)))
         self.assertEqual(places(after)[1], 128)
-        self.assertTrue(all(command.barrier for command in after.commands))
 
     def test_what_a_kernel_writes_in_part_is_one_tensor_with_what_was_there(self) -> None:
         after = self.agrees(
-            Fill(at(128, 256), 0, 1, True),
+            Fill(at(128, 256), 0, 1),
             kernel("whole", Span(_INPUT, 0, 64), at(0)),
             kernel("part", at(0), at(128, 256)),
             kernel("whole", at(128, 256), Span(_RESULT, 0, 64)),
@@ -145,7 +144,7 @@ class SplitTest(support.FolderTest):
 
     def test_columns_that_fill_a_table_begin_a_tensor(self) -> None:
         after = split(
-            Fill(at(0, 192), 0, 1, True),
+            Fill(at(0, 192), 0, 1),
             kernel("whole", at(0, 192), at(512)),
             kernel("columns 0 16 48", at(512), at(64, 192)),
             kernel("columns 16 48 48", at(512), at(64, 192)),
@@ -157,8 +156,8 @@ class SplitTest(support.FolderTest):
 
     def test_parts_that_are_read_together_keep_their_distance(self) -> None:
         after = self.agrees(
-            Copy(Span(_INPUT, 0, 64), at(80), True),
-            Copy(Span(_INPUT, 0, 16), at(64, 16), True),
+            Copy(Span(_INPUT, 0, 64), at(80)),
+            Copy(Span(_INPUT, 0, 16), at(64, 16)),
             kernel("whole", at(64, 80), Span(_RESULT, 0, 64)),
         )
         self.assertEqual(after.slabs, (Slab(80, 0, 3), Slab(64, 2, 4)))
@@ -166,9 +165,9 @@ class SplitTest(support.FolderTest):
 
     def test_a_part_in_the_middle_does_not_end_the_rest(self) -> None:
         after = self.agrees(
-            Fill(at(0, 192), 0, 1, True),
-            Fill(at(512), 1, 1, True),
-            Copy(Span(_INPUT, 0, 64), at(64), True),
+            Fill(at(0, 192), 0, 1),
+            Fill(at(512), 1, 1),
+            Copy(Span(_INPUT, 0, 64), at(64)),
             kernel("whole", at(512), Span(_RESULT, 0, 64)),
             kernel("in place", at(0, 192), Span(_RESULT, 0, 64)),
         )
@@ -178,7 +177,7 @@ class SplitTest(support.FolderTest):
     def test_a_kernel_may_overwrite_the_place_of_its_operand(self) -> None:
         # IREE would have proved that this is right for one place; here the two tensors get two.
         after = split(
-            Fill(at(0), 0, 1, True),
+            Fill(at(0), 0, 1),
             kernel("whole", at(0), at(0)),
             kernel("whole", at(0), Span(_RESULT, 0, 64)),
         )
@@ -186,16 +185,16 @@ class SplitTest(support.FolderTest):
 
     def test_an_aligned_part_of_a_tensor_stays_aligned(self) -> None:
         after = split(
-            Copy(Span(_INPUT, 0, 16), at(80, 16), True),
+            Copy(Span(_INPUT, 0, 16), at(80, 16)),
             kernel("part", at(64, 32), at(128)),
             kernel("whole", at(128), Span(_RESULT, 0, 64)),
         )
         self.assertEqual([span.offset for span in after.commands[1].spans], [0, 0])
-        alone = split(Copy(Span(_INPUT, 0, 16), at(80, 16), True))
+        alone = split(Copy(Span(_INPUT, 0, 16), at(80, 16)))
         self.assertEqual((alone.commands[0].spans[1].offset, alone.slabs[0].length), (16, 32))
 
     def test_control_flow_is_left_alone(self) -> None:
-        function = entry(Fill(at(0), 0, 1, True))
+        function = entry(Fill(at(0), 0, 1))
         driven = HostFunction("main", (), (), function.slabs, function.commands, (Run(0, 1),))
         self.assertIs(tensors.split(driven, written), driven)
 

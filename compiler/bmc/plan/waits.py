@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bmc.host.program import Branch, Return, Run, Statement, Wait
-from bmc.plan.check import overlap
-from bmc.plan.tables import Access, Binding, Command, CommandKind, Entry, Plan
+from bmc.plan import check
+from bmc.plan.tables import Command, CommandKind, Entry, Plan
 
 
 def with_waits(model: Plan) -> Plan:
@@ -79,7 +79,7 @@ def _next(commands: tuple[Command, ...], left: list[int], open_: list[Command]) 
         return left[0]
     before = list(open_)
     for number in left:
-        if not any(_depends(commands[number], other) for other in before):
+        if not any(check.depends(commands[number], other) for other in before):
             return number
         before.append(commands[number])
     return None
@@ -99,14 +99,3 @@ def _is_open(model: Plan, command: Command) -> bool:
         return False
     call = model.exports[command.export_index].call
     return call is not None and bool(call.taken.call.wait)
-
-
-def _depends(command: Command, earlier: Command) -> bool:
-    # Where a driver moves a binding to is not known here.
-    if command.patches or earlier.patches:
-        return True
-    return any(_conflict(a, b) for a in command.bindings for b in earlier.bindings)
-
-
-def _conflict(a: Binding, b: Binding) -> bool:
-    return bool((a.access | b.access) & Access.WRITE) and overlap(a, b)

@@ -249,8 +249,8 @@ class InitialTest(support.FolderTest):
         constants = (Constant("a", 64, data=bytes(64)), Constant("b", 64, data=bytes(range(64))))
         a, b = (Span(Storage(StorageKind.CONSTANT, number, 64), 0, 64) for number in (0, 1))
         state = Span(Storage(StorageKind.STATE, 0, 64), 0, 64)
-        reset = (Copy(a, state, True), Copy(b, state, True))
-        main = HostFunction("main", (), (), (), (Copy(b, state, True),))
+        reset = (Copy(a, state), Copy(b, state))
+        main = HostFunction("main", (), (), (), (Copy(b, state),))
         program = HostProgram(b"", constants, (State("s", 64),), reset, (main,))
         contents = weights.read(program, self.folder / "none.irpa", {})
         packed = weights.pack(program, contents, {}, ())
@@ -264,15 +264,15 @@ class WrittenTest(support.FolderTest):
     def test_fills_and_copies(self) -> None:
         stored, made = (Storage(StorageKind.CONSTANT, number, 64) for number in (0, 1))
         writes = (
-            Fill(Span(made, 0, 32), 0x0102, 2, True),
-            Copy(Span(stored, 8, 32), Span(made, 32, 32), True),
+            Fill(Span(made, 0, 32), 0x0102, 2),
+            Copy(Span(stored, 8, 32), Span(made, 32, 32)),
         )
         constants = (
             Constant("stored", 64, data=bytes(range(64))),
             Constant("made", 64, writes=writes),
         )
         out = Storage(StorageKind.SLAB, 0, 64)
-        use = Copy(Span(made, 0, 64), Span(out, 0, 64), True)
+        use = Copy(Span(made, 0, 64), Span(out, 0, 64))
         program = HostProgram(b"", constants, (), (), (HostFunction("main", (), (), (), (use,)),))
         contents = weights.read(program, self.folder / "none.irpa", {})
         packed = weights.pack(program, contents, {}, ())
