@@ -17,7 +17,7 @@ from typing import Any
 
 from bmc import artifacts, errors, frontends, inspection, mutate, progress, target, verify
 from bmc.artifacts import ImportedModel
-from bmc.compile import CompileOptions, compile_model, rewrite_until
+from bmc.compile import MOST_HARTS, CompileOptions, compile_model, rewrite_until
 from bmc.errors import BmcError
 from bmc.frontends.options import F16, INT8, ImportOptions
 from bmc.iree import version
@@ -173,6 +173,14 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     compiler.add_argument("--isa", required=True, choices=target.ISA_NAMES, help="instruction set")
     compiler.add_argument("--name", required=True, help="C name of the model")
     compiler.add_argument("--out", type=Path, required=True, help="folder for the results")
+    compiler.add_argument(
+        "--harts",
+        type=int,
+        choices=range(1, MOST_HARTS + 1),
+        default=1,
+        metavar="N",
+        help=f"how many harts share the model, 1 to {MOST_HARTS}; default 1",
+    )
     compiler.add_argument("--tuning", type=Path, help="tuning.json with tile sizes")
     compiler.add_argument(
         "--float-part",
@@ -323,6 +331,7 @@ def _run_compile(arguments: argparse.Namespace) -> None:
             library.load(name, header, Path(matcher))
             for name, header, matcher in arguments.libraries
         ),
+        harts=arguments.harts,
     )
     if arguments.imported:
         _compile(artifacts.load(arguments.imported), options)

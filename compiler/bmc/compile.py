@@ -41,6 +41,10 @@ from bmc.target import ISA_NAMES, Target, find
 _LOG = logging.getLogger(__name__)
 
 
+# The runtime makes as many stacks.
+MOST_HARTS = 8
+
+
 @dataclass(frozen=True)
 class CompileOptions:
     """The options of `bmc compile`.
@@ -58,6 +62,7 @@ class CompileOptions:
       plain: leave out the rewrites that only make kernels faster, to compare results with and without.
       proposes: the report has other kernels that dispatches could have, for a search.
       libraries: kernel libraries; the first one that wants a dispatch gets it.
+      harts: how many harts share the work of a dispatch.
     """
 
     name: str
@@ -71,6 +76,7 @@ class CompileOptions:
     plain: bool = False
     proposes: bool = False
     libraries: tuple[Library, ...] = ()
+    harts: int = 1
 
     def __post_init__(self) -> None:
         """Raises BmcError for a name that cannot be in a C symbol, and for a file that is missing."""
@@ -235,6 +241,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             model.f16,
             tuned,
             options.proposes,
+            options.harts,
             pixels=pixels,
             copied=copied,
             gathered=gathered,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence, Set
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -42,10 +43,27 @@ class Machine(Groups):
         super().__init__(vlen, operands, writable)
         self.executed = 0
 
-    def run(self, text: str, arguments: Sequence[str]) -> None:
-        """Runs a kernel; the operands' addresses are in `arguments`."""
-        for name, address in zip(arguments, self._arguments, strict=True):
-            self._integers[name] = address
+    def run(
+        self,
+        text: str,
+        arguments: Sequence[str],
+        moved: Sequence[int] = (),
+        firsts: Sequence[int] = (),
+    ) -> None:
+        """Runs a kernel.
+
+        Args:
+          text: its instructions.
+          arguments: registers with the operands' addresses, and those with `firsts`.
+          moved: bytes that are added to the first addresses.
+          firsts: what a piece of a kernel is told about where it begins.
+        """
+        addresses = [
+            address + distance
+            for address, distance in zip_longest(self._arguments, moved, fillvalue=0)
+        ]
+        for name, value in zip(arguments, [*addresses, *firsts], strict=True):
+            self._integers[name] = value
         lines = [re.split(r"[ ,()]+", line.strip().rstrip(")")) for line in text.splitlines()]
         labels = {words[0][:-1]: at for at, words in enumerate(lines) if words[0].endswith(":")}
         at = 0

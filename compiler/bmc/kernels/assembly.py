@@ -30,11 +30,14 @@ class Kernel:
 
     Attributes:
       text: the instructions.
-      arguments: registers with the operands' addresses, and one more for a buffer of `scratch` bytes, if it has any.
+      arguments: registers with the operands' addresses, one more for a buffer of `scratch` bytes, if it has any, and
+        those with `firsts`.
       clobbered: other registers that it changes.
       scratch: bytes of memory that it needs.
       in_memory: whether there is one argument only, the address of a table with the operands' addresses.
       cost: instructions that it executes, about.
+      firsts: of a piece of a kernel, what it is told about where it begins: an edge of the product's padding, by its
+        number, or LANES.
     """
 
     text: str
@@ -43,6 +46,7 @@ class Kernel:
     scratch: int
     in_memory: bool = False
     cost: float = 0
+    firsts: tuple[int, ...] = ()
 
 
 class Assembly:

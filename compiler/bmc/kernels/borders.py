@@ -24,11 +24,13 @@ class Down:
       number: its number in the padding.
       extent: how many indices are in the image.
       start: the index of the first line's first tap; not positive.
+      moves: as in Edge.
     """
 
     number: int
     extent: int
     start: int
+    moves: bool
 
 
 class Borders:
@@ -57,10 +59,12 @@ class Borders:
             if len(taps) != 1:
                 raise Unsupported("an image that is padded where its window has one pixel")
             if step(line, number):
+                if edge.moves:
+                    raise Unsupported("a part of a line that is padded")
                 self._edge = (number, edge)
                 (self.across,) = taps
             else:
-                self.down.append(Down(number, edge.extent, -edge.low))
+                self.down.append(Down(number, edge.extent, -edge.low, edge.moves))
         if self.across and self.across.extent > LARGEST_WINDOW:
             raise Unsupported("a large window that is padded")
 

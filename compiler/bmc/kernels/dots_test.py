@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import riscv
 
-from bmc.kernels import dots, reductions
+from bmc.kernels import dots, reducing, reductions
 from bmc.kernels.product import WIDTHS, Loop, Node
 from bmc.kernels.reductions import Reduction
 
@@ -68,7 +68,7 @@ class DotsTest(unittest.TestCase):
             for place in range(2)
         ]
         right = (views[0] * views[1]).sum(axis=1) + data[3].astype(np.int64)
-        kernel = reductions.write(it, vlen)
+        kernel = reducing.write(it, vlen)
         scratch = np.full(kernel.scratch, 0x77, np.uint8)
         machine = riscv.Machine(hart, [*data, scratch], writable={0, len(data)})
         machine.run(kernel.text, kernel.arguments)

@@ -68,6 +68,19 @@ class Elementwise:
     lanes: Loop
     nodes: tuple[Node, ...]
 
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """All loops, of which each may be cut."""
+        return (*self.outer, self.lanes)
+
+    def cut(self, number: int, extent: int) -> Elementwise:
+        """Returns a piece: so many iterations of one of the loops, beginning anywhere."""
+        *outer, lanes = (
+            replace(loop, extent=extent) if each == number else loop
+            for each, loop in enumerate(self.loops)
+        )
+        return replace(self, outer=tuple(outer), lanes=lanes)
+
 
 def read(function: ir_util.Op, lanes: int = 0) -> tuple[Elementwise, tuple[Any, ...]]:
     """Returns what a dispatch function does, and its operands: the result first, as buffers or constants.

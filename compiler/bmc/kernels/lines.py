@@ -88,6 +88,8 @@ class _Lines:
         padding = product.padding
         if padding is None or padding.operand != B or len(padding.edges) != 2:
             raise Unsupported("lines of an image without padding")
+        if product.lanes_move or any(edge.moves for edge in padding.edges):
+            raise Unsupported("a part of a plane")
         summed = [loop for loop in product.sums if loop.extent > 1]
         if (
             product.rows

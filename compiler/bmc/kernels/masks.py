@@ -8,7 +8,7 @@ end.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from bmc.kernels.assembly import Assembly
 from bmc.kernels.borders import step
@@ -60,8 +60,9 @@ class Masks:
         taps = [[loop for loop in product.sums if step(loop, number)] for number, _ in edges]
         if len(near) > 1 or len(others) > 1 or max(map(len, taps)) > 1:
             raise Unsupported("an image that is padded along so many axes")
+        extent = math.prod(loop.extent for loop in self._grid)
         # Lanes have numbers of so many bits when they are divided by the length of a line.
-        inexact = product.lanes.extent * self._grid[-1].extent >= 2**self._bits
+        inexact = extent * self._grid[-1].extent >= 2**self._bits
         if len(self._grid) > 2 or inexact or product.lanes.strides[A]:
             raise Unsupported("lanes that are padded")
         (self._near,) = near
@@ -92,11 +93,15 @@ class Masks:
         """Instructions for the masks of a panel, about."""
         return _INDICES + _MASK * self._extent(self.along)
 
-    def start(self) -> None:
-        """Emits what sets the positions."""
+    def start(self, firsts: Mapping[int, str]) -> None:
+        """Emits what sets the positions; `firsts` are registers with how much further along an edge they begin."""
         for number, edge in (self._near, *([self._far] if self._far else [])):
             if number in self.positions:
                 self._out.set(self.positions[number], -edge.low)
+                if edge.moves:
+                    self._out.emit(
+                        f"add {self.positions[number]}, {self.positions[number]}, {firsts[number]}"
+                    )
 
     def write(self, lanes: Lanes, to: str) -> None:
         """Emits the masks of a panel, and stores them at the address in a register. All vectors are free."""

@@ -20,7 +20,7 @@ from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.lanes import Lanes
 from bmc.kernels.masks import Masks
 from bmc.kernels.panels import LMULS, MOST_ROWS, Panel, cut
-from bmc.kernels.product import RESULT, WIDTHS, A, B, Loop, Product, Unsupported
+from bmc.kernels.product import LANES, RESULT, WIDTHS, A, B, Loop, Product, Unsupported
 from bmc.kernels.rows import emit
 from bmc.kernels.stage import Stage, TooMuch
 from bmc.kernels.sums import Sums
@@ -142,6 +142,7 @@ class _Nest:
         if self._stage is not None:
             self._scratch_bytes = self._staged_at + self._stage.bytes
         self._scratch = self._out.argument() if self._scratch_bytes else ""
+        self._firsts = {number: self._out.argument() for number in product.firsts}
 
     def _staged(self, product: Product, choice: Choice) -> tuple[Stage | None, Chunks | None]:
         if not choice.stages:
@@ -174,10 +175,14 @@ class _Nest:
         if padding is not None:
             out.add(self._bases[padding.operand], padding.offset)
         if self._masks is not None:
-            self._masks.start()
+            self._masks.start(self._firsts)
         self._outer(self._around)
         clobbered, scratch = tuple(out.clobbered()), self._scratch_bytes
-        return Kernel(out.text(), tuple(out.arguments), clobbered, scratch, cost=self.cost(0))
+        firsts = tuple(self._firsts)
+        cost = self.cost(0)
+        return Kernel(
+            out.text(), tuple(out.arguments), clobbered, scratch, cost=cost, firsts=firsts
+        )
 
     def cost(self, behind: int) -> float:
         rows = math.prod(loop.extent for loop in (*self._around, *self._lines))
@@ -211,7 +216,10 @@ class _Nest:
     def _across(self) -> None:
         lanes = self._product.lanes
         if self._masks is not None:
-            self._out.set(self._masks.first, 0)
+            if LANES in self._firsts:
+                self._out.move(self._masks.first, self._firsts[LANES])
+            else:
+                self._out.set(self._masks.first, 0)
         for panel in self._panels:
 
             def body(panel: Panel = panel) -> None:
@@ -240,6 +248,9 @@ class _Nest:
             out.set(length, panel.lanes)
             for register, value in zip(registers, values, strict=True):
                 out.set(register, value)
+            for edge, register in zip(down, registers[len(distances) :], strict=False):
+                if edge.moves:
+                    out.emit(f"add {register}, {register}, {self._firsts[edge.number]}")
             constants = dict(zip(distances, registers, strict=False))
             numbers = [edge.number for edge in down]
             positions = dict(zip(numbers, registers[len(distances) :], strict=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Numbers of a product's operands; the epilogue reads those that follow.
 A, B, RESULT = range(3)
@@ -15,6 +15,8 @@ TYPES = ("f32", "f16", "i32", "i8")
 FLOATS = ("f32", "f16")
 # What loads a number into a register.
 LOADS = {"f32": "flw", "f16": "flh", "i32": "lw", "i8": "lb"}
+# In what a piece of a product is told about where it begins: how many lanes are before its first one.
+LANES = -1
 # Fewer lanes than this are not worth a group of registers.
 FEWEST_LANES = 8
 # Taps of a window that share loads.
@@ -76,10 +78,12 @@ class Edge:
     Attributes:
       low: how many indices are before the image.
       extent: how many indices are in the image.
+      moves: whether loops begin further along it, by as much as an argument of the kernel says (kernels/shares.py).
     """
 
     low: int
     extent: int
+    moves: bool = False
 
     def has(self, index: int) -> bool:
         """Whether an index is in the image, counted from the first one before it."""
@@ -122,6 +126,7 @@ class Product:
       epilogue: the values computed from a sum; the last one is stored.
       padding: what is around the image of a convolution, None if every number that is read is in memory.
       grid: where lanes are pixels of a padded image, the loops that `lanes` is made of, outermost first.
+      lanes_move: whether the first lane is one of the grid's that an argument of the kernel says.
     """
 
     dtypes: tuple[str, ...]
@@ -133,6 +138,36 @@ class Product:
     epilogue: tuple[Node, ...]
     padding: Padding | None = None
     grid: tuple[Loop, ...] = ()
+    lanes_move: bool = False
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops over results, of which each may be cut."""
+        return (*self.outer, *self.rows, self.lanes)
+
+    def cut(self, number: int, extent: int) -> Product:
+        """Returns a piece: so many iterations of one of the loops, beginning anywhere."""
+        loop = replace(self.loops[number], extent=extent)
+        if number == len(self.loops) - 1:
+            return replace(self, lanes=loop, lanes_move=bool(self.grid))
+        padding = self.padding
+        if padding is not None and any(loop.steps):
+            edges = [
+                replace(edge, moves=edge.moves or bool(step))
+                for edge, step in zip(padding.edges, loop.steps, strict=True)
+            ]
+            padding = replace(padding, edges=tuple(edges))
+        loops = [*self.outer, *self.rows]
+        loops[number] = loop
+        count = len(self.outer)
+        return replace(self, outer=tuple(loops[:count]), rows=tuple(loops[count:]), padding=padding)
+
+    @property
+    def firsts(self) -> tuple[int, ...]:
+        """What a piece is told about where it begins, as in assembly.Kernel."""
+        edges = self.padding.edges if self.padding else ()
+        moving = (number for number, edge in enumerate(edges) if edge.moves)
+        return (*moving, *([LANES] if self.lanes_move else []))
 
     @property
     def is_float(self) -> bool:

@@ -10,7 +10,7 @@ import riscv
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.kernels import reductions
+from bmc.kernels import reducing, reductions
 from bmc.kernels.product import RESULT, WIDTHS, Loop, Node, Unsupported
 from bmc.kernels.reductions import Reduction
 
@@ -125,7 +125,7 @@ class ReductionsTest(unittest.TestCase):
         right = [array.copy() for array in data]
         view(RESULT, right, results)[...] = values
         for vlen, hart in ((128, 128), (256, 256), (128, 512)):
-            kernel = reductions.write(it, vlen)
+            kernel = reducing.write(it, vlen)
             copies = [array.copy() for array in data]
             scratch = [np.full(kernel.scratch, 0x77, np.uint8)] if kernel.scratch else []
             machine = riscv.Machine(hart, [*copies, *scratch], writable={0, len(copies)})

@@ -105,6 +105,7 @@ class Context:
       f16: whether to compute in f16 what it computes in f32.
       tuning: what tuning.json has for the target.
       proposes: whether to look for other kernels that dispatches could have.
+      harts: how many harts share the workgroups of a dispatch.
       libraries: that may take dispatches; the first one that wants a dispatch gets it.
       states: the model's states; set by `states`.
       permutations: the axes for numpy.transpose of each weight whose layout differs from the parameter
@@ -131,6 +132,7 @@ class Context:
     f16: bool = False
     tuning: Tuning = Tuning()
     proposes: bool = False
+    harts: int = 1
     libraries: tuple[Library, ...] = ()
     states: States = States()
     permutations: dict[str, tuple[int, ...]] = field(default_factory=dict)

@@ -55,6 +55,21 @@ func.func @f(%image: memref<8x32xf32>, %to_w: memref<32x64xf32>, %to_y: memref<4
   return
 }}
 """
+# A function as IREE has it then, with the number of its workgroups beside it.
+_EXECUTABLE = """
+hal.executable private @e {{
+  hal.executable.variant public @v target(<"llvm-cpu", "embedded-elf-riscv_64">) {{
+    hal.executable.export public @f ordinal(0) layout(#hal.pipeline.layout<bindings = []>)
+        count(%device: !hal.device) -> (index, index, index) {{
+      %x, %y, %z = iree_tensor_ext.dispatch.workgroup_count_from_slice()
+      hal.return %x, %y, %z : index, index, index
+    }}
+    builtin.module {{
+{function}
+    }}
+  }}
+}}
+"""
 
 
 class OwnKernelsTest(support.FolderTest):
@@ -141,6 +156,26 @@ class OwnKernelsTest(support.FolderTest):
         short = _LINES.replace("128", "7").replace("tensor<8x", "tensor<16x")
         short = short.replace("memref<8x", "memref<16x").replace("<8xf32", "<16xf32")
         self.assertNotIn("vfredusum.vs", support.rewritten(short, own_kernels.apply))
+
+    def test_harts_share_the_rows(self) -> None:
+        def shared(harts: int, rows: int) -> str:
+            function = _FUNCTION.replace("<4x", f"<{rows}x").replace("[4, 32]", f"[{rows}, 32]")
+            text = _EXECUTABLE.format(function=function.replace("<8x", f"<{rows + 4}x"))
+            context = Context(target.find(support.ISA), harts=harts)
+            return support.rewritten(text, own_kernels.apply, context=context)
+
+        alone = shared(1, 12)
+        self.assertIn("workgroup_count_from_slice", alone)
+        self.assertNotIn("hal.interface.workgroup.id", alone)
+        even = shared(4, 12)
+        self.assertEqual(even.count("hal.interface.workgroup.id[0]"), 1)
+        self.assertEqual((even.count("llvm.inline_asm"), even.count("scf.if")), (1, 0))
+        self.assertRegex(even, r"(%\w+) = arith.constant 4 : index\n(.*\n)+ *hal.return \1,")
+        # Some pieces have a row more: there are two kernels.
+        uneven = shared(4, 13)
+        self.assertEqual((uneven.count("llvm.inline_asm"), uneven.count("scf.if")), (2, 1))
+        # A few instructions are not worth it.
+        self.assertNotIn("workgroup.id", shared(4, 1))
 
     def test_others_are_left_alone(self) -> None:
         text = _FUNCTION.replace("arith.addf %a, %b", "math.powf %a, %b")
