@@ -40,20 +40,21 @@ typedef struct bm_status_t {
 
 // Where it was raised: one row per .c file that raises a status, and one for
 // those of applications.
-#define BM_FILES(FILE)                                       \
-  FILE(ELF_LOADER, 1, "runtime_bm/elf/elf_loader.c")         \
-  FILE(EXECUTABLE, 2, "runtime_bm/exec/executable.c")        \
-  FILE(PLAN_VERIFY, 3, "runtime_bm/plan/plan_verify.c")      \
-  FILE(PLAN_RUN, 4, "runtime_bm/plan/plan_run.c")            \
-  FILE(MODEL, 5, "runtime_bm/model/model.c")                 \
-  FILE(SELF_CHECK, 6, "runtime_bm/app/self_check.c")         \
-  FILE(STACK, 7, "runtime_bm/crt/stack.c")                   \
-  FILE(PLAN_DRIVER, 8, "runtime_bm/plan/plan_driver.c")      \
-  FILE(MACHINE, 9, "runtime_bm/app/machine.c")               \
-  FILE(CHECK, 10, "runtime_bm/base/check.c")                 \
-  FILE(KERNEL_CHECK, 11, "runtime_bm/app/kernel_check.c")    \
-  FILE(SERVICE, 12, "runtime_bm/app/service.c")              \
-  FILE(MATRIX_UNIT, 13, "kernels/matrix_unit/matrix_unit.c") \
+#define BM_FILES(FILE)                                          \
+  FILE(ELF_LOADER, 1, "runtime_bm/elf/elf_loader.c")            \
+  FILE(EXECUTABLE, 2, "runtime_bm/exec/executable.c")           \
+  FILE(PLAN_VERIFY, 3, "runtime_bm/plan/plan_verify.c")         \
+  FILE(PLAN_RUN, 4, "runtime_bm/plan/plan_run.c")               \
+  FILE(MODEL, 5, "runtime_bm/model/model.c")                    \
+  FILE(SELF_CHECK, 6, "runtime_bm/app/self_check.c")            \
+  FILE(STACK, 7, "runtime_bm/crt/stack.c")                      \
+  FILE(PLAN_DRIVER, 8, "runtime_bm/plan/plan_driver.c")         \
+  FILE(MACHINE, 9, "runtime_bm/app/machine.c")                  \
+  FILE(CHECK, 10, "runtime_bm/base/check.c")                    \
+  FILE(KERNEL_CHECK, 11, "runtime_bm/app/kernel_check.c")       \
+  FILE(SERVICE, 12, "runtime_bm/app/service.c")                 \
+  FILE(MATRIX_UNIT, 13, "kernels/matrix_unit/matrix_unit.c")    \
+  FILE(WORKGROUP_CHECK, 14, "runtime_bm/app/workgroup_check.c") \
   FILE(APPLICATION, 255, "the application")
 
 #define BM_CODE_ENUMERATOR(name, number, text) BM_CODE_##name = (number),
