@@ -3,6 +3,7 @@
 examples:
   tools/bazel run //tools/bench -- mlp
   tools/bazel run //tools/bench -- resnet8_int8 --vlen 128,256 --core spacemit-x60
+  tools/bazel run //tools/bench -- resnet8_int8 vww_int8 --harts 1,2,4
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 from pathlib import Path
 
 from tools import console
-from tools.bench import builds, mca, page
+from tools.bench import builds, mca, page, several
 from tools.size import baseline
 
 _BASELINE = Path("models/baseline.txt")
@@ -31,6 +32,9 @@ def main(args: list[str]) -> int:
     parser.add_argument(
         "--core", default=mca.DEFAULT, help=f"whose cycles are modeled; default: {mca.DEFAULT}"
     )
+    parser.add_argument(
+        "--harts", help="show the critical path on these numbers of harts instead: of 1, 2 and 4"
+    )
     parser.add_argument("--json", type=Path, help="file for all rows")
     parser.add_argument(
         "--update", action="store_true", help="measure what the baseline holds, and renew it"
@@ -42,13 +46,28 @@ def main(args: list[str]) -> int:
     try:
         if options.update:
             return _update(options.baseline, options.models)
-        vlens = [int(vlen) for vlen in options.vlen.split(",")]
+        if options.harts:
+            return _show_harts(options.models, _numbers(parser, "--harts", options.harts))
+        vlens = _numbers(parser, "--vlen", options.vlen)
         return _show(options.models, vlens, options.core, options.json)
-    except ValueError:
-        parser.error(f"--vlen {options.vlen} is no list of numbers")
     except (builds.BuildError, baseline.BaselineError) as error:
         console.complain("bench", error)
     return 1
+
+
+def _numbers(parser: argparse.ArgumentParser, option: str, text: str) -> list[int]:
+    if not all(part.isdecimal() for part in text.split(",")):
+        parser.error(f"{option} {text} is no list of numbers")
+    return [int(part) for part in text.split(",")]
+
+
+def _show_harts(names: list[str], counts: list[int]) -> int:
+    """Shows models on several harts, beside one."""
+    labels = builds.on_harts(names, counts)
+    reports = builds.results([label for image in labels for label in image.values()])
+    images = [{count: reports[label] for count, label in image.items()} for image in labels]
+    console.standard_output().print(several.table(images))
+    return 0
 
 
 def _show(names: list[str], vlens: list[int], core: str, out: Path | None) -> int:

@@ -14,6 +14,8 @@ from tools.bench import mca
 
 # Only cores other than the default one are named (tools/rules/private/bm_bench.bzl).
 _BENCH = re.compile(r"^(?P<image>//[^:]*:(?P<name>.*))\.bench(?P<vlen>\d+)(\.(?P<core>[\w-]+))?$")
+# Of kernels for several harts.
+_VLEN = 256
 # An image's name says its board, which users leave out.
 _SUFFIX = "_rv64"
 
@@ -68,6 +70,30 @@ def benches(names: Sequence[str], vlens: Sequence[int], core: str = mca.DEFAULT)
             raise BuildError(f"there is no model '{name}'; there are {some}")
         chosen += sorted(found)
     return chosen
+
+
+def on_harts(names: Sequence[str], counts: Sequence[int]) -> list[dict[int, str]]:
+    """Returns the labels of the reports of some images, by the number of harts, which 1 is always among.
+
+    Raises:
+      BuildError: there is no such model, or it has no images for so many harts.
+    """
+    images = [_BENCH.sub(r"\g<image>", label) for label in benches(names, [_VLEN])]
+    known = query("filter('harts[0-9]+.report$', //...)")
+    found = []
+    for image in images:
+        reports = {count: f"{image}.harts{count}.report" for count in counts if count != 1}
+        for count, label in reports.items():
+            if label not in known:
+                has = [
+                    each.removeprefix(f"{image}.harts")
+                    for each in known
+                    if each.startswith(f"{image}.harts")
+                ]
+                some = ", ".join(["1", *sorted(each.removesuffix(".report") for each in has)])
+                raise BuildError(f"{image} has no image for {count} harts; it has them for {some}")
+        found.append({1: f"{image}.report", **reports})
+    return found
 
 
 def held() -> list[str]:

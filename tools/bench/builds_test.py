@@ -58,6 +58,20 @@ class BenchesTest(unittest.TestCase):
         ):
             benches(vlens=(256, 128), core="spacemit-x60")
 
+    def test_images_for_several_harts(self) -> None:
+        reports = ["//models/mlp:mlp_rv64.harts2.report", "//models/mlp:mlp_rv64.harts4.report"]
+
+        def query(expression: str) -> list[str]:
+            return reports if "harts" in expression else LABELS
+
+        with mock.patch.object(builds, "query", query):
+            (found,) = builds.on_harts(["mlp"], [1, 4])
+            self.assertEqual(found, {1: "//models/mlp:mlp_rv64.report", 4: reports[1]})
+            with self.assertRaisesRegex(
+                builds.BuildError, "mlp_rv64 has no image for 3 harts; it has them for 1, 2, 4$"
+            ):
+                builds.on_harts(["mlp"], [2, 3])
+
 
 if __name__ == "__main__":
     unittest.main()

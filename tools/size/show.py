@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tools import console
-from tools.size import libraries
+from tools.size import harts_table, libraries
 
 TOP = 20
 # Options for tables without lines.
@@ -109,6 +109,10 @@ def show(report: dict[str, Any], out: Console) -> None:
             title = f"Kernels by instructions ({len(measured['commands'])} commands)"
             out.print(f"\n{title}", style="bold")
             out.print(_dispatches(model, measured))
+            if measured["harts"]:
+                out.print("\nHarts, and where they wait for each other", style="bold")
+                out.print(*harts_table.lines(measured["harts"]), "", sep="\n")
+                out.print(harts_table.table(model, measured["harts"], _PLAIN))
             if measured["plain"]:
                 out.print("\nKernel libraries", style="bold")
                 out.print(libraries.table(model, measured, _PLAIN))

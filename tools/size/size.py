@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.emulate import result
-from tools.size import baseline, image_report
+from tools.size import baseline, harts, image_report
 
 # What records say of devices beside the hart.
 _OF_DEVICES = ("busy", "waited")
@@ -77,6 +77,7 @@ def model_summary(name: str, records: list[result.Record]) -> dict[str, Any]:
     cases = [record for record in records if record.kind == "CASE"]
     accuracy = [record for record in records if record.kind == "ACCURACY"]
     devices = [record for record in records if record.kind == "DEVICE"]
+    together = harts.summary(records)
     return {
         "accuracy": {key: accuracy[0].number(key) for key in accuracy[0].fields}
         if accuracy
@@ -84,7 +85,8 @@ def model_summary(name: str, records: list[result.Record]) -> dict[str, Any]:
         "commands": list(commands.values()),
         "devices": {key: devices[0].number(key) for key in _OF_DEVICES} if devices else None,
         "differing": sum(case.number("differing") for case in cases),
-        "instructions": stats.number("instret"),
+        "harts": together,
+        "instructions": together["critical"] if together else stats.number("instret"),
         "max_abs": max((case.real("max_abs") for case in cases), default=0.0),
         "name": name,
         "plain": None,

@@ -12,6 +12,7 @@ _HERE = Path(__file__).parent
 SCRIPTS = (
     "draw.js",
     "arena.js",
+    "harts.js",
     "layers.js",
     "roofline.js",
     "commands.js",

@@ -9,6 +9,7 @@ from collections import defaultdict
 from typing import Any
 
 from tools.bench import audit, bound
+from tools.size.harts import efficiency
 from tools.view import tensors
 
 FORMAT_VERSION = 4
@@ -103,6 +104,7 @@ def _model(model: Json, measured: Json, vlen: int) -> Json:
             "bound": model["arena"]["liveness_bound_bytes"],
         },
         "commands": commands,
+        "harts": _harts(measured["harts"], commands),
         "entries": [tensors.of_entry(model, entry) for entry in model["entries"]],
         "layers": layers(commands),
         "tree": tree(commands),
@@ -111,6 +113,20 @@ def _model(model: Json, measured: Json, vlen: int) -> Json:
         "warnings": _warnings(model, commands),
         "facts": _facts(model),
     }
+
+
+def _harts(harts: Json | None, commands: list[Json]) -> Json | None:
+    """Returns what each hart does, with the place of every stretch between barriers on the critical path."""
+    if not harts:
+        return None
+    begin, stretches = 0, []
+    for stretch in harts["stretches"]:
+        those = [commands[index] for index in stretch["commands"]]
+        longest = max(stretch["work"])
+        name = ", ".join(command["layer"] or command["op"] for command in those)
+        stretches.append({**stretch, "begin": begin, "longest": longest, "name": name})
+        begin += longest + stretch["barrier"]
+    return {**harts, "percent": 100 * efficiency(harts), "stretches": stretches}
 
 
 def _commands(model: Json, measured: Json, vlen: int) -> list[Json]:

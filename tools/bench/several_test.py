@@ -1,0 +1,58 @@
+"""The table of several harts, of small reports."""
+
+from __future__ import annotations
+
+import io
+import unittest
+from typing import Any
+
+from rich.console import Console
+
+from tools.bench import several
+
+
+def report(critical: int, harts: dict[str, Any] | None = None) -> dict[str, Any]:
+    run = {"models": [{"name": "m", "instructions": critical, "harts": harts}]}
+    commands = [
+        {"layer": "conv (Conv2d)", "function": "f", "kind": "dispatch"},
+        {"layer": "", "function": "g", "kind": "dispatch"},
+    ]
+    return {"run": run, "models": [{"commands": commands}]}
+
+
+ALONE = report(1000)
+FOUR = report(
+    312,
+    {
+        "barriers": 12,
+        "count": 4,
+        "critical": 312,
+        "stretches": [
+            {"barrier": 6, "commands": [0], "work": [200, 200, 200, 200]},
+            {"barrier": 6, "commands": [1], "work": [100, 50, 50, 50]},
+        ],
+        "work": [300, 250, 250, 250],
+    },
+)
+
+
+class SeveralTest(unittest.TestCase):
+    def test_efficiency_is_that_of_one_hart(self) -> None:
+        ((name, taken, worst),) = several.rows({1: ALONE, 4: FOUR})
+        self.assertEqual(name, "m")
+        self.assertEqual(taken[1], (1000, 1.0))
+        self.assertEqual(taken[4][0], 312)
+        self.assertAlmostEqual(taken[4][1], 1000 / (4 * 312))
+        # 4 * 106 - 250 of 4 * 312.
+        self.assertEqual(worst, "13.9 % in g")
+
+    def test_the_table(self) -> None:
+        out = io.StringIO()
+        Console(file=out, width=120).print(several.table([{1: ALONE, 4: FOUR}]))
+        text = out.getvalue()
+        self.assertRegex(text, r"model +1 hart +4 harts +efficiency +largest loss on 4 harts")
+        self.assertRegex(text, r"m +1,000 +312 +80 % +13\.9 % in g")
+
+
+if __name__ == "__main__":
+    unittest.main()
