@@ -1,39 +1,12 @@
 """bm_debug: firmware under gdb, by hand or compared with the same model elsewhere."""
 
 load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo")
-load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 load("//tools/rules/private:own_reports.bzl", "own_reports")
+load("//tools/rules/private:program.bzl", "program_files", "program_of")
 
 # On a board a person is waiting, not a test.
 _BOARD_DEADLINE_SECONDS = 3600
-
-def _program(ctx, firmware, env, reports):
-    """Returns a Program, as in tools/debug; without `env` it is on its board."""
-    run = []
-    if env:
-        check_env(ctx.label, firmware, env)
-        if env.emulator and not env.debug_args:
-            fail("{}: the environment of {} cannot wait for gdb: it sets no debug_args".format(
-                ctx.label,
-                env.board,
-            ))
-        flash = firmware.flash.short_path if firmware.flash else ""
-        run = [
-            getattr(word, "short_path", word)
-            for word in env.command(env, firmware.elf.short_path, flash)
-        ]
-    return {
-        "board": firmware.board.name,
-        "deadline": env.deadline_seconds if env else _BOARD_DEADLINE_SECONDS,
-        "description": firmware.board.description.short_path,
-        "elf": firmware.elf.short_path,
-        "openocd": ctx.executable._openocd.short_path,
-        "path_tools": [tool.executable.short_path for tool in env.path_tools] if env else [],
-        "reports": [report.short_path for report in reports],
-        "run": run,
-        "wait": run[:1] + env.debug_args + run[1:] if env and env.emulator else [],
-    }
 
 def _bm_debug_impl(ctx):
     firmware = ctx.attr.firmware[BmFirmwareInfo]
@@ -47,7 +20,10 @@ def _bm_debug_impl(ctx):
         own_reports(ctx, firmware, side)
         for (firmware, _), side in zip(sides, ["target", "reference"])
     ]
-    programs = [_program(ctx, firmware, env, own) for (firmware, env), own in zip(sides, reports)]
+    programs = [
+        program_of(ctx, firmware, env, own, _BOARD_DEADLINE_SECONDS)
+        for (firmware, env), own in zip(sides, reports)
+    ]
     session = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(session, json.encode_indent({
         "gdb": ctx.executable._gdb.short_path,
@@ -58,8 +34,7 @@ def _bm_debug_impl(ctx):
     runfiles = ctx.attr._gdb[DefaultInfo].default_runfiles
     runfiles = runfiles.merge(ctx.attr._openocd[DefaultInfo].default_runfiles)
     for (firmware, env), own in zip(sides, reports):
-        files += [firmware.elf, firmware.board.description] + firmware.board.flash_files
-        files += own + ([firmware.flash] if firmware.flash else [])
+        files += program_files(firmware) + own
         if env:
             runfiles = runfiles.merge(env.runfiles)
     return [DefaultInfo(

@@ -4,11 +4,11 @@ load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo", "BmImportInfo", "BmServiceInfo")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
 load("//tools/rules/private:bm_flash.bzl", "bm_flash")
-load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
 load("//tools/rules/private:chosen_board.bzl", "by_chosen_board")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 load("//tools/rules/private:own_reports.bzl", "own_reports")
+load("//tools/rules/private:program.bzl", "command_of", "image_files", "program_files", "program_of")
 load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "env_name", "import_transition")
 
 _HOST = Label("//boards/host_x86_64")
@@ -31,39 +31,12 @@ def _model(target, report):
         "report": report.short_path,
     }
 
-def _command(ctx, firmware, env):
-    """Returns the words that run firmware."""
-    check_env(ctx.label, firmware, env)
-    flash = firmware.flash.short_path if firmware.flash else ""
-    return [
-        getattr(word, "short_path", word)
-        for word in env.command(env, firmware.elf.short_path, flash)
-    ]
-
 def _reference(ctx, reports):
     """Returns how to run the reference, with its models' reports."""
     firmware = ctx.attr.reference[BmFirmwareInfo]
     return {
         "reports": [report.short_path for report in reports],
-        "run": _command(ctx, firmware, ctx.attr._reference_env[BmExecEnvInfo]),
-    }
-
-def _image(firmware):
-    """Returns the files that run an image."""
-    return [firmware.elf] + ([firmware.flash] if firmware.flash else [])
-
-def _probed(ctx, firmware):
-    """Returns what tools/debug needs to load firmware through the board's probe."""
-    return {
-        "board": firmware.board.name,
-        "deadline": _BOARD_DEADLINE_SECONDS,
-        "description": firmware.board.description.short_path,
-        "elf": firmware.elf.short_path,
-        "openocd": ctx.executable._openocd.short_path,
-        "path_tools": [],
-        "reports": [],
-        "run": [],
-        "wait": [],
+        "run": command_of(ctx.label, firmware, ctx.attr._reference_env[BmExecEnvInfo]),
     }
 
 def _bm_validate_impl(ctx):
@@ -82,20 +55,20 @@ def _bm_validate_impl(ctx):
             for target, report in zip(ctx.attr.models, reports)
         ],
         "path_tools": [tool.executable.short_path for tool in env.path_tools] if env else [],
-        "probe": _probed(ctx, firmware) if ctx.attr.probe else None,
+        "probe": program_of(ctx, firmware, None, [], _BOARD_DEADLINE_SECONDS) if ctx.attr.probe else None,
         "reference": _reference(ctx, others) if ctx.attr.reference else None,
-        "run": _command(ctx, firmware, env) if env else [],
+        "run": command_of(ctx.label, firmware, env) if env else [],
     }))
-    started = ctx.runfiles([session] + _image(firmware))
+    started = ctx.runfiles([session] + image_files(firmware))
     if env:
         started = started.merge(env.runfiles)
     files = reports + others
     runfiles = [started]
     if ctx.attr.probe:
-        files += [firmware.board.description] + firmware.board.flash_files
+        files += program_files(firmware)
         runfiles.append(ctx.attr._openocd[DefaultInfo].default_runfiles)
     if ctx.attr.reference:
-        files += _image(ctx.attr.reference[BmFirmwareInfo])
+        files += image_files(ctx.attr.reference[BmFirmwareInfo])
         runfiles.append(ctx.attr._reference_env[BmExecEnvInfo].runfiles)
     for target in ctx.attr.models:
         info = target[BmImportInfo]

@@ -3,9 +3,9 @@
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo", "BmFirmwareInfo")
-load("//tools/rules/private:bm_run.bzl", "check_env")
 load("//tools/rules/private:image_note.bzl", "note_c")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
+load("//tools/rules/private:program.bzl", "command_of", "image_files")
 load("//tools/rules/private:transitions.bzl", "check_isa", "isa_transition", "vlen_of_isa")
 
 # The attributes that a rule adds to its own in order to link an image.
@@ -166,17 +166,15 @@ def _flash_image(ctx, board, elf):
 def _boot(ctx, firmware):
     """Returns the executable that boots the image in `run_env`, as DefaultInfo's fields."""
     env = ctx.attr.run_env[BmExecEnvInfo]
-    check_env(ctx.label, firmware, env)
     args = ["--deadline", str(env.deadline_seconds), "--expect", firmware.expect]
     for tool in env.path_tools:
         args += ["--tool-path", tool.executable]
     for report in firmware.model_reports:
         args += ["--report", report]
-    flash = [firmware.flash] if firmware.flash else []
-    for word in env.command(env, firmware.elf.short_path, flash[0].short_path if flash else ""):
-        # One word of the emulator's command, which may begin with a dash.
-        args += ["--emulator=" + word] if type(word) == "string" else ["--emulator", word]
-    files = [firmware.elf] + flash + firmware.model_reports
+
+    # A word of the emulator's command may begin with a dash.
+    args += ["--emulator=" + word for word in command_of(ctx.label, firmware, env)]
+    files = image_files(firmware) + firmware.model_reports
     return write_launcher(ctx, ctx.attr._live, args, files, env.runfiles)
 
 def _no_emulator(ctx, firmware):
