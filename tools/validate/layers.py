@@ -164,7 +164,7 @@ def _places(got: tuple[int, ...], want: tuple[int, ...]) -> Iterator[_Place]:
         axes = np.moveaxis(np.empty(want), *move).shape if move else want
         differences = [b - a for a, b in zip(got, axes, strict=True)]
         larger, smaller = max(differences, default=0), min(differences, default=0)
-        if larger <= 0 <= smaller or (larger - smaller <= _MOST_PADDING and larger * smaller == 0):
+        if larger - smaller <= _MOST_PADDING and larger * smaller == 0:
             for begins in itertools.product(*(range(abs(d) + 1) for d in differences)):
                 yield _Place(want, move, begins)
 
@@ -175,7 +175,7 @@ class Growth:
 
     Attributes:
       step: of the target.
-      compared: whether the other side has the same tensor.
+      other: the step of the other side that computes the same, if there is one.
       max_abs: largest error; of integers, in steps.
       noise, signal: sums of the squares of errors and of expected values.
       count: elements so far.
@@ -189,13 +189,14 @@ class Growth:
     signal: float = 0.0
     count: int = 0
     beyond: int = 0
-    _place: _Place | None = None
+    _place: _Place = _Place((), None, ())
 
     def add(self, data: bytes, other: bytes, tolerance: Tolerance) -> None:
         """Adds a sample: what the step has written on the target, and its partner."""
         assert self.other is not None
         got, want = self.step.array(data), self.other.array(other)
-        if self._place is None:
+        # Zeros fit in every arrangement, so they choose none.
+        if not self.signal:
             self._place = min(
                 _places(self.step.shape, self.other.shape),
                 key=lambda place: float(reference.errors(*place.views(got, want)).sum()),

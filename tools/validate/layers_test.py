@@ -94,6 +94,14 @@ class LayersTest(unittest.TestCase):
                 wrong[wrong == (31 if wrong.ndim else 3)] += 1
                 self.assertEqual(grown(wrong, np.asarray(want)).beyond, 1)
 
+    def test_zeros_choose_no_arrangement(self) -> None:
+        image = np.arange(64, dtype=np.float32).reshape(4, 4, 4)
+        planes = np.ascontiguousarray(np.moveaxis(image, -1, 0))
+        growth = Growth(step("a", planes.shape), step("a", image.shape))
+        for sample in (0, 0, 1, 2):
+            growth.add((planes * sample).tobytes(), (image * sample).tobytes(), _CLOSE)
+        self.assertEqual((growth.noise, growth.beyond, growth.count), (0, 0, 4 * image.size))
+
     def test_errors_add_up_over_samples(self) -> None:
         want = np.int8([1, 2, 3, -4])
         growth = grown(np.int8([1, 2, 5, -4]), want)

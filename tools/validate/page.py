@@ -48,15 +48,14 @@ def layers(entry: str, grown: Sequence[Growth]) -> list[Table | str]:
     """
     table = Table(box=None, header_style="", padding=(0, 2, 0, 0))
     table.add_column("command", justify="right")
-    table.add_column("layer", overflow="ellipsis", no_wrap=True, max_width=_LAYER_WIDTH)
+    table.add_column("layer", overflow="ellipsis", no_wrap=True)
     for heading in ("max. error", "RMS", "SNR", "differ"):
         table.add_column(heading, justify="right")
     first = first_beyond(grown)
     for index, growth in enumerate(grown):
         mark = "  <- first" if index == first else ""
-        table.add_row(
-            str(growth.step.stop.command), _end(growth.step.layer), *_errors(growth, mark)
-        )
+        step = growth.step
+        table.add_row(str(step.stop.command), _end(step.layer), *_errors(growth, mark))
     heading = [f"layers of {entry}"] if entry else []
     return [*heading, table, *_verdict(grown, first)]
 
