@@ -23,7 +23,7 @@ _WORD = 4
 _END = b"\x1a"
 _FAILED = "ironcast: "
 _POLL_SECONDS = 0.02
-_TAKE_SECONDS = 60.0
+_ADVICE = "check probe, wiring and power"
 
 
 class ProbeLink:
@@ -32,13 +32,14 @@ class ProbeLink:
     def __init__(self, program: Program) -> None:
         """Loads and starts the program; raises DebugError if that is impossible."""
         self._mailbox = _address(Path(program.elf))
+        self._deadline = program.deadline
         self._pending = b""
         with contextlib.ExitStack() as ends:
             folder = Path(ends.enter_context(tempfile.TemporaryDirectory()))
             port = target.free_port()
             servers = f"gdb_port disabled; tcl_port {port}"
             target.through_probe(program, program.port, folder, ends, servers)
-            self._socket = ends.enter_context(socket.create_connection(("127.0.0.1", port)))
+            self._socket = ends.enter_context(_connected(port, program.deadline))
             # Until startup has cleared it, the mailbox holds whatever was in memory.
             self._tcl(f"write_memory {self._mailbox:#x} 32 {{0 0}}")
             self._tcl("resume")
@@ -46,8 +47,11 @@ class ProbeLink:
 
     def read(self, seconds: float) -> bytes:
         end = time.monotonic() + seconds
-        while not (data := self._take()) and time.monotonic() < end:
+        while not self._pending and time.monotonic() < end:
             time.sleep(_POLL_SECONDS)
+            with self._halted():
+                self._receive()
+        data, self._pending = self._pending, b""
         return data
 
     def write(self, data: bytes) -> None:
@@ -58,35 +62,35 @@ class ProbeLink:
         self._ends.close()
 
     def _put(self, data: bytes) -> None:
-        end = time.monotonic() + _TAKE_SECONDS
+        end = time.monotonic() + self._deadline
         while not self._halted_put(data):
             if time.monotonic() > end:
                 raise DebugError(
-                    f"the target took no bytes for {_TAKE_SECONDS:g} s: it may have trapped, which its"
+                    f"the target took no bytes for {self._deadline:g} s: it may have trapped, which its"
                     " console says"
                 )
             time.sleep(_POLL_SECONDS)
 
     def _halted_put(self, data: bytes) -> bool:
         with self._halted():
-            written, sent = self._words(self._mailbox, 2)
-            if sent:
-                self._pending += self._fetch(sent)
-            if written:
+            if self._receive():
                 return False
             self._store(self._mailbox + 2 * _WORD, data)
-            self._tcl(f"write_memory {self._mailbox:#x} 32 {{{len(data)} 0}}")
+            self._tcl(f"write_memory {self._mailbox:#x} 32 {len(data)}")
             return True
 
-    def _take(self) -> bytes:
-        if not self._pending:
-            with self._halted():
-                (sent,) = self._words(self._mailbox + _WORD, 1)
-                if sent:
-                    self._pending = self._fetch(sent)
-                    self._tcl(f"write_memory {self._mailbox + _WORD:#x} 32 {{0}}")
-        data, self._pending = self._pending, b""
-        return data
+    def _receive(self) -> int:
+        """Fetches what the target has sent; returns how many bytes it still has to take."""
+        written, sent = self._words(self._mailbox, 2)
+        if sent > FRAME_BYTES:
+            raise DebugError(
+                f"the target says that it sent {sent} bytes, and an answer has at most {FRAME_BYTES}:"
+                " its memory is damaged, so start again"
+            )
+        if sent:
+            self._pending += self._fetch(sent)
+            self._tcl(f"write_memory {self._mailbox + _WORD:#x} 32 0")
+        return written
 
     def _fetch(self, size: int) -> bytes:
         # Not behind a whole number of words: `in` has an even size.
@@ -109,26 +113,45 @@ class ProbeLink:
     @contextlib.contextmanager
     def _halted(self) -> Iterator[None]:
         self._tcl("halt")
-        yield
-        self._tcl("resume")
+        try:
+            yield
+        finally:
+            self._tcl("resume")
 
     def _tcl(self, command: str) -> str:
         """Has OpenOCD execute a command; returns its result."""
         guarded = f'if {{[catch {{{command}}} r]}} {{ set r "{_FAILED}$r" }}; set r'
-        self._socket.sendall(guarded.encode() + _END)
+        try:
+            answer = self._exchange(guarded.encode() + _END)
+        except OSError as error:
+            raise _silent(error) from error
+        text = answer[:-1].decode("utf-8", "replace")
+        if text.startswith(_FAILED):
+            raise DebugError(
+                f"OpenOCD does not reach the target ({text.removeprefix(_FAILED).strip()}): {_ADVICE}"
+            )
+        return text
+
+    def _exchange(self, command: bytes) -> bytes:
+        self._socket.sendall(command)
         answer = b""
         while not answer.endswith(_END):
             part = self._socket.recv(65536)
             if not part:
-                raise DebugError("OpenOCD ended: check probe, wiring and power")
+                raise ConnectionError("it ended")
             answer += part
-        text = answer[:-1].decode("utf-8", "replace")
-        if text.startswith(_FAILED):
-            raise DebugError(
-                f"OpenOCD does not reach the target ({text.removeprefix(_FAILED).strip()}): check probe,"
-                " wiring and power"
-            )
-        return text
+        return answer
+
+
+def _connected(port: int, deadline: float) -> socket.socket:
+    try:
+        return socket.create_connection(("127.0.0.1", port), deadline)
+    except OSError as error:
+        raise _silent(error) from error
+
+
+def _silent(error: OSError) -> DebugError:
+    return DebugError(f"OpenOCD does not answer ({error}): {_ADVICE}")
 
 
 def _address(elf: Path) -> int:
