@@ -77,9 +77,9 @@ def through_probe(
         settings = board.settings("openocd")
     except FlashError:
         raise DebugError(
-            f"{program.board} has no debug probe configured: give its board.json the method openocd"
-            " and an openocd.cfg, as boards/README.md says, or debug the same model in an emulator,"
-            " without --board"
+            f"{program.board} has no debug probe configured: name a board that has one with --board, or"
+            " give its board.json the method openocd and an openocd.cfg, as boards/README.md says; in an"
+            " emulator, `.debug` and `.validate` need none"
         ) from None
     steps = "halt"
     if not program.run:
