@@ -81,8 +81,9 @@ def _show(options: argparse.Namespace) -> None:
     place = options.port or session["board"]
     print(f"starting {model['name']} on {place}", flush=True)
     with sessions.service(session, options.port, options.baud) as service:
-        sessions.open_model(service, 0, model["c_name"])
-        target = Target(service, entries(report["models"][0]), prepare)
+        found = entries(report["models"][0])
+        sessions.open_model(service, 0, model["c_name"], list(found.values()))
+        target = Target(service, found, prepare)
         files = _files(options.page)
         files["/facts.json"] = encoded(facts.facts(report, session["board"], options.port))
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import threading
 import time
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bmc.artifacts import Signature, TensorInfo
 from bmc.dtype import Array, DType
 from tools.flash.errors import FlashError
 from tools.validate.service import Service, ServiceError
@@ -27,53 +27,38 @@ class TargetError(Exception):
     """The target is gone; the message is one sentence."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tensor:
-    """An input or output of an entry point; bfloat16 travels as its bits."""
-
-    name: str
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-
-    def read(self, value: Json) -> Array:
-        """Makes an array of nested or flat lists of numbers; raises RequestError."""
-        wanted = f"{self.name} is {'x'.join(map(str, self.shape))} numbers of type {self.dtype}"
-        try:
-            given = np.asarray(value)
-        except ValueError:
-            raise RequestError(f"{wanted}, and the page sent lists of different lengths") from None
-        if given.dtype.kind not in "biuf":
-            raise RequestError(f"{wanted}, and the page sent something that is no number")
-        if given.size != math.prod(self.shape):
-            raise RequestError(f"{wanted}, and the page sent {given.size}")
-        with np.errstate(all="ignore"):
-            array = given.astype(self.dtype).reshape(self.shape)
-        if self.dtype.kind != "f" and not np.array_equal(array.ravel(), given.ravel()):
-            raise RequestError(f"{wanted}, and the page sent others")
-        return array
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Entry:
-    """An entry point's tensors, in the model's order."""
-
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
-
-
-def entries(report: Json) -> dict[str, Entry]:
+def entries(report: Json) -> dict[str, Signature]:
     """Returns the entry points of a model's report; the first is the one that a request means if it names none."""
 
-    def tensors(rows: Json) -> tuple[Tensor, ...]:
+    def tensors(rows: Json) -> tuple[TensorInfo, ...]:
         return tuple(
-            Tensor(row["name"], DType[row["dtype"].upper()].numpy, tuple(row["shape"]))
+            TensorInfo(row["name"], DType[row["dtype"].upper()], tuple(row["shape"]))
             for row in rows
         )
 
     return {
-        entry["name"]: Entry(tensors(entry["inputs"]), tensors(entry["outputs"]))
+        entry["name"]: Signature(entry["name"], tensors(entry["inputs"]), tensors(entry["outputs"]))
         for entry in report["entries"]
     }
+
+
+def _read(tensor: TensorInfo, value: Json) -> Array:
+    """Makes an array of nested or flat lists of numbers; bfloat16 travels as its bits. Raises RequestError."""
+    dtype = tensor.dtype.numpy
+    wanted = f"{tensor.name} is {'x'.join(map(str, tensor.shape))} numbers of type {dtype}"
+    try:
+        given = np.asarray(value)
+    except ValueError:
+        raise RequestError(f"{wanted}, and the page sent lists of different lengths") from None
+    if given.dtype.kind not in "biuf":
+        raise RequestError(f"{wanted}, and the page sent something that is no number")
+    if given.size != math.prod(tensor.shape):
+        raise RequestError(f"{wanted}, and the page sent {given.size}")
+    with np.errstate(all="ignore"):
+        array = given.astype(dtype).reshape(tensor.shape)
+    if dtype.kind != "f" and not np.array_equal(array.ravel(), given.ravel()):
+        raise RequestError(f"{wanted}, and the page sent others")
+    return array
 
 
 class Target:
@@ -85,7 +70,7 @@ class Target:
       prepare: makes inputs of what a page sends.
     """
 
-    def __init__(self, service: Service, model: Mapping[str, Entry], prepare: Prepare) -> None:
+    def __init__(self, service: Service, model: Mapping[str, Signature], prepare: Prepare) -> None:
         self._service = service
         self._model = model
         self._prepare = prepare
@@ -125,7 +110,7 @@ class Target:
             sequence = self._sequence
         outputs = {}
         for tensor, data in zip(entry.outputs, run.outputs, strict=True):
-            array = np.frombuffer(data, tensor.dtype).reshape(tensor.shape)
+            array = np.frombuffer(data, tensor.dtype.numpy).reshape(tensor.shape)
             if not np.isfinite(array).all():
                 raise RequestError(f"{tensor.name} has values that are infinite or no numbers")
             outputs[tensor.name] = array.tolist()
@@ -136,7 +121,7 @@ class Target:
             "sequence": sequence,
         }
 
-    def _inputs(self, entry: Entry, given: Json) -> list[Array]:
+    def _inputs(self, entry: Signature, given: Json) -> list[Array]:
         try:
             values = self._prepare(given)
         except ValueError as error:
@@ -146,7 +131,7 @@ class Target:
         names = [tensor.name for tensor in entry.inputs]
         if not isinstance(values, dict) or set(values) != set(names):
             raise RequestError(f"`inputs` is an object with {', '.join(names)}")
-        return [tensor.read(values[tensor.name]) for tensor in entry.inputs]
+        return [_read(tensor, values[tensor.name]) for tensor in entry.inputs]
 
     def _begin(self, name: str, request: Json) -> None:
         """Brings the model to the state and entry point that a request means."""

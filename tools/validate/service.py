@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from bmc.names import printable
 from tools.validate.frames import FRAME_BYTES, PAYLOAD_BYTES, Frame, Reader, encode
 
 # Kinds of requests: runtime_bm/app/service.h.
@@ -36,12 +37,14 @@ class Link(Protocol):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Opened:
-    """A model or entry point on the target: bytes of each input and output."""
+class Sizes:
+    """An entry point: bytes of each input and output."""
 
-    name: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{_listed(self.inputs)} bytes of inputs and {_listed(self.outputs)} of outputs"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class Service:
         self._decode = decode
         self._reader = Reader()
         self._number = 0
-        self._model = Opened("", (), ())
+        self._entries: Mapping[str, Sizes] = {}
         self._entry = ""
 
     def greet(self, seconds: float) -> None:
@@ -86,45 +89,46 @@ class Service:
 
         A model may take long to open or to run, but this is answered at once.
         """
-        self._begin_anew()
+        # Zeros complete what it may have received of an earlier request.
+        self._link.write(bytes(FRAME_BYTES))
         self._exchange(_GREETING, b"", seconds)
 
-    def open(self, index: int) -> Opened:
+    def open(self, index: int, wanted: str, entries: Mapping[str, Sizes]) -> None:
         """Initializes model `index` of the image.
 
+        Args:
+          wanted: its name.
+          entries: its entry points by their names; it begins with the first.
+
         Raises:
-          ServiceError: nothing answers, or the model cannot be used.
+          ServiceError: nothing answers, the model cannot be used, or it is another one.
         """
-        self._begin_anew()
-        return self._opened(self._request(_OPEN, index.to_bytes(2, "little")))
+        sizes, name = _described(self._request(_OPEN, index.to_bytes(2, "little")))
+        if name != wanted:
+            raise ServiceError(
+                f"the target runs the model {printable(name)}, not {wanted}: flash the service firmware"
+                f" of {wanted}"
+            )
+        self._entries = entries
+        self._begin(next(iter(entries)), sizes)
 
-    def _begin_anew(self) -> None:
-        """Completes by zeros what the target may have received of an earlier request."""
-        self._link.write(bytes(FRAME_BYTES))
-
-    def entry(self, name: str) -> Opened:
+    def entry(self, name: str) -> None:
         """Chooses an entry point of the open model and keeps its state; raises ServiceError."""
-        if name == self._entry:
-            return self._model
-        opened = self._opened(self._request(_ENTRY, name.encode()))
-        self._entry = name
-        return opened
+        if name != self._entry:
+            sizes, _ = _described(self._request(_ENTRY, name.encode()))
+            self._begin(name, sizes)
 
     def reset(self) -> None:
         """Gives the open model its initial state; raises ServiceError."""
         self._request(_RESET, b"")
 
-    def _opened(self, data: bytes) -> Opened:
-        self._entry = ""
-        counts = [int.from_bytes(data[i : i + 2], "little") for i in (0, 2)]
-        end = 4 + 4 * sum(counts)
-        sizes = [int.from_bytes(data[i : i + 4], "little") for i in range(4, end, 4)]
-        self._model = Opened(
-            data[end:].decode("ascii", "replace"),
-            tuple(sizes[: counts[0]]),
-            tuple(sizes[counts[0] :]),
-        )
-        return self._model
+    def _begin(self, entry: str, sizes: Sizes) -> None:
+        if sizes != self._entries[entry]:
+            raise ServiceError(
+                f"{entry} has {sizes} on the target, and here {self._entries[entry]}: the target runs"
+                " another build, so flash the service firmware again"
+            )
+        self._entry = entry
 
     def run(self, inputs: Sequence[bytes]) -> Run:
         """Computes the outputs of the chosen entry point; raises ServiceError."""
@@ -175,19 +179,26 @@ class Service:
 
     def _outputs(self) -> tuple[bytes, ...]:
         return tuple(
-            self._fetch(_READ, number, size) for number, size in enumerate(self._model.outputs)
+            self._fetch(_READ, number, size)
+            for number, size in enumerate(self._entries[self._entry].outputs)
         )
 
     def _fetch(self, kind: int, number: int, size: int, begin: int = 0) -> bytes:
         data = b""
         while len(data) < size:
             count = min(size - len(data), PAYLOAD_BYTES - _STATUS_BYTES)
-            data += self._request(
+            part = self._request(
                 kind,
                 number.to_bytes(2, "little")
                 + (begin + len(data)).to_bytes(4, "little")
                 + count.to_bytes(2, "little"),
             )
+            if len(part) != count:
+                raise ServiceError(
+                    f"the target sent {len(part)} bytes where {count} were asked for: it runs other"
+                    " firmware, so flash the model's service firmware"
+                )
+            data += part
         return data
 
     def _request(self, kind: int, payload: bytes) -> bytes:
@@ -228,5 +239,22 @@ class Service:
                     return frame.payload
             for line in self._reader.lines():
                 if line.startswith(_ENDS):
-                    raise ServiceError(f"the target stopped: {line.removeprefix('BM1 ')}")
+                    raise ServiceError(
+                        f"the target stopped: {printable(line.removeprefix('BM1 '))}"
+                    )
         return None
+
+
+def _described(data: bytes) -> tuple[Sizes, str]:
+    """Returns the sizes and the name in an answer to OPEN or ENTRY. Of one that is too short, less is left."""
+    counts = [int.from_bytes(data[i : i + 2], "little") for i in (0, 2)]
+    end = 4 + 4 * sum(counts)
+    sizes = [int.from_bytes(data[i : i + 4], "little") for i in range(4, min(end, len(data)), 4)]
+    return (
+        Sizes(tuple(sizes[: counts[0]]), tuple(sizes[counts[0] :])),
+        data[end:].decode("ascii", "replace"),
+    )
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ", ".join(f"{size:,}" for size in sizes) or "0"

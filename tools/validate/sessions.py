@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from bmc.artifacts import Signature
 from tools.debug.program import Program
 from tools.status import decode
 from tools.validate.links import PortLink, ProgramLink
 from tools.validate.probe import ProbeLink
-from tools.validate.service import Opened, Service, ServiceError
+from tools.validate.service import Service, ServiceError, Sizes
 
 BAUD = 115200
 # After this, no service firmware is at a port. A board that is reset when the port opens has started by then.
@@ -69,11 +70,13 @@ def _connected(
         yield connected
 
 
-def open_model(service: Service, index: int, wanted: str) -> Opened:
-    """Opens model `index`; raises ServiceError, also if that is not the model `wanted`."""
-    opened = service.open(index)
-    if opened.name != wanted:
-        raise ServiceError(
-            f"the target runs the model {opened.name}, not {wanted}: flash the service firmware of {wanted}"
-        )
-    return opened
+def open_model(service: Service, index: int, name: str, entries: Sequence[Signature]) -> None:
+    """Opens model `index`; raises ServiceError, also if that is not the model `name` with these entry points."""
+    service.open(index, name, {entry.name: _sizes(entry) for entry in entries})
+
+
+def _sizes(entry: Signature) -> Sizes:
+    return Sizes(
+        tuple(tensor.byte_count for tensor in entry.inputs),
+        tuple(tensor.byte_count for tensor in entry.outputs),
+    )

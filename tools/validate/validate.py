@@ -119,13 +119,14 @@ def _serve(session: dict[str, Any], options: argparse.Namespace) -> int:
     index, chosen = _choose(session["models"], options.model)
     model = artifacts.load(Path(chosen["imported"]))
     with sessions.service(session, options.port, options.baud) as target:
-        sessions.open_model(target, index, chosen["c_name"])
+        sessions.open_model(target, index, chosen["c_name"], model.signatures)
         serve.serve(target, model.signatures, sys.stdin.buffer, sys.stdout.buffer)
     return 0
 
 
 def _validate(session: dict[str, Any], options: argparse.Namespace, out: Console) -> int:
     index, chosen = _choose(session["models"], options.model)
+    reference = _reference(session, index) if options.per_layer else None
     given = Options(
         options.data, options.labels, options.expected, tuple(options.entry), options.count or 0
     )
@@ -133,12 +134,12 @@ def _validate(session: dict[str, Any], options: argparse.Namespace, out: Console
         job = jobs.read(chosen, given)
     with contextlib.ExitStack() as ends:
         target = ends.enter_context(sessions.service(session, options.port, options.baud))
-        sessions.open_model(target, index, chosen["c_name"])
+        opened = index, chosen["c_name"], job.model.signatures
+        sessions.open_model(target, *opened)
         compared = None
-        if options.per_layer:
-            reference = _reference(session, index)
+        if reference:
             other = ends.enter_context(sessions.program(reference["run"], (), session["deadline"]))
-            other.open(index)
+            sessions.open_model(other, *opened)
             report = json.loads(Path(chosen["report"]).read_text())
             compared = Comparison(target, other, report, reference["report"])
         runs = _run(target, job, compared, options.per_layer, out)

@@ -22,8 +22,9 @@ import numpy as np
 from bmc import artifacts
 from tools.emulate import process
 from tools.validate import sessions, validate
+from tools.validate.frames import Frame, Reader, encode
 from tools.validate.links import ProgramLink
-from tools.validate.service import Service, ServiceError
+from tools.validate.service import Service, ServiceError, Sizes
 
 _HOST = Path(os.environ["HOST"])
 _QEMU = Path(os.environ["QEMU"])
@@ -73,6 +74,29 @@ class Lossy:
         self._link.write(self._through(data))
 
 
+class Shortening:
+    """A line from a target whose answers of one kind have nothing behind the status."""
+
+    def __init__(self, link: ProgramLink, kind: int) -> None:
+        self._link = link
+        self._kind = kind
+        self._reader = Reader()
+
+    def read(self, seconds: float) -> bytes:
+        frames = self._reader.take(self._link.read(seconds))
+        return b"".join(
+            encode(Frame(f.kind, f.number, f.payload[:4]) if f.kind == self._kind else f)
+            for f in frames
+        )
+
+    def write(self, data: bytes) -> None:
+        self._link.write(data)
+
+
+def _open(service: Service) -> None:
+    sessions.open_model(service, 0, "mlp", _MODEL.signatures)
+
+
 def _number(word: int) -> str:
     return f"{word:08x}"
 
@@ -85,8 +109,7 @@ def _program() -> Iterator[ProgramLink]:
 
 class ServiceTest(unittest.TestCase):
     def check(self, service: Service, count: int) -> None:
-        opened = service.open(0)
-        self.assertEqual((opened.name, opened.inputs, opened.outputs), ("mlp", (256,), (40,)))
+        _open(service)
         for case, want in list(zip(_CASES, _WANT, strict=True))[:count]:
             (data,) = service.run([case.tobytes()]).outputs
             np.testing.assert_allclose(np.frombuffer(data, np.float32), want[0], 1e-4, 1e-4)
@@ -103,16 +126,42 @@ class ServiceTest(unittest.TestCase):
             self.check(service, 1)
             # What a client that was ended in the middle of a request leaves behind.
             link.write(b"\xb5\x4d\x02\x09\x00\x04half")
-            self.check(Service(link, _SECONDS, _number), 1)
+            service = Service(link, _SECONDS, _number)
+            service.greet(_SECONDS)
+            self.check(service, 1)
 
     def test_refusals(self) -> None:
         with _program() as link:
             service = Service(link, _SECONDS, _number)
             with self.assertRaisesRegex(ServiceError, "refused a request: 0c...003"):
-                service.open(1)
-            service.open(0)
+                service.open(1, "mlp", {})
+            _open(service)
             with self.assertRaisesRegex(ServiceError, "refused a request: 0c...00b"):
                 service.run([bytes(257)])
+
+    def test_another_build_on_the_target(self) -> None:
+        entry = _MODEL.signatures[0].name
+        with _program() as link:
+            service = Service(link, _SECONDS, _number)
+            for sizes in (Sizes((256,), (80,)), Sizes((256, 4), (40,)), Sizes((), (40,))):
+                with self.assertRaisesRegex(
+                    ServiceError,
+                    rf"{entry} has 256 bytes of inputs and 40 of outputs on the target, and here {sizes}: .*"
+                    "flash the service firmware again",
+                ):
+                    service.open(0, "mlp", {entry: sizes})
+            with self.assertRaisesRegex(ServiceError, "the target runs the model mlp, not other"):
+                service.open(0, "other", {entry: Sizes((256,), (40,))})
+
+    def test_answers_that_are_too_short(self) -> None:
+        for kind, message in (
+            (1, "the target runs the model , not mlp"),
+            (4, "sent 0 bytes where 40 were asked for: it runs other firmware"),
+        ):
+            with _program() as link, self.assertRaisesRegex(ServiceError, message):
+                service = Service(Shortening(link, kind), _SECONDS, _number)
+                _open(service)
+                service.run([_CASES[0].tobytes()])
 
     def test_silence_and_an_end(self) -> None:
         trap = "echo BM1 TRAP cause=2 epc=80000000; exec sleep 1000"
@@ -126,7 +175,7 @@ class ServiceTest(unittest.TestCase):
                 contextlib.closing(ProgramLink(argv, ())) as link,
                 self.assertRaisesRegex(ServiceError, message),
             ):
-                Service(link, seconds, _number).open(0)
+                _open(Service(link, seconds, _number))
 
     def test_serial_port(self) -> None:
         board, port = pty.openpty()
@@ -275,6 +324,8 @@ class ProgramTest(unittest.TestCase):
             (("--data", "flat.npz"), "is 3x5xfloat32, and the model takes image: 1x64xf32"),
             (("--data", "data.npz", "--expected", "few.npz"), "few.npz has 2 samples"),
             (("--data", "data.npz", "--model", "other"), "the firmware has no model other"),
+            # Said before anything is read or run.
+            (("--data", "none.npz", "--per-layer"), "use it without `.host` in the target's name"),
             (
                 ("--data", "data.npz", "--expected", "want.npz", "--port", "none"),
                 "cannot be opened",
