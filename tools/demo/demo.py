@@ -1,5 +1,9 @@
 """Shows a model in the browser: a page on this machine talks to the firmware, in an emulator or on a board.
 
+examples:
+  tools/bazel run //models:mlp_rv64.demo
+  tools/bazel run //models:bert_rv64.demo -- --http-port 8000 --no-browser
+
 Ctrl-C ends both.
 """
 
@@ -16,6 +20,7 @@ import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools import console
 from tools.demo import facts
 from tools.demo.server import File, Server, Site, encoded
 from tools.demo.target import Json, Prepare, Target, entries
@@ -65,7 +70,7 @@ def main(args: list[str]) -> int:
     try:
         _show(options)
     except (DemoError, EmulatorError, FlashError, ServiceError) as error:
-        print(f"demo: {error}", file=sys.stderr)
+        console.complain("demo", error)
         return 1
     except KeyboardInterrupt:
         print("\nstopped")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bmc import artifacts
-from tools.demo import running
+from tools.demo import running, server
 from tools.emulate import process
 
 _SESSION_FILE = Path(os.environ["HOST"]).with_suffix(".json")
@@ -114,6 +114,17 @@ class ServerTest(_Asking):
                 "POST", "/run", Content_Type="application/json", Content_Length=length
             )
             self.assertEqual(status, wanted, length)
+
+    def test_a_request_that_is_too_large_gets_its_answer(self) -> None:
+        for size in (server.MOST_BYTES + 1, 5 * server.MOST_BYTES):
+            status, answer = self.run_model(b" " * size)
+            self.assertEqual(
+                (status, answer), (413, {"error": "a request has at most 4,194,304 bytes"})
+            )
+        # One that is not read for another reason, too.
+        self.assertEqual(
+            self.run_model(b" " * server.MOST_BYTES, Content_Type="text/plain")[0], 415
+        )
 
     def test_what_is_no_request(self) -> None:
         image = _INPUT["inputs"]["image"]

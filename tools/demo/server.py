@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 import http.server
 import json
+import socket
 import sys
+import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, NoReturn
@@ -19,6 +21,8 @@ from tools.demo.target import RequestError, TargetError
 Json = Any
 
 MOST_BYTES = 4 << 20
+# What is still read of a request that was refused.
+_MOST_DRAINED_BYTES = 16 * MOST_BYTES
 ADDRESS = "127.0.0.1"
 # What a page may load: nothing but this server's files.
 _HEADERS = {
@@ -93,10 +97,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, make: Callable[[], File]) -> None:
         """Sends what `make` returns, or the sentence that it raises."""
+        refused = False
         try:
             self._check_host()
             status, file = HTTPStatus.OK, make()
         except _Refusal as error:
+            refused = True
             status, file = error.status, _error(error)
         except RequestError as error:
             status, file = HTTPStatus.BAD_REQUEST, _error(error)
@@ -108,6 +114,18 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(file.data)
+        if refused:
+            self._drain()
+
+    def _drain(self) -> None:
+        """Reads what still comes: if it waited unread, closing would take the answer away from whoever sends it."""
+        self.connection.shutdown(socket.SHUT_WR)
+        left, end = _MOST_DRAINED_BYTES, time.monotonic() + self.timeout
+        while left > 0 and time.monotonic() < end:
+            part = self.rfile.read1(min(left, 1 << 16))
+            if not part:
+                return
+            left -= len(part)
 
     def _file(self) -> File:
         path = self.path.partition("?")[0]
