@@ -45,23 +45,23 @@ def run(options: argparse.Namespace) -> int:
     """Runs the emulator and shows the run; returns the exit status."""
     out = console.standard_output()
     reports = [json.loads(path.read_text()) for path in options.report]
-    screen = Screen(out, reports)
+    screen = Screen(out, reports, options.raw)
     start = time.monotonic()
     with contextlib.nullcontext() if options.raw else Bar(out, reports) as bar:
 
         def show(line: str) -> None:
-            if bar is None:
-                print(line, flush=True)
-            else:
-                screen.line(line)
+            screen.line(line)
+            if bar:
                 bar.line(line)
 
         environment = process.with_tools(options.tool_path)
-        outcome = process.run(options.emulator, options.deadline, show, environment)
+        try:
+            outcome = process.run(options.emulator, options.deadline, show, environment)
+        finally:
+            screen.flush()
     how = f" ({time.monotonic() - start:.1f} s in the emulator)"
     verdict = result.judge_expected(outcome, options.expect)
-    screen.verdict(verdict, options.expect, how)
-    return 0 if verdict.ok else 1
+    return 0 if screen.verdict(verdict, options.expect, how) else 1
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import unittest
+from unittest import mock
 
-from tools.emulate import live
+from tools.emulate import live, process
 
 
 def run(script: str, *args: str) -> tuple[int, list[str]]:
@@ -29,6 +30,21 @@ class LiveTest(unittest.TestCase):
         status, lines = run("exit 7", "--expect", "EXIT")
         self.assertEqual(status, 1)
         self.assertRegex(lines[-1], "^FAIL: the application ended with exit status 7")
+
+    def test_a_damaged_record_fails_a_run_that_says_pass(self) -> None:
+        good = "echo BM1 MODEL name=m; echo BM1 PASS cases=1"
+        for raw in ((), ("--raw",)):
+            self.assertEqual(run(good, *raw)[0], 0)
+            status, lines = run(f"echo BM1 garbage; {good}", *raw)
+            self.assertEqual(status, 1)
+            self.assertIn("BM1 garbage", lines)
+            self.assertRegex(lines[-1], "^FAIL: the record 'garbage' .*run the firmware again")
+
+    def test_what_a_run_has_said_is_shown_when_it_cannot_go_on(self) -> None:
+        record = "echo BM1 STATS instret=5 cycles=0 arena=64 stack=9 walker=- workgroup=-"
+        with mock.patch.object(process, "MAX_LINES", 10):
+            status, lines = run(f"{record}; yes | head -20")
+        self.assertEqual((status, lines[-1]), (2, "  arena 64 bytes, stack 9 bytes"))
 
     def test_raw_shows_the_records(self) -> None:
         record = "BM1 BOOT isa=rv64gc vlen=0 board=b"

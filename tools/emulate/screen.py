@@ -39,37 +39,55 @@ class _Kept:
 
 
 class Screen:
-    """Gets the lines of one run in order; `reports` are the compiler's, of the models in the image.
+    """Gets the lines of one run in order; `flush` must follow the last one.
 
-    A record that is not whole is shown as it is, like everything that is no record.
+    A record that is damaged is shown as it is, like everything that is no record.
+
+    Args:
+      reports: the compiler's, of the models in the image.
+      raw: whether all lines are shown as they are.
     """
 
-    def __init__(self, out: Console, reports: Sequence[dict[str, Any]] = ()) -> None:
-        self._out = out
+    def __init__(
+        self, out: Console, reports: Sequence[dict[str, Any]] = (), raw: bool = False
+    ) -> None:
+        self._raw = raw
+        self._whole = out
+        self._out = Console(quiet=True) if raw else out
+        self._damage = ""
         self._commands = {report["name"]: _names(report) for report in reports}
         self._kept = _Kept()
         self._end = ("", "")  # kind and sentence of the last record of the run
 
     def line(self, text: str) -> None:
         """Shows a line, or keeps a record until the model that it is about has ended."""
+        if self._raw:
+            self._whole.file.write(f"{text}\n")
+            self._whole.file.flush()
         records = result.parse([text])
         try:
             if records:
                 self._record(*records)
                 return
-        except result.RecordError:
-            pass
+        except result.RecordError as error:
+            self._damage = self._damage or str(error)
         self._out.print(Text(text))
 
-    def verdict(self, verdict: result.Verdict, expect: str, how: str = "") -> None:
-        """Shows how the run ended; `how` is added to the sentence."""
-        self._flush()  # a run may end in the middle of a model
+    def verdict(self, verdict: result.Verdict, expect: str, how: str = "") -> bool:
+        """Shows how the run ended, and returns whether that is good: whatever it says, no record may be damaged.
+
+        Args:
+          how: is added to the sentence.
+        """
+        if verdict.ok and self._damage:
+            verdict = result.Verdict(False, self._damage)
         kind, said = self._end
         # An exit status may contradict PASS.
         use = expect == "PASS" and kind and verdict.ok == (kind == "PASS")
         sentence = said if use else verdict.sentence
         mark = ("PASS", console.GOOD) if verdict.ok else ("FAIL", console.BAD)
-        self._out.print(Text.assemble(mark, f": {sentence}{how}"))
+        self._whole.print(Text.assemble(mark, f": {sentence}{how}"))
+        return verdict.ok
 
     def _record(self, record: result.Record) -> None:
         number, kept = record.number, self._kept
@@ -78,7 +96,7 @@ class Screen:
             text = f"{record.field('isa')} on {record.field('board')}"
             self._out.print(f"{text}, VLEN {vlen}" if vlen else text, style="bold")
         elif record.kind == "MODEL":
-            self._flush()
+            self.flush()
             self._kept.name = record.field("name")
         elif record.kind == "CASE":
             good, exact = record.field("result") == "ok", record.field("differing") == "0"
@@ -96,13 +114,20 @@ class Screen:
                 f"{number('framework')}"
             )
         elif record.kind in ("PASS", "FAIL", "ERROR", "TRAP"):
-            self._flush()
+            self.flush()
             self._end = (record.kind, _sentence(record))
-        elif record.kind != "HASH":
+        elif record.kind == "DEVICE":
+            busy, waited = number("busy"), number("waited")
+            kept.about.append(f"devices busy for {busy:,} cycles; the hart waited {waited:,}")
+        elif record.kind in ("KERNEL", "SERVICE"):
             self._out.print(record.text)
+        elif record.kind != "HASH":
+            raise result.RecordError(
+                f"the record {record.text!r} is of no kind that firmware prints"
+            )
 
-    def _flush(self) -> None:
-        """Shows what is kept about a model."""
+    def flush(self) -> None:
+        """Shows what is kept about a model: a run may end in the middle of it."""
         kept, self._kept = self._kept, _Kept()
         right = [case for case in kept.cases if case.good]
         shown = kept.cases

@@ -27,12 +27,15 @@ def shown(
     reports: tuple[dict[str, Any], ...] = (),
     terminal: bool = False,
     status: int = 0,
+    raw: bool = False,
 ) -> str:
     """Returns what is printed of a run in which these lines follow BOOT, with this exit status after PASS."""
     out = io.StringIO()
-    screen = Screen(Console(file=out, width=100, force_terminal=terminal), reports)
+    console = Console(file=out, width=100, force_terminal=terminal, markup=False)
+    screen = Screen(console, reports, raw)
     for line in (BOOT, *lines):
         screen.line(line)
+    screen.flush()
     outcome = result.Outcome((BOOT, *lines), status)
     screen.verdict(result.judge(outcome), "PASS", " (1 s)")
     return out.getvalue()
@@ -62,6 +65,35 @@ class ScreenTest(unittest.TestCase):
 
     def test_what_is_no_record_stays_as_it_is(self) -> None:
         self.assertIn("\n  [bold]0.87[/] x\n", shown("  [bold]0.87[/] x", "BM1 PASS cases=0"))
+
+    def test_names_are_no_markup(self) -> None:
+        report = {
+            "name": "[red]m",
+            "commands": [{"layer": "[x]", "function": None, "kind": "fill"}],
+            "dispatches": [],
+        }
+        text = shown(
+            "BM1 MODEL name=[red]m",
+            "BM1 DISPATCH index=0 instret=10",
+            case(0),
+            STATS,
+            "BM1 PASS cases=1",
+            reports=(report,),
+        )
+        self.assertRegex(text, r"\n\[red\]m +PASS")
+        self.assertRegex(text, r"10  \[x\]  fill\n")
+
+    def test_devices(self) -> None:
+        text = shown(
+            "BM1 MODEL name=m",
+            "BM1 DEVICE busy=12345 waited=678",
+            case(0),
+            STATS,
+            "BM1 PASS cases=1",
+        )
+        self.assertRegex(
+            text, r"m +PASS .*\n  devices busy for 12,345 cycles; the hart waited 678\n"
+        )
 
     def test_dispatches_have_the_names_of_the_report(self) -> None:
         report = {
@@ -102,11 +134,30 @@ class ScreenTest(unittest.TestCase):
         text = shown("BM1 MODEL name=m", case(0), "BM1 PASS cases=1", status=1)
         self.assertIn("\nFAIL: the firmware printed PASS, then ended with exit status 1", text)
 
-    def test_a_record_that_is_not_whole_stays_as_it_is(self) -> None:
-        half = "BM1 CASE index=0 result=ok"
-        text = shown("BM1 MODEL name=m", half, case(1), STATS, "BM1 PASS cases=2")
-        self.assertIn(f"\n{half}\n", text)
-        self.assertRegex(text, r"\nm +PASS +error 1\.5e-05\n")
+    def test_a_damaged_record_stays_as_it_is_and_fails_the_run(self) -> None:
+        for damaged, why in (
+            (
+                "BM1 CASE index=0 result=ok",
+                "the record 'CASE index=0 result=ok' has no `differing`",
+            ),
+            ("BM1 garbage", "the record 'garbage' is of no kind that firmware prints"),
+        ):
+            for raw in (False, True):
+                lines = ("BM1 MODEL name=m", damaged, case(1), STATS, "BM1 PASS cases=2")
+                text = shown(*lines, raw=raw)
+                self.assertIn(f"\n{damaged}\n", text)
+                self.assertIn(
+                    f"FAIL: {why}: the console lost or changed something", " ".join(text.split())
+                )
+                if not raw:
+                    self.assertRegex(text, r"\nm +PASS +error 1\.5e-05\n")
+
+    def test_raw_lines_stay_as_they_are(self) -> None:
+        text = f"[x]\t{'long ' * 30}"
+        lines = (BOOT, "BM1 MODEL name=m", case(0), STATS, text, "BM1 PASS cases=1")
+        text = shown(*lines[1:], raw=True)
+        self.assertEqual(text.splitlines()[:-1], list(lines))
+        self.assertIn("\nPASS: 1 case matches the framework's own output", text)
 
     def test_colors_are_for_terminals(self) -> None:
         lines = ("BM1 MODEL name=m", case(0), STATS, "BM1 PASS cases=1")

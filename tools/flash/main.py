@@ -138,12 +138,12 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
         return 0
     console = console or runner.console()
     assert console is not None
-    screen = Screen(terminal)
-    shown = terminal.print if options.raw else screen.line
-    outcome = monitor.follow(console, options.deadline, shown)
-    verdict = result.judge(outcome)
-    screen.verdict(verdict, "PASS")
-    return 0 if verdict.ok else 1
+    screen = Screen(terminal, raw=options.raw)
+    try:
+        outcome = monitor.follow(console, options.deadline, screen.line)
+    finally:
+        screen.flush()
+    return 0 if screen.verdict(result.judge(outcome), "PASS") else 1
 
 
 if __name__ == "__main__":
