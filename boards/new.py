@@ -13,6 +13,8 @@ import re
 import sys
 from pathlib import Path
 
+from tools import console
+
 # Ironcast's boards, also where Ironcast is another workspace's dependency.
 OURS = Path(__file__).resolve().parent
 
@@ -105,7 +107,7 @@ def main(args: list[str]) -> int:
     try:
         written = make(options.source, options.name, into, options.repository)
     except NewBoardError as error:
-        print(f"new: {error}", file=sys.stderr)
+        console.complain("new", error)
         return 1
     for path in written:
         print(path.relative_to(into.parent) if path.is_relative_to(into.parent) else path)

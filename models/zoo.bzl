@@ -138,7 +138,7 @@ def model_table(*, name, order, reports, tags):
         data = [name + ".reports"],
         main = Label("//tools/size:model_table.py"),
         tags = ["manual"],
-        deps = [Label("//tools/size:size_lib")],
+        deps = [Label("//tools/size:model_table_lib")],
     )
     py_test(
         name = name + "_test",
@@ -150,7 +150,7 @@ def model_table(*, name, order, reports, tags):
         ],
         main = Label("//tools/size:model_table.py"),
         tags = tags,
-        deps = [Label("//tools/size:size_lib")],
+        deps = [Label("//tools/size:model_table_lib")],
     )
 
 def model_overview(*, name, reports):

@@ -15,6 +15,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from tools import console
 from tools.size import baseline
 
 BEGIN = "<!-- begin: tools/bazel run //models:table -- --update -->"
@@ -140,7 +141,7 @@ def main(args: list[str]) -> int:
         elif options.check:
             check(options.check.read_text(), rows, options.order)
     except TableError as error:
-        print(f"table: {error}", file=sys.stderr)
+        console.complain("table", error)
         return 1
     return 0
 
