@@ -103,6 +103,13 @@ class ConsumerTest(unittest.TestCase):
         self.archive = (RUNFILES / "ironcast.tar.gz").resolve()
         workspace = self.root / "WORKSPACE"
         workspace.write_text(self.with_archive(workspace.read_text()))
+        # Not what Bazel sets for a test: the inner Bazel would take itself for a part of it.
+        inner = {
+            name: value
+            for name, value in os.environ.items()
+            if not re.match("TEST_|RUNFILES_|BUILD_|XML_|GTEST_|PYTHON", name)
+        }
+        self.enterContext(mock.patch.dict(os.environ, inner, clear=True))
 
     def with_archive(self, workspace: str) -> str:
         """The example's WORKSPACE with the release's own words about its archive."""
@@ -113,14 +120,6 @@ class ConsumerTest(unittest.TestCase):
         text, changed = block.subn(re.sub('url = ".*"', url, found[0]), workspace)
         self.assertEqual(changed, 1)
         return text
-
-        # Not what Bazel sets for a test: the inner Bazel would take itself for a part of it.
-        inner = {
-            name: value
-            for name, value in os.environ.items()
-            if not re.match("TEST_|RUNFILES_|BUILD_|XML_|GTEST_|PYTHON", name)
-        }
-        self.enterContext(mock.patch.dict(os.environ, inner, clear=True))
 
     def configure(self, *options: str) -> None:
         """Gives the example's Bazel options, in the file that its .bazelrc reads."""
