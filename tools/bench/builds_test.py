@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 from unittest import mock
 
 from tools.bench import builds
@@ -71,6 +76,33 @@ class BenchesTest(unittest.TestCase):
                 builds.BuildError, "mlp_rv64 has no image for 3 harts; it has them for 1, 2, 4$"
             ):
                 builds.on_harts(["mlp"], [2, 3])
+
+
+class ResultsTest(unittest.TestCase):
+    def results(self, *targets: str) -> dict[str, object]:
+        """Returns the results of targets that are, whatever they are called, the first of LABELS."""
+        root = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        (root / "rows.json").write_text(json.dumps([{"name": "mlp"}]))
+        said = {"build": "", "cquery": f"@@{LABELS[0]} rows.json\n", "info": f"{root}\n"}
+
+        def run(argv: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+            return subprocess.CompletedProcess(argv, 0, said[argv[1]])
+
+        with (
+            mock.patch.object(subprocess, "run", run),
+            mock.patch.dict(os.environ, BUILD_WORKSPACE_DIRECTORY=str(root)),
+        ):
+            return builds.results(targets)
+
+    def test_rows_by_label(self) -> None:
+        self.assertEqual(self.results(LABELS[0]), {LABELS[0]: [{"name": "mlp"}]})
+
+    def test_another_name_of_a_target_is_a_sentence(self) -> None:
+        with self.assertRaisesRegex(
+            builds.BuildError,
+            "^//models:mlp_rv64.report is another name of a target: use the target's own label$",
+        ):
+            self.results("//models:mlp_rv64.report")
 
 
 if __name__ == "__main__":
