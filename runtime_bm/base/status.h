@@ -54,7 +54,8 @@ typedef struct bm_status_t {
   FILE(KERNEL_CHECK, 11, "runtime_bm/app/kernel_check.c")       \
   FILE(SERVICE, 12, "runtime_bm/app/service.c")                 \
   FILE(MATRIX_UNIT, 13, "kernels/matrix_unit/matrix_unit.c")    \
-  FILE(WORKGROUP_CHECK, 14, "runtime_bm/app/workgroup_check.c") \
+  FILE(PLAN_ORDER, 14, "runtime_bm/plan/plan_order.c")          \
+  FILE(WORKGROUP_CHECK, 17, "runtime_bm/app/workgroup_check.c") \
   FILE(APPLICATION, 255, "the application")
 
 #define BM_CODE_ENUMERATOR(name, number, text) BM_CODE_##name = (number),

@@ -58,7 +58,9 @@ enum {
 // bm_plan_command_t.flags.
 enum {
   // All earlier commands must have finished. On one hart commands run in
-  // order, so there is nothing to do; kept for schedulers.
+  // order, so there is nothing to do. Several harts run commands without a
+  // barrier between them at the same time, so none of those may write what
+  // another one reads or writes (bm_plan_verify_order).
   BM_COMMAND_BARRIER = 1,
 };
 

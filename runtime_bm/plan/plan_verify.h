@@ -25,6 +25,14 @@ BM_MUST_USE bm_status_t bm_plan_check_cpu(const bm_plan_t *plan,
 // anything else that is malformed.
 BM_MUST_USE bm_status_t bm_plan_verify(const bm_plan_t *plan);
 
+// Checks that several harts may run a plan whose tables have been checked: none
+// of two commands without a barrier between them writes bytes that the other
+// one reads or writes, and every command has a barrier if drivers change
+// bindings. A barrier counts for the commands behind it in the table, whichever
+// entry they belong to. Error: DATA_LOSS, or UNIMPLEMENTED for more than 2^32
+// workgroups.
+BM_MUST_USE bm_status_t bm_plan_verify_order(const bm_plan_t *plan);
+
 // True when the bindings share a byte. Both must fit their regions.
 bool bm_plan_bindings_overlap(const bm_plan_binding_t *a,
                               const bm_plan_binding_t *b);

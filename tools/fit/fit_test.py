@@ -60,6 +60,13 @@ class FitTest(unittest.TestCase):
             r"  hint: .* out/plan\.c\n$",
         )
 
+    def test_commands_that_may_not_run_at_the_same_time_are_refused(self) -> None:
+        status, said = self.judge("plan_race")
+        self.assertEqual(status, 1)
+        self.assertRegex(
+            said, r"would refuse command 1 of its plan .* at runtime_bm/plan/plan_order\.c:\d+"
+        )
+
     def test_a_plan_in_several_variables_gets_its_stamp(self) -> None:
         self.assertEqual(self.judge("plan_placed"), (0, ""))
 

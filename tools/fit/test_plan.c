@@ -5,6 +5,9 @@
 #ifndef TARGET
 #define TARGET 128
 #endif
+#ifndef SECOND_FLAGS
+#define SECOND_FLAGS BM_COMMAND_BARRIER
+#endif
 #ifndef OUTPUTS
 #define OUTPUTS 0
 #endif
@@ -71,7 +74,10 @@ static const tables_t kTables = {
     .commands =
         {
             {.kind = BM_COMMAND_COPY, .binding_count = 2, .first_binding = 0},
-            {.kind = BM_COMMAND_COPY, .binding_count = 2, .first_binding = 2},
+            {.kind = BM_COMMAND_COPY,
+             .flags = SECOND_FLAGS,
+             .binding_count = 2,
+             .first_binding = 2},
         },
 #ifndef STATE_ALIGNMENT
     .bindings = ROWS,
