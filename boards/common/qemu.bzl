@@ -25,6 +25,12 @@ QEMU_DEBUG_ARGS = [
     "unix:{socket},server=on,wait=off",
 ]
 
+# A machine with several harts.
+QEMU_HART_ARGS = [
+    "-smp",
+    "{harts}",
+]
+
 def qemu_cpu32(vlen):
     """Returns the arguments for a 32-bit hart: rv32imafdcv, or rv32imac.
 

@@ -2,17 +2,19 @@
 
 _FEATURES = "//command_line_option:features"
 _MODE = "//command_line_option:compilation_mode"
+_HARTS = "//runtime_bm/harts:count"
 
 def _sanitizers_impl(settings, attr):
     return {
         _FEATURES: settings[_FEATURES] + attr.sanitizers,
         _MODE: attr.mode or settings[_MODE],
+        _HARTS: attr.harts,
     }
 
 _sanitizers = transition(
     implementation = _sanitizers_impl,
     inputs = [_FEATURES, _MODE],
-    outputs = [_FEATURES, _MODE],
+    outputs = [_FEATURES, _MODE, _HARTS],
 )
 
 def _sanitized_test_impl(ctx):
@@ -32,6 +34,7 @@ sanitized_test = rule(
     A `features` attribute applies to one target only. This also applies to the libraries, so an
     ordinary `test //...` runs the sanitizers without a second configuration.""",
     attrs = {
+        "harts": attr.int(doc = "Harts that the runtime is built for.", default = 1),
         "mode": attr.string(doc = "Compilation mode; if empty, that of the build."),
         "program": attr.label(
             doc = "cc_binary or cc_test.",

@@ -4,6 +4,7 @@
 #include "runtime_bm/app/firmware.h"
 #include "runtime_bm/app/machine.h"
 #include "runtime_bm/crt/image.h"
+#include "runtime_bm/harts/harts.h"
 
 static BM_NOINLINE void report_boot(const bm_hal_cpu_t *cpu) {
   bm_text_t line;
@@ -65,11 +66,26 @@ static BM_NOINLINE int verify_image(void) {
   return 0;
 }
 
+static BM_NOINLINE int fail_harts(bm_status_t status) {
+  uint32_t missing = 1;
+  while (((bm_harts_present() >> missing) & 1) != 0) ++missing;
+  bm_text_t line;
+  bm_console_error(&line, status);
+  bm_console_field(&line, "hart ", missing);
+  bm_console_field(&line, " of 0 to ", bm_hart_count - 1);
+  bm_console_field(&line, " did not start: give the machine ", bm_hart_count);
+  bm_text_string(&line, " harts, or build the image for fewer with `harts`");
+  bm_console_write(&line);
+  return BM_EXIT_ERROR;
+}
+
 int bm_boot(void) {
   bm_hal_init();
-  const bm_hal_cpu_t cpu = bm_hal_cpu();
+  const bm_hal_cpu_t cpu = bm_harts_cpu();
   report_boot(&cpu);
   const int damaged = verify_image();
   if (damaged != 0) return damaged;
+  const bm_status_t status = bm_harts_start();
+  if (status.bits != 0) return fail_harts(status);
   return bm_machine_check(&cpu);
 }

@@ -1,5 +1,5 @@
-// Measures where the instructions of a run go. Firmware links profile_on.c or
-// profile_off.c.
+// Measures where the instructions of a run go. Firmware links profile_on.c, or
+// profile_harts.c if it is for several harts, or profile_off.c.
 #ifndef RUNTIME_BM_APP_PROFILE_H_
 #define RUNTIME_BM_APP_PROFILE_H_
 
@@ -21,9 +21,9 @@ typedef struct bm_profile_t {
 } bm_profile_t;
 
 // Whether a profile would change what runs beside what, because the image has
-// devices. Then it is a run of its own, in which the hart waits for them after
-// each command, and bm_profile_begin and bm_profile_end count what they do in
-// another one.
+// devices or is for several harts. Then it is a run of its own, in which the
+// hart waits for devices after each command, or harts for each other's records,
+// and bm_profile_begin and bm_profile_end belong to another one.
 bool bm_profile_is_apart(void);
 
 // Makes the next run of `model` print the DISPATCH records of such a profile.

@@ -35,7 +35,7 @@ static const bm_model_t *checked;
 static const char *kernel_at(uintptr_t pc) {
   const bm_plan_runner_t *runner = &checked->runner;
   const bm_plan_t *plan = runner->plan;
-  const uint32_t index = bm_trap_dispatch;
+  const uint32_t index = bm_trap_command();
   if (index < plan->header->commands.count) {
     const bm_plan_command_t *command = &bm_plan_commands(plan)[index];
     if (command->kind != BM_COMMAND_DISPATCH) return NULL;

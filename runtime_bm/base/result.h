@@ -9,7 +9,8 @@
 //   BM1 MODEL name=<name>
 //   BM1 CASE index=<n> result=<ok|mismatch> max_abs=<float> differing=<n>
 //       cosine=<float|-> hash=<16 hex>
-//   BM1 DISPATCH index=<n> instret=<n>[ busy=<n> waited=<n>]
+//   BM1 DISPATCH index=<n> instret=<n>[ busy=<n> waited=<n>][ harts=<n,...>]
+//   BM1 BARRIER instret=<n>
 //   BM1 DEVICE busy=<n> waited=<n>
 //   BM1 KERNEL index=<n> result=<ok|mismatch> max_abs=<float> differing=<n>
 //       plain=<n> library=<n> plain_cycles=<n> library_cycles=<n>
@@ -18,7 +19,7 @@
 //   BM1 ACCURACY correct=<n> total=<n> framework=<n>
 //   BM1 HASH <16 hex>
 //   BM1 TRAP cause=<hex> epc=<hex> tval=<hex> model=<name|-> dispatch=<n|->
-//       kernel=<name|->
+//       kernel=<name|->[ hart=<n>]
 //   BM1 ERROR status=<8 hex> <text to the end of the line>
 //   BM1 SERVICE models=<n>
 //   BM1 PASS cases=<n>
@@ -37,6 +38,11 @@
 //           With devices beside the hart, it is of a run in which the hart
 //           waits for them after each command: instret without waiting, cycles
 //           in which they were busy, and instructions that only waited.
+//           With several harts, of another such run: instret is the sum of
+//           what each of them spent on its part (harts), without waiting.
+// BARRIER   profile firmware for several harts only: all met, and the last one
+//           to come spent these instructions there. The DISPATCH records since
+//           the BARRIER before it are what ran side by side.
 // DEVICE    profile firmware with devices only: of the first case's run that
 //           STATS counts, cycles in which they were busy, and instructions of
 //           the hart that only waited for them.
@@ -45,11 +51,12 @@
 //           the results differ, as in CASE, and instructions and cycles of
 //           either (0: this machine cannot count).
 // STATS     instret and cycles of the first case's run (0: this machine cannot
-//           count); arena of the plan; stack high-water mark since boot (0:
-//           unknown). Profile firmware only: instret does not count what the
-//           DISPATCH records take, cycles do; the runtime's own instructions
-//           per dispatch of one workgroup (walker) and per additional
-//           workgroup (workgroup), not counting kernels.
+//           count), of several harts those of hart 0, which also waits; arena
+//           of the plan; stack high-water mark since boot (0: unknown). Profile
+//           firmware only: instret does not count what the DISPATCH records
+//           take, cycles do; the runtime's own instructions per dispatch of one
+//           workgroup (walker) and per additional workgroup (workgroup), not
+//           counting kernels.
 // ACCURACY  only when the cases have labels: argmax of output 0 against them.
 //           The result is FAIL unless the target classifies as many cases
 //           correctly as the framework.
@@ -58,6 +65,7 @@
 //           command that was running in the plan of `model`; in a model with
 //           loops, or with commands beside a device, the one after the last
 //           that ended. `kernel` is the dispatch function that contains epc.
+//           `hart`, from 0, is in images for several harts.
 // ERROR     the model did not run. tools/status/decode.py explains the word.
 // SERVICE   service firmware only: it waits for requests
 //           (runtime_bm/app/service.h), and writes nothing after this but

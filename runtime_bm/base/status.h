@@ -36,7 +36,8 @@ typedef struct bm_status_t {
   CODE(DATA_LOSS, 15, "an image is malformed")                           \
   CODE(DAMAGED, 16, "bytes are not those that were built")               \
   CODE(DEVICE_FAILED, 17, "a device reported an error")                  \
-  CODE(TIMED_OUT, 18, "a device did not end in time")
+  CODE(TIMED_OUT, 18, "a device did not end in time")                    \
+  CODE(HART_MISSING, 19, "this machine has fewer harts than the image")
 
 // Where it was raised: one row per .c file that raises a status, and one for
 // those of applications.
@@ -55,6 +56,8 @@ typedef struct bm_status_t {
   FILE(SERVICE, 12, "runtime_bm/app/service.c")                 \
   FILE(MATRIX_UNIT, 13, "kernels/matrix_unit/matrix_unit.c")    \
   FILE(PLAN_ORDER, 14, "runtime_bm/plan/plan_order.c")          \
+  FILE(HARTS, 15, "runtime_bm/harts/harts.c")                   \
+  FILE(PLAN_SHARE, 16, "runtime_bm/plan/plan_share.c")          \
   FILE(WORKGROUP_CHECK, 17, "runtime_bm/app/workgroup_check.c") \
   FILE(APPLICATION, 255, "the application")
 

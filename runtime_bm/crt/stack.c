@@ -4,6 +4,7 @@
 #include "runtime_bm/base/status.h"
 #include "runtime_bm/base/text.h"
 #include "runtime_bm/hal/hal.h"
+#include "runtime_bm/harts/harts.h"
 
 #define BM_FILE BM_FILE_STACK
 
@@ -11,7 +12,10 @@
 extern const uintptr_t bm_stack_guard[];
 extern const uintptr_t bm_stack_bottom[];
 extern const uintptr_t bm_stack_top[];
+extern const uintptr_t bm_stacks_end[];
 extern const uintptr_t bm_data_start[];
+// Bytes from one hart's stack to the next one's.
+extern const uint32_t bm_stack_stride;
 
 // Defined and set by start.S.
 extern const uintptr_t bm_stack_paint;
@@ -20,22 +24,46 @@ const void *bm_boot_argument;
 
 BM_NORETURN void bm_crt_exit(uint32_t status);
 
-size_t bm_crt_stack_used(void) {
+// The same place in the stack of another hart.
+static uintptr_t of_hart(const uintptr_t *place, uint32_t hart) {
+  return (uintptr_t)place + (hart == 0 ? 0 : hart * bm_stack_stride);
+}
+
+static size_t used_by(uint32_t hart) {
   // An enforced guard cannot even be read.
-  const volatile uintptr_t *word =
+  const uintptr_t *start =
       bm_stack_guard_is_enforced ? bm_stack_bottom : bm_stack_guard;
-  while (word < bm_stack_top && *word == bm_stack_paint) ++word;
-  return (size_t)((uintptr_t)bm_stack_top - (uintptr_t)word);
+  const uintptr_t top = of_hart(bm_stack_top, hart);
+  const volatile uintptr_t *word = (uintptr_t *)of_hart(start, hart);
+  while ((uintptr_t)word < top && *word == bm_stack_paint) ++word;
+  return (size_t)(top - (uintptr_t)word);
+}
+
+size_t bm_crt_stack_used(void) {
+  size_t most = used_by(0);
+  for (uint32_t hart = 1; hart < bm_hart_count; ++hart) {
+    const size_t used = used_by(hart);
+    if (used > most) most = used;
+  }
+  return most;
 }
 
 bool bm_crt_is_memory(uintptr_t address) {
   return address >= (uintptr_t)bm_data_start &&
-         address < (uintptr_t)bm_stack_top;
+         address < (uintptr_t)bm_stacks_end;
+}
+
+static bool is_guard_of(uint32_t hart, uintptr_t address) {
+  return address >= of_hart(bm_stack_guard, hart) &&
+         address < of_hart(bm_stack_bottom, hart);
 }
 
 bool bm_crt_is_stack_guard(uintptr_t address) {
-  return address >= (uintptr_t)bm_stack_guard &&
-         address < (uintptr_t)bm_stack_bottom;
+  bool found = is_guard_of(0, address);
+  for (uint32_t hart = 1; hart < bm_hart_count; ++hart) {
+    found |= is_guard_of(hart, address);
+  }
+  return found;
 }
 
 // Startup goes here when main returns. An overrun that nothing prevented must

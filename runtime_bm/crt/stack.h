@@ -10,11 +10,12 @@
 
 BM_EXTERN_C_BEGIN
 
-// The most bytes of stack in use at any time since reset. More than the size
-// of the stack if the guard was overrun on a hart that cannot enforce it.
+// The most bytes of stack in use at any time since reset, on any hart. More
+// than the size of the stack if the guard was overrun on a hart that cannot
+// enforce it.
 size_t bm_crt_stack_used(void);
 
-// True when `address` is in the guard.
+// True when `address` is in the guard of a hart.
 bool bm_crt_is_stack_guard(uintptr_t address);
 
 // True when `address` is in the memory that startup fills and clears.
@@ -29,6 +30,14 @@ typedef struct bm_board_facts_t {
   uint32_t boots_with_device_tree;  // BM_BOOT_DEVICE_TREE
 } bm_board_facts_t;
 extern const bm_board_facts_t bm_board_facts;
+
+// What it says about harts; only in an image for several of them.
+typedef struct bm_board_harts_t {
+  uint32_t clint;       // BM_CLINT
+  uint32_t boot_hart;   // BM_BOOT_HART
+  uint32_t first_hart;  // BM_FIRST_HART
+} bm_board_harts_t;
+extern const bm_board_harts_t bm_board_harts;
 
 BM_EXTERN_C_END
 

@@ -1,6 +1,8 @@
 // Reset to main(): one hart of 32 or 64 bits, in machine mode. When built with
 // BM_CRT_SUPERVISOR it starts in supervisor mode, for boards whose own firmware
-// occupies machine mode.
+// occupies machine mode. In an image for several harts (BM_SEVERAL_HARTS) the
+// others start once the first one calls them (boards/common), and go to
+// bm_harts_enter(). tp is the number of each, from 0.
 //
 // The linker script (link/sections.ld.S) defines every bm_* symbol that is not
 // a function here.
@@ -23,6 +25,14 @@
 #define STORE sw
 #endif
 
+#ifdef BM_SEVERAL_HARTS
+// Bytes from the stack of hart 0 to this hart's.
+.macro stack_offset register
+  lw \register, bm_stack_stride
+  mul \register, \register, tp
+.endm
+#endif
+
   .section .text.bm_start, "ax", @progbits
   .globl _start
   .type _start, @function
@@ -42,11 +52,19 @@ no_interrupts:
   csrw satp, zero
   sfence.vma
   fence.i
+#ifdef BM_SEVERAL_HARTS
+  li tp, 0
+#endif
 #else
   csrr t0, mhartid
   lui t1, %hi(bm_boot_hart)
   addi t1, t1, %lo(bm_boot_hart)
+#ifdef BM_SEVERAL_HARTS
+  sub tp, t0, t1
+  bnez tp, other_hart
+#else
   bne t0, t1, park
+#endif
 #endif
 
   .option push
@@ -86,9 +104,9 @@ no_floats:
   li a2, 0
   call paint
 
-  // The stack and the guard below it, for the high-water mark.
+  // Stacks and the guards below them, for the high-water mark.
   la a0, bm_stack_guard
-  la a1, bm_stack_top
+  la a1, bm_stacks_end
   LOAD a2, bm_stack_paint
   call paint
   call guard_stack
@@ -124,6 +142,10 @@ guard_stack:
   la t0, bm_stack_guard
   la t1, bm_stack_bottom
   sub t1, t1, t0        // a power of two; the guard is aligned to it
+#ifdef BM_SEVERAL_HARTS
+  stack_offset t2
+  add t0, t0, t2
+#endif
   srli t0, t0, 2
   srli t1, t1, 3
   addi t1, t1, -1
@@ -149,6 +171,54 @@ park:
   j park
 #endif
 
+#ifdef BM_SEVERAL_HARTS
+#ifdef BM_CRT_SUPERVISOR
+// Where the firmware in machine mode sends a hart that it starts, with its
+// number in a1, without paging and interrupts.
+  .globl bm_hart_start
+  .type bm_hart_start, @function
+bm_hart_start:
+  mv tp, a1
+  la t0, trap_vector
+  csrw CSR(tvec), t0
+  fence.i
+#else
+// Waits for its software interrupt: memory may say anything before the first
+// hart has cleared it. The interrupt stays pending, so the hart does not sleep
+// when it does so for the first time.
+other_hart:
+  lw t0, bm_hart_count
+  bgeu tp, t0, park
+  li t0, 8              // mie.MSIE, mip.MSIP
+  csrw mie, t0
+1:
+  wfi
+  csrr t1, mip
+  and t1, t1, t0
+  beqz t1, 1b
+  fence
+#endif
+  .option push
+  .option norelax
+  la gp, __global_pointer$
+  .option pop
+  la sp, bm_stack_top
+  stack_offset t0
+  add sp, sp, t0
+  li t0, 0x2200
+  csrs CSR(status), t0
+  la t0, no_floats_there
+  csrw CSR(scratch), t0
+  csrw 0x003, zero
+  .balign 4
+no_floats_there:
+  la t0, bm_trap_entry
+  csrw CSR(scratch), t0
+  call guard_stack
+  mv a0, tp
+  call bm_harts_enter
+#endif
+
   .size _start, . - _start
 
   .section .text.bm_trap_entry, "ax", @progbits
@@ -166,6 +236,13 @@ trap_vector:
 // Every exception ends the program, so nothing is saved. The handler has its
 // own stack, because the usual one may be what is broken.
 bm_trap_entry:
+#ifdef BM_SEVERAL_HARTS
+  // The first hart to trap reports it, on the one stack there is for that.
+  la t0, trapped
+  li t1, 1
+  amoswap.w.aq t1, t1, (t0)
+  bnez t1, dead
+#endif
   la t0, trap_in_trap
   csrw CSR(scratch), t0
   .option push
@@ -193,6 +270,13 @@ dead:
   wfi
   j dead
   .size bm_trap_entry, . - bm_trap_entry
+
+#ifdef BM_SEVERAL_HARTS
+  .section .bss.bm_trapped, "aw", @nobits
+  .balign 4
+trapped:
+  .skip 4
+#endif
 
   .section .bss.bm_trap_stack, "aw", @nobits
   .balign 16

@@ -24,7 +24,7 @@ void bm_trap_record(bm_text_t *text, uint64_t cause, uint64_t epc,
   append_name(text, " model=", bm_trap_model);
   bm_text_string(text, " dispatch=");
   if (running) {
-    bm_text_u64(text, bm_trap_dispatch);
+    bm_text_u64(text, bm_trap_command());
   } else {
     bm_text_string(text, "-");
   }
@@ -32,5 +32,9 @@ void bm_trap_record(bm_text_t *text, uint64_t cause, uint64_t epc,
               running && bm_trap_kernel_at != NULL
                   ? bm_trap_kernel_at((uintptr_t)epc)
                   : NULL);
+#ifdef BM_SEVERAL_HARTS
+  bm_text_string(text, " hart=");
+  bm_text_u64(text, bm_hal_hart());
+#endif
   bm_text_string(text, "\n");
 }

@@ -62,4 +62,11 @@ BM_MUST_USE static inline int bm_dispatcher_run(bm_dispatcher_t *dispatcher,
                 &dispatcher->workgroup);
 }
 
+// Calls `function` for workgroups [first, end), x innermost; at least one. For
+// several harts, each of which has a dispatcher.
+BM_MUST_USE int bm_dispatcher_run_share(
+    bm_dispatcher_t *dispatcher, const void *function,
+    const uint32_t *workgroup_count, uint32_t first, uint32_t end,
+    uint32_t binding_count, const uint32_t *constants, uint32_t constant_count);
+
 #endif  // RUNTIME_BM_EXEC_DISPATCH_H_

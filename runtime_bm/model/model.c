@@ -6,7 +6,7 @@
 #include "runtime_bm/bm.h"
 #include "runtime_bm/elf/elf_loader.h"
 #include "runtime_bm/exec/executable.h"
-#include "runtime_bm/hal/hal.h"
+#include "runtime_bm/harts/harts.h"
 #include "runtime_bm/plan/plan_verify.h"
 
 #define BM_FILE BM_FILE_MODEL
@@ -59,7 +59,7 @@ static bm_status_t open_kernels(const bm_plan_t *plan, bm_span_t code,
     void *function;
     BM_TRY(bm_elf_load(elf_of(executable), BM_ELF_MACHINE_NATIVE, code,
                        BM_EXECUTABLE_QUERY_SYMBOL, &loaded, &function));
-    bm_hal_code_written(loaded.data, loaded.size);
+    BM_TRY(bm_harts_code_written(loaded.data, loaded.size));
     query = (bm_executable_query_t)(uintptr_t)function;
     image.data = loaded.data;
     image.size = loaded.size;
@@ -97,7 +97,7 @@ static bm_status_t verify_small_parts(const bm_plan_t *plan) {
 
 bm_status_t bm_model_init(bm_model_t *out_model, const bm_plan_t *plan,
                           bm_span_t arena, bm_span_t code) {
-  const bm_hal_cpu_t cpu = bm_hal_cpu();
+  const bm_hal_cpu_t cpu = bm_harts_cpu();
   BM_TRY(verify_small_parts(plan));
   BM_TRY(bm_plan_verify(plan));
   BM_TRY(bm_plan_check_cpu(plan, cpu.isa_bits, cpu.vlen_bits));

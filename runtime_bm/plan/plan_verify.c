@@ -306,5 +306,8 @@ bm_status_t bm_plan_verify(const bm_plan_t *plan) {
   for (uint32_t i = 0; i < header->entries.count; ++i) {
     BM_TRY(verify_entry(header, &bm_plan_entries(plan)[i]));
   }
+#ifdef BM_SEVERAL_HARTS
+  BM_TRY(bm_plan_verify_order(plan));
+#endif
   return bm_ok();
 }

@@ -22,7 +22,8 @@ BM_MUST_USE bm_status_t bm_plan_check_cpu(const bm_plan_t *plan,
 // tables that drivers change.
 // Errors: UNIMPLEMENTED for another ABI version or an unsupported feature,
 // OUT_OF_RANGE for an index or range outside its table or region, DATA_LOSS for
-// anything else that is malformed.
+// anything else that is malformed. In an image for several harts it also does
+// what bm_plan_verify_order does.
 BM_MUST_USE bm_status_t bm_plan_verify(const bm_plan_t *plan);
 
 // Checks that several harts may run a plan whose tables have been checked: none

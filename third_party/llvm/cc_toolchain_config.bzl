@@ -105,6 +105,7 @@ def _impl(ctx):
         features += [
             _sanitizer("asan", ["-fsanitize=address", "-fno-omit-frame-pointer"], ["-fsanitize=address"]),
             _sanitizer("ubsan", ["-fsanitize=undefined", "-fno-sanitize-recover=all"], ["-fsanitize=undefined"]),
+            _sanitizer("tsan", ["-fsanitize=thread"], ["-fsanitize=thread"]),
             # Instruments everything. A target gets libFuzzer's main only by linking it itself (linkopt -fsanitize=fuzzer).
             _sanitizer("fuzzer", ["-fsanitize=fuzzer-no-link"], ["-fsanitize=fuzzer-no-link"]),
         ]
@@ -138,7 +139,7 @@ cc_toolchain_config = rule(
         "link_flags": attr.string_list(),
         "objcopy": attr.label(allow_single_file = True, mandatory = True),
         "opt_flags": attr.string_list(),
-        "sanitizers": attr.bool(doc = "Whether the features asan, ubsan and fuzzer exist; otherwise requesting them has no effect."),
+        "sanitizers": attr.bool(doc = "Whether the features asan, ubsan, tsan and fuzzer exist; otherwise requesting them has no effect."),
         "strip": attr.label(allow_single_file = True, mandatory = True),
         "supports_pic": attr.bool(),
         "target_flags": attr.string_list(doc = "For compiling and linking."),

@@ -17,7 +17,7 @@ _BANNED: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
     (
         re.compile(r"^(runtime_bm/(?!testing/|examples/).*|boards/(?!host_).*)(?<!_fuzz)\.[ch]$"),
         re.compile(
-            r"#\s*include\s*<(?!std(int|def|bool|align|arg|noreturn)\.h|limits\.h|float\.h)"
+            r"#\s*include\s*<(?!std(int|def|bool|align|arg|atomic|noreturn)\.h|limits\.h|float\.h)"
         ),
         "only the freestanding headers exist on the target",
     ),

@@ -71,6 +71,7 @@ BmBoardInfo = provider(
         "platform": "Label: platform the firmware is compiled for.",
         "description": "File: board.json.",
         "flash_files": "list of File: files that flashing reads besides board.json.",
+        "harts": "int: its harts that an image may be for.",
         "flash_image": "bool: whether images are also made as the contents of the whole flash chip.",
         "linker_script": "File: the runtime's sections over the board's memory. None on a hosted board.",
         "note": "CcCompilationOutputs: the note of an image without models (image_note.bzl).",
@@ -86,6 +87,8 @@ BmExecEnvInfo = provider(
         "bios": "File: what the machine runs before the firmware; None if nothing.",
         "devices": "list of string: those of the board's devices that it has.",
         "extensions": "list of string: extensions of its hart that not all with its base have, such as `zvfh`.",
+        "harts": "int: its harts; 0 for as many as the image is for.",
+        "hart_args": "list of string: more arguments for several harts, before the others; `{harts}` is their number.",
         "vlen": "int: VLEN in bits of its hart; 0 without a vector unit.",
         "emulator": "FilesToRunProvider: program that runs the firmware; None runs the firmware itself.",
         "args": "list of string: arguments; `{elf}` stands for the firmware, `{flash}` for its flash image.",
@@ -97,8 +100,9 @@ BmExecEnvInfo = provider(
         "runfiles": "runfiles: files that emulator and path_tools need.",
         "deadline_seconds": "int: seconds after which a run has failed.",
         "tags": "list of string: tags of every test that runs here.",
-        "command": "function(env, elf, flash) -> list: the command line; `elf` and `flash` are the " +
-                   "paths of the firmware and of its flash image, the latter empty if there is none.",
+        "command": "function(env, elf, flash, harts) -> list: the command line; `elf` and `flash` are the " +
+                   "paths of the firmware and of its flash image, the latter empty if there is none; `harts` those " +
+                   "that the firmware is for.",
     },
 )
 
@@ -120,6 +124,7 @@ BmFirmwareInfo = provider(
         "calls_libraries": "bool: whether kernel libraries compute any of its models.",
         "devices": "list of string: devices that its kernel libraries need.",
         "expect": "string: how a good run ends, PASS or EXIT.",
+        "harts": "int: harts that run its models.",
         "isa": "string: ISA of its kernels.",
         "vlen": "int: smallest VLEN in bits it may run on; 0 without vectors.",
         "model_codes": "list of File: what the code of each model's kernels shows.",

@@ -11,6 +11,13 @@
  *   #define BM_BOOT_HART               hart that runs, default 0; the others wait
  *   #define BM_TIMEBASE_HZ             ticks of mtime per second; optional
  *   #define BM_BOOT_DEVICE_TREE 1      a1 points to a device tree; optional
+ *   #define BM_CLINT                   registers of the CLINT; for several harts
+ *                                      in machine mode, which are those from
+ *                                      BM_BOOT_HART on
+ *   #define BM_FIRST_HART              first of several harts in supervisor mode,
+ *                                      default 0
+ *
+ * The build defines BM_HARTS, the harts of the image. Each has a stack.
  *
  * Each part defines bm_<part>_start and bm_<part>_end for size reports.
  */
@@ -31,6 +38,12 @@ bm_boot_hart = BM_BOOT_HART;
 #endif
 #ifndef BM_BOOT_DEVICE_TREE
 #define BM_BOOT_DEVICE_TREE 0
+#endif
+#ifndef BM_CLINT
+#define BM_CLINT 0
+#endif
+#ifndef BM_FIRST_HART
+#define BM_FIRST_HART 0
 #endif
 
 OUTPUT_ARCH("riscv")
@@ -58,6 +71,16 @@ SECTIONS {
     bm_board_facts = .;
     LONG(BM_TIMEBASE_HZ)
     LONG(BM_BOOT_DEVICE_TREE)
+#if BM_HARTS > 1
+    bm_hart_count = .;
+    LONG(BM_HARTS)
+    bm_stack_stride = .;
+    LONG(bm_stack_second - bm_stack_guard)
+    bm_board_harts = .;
+    LONG(BM_CLINT)
+    LONG(BM_BOOT_HART)
+    LONG(BM_FIRST_HART)
+#endif
     *(.rodata .rodata.* .srodata .srodata.*)
     . = ALIGN(4);
     bm_rodata_end = .;
@@ -112,6 +135,13 @@ SECTIONS {
     bm_stack_bottom = .;
     . += BM_STACK_BYTES;
     bm_stack_top = .;
+#if BM_HARTS > 1
+    /* The same for each other hart. */
+    . = ALIGN(BM_STACK_GUARD_BYTES);
+    bm_stack_second = .;
+    . += (BM_HARTS - 1) * (bm_stack_second - bm_stack_guard);
+#endif
+    bm_stacks_end = .;
   } > BM_RAM
 
   /DISCARD/ : {

@@ -21,6 +21,7 @@ def _linker_script(ctx, toolchain, features):
             cc_toolchain = toolchain,
         ),
     ))
+    args.add("-DBM_HARTS={}".format(ctx.attr._harts[BuildSettingInfo].value))
     args.add_all(["-E", "-P", "-x", "assembler-with-cpp", "-I", ctx.file.memory.dirname])
     args.add(ctx.file._sections)
     args.add("-o", script)
@@ -62,6 +63,7 @@ def _bm_board_impl(ctx):
             isa = ctx.attr.isa,
             exec_env = ctx.attr.exec_env[BmExecEnvInfo] if ctx.attr.exec_env else None,
             devices = ctx.attr.devices,
+            harts = ctx.attr.harts,
             platform = ctx.attr.platform.label,
             description = ctx.file.description,
             flash_files = ctx.files.flash_files,
@@ -102,6 +104,10 @@ bm_board = rule(
             providers = [CcInfo],
             mandatory = True,
         ),
+        "harts": attr.int(
+            doc = "Its harts that an image may be for. With more than one, `hal` implements runtime_bm/hal/harts.h too.",
+            default = 1,
+        ),
         "isa": attr.string(
             doc = "ISA of the kernels of a suite that is built for this board by `--board`.",
             mandatory = True,
@@ -118,6 +124,7 @@ bm_board = rule(
             doc = """Set it if memory.ldh defines a BM_WEIGHTS_REGION: the raw form of an image is then two files,
             `.bin` without the weights and `.weights.bin`, and not one with the gap between them.""",
         ),
+        "_harts": attr.label(default = "//runtime_bm/harts:count"),
         "_isa": attr.label(default = "//tools/rules:isa"),
         "_sections": attr.label(
             default = "//runtime_bm/crt:link/sections.ld.S",

@@ -6,10 +6,11 @@ is a new target, and one that differs by a flag names a `base`.
 
 load("//tools/rules:providers.bzl", "BmEmulatorPluginInfo", "BmExecEnvInfo")
 
-def _command(env, elf, flash):
+def _command(env, elf, flash, harts):
+    there = env.harts or harts
     args = [
         env.bios if arg == "{bios}" else arg.replace("{elf}", elf).replace("{flash}", flash)
-        for arg in env.args
+        for arg in ([arg.replace("{harts}", str(there)) for arg in env.hart_args] if there > 1 else []) + env.args
     ]
     if env.emulator == None:
         return [elf] + args
@@ -36,6 +37,8 @@ def _bm_exec_env_impl(ctx):
         bios = bios,
         devices = (base.devices if base else []) + ctx.attr.devices,
         extensions = (base.extensions if base else []) + ctx.attr.extensions,
+        harts = ctx.attr.harts or (base.harts if base else 0),
+        hart_args = (base.hart_args if base else []) + ctx.attr.hart_args,
         vlen = ctx.attr.vlen if ctx.attr.vlen >= 0 else (base.vlen if base else 0),
         emulator = emulator or (base.emulator if base else None),
         args = (base.args if base else []) + ctx.attr.args,
@@ -77,6 +80,10 @@ bm_exec_env = rule(
             cfg = "exec",
         ),
         "env_tags": attr.string_list(doc = "Tags for every test that runs here."),
+        "hart_args": attr.string_list(
+            doc = "More arguments, placed before the others, for a machine with `{harts}` harts. Omitted if it has one.",
+        ),
+        "harts": attr.int(doc = "Harts of the machine. Default: those that the image is for."),
         "pace": attr.string(doc = "Where firmware runs and how long that takes, for those who wait."),
         "extensions": attr.string_list(
             doc = "Extensions of the hart that not all harts with its base have: `optional` and `unnamed` of isas.bzl.",

@@ -74,7 +74,7 @@ def _bm_link_kit_impl(ctx):
         "c_name": _C_NAME,
         "link": link,
         "runs": {name: {
-            "argv": [getattr(word, "short_path", word) for word in env.command(env, "{elf}", "")],
+            "argv": [getattr(word, "short_path", word) for word in env.command(env, "{elf}", "", ctx.attr.harts)],
             "deadline_seconds": env.deadline_seconds,
             "path_tools": [tool.executable.short_path for tool in env.path_tools],
         } for name, env in envs.items()},

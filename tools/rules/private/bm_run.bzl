@@ -13,7 +13,7 @@ def _bm_run_impl(ctx):
     args.add("--out", record)
     args.add_all([tool.executable for tool in env.path_tools], before_each = "--tool-path")
     args.add("--")
-    args.add_all(env.command(env, firmware.elf.path, firmware.flash.path if firmware.flash else ""))
+    args.add_all(env.command(env, firmware.elf.path, firmware.flash.path if firmware.flash else "", firmware.harts))
     ctx.actions.run(
         mnemonic = "BmRun",
         progress_message = "Booting " + (env.pace + ": " if env.pace else "") + "%{label}",
@@ -38,7 +38,7 @@ bm_run = rule(
     doc = "Boots firmware once and records its console and exit status.",
     attrs = {
         "allow_smaller_vlen": attr.bool(
-            doc = "Boot on a hart whose VLEN is too small, or that lacks an extension, to test that it is refused.",
+            doc = "Boot on a hart whose VLEN is too small, or that lacks an extension, or on too few, to test that it is refused.",
         ),
         "exec_env": attr.label(mandatory = True, providers = [BmExecEnvInfo]),
         "firmware": attr.label(mandatory = True, providers = [BmFirmwareInfo]),

@@ -17,6 +17,10 @@ IMAGE_ATTRS = {
         default = "PASS",
         values = ["PASS", "EXIT"],
     ),
+    "harts": attr.int(
+        doc = "Harts that run the models together, if the board has so many (docs/how-to/several-harts.md).",
+        default = 1,
+    ),
     "isa": attr.string(doc = "ISA of the kernels, e.g. rv64gcv_zvl256b.", mandatory = True),
     "run_env": attr.label(
         doc = "Where `bazel run` boots it. Omitted for a board without an emulator.",
@@ -37,6 +41,17 @@ IMAGE_RULE = {
     "toolchains": use_cpp_toolchain(),
 }
 
+def _check_harts(label, harts, board):
+    """Fails unless the board has as many harts as the image is for."""
+    if harts < 1 or harts > board.harts:
+        fail("{}: harts = {}, and the board {} has {}: build the image for 1 to {}, or for another board".format(
+            label,
+            harts,
+            board.name,
+            board.harts,
+            board.harts,
+        ))
+
 def link_image(ctx, libraries, models = [], source = "", stamps = []):
     """Links an image for the board of the rule.
 
@@ -52,6 +67,7 @@ def link_image(ctx, libraries, models = [], source = "", stamps = []):
     """
     check_isa(ctx.label, ctx.attr.isa)
     board = ctx.attr.board[BmBoardInfo]
+    _check_harts(ctx.label, ctx.attr.harts, board)
     toolchain = find_cpp_toolchain(ctx)
     features = cc_common.configure_features(
         ctx = ctx,
@@ -206,6 +222,7 @@ def image_providers(ctx, image, models = [], report = None):
         calls_libraries = bool([model for model in models if model.libraries]),
         devices = [device for model in models for device in model.devices],
         expect = ctx.attr.expect,
+        harts = ctx.attr.harts,
         isa = ctx.attr.isa,
         vlen = vlen_of_isa(ctx.attr.isa),
         model_codes = [model.code for model in models],

@@ -9,7 +9,8 @@ def check_env(label, firmware, env, allow_smaller_vlen = False):
       label: the target to name.
       firmware: BmFirmwareInfo.
       env: BmExecEnvInfo.
-      allow_smaller_vlen: let kernels boot on a hart whose VLEN is too small for them, or that lacks an extension.
+      allow_smaller_vlen: let kernels boot on a hart whose VLEN is too small for them, or that lacks an extension, and
+        an image where there are too few harts.
     """
     if firmware.board.name != env.board:
         fail("{}: the firmware is built for board {}, the environment runs board {}".format(
@@ -23,6 +24,12 @@ def check_env(label, firmware, env, allow_smaller_vlen = False):
             label,
             firmware.vlen,
             env.vlen,
+        ))
+    if firmware.harts > 1 and (not env.hart_args or firmware.harts > (env.harts or firmware.harts)) and not allow_smaller_vlen:
+        fail("{}: the firmware is for {} harts, the environment has {}: build it for fewer or run it elsewhere".format(
+            label,
+            firmware.harts,
+            env.harts or 1,
         ))
     absent = [device for device in firmware.devices if device not in env.devices]
     if absent:
@@ -50,7 +57,7 @@ def command_of(label, firmware, env):
     flash = firmware.flash.short_path if firmware.flash else ""
     return [
         getattr(word, "short_path", word)
-        for word in env.command(env, firmware.elf.short_path, flash)
+        for word in env.command(env, firmware.elf.short_path, flash, firmware.harts)
     ]
 
 def image_files(firmware):

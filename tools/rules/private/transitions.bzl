@@ -4,6 +4,9 @@ load("//compiler/bmc:isas.bzl", "ISAS")
 
 ISA_FLAG = "//tools/rules:isa"
 
+# The harts that an image is for; the runtime's own code reads it too.
+HARTS_FLAG = "//runtime_bm/harts:count"
+
 # `--board`. Only an image that is built for it and its board's own code are configured by it: models are
 # not compiled twice.
 _BOARD_FLAG = "//boards:board"
@@ -51,13 +54,14 @@ def _isa_transition_impl(settings, attr):
     return {
         _PLATFORMS: str(_platform_of(isa)),
         ISA_FLAG: isa,
+        HARTS_FLAG: getattr(attr, "harts", 1),
         _BOARD_FLAG: settings[_BOARD_FLAG] if getattr(attr, "board", None) == CHOSEN_BOARD else NO_BOARD,
     }
 
 isa_transition = transition(
     implementation = _isa_transition_impl,
     inputs = [_BOARD_FLAG],
-    outputs = [_PLATFORMS, ISA_FLAG, _BOARD_FLAG],
+    outputs = [_PLATFORMS, ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
 )
 
 def _any_board_transition_impl(_settings, _attr):
@@ -85,26 +89,27 @@ board_platform_transition = transition(
 _FEATURES = "//command_line_option:features"
 
 def _import_transition_impl(_settings, _attr):
-    # Any fixed configuration works: an import is the same for every ISA and with sanitizers, and runs
-    # once. (The exec configuration is not fixed: it keeps the value of ISA_FLAG.)
+    # Any fixed configuration works: an import is the same for every ISA and number of harts and with
+    # sanitizers, and runs once. (The exec configuration is not fixed: it keeps the value of ISA_FLAG.)
     return {
         _PLATFORMS: str(_platform_of("x86_64")),
         _FEATURES: [],
         ISA_FLAG: "x86_64",
+        HARTS_FLAG: 1,
         _BOARD_FLAG: NO_BOARD,
     }
 
 import_transition = transition(
     implementation = _import_transition_impl,
     inputs = [],
-    outputs = [_PLATFORMS, _FEATURES, ISA_FLAG, _BOARD_FLAG],
+    outputs = [_PLATFORMS, _FEATURES, ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
 )
 
 def _any_isa_transition_impl(_settings, _attr):
-    return {ISA_FLAG: "x86_64", _BOARD_FLAG: NO_BOARD}
+    return {ISA_FLAG: "x86_64", HARTS_FLAG: 1, _BOARD_FLAG: NO_BOARD}
 
 any_isa_transition = transition(
     implementation = _any_isa_transition_impl,
     inputs = [],
-    outputs = [ISA_FLAG, _BOARD_FLAG],
+    outputs = [ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
 )

@@ -148,6 +148,34 @@ _BAD_FIRMWARE = {
     ),
 }
 
+# Firmware for several harts that is refused -> the message, its harts, the board and environment that it is for.
+_BAD_HARTS = {
+    "env_with_two_harts": (
+        "the firmware is for 4 harts, the environment has 2: build it for fewer or run it elsewhere",
+        4,
+        "//boards/qemu_virt_rv64",
+        "two_harts",
+    ),
+    "harts_of_a_board_with_one": (
+        "harts = 2, and the board template has 1: build the image for 1 to 1, or for another board",
+        2,
+        "//boards/template",
+        "//boards/template:qemu",
+    ),
+    "no_harts": (
+        "harts = 0, and the board qemu_virt_rv64 has 8",
+        0,
+        "//boards/qemu_virt_rv64",
+        "//boards/qemu_virt_rv64:vlen256",
+    ),
+    "too_many_harts": (
+        "harts = 9, and the board qemu_virt_rv64 has 8: build the image for 1 to 8, or for another board",
+        9,
+        "//boards/qemu_virt_rv64",
+        "//boards/qemu_virt_rv64:vlen256",
+    ),
+}
+
 # Export that is refused -> the message, its ISA, and its model; "" is the model of the suite.
 _BAD_EXPORTS = {
     "export_of_an_archive": (
@@ -222,6 +250,24 @@ def error_tests(*, name, model):
         )
         _expect(bad, message)
 
+    bm_exec_env(
+        name = "two_harts",
+        base = "//boards/qemu_virt_rv64:vlen256",
+        harts = 2,
+        tags = ["manual"],
+    )
+    for bad, (message, harts, board, env) in _BAD_HARTS.items():
+        bm_firmware(
+            name = bad,
+            board = board,
+            harts = harts,
+            isa = "rv64gcv_zvl256b",
+            models = [model],
+            run_env = env,
+            tags = ["manual"],
+        )
+        _expect(bad, message)
+
     for bad, (message, isa, of) in _BAD_EXPORTS.items():
         bm_library(name = bad + "_library", isa = isa, models = [of or model], tags = ["manual"])
         bm_export(name = bad, library = bad + "_library", tags = ["manual"])
@@ -236,7 +282,7 @@ def error_tests(*, name, model):
         _expect_of_model(bad, message, **attributes)
 
     tested = ["Net-v2", "env_without_board", "run_vlen_too_small"]
-    for table in (_BAD_EXPORTS, _BAD_FIRMWARE, _BAD_MODELS):
+    for table in (_BAD_EXPORTS, _BAD_FIRMWARE, _BAD_HARTS, _BAD_MODELS):
         tested += table.keys()
     native.test_suite(
         name = name,
