@@ -44,6 +44,13 @@ class Record:
     def number(self, key: str) -> int:
         return int(self._matching(key, _NUMBER))
 
+    def numbers(self, key: str) -> list[int]:
+        """A list, one for each hart."""
+        value = self.field(key)
+        if not all(_NUMBER.fullmatch(number) for number in value.split(",")):
+            raise RecordError(f"`{key}` of the record {self.text!r} is no list of numbers")
+        return [int(number) for number in value.split(",")]
+
     def real(self, key: str) -> float:
         return float(self._matching(key, _REAL))
 

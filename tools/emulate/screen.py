@@ -121,7 +121,7 @@ class Screen:
             kept.about.append(f"devices busy for {busy:,} cycles; the hart waited {waited:,}")
         elif record.kind in ("KERNEL", "SERVICE"):
             self._out.print(record.text)
-        elif record.kind != "HASH":
+        elif record.kind not in ("BARRIER", "HASH"):
             raise result.RecordError(
                 f"the record {record.text!r} is of no kind that firmware prints"
             )
@@ -180,8 +180,9 @@ def _sentence(record: result.Record) -> str:
             what = "the framework classifies more cases correctly"
         return f"{what}: {record.field('models')}"
     if record.kind == "TRAP":
+        hart = f" on hart {record.number('hart')}" if "hart" in record.fields else ""
         return (
-            f"a trap in command {record.field('dispatch')} of {record.field('model')}, kernel "
+            f"a trap{hart} in command {record.field('dispatch')} of {record.field('model')}, kernel "
             f"{record.field('kernel')}: cause {record.field('cause')}, epc {record.field('epc')}, "
             f"tval {record.field('tval')}"
         )

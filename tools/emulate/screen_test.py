@@ -117,6 +117,12 @@ class ScreenTest(unittest.TestCase):
         )
         self.assertRegex(text, r"2,000  fill\n +300  command 2\n +10  fc  vecmat\n")
 
+    def test_harts_and_barriers_are_left_to_reports(self) -> None:
+        dispatch = "BM1 DISPATCH index=0 instret=30 harts=10,20"
+        text = shown("BM1 MODEL name=m", dispatch, "BM1 BARRIER instret=9", "BM1 PASS cases=0")
+        self.assertIn(" 30  command 0\n", text)
+        self.assertNotIn("BARRIER", text)
+
     def test_a_failure_is_one_sentence(self) -> None:
         for record, sentence in {
             "BM1 ERROR status=03018009 the kernels are built for x: use another hart": (
@@ -124,6 +130,9 @@ class ScreenTest(unittest.TestCase):
             ),
             "BM1 TRAP cause=5 epc=80 tval=0 model=m dispatch=3 kernel=k": (
                 "FAIL: a trap in command 3 of m, kernel k: cause 5, epc 80, tval 0"
+            ),
+            "BM1 TRAP cause=2 epc=80 tval=0 model=m dispatch=3 kernel=k hart=1": (
+                "FAIL: a trap on hart 1 in command 3 of m, kernel k: cause 2, epc 80, tval 0"
             ),
         }.items():
             text = shown("BM1 MODEL name=m", case(0), record)

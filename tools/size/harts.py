@@ -26,9 +26,12 @@ def summary(records: Sequence[result.Record]) -> dict[str, Any] | None:
             stretches[-1]["barrier"] += spent
         else:
             stretches.append(_stretch(list(group), 0))
-    count = max(len(stretch["work"]) for stretch in stretches)
+    numbers = {len(record.numbers("harts")) for record in found if record.kind == "DISPATCH"}
+    if len(numbers) != 1 or found[-1].kind != "BARRIER":
+        raise result.RecordError("the DISPATCH and BARRIER records do not belong together")
+    (count,) = numbers
     for stretch in stretches:
-        stretch["work"] += [0] * (count - len(stretch["work"]))
+        stretch["work"] = stretch["work"] or [0] * count
     return {
         "barriers": sum(stretch["barrier"] for stretch in stretches),
         "count": count,
@@ -39,20 +42,12 @@ def summary(records: Sequence[result.Record]) -> dict[str, Any] | None:
 
 
 def _stretch(records: list[result.Record], barrier: int) -> dict[str, Any]:
-    shares = [_shares(record) for record in records]
+    shares = [record.numbers("harts") for record in records]
     return {
         "barrier": barrier,
         "commands": [record.number("index") for record in records],
         "work": [sum(parts) for parts in zip(*shares, strict=True)],
     }
-
-
-def _shares(record: result.Record) -> list[int]:
-    """Returns what each hart spent on a command."""
-    parts = record.field("harts").split(",")
-    if not all(part.isdecimal() for part in parts):
-        raise result.RecordError(f"`harts` of the record {record.text!r} are no numbers")
-    return [int(part) for part in parts]
 
 
 def efficiency(harts: dict[str, Any]) -> float:

@@ -13,8 +13,12 @@ from typing import Any
 import jsonschema
 
 SCHEMA = json.loads(Path(os.environ["SCHEMA"]).read_text())
-# The last one is of an image with a kernel library for a device.
-PATHS = [*os.environ["REPORTS"].split(), os.environ["DEVICE_REPORT"]]
+# The last ones are of an image with a kernel library for a device, and of one for several harts.
+PATHS = [
+    *os.environ["REPORTS"].split(),
+    os.environ["DEVICE_REPORT"],
+    os.environ["HARTS_REPORT"],
+]
 REPORTS = [json.loads(Path(path).read_text()) for path in PATHS]
 
 
@@ -46,13 +50,14 @@ class SchemaTest(unittest.TestCase):
 
     def test_real_reports_are_valid(self) -> None:
         names = [report["models"][0]["name"] for report in REPORTS]
-        self.assertEqual(names, ["mlp", "resnet8_int8", "ad_offloaded"])
+        self.assertEqual(names, ["mlp", "resnet8_int8", "ad_offloaded", "resnet8_int8"])
         for report in REPORTS:
             self.assertEqual(problems(report), [])
 
     def test_only_libraries_have_plain_kernels_and_only_devices_are_busy(self) -> None:
-        for report, has in zip(REPORTS, (False, False, True), strict=True):
+        for report, has in zip(REPORTS, (False, False, True, False), strict=True):
             (measured,) = report["run"]["models"]
+            self.assertEqual(bool(measured["harts"]), report is REPORTS[-1])
             self.assertEqual([bool(measured[key]) for key in ("plain", "devices")], [has, has])
             self.assertEqual("busy" in measured["commands"][0], has)
             self.assertEqual(bool(report["run"]["clocks"]), has)

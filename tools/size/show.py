@@ -99,7 +99,8 @@ def show(report: dict[str, Any], out: Console) -> None:
     if "run" in report:
         run = report["run"]
         for model, measured in zip(models, run["models"], strict=True):
-            rows = [("instructions", measured["instructions"])]
+            critical = "instructions, critical path" if measured["harts"] else "instructions"
+            rows = [(critical, measured["instructions"])]
             walker = measured["walker_instructions_per_dispatch"]
             if walker is not None:
                 rows.append(("outside kernels, per dispatch", walker))

@@ -334,12 +334,16 @@ class HartsTest(unittest.TestCase):
         self.assertIsNone(self.summary(alone)["harts"])
 
     def test_a_damaged_record(self) -> None:
-        for damaged in ("harts=100,1x0,100", "harts=,110,100", "harts=100,110"):
+        for damaged in ("harts=100,1x0,100", "harts=,110,100"):
             lines = tuple(line.replace("harts=100,110,100", damaged) for line in self.LINES)
-            if damaged == "harts=100,110":
-                self.assertEqual(self.summary(lines)["harts"]["work"], [160, 190, 0])
-                continue
-            with self.assertRaisesRegex(result.RecordError, "are no numbers"):
+            with self.assertRaisesRegex(result.RecordError, "is no list of numbers"):
+                self.summary(lines)
+        for before, after in (
+            ("harts=100,110,100", "harts=100,110"),
+            ("BARRIER instret=60", "NOTHING instret=60"),
+        ):
+            lines = tuple(line.replace(before, after) for line in self.LINES)
+            with self.assertRaisesRegex(result.RecordError, "do not belong together"):
                 self.summary(lines)
 
 

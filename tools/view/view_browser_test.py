@@ -14,6 +14,7 @@ from selenium.webdriver.common.keys import Keys
 from tools.view import browser, compare, page, page_data
 
 REPORTS = [json.loads(Path(path).read_text()) for path in os.environ["REPORTS"].split()]
+HARTS_REPORT = json.loads(Path(os.environ["HARTS_REPORT"]).read_text())
 D3 = Path(os.environ["D3"]).read_text()
 HOSTILE = "</script><img src=x onerror=alert(1)>@@D3@@"
 
@@ -119,6 +120,23 @@ class BrowserTest(browser.PageTest):
         self.assertEqual(self.all(".roofline, .layers .mark"), [])
         self.assertEqual(len(self.all(".layers .bar.unknown")), 3)
         self.assertIn("no bound", self.browser.find_element(By.CSS_SELECTOR, ".layers").text)
+
+    def test_a_lane_for_each_hart(self) -> None:
+        self.open(REPORTS[1])
+        self.assertEqual(self.all(".harts"), [])
+        self.open(HARTS_REPORT)
+        (measured,) = HARTS_REPORT["run"]["models"]
+        harts = measured["harts"]
+        lanes = self.all(".harts .lane")
+        self.assertEqual(len(lanes), harts["count"])
+        for lane, work in zip(lanes, harts["work"], strict=True):
+            whole, *shares = (
+                piece.rect["width"] for piece in lane.find_elements(By.TAG_NAME, "rect")
+            )
+            self.assertAlmostEqual(sum(shares) / whole, work / harts["critical"], delta=0.03)
+        shown = self.browser.find_element(By.CSS_SELECTOR, ".harts").text
+        self.assertIn(f"{harts['critical']:,} instructions", shown)
+        self.screenshot("harts")
 
     def test_hostile_names_stay_text(self) -> None:
         report = hostile(REPORTS[1])

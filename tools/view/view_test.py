@@ -16,6 +16,7 @@ from tools.view import compare, page_data, tensors, trace, view
 
 PATHS = [Path(path) for path in os.environ["REPORTS"].split()]
 REPORTS = [json.loads(path.read_text()) for path in PATHS]
+HARTS_REPORT = json.loads(Path(os.environ["HARTS_REPORT"]).read_text())
 DEVICE_REPORT = json.loads(Path(os.environ["DEVICE_REPORT"]).read_text())
 
 
@@ -92,6 +93,23 @@ class TensorsTest(unittest.TestCase):
 
 
 class DataTest(unittest.TestCase):
+    def test_stretches_lie_on_the_critical_path(self) -> None:
+        for report in REPORTS:
+            self.assertIsNone(page_data.build(report)["models"][0]["harts"])
+        (model,) = page_data.build(HARTS_REPORT)["models"]
+        harts = model["harts"]
+        self.assertEqual(harts["count"], 4)
+        end = 0
+        for stretch in harts["stretches"]:
+            self.assertEqual(stretch["begin"], end)
+            self.assertEqual(stretch["longest"], max(stretch["work"]))
+            end += stretch["longest"] + stretch["barrier"]
+        self.assertEqual(end, harts["critical"])
+        self.assertEqual(model["instructions"], end)
+        done = [index for stretch in harts["stretches"] for index in stretch["commands"]]
+        self.assertEqual(sorted(done), [command["index"] for command in model["commands"]])
+        self.assertGreater(harts["percent"], 75)
+
     def test_real_reports_add_up(self) -> None:
         for report in REPORTS:
             (model,) = page_data.build(report)["models"]
