@@ -48,6 +48,7 @@ def zoo_model(
         size,
         deps,
         float_parts = {},
+        harts = {},
         hooks = "//runtime_bm/app:hooks_default"):
     """Makes `<name>_<dtype>` (bm_model) and `<name>_<dtype>_rv64` (bm_model_suite) for each type.
 
@@ -63,6 +64,7 @@ def zoo_model(
         do not build or test a `large` model: its tests are in `large_test`.
       deps: Python libraries that model.py imports, including KERAS or TORCH.
       float_parts: for the int8 model, as in bm_model.
+      harts: dict from element type to the numbers of harts that tests run it on, beside one.
       hooks: cc_library with the model's own console output.
     """
     tags = LARGE if size == "large" else []
@@ -81,6 +83,7 @@ def zoo_model(
         bm_model_suite(
             name = model + "_rv64",
             baseline = BASELINE,
+            test_harts = harts.get(dtype, []),
             hooks = hooks,
             isa = _ISA[dtype],
             models = [model],

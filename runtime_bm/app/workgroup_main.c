@@ -85,6 +85,11 @@ int main(void) {
       return fail(status, "a dispatch cannot be checked, or failed");
     }
   }
+  if (checked == 0) {
+    return fail(BM_ERROR(NOT_FOUND),
+                "no dispatch has several workgroups: build the models for "
+                "several harts");
+  }
   if (bad != 0) return BM_EXIT_ERROR;
   bm_text_t line;
   bm_console_record(&line, "PASS");

@@ -6,7 +6,7 @@ load("//tools/rules/private:bm_report.bzl", "bm_report")
 load("//tools/rules/private:bm_run.bzl", "bm_run")
 load("//tools/rules/private:bm_view.bzl", "bm_view")
 
-def bm_measured(*, name, models, board, isa, exec_env, run, baseline = None, tags = [], **kwargs):
+def bm_measured(*, name, models, board, isa, exec_env, run, baseline = None, harts = 1, tags = [], **kwargs):
     """Makes `<name>.report`, `<name>.view` and `<name>_baseline_test`.
 
     If the models have kernel libraries, the report also has what they take without: another image for the same
@@ -19,6 +19,7 @@ def bm_measured(*, name, models, board, isa, exec_env, run, baseline = None, tag
       isa: of the kernels.
       exec_env: of the run.
       run: recorded run of a firmware with `profile` for that board, with the same models and ISA.
+      harts: of the run.
       baseline: text with a line for this image; without it there is no test.
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.
@@ -28,6 +29,7 @@ def bm_measured(*, name, models, board, isa, exec_env, run, baseline = None, tag
     bm_firmware(
         name = plain,
         board = board,
+        harts = harts,
         isa = isa,
         models = [label.same_package_label(label.name + ".plain") for label in labels],
         profile = True,

@@ -39,6 +39,9 @@ def _bmc_compile(ctx, isa, libraries, out):
     args.add("compile")
     args.add_all("--import", [import_info.directory], expand_directories = False)
     args.add("--isa", isa)
+    harts = ctx.attr._harts[BuildSettingInfo].value
+    if harts > 1:
+        args.add("--harts", harts)
     args.add("--name", ctx.attr.c_name)
     args.add("--out", files["plan.c"].dirname)
     if ctx.file.tuning:
@@ -122,6 +125,7 @@ _bm_model = rule(
             doc = "tuning.json: what replaces the compiler's own choices for kernels.",
             allow_single_file = [".json"],
         ),
+        "_harts": attr.label(default = "//runtime_bm/harts:count"),
         "_isa": attr.label(default = "//tools/rules:isa"),
         "_x86_64": attr.label(default = "@platforms//cpu:x86_64"),
     },

@@ -7,6 +7,7 @@ load("//tools/rules/private:bm_export.bzl", "bm_export")
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
 load("//tools/rules/private:bm_firmware_test.bzl", "bm_firmware_test")
 load("//tools/rules/private:bm_flash.bzl", "bm_flash", "bm_flash_test")
+load("//tools/rules/private:bm_harts.bzl", "several_harts")
 load("//tools/rules/private:bm_library.bzl", "bm_library")
 load("//tools/rules/private:bm_measured.bzl", "bm_measured")
 load("//tools/rules/private:bm_runs_test.bzl", "bm_runs_test")
@@ -32,6 +33,8 @@ def bm_model_suite(
         vlens,
         isa = "rv64gcv_zvl256b",
         baseline = None,
+        harts = 1,
+        test_harts = [],
         hooks = Label("//runtime_bm/app:hooks_default"),
         tags = [],
         **kwargs):
@@ -42,6 +45,7 @@ def bm_model_suite(
     shows it), `<name>.sbom` (what is in it, `docs/how-to/sbom.md`), `<name>.spike.debug` (under gdb), and
     tests: runs in every environment that agree bit for bit, one run on the host, a negative control for
     each model, the baseline.
+    `<name>.harts<N>` is an image for 2 or 4 harts, `<name>.harts<N>.report` and `.view` show what each of them does.
     `<name>.bench<VLEN>` has what `tools/bazel run //tools/bench` shows.
     `<name>.tune` searches for faster kernels (`docs/how-to/tune-a-model.md`).
     `<name>.validate` compares the model with its framework on your own data, in QEMU or on a board;
@@ -59,18 +63,22 @@ def bm_model_suite(
         one, and instructions are counted there.
       isa: ISA of the kernels.
       baseline: text with a line for `<name>`; without it there is no test of what the image takes.
+      harts: harts that run the models together on QEMU's and Spike's boards and on the one that `--board` names
+        (docs/how-to/several-harts.md). Other images are for one.
+      test_harts: more numbers of harts for which there are tests: all must compute the same bits.
       hooks: cc_library with the models' own console output.
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.
     """
     on_spike = _env(_SPIKE, vlens[0], isa)
 
-    # Counts the same instructions as Spike (//tools/size:counts_test), up to ten times faster.
-    measured_at = _SPIKE.same_package_label("qemu_" + env_name(vlens[0], isa))
+    # Counts the same instructions as Spike (//tools/size:counts_test), up to ten times faster, but not for each hart.
+    measured_at = _SPIKE.same_package_label("qemu_" + env_name(vlens[0], isa)) if harts == 1 else on_spike
     for board, firmware in {_QEMU: name, _SPIKE: name + ".spike"}.items():
         bm_firmware(
             name = firmware,
             board = board,
+            harts = harts,
             hooks = hooks,
             isa = isa,
             models = models,
@@ -85,7 +93,8 @@ def bm_model_suite(
         firmwares = {
             name: [_env(_QEMU, vlen, isa) for vlen in vlens],
             # The same ELF in a second emulator: a difference is a bug in one of them, or ours.
-            name + ".spike": [_env(_SPIKE, vlen, isa) for vlen in vlens] + [measured_at],
+            name + ".spike": [_env(_SPIKE, vlen, isa) for vlen in vlens] +
+                             [_SPIKE.same_package_label("qemu_" + env_name(vlens[0], isa))],
         },
         tags = tags,
         **kwargs
@@ -95,10 +104,22 @@ def bm_model_suite(
         baseline = baseline,
         board = _SPIKE,
         exec_env = measured_at,
+        harts = harts,
         isa = isa,
         models = models,
         run = runs[measured_at],
         tags = tags,
+        **kwargs
+    )
+    several_harts(
+        name = name,
+        alone = runs[on_spike],
+        hooks = hooks,
+        isa = isa,
+        models = models,
+        tags = tags,
+        tested = test_harts,
+        vlen = vlens[0],
         **kwargs
     )
     bm_sbom(
@@ -157,6 +178,7 @@ def bm_model_suite(
         bm_firmware(
             name = name + "._mutated" + suffix,
             board = _QEMU,
+            harts = harts,
             hooks = hooks,
             isa = isa,
             models = models[:i] + [str(label) + ".mutated"] + models[i + 1:],
@@ -199,6 +221,7 @@ def bm_model_suite(
         bm_firmware(
             name = "{}._for_{}".format(name, board_isa),
             board = CHOSEN_BOARD,
+            harts = harts,
             hooks = hooks,
             isa = board_isa,
             models = models,
