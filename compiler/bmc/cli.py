@@ -79,7 +79,9 @@ def fail(error: BmcError) -> int:
     lines = f"bmc: {error}".splitlines()
     if sys.stderr.isatty():
         width = min(shutil.get_terminal_size().columns, _WIDTH)
-        lines = [textwrap.fill(line, width, break_long_words=False) for line in lines]
+        # A name with hyphens stays one word, which can be copied.
+        wrap = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+        lines = [wrap.fill(line) for line in lines]
     print(*lines, sep="\n", file=sys.stderr)
     return errors.EXIT_USER_ERROR
 

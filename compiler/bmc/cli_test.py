@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import os
 import sys
 import unittest
 from unittest import mock
@@ -220,6 +222,24 @@ class CommandLineTest(support.FolderTest):
             result = support.bmc(*arguments, "--name", "m", "--out", self.folder / "o")
         self.assertEqual(result.status, 70)
         self.assertIn("internal error", result.err)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class FoldingTest(unittest.TestCase):
+    def test_a_terminal_gets_whole_words(self) -> None:
+        names = [f"a-long-name-{number}" for number in range(9)]
+        error = BmcError("stop", f"one of {' '.join(names)} is wrong")
+        shown = Terminal()
+        with contextlib.redirect_stderr(shown), mock.patch.dict(os.environ, COLUMNS="40"):
+            self.assertEqual(cli.fail(error), 1)
+        lines = shown.getvalue().splitlines()
+        self.assertGreater(len(lines), 3)
+        self.assertLessEqual(max(map(len, lines)), 40)
+        self.assertLessEqual({*names}, {word for line in lines for word in line.split()})
 
 
 class TooLargeTest(unittest.TestCase):

@@ -30,7 +30,7 @@ from bmc.plan import audit, calls, schedule, weights
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights
-from bmc.rewrites import tuning
+from bmc.rewrites import configs, tuning
 from bmc.rewrites.context import Config, Context, Shape
 from bmc.rewrites.pipeline import PIPELINE
 from bmc.rewrites.rewrite import Again
@@ -234,6 +234,8 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     narrow: frozenset[Shape] = frozenset()
     left: frozenset[str] = frozenset()
     tuned = tuning.read(options.tuning, options.target) if options.tuning else Tuning()
+    if not options.libraries:
+        tuned = tuned.without_libraries()
     while True:
         context = Context(
             options.target,
@@ -300,6 +302,8 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path, context: C
     }
     runner = Runner(tool, pipeline, context, flags, observers, options.keep, options.stop_after)
     vm = runner.run(model.mlir)
+    if "configs" in applied:
+        configs.check_names(context)
     if options.target.xlen == 32:
         linking.check(work)
     program = evaluate.run(vm, model.signatures, context.states)

@@ -33,10 +33,14 @@ def read_all(path: Path) -> list[Report]:
         report = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:
         report = None
-    models = report.get("models", [report]) if isinstance(report, dict) else []
-    if not models or not all("dispatches" in model for model in models):
+    models = report.get("models", [report]) if isinstance(report, dict) else None
+    if not isinstance(models, list) or not models or not all(map(_is_model, models)):
         raise BmcError("bad-report", f"'{file}' is not a report of a compiled model or of an image")
-    return list(models)
+    return models
+
+
+def _is_model(data: Any) -> bool:
+    return isinstance(data, dict) and "dispatches" in data
 
 
 def summary(report: Report) -> list[str]:

@@ -75,10 +75,13 @@ class InspectionTest(unittest.TestCase):
         self.assertEqual(done.status, 1)
         self.assertIn("contains no report.json", done.err)
         other = self.folder / "other.json"
-        other.write_text("{}", encoding="utf-8")
-        done = support.bmc("inspect", other)
-        self.assertEqual(done.status, 1)
-        self.assertIn("is not a report of a compiled model or of an image", done.err)
+        for text in ("{}", "5", '{"models": [1]}', '{"models": 5}', '{"models": []}'):
+            with self.subTest(text):
+                other.write_text(text, encoding="utf-8")
+                done = support.bmc("inspect", other)
+                self.assertEqual(done.status, 1)
+                self.assertIn("is not a report of a compiled model or of an image", done.err)
+                self.assertNotIn("Traceback", done.err)
 
     def test_the_report_carries_the_second_reference(self) -> None:
         report = json.loads((self.compiled / "report.json").read_text(encoding="utf-8"))

@@ -9,8 +9,10 @@ from dataclasses import replace
 import numpy as np
 from take import take
 
+from bmc import target
 from bmc.libraries import Call, Dispatch, Edge, Loop, Operand, Packed, Padding, Scratch, Sums
 
+_ISA = "rv64gcv_zvl256b_xsmtvdot"
 # Loops: y, x, outputs, tap_y, tap_x, inputs, of 6 x 6 pixels with 12 channels, and 5 outputs.
 _LOOPS = [(4, False), (4, False), (5, False), (3, True), (3, True), (12, True)]
 _IMAGE, _WEIGHT, _RESULT = (72, 12, 0, 72, 12, 1), (0, 0, 1, 180, 60, 5), (20, 5, 1, 0, 0, 0)
@@ -25,7 +27,7 @@ def _dispatch(
     a, b, result = (Operand("i8", each, binding=number) for number, each in enumerate(steps))
     made = tuple(Loop(*loop) for loop in loops)
     operands = (a, b, replace(result, dtype="i32"))
-    return Dispatch("f", "rv64gcv_zvl256b_xsmtvdot", 256, made, operands, None, (), windows)
+    return Dispatch("f", _ISA, 256, made, operands, None, (), windows)
 
 
 def _convolution() -> Dispatch:
@@ -86,8 +88,12 @@ class TakeTest(unittest.TestCase):
         np.testing.assert_array_equal(call.arguments[2][:6:2], [0, 2 * 9 * 9 * 8, 8])
 
     def test_what_would_leave_matrices_empty_is_left(self) -> None:
-        few_channels = [*_LOOPS[:-1], (3, True)]
-        self.assertIsNone(take(_dispatch(few_channels, _IMAGE, _WEIGHT, _RESULT, windows=_WINDOWS)))
+        # The compiler stores images with so many as pixels, because they are taken.
+        fewest = target.find(_ISA).dot_channels
+        for channels, takes in ((fewest, True), (fewest - 1, False)):
+            loops = [*_LOOPS[:-1], (channels, True)]
+            call = take(_dispatch(loops, _IMAGE, _WEIGHT, _RESULT, windows=_WINDOWS))
+            self.assertEqual(call is not None, takes, channels)
         few_rows = [(3, False), (64, False), (32, True)]
         self.assertIsNone(take(_dispatch(few_rows, (32, 0, 1), (0, 1, 64), (64, 1, 0))))
 

@@ -60,6 +60,8 @@ def of_calls(model: spec.ModelSpec, options: ImportOptions) -> tuple[spec.Call, 
     except (KeyError, ValueError) as error:
         raise _no_inputs(options.inputs, error, "its arrays are named PART.ENTRY.INPUT") from error
     shapes = [array.shape for _, arrays in inputs for array in arrays]
+    if any(len(shape) < 2 or 0 in shape[:2] for shape in shapes):
+        raise BmcError("bad-inputs", f"'{options.inputs}' has an array without cases or steps")
     steps = [{array.shape[1:2] for array in arrays} for _, arrays in inputs]
     if len({shape[:1] for shape in shapes}) != 1 or any(len(part) != 1 for part in steps):
         raise BmcError("bad-inputs", f"'{options.inputs}' has different numbers of cases or steps")

@@ -65,6 +65,10 @@ class UserCasesTest(support.FolderTest):
             ({"0.step.1": np.ones((1, 1))}, "PART.ENTRY.INPUT"),
             ({"0.step.0": np.ones((1, 1)), "0.step.1": np.ones((1, 2))}, "cases or steps"),
             ({"0.step.0": np.ones((1, 1)), "1.step.0": np.ones((2, 1))}, "cases or steps"),
+            ({"0.step.0": np.ones(())}, "an array without cases"),
+            ({"0.step.0": np.ones(3)}, "an array without cases"),
+            ({"0.step.0": np.ones((0, 1))}, "an array without cases"),
+            ({"0.step.0": np.ones((1, 0))}, "an array without cases"),
             ({}, "cases or steps"),
         ):
             options = ImportOptions(inputs=self.saved(**arrays))

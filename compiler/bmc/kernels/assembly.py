@@ -35,7 +35,7 @@ class Kernel:
       clobbered: other registers that it changes.
       scratch: bytes of memory that it needs.
       in_memory: whether there is one argument only, the address of a table with the operands' addresses.
-      cost: instructions that it executes, about.
+      cost: instructions that it executes, about; 0 if there is no estimate.
       firsts: of a piece of a kernel, what it is told about where it begins: an edge of the product's padding, by its
         number, or LANES.
     """

@@ -27,9 +27,18 @@ def staged(product: Product, vlen: int) -> Kernel:
 class ChunksTest(KernelCase):
     def test_matrices(self) -> None:
         """Rows and lanes that make several groups and panels, and chunks of a few sums."""
-        for rows, lanes, sums in ((7, 64, 256), (70, 40, 265), (3, 100, 512)):
+        for rows, lanes, sums, groups in (
+            (7, 64, 256, 1),
+            (70, 40, 265, 1),
+            (3, 100, 512, 1),
+            (130, 64, 256, 5),
+        ):
             with self.subTest(rows=rows, lanes=lanes):
-                self.agrees(matmul(rows, lanes, sums, "i8"), _VLENS, staged)
+                product = matmul(rows, lanes, sums, "i8")
+                first = next(chunked(product, min(lanes, 64)))
+                loops = first.product.rows
+                self.assertEqual(math.prod(each.extent for each in loops[: -first.group]), groups)
+                self.agrees(product, _VLENS, staged)
 
     def test_images(self) -> None:
         self.agrees(convolution(4, 24, 45, "i8", stride=2), _VLENS, staged)
@@ -72,6 +81,17 @@ class ChunksTest(KernelCase):
             changed = replace(kernel, text=f"{before}vmv.v.i{text}")
             result, _ = self.run_kernel(changed, data, 256)
             self.assertEqual(np.array_equal(result, expected(product, data)), right)
+
+    def test_sums_that_shall_not_wait_have_none(self) -> None:
+        product = matmul(48, 64, 384, "i8")
+        with self.assertRaisesRegex(Unsupported, "waits in 16 bits"):
+            nest.write(product, 256, Choice(stages=True, waits=False))
+        never = nest.write(product, 256, Choice(waits=False))
+        self.assertEqual(
+            never.text, nest.write(product, 256, Choice(stages=False, waits=False)).text
+        )
+        self.assertEqual(never.scratch, 0)
+        self.assertGreater(nest.write(product, 256).scratch, 0)
 
     def test_a_group_of_rows_fits(self) -> None:
         for rows, lanes in ((1225, 64), (289, 64), (7, 32), (3136, 24)):

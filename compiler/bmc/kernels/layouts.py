@@ -13,8 +13,8 @@ from bmc.kernels.product import WIDTHS, A, Edge, Loop, Node, Padding, Unsupporte
 
 # Instructions for a group of sums when it is complete: floats get a bias and a limit, integers are rescaled.
 _BEHIND_SUMS = {"f16": 10, "f32": 10, "i32": 14}
-# Instructions for each multiply-accumulate, about, where IREE writes the kernel.
-_IREE = 0.3
+# Instructions for each multiply-accumulate, about, where IREE writes the kernel for vectors.
+IREE = 0.3
 # And where a kernel library for vectors multiplies int8, and for each byte of the image, which it sorts for that.
 _DOTS, _SORTED_PIXELS, _SORTED_PLANES = 0.015, 0.1, 0.3
 
@@ -85,7 +85,7 @@ def cost(
         product, _ = arranged(dtypes, loops, summed, None, nodes, padding)
         return fastest.cost(product, vlen, _BEHIND_SUMS[dtypes[2]])
     except Unsupported:
-        return _IREE * float(math.prod(extents.values()))
+        return IREE * float(math.prod(extents.values()))
 
 
 def _steps(shape: Sequence[int], order: Sequence[int], dtype: str) -> list[int]:

@@ -152,6 +152,9 @@ class _Nest:
         try:
             return Stage(self._out, product, self._vlen, lanes), None
         except TooMuch:
+            # Between the chunks, sums wait.
+            if choice.waits is False:
+                raise
             for chunks in chunked(product, lanes):
                 with suppress(TooMuch):
                     return Stage(self._out, chunks.product, self._vlen, lanes), chunks
@@ -326,8 +329,7 @@ class _Nest:
         first = loops[0]
         a, b = self._bases[A], self._bases[B]
         place.lanes.use(out, place.lanes.bits)
-        self._waiting.start([0])
-        self._waiting.fill(place.lanes, self._grouped, 0)
+        self._waiting.fill(place.lanes, self._grouped)
 
         def turn() -> None:
             stage.write(b, "", {}, place.lanes.count, place.b)

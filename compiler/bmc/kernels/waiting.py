@@ -63,25 +63,25 @@ class Waiting:
 
     def store(self, block: Block) -> None:
         """Emits the stores of a block, and leaves the address as it was."""
-        with self.out.registers(1) as (to,):
-            self.out.move(to, self.address)
-            for register in block.registers:
-                self.out.emit(f"vse{self.product.bits}.v v{register}, ({to})")
-                self.out.add(to, block.lanes.count * self.width)
+        self._each(block, "vse")
 
     def load(self, block: Block) -> None:
         """Emits the loads of a block, and leaves the address as it was."""
-        with self.out.registers(1) as (source,):
-            self.out.move(source, self.address)
-            for register in block.registers:
-                self.out.emit(f"vle{self.product.bits}.v v{register}, ({source})")
-                self.out.add(source, block.lanes.count * self.width)
+        self._each(block, "vle")
 
-    def fill(self, lanes: Lanes, rows: int, register: int) -> None:
-        """Emits the stores of as many rows of the same sums, and leaves the address as it was."""
+    def _each(self, block: Block, name: str) -> None:
+        with self.out.registers(1) as (place,):
+            self.out.move(place, self.address)
+            for register in block.registers:
+                self.out.emit(f"{name}{self.product.bits}.v v{register}, ({place})")
+                self.out.add(place, block.lanes.count * self.width)
+
+    def fill(self, lanes: Lanes, rows: int) -> None:
+        """Emits the stores of what so many rows of sums begin with, and leaves the address as it was."""
+        self.start([0])
 
         def row() -> None:
-            self.out.emit(f"vse{self.product.bits}.v v{register}, ({self.address})")
+            self.out.emit(f"vse{self.product.bits}.v v0, ({self.address})")
             self.out.add(self.address, lanes.count * self.width)
 
         self.out.repeat(rows, row)

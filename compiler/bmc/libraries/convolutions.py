@@ -59,21 +59,18 @@ class Convolution:
         return self.outputs.image != 0
 
 
+def axes_of(dispatch: Dispatch) -> list[Axis]:
+    """Returns the loops of a dispatch, with the steps of its first operand as those of the image."""
+    operands = (each.steps for each in (dispatch.a, dispatch.b, dispatch.result))
+    steps = zip(*operands, dispatch.sums_steps, strict=True)
+    return [Axis(loop.extent, *each) for loop, each in zip(dispatch.loops, steps, strict=True)]
+
+
 def convolution(dispatch: Dispatch) -> Convolution | None:
     """Returns a dispatch as a convolution of images; None if no window of one or two axes slides over its image."""
     if not 0 < len(dispatch.windows) <= 2:
         return None
-    axes = [
-        Axis(loop.extent, *steps)
-        for loop, *steps in zip(
-            dispatch.loops,
-            dispatch.a.steps,
-            dispatch.b.steps,
-            dispatch.result.steps,
-            dispatch.sums_steps,
-            strict=True,
-        )
-    ]
+    axes = axes_of(dispatch)
     pixels = {loop for loop, _ in dispatch.windows}
     taps = {tap for _, tap in dispatch.windows}
     found: dict[str, list[Axis]] = {"outputs": [], "inputs": [], "groups": [], "batch": []}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bmc.libraries.convolutions import Axis
+from bmc.libraries.convolutions import Axis, axes_of
 from bmc.libraries.dispatch import Array, Dispatch, Edge
 
 
@@ -124,7 +124,7 @@ class Windows:
 
 def windows(dispatch: Dispatch) -> Windows | None:
     """Returns a dispatch as sums over windows; None if it has more axes than that, or pads others than y and x."""
-    axes = _axes(dispatch)
+    axes = axes_of(dispatch)
     taps = {loop: tap for loop, tap in dispatch.windows if axes[tap].extent > 1}
     rows: list[tuple[int, Axis]] = []
     outputs: list[tuple[int, Axis]] = []
@@ -152,12 +152,6 @@ def windows(dispatch: Dispatch) -> Windows | None:
     output_loop, output = outputs[0] if outputs else (-1, Axis(result=1, sums=1))
     channels = tuple(_merged([axis for _, axis in inputs]))
     return Windows(dispatch, y, x, output, output_loop, channels, tuple(summed))
-
-
-def _axes(dispatch: Dispatch) -> list[Axis]:
-    image, weight, result = dispatch.operands[:3]
-    steps = zip(image.steps, weight.steps, result.steps, dispatch.sums_steps, strict=True)
-    return [Axis(loop.extent, *each) for loop, each in zip(dispatch.loops, steps, strict=True)]
 
 
 def _way(axes: list[Axis], row: tuple[int, Axis], tap: int | None, edge: Edge | None) -> Way | None:

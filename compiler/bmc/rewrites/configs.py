@@ -29,12 +29,20 @@ def apply(module: Any, context: Context) -> None:
     """Replaces tile sizes; sets context.configs.
 
     Raises:
-      BmcError: tuning.json names a dispatch or level that does not exist.
+      BmcError: tuning.json names a level that a dispatch does not have.
     """
     context.configs = tuple(
         _apply_to(function, context.target, context.tuning)
         for function in ir_util.all_of(module, "func.func")
     )
+
+
+def check_names(context: Context) -> None:
+    """Checks the names in tuning.json, once no rewrite runs again: those of the dispatches depend on it.
+
+    Raises:
+      BmcError: it names a dispatch that does not exist, or wants a kernel that the target does not have.
+    """
     known = {name for config in context.configs for name in (config.function, config.op)}
     for key, entry in context.tuning.entries.items():
         if key not in known:

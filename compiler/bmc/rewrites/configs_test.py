@@ -9,6 +9,12 @@ from typing import Any
 
 import support
 
+from bmc import target
+from bmc.kernels.choice import DEFAULT
+from bmc.rewrites import configs
+from bmc.rewrites.context import Context
+from bmc.rewrites.tuning import Entry, Tuning
+
 _MATMUL = """func.func @main(%x: tensor<4x32xf32>) -> tensor<4x64xf32> {
   %w = stablehlo.constant dense<1.5> : tensor<32x64xf32>
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0]
@@ -17,6 +23,7 @@ _MATMUL = """func.func @main(%x: tensor<4x32xf32>) -> tensor<4x64xf32> {
 }
 """
 _OP = "matmul_4x64x32_f32"
+_EMPTY = "func.func @f() { return }"
 
 
 class TuningTest(support.FolderTest):
@@ -61,6 +68,17 @@ class TuningTest(support.FolderTest):
         self.rejects(tuning, "no tiling level 'vectors'", "vector_common_parallel")
         tuning = {support.ISA: {_OP: {"vector_common_parallel": [2, 32]}}}
         self.rejects(tuning, "'vector_common_parallel'", "needs 3 sizes, not 2")
+
+    def test_only_the_last_dispatches_have_to_be_named(self) -> None:
+        """Those of an earlier run of the pipeline have other names."""
+        context = Context(
+            target.find(support.ISA), tuning=Tuning("t.json", entries={_OP: Entry({}, DEFAULT, ())})
+        )
+        support.rewritten(_EMPTY, configs.apply, context=context)
+        self.refuses("bad-tuning", f"'{_OP}'", call=lambda: configs.check_names(context))
+        named = _EMPTY.replace("@f", f"@main_dispatch_0_{_OP}")
+        support.rewritten(named, configs.apply, context=context)
+        configs.check_names(context)
 
     def test_missing_file(self) -> None:
         missing = self.folder / "none.json"

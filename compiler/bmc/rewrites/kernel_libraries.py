@@ -16,6 +16,7 @@ from typing import Any
 
 from bmc.errors import BmcError
 from bmc.ir import ir_util
+from bmc.kernels import layouts
 from bmc.kernels.product import Unsupported
 from bmc.libraries import reading
 from bmc.libraries.dispatch import Dispatch
@@ -26,8 +27,9 @@ from bmc.rewrites.context import Context
 
 _LOG = logging.getLogger(__name__)
 
-# Of IREE's kernels without vectors, measured: docs/performance.md, "A matrix unit".
-_INSTRUCTIONS_PER_MAC = 5
+# Instructions for each multiply-accumulate of IREE's kernels without vectors, measured: docs/performance.md, "A matrix
+# unit".
+_IREE_SCALAR = 5
 
 
 def apply(module: Any, context: Context) -> None:
@@ -90,7 +92,8 @@ def _cost(function: ir_util.Op, dispatch: Dispatch, context: Context) -> float:
     try:
         return own_kernels.cost(function, context)
     except Unsupported:
-        return _INSTRUCTIONS_PER_MAC * math.prod(loop.extent for loop in dispatch.loops)
+        each = layouts.IREE if context.target.vlen_bits else _IREE_SCALAR
+        return each * math.prod(loop.extent for loop in dispatch.loops)
 
 
 def _empty(function: ir_util.Op) -> None:

@@ -10,10 +10,18 @@ from typing import Any
 
 import support
 
+from bmc.kernels import layouts
 from bmc.libraries import Call, Dispatch
 from bmc.libraries.library import Library
 
 _OP = "matmul_4x64x32_f32"
+# A matrix of long lines, which a kernel adds up that has no estimate.
+_LINES = """func.func @main(%w: tensor<10x256xf32>, %x: tensor<256xf32>) -> tensor<10xf32> {
+  %0 = stablehlo.dot_general %w, %x, contracting_dims = [1] x [0]
+    : (tensor<10x256xf32>, tensor<256xf32>) -> tensor<10xf32>
+  return %0 : tensor<10xf32>
+}
+"""
 _SCALAR = "rv64gc"
 _NONE: dict[str, Any] = {}
 
@@ -34,13 +42,15 @@ class KernelLibrariesTest(support.FolderTest):
         return Library(f"//k:{function}", "k.h", Path("take.py"), take)
 
     def called(
-        self, *libraries: Library, entry: dict[str, Any] = _NONE, isa: str = support.ISA
+        self,
+        *libraries: Library,
+        entry: dict[str, Any] = _NONE,
+        isa: str = support.ISA,
+        text: str = support.MATMUL,
     ) -> str:
         """Returns the function that computes a product, "" if a kernel does."""
         tuning = self.write("tuning.json", json.dumps({isa: {_OP: entry} if entry else {}}))
-        compiled = support.lower_text(
-            support.MATMUL, self.folder / "m", isa, libraries, tuning=tuning
-        )
+        compiled = support.lower_text(text, self.folder / "m", isa, libraries, tuning=tuning)
         (export,) = compiled.plan.exports
         return export.call.taken.call.function if export.call else ""
 
@@ -51,7 +61,9 @@ class KernelLibrariesTest(support.FolderTest):
         self.assertTrue(4 * 32 <= vectors <= 4 * 4 * 32, vectors)
         self.assertEqual(self.called(self.library("f", costs=vectors)), "")
         self.assertEqual(self.called(self.library("f", costs=0), isa=_SCALAR), "f")
-        self.assertGreater(self.costs[-1], 4 * 64 * 32)
+        self.assertEqual(self.costs[-1], 5 * 4 * 64 * 32)
+        self.assertEqual(self.called(self.library("f", costs=0), text=_LINES), "f")
+        self.assertEqual(self.costs[-1], layouts.IREE * 10 * 256)
         self.assertNotIn(math.inf, self.costs)
 
     def test_an_entry_decides_for_the_matcher(self) -> None:
@@ -63,10 +75,15 @@ class KernelLibrariesTest(support.FolderTest):
         self.assertEqual(self.called(cheap, entry={"library": None}), "")
 
     def test_a_kernel_stays_bmcs_own_without_a_library(self) -> None:
+        """Without any libraries, the entry says nothing."""
         path = self.write("tuning.json", json.dumps({support.ISA: {_OP: {"library": None}}}))
-        report = support.compile_text(support.MATMUL, self.folder / "m", support.ISA, path)
-        (row,) = report["dispatches"]
-        self.assertEqual((row["own_kernel"], row["tuned"]), (True, True))
+        for has_libraries in (True, False):
+            libraries = (self.library("f", costs=0),) if has_libraries else ()
+            compiled = support.lower_text(
+                support.MATMUL, self.folder / "m", libraries=libraries, tuning=path
+            )
+            (config,) = compiled.lowered.configs
+            self.assertEqual((config.own, config.tuned), (True, has_libraries))
 
     def test_a_function_that_no_library_uses_is_an_error(self) -> None:
         library = self.library("f", costs=0)

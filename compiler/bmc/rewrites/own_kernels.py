@@ -111,10 +111,17 @@ def is_better_narrow(function: ir_util.Op, context: Context, kernel: Kernel) -> 
 
 
 def cost(function: ir_util.Op, context: Context) -> float:
-    """Returns about how many instructions the kernel of a dispatch executes; raises Unsupported if it has none."""
+    """Returns about how many instructions the kernel of a dispatch executes.
+
+    Raises:
+      Unsupported: it has no kernel, or one without an estimate.
+    """
     if not applies(context):
         raise Unsupported("an instruction set without such kernels")
-    return _kernel(function, context)[1].cost
+    _, kernel = _kernel(function, context)
+    if not kernel.cost:
+        raise Unsupported("a kernel without an estimate")
+    return kernel.cost
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import unittest
 from pathlib import Path
+from typing import Any
 
 import support
 
 from bmc import target
 from bmc.compile import CompileOptions, rewrite_until
+from bmc.ir import ir_util
+from bmc.kernels.product import Unsupported
 from bmc.rewrites import own_kernels
 from bmc.rewrites.context import Context
 
@@ -176,6 +179,14 @@ class OwnKernelsTest(support.FolderTest):
         self.assertEqual((uneven.count("llvm.inline_asm"), uneven.count("scf.if")), (2, 1))
         # A few instructions are not worth it.
         self.assertNotIn("workgroup.id", shared(4, 1))
+
+    def test_a_kernel_without_an_estimate_has_no_cost(self) -> None:
+        def check(module: Any, context: Context) -> None:
+            (function,) = ir_util.all_of(module, "func.func")
+            with self.assertRaisesRegex(Unsupported, "without an estimate"):
+                own_kernels.cost(function, context)
+
+        support.rewritten(_LINES, check)
 
     def test_others_are_left_alone(self) -> None:
         text = _FUNCTION.replace("arith.addf %a, %b", "math.powf %a, %b")

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,11 @@ class Tuning:
     def of(self, function: str, op: str) -> Entry | None:
         """Returns the entry of a dispatch: its own, or that of all with this op."""
         return self.entries.get(function, self.entries.get(op))
+
+    def without_libraries(self) -> Tuning:
+        """Returns what it has for a model that is compiled without kernel libraries."""
+        left = {key: entry for key, entry in self.entries.items() if entry.library == ""}
+        return replace(self, entries=left)
 
 
 def digest(text: str) -> str:

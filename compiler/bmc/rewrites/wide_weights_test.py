@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import unittest
+from typing import Any
 from unittest import mock
 
 import numpy as np
 import support
 
 from bmc import target
+from bmc.compile import Lowered
 from bmc.kernels import nest
 from bmc.kernels.product import Unsupported
 from bmc.rewrites import own_kernels, wide_weights
@@ -127,6 +130,32 @@ class WideWeightsTest(support.FolderTest):
         with mock.patch.object(own_kernels, "is_better_narrow", return_value=False):
             lowered = support.lower_text(_PLANES, self.folder).lowered
         self.assertEqual(len(lowered.weights.data), 2 * _WEIGHTS[:20, :16].size)
+
+    def lowered(self, text: str, op: str, entry: dict[str, Any]) -> Lowered:
+        path = self.write("tuning.json", json.dumps({support.ISA: {op: entry}}))
+        return support.lower_text(text, self.folder, tuning=path).lowered
+
+    def test_an_entry_may_name_a_product_whose_weights_stay(self) -> None:
+        """Which is known after the pipeline ran with other names."""
+        op = "matmul_like_16x512x20_i8xi8xi32"
+        lowered = self.lowered(_PLANES, op, {"lmul": 4})
+        (config,) = lowered.configs
+        self.assertEqual((config.op, config.tuned), (op, True))
+        self.assertEqual(lowered.weights.data, _WEIGHTS[:20, :16].tobytes())
+        misspelt = op.replace("x20", "x21")
+        self.refuses(
+            "bad-tuning",
+            f"no dispatch is called '{misspelt}'",
+            call=lambda: self.lowered(_PLANES, misspelt, {"lmul": 4}),
+        )
+
+    def test_an_entry_about_libraries_says_nothing_without_them(self) -> None:
+        """With libraries, weights stay in 8 bits, so the product has another name there."""
+        for entry in ({"library": None}, {"library": "f"}):
+            lowered = self.lowered(_MODEL, "matmul_40x64x32_i8xi8xi32", entry)
+            (weight,) = lowered.weights.table.values()
+            (config,) = lowered.configs
+            self.assertEqual((weight.dtype, config.tuned), ("i16", False))
 
 
 if __name__ == "__main__":

@@ -37,6 +37,23 @@ COMPILERS = {
     ),
 }
 
+_ZEPHYR = """cmake_minimum_required(VERSION 3.20)
+project(application LANGUAGES C CXX ASM)
+macro(zephyr_library_named name)
+  set(library ${name})
+  add_library(${library} STATIC)
+endmacro()
+macro(zephyr_include_directories first)
+  include_directories(${first} ${ARGN})
+endmacro()
+function(zephyr_library_compile_options first)
+  target_compile_options(${library} PRIVATE ${first} ${ARGN})
+endfunction()
+function(zephyr_library_sources first)
+  target_sources(${library} PRIVATE ${first} ${ARGN})
+endfunction()
+"""
+
 
 class Export(Product):
     """An export of a workspace: what `X.export` writes and prints."""
@@ -132,7 +149,42 @@ class KernelLibraryTest(unittest.TestCase):
             self.assertNotEqual(product.boot(export.make(), product.VECTORS_256), digits)
 
 
+class ZephyrTest(unittest.TestCase):
+    """The files for Zephyr, with functions in CMake that take as many arguments as Zephyr's own."""
+
+    def built(self, launcher: str, name: str) -> set[str]:
+        """Returns the functions of the library that an export becomes in an application."""
+        with tempfile.TemporaryDirectory() as scratch:
+            export = Export(launcher, Path(scratch), name)
+            source = Path(scratch) / "zephyr_app"
+            source.mkdir()
+            (source / "CMakeLists.txt").write_text(
+                f"{_ZEPHYR}set(CONFIG_IRONCAST_{name.upper()} y)\n"
+                "add_subdirectory(${EXPORT}/zephyr module)\n"
+            )
+            library = export.cmake("gcc", source) / f"module/libironcast_{name}.a"
+            return set(re.findall(r" T (\w+)", call(LLVM / "llvm-nm", "--quiet", library)))
+
+    def test_models_with_kernel_libraries_and_without(self) -> None:
+        for launcher, name, has_library in (
+            ("EXPORT", "mlp", False),
+            ("EXPORT_KERNELS", "naive_mlp", True),
+        ):
+            functions = self.built(launcher, name)
+            self.assertIn("bm_model_init", functions)
+            self.assertEqual("naive_f32" in functions, has_library)
+
+
 class MakeTest(unittest.TestCase):
+    def test_options_of_the_environment_are_none_of_a_compiler(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            export = Export("EXPORT", Path(scratch))
+            planned = call(
+                *("env", "options=--unknown", product.MAKE, "--dry-run"), folder=export.export
+            )
+            self.assertIn("-ffreestanding", planned)
+            self.assertNotIn("--unknown", planned)
+
     def test_32_bits(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:
             export = Export("EXPORT_RV32", Path(scratch))
