@@ -95,8 +95,10 @@ static bm_status_t run_commands(bm_service_t *service, uint32_t first,
   BM_CHECK(skipped <= entry->command_count &&
                count <= entry->command_count - skipped,
            OUT_OF_RANGE);
-  BM_TRY(bm_plan_run(&service->model.runner, first, count));
-  return plan->wait == NULL ? bm_ok() : plan->wait();
+  const bm_status_t status = bm_plan_run(&service->model.runner, first, count);
+  // After a failure as well: nothing may write to the arena behind an answer.
+  if (plan->wait != NULL) BM_TRY(plan->wait());
+  return status;
 }
 
 static bm_status_t run(bm_service_t *service, const uint8_t *payload,
@@ -120,7 +122,10 @@ static bm_status_t put_part(const uint8_t *payload, const uint8_t *from,
   const size_t bytes = bm_frame_get(payload + 6, 2);
   BM_CHECK(offset <= from_bytes && bytes <= from_bytes - offset, OUT_OF_RANGE);
   BM_CHECK(bytes <= BM_FRAME_PAYLOAD_BYTES - writer->size, OUT_OF_RANGE);
-  memcpy(writer->payload + writer->size, from + offset, bytes);
+  // An empty region has no address.
+  if (bytes != 0) {
+    memcpy(writer->payload + writer->size, from + offset, bytes);
+  }
   writer->size += bytes;
   return bm_ok();
 }

@@ -4,14 +4,19 @@
 
 #include "runtime_bm/app/firmware.h"
 #include "runtime_bm/base/memory.h"
+#include "runtime_bm/exec/call.h"
 #include "runtime_bm/testing/bm_test.h"
 #include "runtime_bm/testing/fake_model.h"
 
+// The fake model, and the same with a linked function that fails.
+enum { FAKE, LINKED, MODEL_COUNT };
+static bm_plan_t linked_plan;
 // The table that the build would generate.
 const bm_firmware_model_t bm_firmware_models[] = {
-    {"fake", &fake_plan, {NULL, 0}},
+    [FAKE] = {"fake", &fake_plan, {NULL, 0}},
+    [LINKED] = {"linked", &linked_plan, {NULL, 0}},
 };
-const uint32_t bm_firmware_model_count = 1;
+const uint32_t bm_firmware_model_count = MODEL_COUNT;
 static uint8_t arena[FAKE_ARENA_BYTES] BM_FIRMWARE_ARENA;
 const bm_span_t bm_firmware_arena = {arena, sizeof(arena)};
 
@@ -51,11 +56,13 @@ static size_t data_size(void) {
   return bm_frame_size(&service.answer) - STATUS_BYTES;
 }
 
-static void open(void) {
-  bm_frame_put(bm_frame_payload(&line), 0, 2);
+static void open_model(uint32_t index) {
+  bm_frame_put(bm_frame_payload(&line), index, 2);
   BM_EXPECT_EQ(request(BM_SERVICE_OPEN, 0, 2), 1);
   BM_EXPECT_OK(status());
 }
+
+static void open(void) { open_model(FAKE); }
 
 static void write(uint8_t number, uint32_t input, uint32_t offset,
                   const void *bytes, size_t size) {
@@ -66,13 +73,19 @@ static void write(uint8_t number, uint32_t input, uint32_t offset,
   BM_EXPECT_EQ(request(BM_SERVICE_WRITE, number, 6 + size), 1);
 }
 
-static void read(uint8_t number, uint32_t output, uint32_t offset,
-                 uint32_t size) {
+// Sends a READ or PEEK.
+static void ask(uint8_t kind, uint8_t number, uint32_t of, uint32_t offset,
+                uint32_t size) {
   uint8_t *payload = bm_frame_payload(&line);
-  bm_frame_put(payload, output, 2);
+  bm_frame_put(payload, of, 2);
   bm_frame_put(payload + 2, offset, 4);
   bm_frame_put(payload + 6, size, 2);
-  BM_EXPECT_EQ(request(BM_SERVICE_READ, number, 8), 1);
+  BM_EXPECT_EQ(request(kind, number, 8), 1);
+}
+
+static void read(uint8_t number, uint32_t output, uint32_t offset,
+                 uint32_t size) {
+  ask(BM_SERVICE_READ, number, output, offset, size);
 }
 
 static void says_what_it_has(void) {
@@ -110,13 +123,9 @@ static void run_commands(uint8_t number, uint32_t first, uint32_t count) {
   BM_EXPECT_EQ(request(BM_SERVICE_RUN, number, 8), 1);
 }
 
-// Sends a READ or PEEK, or something that is neither; returns the number that
-// its answer begins with.
-static float part(uint8_t kind, uint8_t number, uint32_t of, uint32_t offset) {
-  bm_frame_put(bm_frame_payload(&line), of, 2);
-  bm_frame_put(bm_frame_payload(&line) + 2, offset, 4);
-  bm_frame_put(bm_frame_payload(&line) + 6, 4, 2);
-  BM_EXPECT_EQ(request(kind, number, 8), 1);
+// Sends a PEEK; returns the number that its answer begins with.
+static float peek(uint8_t number, uint32_t region, uint32_t offset) {
+  ask(BM_SERVICE_PEEK, number, region, offset, 4);
   float found = 0;
   memcpy(&found, data(), sizeof(found));
   return found;
@@ -130,21 +139,59 @@ static void stops_between_commands(void) {
   run_commands(2, 0, BEFORE_ADD);
   BM_EXPECT_OK(status());
   // y = 2x; the copied i / 2 has not been added yet.
-  BM_EXPECT(part(BM_SERVICE_PEEK, 3, BM_PLAN_REGION_ARENA, Y) == 6);
-  BM_EXPECT(part(BM_SERVICE_PEEK, 4, BM_PLAN_REGION_WEIGHTS, K) == 1);
+  BM_EXPECT(peek(3, BM_PLAN_REGION_ARENA, Y) == 6);
+  BM_EXPECT(peek(4, BM_PLAN_REGION_WEIGHTS, K) == 1);
   run_commands(5, BEFORE_ADD, 1);
   BM_EXPECT_OK(status());
-  BM_EXPECT(part(BM_SERVICE_PEEK, 6, BM_PLAN_REGION_ARENA, Y) == 7);
+  BM_EXPECT(peek(6, BM_PLAN_REGION_ARENA, Y) == 7);
   run_commands(7, BEFORE_ADD, 2);
   BM_EXPECT_CODE(status(), OUT_OF_RANGE);
   run_commands(8, FAKE_COMMAND_COUNT + 1, 0);
   BM_EXPECT_CODE(status(), OUT_OF_RANGE);
-  part(BM_SERVICE_PEEK, 9, BM_PLAN_REGION_ARENA, FAKE_ARENA_BYTES - 3);
+  peek(9, BM_PLAN_REGION_ARENA, FAKE_ARENA_BYTES - 3);
   BM_EXPECT_CODE(status(), OUT_OF_RANGE);
-  part(BM_SERVICE_PEEK, 10, BM_PLAN_REGION_STATE, 0);
+  peek(10, BM_PLAN_REGION_STATE, 0);
   BM_EXPECT_CODE(status(), OUT_OF_RANGE);
-  part(BM_SERVICE_PEEK, 11, BM_PLAN_REGION_COUNT, 0);
+  // There is no state, and nothing of it can be read.
+  ask(BM_SERVICE_PEEK, 11, BM_PLAN_REGION_STATE, 0, 0);
+  BM_EXPECT_OK(status());
+  BM_EXPECT_EQ(data_size(), 0);
+  peek(12, BM_PLAN_REGION_COUNT, 0);
   BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+}
+
+BM_CALL(fails) {
+  BM_CALL_BEGIN();
+  (void)bm_call_state;
+  return 1;
+}
+
+static uint32_t waits;
+static bm_status_t count_wait(void) {
+  ++waits;
+  return bm_ok();
+}
+
+static void waits_also_after_a_failure(void) {
+  static const bm_plan_function_t kFunctions[] = {(bm_plan_function_t)fails};
+  static const void *table[FAKE_EXPORT_COUNT];
+  static fake_tables_t tables;
+  tables = fake_tables;
+  tables.header.function_count = 1;
+  tables.exports[FAKE_MULTIPLY].executable = BM_PLAN_LINKED;
+  tables.exports[FAKE_MULTIPLY].ordinal = 0;
+  linked_plan = fake_plan;
+  linked_plan.header = &tables.header;
+  linked_plan.functions = kFunctions;
+  linked_plan.table = table;
+  linked_plan.wait = count_wait;
+  open_model(LINKED);
+  run_commands(1, 0, 1);
+  BM_EXPECT_OK(status());
+  BM_EXPECT_EQ(waits, 1);
+  run_commands(2, 0, FAKE_COMMAND_COUNT);
+  BM_EXPECT_CODE(status(), INTERNAL);
+  BM_EXPECT_EQ(waits, 2);
 }
 
 static void finds_an_entry_point(void) {
@@ -204,7 +251,7 @@ static void what_it_does_not_know_is_refused(void) {
   BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
   BM_EXPECT_EQ(request(BM_SERVICE_READ, 3, 7), 1);
   BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
-  bm_frame_put(bm_frame_payload(&line), 1, 2);
+  bm_frame_put(bm_frame_payload(&line), MODEL_COUNT, 2);
   BM_EXPECT_EQ(request(BM_SERVICE_OPEN, 4, 2), 1);
   BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
   // There is no model now.
@@ -253,6 +300,7 @@ int main(void) {
   BM_TEST(says_what_it_has);
   BM_TEST(computes_what_it_is_sent);
   BM_TEST(stops_between_commands);
+  BM_TEST(waits_also_after_a_failure);
   BM_TEST(finds_an_entry_point);
   BM_TEST(a_repeated_request_is_not_executed_again);
   BM_TEST(nothing_outside_of_a_tensor_is_touched);

@@ -10,8 +10,8 @@ typedef struct bm_device_use_t {
   uint64_t waited;  // instructions of the hart that only waited for it
 } bm_device_use_t;
 
-// The driver of device `x` defines one, bm_device_x_use. It is called while the
-// device has nothing left to do.
+// The driver of device `x` defines one, bm_device_x_use. It may be called while
+// the device works; then only `waited` counts.
 typedef bm_device_use_t (*bm_device_use_function_t)(void);
 
 #endif  // RUNTIME_BM_BASE_DEVICE_H_
