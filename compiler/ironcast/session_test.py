@@ -7,8 +7,11 @@ import io
 import json
 import os
 import re
+import signal
 import tempfile
 import textwrap
+import threading
+import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -21,11 +24,21 @@ from bmc import artifacts
 _HOST = os.environ["HOST"]
 _QEMU = os.environ["QEMU"]
 _MEMORY = os.environ["MEMORY"]
+_ENDLESS = os.environ["ENDLESS"]
 
 
 def imported(program: str) -> artifacts.ImportedModel:
     session = json.loads(Path(program).with_suffix(".json").read_text())
     return artifacts.load(Path(session["models"][0]["imported"]))
+
+
+def _is_running(word: str) -> bool:
+    """Whether a process has the word in its command line."""
+    for command in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if word.encode() in command.read_bytes():
+                return True
+    return False
 
 
 class SessionTest(unittest.TestCase):
@@ -72,6 +85,32 @@ class SessionTest(unittest.TestCase):
                     got = session.run(None, feed, entry=entry.name)
                     for one, other in zip(got, want, strict=True):
                         np.testing.assert_allclose(one, other, 1e-5, 1e-5)
+
+    def test_an_interrupt_ends_the_firmware(self) -> None:
+        feed = {
+            "input0": np.zeros(4, np.float32),  # Their sum never ends the loop.
+            "input1": np.array(2**31 - 1, np.int32),
+        }
+        ran = []
+
+        def interrupt() -> None:
+            ran.append(_is_running("while_loop"))
+            main = threading.main_thread().ident
+            assert main is not None
+            signal.pthread_kill(main, signal.SIGINT)
+
+        with ironcast.Session(_ENDLESS) as session:
+            self.assertEqual(session.run(None, {**feed, "input1": np.array(2, np.int32)})[1], 2)
+            threading.Timer(2, interrupt).start()
+            began = time.monotonic()
+            with self.assertRaises(KeyboardInterrupt):
+                session.run(None, feed)
+            # Long before an answer is not waited for any longer.
+            self.assertLess(time.monotonic() - began, 60)
+            self.assertFalse(_is_running("while_loop"))
+            with self.assertRaisesRegex(ironcast.IroncastError, "session is closed"):
+                session.run(None, feed)
+        self.assertEqual(ran, [True])
 
     def test_mistakes_are_sentences(self) -> None:
         image = np.zeros((1, 64), np.float32)
