@@ -1,4 +1,4 @@
-"""Reads third_party/versions.bzl, which is written so that Python can read it too."""
+"""Reads tables of third_party, which are written so that Python can read them too."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from importlib.resources.abc import Traversable
 from typing import Any
 
 
-def read_table(ironcast: Traversable, name: str) -> Any:
-    """The value that versions.bzl of Ironcast's tree assigns to `name`; KeyError if there is none."""
-    table = ironcast.joinpath("third_party").joinpath("versions.bzl")
+def read_table(ironcast: Traversable, name: str, *path: str) -> Any:
+    """The value that a file of Ironcast's tree assigns to `name`; KeyError if there is none.
+
+    The file is third_party/versions.bzl, unless `path` names another one below third_party.
+    """
+    table = ironcast.joinpath("third_party")
+    for part in path or ("versions.bzl",):
+        table = table.joinpath(part)
     module = ast.parse(table.read_text(encoding="utf-8"))
     for statement in module.body:
         if isinstance(statement, ast.Assign) and any(

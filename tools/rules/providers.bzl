@@ -136,7 +136,7 @@ BmFirmwareInfo = provider(
 BmServiceInfo = provider(
     doc = "Service firmware and where it runs: a program on this machine talks to it (tools/validate/service.py).",
     fields = {
-        "runfiles": "runfiles: what the session names, but for the framework.",
+        "runfiles": "runfiles: the session, the firmware's image, and what runs it on this machine.",
         "session": "File: JSON for tools/validate/sessions.py.",
     },
 )

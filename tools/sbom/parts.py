@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
-from typing import Any
 
 from third_party.python.lock import entries
 from tools.launcher.table import read_table
@@ -70,7 +68,7 @@ def python(ironcast: Traversable, names: Iterable[str]) -> list[Part]:
 
 def debian(ironcast: Traversable, link_map: str) -> list[Part]:
     """Returns the compiler of the firmware, and the libraries that are linked into it, as its link map says."""
-    tools = _debian_tools(ironcast)
+    tools = read_table(ironcast, "DEBIAN_TOOLS", "debian", "packages.bzl")
     linked = set(_LINKED.findall(link_map))
     parts = []
     for tool in sorted(linked | {_FIRMWARE_COMPILER}):
@@ -90,14 +88,3 @@ def debian(ironcast: Traversable, link_map: str) -> list[Part]:
                 )
             )
     return parts
-
-
-def _debian_tools(ironcast: Traversable) -> dict[str, Any]:
-    text = ironcast.joinpath("third_party", "debian", "packages.bzl").read_text(encoding="utf-8")
-    for statement in ast.parse(text).body:
-        if (
-            isinstance(statement, ast.Assign)
-            and ast.unparse(statement.targets[0]) == "DEBIAN_TOOLS"
-        ):
-            return dict(ast.literal_eval(statement.value))
-    raise KeyError("DEBIAN_TOOLS")

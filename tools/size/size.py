@@ -25,19 +25,38 @@ def save(path: Path, data: dict[str, Any]) -> None:
     path.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
 
 
-def run_summary(
-    outcome: result.Outcome, plain: result.Outcome | None = None, clocks: tuple[str, ...] = ()
+def with_run(
+    report: dict[str, Any],
+    outcome: result.Outcome,
+    plain: result.Outcome | None = None,
+    clocks: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """Returns what a profile run measured; raises SizeError if a run did not pass, or RecordError.
+    """Returns an image's report with what a profile run measured.
 
     Args:
+      report: of the image.
       outcome: the run.
-      plain: one of the same models without kernel libraries, for models that have any.
+      plain: one of the same models without kernel libraries; None if the image has none. It only says something about
+        models with calls.
       clocks: what the cycles of the machine's devices are.
+
+    Raises:
+      SizeError: a run did not pass, or they cannot be compared.
+      RecordError: a record is not as it should be.
     """
+    run = run_summary(outcome, clocks)
+    if plain:
+        for model, measured, without in zip(
+            report["models"], run["models"], _models(plain), strict=True
+        ):
+            if any(dispatch["call"] for dispatch in model["dispatches"]):
+                measured["plain"] = _plain(measured, without)
+    return {**report, "run": run}
+
+
+def run_summary(outcome: result.Outcome, clocks: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Returns what a profile run measured; raises SizeError if it did not pass, or RecordError."""
     models = _models(outcome)
-    for model, without in zip(models, _models(plain) if plain else [], strict=plain is not None):
-        model["plain"] = _plain(model, without)
     return {
         "boot": _only(outcome.records("BOOT"), "BOOT").fields,
         "clocks": list(clocks),
@@ -185,8 +204,7 @@ def _run(options: argparse.Namespace) -> int:
         report = load(options.report)
         for model, code in zip(report["models"], options.code, strict=True):
             model["code"] = load(code)
-        summary = run_summary(outcome, plain, tuple(options.clock))
-        save(options.out, {**report, "run": summary})
+        save(options.out, with_run(report, outcome, plain, tuple(options.clock)))
     else:
         lines = baseline.read(options.baseline.read_text())
         problems = baseline.check(lines, options.image, load(options.report))

@@ -236,16 +236,16 @@ class RunTest(unittest.TestCase):
             "BM1 PASS cases=1",
         )
         plain = [line.replace("instret=100 busy=50 waited=20", "instret=6000") for line in device]
-        plain = [line for line in plain if "DEVICE" not in line]
+        plain = [line.replace("=1150", "=7050") for line in plain if "DEVICE" not in line]
         outcomes = [result.Outcome(tuple(lines), 0) for lines in (device, plain)]
         report["models"] = report["models"][:1]
-        report["run"] = size.run_summary(*outcomes, clocks=("a cycle is a cycle",))
+        report = size.with_run(report, *outcomes, clocks=("a cycle is a cycle",))
         out = io.StringIO()
         show.show(report, Console(file=out, width=200))
         row = r"6,000 +100 +50 +20 +50\.0 +fc \(Linear\)  called  \(dense of //k:dense\) *\n"
         self.assertRegex(out.getvalue(), row + r" +6,000 +100 +50 +20 +50\.0 +together")
         for line in (
-            "1,150 instructions without libraries, 1,150 with them",
+            "7,050 instructions without libraries, 1,150 with them",
             "busy for 50 cycles, 35 of them beside work of the hart, which waited for 15",
             "Cycles: a cycle is a cycle",
         ):
@@ -258,11 +258,20 @@ class RunTest(unittest.TestCase):
     def test_other_commands_without_libraries_cannot_be_compared(self) -> None:
         other = tuple(line.replace("index=1", "index=2") for line in self.LINES)
         outcomes = [result.Outcome(lines, 0) for lines in (self.LINES, other)]
+        report = self.measured("called")
         with self.assertRaisesRegex(image_report.SizeError, "n has other commands without"):
-            size.run_summary(*outcomes)
-        self.assertEqual(
-            size.run_summary(outcomes[0], outcomes[0])["models"][1]["plain"]["instructions"], 52
-        )
+            size.with_run(report, *outcomes)
+        same = size.with_run(report, outcomes[0], outcomes[0])
+        self.assertEqual(same["run"]["models"][1]["plain"]["instructions"], 52)
+
+    def test_a_model_without_libraries_has_nothing_to_compare(self) -> None:
+        report = self.measured("called")
+        report["models"][0] = {**report["models"][0], "dispatches": []}
+        outcome = result.Outcome(self.LINES, 0)
+        first, second = size.with_run(report, outcome, outcome)["run"]["models"]
+        self.assertIsNone(first["plain"])
+        self.assertEqual(second["plain"]["instructions"], 52)
+        self.assertEqual(size.with_run(report, outcome)["run"]["models"][1]["plain"], None)
 
     def test_a_narrow_terminal(self) -> None:
         kernel = 100 * "z"

@@ -7,7 +7,6 @@ example:
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from pathlib import Path
@@ -69,20 +68,11 @@ def main(args: list[str]) -> int:
     # `bazel run` starts programs in another folder than the user's.
     out = Path(os.environ.get("BUILD_WORKING_DIRECTORY", "")) / options.out
     try:
-        reports = [json.loads(path.read_text(encoding="utf-8")) for path in options.reports]
-        for path, report in zip(options.reports, reports, strict=True):
-            page_data.check(report, str(path))
-        text = html(reports, options.d3.read_text(encoding="utf-8"))
-        out.write_text(text, encoding="utf-8")
+        reports = [page_data.read(path) for path in options.reports]
+        page_data.write(out, html(reports, options.d3.read_text(encoding="utf-8")))
     except page_data.ViewError as error:
         console.complain("overview", error)
         return 1
-    except OSError as error:
-        console.complain(
-            "overview", page_data.ViewError(f"{error.filename} cannot be written: {error.strerror}")
-        )
-        return 1
-    print(out)
     return 0
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
+import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
 
 from tools.view import browser, overview
 
-REPORTS = [json.loads(Path(path).read_text()) for path in os.environ["REPORTS"].split()]
+REPORT_PATHS = [Path(path) for path in os.environ["REPORTS"].split()]
+REPORTS = [json.loads(path.read_text()) for path in REPORT_PATHS]
 D3 = Path(os.environ["D3"]).read_text()
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -68,6 +72,29 @@ class OverviewTest(browser.PageTest):
         self.show(overview.html([hostile], D3))
         self.assertEqual(self.all("img"), [])
         self.assertEqual(self.column(1), [HOSTILE])
+
+    def test_mistakes_are_sentences(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch)
+            damaged, other = folder / "damaged.json", folder / "other.json"
+            damaged.write_text("{")
+            other.write_text("{}")
+            report, page = REPORT_PATHS[0], folder / "page.html"
+            for path, out, message in (
+                (folder / "none.json", page, "none.json cannot be read: No such file"),
+                (damaged, page, "damaged.json is not JSON"),
+                (other, page, "other.json is not a report of an image with a run"),
+                (report, folder / "none/page.html", "page.html cannot be written: No such file"),
+            ):
+                with (
+                    self.subTest(message),
+                    contextlib.redirect_stderr(io.StringIO()) as said,
+                ):
+                    arguments = [str(path), "--d3", os.environ["D3"], "--out", str(out)]
+                    self.assertEqual(overview.main(arguments), 1)
+                    self.assertIn(message, said.getvalue())
+                    self.assertEqual(said.getvalue().count("\n"), 1)
+                    self.assertFalse(out.exists())
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ Bytes, instructions and multiply-accumulates are counts; commands are named by t
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 from tools.bench import audit, bound
@@ -21,6 +23,27 @@ Json = dict[str, Any]
 
 class ViewError(Exception):
     """One sentence for the user."""
+
+
+def read(path: Path) -> Json:
+    """Returns the report in a file; raises ViewError unless it is that of an image with a run."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ViewError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise ViewError(f"{path} is not JSON: name a file that `X.report` makes") from None
+    check(report, str(path))
+    return dict(report)
+
+
+def write(path: Path, text: str) -> None:
+    """Writes a file and prints its path; raises ViewError."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ViewError(f"{path} cannot be written: {error.strerror}") from None
+    print(path)
 
 
 def check(report: Any, name: str) -> None:

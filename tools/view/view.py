@@ -11,33 +11,9 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 from tools import console
 from tools.view import compare, page, page_data, trace
-
-
-def _read(path: Path) -> Any:
-    """Returns the page's data of a report; raises ViewError."""
-    try:
-        report = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise page_data.ViewError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError:
-        raise page_data.ViewError(
-            f"{path} is not JSON: name a file that `X.report` makes"
-        ) from None
-    page_data.check(report, str(path))
-    return page_data.build(report)
-
-
-def _write(path: Path, text: str) -> None:
-    """Writes a file and prints its path; raises ViewError."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise page_data.ViewError(f"{path} cannot be written: {error.strerror}") from None
-    print(path)
 
 
 def main(args: list[str]) -> int:
@@ -59,13 +35,14 @@ def main(args: list[str]) -> int:
     here = Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""))
     image = options.report.name.removesuffix(".json").removesuffix(".report")
     try:
-        data = _read(options.report)
+        data = page_data.build(page_data.read(options.report))
         if options.against:
-            data["against"] = compare.differences(_read(here / options.against), data)
+            other = page_data.build(page_data.read(here / options.against))
+            data["against"] = compare.differences(other, data)
         text = page.html(data, options.d3.read_text(encoding="utf-8"))
-        _write(here / (options.out or f"{image}.html"), text)
+        page_data.write(here / (options.out or f"{image}.html"), text)
         if options.trace:
-            _write(here / options.trace, json.dumps(trace.events(data)) + "\n")
+            page_data.write(here / options.trace, json.dumps(trace.events(data)) + "\n")
     except page_data.ViewError as error:
         console.complain("view", error)
         return 1

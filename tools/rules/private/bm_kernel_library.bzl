@@ -27,7 +27,7 @@ def _archives(ctx):
     """Returns the labels of what the code needs beside its own sources and the runtime."""
     owners = [each.owner for each in ctx.attr.code[CcInfo].linking_context.linker_inputs.to_list() if each.libraries]
     return [
-        str(owner)
+        str(owner).lstrip("@")
         for owner in owners
         if owner != ctx.attr.code.label and not (
             owner.workspace_name == _RUNTIME.workspace_name and owner.package.startswith(_RUNTIME.package + "/")

@@ -179,7 +179,7 @@ _BAD_HARTS = {
 # Export that is refused -> the message, its ISA, and its model; "" is the model of the suite.
 _BAD_EXPORTS = {
     "export_of_an_archive": (
-        "needs_an_archive needs @//tools/rules/tests:archive_of_c, and an export carries sources only: name these in",
+        "needs_an_archive needs //tools/rules/tests:archive_of_c, and an export carries sources only: name these in",
         "rv64gcv_zvl256b",
         "model_that_needs_an_archive",
     ),
