@@ -111,6 +111,7 @@ BM_MUST_USE bm_status_t bm_model_verify(const bm_plan_t *plan, size_t bytes,
 // must outlive the model. `code` is used only for kernels that are loaded at
 // run time; pass {NULL, 0} otherwise.
 // Errors: FAILED_PRECONDITION when this hart cannot run the kernels,
+// HART_MISSING when the machine has fewer harts than the image is for,
 // RESOURCE_EXHAUSTED when a span is too small, INVALID_ARGUMENT when one is
 // misaligned, DAMAGED when the plan or the kernels are not those that were
 // built, and DATA_LOSS, OUT_OF_RANGE, NOT_FOUND or UNIMPLEMENTED when they are
@@ -153,7 +154,8 @@ BM_MUST_USE bm_status_t bm_model_set_input(bm_model_t *model, uint32_t index,
 // kernel reports an error; the outputs are then unspecified.
 BM_MUST_USE bm_status_t bm_model_run(bm_model_t *model);
 
-// Calls `observer` after every command of later runs; NULL turns it off.
+// Calls `observer` after every command of later runs; NULL turns it off. With
+// several harts, hart 0 calls it after its part of the command.
 void bm_model_observe(bm_model_t *model, bm_observer_t observer, void *context);
 
 BM_EXTERN_C_END

@@ -4,13 +4,14 @@ load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_test")
 load("//tools/rules:defs.bzl", "bm_debug", "bm_firmware", "bm_flash")
 
-def hardware_tests(*, name, board, isa, models, hooks = {}, deps = []):
+def hardware_tests(*, name, board, isa, models, harts = 1, hooks = {}, deps = []):
     """Makes `<model>_on_<board>`, its `.flash` and `.debug` for every model, and a test of the image's addresses and format.
 
     Args:
       name: unused; the targets are named after models and board.
       board: name of the board.
       isa: ISA of the kernels.
+      harts: harts of the images.
       models: bm_model labels.
       deps: Python libraries of the board's flashing method.
       hooks: cc_library with a model's own console output, by the model's label.
@@ -20,6 +21,7 @@ def hardware_tests(*, name, board, isa, models, hooks = {}, deps = []):
         bm_firmware(
             name = firmware,
             board = "//boards/" + board,
+            harts = harts,
             hooks = hooks.get(model, "//runtime_bm/app:hooks_default"),
             isa = isa,
             models = [model],
@@ -42,7 +44,7 @@ def hardware_tests(*, name, board, isa, models, hooks = {}, deps = []):
         )
         py_test(
             name = firmware + "_image_test",
-            srcs = ["image_test.py"],
+            srcs = [Label("image_test.py")],
             data = [firmware, firmware + ".flash", files, description],
             env = {
                 "BOARD": "$(rootpath {})".format(description),
@@ -50,6 +52,6 @@ def hardware_tests(*, name, board, isa, models, hooks = {}, deps = []):
                 "IMAGE": "$(rootpaths {})".format(files),
                 "RUN": "$(rootpath {})".format(firmware),
             },
-            main = "image_test.py",
+            main = Label("image_test.py"),
             deps = deps + [requirement("pyelftools")],
         )

@@ -12,7 +12,8 @@
 BM_EXTERN_C_BEGIN
 
 // Interrupt numbers of mcause. Those of scause are raised to them; platforms
-// add numbers from 16.
+// add numbers from 16. In an image for several harts, software interrupts are
+// the runtime's, and no handler sees them.
 enum {
   BM_INTERRUPT_SOFTWARE = 3,
   BM_INTERRUPT_TIMER = 7,

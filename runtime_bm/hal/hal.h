@@ -1,7 +1,8 @@
 // What the runtime needs from a machine: eight functions, defined once per
 // board and chosen by linking. There are no weak defaults: a missing function
-// is a link error. All are called from one hart. Interrupts are off, unless an
-// application turned them on (application.h).
+// is a link error. All are called from one hart, or in an image for several
+// (harts.h) by one at a time, but for the counters. Interrupts are off, unless
+// an application turned them on (application.h).
 #ifndef RUNTIME_BM_HAL_HAL_H_
 #define RUNTIME_BM_HAL_HAL_H_
 

@@ -150,7 +150,12 @@ static bool step(walk_t *walk, uint32_t index) {
 static void walk_share(void *context, uint32_t hart) {
   share_t *share = context;
   const bm_plan_runner_t *runner = share->runner;
-  walk_t walk = {.share = share, .hart = hart, .stretch = 1};
+  // Not cleared as a whole, for most of it are bindings.
+  walk_t walk;
+  walk.share = share;
+  walk.hart = hart;
+  walk.stretch = 1;
+  walk.alone = 0;
   bm_dispatcher_init(&walk.dispatcher, walk.bound.pointers, walk.bound.lengths);
   walk.dispatcher.state.max_concurrency = bm_hart_count;
   walk.dispatcher.workgroup.processor_id = hart;

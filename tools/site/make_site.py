@@ -46,6 +46,7 @@ HEADERS = (
     "runtime_bm/base/check.h",
     "runtime_bm/base/result.h",
     "runtime_bm/hal/hal.h",
+    "runtime_bm/hal/harts.h",
     "runtime_bm/hal/application.h",
 )
 RULES = {"tools/rules/defs.bzl": "Rules", "tools/rules/providers.bzl": "Providers"}
