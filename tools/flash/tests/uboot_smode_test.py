@@ -10,14 +10,22 @@ from tools.flash.tests.rig import Rig, path_of
 
 
 class UBootSupervisorTest(Rig):
-    def u_boot(self, *args: str) -> Path:
+    def u_boot(self, *args: str, harts: int = 2) -> Path:
         """Starts OpenSBI and U-Boot in QEMU; returns the socket of its serial line."""
         line = self.folder / "serial"
         boot = ["-bios", str(path_of("OPENSBI")), "-kernel", str(path_of("U_BOOT_SMODE"))]
-        boot += ["-smp", "2", "-no-reboot", "-net", "none"]
+        boot += ["-smp", str(harts), "-no-reboot", "-net", "none"]
         boot += ["-serial", f"unix:{line},server=on,wait=off", *args]
         self.start_listening(line, self.qemu(*boot))
         return line
+
+    def test_model_on_all_harts(self) -> None:
+        # U-Boot's `go` does not tell the image which hart it is on.
+        cable = Relay(self.u_boot(harts=4))
+        self.addCleanup(cable.close)
+        board = "qemu_virt_rv64_smode"
+        done = self.flash(path_of("MLP_SMODE_HARTS"), board, "--port", cable.path, "--monitor")
+        self.assert_passed(done)
 
     def test_model_by_ymodem_to_pass(self) -> None:
         cable = Relay(self.u_boot())
