@@ -86,10 +86,8 @@ class _Lines:
         self._vlen = vlen
         self._width = WIDTHS[product.dtypes[B]]
         padding = product.padding
-        if padding is None or padding.operand != B or len(padding.edges) != 2:
-            raise Unsupported("lines of an image without padding")
-        if product.lanes_move or any(edge.moves for edge in padding.edges):
-            raise Unsupported("a part of a plane")
+        if padding is None or padding.operand != B or len(padding.edges) != 2 or product.firsts:
+            raise Unsupported("lines of an image without padding, or of a part of one")
         summed = [loop for loop in product.sums if loop.extent > 1]
         if (
             product.rows

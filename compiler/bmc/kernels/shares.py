@@ -93,9 +93,9 @@ def cut(whole: Whole, harts: int, write: Callable[[Any], Kernel]) -> Shares | No
     kernel = write(whole)
     # A kernel whose cost is not known is cut as evenly as can be.
     most = kernel.cost - _AROUND if kernel.cost else math.inf
-    for cuts in _ways(whole.loops, harts):
+    for cuts in ways(whole.loops, harts):
         try:
-            shares = _written(whole, cuts, write)
+            shares = written(whole, cuts, write)
         except Unsupported:
             continue
         if shares.kernel.cost < min(least, most):
@@ -103,7 +103,7 @@ def cut(whole: Whole, harts: int, write: Callable[[Any], Kernel]) -> Shares | No
     return best
 
 
-def _ways(loops: tuple[Loop, ...], harts: int) -> list[tuple[Cut, ...]]:
+def ways(loops: tuple[Loop, ...], harts: int) -> list[tuple[Cut, ...]]:
     """Returns the ways to cut one loop or two, those with the smallest pieces first."""
     ways = sorted(_all_ways(loops, harts), key=_largest)
     return [way for way in ways if _largest(way) <= _LARGER * _largest(ways[0])][:_MOST_WAYS]
@@ -126,7 +126,9 @@ def _largest(way: tuple[Cut, ...]) -> float:
     return math.prod(cut.largest / cut.loop.extent for cut in way)
 
 
-def _written(whole: Whole, cuts: tuple[Cut, ...], write: Callable[[Any], Kernel]) -> Shares:
+def written(whole: Whole, cuts: tuple[Cut, ...], write: Callable[[Any], Kernel]) -> Shares:
+    """Returns the pieces of one way to cut; raises Unsupported if one of them has no kernel."""
+
     def piece(extents: list[int]) -> Kernel:
         part = whole
         for cut, extent in zip(cuts, extents, strict=True):

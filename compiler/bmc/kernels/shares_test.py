@@ -106,9 +106,9 @@ class SharesTest(unittest.TestCase):
         self.assertFalse(np.array_equal(right[result], data[result]))
         found = 0
         for harts in (3, 8):
-            for cuts in shares._ways(whole.loops, harts):
+            for cuts in shares.ways(whole.loops, harts):
                 try:
-                    cut = shares._written(whole, cuts, write)
+                    cut = shares.written(whole, cuts, write)
                 except Unsupported:
                     continue
                 with self.subTest(harts=harts, cuts=cuts):
@@ -188,7 +188,7 @@ class SharesTest(unittest.TestCase):
         loop = Loop(17, (4, 0, 4))
         cut = Cut(0, loop, 4)
         self.assertEqual((cut.least, cut.more, cut.largest), (4, 1, 5))
-        ways = shares._ways((loop, Loop(6, (0, 4, 4))), 4)
+        ways = shares.ways((loop, Loop(6, (0, 4, 4))), 4)
         for way in ways:
             self.assertLessEqual(sum(bool(each.more) for each in way), 1)
         # Six in two pieces, and seventeen in two.

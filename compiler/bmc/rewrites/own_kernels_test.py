@@ -177,6 +177,10 @@ class OwnKernelsTest(support.FolderTest):
         # Some pieces have a row more: there are two kernels.
         uneven = shared(4, 13)
         self.assertEqual((uneven.count("llvm.inline_asm"), uneven.count("scf.if")), (2, 1))
+        # Four, three, three and three rows.
+        self.assertRegex(
+            uneven, r"(%\w+) = arith.muli %\w+, %c3\b.*\n.*\n.*= arith.minui %\w+, %c1\w* :"
+        )
         # A few instructions are not worth it.
         self.assertNotIn("workgroup.id", shared(4, 1))
 
