@@ -2,8 +2,8 @@
 // same byte, and that one needs what another one writes.
 #include "runtime_bm/app/workgroup_check.h"
 
-#include "runtime_bm/abi/executable_library.h"
 #include "runtime_bm/base/memory.h"
+#include "runtime_bm/exec/dispatch.h"
 #include "runtime_bm/testing/bm_test.h"
 #include "runtime_bm/testing/fake_model.h"
 
