@@ -39,6 +39,8 @@ COMPILERS = {
 
 _ZEPHYR = """cmake_minimum_required(VERSION 3.20)
 project(application LANGUAGES C CXX ASM)
+# Without Zephyr's C library.
+add_compile_options(-ffreestanding)
 macro(zephyr_library_named name)
   set(library ${name})
   add_library(${library} STATIC)
