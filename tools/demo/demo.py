@@ -1,4 +1,4 @@
-"""Shows a model in the browser: a page on this machine talks to the firmware, in an emulator or on a board.
+"""Shows a model in the browser: a page talks to the firmware, in an emulator or on a board.
 
 examples:
   tools/bazel run //models:mlp_rv64.demo

@@ -1,4 +1,4 @@
-"""Writes a page that compares models: what each takes of flash, RAM and instructions, in one HTML file.
+"""Writes a page that compares models: flash, RAM and instructions of each, in one HTML file.
 
 example:
   tools/bazel run //models:overview -- --out overview.html
