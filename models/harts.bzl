@@ -1,6 +1,6 @@
 """harts_test: runs several models in one image on several harts."""
 
-load("//tools/rules:defs.bzl", "bm_firmware", "bm_firmware_test", "bm_runs_test")
+load("//tools/rules:defs.bzl", "bm_firmware", "bm_runs_test", "bm_workgroups_test")
 
 _ISA = "rv64gcv_zvl128b"
 _ENV = "vlen128"
@@ -32,19 +32,11 @@ def harts_test(*, name, models, harts, workgroups = True):
         agree = True,
         firmwares = firmwares,
     )
-    if not workgroups:
-        return
-    bm_firmware(
-        name = name + "._workgroups",
-        board = "//boards/qemu_virt_rv64",
-        harts = harts,
-        isa = _ISA,
-        main = "//runtime_bm/app:workgroup_main",
-        models = models,
-        tags = ["manual"],
-    )
-    bm_firmware_test(
-        name = name + "_workgroups",
-        exec_envs = {"//boards/qemu_virt_rv64:" + _ENV: ["qemu"]},
-        firmware = name + "._workgroups",
-    )
+    if workgroups:
+        bm_workgroups_test(
+            name = name + "_workgroups",
+            exec_env = "//boards/qemu_virt_rv64:" + _ENV,
+            harts = harts,
+            isa = _ISA,
+            models = models,
+        )

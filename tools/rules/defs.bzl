@@ -34,6 +34,7 @@ load("//tools/rules/private:bm_sbom.bzl", _bm_sbom = "bm_sbom")
 load("//tools/rules/private:bm_spike_extension.bzl", _bm_spike_extension = "bm_spike_extension")
 load("//tools/rules/private:bm_validate.bzl", _bm_validate = "bm_validate")
 load("//tools/rules/private:bm_weights.bzl", _bm_weights = "bm_weights")
+load("//tools/rules/private:bm_workgroups_test.bzl", _bm_workgroups_test = "bm_workgroups_test")
 load("//tools/rules/private:transitions.bzl", _env_name = "env_name")
 
 any_isa_program = _any_isa_program
@@ -66,4 +67,5 @@ bm_sbom = _bm_sbom
 bm_spike_extension = _bm_spike_extension
 bm_validate = _bm_validate
 bm_weights = _bm_weights
+bm_workgroups_test = _bm_workgroups_test
 env_name = _env_name

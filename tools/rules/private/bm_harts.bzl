@@ -1,9 +1,10 @@
 """several_harts: the models of a suite on several harts."""
 
 load("//tools/rules/private:bm_firmware.bzl", "bm_firmware")
-load("//tools/rules/private:bm_firmware_test.bzl", "bm_firmware_test", "recorded_run")
+load("//tools/rules/private:bm_firmware_test.bzl", "recorded_run")
 load("//tools/rules/private:bm_measured.bzl", "bm_measured")
 load("//tools/rules/private:bm_run_test.bzl", "bm_run_test")
+load("//tools/rules/private:bm_workgroups_test.bzl", "bm_workgroups_test")
 load("//tools/rules/private:transitions.bzl", "env_name")
 
 _QEMU = Label("//boards/qemu_virt_rv64")
@@ -70,20 +71,12 @@ def several_harts(*, name, models, isa, vlen, hooks, tested, alone, tags, **kwar
         tags = tags + ["qemu", "spike"],
         **kwargs
     )
-    bm_firmware(
-        name = name + "._workgroups",
-        board = _QEMU,
-        harts = max(tested),
-        hooks = hooks,
-        isa = isa,
-        main = Label("//runtime_bm/app:workgroup_main"),
-        models = models,
-        **manual
-    )
-    bm_firmware_test(
+    bm_workgroups_test(
         name = name + "_workgroups",
-        exec_envs = {_QEMU.same_package_label(env_name(vlen, isa)): ["qemu"]},
-        firmware = name + "._workgroups",
+        exec_env = _QEMU.same_package_label(env_name(vlen, isa)),
+        harts = max(tested),
+        isa = isa,
+        models = models,
         tags = tags,
         **kwargs
     )
