@@ -89,14 +89,15 @@ def _summary(report: Json, models: list[Json], vlen: int) -> list[Json]:
     flash, ram = report["flash_bytes"], report["ram_bytes"]
     instructions = sum(model["instructions"] for model in models)
     macs = sum(model["macs"] for model in models)
+    path = "on the critical path " if any(model["harts"] for model in models) else ""
     rows = [
         ("Flash", f"{flash['total']:,}", f"bytes, {flash['golden']:,} of them for the self-check"),
         ("RAM", f"{ram['total']:,}", f"bytes, {ram['arena']:,} of them the arena"),
-        ("Instructions", f"{instructions:,}", f"in one inference at VLEN {vlen}"),
+        ("Instructions", f"{instructions:,}", f"{path}in one inference at VLEN {vlen}"),
         (
             "Per multiply-accumulate",
             f"{instructions / macs:.3f}" if macs else "-",
-            f"{macs:,} of these",
+            f"{path}of {macs:,}" if path else f"{macs:,} of these",
         ),
     ]
     if vlen:

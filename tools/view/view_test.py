@@ -109,6 +109,12 @@ class DataTest(unittest.TestCase):
         done = [index for stretch in harts["stretches"] for index in stretch["commands"]]
         self.assertEqual(sorted(done), [command["index"] for command in model["commands"]])
         self.assertGreater(harts["percent"], 75)
+        (note,) = (
+            row["note"]
+            for row in page_data.build(HARTS_REPORT)["summary"]
+            if row["label"] == "Instructions"
+        )
+        self.assertEqual(note, "on the critical path in one inference at VLEN 256")
 
     def test_real_reports_add_up(self) -> None:
         for report in REPORTS:
