@@ -80,17 +80,17 @@ class Shares:
         return math.prod(cut.pieces for cut in self.cuts)
 
 
-def cut(whole: Whole, harts: int, write: Callable[[Any], Kernel]) -> Shares | None:
+def cut(whole: Whole, kernel: Kernel, harts: int, write: Callable[[Any], Kernel]) -> Shares | None:
     """Returns the pieces of which the largest takes the fewest instructions; None if it is not worth cutting.
 
     Args:
       whole: what is computed.
+      kernel: of the whole.
       harts: how many harts share it: there are no more pieces.
       write: writes the kernel of a piece; raises Unsupported if there is none.
     """
     best: Shares | None = None
     least = math.inf
-    kernel = write(whole)
     # A kernel whose cost is not known is cut as evenly as can be.
     most = kernel.cost - _AROUND if kernel.cost else math.inf
     for cuts in ways(whole.loops, harts):

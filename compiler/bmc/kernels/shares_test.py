@@ -170,7 +170,8 @@ class SharesTest(unittest.TestCase):
 
     def test_the_largest_piece_is_as_small_as_can_be(self) -> None:
         def cut(whole: Any, harts: int) -> Shares | None:
-            return shares.cut(whole, harts, lambda part: fastest.write(part, _VLEN))
+            kernel = fastest.write(whole, _VLEN)
+            return shares.cut(whole, kernel, harts, lambda part: fastest.write(part, _VLEN))
 
         whole = matmul(96, 64, 64)
         found = cut(whole, 4)

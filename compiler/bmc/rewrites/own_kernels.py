@@ -111,17 +111,18 @@ def is_better_narrow(function: ir_util.Op, context: Context, kernel: Kernel) -> 
 
 
 def cost(function: ir_util.Op, context: Context) -> float:
-    """Returns about how many instructions the kernel of a dispatch executes.
+    """Returns about how many instructions the kernel of a dispatch executes, on the hart that has most to do.
 
     Raises:
       Unsupported: it has no kernel, or one without an estimate.
     """
     if not applies(context):
         raise Unsupported("an instruction set without such kernels")
-    _, kernel = _kernel(function, context)
+    found, kernel = _kernel(function, context)
     if not kernel.cost:
         raise Unsupported("a kernel without an estimate")
-    return kernel.cost
+    shared = _shared(found, kernel, DEFAULT, context.harts)
+    return shared.kernel.cost if isinstance(shared, Shares) else kernel.cost
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def _shared(found: _Found, kernel: Kernel, choice: Choice, harts: int) -> Kernel
     """Returns the pieces of a kernel for several harts, if it is worth cutting."""
     if harts == 1 or isinstance(found.what, Scatter):
         return kernel
-    return shares.cut(found.what, harts, lambda part: found.write(part, choice)) or kernel
+    return shares.cut(found.what, kernel, harts, lambda part: found.write(part, choice)) or kernel
 
 
 def _read(function: ir_util.Op, context: Context, lanes: int) -> _Found:

@@ -184,6 +184,18 @@ class OwnKernelsTest(support.FolderTest):
         # A few instructions are not worth it.
         self.assertNotIn("workgroup.id", shared(4, 1))
 
+    def test_the_cost_is_that_of_the_largest_piece(self) -> None:
+        costs = {}
+
+        def note(module: Any, context: Context) -> None:
+            (function,) = ir_util.all_of(module, "func.func")
+            costs[context.harts] = own_kernels.cost(function, context)
+
+        for harts in (1, 4):
+            context = Context(target.find(support.ISA), harts=harts)
+            support.rewritten(_FUNCTION, note, context=context)
+        self.assertLess(costs[4], 0.5 * costs[1])
+
     def test_a_kernel_without_an_estimate_has_no_cost(self) -> None:
         def check(module: Any, context: Context) -> None:
             (function,) = ir_util.all_of(module, "func.func")
