@@ -17,11 +17,12 @@ from typing import Any
 
 from bmc import artifacts, errors, frontends, inspection, mutate, progress, target, verify
 from bmc.artifacts import ImportedModel
-from bmc.compile import MOST_HARTS, CompileOptions, compile_model, rewrite_until
+from bmc.compile import CompileOptions, compile_model, rewrite_until
 from bmc.errors import BmcError
 from bmc.frontends.options import F16, INT8, ImportOptions
 from bmc.iree import version
 from bmc.libraries import library
+from bmc.plan.tables import MAX_HARTS
 from bmc.rewrites.pipeline import PIPELINE
 from bmc.rewrites.runner import describe
 
@@ -178,10 +179,10 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     compiler.add_argument(
         "--harts",
         type=int,
-        choices=range(1, MOST_HARTS + 1),
+        choices=range(1, MAX_HARTS + 1),
         default=1,
         metavar="N",
-        help=f"how many harts share the model, 1 to {MOST_HARTS}; default 1",
+        help=f"how many harts share the model, 1 to {MAX_HARTS}; default 1",
     )
     compiler.add_argument("--tuning", type=Path, help="tuning.json with tile sizes")
     compiler.add_argument(

@@ -41,10 +41,6 @@ from bmc.target import ISA_NAMES, Target, find
 _LOG = logging.getLogger(__name__)
 
 
-# The runtime makes as many stacks.
-MOST_HARTS = 8
-
-
 @dataclass(frozen=True)
 class CompileOptions:
     """The options of `bmc compile`.

@@ -10,7 +10,7 @@ enum { MAX_ROWS = 32 };
 
 typedef struct row_t {
   uint32_t index;
-  uint64_t instret[BM_HARTS_MAX];
+  uint64_t instret[BM_MAX_HARTS];
 } row_t;
 
 // What only one hart writes, in cache lines of its own.
@@ -19,7 +19,7 @@ typedef struct counter_t {
   uint32_t row_count;
 } counter_t;
 
-static counter_t counters[BM_HARTS_MAX];
+static counter_t counters[BM_MAX_HARTS];
 static row_t rows[MAX_ROWS];
 
 // The last barrier: who came last, what it took until all had come, when it

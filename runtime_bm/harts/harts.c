@@ -19,7 +19,7 @@ enum {
   MAX_TURNS = 100000,
 };
 
-volatile uint32_t bm_hart_commands[BM_HARTS_MAX];
+volatile uint32_t bm_hart_commands[BM_MAX_HARTS];
 
 static _Alignas(LINE) atomic_uint present;
 // The harts that have come to the meeting under way.

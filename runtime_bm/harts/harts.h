@@ -13,17 +13,18 @@
 
 BM_EXTERN_C_BEGIN
 
+// The most harts of an image: they are bits of a word, and a record lists them
+// in one line.
+enum { BM_MAX_HARTS = 16 };
+
 // The build defines BM_SEVERAL_HARTS for images of more than one hart.
 #ifdef BM_SEVERAL_HARTS
-
-// Harts are bits of a word, and a record lists them in one line.
-enum { BM_HARTS_MAX = 16 };
 
 // The harts of this image, from the linker script.
 extern const uint32_t bm_hart_count;
 
 // The command of a plan that each hart runs, for reports of traps.
-extern volatile uint32_t bm_hart_commands[BM_HARTS_MAX];
+extern volatile uint32_t bm_hart_commands[BM_MAX_HARTS];
 
 // Called on every hart with its number.
 typedef void (*bm_harts_job_t)(void *context, uint32_t hart);

@@ -8,8 +8,8 @@
 enum { ROUNDS = 300 };
 
 // Not atomic: only meetings keep the harts apart.
-static uint32_t numbers[BM_HARTS_MAX];
-static uint32_t wrong[BM_HARTS_MAX];
+static uint32_t numbers[BM_MAX_HARTS];
+static uint32_t wrong[BM_MAX_HARTS];
 static uint32_t shared;
 
 static void meet(void) { bm_harts_meet(NULL, NULL); }
@@ -68,7 +68,7 @@ static void count_job(void *context, uint32_t hart) {
 }
 
 static void jobs_follow_each_other(void) {
-  uint32_t counts[BM_HARTS_MAX] = {0};
+  uint32_t counts[BM_MAX_HARTS] = {0};
   for (uint32_t i = 1; i <= ROUNDS; ++i) {
     BM_EXPECT_OK(bm_harts_run(count_job, counts));
     // The others sleep, and hart 0 reads what they wrote.
@@ -82,8 +82,8 @@ static void all_are_present(void) {
 }
 
 static void a_cpu_is_what_all_have(void) {
-  bm_hal_cpu_t cpus[BM_HARTS_MAX];
-  for (uint32_t i = 0; i < BM_HARTS_MAX; ++i) {
+  bm_hal_cpu_t cpus[BM_MAX_HARTS];
+  for (uint32_t i = 0; i < BM_MAX_HARTS; ++i) {
     cpus[i] = (bm_hal_cpu_t){.isa = i == 0 ? "first" : "other",
                              .isa_bits = BM_ISA_RV64 | BM_ISA_V | BM_ISA_ZVFH,
                              .vlen_bits = 256};

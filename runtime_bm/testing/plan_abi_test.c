@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime_bm/app/golden.h"
+#include "runtime_bm/harts/harts.h"
 #include "runtime_bm/plan/plan.h"
 
 static char text[16384];
@@ -118,6 +119,7 @@ static void enums(void) {
   begin_enum("limits");
   CONSTANT(BM_PLAN_, ALIGNMENT);
   CONSTANT(BM_PLAN_, MAX_BINDINGS);
+  CONSTANT(BM_, MAX_HARTS);
   CONSTANT(BM_PLAN_, MAX_RANK);
   CONSTANT(BM_PLAN_, LINKED);
   CONSTANT(BM_PLAN_, NO_DRIVER);

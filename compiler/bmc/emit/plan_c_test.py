@@ -205,6 +205,7 @@ class AbiTest(unittest.TestCase):
             "ALIGNMENT": ALIGNMENT,
             "GOLDEN_ALIGNMENT": ALIGNMENT,
             "MAX_BINDINGS": tables.MAX_BINDINGS,
+            "MAX_HARTS": tables.MAX_HARTS,
             "MAX_RANK": tables.MAX_RANK,
         }
         # The last two are constants of plan.h, which generated code names.

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # Limits of the runtime, checked against plan_abi.json by a test.
 MAX_BINDINGS = 32
+MAX_HARTS = 16
 MAX_RANK = 8
 FLAG_BARRIER = 1
 

@@ -152,6 +152,7 @@ SECTIONS {
 ASSERT((BM_STACK_GUARD_BYTES & (BM_STACK_GUARD_BYTES - 1)) == 0 &&
        BM_STACK_GUARD_BYTES >= 64,
        "BM_STACK_GUARD_BYTES must be a power of two of at least 64")
+ASSERT(BM_HARTS <= 16, "an image is for at most 16 harts: BM_MAX_HARTS of runtime_bm/harts/harts.h")
 ASSERT(BM_STACK_BYTES % 16 == 0, "BM_STACK_BYTES must be a multiple of 16")
 ASSERT(bm_text_start == ORIGIN(BM_ROM),
        "code must start where the processor does: at the origin of BM_ROM")
