@@ -1,5 +1,7 @@
 """The machine's Python as a toolchain: the `python3` on PATH, or IRONCAST_PYTHON."""
 
+load("//third_party:runfiles.bzl", "FIND_RUNFILES")
+
 # rules_python unpacks wheels with this. It compiles the unpacked files once, here: importing torch and
 # transformers takes 7 s without compiled files and 3 s with them, in every action that imports them,
 # and an action cannot keep them. It makes PyTorch's CUDA build work without CUDA, and deletes the wheel,
@@ -11,7 +13,7 @@ PYTHONPATH='{for_old_pip}'"${{PYTHONPATH:+:$PYTHONPATH}}" '{python}' "$@" || {{
 }}
 if [ -d site-packages ]; then
   [ ! -e site-packages/torch/lib/libtorch_cuda.so ] || '{python}' -B '{without_cuda}' || exit
-  '{python}' -m compileall -q site-packages > /dev/null || true  # some files are for other Pythons
+  '{python}' -m compileall -q --invalidation-mode unchecked-hash site-packages > /dev/null || true  # some files are for other Pythons
   rm -f ./*.whl
 fi
 """
@@ -29,10 +31,14 @@ _BUILD = """\
 load("@bazel_tools//tools/python:toolchain.bzl", "py_runtime_pair")
 
 exports_files(["python3", "unpacker"])
+
+# As a folder, `lib` is one input; its thousand files would be linked into every sandbox.
 py_runtime(
     name = "runtime",
-    interpreter_path = "{python}",
+    files = ["lib"],
+    interpreter = "bin/python3",
     python_version = "PY3",
+    stub_shebang = {shebang},
 )
 
 py_runtime_pair(
@@ -46,6 +52,12 @@ toolchain(
     toolchain_type = "@bazel_tools//tools/python:toolchain_type",
 )
 """
+
+# The first lines of every Python program that Bazel writes. For the shell, they start the program with the copy
+# of Python that is among its files. For Python, they are a text.
+_SHEBANG = "#!/bin/sh\n''':'\n" + FIND_RUNFILES + """\
+exec "$files/REPOSITORY/bin/python3" "$0" "$@"
+'''"""
 
 # For these, every package in the lock has a wheel or needs none.
 _KNOWN = ["3.11", "3.12", "3.13"]
@@ -77,15 +89,19 @@ def _local_python_repo_impl(rctx):
         python = python,
         without_cuda = rctx.path(rctx.attr._without_cuda),
     ), executable = True)
-    rctx.file("BUILD.bazel", _BUILD.format(python = python))
+    copied = rctx.execute([python, "-I", rctx.path(rctx.attr._copy_python), rctx.path(".")])
+    if copied.return_code != 0:
+        fail("%s could not be copied: %s" % (python, copied.stderr.strip()))
+    rctx.file("BUILD.bazel", _BUILD.format(shebang = repr(_SHEBANG.replace("REPOSITORY", rctx.name))))
 
-    # Where Bazel keeps repositories.
+    # Where Bazel keeps repositories: for tests that run a Bazel of their own.
     rctx.file("defs.bzl", "EXTERNAL = %r\n" % str(rctx.path("python3").dirname.dirname))
 
 local_python_repo = repository_rule(
     implementation = _local_python_repo_impl,
     doc = "@NAME//:toolchain runs py_binary and py_test with this machine's Python 3.11 or newer.",
     attrs = {
+        "_copy_python": attr.label(default = "//third_party/python:copy_python.py"),
         "_without_cuda": attr.label(default = "//third_party/python:without_cuda.py"),
     },
 )

@@ -6,21 +6,15 @@ only two calls.
 
 load("//third_party:versions.bzl", "PYTHON_PACKAGES")
 
-# A package of ours is passed on as one link to its `site-packages`, see site_packages.bzl.
+# A package of ours is passed on as one folder. File by file, every action that imports torch would link
+# fourteen thousand files into its sandbox.
 # `:files` is the package without the dependencies in its metadata.
 _ADDITIONS = """
-load("@ironcast//third_party/python:site_packages.bzl", "site_packages")
-
 exports_files({programs})
-
-site_packages(
-    name = "site_packages",
-    build_file = "BUILD.bazel",
-)
 
 py_library(
     name = "files",
-    data = [":site_packages"],
+    data = ["site-packages"],
     imports = ["site-packages"],
 )
 """
@@ -84,7 +78,7 @@ def _annotate(rctx, package, about):
         "additive_build_content": content,
         "copy_executables": {},
         "copy_files": {},
-        "data": [":site_packages"],
+        "data": ["site-packages"],
         "data_exclude_glob": ["site-packages/**"],
         "srcs_exclude_glob": ["site-packages/**"],
     }))
