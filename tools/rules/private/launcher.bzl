@@ -1,12 +1,11 @@
 """Turns `tool` with fixed arguments into this target's executable."""
 
+load("//third_party:runfiles.bzl", "FIND_RUNFILES")
+
 _TEMPLATE = """#!/bin/sh
-# Finds its files where `bazel run`, `bazel test` or a parent's runfiles put them.
 set -eu
-here="${{RUNFILES_DIR:-${{TEST_SRCDIR:-$0.runfiles}}}}"
-case "$here" in /*) ;; *) here="$PWD/$here" ;; esac
-export RUNFILES_DIR="$here"
-cd "$here/{workspace}"
+{find}export RUNFILES_DIR="$files"
+cd "$files/{workspace}"
 exec {command} "$@"
 """
 
@@ -31,6 +30,7 @@ def write_launcher(ctx, tool, args, files, extra_runfiles = None):
     ctx.actions.write(
         executable,
         _TEMPLATE.format(
+            find = FIND_RUNFILES,
             workspace = ctx.workspace_name,
             command = " ".join([
                 _quote(word if type(word) == "string" else word.short_path)
