@@ -12,7 +12,6 @@ import hashlib
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
 import tarfile
@@ -24,25 +23,9 @@ from unittest import mock
 import numpy as np
 
 import ironcast
+from tools.inner_bazel import inner_bazel
 
 RUNFILES = Path.cwd()
-# Repositories that hold the same for every workspace; not those that are made for one, like @pypi.
-_SHARED = re.compile(r"(pypi_|debian_|rules_|bazel_)\w+|platforms|spike")
-_NOT_SHARED = {"bazel_tools"}
-
-
-def shared(external: Path) -> dict[str, Path]:
-    """Repositories in `external` that are complete.
-
-    Bazel writes a repository's marker last. A link leads to a folder that Bazel has not fetched itself.
-    """
-    return {
-        folder.name: folder
-        for folder in sorted(external.iterdir())
-        if _SHARED.fullmatch(folder.name)
-        and folder.name not in _NOT_SHARED
-        and (folder.is_symlink() or (external / f"@{folder.name}.marker").exists())
-    }
 
 
 def canonical(repository: str) -> str:
@@ -79,20 +62,10 @@ def modules(external: Path, work: Path) -> dict[str, Path]:
     return found
 
 
-def remove(folder: Path) -> None:
-    """Removes a folder in which Bazel has made folders read-only; links are removed, not followed."""
-    for path, folders, _ in os.walk(folder):
-        for name in folders:
-            below = Path(path, name)
-            if not below.is_symlink():
-                below.chmod(below.stat().st_mode | stat.S_IRWXU)
-    shutil.rmtree(folder)
-
-
 class ConsumerTest(unittest.TestCase):
     def setUp(self) -> None:
         self.work = Path(tempfile.mkdtemp(dir=os.environ["TEST_TMPDIR"]))
-        self.addCleanup(remove, self.work)
+        self.addCleanup(inner_bazel.remove, self.work)
         unpacked = self.work / "unpacked"
         with tarfile.open(RUNFILES / "ironcast.tar.gz") as tar:
             tar.extractall(unpacked)
@@ -103,13 +76,7 @@ class ConsumerTest(unittest.TestCase):
         self.archive = (RUNFILES / "ironcast.tar.gz").resolve()
         workspace = self.root / "WORKSPACE"
         workspace.write_text(self.with_archive(workspace.read_text()))
-        # Not what Bazel sets for a test: the inner Bazel would take itself for a part of it.
-        inner = {
-            name: value
-            for name, value in os.environ.items()
-            if not re.match("TEST_|RUNFILES_|BUILD_|XML_|GTEST_|PYTHON", name)
-        }
-        self.enterContext(mock.patch.dict(os.environ, inner, clear=True))
+        self.enterContext(mock.patch.dict(os.environ, inner_bazel.environment(), clear=True))
 
     def with_archive(self, workspace: str) -> str:
         """The example's WORKSPACE with the release's own words about its archive."""
@@ -122,12 +89,7 @@ class ConsumerTest(unittest.TestCase):
         return text
 
     def configure(self, *options: str) -> None:
-        """Gives the example's Bazel options, in the file that its .bazelrc reads."""
-        # --batch: without a server, nothing outlives this test.
-        startup = ["--batch", f"--output_user_root={self.work / 'root'}", "--host_jvm_args=-Xmx1g"]
-        every = ["--noshow_progress", "--color=no", "--curses=no", *options]
-        lines = [f"startup {option}" for option in startup] + [f"build {o}" for o in every]
-        (self.root / "user.bazelrc").write_text("\n".join(lines) + "\n")
+        inner_bazel.configure(self.root, self.work / "root", *options)
 
     def bazel_test(self, *targets: str) -> None:
         """Runs `tools/bazel test` in the example; fails with everything it printed."""
@@ -146,7 +108,7 @@ class ConsumerTest(unittest.TestCase):
         self.configure(
             *(
                 f"--override_repository={name}={path}"
-                for name, path in shared(Path(os.environ["EXTERNAL"])).items()
+                for name, path in inner_bazel.shared(Path(os.environ["EXTERNAL"])).items()
             )
         )
         self.bazel_test("//...", "//bands:bands_rv64.flash")
@@ -172,7 +134,7 @@ class ConsumerTest(unittest.TestCase):
         external = Path(os.environ["EXTERNAL"])
         overrides = [
             f"--override_repository={canonical(name)}={path}"
-            for name, path in shared(external).items()
+            for name, path in inner_bazel.shared(external).items()
             if re.match("pypi_|debian_|spike", name)
         ]
         overrides += [

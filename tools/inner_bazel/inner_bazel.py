@@ -1,0 +1,58 @@
+"""A Bazel in a test: it builds another workspace with what this one has fetched already."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+from pathlib import Path
+
+# Repositories that hold the same for every workspace; not those that are made for one, like @pypi.
+_SHARED = re.compile(r"(pypi_|debian_|rules_|bazel_)\w+|platforms|spike")
+_NOT_SHARED = {"bazel_tools"}
+
+
+def shared(external: Path) -> dict[str, Path]:
+    """Repositories in `external` that are complete.
+
+    Bazel writes a repository's marker last. A link leads to a folder that Bazel has not fetched itself.
+    """
+    return {
+        folder.name: folder
+        for folder in sorted(external.iterdir())
+        if _SHARED.fullmatch(folder.name)
+        and folder.name not in _NOT_SHARED
+        and (folder.is_symlink() or (external / f"@{folder.name}.marker").exists())
+    }
+
+
+def environment() -> dict[str, str]:
+    """Not what Bazel sets for a test: the inner Bazel would take itself for a part of it."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not re.match("TEST_|RUNFILES_|BUILD_|XML_|GTEST_|PYTHON", name)
+    }
+
+
+def configure(workspace: Path, root: Path, *options: str) -> None:
+    """Gives the inner Bazel options, in the file that the workspace's .bazelrc reads.
+
+    root: folder for everything that Bazel writes.
+    """
+    # --batch: without a server, nothing outlives the test.
+    startup = ["--batch", f"--output_user_root={root}", "--host_jvm_args=-Xmx1g"]
+    every = ["--noshow_progress", "--color=no", "--curses=no", *options]
+    lines = [f"startup {option}" for option in startup] + [f"build {o}" for o in every]
+    (workspace / "user.bazelrc").write_text("\n".join(lines) + "\n")
+
+
+def remove(folder: Path) -> None:
+    """Removes a folder in which Bazel has made folders read-only; links are removed, not followed."""
+    for path, folders, _ in os.walk(folder):
+        for name in folders:
+            below = Path(path, name)
+            if not below.is_symlink():
+                below.chmod(below.stat().st_mode | stat.S_IRWXU)
+    shutil.rmtree(folder)
