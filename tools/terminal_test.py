@@ -46,7 +46,8 @@ def at_terminal(command: list[str]) -> tuple[int, str]:
     """Returns the exit status of a program and what it writes to a terminal."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
-    environment = {**os.environ, "TERM": "xterm-256color"}
+    # Whoever has a terminal has a home; gdb complains without.
+    environment = {**os.environ, "HOME": os.environ["TEST_TMPDIR"], "TERM": "xterm-256color"}
     environment.pop("COLUMNS", None)
     started = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, env=environment
