@@ -48,7 +48,7 @@ def copy(folder: Path) -> Path:
         "-m",
         "compileall",
         "-q",
-        "--invalidation-mode=unchecked-hash",
+        "--invalidation-mode=checked-hash",
         library,
     ]
     subprocess.run(compiler, cwd=folder, env={**os.environ, "PYTHONHASHSEED": "0"}, check=True)

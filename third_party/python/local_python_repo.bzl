@@ -4,7 +4,8 @@ load("//third_party:runfiles.bzl", "FIND_RUNFILES")
 
 # rules_python unpacks wheels with this. It compiles the unpacked files once, here: importing torch and
 # transformers takes 7 s without compiled files and 3 s with them, in every action that imports them,
-# and an action cannot keep them. It makes PyTorch's CUDA build work without CUDA, and deletes the wheel,
+# and an action cannot keep them. They hold the hash of their source, not its time, so that they are the same on all
+# machines and a file that somebody changes is not run as it was. It makes PyTorch's CUDA build work without CUDA, and deletes the wheel,
 # which is no longer needed; all wheels together are 0.8 GB.
 _UNPACKER = """\
 #!/bin/sh
@@ -13,7 +14,7 @@ PYTHONPATH='{for_old_pip}'"${{PYTHONPATH:+:$PYTHONPATH}}" '{python}' "$@" || {{
 }}
 if [ -d site-packages ]; then
   [ ! -e site-packages/torch/lib/libtorch_cuda.so ] || '{python}' -B '{without_cuda}' || exit
-  '{python}' -m compileall -q --invalidation-mode unchecked-hash site-packages > /dev/null || true  # some files are for other Pythons
+  '{python}' -m compileall -q --invalidation-mode checked-hash site-packages > /dev/null || true  # some files are for other Pythons
   rm -f ./*.whl
 fi
 """

@@ -6,14 +6,15 @@ name, with that cache.
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import tempfile
 import unittest
+from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
@@ -24,16 +25,42 @@ RUNFILES = Path.cwd()
 PACKAGE = "pypi_ml_dtypes"
 IMAGE = "//models:mlp_rv64"
 AGREEMENT = "//models/mlp:mlp_rv64_agreement_test"
-# The last line of a build: "114 processes: 78 disk cache hit, 36 internal."
-_PROCESSES = re.compile(r"INFO: \d+ process(?:es)?: (.+)\.")
+# Parts of this machine that no action declares, and an action that lists those it sees.
+UNDECLARED = [
+    path
+    for path in ("/etc/passwd", "/home", "/usr/lib/python3", "/usr/share")
+    if Path(path).exists()
+]
+PROBE = f"""genrule(
+    name = "probe",
+    outs = ["seen.txt"],
+    cmd = "for path in {" ".join(UNDECLARED)}; do [ ! -e $$path ] || echo $$path; done > $@",
+)
+"""
 
 
-def processes(printed: str) -> dict[str, int]:
-    """How the actions were done -> how many; `internal` ones do not start a program."""
-    found = _PROCESSES.findall(printed)
-    assert found, printed
-    parts = (part.split(" ", 1) for part in found[-1].split(", "))
-    return {how: int(count) for count, how in parts if how != "internal"}
+@dataclass(frozen=True)
+class Action:
+    """An action that started a program, or would have.
+
+    reads: whether PACKAGE is among its inputs. hit: whether the cache had its results.
+    """
+
+    mnemonic: str
+    reads: bool
+    hit: bool
+
+
+def actions(log: str) -> list[Action]:
+    """The actions in a log of Bazel's, which is one JSON object behind the other."""
+    decoder, at, found = json.JSONDecoder(), 0, []
+    while at < len(log):
+        entry, at = decoder.raw_decode(log, at)
+        reads = any(PACKAGE in file["path"] for file in entry["inputs"])
+        found.append(Action(entry["mnemonic"], reads, entry["cacheHit"]))
+        while log[at : at + 1].isspace():
+            at += 1
+    return found
 
 
 class CacheTest(unittest.TestCase):
@@ -51,13 +78,15 @@ class CacheTest(unittest.TestCase):
             tar.extractall(root, filter="tar")
         return root
 
-    def bazel(self, root: Path, command: str, *arguments: str, **packages: Path) -> dict[str, int]:
-        """Runs Bazel with the cache and these packages in place of the real ones; counts its actions."""
+    def bazel(self, root: Path, command: str, *arguments: str, **packages: Path) -> list[Action]:
+        """Runs Bazel with the cache and these packages in place of the real ones; returns its actions."""
+        log = self.work / "log.json"
         repositories = inner_bazel.shared(self.external) | packages
         inner_bazel.configure(
             root,
             root.with_suffix(".bazel"),
             f"--disk_cache={self.work / 'cache'}",
+            f"--execution_log_json_file={log}",
             *(f"--override_repository={name}={path}" for name, path in repositories.items()),
         )
         done = subprocess.run(
@@ -69,23 +98,32 @@ class CacheTest(unittest.TestCase):
             text=True,
         )
         self.assertEqual(done.returncode, 0, done.stdout)
-        return processes(done.stdout)
+        return actions(log.read_text())
 
     def test_a_worker_needs_nothing_of_its_machine_and_others_share_its_results(self) -> None:
         first = self.checkout("first")
-        done = self.bazel(first, "test", "--config=worker", IMAGE, AGREEMENT)
-        self.assertNotIn("disk cache hit", done)
+        (first / "probe").mkdir()
+        (first / "probe/BUILD.bazel").write_text(PROBE)
+        probe = "//probe:seen.txt"
+        done = self.bazel(first, "test", "--config=worker", IMAGE, AGREEMENT, probe)
+        self.assertGreater(len(UNDECLARED), 1)
+        self.assertEqual((first / "bazel-bin/probe/seen.txt").read_text(), "")
+        self.assertEqual([action for action in done if action.hit], [])
 
         second = self.checkout("elsewhere/and/deeper/second")
         with mock.patch.dict(os.environ, {"USER": "another", "LANG": "C"}):
-            self.assertEqual(set(self.bazel(second, "test", IMAGE, AGREEMENT)), {"disk cache hit"})
+            again = self.bazel(second, "test", IMAGE, AGREEMENT)
+        self.assertEqual([action for action in again if not action.hit], [])
+        self.assertEqual(len(again) + 1, len(done))  # without the probe
 
         # The same version of a package, changed by a comment.
         changed = self.work / PACKAGE
         shutil.copytree(self.external / PACKAGE, changed, symlinks=True)
         (module,) = changed.glob("site-packages/*/__init__.py")
         module.write_text(module.read_text() + "# Changed.\n")
-        self.assertIn("linux-sandbox", self.bazel(second, "build", IMAGE, **{PACKAGE: changed}))
+        patched = self.bazel(second, "build", IMAGE, **{PACKAGE: changed})
+        self.assertLessEqual({"BmImport", "BmCompile"}, {action.mnemonic for action in patched})
+        self.assertEqual([action for action in patched if action.reads and action.hit], [])
 
 
 if __name__ == "__main__":
