@@ -33,11 +33,11 @@ load("@bazel_tools//tools/python:toolchain.bzl", "py_runtime_pair")
 
 exports_files(["python3", "unpacker"])
 
-# As a folder, `lib` is one input; its thousand files would be linked into every sandbox.
+# As a folder, `copy` is one input; its thousand files would be linked into every sandbox.
 py_runtime(
     name = "runtime",
-    files = ["lib"],
-    interpreter = "bin/python3",
+    files = ["copy"],
+    interpreter = "interpreter",
     python_version = "PY3",
     stub_shebang = {shebang},
 )
@@ -57,8 +57,28 @@ toolchain(
 # The first lines of every Python program that Bazel writes. For the shell, they start the program with the copy
 # of Python that is among its files. For Python, they are a text.
 _SHEBANG = "#!/bin/sh\n''':'\n" + FIND_RUNFILES + """\
-exec "$files/REPOSITORY/bin/python3" "$0" "$@"
+exec "$files/REPOSITORY/interpreter" "$0" "$@"
 '''"""
+
+# Bazel 7.7.1 sends a folder to a remote worker at its place in the exec root, and not in the runfiles. Packages are
+# folders too.
+_INTERPRETER = """\
+#!/bin/sh
+here="${0%/*}"
+python="$here/copy"
+if [ ! -d "$python" ]; then
+  external="${0%/bazel-out/*}/external"
+  python="$external/${here##*/}/copy"
+  paths=
+  IFS=:
+  for path in ${PYTHONPATH:-}; do
+    [ -d "$path" ] || path="$external/${path##*.runfiles/}"
+    paths="$paths${paths:+:}$path"
+  done
+  export PYTHONPATH="$paths"
+fi
+exec "$python/bin/python3" "$@"
+"""
 
 # For these, every package in the lock has a wheel or needs none.
 _KNOWN = ["3.11", "3.12", "3.13"]
@@ -90,9 +110,10 @@ def _local_python_repo_impl(rctx):
         python = python,
         without_cuda = rctx.path(rctx.attr._without_cuda),
     ), executable = True)
-    copied = rctx.execute([python, "-I", rctx.path(rctx.attr._copy_python), rctx.path(".")])
+    copied = rctx.execute([python, "-I", rctx.path(rctx.attr._copy_python), rctx.path("copy")])
     if copied.return_code != 0:
         fail("%s could not be copied: %s" % (python, copied.stderr.strip()))
+    rctx.file("interpreter", _INTERPRETER, executable = True)
     rctx.file("BUILD.bazel", _BUILD.format(shebang = repr(_SHEBANG.replace("REPOSITORY", rctx.name))))
 
     # Where Bazel keeps repositories: for tests that run a Bazel of their own.
