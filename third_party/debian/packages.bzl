@@ -211,6 +211,16 @@ DEBIAN_TOOLS = {
         "license": "GPL-2.0-or-later",
         "why": "mkimage packs images for U-Boot",
     },
+    "debian_bubblewrap": {
+        "packages": ["bubblewrap"],
+        "versions": {"bubblewrap": "0.8.0-2+deb12u1"},
+        "leave_out": ["libc6|libgcc-s1|gcc-12-base"],
+        "skip": ["./etc", "./usr/share/*"],
+        "programs": ["usr/bin/bwrap"],
+        "environment_variable": "IRONCAST_BWRAP",
+        "license": "LGPL-2.0-or-later",
+        "why": "gives an action of another machine a root folder of its own (tools/remote)",
+    },
     "debian_dfu_util": {
         "packages": ["dfu-util"],
         "versions": {"dfu-util": "0.11-1"},

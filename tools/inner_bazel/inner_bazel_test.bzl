@@ -58,8 +58,7 @@ def inner_bazel_test(*, name, deps = [], tags = [], **kwargs):
         env_inherit = _INHERITED,
         tags = tags + [
             "exclusive",
-            "no-remote",
-            "no-sandbox",
+            "local",
             "requires-network",
         ],
         deps = deps + ["//tools/inner_bazel"],

@@ -20,7 +20,7 @@ def lint_test(*, name, check, tool = None, deps = [], **kwargs):
         # It reads the tree itself, so it runs unsandboxed. @tree has it run again when a file changes.
         data = ["//:WORKSPACE", "@tree//:contents.txt"] + ([tool] if tool else []),
         main = "lint.py",
-        tags = ["lint", "no-sandbox"],
+        tags = ["lint", "local"],
         deps = [":text_checks"] + deps,
         **kwargs
     )
