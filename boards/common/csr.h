@@ -30,7 +30,6 @@
 #endif
 
 BM_CSR_READER(bm_csr_misa, "misa")
-BM_CSR_READER(bm_csr_mstatus, "mstatus")
 BM_CSR_COUNTER(bm_csr_mcycle, "mcycle")
 BM_CSR_COUNTER(bm_csr_minstret, "minstret")
 // vlenb by number, since the runtime is compiled without the vector extension.

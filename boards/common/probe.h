@@ -41,26 +41,33 @@ enum { BM_XSMTVDOT_VLEN = 256 };
 
 // Defines a function that says whether a hart executes `instructions` in a
 // mode, "m" or "s", with the bit of its status register that enables
-// interrupts. They stay off meanwhile, because they also go where a trap goes.
-// Vectors and floats must be on.
-#define BM_PROBE(function, mode, interrupts, instructions)      \
-  static bool function(void) {                                  \
-    uintptr_t has, status, vector;                              \
-    __asm__ volatile("csrrci %1, " mode                         \
-                     "status, %3\n"                             \
-                     "la %2, 1f\n"                              \
-                     "csrrw %2, " mode                          \
-                     "tvec, %2\n"                               \
-                     "li %0, 0\n" instructions                  \
-                     "li %0, 1\n"                               \
-                     ".balign 4\n"                              \
-                     "1: csrw " mode                            \
-                     "tvec, %2\n"                               \
-                     "csrw " mode "status, %1\n"                \
-                     : "=&r"(has), "=&r"(status), "=&r"(vector) \
-                     : "i"(interrupts)                          \
-                     : "t0", "ft0", "memory");                  \
-    return has != 0;                                            \
+// interrupts. They stay off meanwhile, because they also go where a trap goes:
+// to startup's vector, and on to the address in the scratch register. Vectors
+// and floats must be on.
+#define BM_PROBE(function, mode, interrupts, instructions)       \
+  static bool function(void) {                                   \
+    uintptr_t has, status, vector, scratch;                      \
+    __asm__ volatile("csrrci %1, " mode                          \
+                     "status, %4\n"                              \
+                     "la %2, bm_trap_vector\n"                   \
+                     "csrrw %2, " mode                           \
+                     "tvec, %2\n"                                \
+                     "la %3, 1f\n"                               \
+                     "csrrw %3, " mode                           \
+                     "scratch, %3\n"                             \
+                     "li %0, 0\n" instructions                   \
+                     "li %0, 1\n"                                \
+                     ".balign 4\n"                               \
+                     "1: csrw " mode                             \
+                     "scratch, %3\n"                             \
+                     "csrw " mode                                \
+                     "tvec, %2\n"                                \
+                     "csrw " mode "status, %1\n"                 \
+                     : "=&r"(has), "=&r"(status), "=&r"(vector), \
+                       "=&r"(scratch)                            \
+                     : "i"(interrupts)                           \
+                     : "t0", "ft0", "memory");                   \
+    return has != 0;                                             \
   }
 
 // The longest text that bm_probe_append() is called with by a probe below.

@@ -8,6 +8,11 @@
 #include "runtime_bm/crt/stack.h"
 #include "runtime_bm/hal/hal.h"
 
+// What misa should say. The register of some designs says something else.
+#ifndef BM_MISA
+#define BM_MISA bm_csr_misa()
+#endif
+
 // misa has one bit per extension letter; this is their order in an ISA string.
 static const char kLetters[] = "imafdqcbpvh";
 
@@ -19,11 +24,10 @@ static const char kLetters[] = "imafdqcbpvh";
 #define XLEN_BIT BM_ISA_RV32
 #endif
 
-// mstatus.VS: startup set it, but it stays zero on a hart without vectors.
-#define MSTATUS_VS 0x600
-
 // mstatus.MIE is bit 3.
 BM_PROBES("m", 8)
+// Startup turned vectors on in mstatus. A hart without them may keep that bit.
+BM_PROBE(has_vectors, "m", 8, "csrr t0, 0xC22\n")
 
 static bool has(uintptr_t misa, char letter) {
   return (misa >> (letter - 'a')) & 1;
@@ -32,7 +36,7 @@ static bool has(uintptr_t misa, char letter) {
 bm_hal_cpu_t bm_hal_cpu(void) {
   static char
       name[sizeof(XLEN_NAME) + sizeof(kLetters) + sizeof(BM_PROBED_NAMES)];
-  const uintptr_t misa = bm_csr_misa();
+  const uintptr_t misa = BM_MISA;
   char *end = bm_probe_append(name, XLEN_NAME);
   for (const char *c = kLetters; *c != '\0'; ++c) {
     if (has(misa, *c)) *end++ = *c;
@@ -48,7 +52,7 @@ bm_hal_cpu_t bm_hal_cpu(void) {
   if (has(misa, 'p')) cpu.isa_bits |= BM_ISA_P;
   if (has(misa, 'v')) cpu.isa_bits |= BM_ISA_V;
   // misa has no bit for vectors smaller than V.
-  if ((bm_csr_mstatus() & MSTATUS_VS) != 0) {
+  if (has_vectors()) {
     if (has(misa, 'f')) cpu.isa_bits |= BM_ISA_ZVE32F;
     cpu.vlen_bits = (uint32_t)bm_csr_vlenb() * 8;
     end = probe(&cpu, end);

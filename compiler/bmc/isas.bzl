@@ -117,6 +117,13 @@ ISAS = {
         "vlen_bits": 128,
         "xlen": 32,
     },
+    "rv32imc": {
+        "abi": "ilp32",
+        "march": "rv32imc_zicsr_zifencei",
+        "plan_bits": ["RV32"],
+        "vlen_bits": 0,
+        "xlen": 32,
+    },
     "x86_64": {
         "abi": "",
         "march": "x86-64-v2",

@@ -15,6 +15,7 @@ class TargetTest(unittest.TestCase):
             ("rv64gc", "+m,+a,+f,+d,+c", "lp64d"),
             ("rv64gcv_zvl256b", "+m,+a,+f,+d,+c,+v,+zvl256b", "lp64d"),
             ("rv32imac", "+m,+a,+c", "ilp32"),
+            ("rv32imc", "+m,+c", "ilp32"),
             ("rv32imafc_zve32f_zvl128b", "+m,+a,+f,+c,+zve32f,+zvl128b", "ilp32f"),
         ):
             flags = target.find(isa).iree_flags()

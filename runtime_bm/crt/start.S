@@ -38,7 +38,7 @@
   .type _start, @function
 _start:
   mv s1, a1             // from the boot path, kept while memory is cleared
-  la t0, trap_vector
+  la t0, bm_trap_vector
   csrw CSR(tvec), t0
   // Some harts have no such register.
   la t0, no_interrupts
@@ -179,7 +179,7 @@ park:
   .type bm_hart_start, @function
 bm_hart_start:
   mv tp, a1
-  la t0, trap_vector
+  la t0, bm_trap_vector
   csrw CSR(tvec), t0
   fence.i
 #else
@@ -226,7 +226,9 @@ no_floats_there:
 // register. Aligned for harts that keep their vectors in a table, which begins
 // with the exception vector.
   .balign 256
-trap_vector:
+  .globl bm_trap_vector
+  .type bm_trap_vector, @function
+bm_trap_vector:
   csrr t0, CSR(scratch)
   jr t0
 
