@@ -11,13 +11,14 @@ _ENDS = {
     "trap": ("TRAP", "cause=2"),
 }
 
-def board_tests(*, name, isa = "rv64gc", envs = ["qemu"], ends = {}):
+def board_tests(*, name, isa = "rv64gc", envs = ["qemu"], kind = "qemu", ends = {}):
     """Boots small firmware images on a board and judges how they end.
 
     Args:
       name: name of the board.
       isa: its ISA without vectors.
       envs: names of its execution environments, emulators.
+      kind: tag of the tests: what the environments are.
       ends: differences on this board: name of a firmware -> (record, text).
     """
     labels = ["//boards/{}:{}".format(name, env) for env in envs]
@@ -35,7 +36,7 @@ def board_tests(*, name, isa = "rv64gc", envs = ["qemu"], ends = {}):
         bm_firmware_test(
             name = firmware,
             testonly = True,
-            exec_envs = {label: ["qemu"] for label in labels},
+            exec_envs = {label: [kind] for label in labels},
             expect = expect,
             firmware = image,
             text = text,

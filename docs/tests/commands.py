@@ -15,7 +15,7 @@ _INLINE = re.compile(r"`([^`]+)`")
 _OURS = re.compile(r"(tools/bazel|bmc|python3 -m tools\.\w+|tools/\w+/\w+\.py) ")
 _FLAG = re.compile(r"--[a-z][a-z-]*")
 # Options of `bazel` that mean something here, beside `--board` and `--config`.
-_BAZEL = {"--repo_env", "--test_arg"}
+_BAZEL = {"--profile", "--repo_env", "--test_arg"}
 # Target -> source of the program that gets what is behind `--`.
 _PROGRAMS = {
     r".*\.(flash|flash_test)|//tools/flash:flash": "tools/flash/main.py",

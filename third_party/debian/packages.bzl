@@ -221,6 +221,16 @@ DEBIAN_TOOLS = {
         "license": "LGPL-2.0-or-later",
         "why": "gives an action of another machine a root folder of its own (tools/remote)",
     },
+    "debian_verilator": {
+        "packages": ["verilator"],
+        "versions": {"verilator": "5.006-3"},
+        "leave_out": ["(?!verilator|patchelf).*"],
+        "skip": ["./usr/share/doc*", "./usr/share/man", "./usr/share/verilator/examples", "./usr/bin/*_dbg"],
+        "programs": ["usr/bin/verilator_bin"],
+        "environment_variable": "",
+        "license": "LGPL-3.0-only OR Artistic-2.0",
+        "why": "makes programs of CPU designs in RTL (boards/common/litex)",
+    },
     "debian_dfu_util": {
         "packages": ["dfu-util"],
         "versions": {"dfu-util": "0.11-1"},

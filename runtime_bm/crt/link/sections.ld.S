@@ -4,6 +4,9 @@
  *   MEMORY { ... }                     the board's memory
  *   REGION_ALIAS("BM_ROM", ...)        code, constants, weights, data's image
  *   REGION_ALIAS("BM_RAM", ...)        everything that is written
+ *   #define BM_RESET_REGION            memory of section .bm.reset, for a processor
+ *                                      whose first instruction is elsewhere than
+ *                                      at the origin of BM_ROM; optional
  *   #define BM_WEIGHTS_REGION          memory of the weights, default BM_ROM
  *   #define BM_ARENA_REGION            memory of the arena, default BM_RAM
  *   #define BM_STACK_BYTES             stack, for the largest VLEN of the board
@@ -50,6 +53,12 @@ OUTPUT_ARCH("riscv")
 ENTRY(_start)
 
 SECTIONS {
+#ifdef BM_RESET_REGION
+  .bm.reset : {
+    KEEP(*(.bm.reset))
+  } > BM_RESET_REGION
+#endif
+
   .text : ALIGN(4) {
     bm_text_start = .;
     KEEP(*(.text.bm_start))

@@ -1,0 +1,118 @@
+"""litex_board: a board that is a CPU design in RTL, in a simulator."""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load("//third_party/verilator:verilated.bzl", "verilated")
+load("//tools/rules:defs.bzl", "bm_board", "bm_exec_env")
+load(":soc.bzl", "litex_soc")
+
+def _misa(letters):
+    """Returns the bits of misa for these extensions."""
+    bits = 0
+    for letter in letters.elems():
+        bits |= 1 << "abcdefghijklmnopqrstuvwxyz".index(letter)
+    return bits
+
+def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_bytes, cycles, reset_offset = 0, misa = None):
+    """A system around a CPU design: the board `name` and the environment `:rtl`, which simulates its gates.
+
+    Args:
+      name: of the board, which is also its folder's.
+      cpu: CPU, as LiteX names it.
+      variant: of the CPU, as LiteX names it.
+      isa: ISA of its kernels.
+      title: what the board is, in a few words.
+      rom_bytes: ROM, in bytes, from which code runs.
+      ram_bytes: RAM, in bytes.
+      stack_bytes: stack, in bytes.
+      cycles: after so many, a run has failed.
+      reset_offset: where in the ROM the CPU starts.
+      misa: letters of the extensions, for a design whose register is wrong.
+    """
+    hart = ["//boards/common:riscv"]
+    if misa:
+        hart = [":hart"]
+        cc_library(
+            name = "hart",
+            srcs = ["//boards/common:counters.c", "//boards/common:riscv.c"],
+            local_defines = ["BM_MISA={}".format(_misa(misa))],
+            target_compatible_with = ["@platforms//os:none"],
+            deps = [
+                "//boards/common:csr",
+                "//boards/common:device_tree",
+                "//boards/common:probe",
+                "//runtime_bm/base",
+                "//runtime_bm/crt",
+                "//runtime_bm/crt:crt_api",
+                "//runtime_bm/hal:hal_api",
+            ],
+            visibility = ["//visibility:private"],
+        )
+    litex_soc(
+        name = "soc",
+        board = name,
+        code = "board.c",
+        cpu = cpu,
+        description = "board.json",
+        header = "soc.h",
+        isa = isa,
+        memory = "memory.ldh",
+        ram_bytes = ram_bytes,
+        reset_offset = reset_offset,
+        rom_bytes = rom_bytes,
+        stack_bytes = stack_bytes,
+        title = title,
+        variant = variant,
+    )
+    cc_library(
+        name = "soc_header",
+        hdrs = ["soc.h"],
+        includes = ["."],
+        visibility = ["//visibility:private"],
+    )
+    verilated(
+        name = "gates",
+        design = ":soc",
+        prefix = "System",
+        tags = ["manual"],
+        target_compatible_with = ["@platforms//os:linux"],
+        top = "system",
+        visibility = ["//visibility:private"],
+    )
+    cc_binary(
+        name = "simulator",
+        srcs = ["//boards/common/litex:simulator.cc"],
+        copts = ["-O3"],
+        linkopts = ["-lpthread"],
+        # Built for the machine that runs tests, and for no other.
+        tags = ["manual"],
+        target_compatible_with = ["@platforms//os:linux"],
+        deps = [
+            ":gates",
+            ":soc_header",
+        ],
+    )
+    cc_library(
+        name = "hal",
+        srcs = ["board.c"],
+        target_compatible_with = ["@platforms//os:none"],
+        deps = [
+            "//boards/common/litex",
+            "//runtime_bm/hal:hal_api",
+        ] + hart,
+    )
+    bm_board(
+        name = name,
+        description = "board.json",
+        hal = ":hal",
+        isa = isa,
+        memory = "memory.ldh",
+        platform = "//boards:{}_none".format(isa[:4]),
+    )
+    bm_exec_env(
+        name = "rtl",
+        args = [str(cycles), "{elf}"],
+        board = name,
+        deadline_seconds = 1800,
+        emulator = ":simulator",
+        pace = "in gates (about a minute for 100 million cycles)",
+    )

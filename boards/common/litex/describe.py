@@ -1,0 +1,153 @@
+"""Writes what a system's csr.json says for those who need it: C, the linker, and tools."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+BOARD_C = """\
+// Written by describe.py from LiteX's csr.json.
+#include "boards/common/litex/litex.h"
+#include "runtime_bm/hal/hal.h"
+
+static const bm_litex_uart_t kUart = {{
+    .rxtx = {uart_rxtx:#x},
+    .txfull = {uart_txfull:#x},
+    .txempty = {uart_txempty:#x},
+}};
+
+void bm_hal_init(void) {{}}
+
+void bm_hal_console_write(const char *bytes, size_t size) {{
+  bm_litex_uart_write(&kUart, bytes, size);
+}}
+
+void bm_hal_exit(uint32_t status) {{
+  bm_litex_exit(&kUart, {exit_status:#x}, status);
+}}
+"""
+
+RESET_C = """
+// The first instruction of this CPU.
+__asm__(
+    ".section .bm.reset, \\"ax\\", @progbits\\n"
+    "j _start\\n"
+    ".previous");
+"""
+
+HEADER = """\
+// For the simulator, from LiteX's csr.json.
+enum : unsigned {{ LITEX_ROM_BASE = {base:#x}, LITEX_ROM_BYTES = {size:#x} }};
+"""
+
+# For a CPU that starts elsewhere than at the beginning of the ROM.
+RESET = """\
+  reset (rx) : ORIGIN = {reset:#x}, LENGTH = 16
+"""
+
+LINKER = """\
+/* From LiteX's csr.json. */
+MEMORY {{
+{reset_memory}  rom (rx) : ORIGIN = {rom:#x}, LENGTH = {rom_bytes:#x}
+  ram (rw) : ORIGIN = {ram:#x}, LENGTH = {ram_bytes:#x}
+}}
+REGION_ALIAS("BM_ROM", rom)
+REGION_ALIAS("BM_RAM", ram)
+
+#define BM_STACK_BYTES ({stack})
+/* Without PMP: what an overrun writes there is seen at the end. */
+#define BM_STACK_GUARD_BYTES 8192
+"""
+RESET_REGION = "\n#define BM_RESET_REGION reset\n"
+# Of code at the beginning of an image: trap vectors.
+ALIGNMENT = 256
+
+
+def header(soc: dict[str, Any]) -> str:
+    """Returns soc.h, for simulator.cc."""
+    return HEADER.format(**soc["memories"]["rom"])
+
+
+def board_c(soc: dict[str, Any], reset_offset: int) -> str:
+    """Returns board.c: the board's part of runtime_bm/hal/hal.h."""
+    text = BOARD_C.format(
+        **{name: register["addr"] for name, register in soc["csr_registers"].items()}
+    )
+    return text + (RESET_C if reset_offset else "")
+
+
+def regions(soc: dict[str, Any], reset_offset: int) -> dict[str, tuple[int, int]]:
+    """Returns origin and bytes of the memories that images may use, the first of them without the reset vector."""
+    rom, ram = soc["memories"]["rom"], soc["memories"]["main_ram"]
+    reserved = ALIGNMENT if reset_offset else 0
+    return {
+        "rom": (rom["base"] + reserved, rom["size"] - reserved),
+        "ram": (ram["base"], ram["size"]),
+    }
+
+
+def linker(soc: dict[str, Any], reset_offset: int, stack: int) -> str:
+    """Returns memory.ldh. The stack is of `stack` bytes."""
+    memory = regions(soc, reset_offset)
+    (rom, rom_bytes), (ram, ram_bytes) = memory["rom"], memory["ram"]
+    reset = (
+        RESET.format(reset=soc["memories"]["rom"]["base"] + reset_offset) if reset_offset else ""
+    )
+    text = LINKER.format(
+        reset_memory=reset, rom=rom, rom_bytes=rom_bytes, ram=ram, ram_bytes=ram_bytes, stack=stack
+    )
+    return text + (RESET_REGION if reset_offset else "")
+
+
+def board(
+    soc: dict[str, Any], memory: dict[str, tuple[int, int]], name: str, title: str, isa: str
+) -> str:
+    """Returns board.json."""
+    uart = soc["csr_bases"]["uart"]
+    facts = {
+        "name": name,
+        "title": title,
+        "tested": "run",
+        "isa": isa,
+        "abi": "ilp32" if isa.startswith("rv32") else "lp64d",
+        "vlen_bits": [],
+        "timebase_hz": 0,
+        "boot_hart": 0,
+        "console": f"LiteX's UART at {uart:#x}",
+        "memory": [
+            {"name": key, "origin": hex(origin), "length": hex(size)}
+            for key, (origin, size) in memory.items()
+        ],
+    }
+    return json.dumps(facts, indent=2) + "\n"
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="describe", description=__doc__)
+    parser.add_argument("--csr", type=Path, required=True, help="csr.json")
+    parser.add_argument("--name", required=True, help="of the board")
+    parser.add_argument("--title", required=True, help="of the board")
+    parser.add_argument("--isa", required=True, help="of the design")
+    parser.add_argument("--stack", type=int, required=True, help="bytes")
+    parser.add_argument(
+        "--reset-offset", type=int, default=0, help="where in the ROM the CPU starts"
+    )
+    parser.add_argument("--code", type=Path, required=True, help="board.c")
+    parser.add_argument("--header", type=Path, required=True, help="soc.h")
+    parser.add_argument("--memory", type=Path, required=True, help="memory.ldh")
+    parser.add_argument("--board", type=Path, required=True, help="board.json")
+    options = parser.parse_args(args)
+    soc = json.loads(options.csr.read_text())
+    options.code.write_text(board_c(soc, options.reset_offset))
+    options.header.write_text(header(soc))
+    memory = regions(soc, options.reset_offset)
+    options.memory.write_text(linker(soc, options.reset_offset, options.stack))
+    options.board.write_text(board(soc, memory, options.name, options.title, options.isa))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

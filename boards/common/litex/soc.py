@@ -1,0 +1,163 @@
+"""Makes a system on chip around an open CPU design with LiteX: its Verilog, and csr.json, which says what is where.
+
+The system has the CPU, a ROM, a RAM, LiteX's UART without the serial line, and a register that ends the run. The
+simulator (simulator.cc) is its environment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import re
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from litex import get_data_mod
+from litex.build.generic_platform import Pins, Subsignal
+from litex.build.io import CRG
+from litex.build.sim import SimPlatform
+from litex.gen import LiteXModule
+from litex.soc.integration.export import get_csr_json
+from litex.soc.integration.soc_core import SoCCore
+from litex.soc.interconnect.csr import CSRStorage
+from migen import If, Signal
+
+HERE = Path(__file__).parent
+
+# What the simulator sees of the system.
+PINS = [
+    ("sys_clk", 0, Pins(1)),
+    ("sys_rst", 0, Pins(1)),
+    (
+        "serial",
+        0,
+        Subsignal("source_valid", Pins(1)),
+        Subsignal("source_ready", Pins(1)),
+        Subsignal("source_data", Pins(8)),
+        Subsignal("sink_valid", Pins(1)),
+        Subsignal("sink_ready", Pins(1)),
+        Subsignal("sink_data", Pins(8)),
+    ),
+    ("done", 0, Subsignal("valid", Pins(1)), Subsignal("status", Pins(32))),
+]
+
+# Where LiteX's CPUs expect memory that is cached: above 0x80000000 all is taken for devices.
+RAM_ORIGIN = 0x40000000
+
+# An access to an address where nothing is ends after so many cycles. The designs do not trap then; LiteX counts it.
+BUS_TIMEOUT = 1000
+
+
+class Exit(LiteXModule):
+    """A register: writing it ends the run with that status."""
+
+    def __init__(self, pads) -> None:
+        self.status = CSRStorage(32)
+        written = Signal()
+        self.sync += If(self.status.re, written.eq(1))
+        self.comb += [pads.valid.eq(written), pads.status.eq(self.status.storage)]
+
+
+class System(SoCCore):
+    mem_map = {**SoCCore.mem_map, "main_ram": RAM_ORIGIN}
+
+    def __init__(self, platform: SimPlatform, cpu: str, variant: str, rom: int, ram: int) -> None:
+        self.crg = CRG(platform.request("sys_clk"), platform.request("sys_rst"))
+        SoCCore.__init__(
+            self,
+            platform,
+            clk_freq=1_000_000,
+            cpu_type=cpu,
+            cpu_variant=variant,
+            bus_data_width=64 if cpu == "cva6" else 32,
+            bus_timeout=BUS_TIMEOUT,
+            integrated_rom_size=rom,
+            integrated_rom_init=None,  # the simulator fills it
+            integrated_sram_size=0,
+            integrated_main_ram_size=ram,
+            integrated_main_ram_init=None,
+            uart_name="sim",
+            ident="",
+            timer_uptime=False,
+        )
+        self.exit = Exit(platform.request("done"))
+        self.comb += platform.trace.eq(0)
+        if cpu == "ibex":
+            # The design has two such pins by now, which nothing here looks at.
+            del self.cpu.cpu_params["o_alert_major_o"]
+
+
+def sources(platform: SimPlatform, cpu: str) -> list[Path]:
+    """Returns the design's source files in the order in which they must be read."""
+    files = [Path(path) for path, *_ in platform.sources]
+    if cpu == "ibex":
+        # What LiteX's list lacks for this version of the design.
+        design = Path(get_data_mod("cpu", "ibex").data_location)
+        ip = design / "vendor/lowrisc_ip/ip"
+        packages = ["util", "mubi", "secded", "cipher", "count"]
+        cells = ["buf", "flop"]
+        files[:0] = [ip / f"prim/rtl/prim_{name}_pkg.sv" for name in packages]
+        files += [ip / f"prim_generic/rtl/prim_generic_{name}.sv" for name in cells]
+        files += [design / f"dv/uvm/core_ibex/common/prim/prim_{name}.sv" for name in cells]
+    if cpu == "cva6":
+        # The package lacks the divider of floats.
+        at = next(i for i, file in enumerate(files) if "fpu_div_sqrt_mvp" in str(file))
+        files = [file for file in files if "fpu_div_sqrt_mvp" not in str(file)]
+        files.insert(at, HERE / "cva6_divider.sv")
+    return list(dict.fromkeys(files))
+
+
+def copy(files: Iterable[Path], includes: Iterable[Path], out: Path) -> None:
+    """Copies sources to `out`, under their paths in the Python packages, and lists them in files.f for Verilator."""
+    lines = []
+
+    def place(file: Path) -> Path:
+        parts = file.parts
+        package = max(
+            (i for i, part in enumerate(parts) if part == "site-packages"), default=len(parts) - 2
+        )
+        return Path(*parts[package + 1 :])
+
+    for folder in dict.fromkeys(includes):
+        lines.append(f"+incdir+{place(folder)}")
+        for file in sorted(folder.glob("**/*")):
+            if file.suffix in {".svh", ".vh", ".sv", ".v"}:
+                (out / place(file)).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, out / place(file))
+    for file in files:
+        (out / place(file)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, out / place(file))
+        lines.append(str(place(file)))
+    lines.append("system.v")
+    (out / "files.f").write_text("\n".join(lines) + "\n")
+
+
+def main(args: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="soc", description=__doc__)
+    parser.add_argument("--cpu", required=True, help="a CPU that LiteX knows")
+    parser.add_argument("--variant", required=True, help="its variant")
+    parser.add_argument("--rom", type=lambda text: int(text, 0), required=True, help="bytes")
+    parser.add_argument("--ram", type=lambda text: int(text, 0), required=True, help="bytes")
+    parser.add_argument("--rtl", type=Path, required=True, help="folder for the Verilog")
+    parser.add_argument("--csr", type=Path, required=True, help="csr.json")
+    options = parser.parse_args(args)
+    logging.disable(logging.INFO)
+    platform = SimPlatform("SIM", list(PINS), name="system")
+    system = System(platform, options.cpu, options.variant, options.rom, options.ram)
+    system.finalize()
+    verilog = platform.get_verilog(system, name="system").main_source
+    # LiteX writes the date into a comment.
+    verilog = re.sub(r"^// Date .*\n", "", verilog, flags=re.MULTILINE)
+    options.rtl.mkdir(parents=True, exist_ok=True)
+    (options.rtl / "system.v").write_text(verilog)
+    copy(sources(platform, options.cpu), map(Path, platform.verilog_include_paths), options.rtl)
+    described = get_csr_json(system.csr_regions, system.constants, system.mem_regions)
+    options.csr.write_text(json.dumps(json.loads(described), indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
