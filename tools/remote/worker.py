@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from tools.console import complain, standard_output
 
 # Of this machine, read-only: a shell with the usual small programs, and the C and C++ libraries.
 MOUNTS = ("/bin", "/usr/bin", "/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu")
+FUSE = Path("/dev/fuse")
 _SIZE = re.compile(r"[1-9]\d*[KMGT]")
 
 
@@ -39,16 +41,31 @@ def main(arguments: Sequence[str]) -> int:
         complain("worker", error)
         return 2
     host, port = options.listen
+    folders = [options.bwrap.absolute().parent]
+    how = "copies their inputs, because this user may not mount them"
+    if may_mount():
+        # BuildBox mounts inputs if it finds this program.
+        folders.append(options.fuse.absolute().parent)
+        how = "mounts their inputs"
     standard_output().print(
         f"executes {options.jobs} actions at a time, and keeps inputs and results in {options.store}\n"
+        f"{how}\n"
         f"Elsewhere, in user.bazelrc: build --remote_executor=grpc://{host}:{port}"
         " --jobs=<twice what all workers execute>\n"
         "Ctrl-C ends it",
     )
     sys.stdout.flush()
-    folders = {str(program.absolute().parent) for program in (options.bwrap, options.fuse)}
-    path = os.pathsep.join([*sorted(folders), os.environ.get("PATH", "")])
+    path = os.pathsep.join([*map(str, folders), os.environ.get("PATH", "")])
     os.execve(command[0], command, {**os.environ, "PATH": path})
+
+
+def may_mount() -> bool:
+    """Returns whether this user may mount a file system of a program."""
+    try:
+        os.close(os.open(FUSE, os.O_RDWR))
+    except OSError:
+        return False
+    return os.geteuid() == 0 or shutil.which("fusermount3") is not None
 
 
 def casd(options: argparse.Namespace) -> list[str]:

@@ -55,6 +55,21 @@ class WorkerTest(unittest.TestCase):
         )
         started.wait(30)
 
+    def test_inputs_are_mounted_only_if_that_is_allowed(self) -> None:
+        device = self.folder / "fuse"
+        with mock.patch.object(worker, "FUSE", device):
+            self.assertFalse(worker.may_mount())
+            device.touch()
+            with mock.patch.object(os, "geteuid", return_value=0):
+                self.assertTrue(worker.may_mount())
+            with (
+                mock.patch.object(os, "geteuid", return_value=1000),
+                mock.patch.dict(os.environ, {"PATH": str(self.folder)}),
+            ):
+                self.assertFalse(worker.may_mount())
+                (self.folder / "fusermount3").touch(0o755)
+                self.assertTrue(worker.may_mount())
+
     def test_a_port_in_use(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as used:
             address = f"127.0.0.1:{used.getsockname()[1]}"
