@@ -39,13 +39,19 @@
   ".word 0xe200302b\n"
 enum { BM_XSMTVDOT_VLEN = 256 };
 
-// Defines a function that says whether a hart executes `instructions` in a
+// Defines a function for executes(): instructions that may change t0, ft0 and
+// vector registers. Vectors and floats must be on.
+#define BM_INSTRUCTIONS(function, instructions)       \
+  __attribute__((naked)) static void function(void) { \
+    __asm__ volatile(instructions "ret");             \
+  }
+
+// Defines executes(), which says whether a hart executes such instructions in a
 // mode, "m" or "s", with the bit of its status register that enables
 // interrupts. They stay off meanwhile, because they also go where a trap goes:
-// to startup's vector, and on to the address in the scratch register. Vectors
-// and floats must be on.
-#define BM_PROBE(function, mode, interrupts, instructions)       \
-  static bool function(void) {                                   \
+// to startup's vector, and on to the address in the scratch register.
+#define BM_EXECUTES(mode, interrupts)                            \
+  static BM_NOINLINE bool executes(void (*instructions)(void)) { \
     uintptr_t has, status, vector, scratch;                      \
     __asm__ volatile("csrrci %1, " mode                          \
                      "status, %4\n"                              \
@@ -55,7 +61,8 @@ enum { BM_XSMTVDOT_VLEN = 256 };
                      "la %3, 1f\n"                               \
                      "csrrw %3, " mode                           \
                      "scratch, %3\n"                             \
-                     "li %0, 0\n" instructions                   \
+                     "li %0, 0\n"                                \
+                     "jalr %5\n"                                 \
                      "li %0, 1\n"                                \
                      ".balign 4\n"                               \
                      "1: csrw " mode                             \
@@ -65,8 +72,8 @@ enum { BM_XSMTVDOT_VLEN = 256 };
                      "csrw " mode "status, %1\n"                 \
                      : "=&r"(has), "=&r"(status), "=&r"(vector), \
                        "=&r"(scratch)                            \
-                     : "i"(interrupts)                           \
-                     : "t0", "ft0", "memory");                   \
+                     : "i"(interrupts), "r"(instructions)        \
+                     : "ra", "t0", "ft0", "memory");             \
     return has != 0;                                             \
   }
 
@@ -78,26 +85,27 @@ static inline char *bm_probe_append(char *end, const char *text) {
   return end;
 }
 
-// Defines probe(), which adds what a hart with vectors has beyond V to its bits
-// and, at `end`, to its name; it returns the end of that.
-#define BM_PROBES(mode, interrupts)                             \
-  BM_PROBE(has_zvfh, mode, interrupts, BM_TRIES_ZVFH)           \
-  BM_PROBE(has_zvqdotq, mode, interrupts, BM_TRIES_ZVQDOTQ)     \
-  BM_PROBE(has_xsmtvdot, mode, interrupts, BM_TRIES_XSMTVDOT)   \
-  static char *probe(bm_hal_cpu_t *cpu, char *end) {            \
-    if (has_zvfh()) {                                           \
-      cpu->isa_bits |= BM_ISA_ZVFH;                             \
-      end = bm_probe_append(end, "_zfh_zvfh");                  \
-    }                                                           \
-    if (has_zvqdotq()) {                                        \
-      cpu->isa_bits |= BM_ISA_ZVQDOTQ;                          \
-      end = bm_probe_append(end, "_zvqdotq");                   \
-    }                                                           \
-    if (cpu->vlen_bits == BM_XSMTVDOT_VLEN && has_xsmtvdot()) { \
-      cpu->isa_bits |= BM_ISA_XSMTVDOT;                         \
-      end = bm_probe_append(end, "_xsmtvdot");                  \
-    }                                                           \
-    return end;                                                 \
+// Defines executes(), and probe(), which adds what a hart with vectors has
+// beyond V to its bits and, at `end`, to its name; it returns the end of that.
+#define BM_PROBES(mode, interrupts)                                 \
+  BM_EXECUTES(mode, interrupts)                                     \
+  BM_INSTRUCTIONS(zvfh, BM_TRIES_ZVFH)                              \
+  BM_INSTRUCTIONS(zvqdotq, BM_TRIES_ZVQDOTQ)                        \
+  BM_INSTRUCTIONS(xsmtvdot, BM_TRIES_XSMTVDOT)                      \
+  static char *probe(bm_hal_cpu_t *cpu, char *end) {                \
+    if (executes(zvfh)) {                                           \
+      cpu->isa_bits |= BM_ISA_ZVFH;                                 \
+      end = bm_probe_append(end, "_zfh_zvfh");                      \
+    }                                                               \
+    if (executes(zvqdotq)) {                                        \
+      cpu->isa_bits |= BM_ISA_ZVQDOTQ;                              \
+      end = bm_probe_append(end, "_zvqdotq");                       \
+    }                                                               \
+    if (cpu->vlen_bits == BM_XSMTVDOT_VLEN && executes(xsmtvdot)) { \
+      cpu->isa_bits |= BM_ISA_XSMTVDOT;                             \
+      end = bm_probe_append(end, "_xsmtvdot");                      \
+    }                                                               \
+    return end;                                                     \
   }
 
 #endif  // BOARDS_COMMON_PROBE_H_
