@@ -11,7 +11,7 @@ import json
 import math
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +95,19 @@ class Golden:
     framework_correct: int
     source: str
     calls: tuple[GoldenCall, ...] = ()
+
+    def first(self, count: int) -> Golden:
+        """Returns the first `count` cases, or all if there are no more; of fewer, no accuracy is known."""
+        if count >= len(self.inputs):
+            return self
+        return replace(
+            self,
+            inputs=self.inputs[:count],
+            outputs=self.outputs[:count],
+            labels=None,
+            framework_correct=0,
+            calls=self.calls[:count],
+        )
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ class CompileOptions:
       proposes: the report has other kernels that dispatches could have, for a search.
       libraries: kernel libraries; the first one that wants a dispatch gets it.
       harts: how many harts share the work of a dispatch.
+      first_cases: on how many cases the target is checked, None for all.
     """
 
     name: str
@@ -73,10 +74,15 @@ class CompileOptions:
     proposes: bool = False
     libraries: tuple[Library, ...] = ()
     harts: int = 1
+    first_cases: int | None = None
 
     def __post_init__(self) -> None:
-        """Raises BmcError for a name that cannot be in a C symbol, and for a file that is missing."""
+        """Raises BmcError for a name that cannot be in a C symbol, no cases, and a file that is missing."""
         c_text.check_name(self.name)
+        if self.first_cases is not None and self.first_cases < 1:
+            raise BmcError(
+                "bad-cases", f"the first {self.first_cases} cases are none: give 1 or more"
+            )
         for file in (*((self.tuning,) if self.tuning else ()), *self.libcalls):
             if not file.is_file():
                 raise BmcError("file-missing", f"file '{file}' does not exist")
@@ -118,6 +124,8 @@ def compile_model(model: ImportedModel, options: CompileOptions) -> dict[str, An
       BmcError: the model cannot be compiled for the target.
     """
     options.out.mkdir(parents=True, exist_ok=True)
+    if options.first_cases is not None:
+        model = replace(model, golden=model.golden.first(options.first_cases))
     with tempfile.TemporaryDirectory() as work:
         lowered = lower(model, options, Path(work))
     program, packed = lowered.program, lowered.weights

@@ -44,6 +44,8 @@ def _bmc_compile(ctx, isa, libraries, out):
         args.add("--harts", harts)
     args.add("--name", ctx.attr.c_name)
     args.add("--out", files["plan.c"].dirname)
+    if ctx.attr.first_cases:
+        args.add("--first-cases", ctx.attr.first_cases)
     if ctx.file.tuning:
         args.add("--tuning", ctx.file.tuning)
     for part, reason in ctx.attr.float_parts.items():
@@ -107,6 +109,7 @@ _bm_model = rule(
         "float_parts": attr.string_dict(
             doc = "Dispatches and weights of an int8 model that stay in floating point, or of an f16 model in f32, and why.",
         ),
+        "first_cases": attr.int(doc = "On how many cases the target is checked; 0: on all."),
         "imported": attr.label(
             doc = "The imported model.",
             cfg = import_transition,
@@ -203,6 +206,7 @@ def bm_model(
     )
     _compiled(
         name = name,
+        first_cases = 0,
         float_parts = float_parts,
         imported = imported,
         kernels = kernels,
@@ -213,13 +217,23 @@ def bm_model(
         **kwargs
     )
 
-def bm_model_variant(*, name, model, kernels, tuning = None, float_parts = {}, scalar_kernels = None, **kwargs):
-    """A model that has been imported already, compiled with other kernel libraries.
+def bm_model_variant(
+        *,
+        name,
+        model,
+        kernels = [],
+        first_cases = 0,
+        tuning = None,
+        float_parts = {},
+        scalar_kernels = None,
+        **kwargs):
+    """A model that has been imported already, compiled with other kernel libraries, or to be checked on fewer cases.
 
     Args:
       name: as in bm_model.
       model: label of a bm_model.
       kernels: as in bm_model.
+      first_cases: on how many of the model's cases the target is checked, for targets that are slow; 0: on all.
       tuning: as in bm_model.
       float_parts: as in bm_model; those of `model` are to be repeated.
       scalar_kernels: as in bm_model.
@@ -228,6 +242,7 @@ def bm_model_variant(*, name, model, kernels, tuning = None, float_parts = {}, s
     label = native.package_relative_label(model)
     _compiled(
         name = name,
+        first_cases = first_cases,
         float_parts = float_parts,
         imported = label.same_package_label(label.name + "._imported"),
         kernels = kernels,
@@ -263,7 +278,7 @@ def _compiled(*, name, kernels, tags, **kwargs):
             tags = tags,
             **kwargs
         )
-    for compiled_only in ["float_parts", "imported", "load_kernels", "scalar_kernels", "tuning"]:
+    for compiled_only in ["first_cases", "float_parts", "imported", "load_kernels", "scalar_kernels", "tuning"]:
         kwargs.pop(compiled_only)
     bm_mutated_model(
         name = name + ".mutated",
