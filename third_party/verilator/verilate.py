@@ -21,6 +21,8 @@ QUIET = [
 ]
 # One flat model is what a harness can look into. `fast`: what is undefined has any value, always the same.
 HOW = ["--cc", "--flatten", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"]
+# The design is what synthesis tools see of it: no messages.
+HOW += ["-DSYNTHESIS"]
 # Files that two processors compile at once.
 SPLIT = ["--output-split", "20000"]
 

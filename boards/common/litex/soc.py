@@ -10,7 +10,6 @@ import argparse
 import json
 import logging
 import re
-import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -110,6 +109,12 @@ def sources(platform: SimPlatform, cpu: str) -> list[Path]:
     return list(dict.fromkeys(files))
 
 
+def synthesized(verilog: str) -> str:
+    """Returns the text without what its authors hide from synthesis: checks, messages, and traces in files."""
+    mark = r"//\s*(?:pragma|synopsys|synthesis)\s+translate_"
+    return re.sub(rf"{mark}off.*?{mark}on", "", verilog, flags=re.DOTALL)
+
+
 def copy(files: Iterable[Path], includes: Iterable[Path], out: Path) -> None:
     """Copies sources to `out`, under their paths in the Python packages, and lists them in files.f for Verilator."""
     lines = []
@@ -121,15 +126,17 @@ def copy(files: Iterable[Path], includes: Iterable[Path], out: Path) -> None:
         )
         return Path(*parts[package + 1 :])
 
+    def put(file: Path) -> None:
+        (out / place(file)).parent.mkdir(parents=True, exist_ok=True)
+        (out / place(file)).write_text(synthesized(file.read_text()))
+
     for folder in dict.fromkeys(includes):
         lines.append(f"+incdir+{place(folder)}")
         for file in sorted(folder.glob("**/*")):
             if file.suffix in {".svh", ".vh", ".sv", ".v"}:
-                (out / place(file)).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, out / place(file))
+                put(file)
     for file in files:
-        (out / place(file)).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, out / place(file))
+        put(file)
         lines.append(str(place(file)))
     lines.append("system.v")
     (out / "files.f").write_text("\n".join(lines) + "\n")
