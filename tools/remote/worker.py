@@ -25,6 +25,8 @@ from tools.console import complain, standard_output
 # Of this machine, read-only: a shell with the usual small programs, and the C and C++ libraries.
 MOUNTS = ("/bin", "/usr/bin", "/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu")
 FUSE = Path("/dev/fuse")
+# Where a machine has `fusermount3`.
+SYSTEM = "/usr/bin:/bin"
 _SIZE = re.compile(r"[1-9]\d*[KMGT]")
 
 
@@ -55,7 +57,8 @@ def main(arguments: Sequence[str]) -> int:
         "Ctrl-C ends it",
     )
     sys.stdout.flush()
-    path = os.pathsep.join([*map(str, folders), os.environ.get("PATH", "")])
+    # Not the user's: BuildBox ends if it may not look into one of its folders.
+    path = os.pathsep.join([*map(str, folders), SYSTEM])
     os.execve(command[0], command, {**os.environ, "PATH": path})
 
 
@@ -65,7 +68,7 @@ def may_mount() -> bool:
         os.close(os.open(FUSE, os.O_RDWR))
     except OSError:
         return False
-    return os.geteuid() == 0 or shutil.which("fusermount3") is not None
+    return os.geteuid() == 0 or shutil.which("fusermount3", path=SYSTEM) is not None
 
 
 def casd(options: argparse.Namespace) -> list[str]:

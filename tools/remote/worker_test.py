@@ -64,7 +64,7 @@ class WorkerTest(unittest.TestCase):
                 self.assertTrue(worker.may_mount())
             with (
                 mock.patch.object(os, "geteuid", return_value=1000),
-                mock.patch.dict(os.environ, {"PATH": str(self.folder)}),
+                mock.patch.object(worker, "SYSTEM", str(self.folder)),
             ):
                 self.assertFalse(worker.may_mount())
                 (self.folder / "fusermount3").touch(0o755)
