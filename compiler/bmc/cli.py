@@ -184,7 +184,9 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="N",
         help=f"how many harts share the model, 1 to {MAX_HARTS}; default 1",
     )
-    compiler.add_argument("--first-cases", type=int, metavar="N", help="check the target on no more")
+    compiler.add_argument(
+        "--first-cases", type=int, metavar="N", help="check the target on no more"
+    )
     compiler.add_argument("--tuning", type=Path, help="tuning.json with tile sizes")
     compiler.add_argument(
         "--float-part",
