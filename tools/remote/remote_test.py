@@ -107,7 +107,7 @@ class RemoteTest(unittest.TestCase):
         root = self.work / folder
         root.mkdir(parents=True)
         with tarfile.open(RUNFILES / "ironcast.tar.gz") as tar:
-            tar.extractall(root, filter="tar")
+            tar.extractall(root)
         return root
 
     def bazel(self, root: Path, command: str, *arguments: str, **packages: Path) -> list[Action]:
