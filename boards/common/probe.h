@@ -39,8 +39,8 @@
   ".word 0xe200302b\n"
 enum { BM_XSMTVDOT_VLEN = 256 };
 
-// Defines a function for executes(): instructions that may change t0, ft0 and
-// vector registers. Vectors and floats must be on.
+// Defines a function for executes(), named try_*: instructions that may change
+// t0, ft0 and vector registers. Vectors and floats must be on.
 #define BM_INSTRUCTIONS(function, instructions)       \
   __attribute__((naked)) static void function(void) { \
     __asm__ volatile(instructions "ret");             \
@@ -87,25 +87,25 @@ static inline char *bm_probe_append(char *end, const char *text) {
 
 // Defines executes(), and probe(), which adds what a hart with vectors has
 // beyond V to its bits and, at `end`, to its name; it returns the end of that.
-#define BM_PROBES(mode, interrupts)                                 \
-  BM_EXECUTES(mode, interrupts)                                     \
-  BM_INSTRUCTIONS(zvfh, BM_TRIES_ZVFH)                              \
-  BM_INSTRUCTIONS(zvqdotq, BM_TRIES_ZVQDOTQ)                        \
-  BM_INSTRUCTIONS(xsmtvdot, BM_TRIES_XSMTVDOT)                      \
-  static char *probe(bm_hal_cpu_t *cpu, char *end) {                \
-    if (executes(zvfh)) {                                           \
-      cpu->isa_bits |= BM_ISA_ZVFH;                                 \
-      end = bm_probe_append(end, "_zfh_zvfh");                      \
-    }                                                               \
-    if (executes(zvqdotq)) {                                        \
-      cpu->isa_bits |= BM_ISA_ZVQDOTQ;                              \
-      end = bm_probe_append(end, "_zvqdotq");                       \
-    }                                                               \
-    if (cpu->vlen_bits == BM_XSMTVDOT_VLEN && executes(xsmtvdot)) { \
-      cpu->isa_bits |= BM_ISA_XSMTVDOT;                             \
-      end = bm_probe_append(end, "_xsmtvdot");                      \
-    }                                                               \
-    return end;                                                     \
+#define BM_PROBES(mode, interrupts)                                     \
+  BM_EXECUTES(mode, interrupts)                                         \
+  BM_INSTRUCTIONS(try_zvfh, BM_TRIES_ZVFH)                              \
+  BM_INSTRUCTIONS(try_zvqdotq, BM_TRIES_ZVQDOTQ)                        \
+  BM_INSTRUCTIONS(try_xsmtvdot, BM_TRIES_XSMTVDOT)                      \
+  static char *probe(bm_hal_cpu_t *cpu, char *end) {                    \
+    if (executes(try_zvfh)) {                                           \
+      cpu->isa_bits |= BM_ISA_ZVFH;                                     \
+      end = bm_probe_append(end, "_zfh_zvfh");                          \
+    }                                                                   \
+    if (executes(try_zvqdotq)) {                                        \
+      cpu->isa_bits |= BM_ISA_ZVQDOTQ;                                  \
+      end = bm_probe_append(end, "_zvqdotq");                           \
+    }                                                                   \
+    if (cpu->vlen_bits == BM_XSMTVDOT_VLEN && executes(try_xsmtvdot)) { \
+      cpu->isa_bits |= BM_ISA_XSMTVDOT;                                 \
+      end = bm_probe_append(end, "_xsmtvdot");                          \
+    }                                                                   \
+    return end;                                                         \
   }
 
 #endif  // BOARDS_COMMON_PROBE_H_

@@ -27,7 +27,7 @@ static const char kLetters[] = "imafdqcbpvh";
 // mstatus.MIE is bit 3.
 BM_PROBES("m", 8)
 // Startup turned vectors on in mstatus. A hart without them may keep that bit.
-BM_INSTRUCTIONS(read_vlenb, "csrr t0, 0xC22\n")
+BM_INSTRUCTIONS(try_vlenb, "csrr t0, 0xC22\n")
 
 static bool has(uintptr_t misa, char letter) {
   return (misa >> (letter - 'a')) & 1;
@@ -52,7 +52,7 @@ bm_hal_cpu_t bm_hal_cpu(void) {
   if (has(misa, 'p')) cpu.isa_bits |= BM_ISA_P;
   if (has(misa, 'v')) cpu.isa_bits |= BM_ISA_V;
   // misa has no bit for vectors smaller than V.
-  if (executes(read_vlenb)) {
+  if (executes(try_vlenb)) {
     if (has(misa, 'f')) cpu.isa_bits |= BM_ISA_ZVE32F;
     cpu.vlen_bits = (uint32_t)bm_csr_vlenb() * 8;
     end = probe(&cpu, end);

@@ -190,6 +190,7 @@ class CommandLineTest(support.FolderTest):
         with mock.patch.object(frontends, "import_model", side_effect=AssertionError):
             for option, value, part in (
                 ("--name", "Not-C", "error[bad-name]: 'Not-C'"),
+                ("--first-cases", "0", "error[bad-cases]: the first 0 cases are none"),
                 ("--tuning", self.folder / "none.json", "none.json' does not exist"),
                 ("--libcalls", self.folder / "none.a", "none.a' does not exist"),
             ):

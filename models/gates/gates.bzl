@@ -1,4 +1,4 @@
-"""gates_tests: models on CPU designs in gates. gates_table: what they took."""
+"""GATES: models on CPU designs in gates. gates_tests: their tests. gates_table: what they took."""
 
 load("@rules_python//python:defs.bzl", "py_binary")
 load("//tools/rules:defs.bzl", "bm_firmware", "bm_model_variant", "bm_runs_test")
@@ -10,6 +10,27 @@ _DESIGNS = {
     "litex_ibex": ("rv32imc", [("qemu_virt_rv32", "scalar"), ("spike_rv32", "scalar")]),
     "litex_vexriscv": ("rv32imc", [("qemu_virt_rv32", "scalar"), ("spike_rv32", "scalar")]),
 }
+
+# Model, and how many of its cases run -> the CPU designs in gates on which they run.
+GATES = {
+    ("//models/ad:ad_int8", 1): ["litex_vexriscv"],
+    ("//models/ds_cnn:ds_cnn_int8", 1): ["litex_vexriscv"],
+    ("//models/mlp:mlp", 2): _DESIGNS.keys(),
+    ("//models/mlp:mlp_int8", 2): _DESIGNS.keys(),
+    ("//models/resnet8:resnet8_int8", 1): ["litex_vexriscv"],
+}
+
+def name_in_gates(model):
+    """Returns the prefix of a model's targets here."""
+    return model.rpartition(":")[2]
+
+def _places(designs):
+    """Returns dict from each ISA to the boards and environments that run its kernels: emulators, and the designs."""
+    places = {}
+    for design in designs:
+        isa, emulators = _DESIGNS[design]
+        places.setdefault(isa, list(emulators)).append((design, "rtl"))
+    return places
 
 def gates_tests(*, name, model, designs, cases = 1):
     """Makes the images `<name>.<design>`, and `<name>_<ISA>_test`: the same bits there, in QEMU and on Spike.
@@ -26,10 +47,9 @@ def gates_tests(*, name, model, designs, cases = 1):
         first_cases = cases,
         model = model,
     )
-    for isa in sorted({_DESIGNS[design][0]: None for design in designs}):
-        ours = [design for design in designs if _DESIGNS[design][0] == isa]
+    for isa, places in _places(designs).items():
         firmwares = {}
-        for board, env in [(design, "rtl") for design in ours] + _DESIGNS[ours[0]][1]:
+        for board, env in places:
             image = "{}.{}".format(name, board)
             env = "//boards/{}:{}".format(board, env)
             firmwares[image] = [env]
@@ -47,22 +67,20 @@ def gates_tests(*, name, model, designs, cases = 1):
             tags = ["rtl"],
         )
 
-def gates_table(*, name, models):
-    """A program that prints a table of the runs that gates_tests made.
+def gates_table(*, name):
+    """A program that prints a table of all runs.
 
     Args:
       name: name of the program.
-      models: dict from the name of a model's tests to its designs, both as in gates_tests.
     """
     args = []
     runs = []
-    for model, designs in models.items():
-        for isa in sorted({_DESIGNS[design][0]: None for design in designs}):
-            ours = [design for design in designs if _DESIGNS[design][0] == isa]
-            for board, env in _DESIGNS[ours[0]][1] + [(design, "rtl") for design in ours]:
-                run = "{}_{}_{}_{}.run".format(model, isa, board, env)
+    for (model, _), designs in GATES.items():
+        for isa, places in _places(designs).items():
+            for board, env in places:
+                run = "{}_{}_{}_{}.run".format(name_in_gates(model), isa, board, env)
                 runs.append(run)
-                args += ["--run", model, isa, board, "$(rootpath {})".format(run)]
+                args += ["--run", name_in_gates(model), isa, board, "$(rootpath {})".format(run)]
     py_binary(
         name = name,
         srcs = [Label("//tools/size:gates.py")],

@@ -27,6 +27,18 @@ HOW += ["-DSYNTHESIS"]
 SPLIT = ["--output-split", "20000"]
 
 
+def errors(said: str) -> str:
+    """Returns what Verilator said but for its warnings, each of which goes on until the next begins."""
+    kept = []
+    is_error = True
+    for line in said.splitlines():
+        if line.startswith("%"):
+            is_error = line.startswith("%Error")
+        if is_error:
+            kept.append(line)
+    return "\n".join(kept)
+
+
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="verilate", description=__doc__)
     parser.add_argument("--verilator", type=Path, required=True, help="verilator_bin")
@@ -61,7 +73,7 @@ def main(args: list[str]) -> int:
             check=False,
         )
         if done.returncode != 0:
-            print(done.stdout + done.stderr, file=sys.stderr)
+            print(errors(done.stdout + done.stderr), file=sys.stderr)
             return 1
         for folder in (options.sources, options.once, options.headers):
             folder.mkdir(parents=True, exist_ok=True)

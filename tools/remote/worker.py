@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -25,8 +24,6 @@ from tools.console import complain, standard_output
 # Of this machine, read-only: a shell with the usual small programs, and the C and C++ libraries.
 MOUNTS = ("/bin", "/usr/bin", "/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu")
 FUSE = Path("/dev/fuse")
-# Where a machine has `fusermount3`.
-SYSTEM = "/usr/bin:/bin"
 _SIZE = re.compile(r"[1-9]\d*[KMGT]")
 
 
@@ -58,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     sys.stdout.flush()
     # Not the user's: BuildBox ends if it may not look into one of its folders.
-    path = os.pathsep.join([*map(str, folders), SYSTEM])
+    path = os.pathsep.join([*map(str, folders), os.defpath])
     os.execve(command[0], command, {**os.environ, "PATH": path})
 
 
@@ -68,7 +65,7 @@ def may_mount() -> bool:
         os.close(os.open(FUSE, os.O_RDWR))
     except OSError:
         return False
-    return os.geteuid() == 0 or shutil.which("fusermount3", path=SYSTEM) is not None
+    return os.geteuid() == 0
 
 
 def casd(options: argparse.Namespace) -> list[str]:

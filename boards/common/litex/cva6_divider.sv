@@ -1,6 +1,6 @@
 // Division and square root of f32 and f64 for CVA6's floating-point unit, whose
 // own the design's package lacks. It has the same name and ports, and finds two
-// bits a cycle, as that one does. Results and flags are as IEEE 754 and the
+// bits a cycle. Results and flags are as IEEE 754 and the
 // RISC-V manual (tininess after rounding) say; divider_test compares them with
 // the build machine's.
 //

@@ -1,18 +1,12 @@
 """litex_board: a board that is a CPU design in RTL, in a simulator."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load("//boards/common:hart.bzl", "hart")
 load("//third_party/verilator:verilated.bzl", "verilated")
-load("//tools/rules:defs.bzl", "bm_board", "bm_exec_env")
+load("//tools/rules:defs.bzl", "any_isa_program", "bm_board", "bm_exec_env")
 load(":soc.bzl", "litex_soc")
 
-def _misa(letters):
-    """Returns the bits of misa for these extensions."""
-    bits = 0
-    for letter in letters.elems():
-        bits |= 1 << "abcdefghijklmnopqrstuvwxyz".index(letter)
-    return bits
-
-def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_bytes, cycles, reset_offset = 0, misa = None):
+def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_bytes, cycles, pace, reset_offset = 0, misa = ""):
     """A system around a CPU design: the board `name` and the environment `:rtl`, which simulates its gates.
 
     Args:
@@ -25,26 +19,14 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
       ram_bytes: RAM, in bytes.
       stack_bytes: stack, in bytes.
       cycles: after so many, a run has failed.
+      pace: how long cycles take, for those who wait.
       reset_offset: where in the ROM the CPU starts.
       misa: letters of the extensions, for a design whose register is wrong.
     """
-    hart = ["//boards/common:riscv"]
     if misa:
-        hart = [":hart"]
-        cc_library(
+        hart(
             name = "hart",
-            srcs = ["//boards/common:counters.c", "//boards/common:riscv.c"],
-            local_defines = ["BM_MISA={}".format(_misa(misa))],
-            target_compatible_with = ["@platforms//os:none"],
-            deps = [
-                "//boards/common:csr",
-                "//boards/common:device_tree",
-                "//boards/common:probe",
-                "//runtime_bm/base",
-                "//runtime_bm/crt",
-                "//runtime_bm/crt:crt_api",
-                "//runtime_bm/hal:hal_api",
-            ],
+            misa = misa,
             visibility = ["//visibility:private"],
         )
     litex_soc(
@@ -79,26 +61,34 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         visibility = ["//visibility:private"],
     )
     cc_binary(
-        name = "simulator",
+        name = "simulator._program",
         srcs = ["//boards/common/litex:simulator.cc"],
         copts = ["-O3"],
         linkopts = ["-lpthread"],
         # Built for the machine that runs tests, and for no other.
         tags = ["manual"],
         target_compatible_with = ["@platforms//os:linux"],
+        visibility = ["//visibility:private"],
         deps = [
             ":gates",
             ":soc_header",
         ],
+    )
+    any_isa_program(
+        name = "simulator",
+        program = ":simulator._program",
+        tags = ["manual"],
     )
     cc_library(
         name = "hal",
         srcs = ["board.c"],
         target_compatible_with = ["@platforms//os:none"],
         deps = [
+            "//boards/common:counters",
             "//boards/common/litex",
             "//runtime_bm/hal:hal_api",
-        ] + hart,
+            ":hart" if misa else "//boards/common:hart",
+        ],
     )
     bm_board(
         name = name,
@@ -114,5 +104,5 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         board = name,
         deadline_seconds = 1800,
         emulator = ":simulator",
-        pace = "in gates (about a minute for 100 million cycles)",
+        pace = "in gates ({})".format(pace),
     )

@@ -3,11 +3,13 @@
 load("//tools/rules/private:transitions.bzl", "any_isa_transition")
 
 def _any_isa_program_impl(ctx):
-    return [DefaultInfo(files = depset([ctx.executable.program]))]
+    program = ctx.actions.declare_file(ctx.label.name)
+    ctx.actions.symlink(output = program, target_file = ctx.executable.program, is_executable = True)
+    return [DefaultInfo(executable = program, files = depset([program]))]
 
 any_isa_program = rule(
     implementation = _any_isa_program_impl,
-    doc = "The file of a program from the one configuration, of those of the machine that builds, in which no ISA was asked for.",
+    doc = "A program from the one configuration, of those of the machine that builds, in which no ISA was asked for.",
     attrs = {
         "program": attr.label(doc = "cc_binary.", cfg = "target", executable = True, mandatory = True),
         "_allowlist_function_transition": attr.label(
@@ -15,4 +17,5 @@ any_isa_program = rule(
         ),
     },
     cfg = any_isa_transition,
+    executable = True,
 )

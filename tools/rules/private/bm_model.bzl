@@ -106,10 +106,10 @@ _bm_model = rule(
     `<package>/<name>/<c_name>.h`.""",
     attrs = MODEL_ATTRS | FIT_ATTRS | CODE_ATTRS | LIBRARY_ATTRS | {
         "c_name": attr.string(doc = "Prefix of the C symbols.", mandatory = True),
+        "first_cases": attr.int(doc = "On how many cases the target is checked; 0: on all."),
         "float_parts": attr.string_dict(
             doc = "Dispatches and weights of an int8 model that stay in floating point, or of an f16 model in f32, and why.",
         ),
-        "first_cases": attr.int(doc = "On how many cases the target is checked; 0: on all."),
         "imported": attr.label(
             doc = "The imported model.",
             cfg = import_transition,
@@ -206,7 +206,6 @@ def bm_model(
     )
     _compiled(
         name = name,
-        first_cases = 0,
         float_parts = float_parts,
         imported = imported,
         kernels = kernels,
@@ -279,7 +278,7 @@ def _compiled(*, name, kernels, tags, **kwargs):
             **kwargs
         )
     for compiled_only in ["first_cases", "float_parts", "imported", "load_kernels", "scalar_kernels", "tuning"]:
-        kwargs.pop(compiled_only)
+        kwargs.pop(compiled_only, None)
     bm_mutated_model(
         name = name + ".mutated",
         model = name,
