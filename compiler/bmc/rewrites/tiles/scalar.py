@@ -1,7 +1,7 @@
 """Tile sizes of sums of products on harts without vectors.
 
-IREE's tiles are made for vectors: 64 sums and more, which a hart with 32 registers keeps on the stack. Here the sums of a
-tile stay in registers, with what they share. Cycles show that more than instructions do: 3x3 from 16 to 16 channels of
+IREE's tiles are made for vectors: 64 sums and more, which a hart with 32 registers keeps on the stack. Here the sums of
+a tile stay in registers, with what they share. Cycles show that more than instructions do: 3x3 from 16 to 16 channels of
 32x32 pixels in int8 takes 7.93 million instructions instead of 10.59, and on VexRiscv, which waits for every store, 9.4
 million cycles instead of 36.9.
 """
@@ -43,7 +43,12 @@ _ELEMENTS = {
 
 
 def choose(root: Root, *, soft_float: bool) -> Levels:
-    """Returns the levels to replace, {} to keep IREE's: of what is no such sum, or calls a function for each product."""
+    """Returns the levels to replace, {} to keep IREE's.
+
+    Args:
+      root: the operation.
+      soft_float: whether a product of floats is a call, next to which tiles do not matter.
+    """
     registers = _ELEMENTS.get(root.elements)
     if registers is None or (soft_float and registers is _FLOATS):
         return {}
