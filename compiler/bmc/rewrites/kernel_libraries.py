@@ -29,7 +29,7 @@ _LOG = logging.getLogger(__name__)
 
 # Instructions for each multiply-accumulate of IREE's kernels without vectors, measured: docs/performance.md, "A matrix
 # unit".
-_IREE_SCALAR = 5
+_IREE_SCALAR = 4
 
 
 def apply(module: Any, context: Context) -> None:

@@ -61,7 +61,7 @@ class KernelLibrariesTest(support.FolderTest):
         self.assertTrue(4 * 32 <= vectors <= 4 * 4 * 32, vectors)
         self.assertEqual(self.called(self.library("f", costs=vectors)), "")
         self.assertEqual(self.called(self.library("f", costs=0), isa=_SCALAR), "f")
-        self.assertEqual(self.costs[-1], 5 * 4 * 64 * 32)
+        self.assertEqual(self.costs[-1], 4 * 4 * 64 * 32)
         self.assertEqual(self.called(self.library("f", costs=0), text=_LINES), "f")
         self.assertEqual(self.costs[-1], layouts.IREE * 10 * 256)
         self.assertNotIn(math.inf, self.costs)
