@@ -9,6 +9,7 @@ from tools.flash.board import Settings, number
 from tools.flash.errors import FlashError
 from tools.flash.job import Console, Job, Step
 from tools.flash.serial_line import SerialLine
+from tools.flash.shell import TRIES, Shell
 
 _BREAK = b"\x03"
 # Ends a YMODEM transfer that was cut.
@@ -18,26 +19,25 @@ _REQUESTS = (b"C", b"\x15")
 # U-Boot asks again when nothing has come for two seconds, then discards what comes until the line has
 # been quiet for two more.
 _REQUEST_SECONDS = 6.0
-_ECHO_TRIES = 6
 _CRC = re.compile(r"==>\s*([0-9a-f]{8})\b")
 
 
-class UBoot:
-    """Gives commands and reads answers. Only those that start an image may not be repeated."""
+class UBoot(Shell):
+    """U-Boot's prompt, and what is asked there."""
+
+    name = "U-Boot"
 
     def __init__(self, line: SerialLine, settings: Settings, wait_seconds: float) -> None:
-        self.line = line
         # At the start of a line: what crc32 prints has "==> " in it.
-        self._prompt = b"\n" + str(settings.get("prompt", "=> ")).encode()
+        prompt = b"\n" + str(settings.get("prompt", "=> ")).encode()
+        super().__init__(line, prompt, wait_seconds)
         # What stops autoboot where not any key does; at the prompt it is taken back.
         self._stop = str(settings.get("stop", "")).encode()
-        self._wait_seconds = wait_seconds
 
     def attach(self) -> None:
         """Stops autoboot and waits for the prompt."""
-        seconds = self._wait_seconds
         seen = b""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + self._wait_seconds
         tries = 0
         while time.monotonic() < end:
             # Any key stops most countdowns, and this one also what runs already.
@@ -48,12 +48,7 @@ class UBoot:
             tries += 1
             if tries % 5 == 0:
                 seen += self._cancel_transfer()
-        said = "nothing was received" if not seen else f"last received: {seen[-40:]!r}"
-        raise FlashError(
-            f"no U-Boot prompt {self._prompt.decode().strip()!r} on {self.line.port} at "
-            f"{self.line.baud} baud within {seconds:g} s ({said}): check the baud rate and the "
-            "wiring, and reset the board while this waits"
-        )
+        raise self._no_prompt(self._prompt.decode().strip(), seen)
 
     def _cancel_transfer(self) -> bytes:
         """Ends a transfer that was cut, if there is one; returns what has come.
@@ -72,53 +67,14 @@ class UBoot:
                 return data
         return b""
 
-    def type(self, command: str) -> None:
-        """Types a command until it is echoed without a fault, not yet sending the end of line."""
-        for _ in range(_ECHO_TRIES):
-            self.line.write(command.encode())
-            if self._read_until(command.encode(), 2.0).strip().endswith(command.encode()):
-                return
-            self.attach()
-        raise FlashError(
-            f"{self.line.port} garbles what is typed ({command!r} was not echoed in {_ECHO_TRIES} "
-            "tries): use a shorter or shielded cable, or a lower baud rate"
-        )
-
-    def start(self, command: str) -> None:
-        """Gives a command that does not come back to the prompt by itself."""
-        self.type(command)
-        self.line.write(b"\r")
-
-    def run(self, command: str, seconds: float = 20.0) -> str:
-        """Gives a command and returns what it printed. Repeats it when the line swallowed it."""
-        for _ in range(_ECHO_TRIES):
-            self.start(command)
-            answer = self._read_until(self._prompt, seconds)
-            if answer.endswith(self._prompt):
-                return answer.removesuffix(self._prompt).decode("ascii", "replace")
-            self.attach()
-        raise FlashError(
-            f"U-Boot on {self.line.port} does not come back from {command!r}: reset the board and "
-            "run the same command again"
-        )
-
     def crc32(self, address: int, size: int) -> int:
         """CRC-32 of memory, computed by U-Boot."""
         command = crc32_command(address, size)
-        for _ in range(_ECHO_TRIES):
+        for _ in range(TRIES):
             found = _CRC.search(self.run(command, seconds=60))
             if found:
                 return int(found[1], 16)
         raise FlashError(f"U-Boot on {self.line.port} has no crc32 command: use --no-verify")
-
-    def _read_until(self, end: bytes, seconds: float) -> bytes:
-        seen = b""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            seen += self.line.read()
-            if seen.endswith(end):
-                break
-        return seen
 
 
 def crc32_command(address: int, size: int) -> str:

@@ -3,6 +3,7 @@
 def _litex_soc_impl(ctx):
     rtl = ctx.actions.declare_directory(ctx.label.name + ".rtl")
     csr = ctx.actions.declare_file(ctx.label.name + ".csr.json")
+    software = ctx.actions.declare_directory(ctx.label.name + ".software")
     args = ctx.actions.args()
     args.add("--cpu", ctx.attr.cpu)
     args.add("--variant", ctx.attr.variant)
@@ -10,12 +11,13 @@ def _litex_soc_impl(ctx):
     args.add("--ram", ctx.attr.ram_bytes)
     args.add_all([rtl], before_each = "--rtl", expand_directories = False)
     args.add("--csr", csr)
+    args.add_all([software], before_each = "--software", expand_directories = False)
     ctx.actions.run(
         mnemonic = "LitexSoc",
         progress_message = "Making the system on chip %{label}",
         executable = ctx.executable._soc,
         arguments = [args],
-        outputs = [rtl, csr],
+        outputs = [rtl, csr, software],
     )
     args = ctx.actions.args()
     args.add("--csr", csr)
@@ -37,7 +39,7 @@ def _litex_soc_impl(ctx):
     )
     return [
         DefaultInfo(files = depset([rtl])),
-        OutputGroupInfo(csr = depset([csr])),
+        OutputGroupInfo(csr = depset([csr]), software = depset([software])),
     ]
 
 litex_soc = rule(
