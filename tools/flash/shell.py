@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 
+from tools.flash.board import number
 from tools.flash.errors import FlashError
+from tools.flash.job import Console, Job, Step
 from tools.flash.serial_line import SerialLine
 
 TRIES = 6
 
 
 class Shell:
-    """Gives commands and reads answers. Only those that start an image may not be repeated."""
+    """The prompt. Gives commands and reads answers. Only those that start an image may not be repeated."""
 
     # What answers, for messages.
     name: str
@@ -22,7 +24,11 @@ class Shell:
         self._wait_seconds = wait_seconds
 
     def attach(self) -> None:
-        """Gets to the prompt, whatever the board is doing."""
+        """Gets to the prompt, whatever the loader is doing."""
+        raise NotImplementedError
+
+    def crc32(self, address: int, size: int) -> int:
+        """CRC-32 of memory, computed by the board."""
         raise NotImplementedError
 
     def _no_prompt(self, prompt: str, seen: bytes) -> FlashError:
@@ -71,3 +77,44 @@ class Shell:
             if seen.endswith(end):
                 break
         return seen
+
+
+class ShellMethod:
+    """What is the same whichever way the image comes to `load`: the prompt, and the console."""
+
+    has_console = True
+    # What has the prompt.
+    loader: str
+
+    # Both are there once the step that opens the line is done.
+    _line: SerialLine
+    _target: Shell
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._load = number(job.settings, "load")
+        self._baud = number(job.settings, "baud", 115200)
+        self._data = job.image.flat()
+        if job.image.address != self._load:
+            raise FlashError(
+                f"{job.image.path.name} is linked for {job.image.address:#x} and {job.board.name} "
+                f"loads at {self._load:#x}: memory.ldh and board.json of the board differ"
+            )
+
+    def _open(self) -> Step:
+        port = self._job.port or "PORT"
+        text = f"open {port} at {self._baud} baud, wait for {self.loader}'s prompt"
+        return Step(text, self._attach)
+
+    def _attach(self) -> None:
+        job = self._job
+        self._line = SerialLine(job.need_port("the serial port"), self._baud)
+        self._target = self._shell(self._line)
+        self._target.attach()
+
+    def _shell(self, line: SerialLine) -> Shell:
+        """Returns the prompt on a line that is open."""
+        raise NotImplementedError
+
+    def console(self) -> Console | None:
+        return self._line

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 
-from tools.flash.board import Settings, number
+from tools.flash.board import Settings
 from tools.flash.errors import FlashError
-from tools.flash.job import Console, Job, Step
+from tools.flash.job import Step
 from tools.flash.serial_line import SerialLine
-from tools.flash.shell import TRIES, Shell
+from tools.flash.shell import TRIES, Shell, ShellMethod
 
 _BREAK = b"\x03"
 # Ends a YMODEM transfer that was cut.
@@ -82,35 +82,13 @@ def crc32_command(address: int, size: int) -> str:
     return f"crc32 {address:#x} {size:#x}"
 
 
-class UBootMethod:
+class UBootMethod(ShellMethod):
     """What is the same whichever way the image comes to `load`: the prompt, and the start."""
 
-    has_console = True
+    loader = UBoot.name
 
-    # Both are there once the step that opens the line is done.
-    _line: SerialLine
-    _target: UBoot
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._load = number(job.settings, "load")
-        self._baud = number(job.settings, "baud", 115200)
-        self._data = job.image.flat()
-        if job.image.address != self._load:
-            raise FlashError(
-                f"{job.image.path.name} is linked for {job.image.address:#x} and {job.board.name} "
-                f"loads at {self._load:#x}: memory.ldh and board.json of the board differ"
-            )
-
-    def _open(self) -> Step:
-        port = self._job.port or "PORT"
-        return Step(f"open {port} at {self._baud} baud, wait for U-Boot's prompt", self._attach)
-
-    def _attach(self) -> None:
-        job = self._job
-        self._line = SerialLine(job.need_port("the serial port"), self._baud)
-        self._target = UBoot(self._line, job.settings, job.wait_seconds)
-        self._target.attach()
+    def _shell(self, line: SerialLine) -> Shell:
+        return UBoot(line, self._job.settings, self._job.wait_seconds)
 
     def _start(self) -> Step:
         image = self._job.image
@@ -119,6 +97,3 @@ class UBootMethod:
             # It wants the size too: the other core does not see what is in this one's caches.
             start += f" {len(self._data):#x}"
         return Step(start, lambda: self._target.start(start))
-
-    def console(self) -> Console | None:
-        return self._line
