@@ -25,7 +25,7 @@ _REGION = re.compile(r"(\w+) +0x([0-9a-f]{8}) 0x([0-9a-f]+)\b")
 class LitexBios(Shell):
     """The BIOS's prompt, and what is asked there."""
 
-    name = "LiteX's BIOS"
+    name = "LiteX"
 
     def __init__(self, line: SerialLine, wait_seconds: float) -> None:
         super().__init__(line, _PROMPT, wait_seconds)
