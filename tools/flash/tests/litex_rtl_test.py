@@ -58,7 +58,7 @@ class LitexRtlTest(Rig):
         return changed
 
     def test_bytes_lost_and_flipped(self) -> None:
-        cable = self.cable(lose=1e-3, flip=1e-3)
+        cable = self.cable(lose=3e-4, flip=3e-4)
         done = self.flash(path_of("PASS_LITEX"), BOARD, "--port", cable.path, "--monitor")
         self.assert_passed(done)
         self.assertGreater(cable.lost, 0)
