@@ -18,7 +18,6 @@ _PROMPT = b"litex\x1b[0m> "
 # Wherever the BIOS is: out of a transfer that was cut, out of its question for one, which it asks
 # before it looks for other things to start, and out of a line that something was typed into.
 _WAKE = sfl.ABORT + b"Q\x03"
-_CRC = re.compile(r"CRC32: ([0-9a-f]{8})\b")
 _REGION = re.compile(r"(\w+) +0x([0-9a-f]{8}) 0x([0-9a-f]+)\b")
 
 
@@ -26,6 +25,8 @@ class LitexBios(Shell):
     """The BIOS's prompt, and what is asked there."""
 
     name = "LiteX"
+    sum_command = "crc"
+    sum_answer = re.compile(r"CRC32: ([0-9a-f]{8})\b")
 
     def __init__(self, line: SerialLine, wait_seconds: float) -> None:
         super().__init__(line, _PROMPT, wait_seconds)
@@ -41,30 +42,16 @@ class LitexBios(Shell):
                 return
         raise self._no_prompt("litex>", seen)
 
-    def crc32(self, address: int, size: int) -> int:
-        """CRC-32 of memory, computed by the BIOS."""
-        command = crc_command(address, size)
-        for _ in range(TRIES):
-            found = _CRC.search(self.run(command, seconds=60))
-            if found:
-                return int(found[1], 16)
-        raise FlashError(f"{self.name} on {self.line.port} has no crc command: use --no-verify")
-
     def memory(self) -> list[Region]:
         """The system's memory, as the BIOS was built for it."""
         found = _REGION.findall(self.run("mem_list"))
         return [Region(name, int(origin, 16), int(size, 16)) for name, origin, size in found]
 
 
-def crc_command(address: int, size: int) -> str:
-    """What is typed to have a piece of memory summed up."""
-    return f"crc {address:#x} {size:#x}"
-
-
 class LitexSerial(Pieces):
     """mem_list, serialboot, crc, boot."""
 
-    loader = LitexBios.name
+    shell = LitexBios
     piece = 16 * 1024
 
     _target: LitexBios
@@ -96,9 +83,6 @@ class LitexSerial(Pieces):
             f"on {job.port} has no such memory ({regions}): is it {job.board.name}? Nothing was "
             "written"
         )
-
-    def _sum_text(self, address: int, size: int) -> str:
-        return crc_command(address, size)
 
     def _transfer_text(self, address: int, size: int) -> str:
         return f"serialboot and {size} bytes for {address:#x} by SFL"

@@ -23,10 +23,6 @@ class Pieces(ShellMethod):
     # Bytes of a piece.
     piece: int
 
-    def _sum_text(self, address: int, size: int) -> str:
-        """Returns the command that sums up a piece of memory."""
-        raise NotImplementedError
-
     def _transfer_text(self, address: int, size: int) -> str:
         """Returns what `_transfer` does, in a line."""
         raise NotImplementedError
@@ -44,7 +40,7 @@ class Pieces(ShellMethod):
     def _piece(self, address: int, piece: bytes) -> Step:
         text = self._transfer_text(address, len(piece))
         if self._job.verify:
-            text = f"{self._sum_text(address, len(piece))}; until it is {pack.crc(piece)}: {text}"
+            text = f"{self.shell.sum_text(address, len(piece))}; until it is {pack.crc(piece)}: {text}"
         return Step(text, functools.partial(self._bring, address, piece))
 
     def _bring(self, address: int, piece: bytes) -> None:
@@ -53,7 +49,7 @@ class Pieces(ShellMethod):
         done = address - self._load + len(piece)
         job.progress(done, len(self._data))
         if job.verify and done == len(self._data):
-            job.say(f"verified: crc32 {pack.crc(self._data)} as computed by {self.loader}")
+            job.say(f"verified: crc32 {pack.crc(self._data)} as computed by {self.shell.name}")
 
     def _send(self, address: int, piece: bytes) -> None:
         """Sends one piece unless it is there, until the board's own sum of it is right."""

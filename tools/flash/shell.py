@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 from tools.flash.board import number
@@ -13,10 +14,13 @@ TRIES = 6
 
 
 class Shell:
-    """The prompt. Gives commands and reads answers. Only those that start an image may not be repeated."""
+    """Gives commands and reads answers. Only those that start an image may not be repeated."""
 
     # What answers, for messages.
     name: str
+    # The command that computes the CRC-32 of memory, and what it prints.
+    sum_command: str
+    sum_answer: re.Pattern[str]
 
     def __init__(self, line: SerialLine, prompt: bytes, wait_seconds: float) -> None:
         self.line = line
@@ -25,10 +29,6 @@ class Shell:
 
     def attach(self) -> None:
         """Gets to the prompt, whatever the loader is doing."""
-        raise NotImplementedError
-
-    def crc32(self, address: int, size: int) -> int:
-        """CRC-32 of memory, computed by the board."""
         raise NotImplementedError
 
     def _no_prompt(self, prompt: str, seen: bytes) -> FlashError:
@@ -69,6 +69,21 @@ class Shell:
             "and run the same command again"
         )
 
+    @classmethod
+    def sum_text(cls, address: int, size: int) -> str:
+        """What is typed to have a piece of memory summed up."""
+        return f"{cls.sum_command} {address:#x} {size:#x}"
+
+    def crc32(self, address: int, size: int) -> int:
+        """CRC-32 of memory, computed by the board."""
+        for _ in range(TRIES):
+            found = self.sum_answer.search(self.run(self.sum_text(address, size), seconds=60))
+            if found:
+                return int(found[1], 16)
+        raise FlashError(
+            f"{self.name} on {self.line.port} has no {self.sum_command} command: use --no-verify"
+        )
+
     def _read_until(self, end: bytes, seconds: float) -> bytes:
         seen = b""
         deadline = time.monotonic() + seconds
@@ -84,7 +99,7 @@ class ShellMethod:
 
     has_console = True
     # What has the prompt.
-    loader: str
+    shell: type[Shell]
 
     # Both are there once the step that opens the line is done.
     _line: SerialLine
@@ -103,7 +118,7 @@ class ShellMethod:
 
     def _open(self) -> Step:
         port = self._job.port or "PORT"
-        text = f"open {port} at {self._baud} baud, wait for {self.loader}'s prompt"
+        text = f"open {port} at {self._baud} baud, wait for {self.shell.name}'s prompt"
         return Step(text, self._attach)
 
     def _attach(self) -> None:

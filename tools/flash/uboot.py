@@ -6,10 +6,9 @@ import re
 import time
 
 from tools.flash.board import Settings
-from tools.flash.errors import FlashError
 from tools.flash.job import Step
 from tools.flash.serial_line import SerialLine
-from tools.flash.shell import TRIES, Shell, ShellMethod
+from tools.flash.shell import Shell, ShellMethod
 
 _BREAK = b"\x03"
 # Ends a YMODEM transfer that was cut.
@@ -19,13 +18,14 @@ _REQUESTS = (b"C", b"\x15")
 # U-Boot asks again when nothing has come for two seconds, then discards what comes until the line has
 # been quiet for two more.
 _REQUEST_SECONDS = 6.0
-_CRC = re.compile(r"==>\s*([0-9a-f]{8})\b")
 
 
 class UBoot(Shell):
     """U-Boot's prompt, and what is asked there."""
 
     name = "U-Boot"
+    sum_command = "crc32"
+    sum_answer = re.compile(r"==>\s*([0-9a-f]{8})\b")
 
     def __init__(self, line: SerialLine, settings: Settings, wait_seconds: float) -> None:
         # At the start of a line: what crc32 prints has "==> " in it.
@@ -67,25 +67,11 @@ class UBoot(Shell):
                 return data
         return b""
 
-    def crc32(self, address: int, size: int) -> int:
-        """CRC-32 of memory, computed by U-Boot."""
-        command = crc32_command(address, size)
-        for _ in range(TRIES):
-            found = _CRC.search(self.run(command, seconds=60))
-            if found:
-                return int(found[1], 16)
-        raise FlashError(f"U-Boot on {self.line.port} has no crc32 command: use --no-verify")
-
-
-def crc32_command(address: int, size: int) -> str:
-    """What is typed to have a piece of memory summed up."""
-    return f"crc32 {address:#x} {size:#x}"
-
 
 class UBootMethod(ShellMethod):
     """What is the same whichever way the image comes to `load`: the prompt, and the start."""
 
-    loader = UBoot.name
+    shell = UBoot
 
     def _shell(self, line: SerialLine) -> Shell:
         return UBoot(line, self._job.settings, self._job.wait_seconds)

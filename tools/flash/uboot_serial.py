@@ -7,7 +7,7 @@ from collections.abc import Callable
 from tools.flash import ymodem
 from tools.flash.job import Step
 from tools.flash.pieces import Pieces
-from tools.flash.uboot import UBootMethod, crc32_command
+from tools.flash.uboot import UBootMethod
 
 
 class UBootSerial(UBootMethod, Pieces):
@@ -17,9 +17,6 @@ class UBootSerial(UBootMethod, Pieces):
 
     def steps(self) -> list[Step]:
         return [self._open(), *self._pieces(), self._start()]
-
-    def _sum_text(self, address: int, size: int) -> str:
-        return crc32_command(address, size)
 
     def _transfer_text(self, address: int, size: int) -> str:
         return f"loady {address:#x} and {size} bytes by YMODEM"
