@@ -40,7 +40,9 @@ class Pieces(ShellMethod):
     def _piece(self, address: int, piece: bytes) -> Step:
         text = self._transfer_text(address, len(piece))
         if self._job.verify:
-            text = f"{self.shell.sum_text(address, len(piece))}; until it is {pack.crc(piece)}: {text}"
+            text = (
+                f"{self.shell.sum_text(address, len(piece))}; until it is {pack.crc(piece)}: {text}"
+            )
         return Step(text, functools.partial(self._bring, address, piece))
 
     def _bring(self, address: int, piece: bytes) -> None:

@@ -26,7 +26,17 @@ LIBC = {
     "ctype": ["ctype_"],
     "stdlib": ["rand"],
     "string": ["memcpy", "memmove", "strcmp", "strcpy", "strlen", "strncmp", "strncpy", "strnlen"],
-    "tinystdio": ["fgetc", "fputc", "fputs", "getchar", "printf", "putchar", "puts", "strtoul", "vfprintf"],
+    "tinystdio": [
+        "fgetc",
+        "fputc",
+        "fputs",
+        "getchar",
+        "printf",
+        "putchar",
+        "puts",
+        "strtoul",
+        "vfprintf",
+    ],
 }
 # What others include, and is not compiled by itself.
 LINKER_SCRIPT = "bios/linker.ld"
@@ -55,7 +65,9 @@ def named(root: Path, folders: dict[str, list[str]]) -> list[Path]:
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="bios_sources", description=__doc__)
     parser.add_argument("--cpu", required=True, help="a CPU that LiteX knows")
-    parser.add_argument("--out", type=Path, required=True, help="folder for C, assembly and headers")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder for C, assembly and headers"
+    )
     parser.add_argument("--linker-script", type=Path, required=True, help="file for it")
     parser.add_argument("--included", type=Path, required=True, help="folder for included C")
     options = parser.parse_args(args)

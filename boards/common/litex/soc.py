@@ -159,7 +159,10 @@ def headers(system: System) -> dict[str, str]:
         "soc.h": export.get_soc_header(system.constants),
     }
     # LiteX writes the date into a comment.
-    return {name: re.sub(r"^// Auto-generated .*\n", "", text, flags=re.MULTILINE) for name, text in files.items()}
+    return {
+        name: re.sub(r"^// Auto-generated .*\n", "", text, flags=re.MULTILINE)
+        for name, text in files.items()
+    }
 
 
 def main(args: list[str]) -> int:

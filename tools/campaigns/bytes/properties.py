@@ -275,7 +275,9 @@ def _send(said: _Said) -> None:
 
 
 def _talk_to_litex(said: _Said) -> None:
-    line = _Line(said, lambda typed: typed.replace(b"\x03", b"litex\x1b[0m> ").replace(b"\r", _LITEX_ANSWER))
+    line = _Line(
+        said, lambda typed: typed.replace(b"\x03", b"litex\x1b[0m> ").replace(b"\r", _LITEX_ANSWER)
+    )
     clock = FakeClock(tick=0.1)
     with mock.patch.object(litex_serial, "time", clock), mock.patch.object(shell, "time", clock):
         bios = litex_serial.LitexBios(line, 10)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from pathlib import Path
 from elftools.elf.elffile import ELFFile
 
 from tools.flash.tests.relay import Relay
-from tools.flash.tests.rig import Done, Rig, path_of
+from tools.flash.tests.rig import Rig, path_of
 
 BOARD = "litex_vexriscv_bios"
 
