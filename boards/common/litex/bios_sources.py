@@ -12,13 +12,13 @@ from pathlib import Path
 import litex.soc.cores.cpu
 from litex import get_data_mod
 
-# What LiteX's makefiles compile, but for drivers of devices that a system may lack.
+# What LiteX's makefiles compile, but for drivers of devices that no system here has.
 BIOS = {
     "bios": ["boot", "complete", "helpers", "main", "readline"],
     "bios/cmds": ["cmd_bios", "cmd_boot", "cmd_mem"],
     "libbase": ["console", "crc16", "crc32", "isr", "memtest", "system", "uart"],
     "libc": ["stdio"],
-    "liblitedram": ["utils"],
+    "liblitedram": ["accessors", "sdram", "utils"],
 }
 CPU = ["boot-helper.S", "crt0.S"]
 LIBC = {

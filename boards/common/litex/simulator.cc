@@ -148,7 +148,7 @@ int main(int argc, char **argv) {
   const std::vector<uint8_t> rom = read_rom(argv[2]);
   VerilatedContext context;
   System system(&context);
-  auto &words = system.rootp->system__DOT__rom;
+  auto &words = system.rootp->LITEX_ROM;
   static_assert(sizeof words == LITEX_ROM_BYTES, "a ROM of other words");
   memcpy(&words, rom.data(), rom.size());
   const int status = run(system, cycles);

@@ -148,7 +148,7 @@ def copy(files: Iterable[Path], includes: Iterable[Path], out: Path) -> None:
     (out / "files.f").write_text("\n".join(lines) + "\n")
 
 
-def headers(system: System) -> dict[str, str]:
+def headers(system: SoCCore) -> dict[str, str]:
     """Returns what LiteX's software includes and how it is linked: the files of its folder `generated`."""
     files = {
         "csr.h": export.get_csr_header(system.csr_regions, system.constants),
@@ -163,6 +163,15 @@ def headers(system: System) -> dict[str, str]:
         name: re.sub(r"^// Auto-generated .*\n", "", text, flags=re.MULTILINE)
         for name, text in files.items()
     }
+
+
+def describe(system: SoCCore, generated: dict[str, str], csr: Path, software: Path) -> None:
+    """Writes csr.json, and the files of `software`/generated."""
+    described = export.get_csr_json(system.csr_regions, system.constants, system.mem_regions)
+    csr.write_text(json.dumps(json.loads(described), indent=2) + "\n")
+    (software / "generated").mkdir(parents=True, exist_ok=True)
+    for name, text in generated.items():
+        (software / "generated" / name).write_text(text)
 
 
 def main(args: list[str]) -> int:
@@ -185,12 +194,7 @@ def main(args: list[str]) -> int:
     options.rtl.mkdir(parents=True, exist_ok=True)
     (options.rtl / "system.v").write_text(verilog)
     copy(sources(platform, options.cpu), map(Path, platform.verilog_include_paths), options.rtl)
-    described = export.get_csr_json(system.csr_regions, system.constants, system.mem_regions)
-    options.csr.write_text(json.dumps(json.loads(described), indent=2) + "\n")
-    generated = options.software / "generated"
-    generated.mkdir(parents=True, exist_ok=True)
-    for name, text in headers(system).items():
-        (generated / name).write_text(text)
+    describe(system, headers(system), options.csr, options.software)
     return 0
 
 
