@@ -1,7 +1,7 @@
 """GATES: models on CPU designs in gates. gates_tests: their tests. gates_table: what they took."""
 
 load("@rules_python//python:defs.bzl", "py_binary")
-load("//tools/rules:defs.bzl", "bm_firmware", "bm_model_variant", "bm_runs_test")
+load("//tools/rules:defs.bzl", "bm_firmware", "bm_measured", "bm_model_variant", "bm_run", "bm_runs_test")
 
 # Design, which is the name of its board -> the ISA of its kernels, and other environments of that ISA: the board and the
 # environment.
@@ -32,8 +32,53 @@ def _places(designs):
         places.setdefault(isa, list(emulators)).append((design, "rtl"))
     return places
 
+# Suffix of a design's images -> the environment in which their cycles are counted.
+_MEMORIES = {
+    "": "rtl",
+    ".in_flash": "rtl_flash",
+}
+
+def _measured(*, name, model, board, isa):
+    """Makes `<name>.report` and `<name>.in_flash.report`, with the cycles of every dispatch."""
+    bm_firmware(
+        name = name + "._profile",
+        board = "//boards/" + board,
+        isa = isa,
+        models = [model],
+        profile = True,
+        run_env = "//boards/{}:rtl".format(board),
+        tags = ["manual"],
+    )
+    for suffix, env in _MEMORIES.items():
+        env = "//boards/{}:{}".format(board, env)
+        image = name + suffix
+        bm_firmware(
+            name = image,
+            board = "//boards/" + board,
+            isa = isa,
+            models = [model],
+            run_env = env,
+        )
+        bm_run(
+            name = image + "._profile.run",
+            exec_env = env,
+            firmware = name + "._profile",
+            tags = ["manual"],
+        )
+        bm_measured(
+            name = image,
+            board = "//boards/" + board,
+            exec_env = env,
+            isa = isa,
+            models = [model],
+            run = image + "._profile.run",
+        )
+
 def gates_tests(*, name, model, designs, cases = 1):
-    """Makes the images `<name>.<design>`, and `<name>_<ISA>_test`: the same bits there, in QEMU and on Spike.
+    """Makes `<name>_<ISA>_test`: the same bits in gates, in QEMU and on Spike.
+
+    The images are `<name>.<design>`, and `<name>.<design>.in_flash`, which runs where the ROM is slow. Each has a
+    `.report` with the cycles of every dispatch.
 
     Args:
       name: prefix of the targets.
@@ -53,6 +98,14 @@ def gates_tests(*, name, model, designs, cases = 1):
             image = "{}.{}".format(name, board)
             env = "//boards/{}:{}".format(board, env)
             firmwares[image] = [env]
+            if board in _DESIGNS:
+                _measured(
+                    name = image,
+                    board = board,
+                    isa = isa,
+                    model = few,
+                )
+                continue
             bm_firmware(
                 name = image,
                 board = "//boards/" + board,

@@ -15,6 +15,8 @@ BM_EXTERN_C_BEGIN
 typedef struct bm_profile_t {
   // Instructions that the run took only because it was profiled.
   uint64_t observing;
+  // Cycles of the observer, but for those in which it is called.
+  uint64_t observing_cycles;
   // Instructions of the runtime itself, not counting kernels.
   uint64_t walker;     // per dispatch of one workgroup, or BM_PROFILE_UNKNOWN
   uint64_t workgroup;  // per additional workgroup, or BM_PROFILE_UNKNOWN

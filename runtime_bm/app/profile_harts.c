@@ -114,7 +114,7 @@ void bm_profile_begin(bm_model_t *model) {
 }
 
 bm_profile_t bm_profile_end(const bm_model_t *model) {
-  const bm_profile_t none = {0, BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
+  const bm_profile_t none = {0, 0, BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
   (void)model;
   return none;
 }

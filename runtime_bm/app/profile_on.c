@@ -11,6 +11,11 @@ enum { MAX_EXPORTS = 1024 };
 // The number of instructions in empty_kernel.
 enum { EMPTY_KERNEL_INSTRUCTIONS = 2 };
 
+typedef struct counts_t {
+  uint64_t instret;
+  uint64_t cycles;
+} counts_t;
+
 // The profiled run. `end` and `start` are the counts that observe() read when
 // it began and when it returned; nothing between them counts.
 typedef struct observation_t {
@@ -18,14 +23,30 @@ typedef struct observation_t {
   void *context;           // of `observer`
   bool quiet;
   uint32_t calls;
-  uint64_t between;  // from `end` to `start`, in all calls but the last
-  uint64_t end;
-  uint64_t start;
+  counts_t between;  // from `end` to `start`, in all calls but the last
+  counts_t end;
+  counts_t start;
   const bm_plan_t *plan;
   bm_device_use_t use;  // of all devices, when `start` was read
 } observation_t;
 
 static observation_t observation;
+
+// Instructions are counted without those that read cycles: `end` is read first
+// of them, `start` last.
+static inline counts_t read_end(void) {
+  counts_t now;
+  now.instret = bm_hal_instret();
+  now.cycles = bm_hal_cycles();
+  return now;
+}
+
+static inline counts_t read_start(void) {
+  counts_t now;
+  now.cycles = bm_hal_cycles();
+  now.instret = bm_hal_instret();
+  return now;
+}
 
 static bm_device_use_t device_use(void) {
   bm_device_use_t sum = {0, 0};
@@ -42,38 +63,42 @@ static bm_device_use_t device_use(void) {
 // done it, for devices. A failure of theirs comes again in the run that counts.
 static BM_NOINLINE void observe_apart(void *context, uint32_t index) {
   observation_t *self = context;
-  const uint64_t end = bm_hal_instret();
+  const counts_t end = read_end();
   const uint64_t waited = device_use().waited - self->use.waited;
   if (self->plan->wait != NULL) (void)self->plan->wait();
   const bm_device_use_t use = device_use();
   bm_text_t line;
   bm_console_record(&line, "DISPATCH");
   bm_console_field(&line, " index=", index);
-  bm_console_field(&line, " instret=", end - self->start - waited);
+  bm_console_field(&line,
+                   " instret=", end.instret - self->start.instret - waited);
+  bm_console_field(&line, " cycles=", end.cycles - self->start.cycles);
   bm_console_field(&line, " busy=", use.busy - self->use.busy);
   bm_console_field(&line, " waited=", use.waited - self->use.waited);
   bm_console_write(&line);
   self->observer(self->context, index);
   self->use = use;
-  self->start = bm_hal_instret();
+  self->start = read_start();
 }
 
 // Prints the cost of the previous command.
 static BM_NOINLINE void observe(void *context, uint32_t index) {
   observation_t *self = context;
-  const uint64_t end = bm_hal_instret();
+  const counts_t end = read_end();
   if (!self->quiet) {
     bm_text_t line;
     bm_console_record(&line, "DISPATCH");
     bm_console_field(&line, " index=", index);
-    bm_console_field(&line, " instret=", end - self->start);
+    bm_console_field(&line, " instret=", end.instret - self->start.instret);
+    bm_console_field(&line, " cycles=", end.cycles - self->start.cycles);
     bm_console_write(&line);
   }
   self->observer(self->context, index);
-  self->between += self->start - self->end;
+  self->between.instret += self->start.instret - self->end.instret;
+  self->between.cycles += self->start.cycles - self->end.cycles;
   self->end = end;
   ++self->calls;
-  self->start = bm_hal_instret();
+  self->start = read_start();
 }
 
 static BM_NOINLINE uint64_t cost_of(bm_observer_t observer, void *context) {
@@ -88,7 +113,7 @@ static uint64_t cost_of_observing(void) {
   observation_t alone = observation;
   alone.quiet = true;
   const uint64_t observed = cost_of(observe, &alone);
-  return observed - (alone.start - alone.end) -
+  return observed - (alone.start.instret - alone.end.instret) -
          cost_of(alone.observer, alone.context);
 }
 
@@ -145,7 +170,7 @@ static bool count_workgroup(const bm_plan_runner_t *empty,
 // Walks all dispatches with empty kernels: only the walker's cost is left.
 static bm_profile_t measure_walker(const bm_plan_runner_t *runner) {
   static const void *functions[MAX_EXPORTS];
-  bm_profile_t profile = {0, BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
+  bm_profile_t profile = {0, 0, BM_PROFILE_UNKNOWN, BM_PROFILE_UNKNOWN};
   const bm_plan_t *plan = runner->plan;
   const bm_plan_command_t *commands = runner->commands;
   const uint32_t command_count = plan->header->commands.count;
@@ -194,7 +219,7 @@ static void observe_next_run(bm_model_t *model,
                                 .plan = model->runner.plan,
                                 .use = device_use()};
   bm_model_observe(model, observer, &observation);
-  observation.end = bm_hal_instret();
+  observation.end = read_start();
   observation.start = observation.end;
 }
 
@@ -226,9 +251,11 @@ bm_profile_t bm_profile_end(const bm_model_t *model) {
     report_devices();
     return measure_walker(&model->runner);
   }
-  const uint64_t between =
-      observation.between + observation.start - observation.end;
+  const counts_t last = {observation.start.instret - observation.end.instret,
+                         observation.start.cycles - observation.end.cycles};
   bm_profile_t profile = measure_walker(&model->runner);
-  profile.observing = between + observation.calls * cost_of_observing();
+  profile.observing = observation.between.instret + last.instret +
+                      observation.calls * cost_of_observing();
+  profile.observing_cycles = observation.between.cycles + last.cycles;
   return profile;
 }

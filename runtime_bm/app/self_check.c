@@ -187,6 +187,7 @@ static bm_status_t run_case(const char *name, bm_model_t *model,
     totals->cycles = bm_hal_cycles() - cycles;
     totals->profile = bm_profile_end(model);
     totals->instret -= totals->profile.observing;
+    totals->cycles -= totals->profile.observing_cycles;
   }
   bm_trap_dispatch = BM_TRAP_NO_DISPATCH;
   BM_TRY(check_outputs(model, golden, index, data, totals));

@@ -9,7 +9,8 @@
 //   BM1 MODEL name=<name>
 //   BM1 CASE index=<n> result=<ok|mismatch> max_abs=<float> differing=<n>
 //       cosine=<float|-> hash=<16 hex>
-//   BM1 DISPATCH index=<n> instret=<n>[ busy=<n> waited=<n>][ harts=<n,...>]
+//   BM1 DISPATCH index=<n> instret=<n>[ cycles=<n>][ busy=<n> waited=<n>]
+//       [ harts=<n,...>]
 //   BM1 BARRIER instret=<n>
 //   BM1 DEVICE busy=<n> waited=<n>
 //   BM1 KERNEL index=<n> result=<ok|mismatch> max_abs=<float> differing=<n>
@@ -33,8 +34,8 @@
 //           differing: number of unequal elements over all outputs; cosine:
 //           smallest over the rows of outputs that ask for it; hash: FNV-1a 64
 //           of all output bytes in order.
-// DISPATCH  profile firmware only: instructions of command `index` of the plan
-//           in the first case's run.
+// DISPATCH  profile firmware only: instructions and cycles of command `index`
+//           of the plan in the first case's run.
 //           With devices beside the hart, it is of a run in which the hart
 //           waits for them after each command: instret without waiting, cycles
 //           in which they were busy, and instructions that only waited.
@@ -53,10 +54,9 @@
 // STATS     instret and cycles of the first case's run (0: this machine cannot
 //           count), of several harts those of hart 0, which also waits; arena
 //           of the plan; stack high-water mark since boot (0: unknown). Profile
-//           firmware only: instret does not count what the DISPATCH records
-//           take, cycles do; the runtime's own instructions per dispatch of one
-//           workgroup (walker) and per additional workgroup (workgroup), not
-//           counting kernels.
+//           firmware only: neither counts what the DISPATCH records take; the
+//           runtime's own instructions per dispatch of one workgroup (walker)
+//           and per additional workgroup (workgroup), not counting kernels.
 // ACCURACY  only when the cases have labels: argmax of output 0 against them.
 //           The result is FAIL unless the target classifies as many cases
 //           correctly as the framework.

@@ -4,6 +4,7 @@ examples:
   tools/bazel run //tools/bench -- mlp
   tools/bazel run //tools/bench -- resnet8_int8 --vlen 128,256 --core spacemit-x60
   tools/bazel run //tools/bench -- resnet8_int8 vww_int8 --harts 1,2,4
+  tools/bazel run //tools/bench -- mlp_int8 --gates
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 from pathlib import Path
 
 from tools import console
-from tools.bench import builds, mca, page, several
+from tools.bench import builds, gates, mca, page, several
 from tools.size import baseline
 
 _BASELINE = Path("models/baseline.txt")
@@ -35,6 +36,9 @@ def main(args: list[str]) -> int:
     parser.add_argument(
         "--harts", help="show the critical path on these numbers of harts instead: of 1, 2 and 4"
     )
+    parser.add_argument(
+        "--gates", action="store_true", help="show cycles on CPU designs in gates instead"
+    )
     parser.add_argument("--json", type=Path, help="file for all rows")
     parser.add_argument(
         "--update", action="store_true", help="measure what the baseline holds, and renew it"
@@ -48,6 +52,8 @@ def main(args: list[str]) -> int:
             return _update(options.baseline, options.models)
         if options.harts:
             return _show_harts(options.models, _numbers(parser, "--harts", options.harts))
+        if options.gates:
+            return _show_gates(options.models)
         vlens = _numbers(parser, "--vlen", options.vlen)
         return _show(options.models, vlens, options.core, options.json)
     except (builds.BuildError, baseline.BaselineError) as error:
@@ -67,6 +73,16 @@ def _show_harts(names: list[str], counts: list[int]) -> int:
     reports = builds.results([label for image in labels for label in image.values()])
     images = [{count: reports[label] for count, label in image.items()} for image in labels]
     console.standard_output().print(several.table(images))
+    return 0
+
+
+def _show_gates(names: list[str]) -> int:
+    """Shows models on CPU designs in gates, with a ROM as fast as the RAM, and with flash."""
+    labels = builds.in_gates(names)
+    reports = builds.results([label for pair in labels for label in pair])
+    screen = console.standard_output()
+    for fast, slow in labels:
+        screen.print(*gates.lines(reports[fast], reports[slow]), "", sep="\n")
     return 0
 
 

@@ -18,6 +18,8 @@ _BENCH = re.compile(r"^(?P<image>//[^:]*:(?P<name>.*))\.bench(?P<vlen>\d+)(\.(?P
 _VLEN = 256
 # An image's name says its board, which users leave out.
 _SUFFIX = "_rv64"
+# Of a measurement on a CPU design in gates whose ROM is slow; without it, that of a fast one.
+_IN_FLASH = ".in_flash.report"
 
 
 class BuildError(Exception):
@@ -94,6 +96,24 @@ def on_harts(names: Sequence[str], counts: Sequence[int]) -> list[dict[int, str]
                 raise BuildError(f"{image} has no image for {count} harts; it has them for {some}")
         found.append({1: f"{image}.report", **reports})
     return found
+
+
+def in_gates(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Returns the labels of the reports of models on CPU designs in gates: with a fast ROM, and with flash.
+
+    Raises:
+      BuildError: there is no such model.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    for label in query("filter('[.]in_flash[.]report$', kind('bm_report rule', //...))"):
+        image = label.removesuffix(_IN_FLASH)
+        name = image.rpartition(":")[2].partition(".")[0]
+        found.setdefault(name, []).append((f"{image}.report", label))
+    for name in names:
+        if name not in found:
+            some = ", ".join(sorted(found))
+            raise BuildError(f"there is no model '{name}' in gates; there are {some}")
+    return [pair for name in names or sorted(found) for pair in found[name]]
 
 
 def held() -> list[str]:

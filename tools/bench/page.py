@@ -38,7 +38,7 @@ def table(model: dict[str, Any], top: int = _TOP) -> list[str | Table]:
         f"{_percent(model)} of the bound",
         f"arena {arena:,} bytes, liveness bound {least:,}: {arena / max(least, 1):.2f}; "
         f"cycles of a {model['core']}",
-        _table((*_COLUMNS, "dispatch"), rows),
+        aligned((*_COLUMNS, "dispatch"), rows),
     ]
 
 
@@ -57,7 +57,7 @@ def ranking(models: Iterable[dict[str, Any]]) -> list[str | Table]:
     ]
     return [
         "excess over the bound by class",
-        _table(("excess", "share", "instructions", "class"), rows),
+        aligned(("excess", "share", "instructions", "class"), rows),
     ]
 
 
@@ -97,7 +97,7 @@ def _cells(row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _table(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
+def aligned(headings: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
     """Aligns numbers to the right, and what they are about, in the last column, to the left; drops empty columns."""
     used = [any(row[column] for row in rows) for column in range(len(headings))]
     shown = Table(box=None, header_style="bold", padding=(0, 0, 0, 2), pad_edge=False)

@@ -85,6 +85,7 @@ BmExecEnvInfo = provider(
     fields = {
         "board": "string: name of the board whose firmware it runs.",
         "bios": "File: what the machine runs before the firmware; None if nothing.",
+        "cycles_of": "string: the hardware whose cycles it counts; empty for an emulator, which has none.",
         "devices": "list of string: those of the board's devices that it has.",
         "extensions": "list of string: extensions of its hart that not all with its base have, such as `zvfh`.",
         "harts": "int: its harts; 0 for as many as the image is for.",
@@ -145,6 +146,7 @@ BmRunInfo = provider(
     doc = "One recorded run of a firmware in an execution environment.",
     fields = {
         "clocks": "list of string: those of the devices in the environment.",
+        "cycles_of": "string: the hardware whose cycles it counted; empty for none.",
         "expect": "string: how a good run of this firmware ends, PASS or EXIT.",
         "model_reports": "list of File: the compiler's report of every model that ran.",
         "record": "File: JSON with the exit status and the console lines.",

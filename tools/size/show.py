@@ -1,4 +1,4 @@
-"""Prints what an image takes: flash, RAM, and the instructions of every kernel.
+"""Prints what an image takes: flash, RAM, the instructions of every kernel, and on hardware its cycles.
 
 example:
   tools/bazel run //models:mlp_rv64.report
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -35,28 +36,37 @@ def _sizes(rows: list[tuple[str, int]]) -> Table:
 
 
 def _dispatches(model: dict[str, Any], run: dict[str, Any]) -> Table:
-    total = sum(command["instructions"] for command in run["commands"]) or 1
-    cost: dict[tuple[str, str], list[int]] = {}
+    """Returns what each kernel took in each layer, what took most first: in cycles if the run has them."""
+    unit = "instructions" if run["cycles"] is None else "cycles"
+    cost: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for measured in run["commands"]:
         command = model["commands"][measured["index"]]
         kernel = command["function"] or command["kind"]
-        entry = cost.setdefault((command["layer"], kernel), [0, 0])
-        entry[0] += measured["times"]
-        entry[1] += measured["instructions"]
-    ordered = sorted(cost.items(), key=lambda item: -item[1][1])
+        cost[command["layer"], kernel].update(measured)
+    ordered = sorted(cost.items(), key=lambda item: -item[1][unit])
+    total = sum(spent[unit] for spent in cost.values()) or 1
+
+    def numbers(spent: Counter[str]) -> list[str]:
+        cells = [f"{spent['instructions']:,}"]
+        if run["cycles"] is not None:
+            each = spent["cycles"] / max(spent["instructions"], 1)
+            cells += [f"{spent['cycles']:,}", f"{each:.2f}"]
+        return [*cells, f"{100 * spent[unit] / total:.1f} %"]
+
     table = Table(**_PLAIN)
-    for number in ("instructions", "share", "runs"):
+    of_hardware = [] if run["cycles"] is None else ["cycles", "each"]
+    for number in ("instructions", *of_hardware, "share", "runs"):
         table.add_column(number, justify="right")
     table.add_column("layer and kernel", overflow="fold")
     calls = {dispatch["name"]: dispatch["call"] for dispatch in model["dispatches"]}
-    for (layer, kernel), (times, count) in ordered[:TOP]:
+    for (layer, kernel), spent in ordered[:TOP]:
         mark = _mark(model["code"].get(kernel), calls.get(kernel))
         name = f"{layer}  {kernel}{mark}" if layer else f"{kernel}{mark}"
-        table.add_row(f"{count:,}", f"{100 * count / total:.1f} %", str(times), name)
-    rest = [count for _, (_, count) in ordered[TOP:]]
+        table.add_row(*numbers(spent), str(spent["times"]), name)
+    rest = ordered[TOP:]
     if rest:
-        share = f"{100 * sum(rest) / total:.1f} %"
-        table.add_row(f"{sum(rest):,}", share, "", f"{len(rest)} more")
+        spent = sum((spent for _, spent in rest), Counter())
+        table.add_row(*numbers(spent), "", f"{len(rest)} more")
     return table
 
 
@@ -101,13 +111,16 @@ def show(report: dict[str, Any], out: Console) -> None:
         for model, measured in zip(models, run["models"], strict=True):
             critical = "instructions, critical path" if measured["harts"] else "instructions"
             rows = [(critical, measured["instructions"])]
+            if measured["cycles"] is not None:
+                rows.append(("cycles", measured["cycles"]))
             walker = measured["walker_instructions_per_dispatch"]
             if walker is not None:
                 rows.append(("outside kernels, per dispatch", walker))
             title = f"{model['name']}: one inference at VLEN {run['boot']['vlen']}"
             out.print(f"\n{title}", style="bold")
             out.print(_sizes(rows))
-            title = f"Kernels by instructions ({len(measured['commands'])} commands)"
+            unit = "instructions" if measured["cycles"] is None else "cycles"
+            title = f"Kernels by {unit} ({len(measured['commands'])} commands)"
             out.print(f"\n{title}", style="bold")
             out.print(_dispatches(model, measured))
             if measured["harts"]:
@@ -118,6 +131,8 @@ def show(report: dict[str, Any], out: Console) -> None:
                 out.print("\nKernel libraries", style="bold")
                 out.print(libraries.table(model, measured, _PLAIN))
                 out.print(*libraries.summary(measured, run["clocks"]), sep="\n")
+        if run["cycles_of"]:
+            out.print(f"\nCycles are those of {run['cycles_of']}")
         out.print(f"\nStack high water {run['stack_bytes']:,}")
 
 

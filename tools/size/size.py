@@ -30,6 +30,7 @@ def with_run(
     outcome: result.Outcome,
     plain: result.Outcome | None = None,
     clocks: tuple[str, ...] = (),
+    cycles_of: str = "",
 ) -> dict[str, Any]:
     """Returns an image's report with what a profile run measured.
 
@@ -39,12 +40,13 @@ def with_run(
       plain: one of the same models without kernel libraries; None if the image has none. It only says something about
         models with calls.
       clocks: what the cycles of the machine's devices are.
+      cycles_of: the hardware whose cycles the run counted; empty for none.
 
     Raises:
       SizeError: a run did not pass, or they cannot be compared.
       RecordError: a record is not as it should be.
     """
-    run = run_summary(outcome, clocks)
+    run = run_summary(outcome, clocks, cycles_of)
     if plain:
         for model, measured, without in zip(
             report["models"], run["models"], _models(plain), strict=True
@@ -54,34 +56,47 @@ def with_run(
     return {**report, "run": run}
 
 
-def run_summary(outcome: result.Outcome, clocks: tuple[str, ...] = ()) -> dict[str, Any]:
+def run_summary(
+    outcome: result.Outcome, clocks: tuple[str, ...] = (), cycles_of: str = ""
+) -> dict[str, Any]:
     """Returns what a profile run measured; raises SizeError if it did not pass, or RecordError."""
-    models = _models(outcome)
+    models = _models(outcome, has_cycles=bool(cycles_of))
     return {
         "boot": _only(outcome.records("BOOT"), "BOOT").fields,
         "clocks": list(clocks),
+        "cycles_of": cycles_of,
         "instructions": sum(model["instructions"] for model in models),
         "models": models,
         "stack_bytes": max(r.number("stack") for r in outcome.records("STATS")),
     }
 
 
-def _models(outcome: result.Outcome) -> list[dict[str, Any]]:
+def _models(outcome: result.Outcome, *, has_cycles: bool = False) -> list[dict[str, Any]]:
     """Returns what one inference of each model took."""
     verdict = result.judge(outcome)
     if not verdict.ok:
         raise image_report.SizeError(f"the profile run failed: {verdict.sentence}")
-    models = [model_summary(name, records) for name, records in outcome.models().items()]
+    models = [
+        model_summary(name, records, has_cycles=has_cycles)
+        for name, records in outcome.models().items()
+    ]
     if not models:
         raise result.RecordError("no MODEL record")
     return models
 
 
-def model_summary(name: str, records: list[result.Record]) -> dict[str, Any]:
+def model_summary(
+    name: str, records: list[result.Record], *, has_cycles: bool = False
+) -> dict[str, Any]:
     """Returns what one inference of a model took, in total and for each command of its plan.
 
     A command that runs in a loop is listed once, with the number of times it ran. The result also says
     how close all cases came to the framework's answers. Raises RecordError.
+
+    Args:
+      name: of the model.
+      records: of the run, about this model.
+      has_cycles: whether its cycles are those of hardware.
     """
     stats = _only([record for record in records if record.kind == "STATS"], "STATS")
     commands: dict[int, dict[str, int]] = {}
@@ -91,7 +106,8 @@ def model_summary(name: str, records: list[result.Record]) -> dict[str, Any]:
             command = commands.setdefault(index, {"index": index, "instructions": 0, "times": 0})
             command["instructions"] += record.number("instret")
             command["times"] += 1
-            for key in _OF_DEVICES if "busy" in record.fields else ():
+            of_devices = _OF_DEVICES if "busy" in record.fields else ()
+            for key in (*of_devices, *(["cycles"] if has_cycles else [])):
                 command[key] = command.get(key, 0) + record.number(key)
     cases = [record for record in records if record.kind == "CASE"]
     accuracy = [record for record in records if record.kind == "ACCURACY"]
@@ -102,6 +118,7 @@ def model_summary(name: str, records: list[result.Record]) -> dict[str, Any]:
         if accuracy
         else None,
         "commands": list(commands.values()),
+        "cycles": stats.number("cycles") if has_cycles else None,
         "devices": {key: devices[0].number(key) for key in _OF_DEVICES} if devices else None,
         "differing": sum(case.number("differing") for case in cases),
         "harts": together,
@@ -151,6 +168,7 @@ def main(args: list[str]) -> int:
     merge.add_argument("--run", type=Path, required=True)
     merge.add_argument("--plain-run", type=Path, help="run of the models without kernel libraries")
     merge.add_argument("--clock", action="append", default=[], help="what cycles of a device are")
+    merge.add_argument("--cycles-of", default="", help="hardware whose cycles the run counted")
     merge.add_argument("--code", type=Path, action="append", default=[])
     check.add_argument("--baseline", type=Path, required=True)
     check.add_argument("--image", required=True)
@@ -204,7 +222,10 @@ def _run(options: argparse.Namespace) -> int:
         report = load(options.report)
         for model, code in zip(report["models"], options.code, strict=True):
             model["code"] = load(code)
-        save(options.out, with_run(report, outcome, plain, tuple(options.clock)))
+        save(
+            options.out,
+            with_run(report, outcome, plain, tuple(options.clock), options.cycles_of),
+        )
     else:
         lines = baseline.read(options.baseline.read_text())
         problems = baseline.check(lines, options.image, load(options.report))

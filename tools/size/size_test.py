@@ -273,6 +273,33 @@ class RunTest(unittest.TestCase):
         self.assertEqual(second["plain"]["instructions"], 52)
         self.assertEqual(size.with_run(report, outcome)["run"]["models"][1]["plain"], None)
 
+    def test_cycles_are_shown_of_hardware_only(self) -> None:
+        counts = iter((900, 5000, 30, 20))
+        lines = tuple(
+            f"{line} cycles={next(counts)}"
+            if " DISPATCH " in line
+            else line.replace("cycles=0", "cycles=7777")
+            for line in self.LINES
+        )
+        report = self.measured("k")
+        on = size.with_run(report, result.Outcome(lines, 0), cycles_of="a core in gates")
+        second = on["run"]["models"][1]
+        self.assertEqual(second["cycles"], 7777)
+        self.assertEqual([row["cycles"] for row in second["commands"]], [5000, 50])
+        out = io.StringIO()
+        show.show(on, Console(file=out, width=200))
+        # By cycles, though not by instructions, the fill is what takes most.
+        rows = (
+            r" 20 +5,000 +250\.00 +99\.0 % +1 +fill *\n +30 +50 +1\.67 +1\.0 % +2 +fc \(Linear\)  k"
+        )
+        self.assertRegex(out.getvalue(), rows)
+        self.assertIn("Cycles are those of a core in gates", out.getvalue())
+        emulated = size.with_run(report, result.Outcome(lines, 0))
+        self.assertIsNone(emulated["run"]["models"][1]["cycles"])
+        out = io.StringIO()
+        show.show(emulated, Console(file=out, width=200))
+        self.assertNotIn("cycles", out.getvalue().lower())
+
     def test_a_narrow_terminal(self) -> None:
         kernel = 100 * "z"
         out = io.StringIO()

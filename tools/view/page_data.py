@@ -202,6 +202,7 @@ def _kernel(model: Json, dispatch: Json | None, row: Json, without: int | None) 
         ("source", dispatch["source"]),
         ("made by", f"{call['function']} of {call['library']}" if call else maker),
         ("without the library", f"{without:,} instructions" if call else ""),
+        ("cycles", _cycles(row)),
         ("devices busy", f"{row['busy']:,} cycles" if row.get("busy") else ""),
         *((f"operand {operand['binding']}", _operand(operand)) for operand in dispatch["operands"]),
         *(
@@ -216,6 +217,14 @@ def _kernel(model: Json, dispatch: Json | None, row: Json, without: int | None) 
         "details": [[name, text] for name, text in details if text],
         "hot_loop": code["hot_loop"],
     }
+
+
+def _cycles(row: Json) -> str:
+    """Returns the cycles of a command that hardware ran, in all and of an instruction."""
+    if "cycles" not in row:
+        return ""
+    each = row["cycles"] / max(row["instructions"], 1)
+    return f"{row['cycles']:,}, {each:.2f} for each instruction"
 
 
 def _operand(operand: Json) -> str:

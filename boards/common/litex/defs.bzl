@@ -6,8 +6,13 @@ load("//tools/rules:defs.bzl", "bm_board", "bm_exec_env")
 load(":simulator.bzl", "litex_simulator")
 load(":soc.bzl", "litex_soc")
 
+# A flash chip with four lines sends a word in eight cycles of its clock.
+FLASH_WAIT = 8
+
 def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_bytes, cycles, pace, reset_offset = 0, misa = ""):
-    """A system around a CPU design: the board `name` and the environment `:rtl`, which simulates its gates.
+    """A system around a CPU design: the board `name`, and the environments `:rtl` and `:rtl_flash`.
+
+    They simulate its gates. In `:rtl_flash` the ROM is as slow as a flash chip from which code runs.
 
     Args:
       name: of the board, which is also its folder's.
@@ -75,6 +80,13 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         args = [str(cycles), "{elf}"],
         board = name,
         deadline_seconds = 1800,
+        cycles_of = "{} in gates, whose ROM is as fast as its RAM".format(cpu),
         emulator = ":simulator",
         pace = "in gates ({})".format(pace),
+    )
+    bm_exec_env(
+        name = "rtl_flash",
+        args = [str(FLASH_WAIT)],
+        base = ":rtl",
+        cycles_of = "{} in gates, whose ROM is flash: each word takes {} cycles longer".format(cpu, FLASH_WAIT),
     )

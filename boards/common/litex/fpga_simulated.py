@@ -24,7 +24,9 @@ module board (
     output serial_sink_ready,
     input [7:0] serial_sink_data,
     output done_valid,
-    output [31:0] done_status
+    output [31:0] done_status,
+    // The ROM is in the FPGA, and never slow.
+    input [7:0] rom_wait
 );
   wire tx, rx;
 {wires}

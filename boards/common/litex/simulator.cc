@@ -33,6 +33,8 @@ constexpr uint64_t kMaxOutput = 16 << 20;
 // answers may wait for less than a line.
 constexpr uint64_t kInputEvery = 1024;
 constexpr int kCannotRun = 2;
+// soc.py has so many bits for it.
+constexpr uint64_t kMaxRomWait = 255;
 
 [[noreturn]] void fail(const std::string &message) {
   fflush(stdout);
@@ -106,6 +108,14 @@ class Input {
   bool ended_ = false;
 };
 
+// Returns whether `text` is a number from `least` to `most`, which `out` gets.
+bool parse(const char *text, uint64_t least, uint64_t most, uint64_t *out) {
+  char *end = nullptr;
+  *out = strtoull(text, &end, 10);
+  return *text >= '0' && *text <= '9' && *end == '\0' && *out >= least &&
+         *out <= most;
+}
+
 int run(System &system, uint64_t max_cycles) {
   Input input;
   uint64_t written = 0;
@@ -139,10 +149,14 @@ int run(System &system, uint64_t max_cycles) {
 }  // namespace
 
 int main(int argc, char **argv) {
-  char *end = nullptr;
-  const uint64_t cycles = argc == 3 ? strtoull(argv[1], &end, 10) : 0;
-  if (cycles == 0 || *end != '\0') {
-    fprintf(stderr, "usage: %s CYCLES IMAGE.elf\n", argv[0]);
+  uint64_t cycles = 0, rom_wait = 0;
+  if (argc < 3 || argc > 4 || !parse(argv[1], 1, UINT64_MAX, &cycles) ||
+      (argc == 4 && !parse(argv[3], 0, kMaxRomWait, &rom_wait))) {
+    fprintf(stderr,
+            "usage: %s CYCLES IMAGE.elf [ROM_WAIT]\n"
+            "The run fails after CYCLES. Each word of the ROM takes ROM_WAIT "
+            "(0 to %" PRIu64 ") cycles longer than the RAM's.\n",
+            argv[0], kMaxRomWait);
     return kCannotRun;
   }
   const std::vector<uint8_t> rom = read_rom(argv[2]);
@@ -151,6 +165,7 @@ int main(int argc, char **argv) {
   auto &words = system.rootp->LITEX_ROM;
   static_assert(sizeof words == LITEX_ROM_BYTES, "a ROM of other words");
   memcpy(&words, rom.data(), rom.size());
+  system.rom_wait = static_cast<uint8_t>(rom_wait);
   const int status = run(system, cycles);
   fflush(stdout);
   // Tearing the model down takes long and tells nothing.

@@ -1,8 +1,8 @@
 """Makes a system on chip around an open CPU design with LiteX: its Verilog, csr.json, which says what is where, and the
 same for LiteX's own software.
 
-The system has the CPU, a ROM, a RAM, a small one for LiteX's BIOS, LiteX's UART without the serial line, and a register
-that ends the run. The simulator (simulator.cc) is its environment.
+The system has the CPU, a ROM that can be as slow as flash, a RAM, a small one for LiteX's BIOS, LiteX's UART without the
+serial line, and a register that ends the run. The simulator (simulator.cc) is its environment.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from litex.build.sim import SimPlatform
 from litex.gen import LiteXModule
 from litex.soc.integration import export
 from litex.soc.integration.soc_core import SoCCore
+from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSRStorage
 from migen import If, Signal
 
@@ -43,6 +44,7 @@ PINS = [
         Subsignal("sink_data", Pins(8)),
     ),
     ("done", 0, Subsignal("valid", Pins(1)), Subsignal("status", Pins(32))),
+    ("rom_wait", 0, Pins(8)),
 ]
 
 # Where LiteX's CPUs expect memory that is cached: above 0x80000000 all is taken for devices.
@@ -63,6 +65,23 @@ class Exit(LiteXModule):
         written = Signal()
         self.sync += If(self.status.re, written.eq(1))
         self.comb += [pads.valid.eq(written), pads.status.eq(self.status.storage)]
+
+
+class Slow(LiteXModule):
+    """A memory that answers so many cycles later: `bus` is the memory's, seen through this."""
+
+    def __init__(self, memory: wishbone.Interface, wait: Signal) -> None:
+        self.bus = wishbone.Interface.like(memory)
+        waited = Signal(len(wait))
+        asked = Signal()
+        self.comb += [
+            asked.eq(self.bus.cyc & self.bus.stb),
+            self.bus.connect(memory, omit={"stb"}),
+            memory.stb.eq(self.bus.stb & (waited == wait)),
+        ]
+        self.sync += If(asked & (waited != wait), waited.eq(waited + 1)).Elif(
+            self.bus.ack | ~asked, waited.eq(0)
+        )
 
 
 class System(SoCCore):
@@ -89,6 +108,8 @@ class System(SoCCore):
             timer_uptime=False,
         )
         self.exit = Exit(platform.request("done"))
+        self.slow_rom = Slow(self.bus.slaves["rom"], platform.request("rom_wait"))
+        self.bus.slaves["rom"] = self.slow_rom.bus
         self.comb += platform.trace.eq(0)
         if cpu == "ibex":
             # The design has two such pins by now, which nothing here looks at.

@@ -35,6 +35,7 @@ def _bm_exec_env_impl(ctx):
     return [BmExecEnvInfo(
         board = board,
         bios = bios,
+        cycles_of = ctx.attr.cycles_of or (base.cycles_of if base else ""),
         devices = (base.devices if base else []) + ctx.attr.devices,
         extensions = (base.extensions if base else []) + ctx.attr.extensions,
         harts = ctx.attr.harts or (base.harts if base else 0),
@@ -67,6 +68,9 @@ bm_exec_env = rule(
         ),
         "base": attr.label(doc = "Environment to inherit from.", providers = [BmExecEnvInfo]),
         "board": attr.string(doc = "Name of the board whose firmware runs here."),
+        "cycles_of": attr.string(
+            doc = "The hardware whose cycles are counted here, for reports. Omitted for an emulator, which has no cycles.",
+        ),
         "debug_args": attr.string_list(
             doc = """More arguments, placed before the others, that make the emulator wait before the first
             instruction: for gdb at the socket `{socket}`, or for OpenOCD, configured by the board's

@@ -17,6 +17,7 @@ def _bm_report_impl(ctx):
     args.add("--run", run.record)
     args.add_all(plain, before_each = "--plain-run")
     args.add_all(run.clocks, before_each = "--clock")
+    args.add("--cycles-of", run.cycles_of)
     args.add("--out", full)
     ctx.actions.run(
         mnemonic = "BmFullReport",

@@ -27,6 +27,7 @@ def _bm_run_impl(ctx):
         DefaultInfo(files = depset([record])),
         BmRunInfo(
             clocks = [plugin.clock for plugin in env.plugins if plugin.clock],
+            cycles_of = env.cycles_of,
             expect = firmware.expect,
             model_reports = firmware.model_reports,
             record = record,

@@ -6,7 +6,7 @@ counts a load that misses a cache, and an instruction on eight registers, as one
 
 from __future__ import annotations
 
-from bmc.rewrites.tiles import matmul, products, rows
+from bmc.rewrites.tiles import matmul, products, rows, scalar
 from bmc.rewrites.tiles.root import Levels, Root
 from bmc.target import Target
 
@@ -22,8 +22,10 @@ def choose(root: Root, target: Target) -> Levels:
         # 256x256x256. A fourth row spills (6.1); IREE's seven rows of four registers do 10.8.
         # Without vectors: 16 sums in 32 scalar registers do 0.58, and IREE's tiles 0.29.
         return matmul.choose(root, 3, lanes) if lanes else matmul.choose(root, 4, 4)
-    if not lanes or root.name != "linalg.generic":
+    if root.name != "linalg.generic":
         return {}
+    if not lanes:
+        return scalar.choose(root, soft_float=target.soft_float)
     if levels := products.choose(root, lanes):
         return levels
     if not root.is_f32 or "vector_common_parallel" not in root.levels:  # a single number
