@@ -98,7 +98,12 @@ class ImageTest(unittest.TestCase):
                 if "start" in settings:
                     self.assertEqual(done.stdout.splitlines()[-1], starts[settings["start"]])
                 else:
-                    tools = {"esptool": "elf2image", "openocd": "load_image", "sdcard": "mkimage"}
+                    tools = {
+                        "esptool": "elf2image",
+                        "litex-serial": "serialboot",
+                        "openocd": "load_image",
+                        "sdcard": "mkimage",
+                    }
                     self.assertIn(tools[method], done.stdout)
 
     def test_other_load_address_is_noticed(self) -> None:

@@ -56,6 +56,7 @@ METHODS: dict[str, dict[str, tuple[bool, Callable[[object], bool]]]] = {
         "prompt": (False, _text),
         "stop": (False, _text),
     },
+    "litex-serial": {"baud": (True, _number), "load": (True, _number)},
     "fastboot": {"partition": (True, _text)},
     "dfu": {"alt": (True, _text), "device": (False, _text)},
     "sdcard": {

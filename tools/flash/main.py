@@ -22,6 +22,7 @@ from tools.flash import monitor, ports, safety
 from tools.flash.copy import Copy
 from tools.flash.errors import FlashError
 from tools.flash.job import Console, Job, Runner
+from tools.flash.litex_serial import LitexSerial
 from tools.flash.openocd import OpenOcd
 from tools.flash.pflash import Pflash
 from tools.flash.progress import Bar
@@ -35,6 +36,7 @@ RUNNERS: dict[str, type[Runner]] = {
     "openocd": OpenOcd,
     "uboot-serial": UBootSerial,
     "uboot-tftp": UBootTftp,
+    "litex-serial": LitexSerial,
     "fastboot": Fastboot,
     "dfu": Dfu,
     "sdcard": SdCard,

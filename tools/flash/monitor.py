@@ -31,7 +31,8 @@ def follow(
             break  # a board may switch itself off when it is done
         *whole, rest = rest.split(b"\n")
         for raw in whole:
-            line = raw.decode("utf-8", "replace").rstrip("\r")
+            # A boot loader may end lines the other way around.
+            line = raw.decode("utf-8", "replace").strip("\r")
             lines.append(line)
             on_line(line)
         if not ended and any(record.kind in _ENDS for record in result.parse(lines[-len(whole) :])):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import termios
 import time
+from typing import Protocol
 
 import serial
 
@@ -17,6 +18,14 @@ VANISHED = (
 _NEVER_QUIET_SECONDS = 5.0
 # What pyserial raises when a port goes away: termios' own error is no OSError.
 _GONE = (serial.SerialException, OSError, termios.error)
+
+
+class Line(Protocol):
+    """What a transfer needs of a serial line."""
+
+    def write(self, data: bytes) -> None: ...
+    def read_byte(self, seconds: float) -> int | None: ...
+    def drain(self, quiet: float = 0.2) -> bytes: ...
 
 
 class SerialLine:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import time
 
-from tools.flash.board import Settings, number
-from tools.flash.errors import FlashError
-from tools.flash.job import Console, Job, Step
+from tools.flash.board import Settings
+from tools.flash.job import Step
 from tools.flash.serial_line import SerialLine
+from tools.flash.shell import Shell, ShellMethod
 
 _BREAK = b"\x03"
 # Ends a YMODEM transfer that was cut.
@@ -18,26 +18,26 @@ _REQUESTS = (b"C", b"\x15")
 # U-Boot asks again when nothing has come for two seconds, then discards what comes until the line has
 # been quiet for two more.
 _REQUEST_SECONDS = 6.0
-_ECHO_TRIES = 6
-_CRC = re.compile(r"==>\s*([0-9a-f]{8})\b")
 
 
-class UBoot:
-    """Gives commands and reads answers. Only those that start an image may not be repeated."""
+class UBoot(Shell):
+    """U-Boot's prompt, and what is asked there."""
+
+    name = "U-Boot"
+    sum_command = "crc32"
+    sum_answer = re.compile(r"==>\s*([0-9a-f]{8})\b")
 
     def __init__(self, line: SerialLine, settings: Settings, wait_seconds: float) -> None:
-        self.line = line
         # At the start of a line: what crc32 prints has "==> " in it.
-        self._prompt = b"\n" + str(settings.get("prompt", "=> ")).encode()
+        prompt = b"\n" + str(settings.get("prompt", "=> ")).encode()
+        super().__init__(line, prompt, wait_seconds)
         # What stops autoboot where not any key does; at the prompt it is taken back.
         self._stop = str(settings.get("stop", "")).encode()
-        self._wait_seconds = wait_seconds
 
     def attach(self) -> None:
         """Stops autoboot and waits for the prompt."""
-        seconds = self._wait_seconds
         seen = b""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + self._wait_seconds
         tries = 0
         while time.monotonic() < end:
             # Any key stops most countdowns, and this one also what runs already.
@@ -48,12 +48,7 @@ class UBoot:
             tries += 1
             if tries % 5 == 0:
                 seen += self._cancel_transfer()
-        said = "nothing was received" if not seen else f"last received: {seen[-40:]!r}"
-        raise FlashError(
-            f"no U-Boot prompt {self._prompt.decode().strip()!r} on {self.line.port} at "
-            f"{self.line.baud} baud within {seconds:g} s ({said}): check the baud rate and the "
-            "wiring, and reset the board while this waits"
-        )
+        raise self._no_prompt(self._prompt.decode().strip(), seen)
 
     def _cancel_transfer(self) -> bytes:
         """Ends a transfer that was cut, if there is one; returns what has come.
@@ -72,89 +67,14 @@ class UBoot:
                 return data
         return b""
 
-    def type(self, command: str) -> None:
-        """Types a command until it is echoed without a fault, not yet sending the end of line."""
-        for _ in range(_ECHO_TRIES):
-            self.line.write(command.encode())
-            if self._read_until(command.encode(), 2.0).strip().endswith(command.encode()):
-                return
-            self.attach()
-        raise FlashError(
-            f"{self.line.port} garbles what is typed ({command!r} was not echoed in {_ECHO_TRIES} "
-            "tries): use a shorter or shielded cable, or a lower baud rate"
-        )
 
-    def start(self, command: str) -> None:
-        """Gives a command that does not come back to the prompt by itself."""
-        self.type(command)
-        self.line.write(b"\r")
-
-    def run(self, command: str, seconds: float = 20.0) -> str:
-        """Gives a command and returns what it printed. Repeats it when the line swallowed it."""
-        for _ in range(_ECHO_TRIES):
-            self.start(command)
-            answer = self._read_until(self._prompt, seconds)
-            if answer.endswith(self._prompt):
-                return answer.removesuffix(self._prompt).decode("ascii", "replace")
-            self.attach()
-        raise FlashError(
-            f"U-Boot on {self.line.port} does not come back from {command!r}: reset the board and "
-            "run the same command again"
-        )
-
-    def crc32(self, address: int, size: int) -> int:
-        """CRC-32 of memory, computed by U-Boot."""
-        command = crc32_command(address, size)
-        for _ in range(_ECHO_TRIES):
-            found = _CRC.search(self.run(command, seconds=60))
-            if found:
-                return int(found[1], 16)
-        raise FlashError(f"U-Boot on {self.line.port} has no crc32 command: use --no-verify")
-
-    def _read_until(self, end: bytes, seconds: float) -> bytes:
-        seen = b""
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            seen += self.line.read()
-            if seen.endswith(end):
-                break
-        return seen
-
-
-def crc32_command(address: int, size: int) -> str:
-    """What is typed to have a piece of memory summed up."""
-    return f"crc32 {address:#x} {size:#x}"
-
-
-class UBootMethod:
+class UBootMethod(ShellMethod):
     """What is the same whichever way the image comes to `load`: the prompt, and the start."""
 
-    has_console = True
+    shell = UBoot
 
-    # Both are there once the step that opens the line is done.
-    _line: SerialLine
-    _target: UBoot
-
-    def __init__(self, job: Job) -> None:
-        self._job = job
-        self._load = number(job.settings, "load")
-        self._baud = number(job.settings, "baud", 115200)
-        self._data = job.image.flat()
-        if job.image.address != self._load:
-            raise FlashError(
-                f"{job.image.path.name} is linked for {job.image.address:#x} and {job.board.name} "
-                f"loads at {self._load:#x}: memory.ldh and board.json of the board differ"
-            )
-
-    def _open(self) -> Step:
-        port = self._job.port or "PORT"
-        return Step(f"open {port} at {self._baud} baud, wait for U-Boot's prompt", self._attach)
-
-    def _attach(self) -> None:
-        job = self._job
-        self._line = SerialLine(job.need_port("the serial port"), self._baud)
-        self._target = UBoot(self._line, job.settings, job.wait_seconds)
-        self._target.attach()
+    def _shell(self, line: SerialLine) -> Shell:
+        return UBoot(line, self._job.settings, self._job.wait_seconds)
 
     def _start(self) -> Step:
         image = self._job.image
@@ -163,6 +83,3 @@ class UBootMethod:
             # It wants the size too: the other core does not see what is in this one's caches.
             start += f" {len(self._data):#x}"
         return Step(start, lambda: self._target.start(start))
-
-    def console(self) -> Console | None:
-        return self._line

@@ -10,7 +10,7 @@ from pathlib import Path
 from tools.flash import pack
 from tools.flash.errors import FlashError
 from tools.flash.job import Job, Step
-from tools.flash.uboot import UBootMethod, crc32_command
+from tools.flash.uboot import UBootMethod
 
 _FETCHED = re.compile(r"Bytes transferred = (\d+)")
 _TRIES = 3
@@ -23,7 +23,7 @@ class UBootTftp(UBootMethod):
         super().__init__(job)
         self._file = (job.tftp_root or Path("TFTP-ROOT")) / f"ironcast-{job.board.name}.img"
         self._fetch = f"tftpboot {self._load:#x} {self._file.name}"
-        self._check = crc32_command(self._load, len(self._data))
+        self._check = self.shell.sum_text(self._load, len(self._data))
 
     def steps(self) -> list[Step]:
         verify = Step(f"{self._check} must be {pack.crc(self._data)}", self._verify)

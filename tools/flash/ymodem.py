@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import binascii
 from collections.abc import Callable
-from typing import Protocol
 
-from tools.flash.errors import FlashError
+from tools.flash.errors import TransferError
+from tools.flash.serial_line import Line
 
 _SOH, _STX, _EOT, _ACK, _NAK, _CAN, _WANT_CRC = 0x01, 0x02, 0x04, 0x06, 0x15, 0x18, ord("C")
 _BLOCK = 1024
@@ -14,18 +14,6 @@ _TRIES = 12
 _ANSWER_SECONDS = 3.0
 # U-Boot prints less before it asks. A board that never stops printing is not waited for.
 _MAX_NOISE_BYTES = 4096
-
-
-class Line(Protocol):
-    """What a transfer needs of a serial line."""
-
-    def write(self, data: bytes) -> None: ...
-    def read_byte(self, seconds: float) -> int | None: ...
-    def drain(self, quiet: float = 0.2) -> bytes: ...
-
-
-class TransferError(FlashError):
-    """The receiver gave up or no longer answers; sending again may help."""
 
 
 def send(line: Line, name: str, data: bytes, progress: Callable[[int], None]) -> None:

@@ -1,9 +1,9 @@
 """litex_board: a board that is a CPU design in RTL, in a simulator."""
 
-load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library")
+load("@rules_cc//cc:defs.bzl", "cc_library")
 load("//boards/common:hart.bzl", "hart")
-load("//third_party/verilator:verilated.bzl", "verilated")
-load("//tools/rules:defs.bzl", "any_isa_program", "bm_board", "bm_exec_env")
+load("//tools/rules:defs.bzl", "bm_board", "bm_exec_env")
+load(":simulator.bzl", "litex_simulator")
 load(":soc.bzl", "litex_soc")
 
 # A flash chip with four lines sends a word in eight cycles of its clock.
@@ -50,39 +50,11 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         title = title,
         variant = variant,
     )
-    cc_library(
-        name = "soc_header",
-        hdrs = ["soc.h"],
-        includes = ["."],
-        visibility = ["//visibility:private"],
-    )
-    verilated(
-        name = "gates",
-        design = ":soc",
-        prefix = "System",
-        tags = ["manual"],
-        target_compatible_with = ["@platforms//os:linux"],
-        top = "system",
-        visibility = ["//visibility:private"],
-    )
-    cc_binary(
-        name = "simulator._program",
-        srcs = ["//boards/common/litex:simulator.cc"],
-        copts = ["-O3"],
-        linkopts = ["-lpthread"],
-        # Built for the machine that runs tests, and for no other.
-        tags = ["manual"],
-        target_compatible_with = ["@platforms//os:linux"],
-        visibility = ["//visibility:private"],
-        deps = [
-            ":gates",
-            ":soc_header",
-        ],
-    )
-    any_isa_program(
+    litex_simulator(
         name = "simulator",
-        program = ":simulator._program",
-        tags = ["manual"],
+        design = ":soc",
+        header = "soc.h",
+        top = "system",
     )
     cc_library(
         name = "hal",

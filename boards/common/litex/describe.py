@@ -1,4 +1,8 @@
-"""Writes what a system's csr.json says for those who need it: C, the linker, and tools."""
+"""Writes what a system's csr.json says for those who need it: C, the linker, and tools.
+
+In a simulator, images are in the ROM, and a register ends the run. On a board, LiteX's BIOS is in the ROM and loads
+images into the RAM over the serial line, and the end of a run is a reset.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +30,13 @@ void bm_hal_console_write(const char *bytes, size_t size) {{
 }}
 
 void bm_hal_exit(uint32_t status) {{
-  bm_litex_exit(&kUart, {exit_status:#x}, status);
+  {end}
 }}
 """
+EXIT = "bm_litex_exit(&kUart, {exit_status:#x}, status);"
+RESTART = """\
+(void)status;
+  bm_litex_restart(&kUart, {ctrl_reset:#x}, {cycles});"""
 
 RESET_C = """
 // The first instruction of this CPU.
@@ -41,6 +49,8 @@ __asm__(
 HEADER = """\
 // For the simulator, from LiteX's csr.json.
 enum : unsigned {{ LITEX_ROM_BASE = {base:#x}, LITEX_ROM_BYTES = {size:#x} }};
+// Its words in the gates.
+#define LITEX_ROM {top}system__DOT__rom
 """
 
 # For a CPU that starts elsewhere than at the beginning of the ROM.
@@ -48,13 +58,12 @@ RESET = """\
   reset (rx) : ORIGIN = {reset:#x}, LENGTH = 16
 """
 
+REGION = "  {name} ({access}) : ORIGIN = {origin:#x}, LENGTH = {size:#x}\n"
 LINKER = """\
 /* From LiteX's csr.json. */
 MEMORY {{
-{reset_memory}  rom (rx) : ORIGIN = {rom:#x}, LENGTH = {rom_bytes:#x}
-  ram (rw) : ORIGIN = {ram:#x}, LENGTH = {ram_bytes:#x}
-}}
-REGION_ALIAS("BM_ROM", rom)
+{regions}}}
+REGION_ALIAS("BM_ROM", {code})
 REGION_ALIAS("BM_RAM", ram)
 
 #define BM_STACK_BYTES ({stack})
@@ -66,51 +75,63 @@ RESET_REGION = "\n#define BM_RESET_REGION reset\n"
 ALIGNMENT = 256
 
 
-def header(soc: dict[str, Any]) -> str:
+def header(soc: dict[str, Any], baud: int) -> str:
     """Returns soc.h, for simulator.cc."""
-    return HEADER.format(**soc["memories"]["rom"])
+    # The system of an FPGA is within its board.
+    return HEADER.format(top="board__DOT__" if baud else "", **soc["memories"]["rom"])
 
 
-def board_c(soc: dict[str, Any], reset_offset: int) -> str:
+def board_c(soc: dict[str, Any], reset_offset: int, baud: int) -> str:
     """Returns board.c: the board's part of runtime_bm/hal/hal.h."""
-    text = BOARD_C.format(
-        **{name: register["addr"] for name, register in soc["csr_registers"].items()}
-    )
+    registers = {name: register["addr"] for name, register in soc["csr_registers"].items()}
+    if baud:
+        # Of a start bit, eight bits of a character, and a stop bit.
+        cycles = 10 * soc["constants"]["config_clock_frequency"] // baud
+        end = RESTART.format(cycles=cycles, **registers)
+    else:
+        end = EXIT.format(**registers)
+    text = BOARD_C.format(end=end, **registers)
     return text + (RESET_C if reset_offset else "")
 
 
-def regions(soc: dict[str, Any], reset_offset: int) -> dict[str, tuple[int, int]]:
+def regions(soc: dict[str, Any], reset_offset: int, baud: int) -> dict[str, tuple[int, int]]:
     """Returns origin and bytes of the memories that images may use, the first of them without the reset vector."""
     rom, ram = soc["memories"]["rom"], soc["memories"]["main_ram"]
     reserved = ALIGNMENT if reset_offset else 0
-    return {
-        "rom": (rom["base"] + reserved, rom["size"] - reserved),
-        "ram": (ram["base"], ram["size"]),
-    }
+    memory = {"rom": (rom["base"] + reserved, rom["size"] - reserved)} if not baud else {}
+    return memory | {"ram": (ram["base"], ram["size"])}
 
 
-def linker(soc: dict[str, Any], reset_offset: int, stack: int) -> str:
+def linker(soc: dict[str, Any], reset_offset: int, baud: int, stack: int) -> str:
     """Returns memory.ldh. The stack is of `stack` bytes."""
-    memory = regions(soc, reset_offset)
-    (rom, rom_bytes), (ram, ram_bytes) = memory["rom"], memory["ram"]
+    memory = regions(soc, reset_offset, baud)
+    code = next(iter(memory))
+    access = {"rom": "rx", "ram": "rwx" if code == "ram" else "rw"}
     reset = (
         RESET.format(reset=soc["memories"]["rom"]["base"] + reset_offset) if reset_offset else ""
     )
-    text = LINKER.format(
-        reset_memory=reset, rom=rom, rom_bytes=rom_bytes, ram=ram, ram_bytes=ram_bytes, stack=stack
-    )
+    lines = [
+        REGION.format(name=name, access=access[name], origin=origin, size=size)
+        for name, (origin, size) in memory.items()
+    ]
+    text = LINKER.format(regions=reset + "".join(lines), code=code, stack=stack)
     return text + (RESET_REGION if reset_offset else "")
 
 
 def board(
-    soc: dict[str, Any], memory: dict[str, tuple[int, int]], name: str, title: str, isa: str
+    soc: dict[str, Any],
+    memory: dict[str, tuple[int, int]],
+    name: str,
+    title: str,
+    isa: str,
+    baud: int,
 ) -> str:
     """Returns board.json."""
     uart = soc["csr_bases"]["uart"]
     facts = {
         "name": name,
         "title": title,
-        "tested": "run",
+        "tested": "built" if baud else "run",
         "isa": isa,
         "abi": "ilp32" if isa.startswith("rv32") else "lp64d",
         "vlen_bits": [],
@@ -122,6 +143,11 @@ def board(
             for key, (origin, size) in memory.items()
         ],
     }
+    if baud:
+        load = hex(memory["ram"][0])
+        serial = {"baud": baud, "load": load}
+        facts["mode"] = "machine"
+        facts["flash"] = {"default": "litex-serial", "methods": {"litex-serial": serial}}
     return json.dumps(facts, indent=2) + "\n"
 
 
@@ -135,17 +161,22 @@ def main(args: list[str]) -> int:
     parser.add_argument(
         "--reset-offset", type=int, default=0, help="where in the ROM the CPU starts"
     )
+    parser.add_argument(
+        "--baud", type=int, default=0, help="of the board's serial line; left out: a simulator"
+    )
     parser.add_argument("--code", type=Path, required=True, help="board.c")
     parser.add_argument("--header", type=Path, required=True, help="soc.h")
     parser.add_argument("--memory", type=Path, required=True, help="memory.ldh")
     parser.add_argument("--board", type=Path, required=True, help="board.json")
     options = parser.parse_args(args)
     soc = json.loads(options.csr.read_text())
-    options.code.write_text(board_c(soc, options.reset_offset))
-    options.header.write_text(header(soc))
-    memory = regions(soc, options.reset_offset)
-    options.memory.write_text(linker(soc, options.reset_offset, options.stack))
-    options.board.write_text(board(soc, memory, options.name, options.title, options.isa))
+    options.code.write_text(board_c(soc, options.reset_offset, options.baud))
+    options.header.write_text(header(soc, options.baud))
+    memory = regions(soc, options.reset_offset, options.baud)
+    options.memory.write_text(linker(soc, options.reset_offset, options.baud, options.stack))
+    options.board.write_text(
+        board(soc, memory, options.name, options.title, options.isa, options.baud)
+    )
     return 0
 
 

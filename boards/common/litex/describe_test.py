@@ -24,36 +24,36 @@ def soc() -> dict[str, Any]:
 
 class DescribeTest(unittest.TestCase):
     def test_c_has_the_registers(self) -> None:
-        text = describe.board_c(soc(), 0)
+        text = describe.board_c(soc(), 0, 0)
         self.assertIn("    .txfull = 0xf0000008,\n", text)
         self.assertIn("bm_litex_exit(&kUart, 0xf0000000, status);\n", text)
         self.assertNotIn("_start", text)
         self.assertIn(
             '".section .bm.reset, \\"ax\\", @progbits\\n"\n    "j _start\\n"',
-            describe.board_c(soc(), 0x80),
+            describe.board_c(soc(), 0x80, 0),
         )
 
     def test_simulator_knows_the_rom(self) -> None:
         self.assertIn(
-            "LITEX_ROM_BASE = 0x10000, LITEX_ROM_BYTES = 0x8000 }", describe.header(soc())
+            "LITEX_ROM_BASE = 0x10000, LITEX_ROM_BYTES = 0x8000 }", describe.header(soc(), 0)
         )
 
     def test_a_cpu_that_starts_at_the_rom(self) -> None:
-        text = describe.linker(soc(), 0, 4096)
+        text = describe.linker(soc(), 0, 0, 4096)
         self.assertIn("rom (rx) : ORIGIN = 0x10000, LENGTH = 0x8000\n", text)
         self.assertIn("ram (rw) : ORIGIN = 0x40000000, LENGTH = 0x4000\n", text)
         self.assertIn("#define BM_STACK_BYTES (4096)\n", text)
         self.assertNotIn("reset", text)
 
     def test_a_cpu_that_starts_elsewhere(self) -> None:
-        text = describe.linker(soc(), 0x80, 4096)
+        text = describe.linker(soc(), 0x80, 0, 4096)
         self.assertIn("reset (rx) : ORIGIN = 0x10080, LENGTH = 16\n", text)
         self.assertIn("rom (rx) : ORIGIN = 0x10100, LENGTH = 0x7f00\n", text)
         self.assertIn("#define BM_RESET_REGION reset\n", text)
 
     def test_board_has_the_same_memory(self) -> None:
-        memory = describe.regions(soc(), 0x80)
-        board = json.loads(describe.board(soc(), memory, "litex_mine", "Mine", "rv32imc"))
+        memory = describe.regions(soc(), 0x80, 0)
+        board = json.loads(describe.board(soc(), memory, "litex_mine", "Mine", "rv32imc", 0))
         self.assertEqual(
             board["memory"],
             [
@@ -62,14 +62,32 @@ class DescribeTest(unittest.TestCase):
             ],
         )
         self.assertEqual((board["abi"], board["isa"]), ("ilp32", "rv32imc"))
-        wide = json.loads(describe.board(soc(), memory, "litex_mine", "Mine", "rv64gc"))
+        wide = json.loads(describe.board(soc(), memory, "litex_mine", "Mine", "rv64gc", 0))
         self.assertEqual(wide["abi"], "lp64d")
+
+    def test_a_board_whose_bios_loads_images(self) -> None:
+        wired = soc()
+        wired["constants"] = {"config_clock_frequency": 50_000_000}
+        wired["csr_registers"]["ctrl_reset"] = {"addr": 0xF0000800}
+        del wired["csr_registers"]["exit_status"]
+        text = describe.board_c(wired, 0, 115200)
+        self.assertIn("  bm_litex_restart(&kUart, 0xf0000800, 4340);\n", text)
+        self.assertNotIn("bm_litex_exit", text)
+        text = describe.linker(wired, 0, 115200, 4096)
+        self.assertIn("MEMORY {\n  ram (rwx) : ORIGIN = 0x40000000, LENGTH = 0x4000\n}\n", text)
+        self.assertIn('REGION_ALIAS("BM_ROM", ram)\n', text)
+        memory = describe.regions(wired, 0, 115200)
+        board = json.loads(describe.board(wired, memory, "mine", "Mine", "rv32imc", 115200))
+        self.assertEqual(board["tested"], "built")
+        self.assertEqual(
+            board["flash"]["methods"], {"litex-serial": {"baud": 115200, "load": "0x40000000"}}
+        )
 
     def test_a_system_without_a_register_is_refused(self) -> None:
         lacking = soc()
         del lacking["csr_registers"]["uart_txempty"]
         with self.assertRaises(KeyError):
-            describe.board_c(lacking, 0)
+            describe.board_c(lacking, 0, 0)
 
 
 if __name__ == "__main__":

@@ -21,3 +21,16 @@ void bm_litex_exit(const bm_litex_uart_t *uart, uintptr_t exit,
   for (;;) {
   }
 }
+
+void bm_litex_restart(const bm_litex_uart_t *uart, uintptr_t reset,
+                      uint32_t cycles) {
+  while (*at(uart->txempty) == 0) {
+  }
+  // The last character has left the queue, but not the line.
+  for (uint32_t i = 0; i < cycles; ++i) {
+    __asm__ volatile("");
+  }
+  *at(reset) = 1;
+  for (;;) {
+  }
+}

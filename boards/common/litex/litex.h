@@ -23,4 +23,9 @@ void bm_litex_uart_write(const bm_litex_uart_t *uart, const char *bytes,
 BM_NORETURN void bm_litex_exit(const bm_litex_uart_t *uart, uintptr_t exit,
                                uint32_t status);
 
+// Resets the whole system by its register at `reset`, once everything is
+// written to the console. `cycles` is what a character takes on the line.
+BM_NORETURN void bm_litex_restart(const bm_litex_uart_t *uart, uintptr_t reset,
+                                  uint32_t cycles);
+
 #endif  // BOARDS_COMMON_LITEX_LITEX_H_

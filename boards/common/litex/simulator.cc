@@ -29,7 +29,8 @@ constexpr uint64_t kResetFrom = 2;
 constexpr uint64_t kResetTo = 16;
 // An image that prints in a loop must not fill a disk.
 constexpr uint64_t kMaxOutput = 16 << 20;
-// How often, in cycles, to look for input.
+// How often, in cycles, to look for input, and to pass on output: whoever
+// answers may wait for less than a line.
 constexpr uint64_t kInputEvery = 1024;
 constexpr int kCannotRun = 2;
 // soc.py has so many bits for it.
@@ -126,13 +127,15 @@ int run(System &system, uint64_t max_cycles) {
     system.eval();
     if (system.serial_source_valid) {
       putchar(system.serial_source_data);
-      if (system.serial_source_data == '\n') fflush(stdout);
       if (++written == kMaxOutput) fail("the image printed 16 MB: stopped");
     }
     if (system.serial_sink_valid && system.serial_sink_ready) input.taken();
     system.sys_clk = 1;
     system.eval();
-    if (cycle % kInputEvery == 0) input.look();
+    if (cycle % kInputEvery == 0) {
+      fflush(stdout);
+      input.look();
+    }
     system.serial_sink_valid = input.ready();
     if (input.ready()) system.serial_sink_data = input.byte();
     if (system.done_valid) return static_cast<int>(system.done_status & 0xFF);
@@ -159,7 +162,7 @@ int main(int argc, char **argv) {
   const std::vector<uint8_t> rom = read_rom(argv[2]);
   VerilatedContext context;
   System system(&context);
-  auto &words = system.rootp->system__DOT__rom;
+  auto &words = system.rootp->LITEX_ROM;
   static_assert(sizeof words == LITEX_ROM_BYTES, "a ROM of other words");
   memcpy(&words, rom.data(), rom.size());
   system.rom_wait = static_cast<uint8_t>(rom_wait);

@@ -1,7 +1,8 @@
-"""Makes a system on chip around an open CPU design with LiteX: its Verilog, and csr.json, which says what is where.
+"""Makes a system on chip around an open CPU design with LiteX: its Verilog, csr.json, which says what is where, and the
+same for LiteX's own software.
 
-The system has the CPU, a ROM that can be as slow as flash, a RAM, LiteX's UART without the serial line, and a
-register that ends the run. The simulator (simulator.cc) is its environment.
+The system has the CPU, a ROM that can be as slow as flash, a RAM, a small one for LiteX's BIOS, LiteX's UART without the
+serial line, and a register that ends the run. The simulator (simulator.cc) is its environment.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import logging
 import re
 import sys
 from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 
 from litex import get_data_mod
@@ -19,7 +21,7 @@ from litex.build.generic_platform import Pins, Subsignal
 from litex.build.io import CRG
 from litex.build.sim import SimPlatform
 from litex.gen import LiteXModule
-from litex.soc.integration.export import get_csr_json
+from litex.soc.integration import export
 from litex.soc.integration.soc_core import SoCCore
 from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSRStorage
@@ -47,6 +49,9 @@ PINS = [
 
 # Where LiteX's CPUs expect memory that is cached: above 0x80000000 all is taken for devices.
 RAM_ORIGIN = 0x40000000
+
+# What LiteX's BIOS has for its data and its stack.
+SRAM_BYTES = 8 << 10
 
 # An access to an address where nothing is ends after so many cycles. The designs do not trap then; LiteX counts it.
 BUS_TIMEOUT = 1000
@@ -94,7 +99,8 @@ class System(SoCCore):
             bus_timeout=BUS_TIMEOUT,
             integrated_rom_size=rom,
             integrated_rom_init=None,  # the simulator fills it
-            integrated_sram_size=0,
+            integrated_sram_size=SRAM_BYTES,
+            integrated_sram_init=None,
             integrated_main_ram_size=ram,
             integrated_main_ram_init=None,
             uart_name="sim",
@@ -163,6 +169,32 @@ def copy(files: Iterable[Path], includes: Iterable[Path], out: Path) -> None:
     (out / "files.f").write_text("\n".join(lines) + "\n")
 
 
+def headers(system: SoCCore) -> dict[str, str]:
+    """Returns what LiteX's software includes and how it is linked: the files of its folder `generated`."""
+    files = {
+        "csr.h": export.get_csr_header(system.csr_regions, system.constants),
+        "git.h": f'#define LITEX_GIT_SHA1 "{metadata.version("litex")}"\n',
+        "mem.h": export.get_mem_header(system.mem_regions),
+        "output_format.ld": export.get_linker_output_format(system.cpu),
+        "regions.ld": export.get_linker_regions(system.mem_regions),
+        "soc.h": export.get_soc_header(system.constants),
+    }
+    # LiteX writes the date into a comment.
+    return {
+        name: re.sub(r"^// Auto-generated .*\n", "", text, flags=re.MULTILINE)
+        for name, text in files.items()
+    }
+
+
+def describe(system: SoCCore, generated: dict[str, str], csr: Path, software: Path) -> None:
+    """Writes csr.json, and the files of `software`/generated."""
+    described = export.get_csr_json(system.csr_regions, system.constants, system.mem_regions)
+    csr.write_text(json.dumps(json.loads(described), indent=2) + "\n")
+    (software / "generated").mkdir(parents=True, exist_ok=True)
+    for name, text in generated.items():
+        (software / "generated" / name).write_text(text)
+
+
 def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="soc", description=__doc__)
     parser.add_argument("--cpu", required=True, help="a CPU that LiteX knows")
@@ -171,6 +203,7 @@ def main(args: list[str]) -> int:
     parser.add_argument("--ram", type=lambda text: int(text, 0), required=True, help="bytes")
     parser.add_argument("--rtl", type=Path, required=True, help="folder for the Verilog")
     parser.add_argument("--csr", type=Path, required=True, help="csr.json")
+    parser.add_argument("--software", type=Path, required=True, help="folder for LiteX's software")
     options = parser.parse_args(args)
     logging.disable(logging.INFO)
     platform = SimPlatform("SIM", list(PINS), name="system")
@@ -182,8 +215,7 @@ def main(args: list[str]) -> int:
     options.rtl.mkdir(parents=True, exist_ok=True)
     (options.rtl / "system.v").write_text(verilog)
     copy(sources(platform, options.cpu), map(Path, platform.verilog_include_paths), options.rtl)
-    described = get_csr_json(system.csr_regions, system.constants, system.mem_regions)
-    options.csr.write_text(json.dumps(json.loads(described), indent=2) + "\n")
+    describe(system, headers(system), options.csr, options.software)
     return 0
 
 

@@ -26,7 +26,7 @@ from tools.emulate import judge, result
 from tools.emulate.fake_clock import FakeClock
 from tools.emulate.progress import Bar
 from tools.emulate.screen import Screen
-from tools.flash import board, image, monitor, uboot, ymodem
+from tools.flash import board, image, litex_serial, monitor, sfl, shell, uboot, ymodem
 from tools.flash.errors import FlashError
 from tools.flash.tests import fake
 from tools.size import image_report, link_map, size
@@ -59,6 +59,8 @@ _MAP = (
 )  # fmt: skip
 _CRC_ANSWER = b"\r\ncrc32 for 1000 ... 100f ==> deadbeef\r\n=> "
 _U_BOOT = b"U-Boot 2024.01\r\nHit any key to stop autoboot: 1 \r\n=> "
+_LITEX = b"Press Q or ESC to abort boot completely.\n\rCancelled\n\r\x1b[92;1mlitex\x1b[0m> "
+_LITEX_ANSWER = b"\n\rMAIN_RAM  0x40000000 0x100000 CRC32: deadbeef\n\rlitex\x1b[0m> "
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def run(held: Property, seed: int, count: int) -> Counts:
 
 
 NAMES = (
-    "console", "profile", "monitor", "image", "board", "u-boot", "ymodem", "status", "map", "kernels",
+    "console", "profile", "monitor", "image", "board", "u-boot", "ymodem", "litex", "sfl", "status", "map", "kernels",
 )  # fmt: skip
 
 
@@ -125,6 +127,8 @@ def of(kernels_elf: bytes) -> dict[str, Property]:
         ),
         "u-boot": Property(_said(_U_BOOT), _talk_to_u_boot, (FlashError,)),
         "ymodem": Property(_said(b"CC\x06\x06C\x06"), _send, (FlashError,)),
+        "litex": Property(_said(_LITEX), _talk_to_litex, (FlashError,)),
+        "sfl": Property(_said(b"sL5DdSMmkekro\nKKCK"), _send_frames, (FlashError,)),
         "status": Property(_status_text(), _decode, (decode.DecodeError,)),
         "map": Property(_lines(_MAP), link_map.parse),
         "kernels": Property(
@@ -259,7 +263,8 @@ def _follow(said: _Said) -> None:
 
 def _talk_to_u_boot(said: _Said) -> None:
     line = _Line(said, lambda typed: typed.replace(b"\x03", b"\n=> ").replace(b"\r", _CRC_ANSWER))
-    with mock.patch.object(uboot, "time", FakeClock(tick=0.1)):
+    clock = FakeClock(tick=0.1)
+    with mock.patch.object(uboot, "time", clock), mock.patch.object(shell, "time", clock):
         prompt = uboot.UBoot(line, {"load": "0x1000", "start": "go"}, 10)  # type: ignore[arg-type]
         prompt.attach()
         assert prompt.crc32(0x1000, 16) < 2**32
@@ -267,6 +272,23 @@ def _talk_to_u_boot(said: _Said) -> None:
 
 def _send(said: _Said) -> None:
     ymodem.send(_Line(said, lambda packet: b"\x06C"), "image", bytes(3000), lambda done: None)
+
+
+def _talk_to_litex(said: _Said) -> None:
+    line = _Line(
+        said, lambda typed: typed.replace(b"\x03", b"litex\x1b[0m> ").replace(b"\r", _LITEX_ANSWER)
+    )
+    clock = FakeClock(tick=0.1)
+    with mock.patch.object(litex_serial, "time", clock), mock.patch.object(shell, "time", clock):
+        bios = litex_serial.LitexBios(line, 10)  # type: ignore[arg-type]
+        bios.attach()
+        assert bios.crc32(0x1000, 16) < 2**32
+        assert all(region.name for region in bios.memory())
+
+
+def _send_frames(said: _Said) -> None:
+    line = _Line(said, lambda frame: b"sL5DdSMmkekro\n" if frame.endswith(b"\n") else b"K")
+    sfl.send(line, 0x1000, bytes(3000), lambda done: None)
 
 
 @contextlib.contextmanager

@@ -50,7 +50,7 @@ class OpenOcdTest(Rig):
             done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             self.assertEqual(done.returncode, 0, f"{config}: {done.stdout}")
             self.assertNotIn("Error", done.stdout, config)
-        self.assertGreaterEqual(found, 5)
+        self.assertGreaterEqual(found, 7)
 
     def test_nothing_listens(self) -> None:
         done = self.flash(path_of("PASS_SPIKE"), BOARD, "--port", "1")

@@ -1,4 +1,4 @@
-"""A bad cable: a pseudo-terminal whose bytes pass to a socket and back, with faults on the way."""
+"""A bad cable: a pseudo-terminal whose bytes pass to a board and back, with faults on the way."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import random
+import select
 import socket
 import threading
 import time
@@ -14,7 +15,10 @@ from pathlib import Path
 
 
 class Relay:
-    """Tools open `path`. Only what the tool sends is disturbed, unless `garbage` turns all to noise."""
+    """Tools open `path`. Only what the tool sends is disturbed, unless `garbage` turns all to noise.
+
+    The board is a socket on which it listens, or a serial port.
+    """
 
     def __init__(
         self,
@@ -29,26 +33,39 @@ class Relay:
         self._garbage = garbage
         self._sent = 0
         self.lost = self.flipped = 0
-        self._socket = _connect(board)
+        self._board = _connect(board) if board.is_socket() else _open(board)
         # Files, not their numbers: a number that was closed soon names another file.
         self._master, self._slave = (io.FileIO(end, "r+") for end in os.openpty())
         tty.setraw(self._slave)
         self.path = os.ttyname(self._slave.fileno())
         self._alive = True
-        for work in (self._to_board, self._to_tool):
-            threading.Thread(target=work, daemon=True).start()
+        self._work = threading.Thread(target=self._run, daemon=True)
+        self._work.start()
 
-    def _to_board(self) -> None:
-        while self._alive:
-            try:
-                data = self._master.read(256)
-            except (OSError, ValueError):
-                return
+    def _run(self) -> None:
+        with self._board, self._slave, self._master, contextlib.suppress(OSError):
+            # It does not wait in a read: that would take bytes from the cable after this one.
+            while self._alive:
+                for end in select.select([self._master, self._board], [], [], 0.05)[0]:
+                    self._alive = self._pass_on(end)
+
+    def _pass_on(self, source: io.FileIO) -> bool:
+        """Passes on what has come from one end; returns whether there is more to come."""
+        data = source.read(4096)
+        if not data:
+            return False
+        sink = self._master
+        if source is self._master:
+            sink = self._board
             self._sent += len(data)
             if self._cut_after is not None and self._sent > self._cut_after:
-                self.close()
-                return
-            self._socket.sendall(self._damage(data))
+                return False
+            data = self._damage(data)
+        elif self._garbage:
+            data = bytes(b ^ 0xA5 for b in data)
+        while data:
+            data = data[sink.write(data) :]
+        return True
 
     def _damage(self, data: bytes) -> bytes:
         out = bytearray()
@@ -65,36 +82,24 @@ class Relay:
             out.append(byte)
         return bytes(out)
 
-    def _to_tool(self) -> None:
-        while self._alive:
-            try:
-                data = self._socket.recv(4096)
-                if not data:
-                    return
-                if self._garbage:
-                    data = bytes(b ^ 0xA5 for b in data)
-                self._master.write(data)
-            except (OSError, ValueError):
-                return
-
     def close(self) -> None:
         """Pulls the plug: the tool's port vanishes."""
-        if self._alive:
-            self._alive = False
-            # To close it is not enough: it stays connected while a thread waits for its bytes, and
-            # QEMU lets nobody else in.
-            with contextlib.suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
-            for end in (self._socket, self._slave, self._master):
-                end.close()
+        self._alive = False
+        self._work.join()
 
 
-def _connect(path: Path) -> socket.socket:
+def _connect(path: Path) -> io.FileIO:
     while True:
         line = socket.socket(socket.AF_UNIX)
         try:
             line.connect(str(path))
-            return line
+            return io.FileIO(line.detach(), "r+")
         except ConnectionRefusedError:  # the socket is there, and is not listened to yet
             line.close()
             time.sleep(0.01)
+
+
+def _open(port: Path) -> io.FileIO:
+    line = io.FileIO(port, "r+")
+    tty.setraw(line)
+    return line

@@ -48,6 +48,16 @@ _METHODS: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
             "boot_baremetal 1 0x1000 0xc8",
         ],
     ),
+    "litex-serial": (
+        {"baud": 115200, "load": "0x1000"},
+        ["--port", "/dev/ttyUSB0"],
+        [
+            "open /dev/ttyUSB0 at 115200 baud, wait for LiteX's prompt",
+            "mem_list must have 200 bytes at 0x1000",
+            f"crc 0x1000 0xc8; until it is {pack.crc(_DATA)}: serialboot and 200 bytes for 0x1000 by SFL",
+            "boot 0x1000",
+        ],
+    ),
     "openocd": (
         {"config": ["openocd.cfg"], "kind": "flash", "address": "0x20000000"},
         [],
@@ -217,6 +227,7 @@ class StepsTest(fake.FolderTest):
     def test_without_verifying(self) -> None:
         for method in (
             "uboot-serial",
+            "litex-serial",
             "uboot-tftp",
             "openocd",
             "dfu",

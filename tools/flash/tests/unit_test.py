@@ -21,6 +21,7 @@ from tools.flash import (
     pack,
     ports,
     sdcard,
+    shell,
     uboot,
     ymodem,
 )
@@ -348,7 +349,7 @@ class UBootTest(unittest.TestCase):
             b"crc32 0x10 0x4", b"crc32 for 00000010 ... 00000013 ==> ", b"0123abcd\r\n=> "
         )
         target = uboot.UBoot(script, {}, 1.0)  # type: ignore[arg-type]
-        with mock.patch.object(uboot, "time", FakeClock(tick=0.1)):
+        with mock.patch.object(shell, "time", FakeClock(tick=0.1)):
             self.assertEqual(target.crc32(0x10, 4), 0x0123ABCD)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tools.flash import pack, sdcard, uboot, ymodem
+from tools.flash import pack, sdcard, shell, uboot, ymodem
 from tools.flash.tests import fake
 
 _DATA = bytes(range(200))
@@ -156,7 +156,7 @@ class Board:
 class UBootTest(fake.FolderTest):
     def start(self, board: Board, methods: dict[str, Any], *args: str) -> tuple[int, str]:
         with (
-            mock.patch.object(uboot, "SerialLine"),
+            mock.patch.object(shell, "SerialLine"),
             mock.patch.object(uboot, "UBoot", return_value=board),
             mock.patch.object(ymodem, "send", board.receive),
         ):
