@@ -6,7 +6,7 @@ load("//third_party/verilator:verilated.bzl", "verilated")
 load("//tools/rules:defs.bzl", "any_isa_program", "bm_board", "bm_exec_env")
 load(":soc.bzl", "litex_soc")
 
-def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_bytes, cycles, pace, reset_offset = 0, misa = ""):
+def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_bytes, cycles, pace, reset_offset = 0, misa = "", devices = {}, device_files = []):
     """A system around a CPU design: the board `name` and the environment `:rtl`, which simulates its gates.
 
     Args:
@@ -22,7 +22,13 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
       pace: how long cycles take, for those who wait.
       reset_offset: where in the ROM the CPU starts.
       misa: letters of the extensions, for a design whose register is wrong.
+      devices: dict from the name of a device beside the CPU, as kernel libraries know it, to the Python file that
+        adds it: docs/how-to/accelerator-in-gates.md.
+      device_files: what these files import or instantiate, such as Verilog.
     """
+    files = {file: device for device, file in devices.items()}
+    if len(files) < len(devices):
+        fail("{}: two of `devices` have the same file: give each its own, which may import the other".format(name))
     if misa:
         hart(
             name = "hart",
@@ -35,6 +41,8 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         code = "board.c",
         cpu = cpu,
         description = "board.json",
+        device_files = device_files,
+        devices = files,
         header = "soc.h",
         isa = isa,
         memory = "memory.ldh",
@@ -62,7 +70,7 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
     )
     cc_binary(
         name = "simulator._program",
-        srcs = ["//boards/common/litex:simulator.cc"],
+        srcs = [Label("//boards/common/litex:simulator.cc")],
         copts = ["-O3"],
         linkopts = ["-lpthread"],
         # Built for the machine that runs tests, and for no other.
@@ -84,25 +92,27 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         srcs = ["board.c"],
         target_compatible_with = ["@platforms//os:none"],
         deps = [
-            "//boards/common:counters",
-            "//boards/common/litex",
-            "//runtime_bm/hal:hal_api",
-            ":hart" if misa else "//boards/common:hart",
+            Label("//boards/common:counters"),
+            Label("//boards/common/litex"),
+            Label("//runtime_bm/hal:hal_api"),
+            ":hart" if misa else Label("//boards/common:hart"),
         ],
     )
     bm_board(
         name = name,
         description = "board.json",
+        devices = {device: "" for device in devices},
         hal = ":hal",
         isa = isa,
         memory = "memory.ldh",
-        platform = "//boards:{}_none".format(isa[:4]),
+        platform = Label("//boards:{}_none".format(isa[:4])),
     )
     bm_exec_env(
         name = "rtl",
         args = [str(cycles), "{elf}"],
         board = name,
         deadline_seconds = 1800,
+        devices = devices.keys(),
         emulator = ":simulator",
         pace = "in gates ({})".format(pace),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,12 @@ void bm_hal_console_write(const char *bytes, size_t size) {{
 void bm_hal_exit(uint32_t status) {{
   bm_litex_exit(&kUart, {exit_status:#x}, status);
 }}
+"""
+
+# What kernel libraries know of a device.
+DEVICE_C = """
+extern const uintptr_t bm_device_{name};
+const uintptr_t bm_device_{name} = {base:#x};
 """
 
 RESET_C = """
@@ -66,16 +73,36 @@ RESET_REGION = "\n#define BM_RESET_REGION reset\n"
 ALIGNMENT = 256
 
 
+class DescribeError(Exception):
+    """csr.json lacks something; the text is for the user."""
+
+
 def header(soc: dict[str, Any]) -> str:
     """Returns soc.h, for simulator.cc."""
     return HEADER.format(**soc["memories"]["rom"])
 
 
-def board_c(soc: dict[str, Any], reset_offset: int) -> str:
-    """Returns board.c: the board's part of runtime_bm/hal/hal.h."""
+def device_base(soc: dict[str, Any], name: str) -> int:
+    """Returns the address of a device's registers, on the bus or among LiteX's control and status registers.
+
+    Raises DescribeError if there is none of that name.
+    """
+    if name in soc["memories"]:
+        return soc["memories"][name]["base"]
+    if name in soc["csr_bases"]:
+        return soc["csr_bases"][name]
+    raise DescribeError(
+        f"the system has no device '{name}': its add_to(soc, name) must add a bus slave or a CSR module of that name"
+    )
+
+
+def board_c(soc: dict[str, Any], reset_offset: int, devices: Sequence[str] = ()) -> str:
+    """Returns board.c: the board's part of runtime_bm/hal/hal.h, and the addresses of devices."""
     text = BOARD_C.format(
         **{name: register["addr"] for name, register in soc["csr_registers"].items()}
     )
+    for name in devices:
+        text += DEVICE_C.format(name=name, base=device_base(soc, name))
     return text + (RESET_C if reset_offset else "")
 
 
@@ -135,13 +162,20 @@ def main(args: list[str]) -> int:
     parser.add_argument(
         "--reset-offset", type=int, default=0, help="where in the ROM the CPU starts"
     )
+    parser.add_argument(
+        "--device", dest="devices", action="append", default=[], help="name of a device"
+    )
     parser.add_argument("--code", type=Path, required=True, help="board.c")
     parser.add_argument("--header", type=Path, required=True, help="soc.h")
     parser.add_argument("--memory", type=Path, required=True, help="memory.ldh")
     parser.add_argument("--board", type=Path, required=True, help="board.json")
     options = parser.parse_args(args)
     soc = json.loads(options.csr.read_text())
-    options.code.write_text(board_c(soc, options.reset_offset))
+    try:
+        code = board_c(soc, options.reset_offset, options.devices)
+    except DescribeError as error:
+        parser.exit(1, f"describe: {error}\n")
+    options.code.write_text(code)
     options.header.write_text(header(soc))
     memory = regions(soc, options.reset_offset)
     options.memory.write_text(linker(soc, options.reset_offset, options.stack))

@@ -10,11 +10,14 @@ def _litex_soc_impl(ctx):
     args.add("--ram", ctx.attr.ram_bytes)
     args.add_all([rtl], before_each = "--rtl", expand_directories = False)
     args.add("--csr", csr)
+    for target, name in ctx.attr.devices.items():
+        args.add_all("--device", [name] + target[DefaultInfo].files.to_list())
     ctx.actions.run(
         mnemonic = "LitexSoc",
         progress_message = "Making the system on chip %{label}",
         executable = ctx.executable._soc,
         arguments = [args],
+        inputs = ctx.files.devices + ctx.files.device_files,
         outputs = [rtl, csr],
     )
     args = ctx.actions.args()
@@ -24,6 +27,7 @@ def _litex_soc_impl(ctx):
     args.add("--isa", ctx.attr.isa)
     args.add("--stack", ctx.attr.stack_bytes)
     args.add("--reset-offset", ctx.attr.reset_offset)
+    args.add_all(ctx.attr.devices.values(), before_each = "--device")
     args.add("--code", ctx.outputs.code)
     args.add("--header", ctx.outputs.header)
     args.add("--memory", ctx.outputs.memory)
@@ -48,6 +52,14 @@ litex_soc = rule(
         "code": attr.output(doc = "board.c.", mandatory = True),
         "cpu": attr.string(doc = "CPU, as LiteX names it.", mandatory = True),
         "description": attr.output(doc = "board.json.", mandatory = True),
+        "device_files": attr.label_list(
+            doc = "What the devices' files import or instantiate.",
+            allow_files = True,
+        ),
+        "devices": attr.label_keyed_string_dict(
+            doc = "Python files with `add_to(soc, name)`, and the names of the devices that they add.",
+            allow_files = [".py"],
+        ),
         "header": attr.output(doc = "soc.h, for the simulator.", mandatory = True),
         "isa": attr.string(doc = "ISA of the CPU's kernels.", mandatory = True),
         "memory": attr.output(doc = "memory.ldh.", mandatory = True),
