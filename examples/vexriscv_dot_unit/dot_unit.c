@@ -43,7 +43,7 @@ static int wait_beyond(int done) {
   return now;
 }
 
-// Computes up to MOST_OUTPUTS outputs of the window.
+// Computes up to MOST_OUTPUTS outputs of the unit's window.
 static int compute(const int8_t *weights, int outputs, int32_t *sums) {
   *at(WEIGHTS) = (uint32_t)(uintptr_t)weights;
   *at(OUTPUTS) = (uint32_t)outputs;
@@ -56,20 +56,32 @@ static int compute(const int8_t *weights, int outputs, int32_t *sums) {
   return 0;
 }
 
+// Computes all outputs of a window.
+static int compute_window(const dot_unit_sums_params_t *params,
+                          const int8_t *image, const int8_t *weights,
+                          int32_t *sums) {
+  const uint32_t *const words = (const uint32_t *)(const void *)image;
+  volatile uint32_t *const window = at(WINDOW);
+  for (int i = 0; i != params->words; ++i) window[i] = words[i];
+  const int row = params->words * (int)sizeof(*words);
+  for (int first = 0; first < params->outputs; first += MOST_OUTPUTS) {
+    const int left = params->outputs - first;
+    const int count = left < MOST_OUTPUTS ? left : MOST_OUTPUTS;
+    if (compute(weights + first * row, count, sums + first) != 0) return 1;
+  }
+  return 0;
+}
+
 int dot_unit_sums(const dot_unit_sums_params_t *params, const int8_t *image,
                   const int8_t *weights, int32_t *sums) {
   *at(WORDS) = (uint32_t)params->words;
-  for (int row = 0; row != params->rows; ++row, image += params->row_step) {
-    const uint32_t *const words = (const uint32_t *)(const void *)image;
-    volatile uint32_t *const window = at(WINDOW);
-    for (int i = 0; i != params->words; ++i) window[i] = words[i];
-    for (int first = 0; first < params->outputs; first += MOST_OUTPUTS) {
-      const int left = params->outputs - first;
-      const int count = left < MOST_OUTPUTS ? left : MOST_OUTPUTS;
-      const int8_t *const rows =
-          weights + (ptrdiff_t)first * params->words * (int)sizeof(*words);
-      if (compute(rows, count, sums) != 0) return 1;
-      sums += count;
+  for (int y = 0; y != params->lines; ++y) {
+    for (int x = 0; x != params->columns; ++x) {
+      const int at_window = y * params->line_step + x * params->column_step;
+      if (compute_window(params, image + at_window, weights, sums) != 0) {
+        return 1;
+      }
+      sums += params->outputs;
     }
   }
   return 0;

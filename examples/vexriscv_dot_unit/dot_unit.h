@@ -4,17 +4,20 @@
 
 #include <stdint.h>
 
-// `rows` windows of `words` words, up to 256, which are `row_step` bytes apart.
+// Windows of `words` words, up to 256, and the bytes from one line of windows,
+// and from one column, to the next.
 typedef struct dot_unit_sums_params_t {
-  int rows;
-  int row_step;
+  int lines;
+  int columns;
+  int line_step;
+  int column_step;
   int words;
   int outputs;
 } dot_unit_sums_params_t;
 
-// sums[row][output] = sum of the row's bytes times the output's weights, which
-// are [output][byte]. Image and weights are aligned to words. Returns 0, and 1
-// if the unit does not end in time.
+// sums[line][column][output] = sum of the window's bytes times the output's
+// weights, which are [output][byte]. Image, steps and weights are aligned to
+// words. Returns 0, and 1 if the unit does not end in time.
 int dot_unit_sums(const dot_unit_sums_params_t *params, const int8_t *image,
                   const int8_t *weights, int32_t *sums);
 

@@ -18,20 +18,27 @@ def take(dispatch: Dispatch) -> Call | None:
     if found is None or found.is_depthwise or len(found.runs) > 1:
         return None
     (y, x), (run,), outputs = found.rows, found.runs, found.output.extent
-    # The unit reads whole words, and the rows of results follow each other.
-    if run.image != 1 or any(step % _WORD for step in (run.extent, x.image, dispatch.a.offset)):
-        return None
-    if y.extent > 1 or found.output.sums != 1 or x.extent > 1 and x.sums != outputs:
+    # The unit reads whole words, and a window's sums come after each other.
+    places = (run.extent, y.image, x.image, dispatch.a.offset)
+    if run.image != 1 or any(place % _WORD for place in places) or found.output.sums != 1:
         return None
     words = run.extent // _WORD
     if words > _MOST_WORDS:
         return None
     behind = sum(node.op != "constant" for node in dispatch.epilogue)
-    cost = _CALL + x.extent * (_WINDOW + outputs * (words * _WEIGHT + behind * _OPERATION))
+    window = _WINDOW + outputs * (words * _WEIGHT + behind * _OPERATION)
+    cost = _CALL + y.extent * x.extent * window
     if cost >= dispatch.cost:
         return None
     return Call(
         "dot_unit_sums",
         (dispatch.a, Packed(dispatch.b, found.matrix), Sums()),
-        {"rows": x.extent, "row_step": x.image, "words": words, "outputs": outputs},
+        {
+            "lines": y.extent,
+            "columns": x.extent,
+            "line_step": y.image,
+            "column_step": x.image,
+            "words": words,
+            "outputs": outputs,
+        },
     )
