@@ -31,8 +31,8 @@ static volatile uint32_t *at(uint32_t offset) {
   return (volatile uint32_t *)(bm_device_dot_unit + offset);
 }
 
-// Waits until more than `done` outputs are done. Returns how many are, or `done`
-// if the unit is stuck.
+// Waits until more than `done` outputs are done. Returns how many are, or
+// `done` if the unit is stuck.
 static int wait_beyond(int done) {
   const uint64_t start = bm_hal_instret();
   int now = done;

@@ -26,9 +26,9 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         adds it: docs/how-to/accelerator-in-gates.md.
       device_files: what these files import or instantiate, such as Verilog.
     """
-    files = {file: device for device, file in devices.items()}
-    if len(files) < len(devices):
-        fail("{}: two of `devices` have the same file: give each its own, which may import the other".format(name))
+    files = {file: [] for file in devices.values()}
+    for device, file in devices.items():
+        files[file].append(device)
     if misa:
         hart(
             name = "hart",
@@ -42,7 +42,7 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         cpu = cpu,
         description = "board.json",
         device_files = device_files,
-        devices = files,
+        devices = {file: " ".join(names) for file, names in files.items()},
         header = "soc.h",
         isa = isa,
         memory = "memory.ldh",

@@ -3,6 +3,12 @@
 def _litex_soc_impl(ctx):
     rtl = ctx.actions.declare_directory(ctx.label.name + ".rtl")
     csr = ctx.actions.declare_file(ctx.label.name + ".csr.json")
+    devices = {
+        name: file
+        for target, names in ctx.attr.devices.items()
+        for name in names.split(" ")
+        for file in target[DefaultInfo].files.to_list()
+    }
     args = ctx.actions.args()
     args.add("--cpu", ctx.attr.cpu)
     args.add("--variant", ctx.attr.variant)
@@ -10,8 +16,8 @@ def _litex_soc_impl(ctx):
     args.add("--ram", ctx.attr.ram_bytes)
     args.add_all([rtl], before_each = "--rtl", expand_directories = False)
     args.add("--csr", csr)
-    for target, name in ctx.attr.devices.items():
-        args.add_all("--device", [name] + target[DefaultInfo].files.to_list())
+    for name, file in devices.items():
+        args.add_all("--device", [name, file])
     ctx.actions.run(
         mnemonic = "LitexSoc",
         progress_message = "Making the system on chip %{label}",
@@ -27,7 +33,7 @@ def _litex_soc_impl(ctx):
     args.add("--isa", ctx.attr.isa)
     args.add("--stack", ctx.attr.stack_bytes)
     args.add("--reset-offset", ctx.attr.reset_offset)
-    args.add_all(ctx.attr.devices.values(), before_each = "--device")
+    args.add_all(devices.keys(), before_each = "--device")
     args.add("--code", ctx.outputs.code)
     args.add("--header", ctx.outputs.header)
     args.add("--memory", ctx.outputs.memory)
@@ -57,7 +63,7 @@ litex_soc = rule(
             allow_files = True,
         ),
         "devices": attr.label_keyed_string_dict(
-            doc = "Python files with `add_to(soc, name)`, and the names of the devices that they add.",
+            doc = "Python files with `add_to(soc, name)`, and the names of the devices that each adds, with spaces between.",
             allow_files = [".py"],
         ),
         "header": attr.output(doc = "soc.h, for the simulator.", mandatory = True),
