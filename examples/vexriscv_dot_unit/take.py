@@ -7,10 +7,10 @@ from bmc.libraries import Call, Dispatch, Packed, Sums, windows
 _WORD = 4
 # Words that the unit has room for.
 _MOST_WORDS = 256
-# Instructions, measured: of a call and of a window, and behind each sum, for each operation that the compiler writes.
-_CALL, _WINDOW, _OPERATION = 100, 60, 2.5
-# What a word of weights takes, in instructions of the CPU.
-_WEIGHT = 1.5
+# About how many instructions: of a call, to store a word of a window, to fetch a sum, and for each operation behind it.
+_CALL, _STORE, _SUM, _OPERATION = 100, 5, 10, 2.5
+# About how many the CPU executes while the unit reads a word of weights.
+_WEIGHT = 1.3
 
 
 def take(dispatch: Dispatch) -> Call | None:
@@ -26,7 +26,7 @@ def take(dispatch: Dispatch) -> Call | None:
     if words > _MOST_WORDS:
         return None
     behind = sum(node.op != "constant" for node in dispatch.epilogue)
-    window = _WINDOW + outputs * (words * _WEIGHT + behind * _OPERATION)
+    window = words * _STORE + outputs * (words * _WEIGHT + _SUM + behind * _OPERATION)
     cost = _CALL + y.extent * x.extent * window
     if cost >= dispatch.cost:
         return None
