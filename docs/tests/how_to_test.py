@@ -11,6 +11,7 @@ ROOT = Path(os.environ["TREE"]).resolve().parent
 PAGES = [
     ROOT / "docs/how-to" / name
     for name in (
+        "accelerator-in-gates.md",
         "demo.md",
         "feed-a-sensor.md",
         "own-kernels.md",
@@ -19,7 +20,9 @@ PAGES = [
     )
 ]
 # Where the files that blocks name are.
-EXAMPLES = (ROOT / "runtime_bm/examples", ROOT / "examples/consumer", ROOT / "models")
+EXAMPLES = tuple(
+    ROOT / folder for folder in ("runtime_bm/examples", "examples/consumer", "examples", "models")
+)
 # A block says which file it shows, or, as `text`, which run (docs_test.py).
 BLOCK = re.compile(r"^```(\w*) ?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

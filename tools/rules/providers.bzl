@@ -67,7 +67,7 @@ BmBoardInfo = provider(
         "name": "string: the board's folder name.",
         "isa": "string: ISA of the kernels of a suite that is built for this board by `--board`.",
         "exec_env": "BmExecEnvInfo: where a suite's `X.debug` runs; None on a real board, reached by its probe.",
-        "devices": "dict from string to string: addresses of the devices that kernel libraries may use.",
+        "devices": "dict from string to string: addresses of the devices that kernel libraries may use; empty if the HAL has it.",
         "platform": "Label: platform the firmware is compiled for.",
         "description": "File: board.json.",
         "flash_files": "list of File: files that flashing reads besides board.json.",

@@ -51,10 +51,12 @@ def summary(measured: dict[str, Any], clocks: list[str]) -> list[str]:
     lines = [f"All of it: {without:,} instructions without libraries, {took:,} with them"]
     if devices := measured["devices"]:
         busy, waited = devices["busy"], devices["waited"]
-        beside = max(busy - waited, 0)
-        lines.append(
-            f"Devices were busy for {busy:,} cycles, {beside:,} of them beside work of the hart, which"
-            f" waited for {waited:,} of its instructions"
-        )
+        line = f"Devices were busy for {busy:,} cycles"
+        # Only a model of a device has cycles that are instructions.
+        if clocks:
+            line += f", {max(busy - waited, 0):,} of them beside work of the hart, which"
+        else:
+            line += "; the hart"
+        lines.append(f"{line} waited for {waited:,} of its instructions")
         lines += [f"Cycles: {clock}" for clock in clocks]
     return lines

@@ -250,6 +250,11 @@ class RunTest(unittest.TestCase):
             "Cycles: a cycle is a cycle",
         ):
             self.assertIn(line, out.getvalue())
+        # In gates, instructions do not say how many cycles they wait.
+        report["run"]["clocks"] = []
+        out = io.StringIO()
+        show.show(report, Console(file=out, width=200))
+        self.assertIn("busy for 50 cycles; the hart waited for 15 of its", out.getvalue())
         # Without libraries, nothing of this.
         out = io.StringIO()
         show.show(self.measured("called"), Console(file=out, width=200))

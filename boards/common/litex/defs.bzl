@@ -9,7 +9,7 @@ load(":soc.bzl", "litex_soc")
 # A flash chip with four lines sends a word in eight cycles of its clock.
 FLASH_WAIT = 8
 
-def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_bytes, cycles, pace, reset_offset = 0, misa = ""):
+def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_bytes, cycles, pace, reset_offset = 0, misa = "", devices = {}, device_files = []):
     """A system around a CPU design: the board `name`, and the environments `:rtl` and `:rtl_flash`.
 
     They simulate its gates. In `:rtl_flash` the ROM is as slow as a flash chip from which code runs.
@@ -27,7 +27,13 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
       pace: how long cycles take, for those who wait.
       reset_offset: where in the ROM the CPU starts.
       misa: letters of the extensions, for a design whose register is wrong.
+      devices: dict from the name of a device beside the CPU, as kernel libraries know it, to the Python file that
+        adds it: docs/how-to/accelerator-in-gates.md.
+      device_files: what these files import or instantiate, such as Verilog.
     """
+    files = {file: [] for file in devices.values()}
+    for device, file in devices.items():
+        files[file].append(device)
     if misa:
         hart(
             name = "hart",
@@ -40,6 +46,8 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         code = "board.c",
         cpu = cpu,
         description = "board.json",
+        device_files = device_files,
+        devices = {file: " ".join(names) for file, names in files.items()},
         header = "soc.h",
         isa = isa,
         memory = "memory.ldh",
@@ -61,19 +69,20 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         srcs = ["board.c"],
         target_compatible_with = ["@platforms//os:none"],
         deps = [
-            "//boards/common:counters",
-            "//boards/common/litex",
-            "//runtime_bm/hal:hal_api",
-            ":hart" if misa else "//boards/common:hart",
+            Label("//boards/common:counters"),
+            Label("//boards/common/litex"),
+            Label("//runtime_bm/hal:hal_api"),
+            ":hart" if misa else Label("//boards/common:hart"),
         ],
     )
     bm_board(
         name = name,
         description = "board.json",
+        devices = {device: "" for device in devices},
         hal = ":hal",
         isa = isa,
         memory = "memory.ldh",
-        platform = "//boards:{}_none".format(isa[:4]),
+        platform = Label("//boards:{}_none".format(isa[:4])),
     )
     bm_exec_env(
         name = "rtl",
@@ -81,6 +90,7 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         board = name,
         deadline_seconds = 1800,
         cycles_of = "{} in gates, whose ROM is as fast as its RAM".format(cpu),
+        devices = devices.keys(),
         emulator = ":simulator",
         pace = "in gates ({})".format(pace),
     )

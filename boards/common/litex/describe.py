@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,12 @@ EXIT = "bm_litex_exit(&kUart, {exit_status:#x}, status);"
 RESTART = """\
 (void)status;
   bm_litex_restart(&kUart, {ctrl_reset:#x}, {cycles});"""
+
+# What kernel libraries know of a device.
+DEVICE_C = """
+extern const uintptr_t bm_device_{name};
+const uintptr_t bm_device_{name} = {base:#x};
+"""
 
 RESET_C = """
 // The first instruction of this CPU.
@@ -75,14 +82,32 @@ RESET_REGION = "\n#define BM_RESET_REGION reset\n"
 ALIGNMENT = 256
 
 
+class DescribeError(Exception):
+    """csr.json lacks something; the text is for the user."""
+
+
 def header(soc: dict[str, Any], baud: int) -> str:
     """Returns soc.h, for simulator.cc."""
     # The system of an FPGA is within its board.
     return HEADER.format(top="board__DOT__" if baud else "", **soc["memories"]["rom"])
 
 
-def board_c(soc: dict[str, Any], reset_offset: int, baud: int) -> str:
-    """Returns board.c: the board's part of runtime_bm/hal/hal.h."""
+def device_base(soc: dict[str, Any], name: str) -> int:
+    """Returns the address of a device's registers, on the bus or among LiteX's control and status registers.
+
+    Raises DescribeError if there is none of that name.
+    """
+    if name in soc["memories"]:
+        return soc["memories"][name]["base"]
+    if name in soc["csr_bases"]:
+        return soc["csr_bases"][name]
+    raise DescribeError(
+        f"the system has no device '{name}': its add_to(soc, name) must add a bus slave or a CSR module of that name"
+    )
+
+
+def board_c(soc: dict[str, Any], reset_offset: int, baud: int, devices: Sequence[str] = ()) -> str:
+    """Returns board.c: the board's part of runtime_bm/hal/hal.h, and the addresses of devices."""
     registers = {name: register["addr"] for name, register in soc["csr_registers"].items()}
     if baud:
         # Of a start bit, eight bits of a character, and a stop bit.
@@ -91,6 +116,8 @@ def board_c(soc: dict[str, Any], reset_offset: int, baud: int) -> str:
     else:
         end = EXIT.format(**registers)
     text = BOARD_C.format(end=end, **registers)
+    for name in devices:
+        text += DEVICE_C.format(name=name, base=device_base(soc, name))
     return text + (RESET_C if reset_offset else "")
 
 
@@ -164,13 +191,20 @@ def main(args: list[str]) -> int:
     parser.add_argument(
         "--baud", type=int, default=0, help="of the board's serial line; left out: a simulator"
     )
+    parser.add_argument(
+        "--device", dest="devices", action="append", default=[], help="name of a device"
+    )
     parser.add_argument("--code", type=Path, required=True, help="board.c")
     parser.add_argument("--header", type=Path, required=True, help="soc.h")
     parser.add_argument("--memory", type=Path, required=True, help="memory.ldh")
     parser.add_argument("--board", type=Path, required=True, help="board.json")
     options = parser.parse_args(args)
     soc = json.loads(options.csr.read_text())
-    options.code.write_text(board_c(soc, options.reset_offset, options.baud))
+    try:
+        code = board_c(soc, options.reset_offset, options.baud, options.devices)
+    except DescribeError as error:
+        parser.exit(1, f"describe: {error}\n")
+    options.code.write_text(code)
     options.header.write_text(header(soc, options.baud))
     memory = regions(soc, options.reset_offset, options.baud)
     options.memory.write_text(linker(soc, options.reset_offset, options.baud, options.stack))

@@ -83,6 +83,16 @@ class DescribeTest(unittest.TestCase):
             board["flash"]["methods"], {"litex-serial": {"baud": 115200, "load": "0x40000000"}}
         )
 
+    def test_devices_have_the_addresses_of_their_registers(self) -> None:
+        system = soc()
+        system["memories"]["on_the_bus"] = {"base": 0x80000000, "size": 0x1000}
+        system["csr_bases"]["among_registers"] = 0xF0002000
+        text = describe.board_c(system, 0, 0, ["on_the_bus", "among_registers"])
+        self.assertIn("const uintptr_t bm_device_on_the_bus = 0x80000000;\n", text)
+        self.assertIn("const uintptr_t bm_device_among_registers = 0xf0002000;\n", text)
+        with self.assertRaisesRegex(describe.DescribeError, "no device 'elsewhere'"):
+            describe.board_c(system, 0, 0, ["elsewhere"])
+
     def test_a_system_without_a_register_is_refused(self) -> None:
         lacking = soc()
         del lacking["csr_registers"]["uart_txempty"]

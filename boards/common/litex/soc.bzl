@@ -4,6 +4,12 @@ def _litex_soc_impl(ctx):
     rtl = ctx.actions.declare_directory(ctx.label.name + ".rtl")
     csr = ctx.actions.declare_file(ctx.label.name + ".csr.json")
     software = ctx.actions.declare_directory(ctx.label.name + ".software")
+    devices = {
+        name: file
+        for target, names in ctx.attr.devices.items()
+        for name in names.split(" ")
+        for file in target[DefaultInfo].files.to_list()
+    }
     args = ctx.actions.args()
     args.add("--cpu", ctx.attr.cpu)
     args.add("--variant", ctx.attr.variant)
@@ -18,12 +24,14 @@ def _litex_soc_impl(ctx):
     args.add_all([rtl], before_each = "--rtl", expand_directories = False)
     args.add("--csr", csr)
     args.add_all([software], before_each = "--software", expand_directories = False)
+    for name, file in devices.items():
+        args.add_all("--device", [name, file])
     ctx.actions.run(
         mnemonic = "LitexSoc",
         progress_message = "Making the system on chip %{label}",
         executable = ctx.executable._fpga if ctx.file.fpga else ctx.executable._soc,
         arguments = [args],
-        inputs = ctx.files.fpga,
+        inputs = ctx.files.fpga + ctx.files.devices + ctx.files.device_files,
         outputs = [rtl, csr, software],
     )
     args = ctx.actions.args()
@@ -34,6 +42,7 @@ def _litex_soc_impl(ctx):
     args.add("--stack", ctx.attr.stack_bytes)
     args.add("--reset-offset", ctx.attr.reset_offset)
     args.add("--baud", ctx.attr.baud)
+    args.add_all(devices.keys(), before_each = "--device")
     args.add("--code", ctx.outputs.code)
     args.add("--header", ctx.outputs.header)
     args.add("--memory", ctx.outputs.memory)
@@ -59,6 +68,14 @@ litex_soc = rule(
         "code": attr.output(doc = "board.c.", mandatory = True),
         "cpu": attr.string(doc = "CPU, as LiteX names it.", mandatory = True),
         "description": attr.output(doc = "board.json.", mandatory = True),
+        "device_files": attr.label_list(
+            doc = "What the devices' files import or instantiate.",
+            allow_files = True,
+        ),
+        "devices": attr.label_keyed_string_dict(
+            doc = "Python files with `add_to(soc, name)`, and the names of the devices that each adds, with spaces between.",
+            allow_files = [".py"],
+        ),
         "fpga": attr.label(
             doc = "fpga.json: pins, clock and SDRAM of an FPGA board. Omitted for a simulator.",
             allow_single_file = [".json"],

@@ -27,6 +27,8 @@ from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import CSRStorage
 from migen import If, Signal
 
+from boards.common.litex.devices import DeviceError, add_device
+
 HERE = Path(__file__).parent
 
 # What the simulator sees of the system.
@@ -204,10 +206,24 @@ def main(args: list[str]) -> int:
     parser.add_argument("--rtl", type=Path, required=True, help="folder for the Verilog")
     parser.add_argument("--csr", type=Path, required=True, help="csr.json")
     parser.add_argument("--software", type=Path, required=True, help="folder for LiteX's software")
+    parser.add_argument(
+        "--device",
+        dest="devices",
+        action="append",
+        default=[],
+        nargs=2,
+        metavar=("NAME", "FILE"),
+        help="a device, and the Python file that adds it",
+    )
     options = parser.parse_args(args)
     logging.disable(logging.INFO)
     platform = SimPlatform("SIM", list(PINS), name="system")
     system = System(platform, options.cpu, options.variant, options.rom, options.ram)
+    try:
+        for name, file in options.devices:
+            add_device(system, name, Path(file))
+    except DeviceError as error:
+        parser.exit(1, f"soc: {error}\n")
     system.finalize()
     verilog = platform.get_verilog(system, name="system").main_source
     # LiteX writes the date into a comment.

@@ -85,7 +85,8 @@ bm_board = rule(
             mandatory = True,
         ),
         "devices": attr.string_dict(
-            doc = "Devices that kernel libraries may use: the address of each one's registers, such as `0x10020000`.",
+            doc = """Devices that kernel libraries may use: the address of each one's registers, such as `0x10020000`.
+            If it is empty, `hal` defines `const uintptr_t bm_device_NAME`.""",
         ),
         "exec_env": attr.label(
             doc = "Where a suite's `X.debug` and `X.bisect` run a board that is an emulator; others are reached by probe.",

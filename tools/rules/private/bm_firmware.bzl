@@ -33,9 +33,10 @@ const bm_device_use_function_t bm_firmware_devices[] = {{{uses}NULL}};
 """
 
 # A device that kernel libraries drive.
-_DEVICE_C = """extern const uintptr_t bm_device_{device};
+_DEVICE_C = """bm_device_use_t bm_device_{device}_use(void);
+"""
+_ADDRESS_C = """extern const uintptr_t bm_device_{device};
 const uintptr_t bm_device_{device} = {address};
-bm_device_use_t bm_device_{device}_use(void);
 """
 
 # How a model's kernels are placed in memory.
@@ -75,7 +76,11 @@ def firmware_c(board, isa, models, shared_arena = True):
             of = [model for model in models if model.kernels == "loaded"],
         ),
         count = len(models),
-        devices = "".join([_DEVICE_C.format(device = device, address = board.devices[device]) for device in devices]),
+        devices = "".join([
+            _DEVICE_C.format(device = device) +
+            (_ADDRESS_C.format(device = device, address = board.devices[device]) if board.devices[device] else "")
+            for device in devices
+        ]),
         golden_pointers = lines("    &{name}_golden,"),
         goldens = lines("extern const bm_golden_t {name}_golden;"),
         includes = lines("#include \"{header}\""),
