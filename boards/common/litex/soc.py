@@ -1,8 +1,8 @@
 """Makes a system on chip around an open CPU design with LiteX: its Verilog, csr.json, which says what is where, and the
 same for LiteX's own software.
 
-The system has the CPU, a ROM that can be as slow as flash, a RAM, a small one for LiteX's BIOS, LiteX's UART without the
-serial line, and a register that ends the run. The simulator (simulator.cc) is its environment.
+The system has the CPU, a ROM that can be as slow as flash, a RAM, a small one for LiteX's BIOS, LiteX's UART without
+the serial line, and a register that ends the run. The simulator (simulator.cc) is its environment.
 """
 
 from __future__ import annotations

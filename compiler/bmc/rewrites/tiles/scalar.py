@@ -1,9 +1,9 @@
 """Tile sizes of sums of products on harts without vectors.
 
-IREE's tiles are made for vectors: 64 sums and more, which a hart with 32 registers keeps on the stack. Here the sums of
-a tile stay in registers, with what they share. Cycles show that more than instructions do: 3x3 from 16 to 16 channels of
-32x32 pixels in int8 takes 7.93 million instructions instead of 10.59, and on VexRiscv, which waits for every store, 9.4
-million cycles instead of 36.9.
+IREE's tiles are made for vectors: 64 sums and more, which a hart with 32 registers keeps on the stack. Here the sums
+of a tile stay in registers, with what they share. Cycles show that more than instructions do: 3x3 from 16 to 16
+channels of 32x32 pixels in int8 takes 7.93 million instructions instead of 10.59, and on VexRiscv, which waits for
+every store, 9.4 million cycles instead of 36.9.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class _Registers:
 _INTEGERS = _Registers(sums=10, all=20)
 _FLOATS = _Registers(sums=16, all=28)
 # Element types of A, B and the sums.
-_ELEMENTS = {
+_ELEMENTS: dict[tuple[str, ...], _Registers] = {
     ("f32", "f32", "f32"): _FLOATS,
     ("i8", "i8", "i32"): _INTEGERS,
     ("i8", "i16", "i32"): _INTEGERS,
