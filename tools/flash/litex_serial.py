@@ -1,4 +1,8 @@
-"""LiteX's BIOS over a serial line: frames, piece by piece, into main RAM."""
+"""LiteX's BIOS over a serial line: frames, piece by piece, into main RAM.
+
+The BIOS offers this as it starts, and jumps as soon as it is told to. Its prompt offers the same, and sums of memory
+too: an acknowledgment that was taken for another's would leave a gap that no frame's CRC shows.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
-load("//tools/rules/private:transitions.bzl", "board_platform_transition")
 
 # In the order in which headers are looked for.
 _INCLUDES = [
@@ -17,6 +16,15 @@ _INCLUDES = [
 
 # The code is others'. Without the date, and without the sum of itself, which would have to be written into the image.
 _FLAGS = ["-std=gnu11", "-fno-builtin", "-w", "-DCONFIG_BIOS_NO_BUILD_TIME", "-DCONFIG_BIOS_NO_CRC"]
+
+def _to_platform_impl(_settings, attr):
+    return {"//command_line_option:platforms": str(attr.platform)}
+
+_to_platform = transition(
+    implementation = _to_platform_impl,
+    inputs = [],
+    outputs = ["//command_line_option:platforms"],
+)
 
 def _litex_bios_impl(ctx):
     sources = ctx.actions.declare_directory(ctx.label.name + ".sources")
@@ -81,7 +89,7 @@ litex_bios = rule(
         "soc": attr.label(doc = "litex_soc.", mandatory = True),
         "_collect": attr.label(default = "//boards/common/litex:bios_sources", executable = True, cfg = "exec"),
     },
-    cfg = board_platform_transition,
+    cfg = _to_platform,
     fragments = ["cpp"],
     toolchains = use_cpp_toolchain(),
 )

@@ -17,7 +17,7 @@ BOARD = "litex_vexriscv_bios"
 class LitexRtlTest(Rig):
     def board(self) -> tuple[str, subprocess.Popen[bytes]]:
         """Starts the gates; returns the board's serial port, and the board."""
-        board = self.start([str(path_of("PORT"))])
+        board = self.start([str(path_of(name)) for name in ("PORT", "SIMULATOR", "BIOS")])
         self.wait_until(lambda: self.log.read_text().endswith("\n"), board)
         return self.log.read_text().strip(), board
 

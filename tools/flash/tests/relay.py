@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import random
@@ -43,29 +42,33 @@ class Relay:
         self._work.start()
 
     def _run(self) -> None:
-        with self._board, self._slave, self._master, contextlib.suppress(OSError):
+        sources = [self._master, self._board]
+        with self._board, self._slave, self._master:
             # It does not wait in a read: that would take bytes from the cable after this one.
             while self._alive:
-                for end in select.select([self._master, self._board], [], [], 0.05)[0]:
-                    self._alive = self._pass_on(end)
+                for source in select.select(sources, [], [], 0.05)[0]:
+                    try:
+                        self._pass_on(source)
+                    except OSError:  # a board that has ended: what it said can still be read
+                        sources = [self._master]
 
-    def _pass_on(self, source: io.FileIO) -> bool:
-        """Passes on what has come from one end; returns whether there is more to come."""
+    def _pass_on(self, source: io.FileIO) -> None:
+        """Passes on what has come from one end; OSError if there will be no more."""
         data = source.read(4096)
         if not data:
-            return False
+            raise ConnectionResetError
         sink = self._master
         if source is self._master:
             sink = self._board
             self._sent += len(data)
             if self._cut_after is not None and self._sent > self._cut_after:
-                return False
+                self._alive = False
+                return
             data = self._damage(data)
         elif self._garbage:
             data = bytes(b ^ 0xA5 for b in data)
         while data:
             data = data[sink.write(data) :]
-        return True
 
     def _damage(self, data: bytes) -> bytes:
         out = bytearray()
