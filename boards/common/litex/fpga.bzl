@@ -1,11 +1,12 @@
 """litex_fpga_board: a board that is a CPU design in an FPGA."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
+load("@rules_python//python:defs.bzl", "py_binary")
 load("//boards/common:hart.bzl", "hart")
 load("//third_party/yowasp:bitstream.bzl", "ecp5_bitstream")
 load("//tools/rules:defs.bzl", "bm_board")
 load(":bios.bzl", "litex_bios")
-load(":port.bzl", "litex_port")
+load(":built_for_tests.bzl", "built_for_tests")
 load(":rom.bzl", "litex_rom")
 load(":simulator.bzl", "litex_simulator")
 load(":soc.bzl", "litex_soc")
@@ -85,10 +86,23 @@ def litex_fpga_board(*, name, parts, title, hertz, baud, stack_bytes, cpu = "vex
         header = "soc.h",
         top = "board",
     )
-    litex_port(
+    built_for_tests(
+        name = "port._simulator",
+        srcs = [":simulator"],
+        tags = ["manual"],
+    )
+    py_binary(
         name = "port",
-        rom = ":bios",
-        simulator = ":simulator",
+        srcs = ["//boards/common/litex:port.py"],
+        args = [
+            "$(rootpath :port._simulator)",
+            "$(rootpath :bios)",
+        ],
+        data = [
+            ":bios",
+            ":port._simulator",
+        ],
+        main = "//boards/common/litex:port.py",
         tags = ["manual"],
     )
     for bitstream, part in parts.items():
