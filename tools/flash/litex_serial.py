@@ -20,8 +20,9 @@ from tools.flash.shell import TRIES, Shell
 
 _PROMPT = b"litex\x1b[0m> "
 # Wherever the BIOS is: out of a transfer that was cut, out of its question for one, which it asks
-# before it looks for other things to start, and out of a line that something was typed into.
-_WAKE = sfl.ABORT + b"Q\x03"
+# before it looks for other things to start, and out of a line that something was typed into. (The
+# console without editing runs that line. It begins with what no command does, or ends so.)
+_WAKE = sfl.ABORT + b"Q\x03\r"
 _REGION = re.compile(r"(\w+) +0x([0-9a-f]{8}) 0x([0-9a-f]+)\b")
 
 

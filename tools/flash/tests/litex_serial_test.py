@@ -39,6 +39,7 @@ class Bios:
       reply: what it answers to a frame with data, by its number, in place of taking it.
       region: what `mem_list` prints.
       lacks: a command that it does not know.
+      has_editing: whether Ctrl-C discards a line.
     """
 
     port, baud = "/dev/none", 115200
@@ -50,6 +51,7 @@ class Bios:
         reply: Callable[[int], bytes | None] = lambda frame: None,
         region: str = f"MAIN_RAM  {_ORIGIN:#010x} {_BYTES:#x}",
         lacks: str = "-",
+        has_editing: bool = True,
     ) -> None:
         self.state = state
         self.started: int | None = None
@@ -57,7 +59,7 @@ class Bios:
         self.frames = 0
         self.memory = bytearray(_BYTES)
         self._damage, self._reply = damage, reply
-        self._region, self._lacks = region, lacks
+        self._region, self._lacks, self._has_editing = region, lacks, has_editing
         self._typed = b""
         self._out = b""
 
@@ -103,7 +105,7 @@ class Bios:
         self._out += _PROMPT
 
     def _console(self, byte: int) -> None:
-        if byte == 3:
+        if byte == 3 and self._has_editing:
             self._prompt()
         elif byte == ord("\r"):
             self._out += b"\n\r"
@@ -114,21 +116,24 @@ class Bios:
 
     def _run(self, command: str) -> None:
         self.commands.append(command)
-        name, *numbers = command.split()
+        name, *words = command.split() or [""]
+        try:
+            numbers = [int(word, 16) for word in words]
+        except ValueError:
+            name = "incorrect"
         if name == self._lacks:
             self._out += b"Command not found"
-        elif command == "mem_list":
+        elif name == "mem_list":
             self._out += f"Available memory regions:\n\r{self._region}\n\r".encode()
         elif name == "crc":
-            at, size = (int(number, 16) for number in numbers)
-            at -= _ORIGIN
+            at, size = numbers[0] - _ORIGIN, numbers[1]
             self._out += f"CRC32: {zlib.crc32(self.memory[at : at + size]):08x}".encode()
-        elif command == "serialboot":
+        elif name == "serialboot":
             self.state, self._typed = "asks", b""
             self._out += b"Press Q or ESC to abort boot completely.\n\rsL5DdSMmkekro\n"
             return
         elif name == "boot":
-            self.started = int(numbers[0], 16)
+            self.started = numbers[0]
             self.state = "silent"
             self._out += b"Liftoff!\n\r" + _PASS
             return
@@ -229,11 +234,12 @@ class LitexSerialTest(fake.FolderTest):
 
     def test_wherever_the_board_is(self) -> None:
         for state in ("console", "asks", "frames"):
-            for typed in (b"", b"\x7fab"):
-                with self.subTest(state, typed=typed):
-                    bios = Bios(state)
-                    bios.write(typed)
-                    self.assert_started(bios)
+            for typed in (b"", b"\x7fab", b"boot 0x1"):
+                for has_editing in (True, False):
+                    with self.subTest(state, typed=typed, has_editing=has_editing):
+                        bios = Bios(state, has_editing=has_editing)
+                        bios.write(typed)
+                        self.assert_started(bios)
 
     def test_bytes_lost_and_flipped(self) -> None:
         for seed in range(5):
