@@ -40,7 +40,10 @@ class GatesTest(unittest.TestCase):
             "m on b: 320 instructions, 740 cycles, 2.31 for each instruction; 2,350 with the ROM in flash",
             text,
         )
-        fill, product = r" 100 +400 +4\.00 +500 +fill *\n", r" +200 +320 +1\.60 +1,830 +128 +2\.50 +"
+        fill, product = (
+            r" 100 +400 +4\.00 +500 +fill *\n",
+            r" +200 +320 +1\.60 +1,830 +128 +2\.50 +",
+        )
         self.assertRegex(text, fill + product + r"fc \(Linear\)  matmul_8x8")
         self.assertIn("in flash: cycles of a core and flash", text)
 
