@@ -44,7 +44,7 @@ def hardware_tests(*, name, board, isa, models, harts = 1, hooks = {}, deps = []
         )
         py_test(
             name = firmware + "_image_test",
-            srcs = [Label("image_test.py")],
+            srcs = [Label("//boards/tests/hardware:image_test.py")],
             data = [firmware, firmware + ".flash", files, description],
             env = {
                 "BOARD": "$(rootpath {})".format(description),
@@ -52,6 +52,6 @@ def hardware_tests(*, name, board, isa, models, harts = 1, hooks = {}, deps = []
                 "IMAGE": "$(rootpaths {})".format(files),
                 "RUN": "$(rootpath {})".format(firmware),
             },
-            main = Label("image_test.py"),
+            main = Label("//boards/tests/hardware:image_test.py"),
             deps = deps + [requirement("pyelftools")],
         )
