@@ -38,8 +38,20 @@ _MEMORIES = {
     ".in_flash": "rtl_flash",
 }
 
+# The same for designs that are there with other caches. What needs these simulators is not built by wildcards.
+_CACHES = {
+    "litex_vexriscv": {
+        ".data_cache_16k": "rtl_data_cache_16k",
+        ".data_cache_64k": "rtl_data_cache_64k",
+    },
+}
+
+def memories_of(design):
+    """Returns dict from the suffix of a design's images to the environment in which their cycles are counted."""
+    return _MEMORIES | _CACHES.get(design, {})
+
 def _measured(*, name, model, board, isa):
-    """Makes `<name>.report` and `<name>.in_flash.report`, with the cycles of every dispatch."""
+    """Makes `<name>.report`, `<name>.in_flash.report` and others, with the cycles of every dispatch."""
     bm_firmware(
         name = name + "._profile",
         board = "//boards/" + board,
@@ -49,7 +61,7 @@ def _measured(*, name, model, board, isa):
         run_env = "//boards/{}:rtl".format(board),
         tags = ["manual"],
     )
-    for suffix, env in _MEMORIES.items():
+    for suffix, env in memories_of(board).items():
         env = "//boards/{}:{}".format(board, env)
         image = name + suffix
         bm_firmware(
@@ -58,6 +70,7 @@ def _measured(*, name, model, board, isa):
             isa = isa,
             models = [model],
             run_env = env,
+            tags = ["manual"] if "cache" in suffix else [],
         )
         bm_run(
             name = image + "._profile.run",

@@ -9,7 +9,10 @@ load(":soc.bzl", "litex_soc")
 # A flash chip with four lines sends a word in eight cycles of its clock.
 FLASH_WAIT = 8
 
-def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_bytes, cycles, pace, reset_offset = 0, misa = "", devices = {}, device_files = []):
+def _data_cache(size):
+    return "_data_cache_{}k".format(size // 1024) if size else ""
+
+def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_bytes, cycles, pace, reset_offset = 0, misa = "", devices = {}, device_files = [], data_caches = []):
     """A system around a CPU design: the board `name`, and the environments `:rtl` and `:rtl_flash`.
 
     They simulate its gates. In `:rtl_flash` the ROM is as slow as a flash chip from which code runs.
@@ -29,6 +32,7 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
       misa: letters of the extensions, for a design whose register is wrong.
       devices: dict from the name of a device beside the CPU, as kernel libraries know it, to the Python file that
         adds it: docs/how-to/accelerator-in-gates.md.
+      data_caches: more sizes of the data cache, in bytes; each has an environment, such as `:rtl_data_cache_16k`.
       device_files: what these files import or instantiate, such as Verilog.
     """
     files = {file: [] for file in devices.values()}
@@ -40,30 +44,34 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
             misa = misa,
             visibility = ["//visibility:private"],
         )
-    litex_soc(
-        name = "soc",
-        board = name,
-        code = "board.c",
-        cpu = cpu,
-        description = "board.json",
-        device_files = device_files,
-        devices = {file: " ".join(names) for file, names in files.items()},
-        header = "soc.h",
-        isa = isa,
-        memory = "memory.ldh",
-        ram_bytes = ram_bytes,
-        reset_offset = reset_offset,
-        rom_bytes = rom_bytes,
-        stack_bytes = stack_bytes,
-        title = title,
-        variant = variant,
-    )
-    litex_simulator(
-        name = "simulator",
-        design = ":soc",
-        header = "soc.h",
-        top = "system",
-    )
+    for data_cache in [0] + data_caches:
+        suffix = _data_cache(data_cache)
+        folder = suffix.removeprefix("_") + "/" if suffix else ""
+        litex_soc(
+            name = "soc" + suffix,
+            board = name,
+            code = folder + "board.c",
+            cpu = cpu,
+            data_cache_bytes = data_cache,
+            description = folder + "board.json",
+            device_files = device_files,
+            devices = {file: " ".join(names) for file, names in files.items()},
+            header = folder + "soc.h",
+            isa = isa,
+            memory = folder + "memory.ldh",
+            ram_bytes = ram_bytes,
+            reset_offset = reset_offset,
+            rom_bytes = rom_bytes,
+            stack_bytes = stack_bytes,
+            title = title,
+            variant = variant,
+        )
+        litex_simulator(
+            name = "simulator" + suffix,
+            design = "soc" + suffix,
+            header = "soc.h",
+            top = "system",
+        )
     cc_library(
         name = "hal",
         srcs = ["board.c"],
@@ -100,3 +108,10 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
         base = ":rtl",
         cycles_of = "{} in gates, whose ROM is flash: each word takes {} cycles longer".format(cpu, FLASH_WAIT),
     )
+    for data_cache in data_caches:
+        bm_exec_env(
+            name = "rtl" + _data_cache(data_cache),
+            base = ":rtl",
+            cycles_of = "{} in gates, with a data cache of {} KB".format(cpu, data_cache // 1024),
+            emulator = ":simulator" + _data_cache(data_cache),
+        )

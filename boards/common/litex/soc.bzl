@@ -21,6 +21,8 @@ def _litex_soc_impl(ctx):
         args.add("--baud", ctx.attr.baud)
     else:
         args.add("--ram", ctx.attr.ram_bytes)
+        if ctx.attr.data_cache_bytes:
+            args.add("--data-cache", ctx.attr.data_cache_bytes)
     args.add_all([rtl], before_each = "--rtl", expand_directories = False)
     args.add("--csr", csr)
     args.add_all([software], before_each = "--software", expand_directories = False)
@@ -67,6 +69,7 @@ litex_soc = rule(
         "board": attr.string(doc = "Name of the board.", mandatory = True),
         "code": attr.output(doc = "board.c.", mandatory = True),
         "cpu": attr.string(doc = "CPU, as LiteX names it.", mandatory = True),
+        "data_cache_bytes": attr.int(doc = "Data cache in a simulator, if not that of the design. VexRiscv only."),
         "description": attr.output(doc = "board.json.", mandatory = True),
         "device_files": attr.label_list(
             doc = "What the devices' files import or instantiate.",

@@ -28,6 +28,7 @@ from litex.soc.interconnect.csr import CSRStorage
 from migen import If, Signal
 
 from boards.common.litex.devices import DeviceError, add_device
+from boards.common.litex.vexriscv_cache import CacheError, enlarge
 
 HERE = Path(__file__).parent
 
@@ -215,6 +216,7 @@ def main(args: list[str]) -> int:
         metavar=("NAME", "FILE"),
         help="a device, and the Python file that adds it",
     )
+    parser.add_argument("--data-cache", type=int, help="bytes, instead of what VexRiscv has")
     options = parser.parse_args(args)
     logging.disable(logging.INFO)
     platform = SimPlatform("SIM", list(PINS), name="system")
@@ -231,6 +233,11 @@ def main(args: list[str]) -> int:
     options.rtl.mkdir(parents=True, exist_ok=True)
     (options.rtl / "system.v").write_text(verilog)
     copy(sources(platform, options.cpu), map(Path, platform.verilog_include_paths), options.rtl)
+    if options.data_cache:
+        try:
+            enlarge(options.rtl, options.data_cache)
+        except CacheError as error:
+            parser.exit(1, f"soc: {error}\n")
     describe(system, headers(system), options.csr, options.software)
     return 0
 
