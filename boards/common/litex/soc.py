@@ -103,13 +103,14 @@ class System(SoCCore):
             integrated_rom_size=rom,
             integrated_rom_init=None,  # the simulator fills it
             integrated_sram_size=SRAM_BYTES,
-            integrated_sram_init=None,
             integrated_main_ram_size=ram,
             integrated_main_ram_init=None,
             uart_name="sim",
             ident="",
             timer_uptime=False,
         )
+        # LiteX has the RAM of its BIOS filled from a file, though with nothing.
+        self.sram.mem.init = None
         self.exit = Exit(platform.request("done"))
         self.slow_rom = Slow(self.bus.slaves["rom"], platform.request("rom_wait"))
         self.bus.slaves["rom"] = self.slow_rom.bus

@@ -39,6 +39,12 @@ class SimulatorTest(unittest.TestCase):
     def test_too_few_cycles(self) -> None:
         self.refused(IMAGE, "the image did not end within 5000 cycles", "5000")
 
+    def test_output_without_end(self) -> None:
+        done = self.run_image(Path(os.environ["CHATTER"]), "1000000000")
+        self.assertEqual(done.returncode, CANNOT_RUN)
+        self.assertEqual(done.stderr, "simulator: the image printed 1 MB: stopped\n")
+        self.assertEqual(len(done.stdout), 1 << 20)
+
     def test_an_image_for_another_board(self) -> None:
         self.refused(Path(os.environ["OTHER"]), "outside the ROM (2097152 bytes at 0x0)")
 
@@ -62,6 +68,12 @@ class SimulatorTest(unittest.TestCase):
             done = self.run_image(IMAGE, cycles)
             self.assertEqual(done.returncode, CANNOT_RUN)
             self.assertIn("usage: ", done.stderr)
+        for wait in ("256", "-1", "slow"):
+            done = subprocess.run(
+                [SIMULATOR, "5000", IMAGE, wait], capture_output=True, text=True, check=False
+            )
+            self.assertEqual(done.returncode, CANNOT_RUN)
+            self.assertIn("ROM_WAIT (0 to 255)", done.stderr)
 
 
 if __name__ == "__main__":
