@@ -52,7 +52,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("elf", type=Path, nargs="?", help="firmware built by bm_firmware")
     parser.add_argument("--board", type=Path, help="board.json of the board")
-    parser.add_argument("--method", choices=sorted(RUNNERS), help="left out: the board's default")
+    methods = sorted(RUNNERS)
+    parser.add_argument(
+        "--method",
+        choices=methods,
+        metavar="METHOD",
+        help=f"{', '.join(methods)}; left out: the board's default",
+    )
     parser.add_argument("--port", default="", help="serial port, disk, file, folder or probe")
     parser.add_argument("--list", action="store_true", help="show ports, probes and disks, and end")
     parser.add_argument("--dry-run", action="store_true", help="print what would be done, and end")

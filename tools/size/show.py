@@ -1,4 +1,4 @@
-"""Prints what an image takes: flash, RAM, the instructions of every kernel, and on hardware its cycles.
+"""Prints what an image takes: flash, RAM, and the instructions (and cycles) of every kernel.
 
 example:
   tools/bazel run //models:mlp_rv64.report
