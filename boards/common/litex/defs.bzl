@@ -1,8 +1,7 @@
 """litex_board: a board that is a CPU design in RTL, in a simulator."""
 
-load("@rules_cc//cc:defs.bzl", "cc_library")
-load("//boards/common:hart.bzl", "hart")
-load("//tools/rules:defs.bzl", "bm_board", "bm_exec_env")
+load("//tools/rules:defs.bzl", "bm_exec_env")
+load(":described.bzl", "litex_described")
 load(":simulator.bzl", "litex_simulator")
 load(":soc.bzl", "litex_soc")
 
@@ -38,32 +37,16 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
     files = {file: [] for file in devices.values()}
     for device, file in devices.items():
         files[file].append(device)
-    if misa:
-        hart(
-            name = "hart",
-            misa = misa,
-            visibility = ["//visibility:private"],
-        )
     for data_cache in [0] + data_caches:
         suffix = _data_cache(data_cache)
-        folder = suffix.removeprefix("_") + "/" if suffix else ""
         litex_soc(
             name = "soc" + suffix,
-            board = name,
-            code = folder + "board.c",
             cpu = cpu,
             data_cache_bytes = data_cache,
-            description = folder + "board.json",
             device_files = device_files,
             devices = {file: " ".join(names) for file, names in files.items()},
-            header = folder + "soc.h",
-            isa = isa,
-            memory = folder + "memory.ldh",
             ram_bytes = ram_bytes,
-            reset_offset = reset_offset,
             rom_bytes = rom_bytes,
-            stack_bytes = stack_bytes,
-            title = title,
             variant = variant,
         )
         litex_simulator(
@@ -72,25 +55,15 @@ def litex_board(*, name, cpu, variant, isa, title, rom_bytes, ram_bytes, stack_b
             header = "soc.h",
             top = "system",
         )
-    cc_library(
-        name = "hal",
-        srcs = ["board.c"],
-        target_compatible_with = ["@platforms//os:none"],
-        deps = [
-            Label("//boards/common:counters"),
-            Label("//boards/common/litex"),
-            Label("//runtime_bm/hal:hal_api"),
-            ":hart" if misa else Label("//boards/common:hart"),
-        ],
-    )
-    bm_board(
+    litex_described(
         name = name,
-        description = "board.json",
-        devices = {device: "" for device in devices},
-        hal = ":hal",
+        devices = devices.keys(),
         isa = isa,
-        memory = "memory.ldh",
-        platform = Label("//boards:{}_none".format(isa[:4])),
+        misa = misa,
+        reset_offset = reset_offset,
+        soc = ":soc",
+        stack_bytes = stack_bytes,
+        title = title,
     )
     bm_exec_env(
         name = "rtl",

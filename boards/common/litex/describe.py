@@ -1,7 +1,7 @@
 """Writes what a system's csr.json says for those who need it: C, the linker, and tools.
 
-In a simulator, images are in the ROM, and a register ends the run. On a board, LiteX's BIOS is in the ROM and loads
-images into the RAM over the serial line, and the end of a run is a reset.
+Images are in the ROM, or LiteX's BIOS is there and loads them into the RAM over the serial line. In a simulator, a
+register ends the run; on a board, a reset does.
 """
 
 from __future__ import annotations
@@ -86,10 +86,15 @@ class DescribeError(Exception):
     """csr.json lacks something; the text is for the user."""
 
 
-def header(soc: dict[str, Any], baud: int) -> str:
+def has_exit(soc: dict[str, Any]) -> bool:
+    """Whether a register ends the run: the system is one for a simulator."""
+    return "exit_status" in soc["csr_registers"]
+
+
+def header(soc: dict[str, Any]) -> str:
     """Returns soc.h, for simulator.cc."""
     # The system of an FPGA is within its board.
-    return HEADER.format(top="board__DOT__" if baud else "", **soc["memories"]["rom"])
+    return HEADER.format(top="" if has_exit(soc) else "board__DOT__", **soc["memories"]["rom"])
 
 
 def device_base(soc: dict[str, Any], name: str) -> int:
@@ -109,12 +114,12 @@ def device_base(soc: dict[str, Any], name: str) -> int:
 def board_c(soc: dict[str, Any], reset_offset: int, baud: int, devices: Sequence[str] = ()) -> str:
     """Returns board.c: the board's part of runtime_bm/hal/hal.h, and the addresses of devices."""
     registers = {name: register["addr"] for name, register in soc["csr_registers"].items()}
-    if baud:
+    if has_exit(soc):
+        end = EXIT.format(**registers)
+    else:
         # Of a start bit, eight bits of a character, and a stop bit.
         cycles = 10 * soc["constants"]["config_clock_frequency"] // baud
         end = RESTART.format(cycles=cycles, **registers)
-    else:
-        end = EXIT.format(**registers)
     text = BOARD_C.format(end=end, **registers)
     for name in devices:
         text += DEVICE_C.format(name=name, base=device_base(soc, name))
@@ -158,7 +163,7 @@ def board(
     facts = {
         "name": name,
         "title": title,
-        "tested": "built" if baud else "run",
+        "tested": "run" if has_exit(soc) else "built",
         "isa": isa,
         "abi": "ilp32" if isa.startswith("rv32") else "lp64d",
         "vlen_bits": [],
@@ -189,7 +194,7 @@ def main(args: list[str]) -> int:
         "--reset-offset", type=int, default=0, help="where in the ROM the CPU starts"
     )
     parser.add_argument(
-        "--baud", type=int, default=0, help="of the board's serial line; left out: a simulator"
+        "--baud", type=int, default=0, help="of the line over which a BIOS loads images"
     )
     parser.add_argument(
         "--device", dest="devices", action="append", default=[], help="name of a device"
@@ -205,7 +210,7 @@ def main(args: list[str]) -> int:
     except DescribeError as error:
         parser.exit(1, f"describe: {error}\n")
     options.code.write_text(code)
-    options.header.write_text(header(soc, options.baud))
+    options.header.write_text(header(soc))
     memory = regions(soc, options.reset_offset, options.baud)
     options.memory.write_text(linker(soc, options.reset_offset, options.baud, options.stack))
     options.board.write_text(

@@ -35,7 +35,7 @@ class DescribeTest(unittest.TestCase):
 
     def test_simulator_knows_the_rom(self) -> None:
         self.assertIn(
-            "LITEX_ROM_BASE = 0x10000, LITEX_ROM_BYTES = 0x8000 }", describe.header(soc(), 0)
+            "LITEX_ROM_BASE = 0x10000, LITEX_ROM_BYTES = 0x8000 }", describe.header(soc())
         )
 
     def test_a_cpu_that_starts_at_the_rom(self) -> None:
@@ -82,6 +82,13 @@ class DescribeTest(unittest.TestCase):
         self.assertEqual(
             board["flash"]["methods"], {"litex-serial": {"baud": 115200, "load": "0x40000000"}}
         )
+
+    def test_a_simulator_whose_bios_loads_images(self) -> None:
+        self.assertIn("bm_litex_exit(&kUart", describe.board_c(soc(), 0, 115200))
+        memory = describe.regions(soc(), 0, 115200)
+        board = json.loads(describe.board(soc(), memory, "mine", "Mine", "rv32imc", 115200))
+        self.assertEqual((board["tested"], list(memory)), ("run", ["ram"]))
+        self.assertIn("litex-serial", board["flash"]["methods"])
 
     def test_devices_have_the_addresses_of_their_registers(self) -> None:
         system = soc()

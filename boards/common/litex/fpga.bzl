@@ -1,12 +1,9 @@
 """litex_fpga_board: a board that is a CPU design in an FPGA."""
 
-load("@rules_cc//cc:defs.bzl", "cc_library")
-load("@rules_python//python:defs.bzl", "py_binary")
-load("//boards/common:hart.bzl", "hart")
 load("//third_party/yowasp:bitstream.bzl", "ecp5_bitstream")
-load("//tools/rules:defs.bzl", "bm_board")
 load(":bios.bzl", "litex_bios")
-load(":built_for_tests.bzl", "built_for_tests")
+load(":described.bzl", "litex_described")
+load(":port.bzl", "litex_port")
 load(":rom.bzl", "litex_rom")
 load(":simulator.bzl", "litex_simulator")
 load(":soc.bzl", "litex_soc")
@@ -26,53 +23,30 @@ def litex_fpga_board(*, name, parts, title, hertz, baud, stack_bytes, cpu = "vex
       isa: ISA of its kernels.
       misa: letters of the extensions, because the design's register is wrong.
     """
-    hart(
-        name = "hart",
-        misa = misa,
-        visibility = ["//visibility:private"],
-    )
     litex_soc(
         name = "soc",
         baud = baud,
-        board = name,
-        code = "board.c",
         cpu = cpu,
-        description = "board.json",
         fpga = "fpga.json",
-        header = "soc.h",
         hertz = hertz,
-        isa = isa,
-        memory = "memory.ldh",
         # The variants differ in size only.
         part = parts.values()[0],
         rom_bytes = 32 << 10,
-        stack_bytes = stack_bytes,
-        title = title,
         variant = variant,
     )
-    cc_library(
-        name = "hal",
-        srcs = ["board.c"],
-        target_compatible_with = ["@platforms//os:none"],
-        deps = [
-            ":hart",
-            "//boards/common:counters",
-            "//boards/common/litex",
-            "//runtime_bm/hal:hal_api",
-        ],
-    )
-    bm_board(
+    litex_described(
         name = name,
-        description = "board.json",
-        hal = ":hal",
+        baud = baud,
         isa = isa,
-        memory = "memory.ldh",
-        platform = "//boards:{}_none".format(isa[:4]),
+        misa = misa,
+        soc = ":soc",
+        stack_bytes = stack_bytes,
+        title = title,
     )
     litex_bios(
         name = "bios",
         cpu = cpu,
-        platform = "//boards:{}_none".format(isa[:4]),
+        platform = Label("//boards:{}_none".format(isa[:4])),
         soc = ":soc",
     )
     litex_rom(
@@ -86,24 +60,10 @@ def litex_fpga_board(*, name, parts, title, hertz, baud, stack_bytes, cpu = "vex
         header = "soc.h",
         top = "board",
     )
-    built_for_tests(
-        name = "port._simulator",
-        srcs = [":simulator"],
-        tags = ["manual"],
-    )
-    py_binary(
+    litex_port(
         name = "port",
-        srcs = ["//boards/common/litex:port.py"],
-        args = [
-            "$(rootpath :port._simulator)",
-            "$(rootpath :bios)",
-        ],
-        data = [
-            ":bios",
-            ":port._simulator",
-        ],
-        main = "//boards/common/litex:port.py",
-        tags = ["manual"],
+        bios = ":bios",
+        simulator = ":simulator",
     )
     for bitstream, part in parts.items():
         # Minutes of work.
