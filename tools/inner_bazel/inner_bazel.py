@@ -43,7 +43,8 @@ def configure(workspace: Path, root: Path, *options: str) -> None:
     """
     # --batch: without a server, nothing outlives the test.
     startup = ["--batch", f"--output_user_root={root}", "--host_jvm_args=-Xmx1g"]
-    every = ["--noshow_progress", "--color=no", "--curses=no", *options]
+    # It does all actions itself.
+    every = ["--noshow_progress", "--color=no", "--curses=no", "--disk_cache=", *options]
     lines = [f"startup {option}" for option in startup] + [f"build {o}" for o in every]
     (workspace / "user.bazelrc").write_text("\n".join(lines) + "\n")
 

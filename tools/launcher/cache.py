@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -57,6 +58,22 @@ def cache_dir() -> Path:
             "XDG_CACHE_HOME to a writable folder."
         ) from error
     return cache
+
+
+def private_folder(folder: Path) -> Path:
+    """Returns `folder`, which only this user can enter, created if necessary; raises LauncherError."""
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.stat().st_uid != os.geteuid():
+            raise LauncherError(f"{folder} belongs to another user: remove it, or move it away.")
+        if stat.S_IMODE(folder.stat().st_mode) != 0o700:
+            folder.chmod(0o700)
+    except OSError as error:
+        raise LauncherError(
+            f"{folder} cannot be made a folder of this user's alone ({error.strerror}): remove it, "
+            "or set XDG_CACHE_HOME to a writable folder."
+        ) from error
+    return folder
 
 
 @contextmanager

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from third_party.debian.apt import AptError
-from tools.launcher import latin1, patterns, truststore
+from tools.launcher import latin1, patterns, rc_files, truststore
 from tools.launcher.cache import cache_dir
 from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose
 from tools.launcher.debian_bazel import java_home
+from tools.launcher.disk_cache import DiskCache, limit_of, open_cache
 from tools.launcher.errors import LauncherError
 
 _COMMANDS = frozenset(
@@ -53,7 +55,6 @@ def startup_options(bazel: Bazel, cache: Path, env: Mapping[str, str]) -> list[s
     if bazel.debian_prefix is not None:
         prefix = bazel.debian_prefix
         options += [
-            "--nosystem_rc",
             f"--install_base={prefix / 'usr/share/bazel'}",
             "--trust_install_base",
             f"--server_javabase={java_home(prefix)}",
@@ -64,26 +65,20 @@ def startup_options(bazel: Bazel, cache: Path, env: Mapping[str, str]) -> list[s
                 "--host_jvm_args=-Djavax.net.ssl.trustStoreType=JKS",
                 f"--host_jvm_args=-Djavax.net.ssl.trustStorePassword={truststore.PASSWORD}",
             ]
-    if bazel.rulesets is not None:
-        options.append(f"--bazelrc={_overrides_rc(cache, bazel.rulesets)}")
     return options
 
 
-def _overrides_rc(cache: Path, rulesets: Path) -> Path:
-    """An rc file that takes the rulesets from Debian's packages.
-
-    `common`: for every command that knows the option.
-    """
-    text = "".join(
-        f'common "--override_repository={name}={rulesets / where}"\n'
-        for name, where in DEBIAN_RULESETS.items()
-    )
-    rc = cache / "rulesets.bazelrc"
-    if not rc.is_file() or rc.read_text() != text:
-        partial = rc.with_suffix(".partial")
-        partial.write_text(text)
-        partial.replace(rc)
-    return rc
+def own_rc(bazel: Bazel, disk: DiskCache | None) -> list[str]:
+    """The options of the launcher's own rc file."""
+    options: list[str] = []
+    if bazel.rulesets is not None:
+        options += [
+            f"--override_repository={name}={bazel.rulesets / where}"
+            for name, where in DEBIAN_RULESETS.items()
+        ]
+    if disk is not None:
+        options += disk.options()
+    return options
 
 
 def split_command(args: Sequence[str]) -> tuple[list[str], str, list[str]]:
@@ -124,10 +119,28 @@ def run(root: Path, ironcast: Traversable, args: Sequence[str]) -> int:
             else f"bazel {bazel.version}"
         )
         return 0
-    line = [str(bazel.program), *startup_options(bazel, cache, env), *startup]
+    disk = open_cache(cache, limit_of(env))
+    rc = rc_files.write(cache, own_rc(bazel, disk))
+    # An installed Bazel of Debian's has an rc file that turns off what the launcher needs.
+    left_out = [*startup, *(["--nosystem_rc"] if bazel.debian_prefix else [])]
+    line = [
+        str(bazel.program),
+        *startup_options(bazel, cache, env),
+        *rc_files.options(rc, left_out, Path.cwd(), env),
+        *startup,
+    ]
     if patterns.needs_expansion(command, rest):
         rest = patterns.expand(command, rest, patterns.bazel_query(line, env))
-    os.execve(bazel.program, [*line, *([command] if command else []), *rest], env)
+    line += [*([command] if command else []), *rest]
+    if disk is not None and command == "shutdown":
+        status = subprocess.run(line, env=env).returncode
+        disk.collect()
+        return status
+    if disk is not None:
+        if disk.is_due():
+            disk.collect()
+        disk.hold()
+    os.execve(bazel.program, line, env)
 
 
 def main(root: Path, ironcast: Traversable) -> int:
