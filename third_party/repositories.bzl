@@ -4,7 +4,6 @@ load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
 load("//third_party:versions.bzl", "D3", "PYTHON_CPU_BUILDS", "RULESETS")
 load("//third_party/d3:d3_repo.bzl", "d3_repo")
-load("//third_party/debian:debian_lists_repo.bzl", "debian_lists_repo")
 load("//third_party/debian:debian_suite_repo.bzl", "debian_suite_repo")
 load("//third_party/debian:debian_tools_repo.bzl", "debian_tools_repo")
 load("//third_party/debian:packages.bzl", "DEBIAN_SUITE_TOOLS", "DEBIAN_TOOLS")
@@ -31,7 +30,6 @@ def ironcast_repositories(*, requirements_lock):
     Args:
       requirements_lock: lock of the user's own Python packages, or None.
     """
-    debian_lists_repo(name = "debian_lists")
     for name, tools in DEBIAN_TOOLS.items():
         debian_tools_repo(
             name = name,

@@ -28,7 +28,7 @@ BAZEL_FROM_DEBIAN = {
     "suites": ["forky", "sid"],
     "recipe": 1,
     "also": ["libblake3-0", "patchelf"],
-    "skip": ["./usr/share/maven-repo", "./usr/share/nodejs", "./usr/include", "./usr/share/zoneinfo", "./usr/share/perl5", "./var"],
+    "skip": ["./usr/lib/jvm/*/lib/server/classes_*", "./usr/share/maven-repo", "./usr/share/nodejs", "./usr/include", "./usr/share/zoneinfo", "./usr/share/perl5", "./var"],
     "megabytes": 650,
     "license": "Apache-2.0",
     "why": "the same Bazel, and its rulesets",

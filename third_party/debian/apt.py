@@ -16,10 +16,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import unquote
 
 # Hooks that a machine's configuration may have. They are for the machine's own
 # apt, not for a private one.
@@ -44,6 +46,9 @@ _PRUNED = (
     "./usr/share/lintian",
 )
 
+# Bytes that are downloaded before the first of them are unpacked.
+_BATCH = 32_000_000
+
 
 class AptError(Exception):
     """One sentence for the user: what failed, where, what to do."""
@@ -51,10 +56,11 @@ class AptError(Exception):
 
 @dataclass(frozen=True)
 class Package:
-    """One package of a resolved closure."""
+    """One package of a resolved closure. size: bytes to download, if apt has said it."""
 
     name: str
     version: str
+    size: int = field(default=0, compare=False)
 
 
 def require_apt() -> None:
@@ -72,33 +78,39 @@ def require_apt() -> None:
 
 
 class PrivateApt:
-    """An apt with all its state under `state`."""
+    """An apt with all its state under `state`, which others may use at the same time."""
 
     def __init__(
         self,
         state: Path,
         source: str | None = None,
-        pins: Mapping[str, str] | None = None,
-        lists: Path | None = None,
         also: str | None = None,
+        pins: Mapping[str, str] | None = None,
+        scratch: Path | None = None,
     ) -> None:
         """source: a line of sources.list that replaces the machine's own sources.
         also: a line of sources.list in addition to them.
         pins: package -> version to prefer if the mirror still has it.
-        lists: package lists that another PrivateApt downloaded, used read-only.
+        scratch: folder for what only this one uses; `state` if nobody shares that.
         """
-        self.state = state
-        self.lists = lists or state / "lists"
-        self._config = state / "apt.conf"
-        for folder in ("lists/partial", "cache/archives/partial", "parts"):
-            (state / folder).mkdir(parents=True, exist_ok=True)
-        (state / "status").touch()
+        self.lists = state / "lists"
+        self._scratch = scratch or state
+        self._config = self._scratch / "apt.conf"
+        for folder in (state / "lists/partial", state / "cache", state / "parts"):
+            folder.mkdir(parents=True, exist_ok=True)
+        (self._scratch / "archives/partial").mkdir(parents=True, exist_ok=True)
+        _write(state / "status", "")
         lines = [
             f'Dir::State "{state}";',
             f'Dir::State::Lists "{self.lists}";',
             f'Dir::State::status "{state}/status";',
             f'Dir::Cache "{state}/cache";',
-            f'Dir::Etc::Preferences "{state}/preferences";',
+            # Containers save space: their apt reads or decompresses all lists for every answer.
+            'Dir::Cache::pkgcache "pkgcache.bin";',
+            'Dir::Cache::srcpkgcache "";',
+            'Acquire::GzipIndexes "false";',
+            f'Dir::Cache::Archives "{self._scratch}/archives";',
+            f'Dir::Etc::Preferences "{self._scratch}/preferences";',
             f'Dir::Etc::PreferencesParts "{state}/parts";',
             'APT::Install-Recommends "false";',
             'APT::Sandbox::User "";',  # as the current user: there may be no _apt user
@@ -108,55 +120,33 @@ class PrivateApt:
             *(f"#clear {hook};" for hook in _HOOKS),
         ]
         if source is not None:
-            (state / "sources.list").write_text(source + "\n")
-            lines += [
-                f'Dir::Etc::SourceList "{state}/sources.list";',
-                f'Dir::Etc::SourceParts "{state}/parts";',
-            ]
-        if also is not None:
-            (state / "sources.list").write_text(f"{_machine_sources()}\n{also}\n")
+            lines.append(f'Dir::Etc::SourceParts "{state}/parts";')
+        if source is not None or also is not None:
             lines.append(f'Dir::Etc::SourceList "{state}/sources.list";')
+            _write(state / "sources.list", f"{source or _machine_sources()}\n{also or ''}\n")
         self._config.write_text("\n".join(lines) + "\n")
         stanzas = [
             f"Package: {p}\nPin: version {v}\nPin-Priority: 1001\n"
             for p, v in sorted((pins or {}).items())
         ]
-        (state / "preferences").write_text("\n".join(stanzas))
+        (self._scratch / "preferences").write_text("\n".join(stanzas))
 
-    def _run(self, tool: str, *args: str) -> str:
+    def _run(self, tool: str, *args: str, cwd: Path | None = None) -> str:
         """Runs apt and returns what it printed; raises AptError with its last error line."""
-        return self._finish(self._start(tool, *args))
-
-    def _start(self, tool: str, *args: str, cwd: Path | None = None) -> subprocess.Popen[str]:
-        return subprocess.Popen(
+        done = subprocess.run(
             [tool, "-c", str(self._config), *args],
             cwd=cwd,
             env={**os.environ, "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"},
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
         )
-
-    def _finish(
-        self, process: subprocess.Popen[str], tick: Callable[[], None] | None = None
-    ) -> str:
-        """Waits for apt; calls tick, if given, twice a second meanwhile."""
-        while True:
-            try:
-                out, err = process.communicate(timeout=0.5 if tick else None)
-                break
-            except subprocess.TimeoutExpired:
-                assert tick is not None
-                tick()
-        if process.returncode != 0:
-            lines = err.splitlines()
+        if done.returncode != 0:
+            lines = done.stderr.splitlines()
             errors = [line for line in lines if line.startswith("E:")] or lines
             reason = errors[-1].removeprefix("E:").strip() if errors else "it gave no reason"
-            command = process.args
-            assert isinstance(command, list)
-            raise AptError(f"`{command[0]} {command[3]}` failed: {reason}")
-        return out
+            raise AptError(f"`{tool} {args[0]}` failed: {reason}")
+        return done.stdout
 
     def update(self) -> None:
         """Downloads the package lists; raises AptError if it gets none."""
@@ -166,6 +156,11 @@ class PrivateApt:
                 "apt could not download any package list: check the network and "
                 "this machine's apt sources."
             )
+        self._run("apt-cache", "gencaches")
+
+    def uris(self) -> str:
+        """What `update` would download, for which no lists are needed."""
+        return self._run("apt-get", "update", "--print-uris")
 
     def candidate(self, name: str) -> str | None:
         """The version that would be unpacked, or None for an unknown package."""
@@ -182,40 +177,78 @@ class PrivateApt:
 
     def closure(self, names: Iterable[str], leave_out: Iterable[str] = ()) -> list[Package]:
         """Everything `names` need, sorted, except full matches of a pattern in `leave_out`."""
-        listing = self._run("apt-get", "install", "-s", *names)
-        found = [
-            Package(n, v) for n, v in re.findall(r"^Inst (\S+) \((\S+)", listing, re.MULTILINE)
-        ]
+        # Not `--simulate`, which would also find an order of installation, in twice the time.
+        listing = self._run("apt-get", "install", "--print-uris", "-qq", *names)
         left_out = re.compile("|".join(leave_out) or r"(?!)")
-        return sorted((p for p in found if not left_out.fullmatch(p.name)), key=lambda p: p.name)
+        found = [
+            Package(name, unquote(version), int(size))
+            for name, version, size in re.findall(
+                r"^'\S+' ([^_\s]+)_([^_\s]+)_\S+ (\d+)", listing, re.MULTILINE
+            )
+            if not left_out.fullmatch(name)
+        ]
+        return sorted(found, key=lambda p: p.name)
 
-    def download(
-        self,
-        packages: Iterable[Package],
-        into: Path,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> list[Path]:
-        """Downloads exactly these packages, hashes checked by apt; returns the .deb files.
-
-        progress: called now and then with the bytes done and the total.
-        """
+    def download(self, packages: Iterable[Package], into: Path) -> list[Path]:
+        """Downloads exactly these packages, hashes checked by apt; returns the .deb files."""
         wanted = [f"{p.name}={p.version}" for p in packages]
         into.mkdir(parents=True, exist_ok=True)
-        tick = None
-        if progress:
-            listing = self._run("apt-get", "download", "--print-uris", *wanted)
-            total = sum(
-                int(size) for size in re.findall(r"^'\S+' \S+ (\d+)", listing, re.MULTILINE)
-            )
-
-            def tick() -> None:
-                progress(sum(file.stat().st_size for file in into.glob("*.deb*")), total)
-
-        self._finish(self._start("apt-get", "download", *wanted, cwd=into), tick)
+        self._run("apt-get", "download", *wanted, cwd=into)
         debs = sorted(into.glob("*.deb"))
         if len(debs) != len(wanted):
             raise AptError(f"apt downloaded {len(debs)} of {len(wanted)} packages: try again.")
         return debs
+
+    def unpack(
+        self,
+        packages: Iterable[Package],
+        into: Path,
+        skip: Iterable[str] = (),
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Downloads packages and unpacks them into one tree, some while others are downloaded.
+
+        skip: further patterns (as tar's --exclude, starting with "./") not to write.
+        progress: called now and then with the bytes downloaded and the total.
+        """
+        todo = sorted(packages, key=lambda p: p.size, reverse=True)
+        with (
+            tempfile.TemporaryDirectory(dir=self._scratch) as debs,
+            ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as unpackers,
+            ThreadPoolExecutor(max_workers=1) as loader,
+        ):
+
+            def load() -> list[Future[None]]:
+                return [
+                    unpackers.submit(unpack, deb, into, skip)
+                    for number, batch in enumerate(_batches(todo))
+                    for deb in self.download(batch, Path(debs, str(number)))
+                ]
+
+            loading = loader.submit(load)
+            while wait([loading], timeout=0.5).not_done:
+                if progress:
+                    loaded = sum(deb.stat().st_size for deb in Path(debs).glob("*/*.deb*"))
+                    progress(loaded, sum(package.size for package in todo))
+            for unpacked in loading.result():
+                unpacked.result()
+
+
+def _batches(packages: Iterable[Package]) -> Iterator[list[Package]]:
+    batch: list[Package] = []
+    for package in packages:
+        batch.append(package)
+        if sum(p.size for p in batch) > _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _write(file: Path, text: str) -> None:
+    """Writes a file unless it is the same already: if it is newer than apt's cache, apt reads all lists again."""
+    if not file.is_file() or file.read_text() != text:
+        file.write_text(text)
 
 
 def _machine_sources() -> str:
@@ -229,8 +262,7 @@ def _machine_sources() -> str:
 
 def machine_mirrors(state: Path) -> list[str]:
     """Addresses of this machine's configured mirrors, likeliest Debian archive first."""
-    # Needs no package lists, which a clean machine may not have.
-    listing = PrivateApt(state)._run("apt-get", "update", "--print-uris")
+    listing = PrivateApt(state).uris()
     uris = list(dict.fromkeys(re.findall(r"^'(\S+?)/dists/", listing, re.MULTILINE)))
     # The archive itself comes before its security archive and third-party sources.
     return sorted(uris, key=lambda uri: (not uri.endswith("/debian"), uris.index(uri)))
@@ -251,39 +283,24 @@ def backports(state: Path, os_release: Path = Path("/etc/os-release")) -> str | 
     return f"deb [signed-by={KEYRING}] {mirrors[0]} {codename[1]}-backports main"
 
 
-def unpack(
-    debs: Iterable[Path],
-    into: Path,
-    skip: Iterable[str] = (),
-    progress: Callable[[int, int], None] | None = None,
-) -> None:
-    """Unpacks the payload of every package into one tree.
+def unpack(deb: Path, into: Path, skip: Iterable[str] = ()) -> None:
+    """Unpacks the payload of a package into a tree. Raises AptError.
 
     skip: further patterns (as tar's --exclude, starting with "./") not to write.
-    progress: called with the number of packages done and the total.
     """
     into.mkdir(parents=True, exist_ok=True)
-    excludes = [f"--exclude={pattern}" for pattern in (*_PRUNED, *skip)]
-
-    def one(deb: Path) -> None:
-        payload = subprocess.Popen(
-            ["dpkg-deb", "--fsys-tarfile", str(deb)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        tar = ["tar", "-x", "-C", str(into), "--no-same-owner", "--no-same-permissions", *excludes]
+    tar = ["tar", "-x", "-C", str(into), "--no-same-owner", "--no-same-permissions"]
+    tar += [f"--exclude={pattern}" for pattern in (*_PRUNED, *skip)]
+    with subprocess.Popen(
+        ["dpkg-deb", "--fsys-tarfile", str(deb)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as payload:
         unpacked = subprocess.run(tar, stdin=payload.stdout, capture_output=True, text=True)
-        if payload.wait() != 0 or unpacked.returncode != 0:
-            raise AptError(
-                f"unpacking {deb.name} failed: "
-                f"{unpacked.stderr.strip() or 'the package is damaged'}."
-            )
-
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 2) as pool:
-        todo = list(debs)
-        for count, _ in enumerate(pool.map(one, todo), start=1):
-            if progress:
-                progress(count, len(todo))
+    if payload.returncode != 0 or unpacked.returncode != 0:
+        raise AptError(
+            f"unpacking {deb.name} failed: {unpacked.stderr.strip() or 'the package is damaged'}."
+        )
 
 
 def relative_symlinks(root: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -52,22 +53,30 @@ class Apt(unittest.TestCase):
         self.assertIsNone(apt.candidate("nothing"))
         packages = apt.closure(["tool"], leave_out=["libc\\d"])
         self.assertEqual(packages, [Package("lib", "1.5"), Package("tool", "2.0-1")])
-        done: list[tuple[int, int]] = []
-        unpack(
-            apt.download(packages, self.folder / "debs"),
-            self.folder / "root",
-            skip=["./usr/share/*"],
-            progress=lambda *seen: done.append(seen),
-        )
+        apt.unpack(packages, self.folder / "root", skip=["./usr/share/*"])
         found = sorted(
             str(p.relative_to(self.folder / "root"))
             for p in (self.folder / "root").rglob("*")
             if not p.is_dir()
         )
         self.assertEqual(found, ["usr/bin/tool", "usr/lib/alias.so", "usr/lib/lib.so"])
-        self.assertEqual(done, [(1, 2), (2, 2)])
         relative_symlinks(self.folder / "root")
         self.assertEqual(os.readlink(self.folder / "root/usr/lib/alias.so"), "lib.so")
+
+    def test_what_is_downloaded_is_told(self) -> None:
+        apt = self.apt()
+        packages = apt.closure(["tool"])
+        told: list[tuple[int, int]] = []
+
+        def slowly(batch: list[Package], into: Path) -> list[Path]:
+            into.mkdir()
+            (into / "part.deb").write_bytes(bytes(7))
+            time.sleep(0.8)
+            return []
+
+        with mock.patch.object(apt, "download", slowly):
+            apt.unpack(packages, self.folder / "root", progress=lambda *seen: told.append(seen))
+        self.assertEqual(told, [(7, sum(package.size for package in packages))])
 
     def test_a_recorded_version_is_preferred_while_it_can_be_had(self) -> None:
         self.assertEqual(self.apt(pins={"tool": "1.0-1"}).candidate("tool"), "1.0-1")
@@ -84,7 +93,7 @@ class Apt(unittest.TestCase):
         broken = self.folder / "broken.deb"
         broken.write_text("no package")
         with self.assertRaisesRegex(AptError, "unpacking broken.deb failed"):
-            unpack([broken], self.folder / "root")
+            unpack(broken, self.folder / "root")
 
     def test_an_unknown_package_is_named(self) -> None:
         with self.assertRaisesRegex(AptError, "`apt-get install` failed: .*nothing"):

@@ -3,6 +3,8 @@
 @NAME//:root is all of it. The program starts with that release's C library, which may be newer than the machine's.
 """
 
+load("//third_party:store.bzl", "STORE")
+
 _BUILD = """\
 package(default_visibility = ["//visibility:public"])
 
@@ -32,8 +34,8 @@ def _debian_suite_repo_impl(rctx):
         return
     if not rctx.which("apt-get"):
         fail("@%s comes from Debian packages and this machine has no apt: set %s to your own." % (rctx.name, variable))
-    rctx.watch(rctx.attr._apt)
-    rctx.watch(rctx.attr._tools)
+    for file in rctx.attr._recipe:
+        rctx.watch(file)
     request = {
         "leave_out": rctx.attr.leave_out,
         "packages": rctx.attr.packages,
@@ -46,7 +48,7 @@ def _debian_suite_repo_impl(rctx):
     rctx.file("request.json", json.encode_indent(request))
     rctx.report_progress("unpacking packages of Debian %s: %s" % (rctx.attr.suite, ", ".join(rctx.attr.packages)))
     done = rctx.execute(
-        ["/bin/sh", "-c", "exec \"$0\" \"$1\" < request.json", rctx.which("python3"), rctx.path(rctx.attr._suite)],
+        ["/bin/sh", "-c", "exec \"$0\" \"$1\" < request.json", rctx.which("python3"), rctx.path(rctx.attr._program)],
         timeout = 1200,
     )
     if done.return_code != 0:
@@ -66,8 +68,7 @@ debian_suite_repo = repository_rule(
         "skip": attr.string_list(doc = "Parts of packages not to write: tar patterns that start with ./"),
         "suite": attr.string(mandatory = True, doc = "Codename of the release."),
         "versions": attr.string_dict(doc = "Package -> version that this project was made with; others are reported, not refused."),
-        "_apt": attr.label(default = "//third_party/debian:apt.py"),
-        "_suite": attr.label(default = "//third_party/debian:suite.py"),
-        "_tools": attr.label(default = "//third_party/debian:tools.py"),
+        "_recipe": attr.label_list(default = STORE + ["//third_party/debian:prefix.py"]),
+        "_program": attr.label(default = "//third_party/debian:suite.py"),
     },
 )

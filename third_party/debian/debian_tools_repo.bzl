@@ -4,6 +4,8 @@ The repository has one folder `root` with the layout of the packages; @NAME//:ro
 Programs find their libraries relative to themselves.
 """
 
+load("//third_party:store.bzl", "STORE")
+
 _BUILD = """\
 package(default_visibility = ["//visibility:public"])
 
@@ -58,10 +60,10 @@ def _debian_tools_repo_impl(rctx):
     if not rctx.which("apt-get"):
         what = "set %s to your own" % variable if variable else "use a Debian machine"
         fail("@%s comes from Debian packages and this machine has no apt: %s." % (rctx.name, what))
-    rctx.watch(rctx.attr._apt)
+    for file in rctx.attr._recipe:
+        rctx.watch(file)
     request = {
         "leave_out": rctx.attr.leave_out,
-        "lists": str(rctx.path(rctx.attr.lists).dirname.get_child("state").get_child("lists")),
         "packages": rctx.attr.packages,
         "programs": rctx.attr.programs,
         "root": str(rctx.path("root")),
@@ -71,7 +73,7 @@ def _debian_tools_repo_impl(rctx):
     rctx.file("request.json", json.encode_indent(request))
     rctx.report_progress("unpacking Debian packages: " + ", ".join(rctx.attr.packages))
     done = rctx.execute(
-        ["/bin/sh", "-c", "exec \"$0\" \"$1\" unpack < request.json", rctx.which("python3"), rctx.path(rctx.attr._tools)],
+        ["/bin/sh", "-c", "exec \"$0\" \"$1\" < request.json", rctx.which("python3"), rctx.path(rctx.attr._program)],
         timeout = 1200,
     )
     if done.return_code != 0:
@@ -86,12 +88,11 @@ debian_tools_repo = repository_rule(
     attrs = {
         "environment_variable": attr.string(doc = "Names the user's own first program instead of the packages; the others must be next to it."),
         "leave_out": attr.string_list(doc = "Packages not to unpack: regular expressions for whole names."),
-        "lists": attr.label(default = "@debian_lists//:BUILD.bazel", doc = "A file next to the package lists' `state` folder."),
         "packages": attr.string_list(mandatory = True, doc = "Package names."),
         "programs": attr.string_list(doc = "Files below root that will run; each is exported."),
         "skip": attr.string_list(doc = "Parts of packages not to write: tar patterns that start with ./"),
         "versions": attr.string_dict(doc = "Package -> version that this project was made with; others are reported, not refused."),
-        "_apt": attr.label(default = "//third_party/debian:apt.py"),
-        "_tools": attr.label(default = "//third_party/debian:tools.py"),
+        "_recipe": attr.label_list(default = STORE + ["//third_party/debian:prefix.py"]),
+        "_program": attr.label(default = "//third_party/debian:programs.py"),
     },
 )

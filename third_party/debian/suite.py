@@ -18,13 +18,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from third_party.debian.apt import (  # noqa: E402
     KEYRING,
     AptError,
-    PrivateApt,
     machine_mirrors,
     relative_symlinks,
     require_apt,
-    unpack,
 )
-from third_party.debian.tools import drift  # noqa: E402
+from third_party.debian.prefix import Prefix, fetch  # noqa: E402
+from tools.launcher.errors import LauncherError  # noqa: E402
 
 # Since Debian 13 all of a release's files are below /usr.
 _LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -66,22 +65,26 @@ def source(mirror: str, suite: str) -> str:
     return f"deb [signed-by={KEYRING}] {mirror} {suite} main"
 
 
-def fetch(request: Request) -> list[str]:
-    """Resolves, downloads, unpacks; returns the drift. Raises AptError."""
+def run(request: Request) -> list[str]:
+    """Fills root; returns the drift. Raises AptError, LauncherError."""
     require_apt()
-    root = Path(request.root)
-    with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
-        state = Path(scratch)
-        mirrors = machine_mirrors(state / "machine")
-        if not mirrors:
-            raise AptError("This machine's apt has no mirror: add one to its sources.")
-        apt = PrivateApt(state / "apt", source(mirrors[0], request.suite), pins=request.versions)
-        apt.update()
-        packages = apt.closure(request.packages, request.leave_out)
-        unpack(apt.download(packages, state / "debs"), root, request.skip)
-    relative_symlinks(root)
-    start_with_own_loader(root, request.program)
-    return drift(packages, request.versions)
+    with tempfile.TemporaryDirectory() as scratch:
+        mirrors = machine_mirrors(Path(scratch))
+    if not mirrors:
+        raise AptError("This machine's apt has no mirror: add one to its sources.")
+    prefix = Prefix(
+        packages=request.packages,
+        versions=request.versions,
+        leave_out=request.leave_out,
+        skip=request.skip,
+        source=source(mirrors[0], request.suite),
+    )
+
+    def finish(root: Path) -> None:
+        relative_symlinks(root)
+        start_with_own_loader(root, request.program)
+
+    return fetch(prefix, finish, [request.program, Path(__file__)], Path(request.root))
 
 
 def start_with_own_loader(root: Path, program: str) -> None:
@@ -104,9 +107,9 @@ def start_with_own_loader(root: Path, program: str) -> None:
 def main() -> int:
     """Entry point; returns the exit status."""
     try:
-        for line in fetch(Request(**json.load(sys.stdin))):
+        for line in run(Request(**json.load(sys.stdin))):
             print(line)
-    except AptError as error:
+    except (AptError, LauncherError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

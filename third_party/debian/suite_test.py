@@ -43,8 +43,12 @@ class Suite(unittest.TestCase):
             f" {hashlib.sha256(packages).hexdigest()} {len(packages)} main/binary-amd64/Packages\n"
         )
         (self.folder / "sources.list").write_text(f"deb file:{self.mirror.folder} now main\n")
-        self.config = self.folder / "apt.conf"
-        self.config.write_text(
+        config = self.folder / "apt.conf"
+        self.environment = {
+            "APT_CONFIG": str(config),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+        }
+        config.write_text(
             f'Dir::Etc::SourceList "{self.folder}/sources.list"; '
             'Dir::Etc::SourceParts "/dev/null";\n'
         )
@@ -68,10 +72,10 @@ class Suite(unittest.TestCase):
             return f"deb [trusted=yes] {mirror} {codename} main"
 
         with (
-            mock.patch.dict(os.environ, APT_CONFIG=str(self.config)),
+            mock.patch.dict(os.environ, self.environment),
             mock.patch.object(suite, "source", trusted),
         ):
-            return suite.fetch(suite.Request(**self.request(**changes)))  # type: ignore[arg-type]
+            return suite.run(suite.Request(**self.request(**changes)))  # type: ignore[arg-type]
 
     def test_a_program_starts_with_its_own_loader_wherever_it_is(self) -> None:
         self.assertEqual(self.fetch(), [])
@@ -105,7 +109,7 @@ class Suite(unittest.TestCase):
         done = subprocess.run(
             [sys.executable, str(SUITE)],
             input=json.dumps(self.request()),
-            env={**os.environ, "APT_CONFIG": str(self.config)},
+            env={**os.environ, **self.environment},
             capture_output=True,
             text=True,
             timeout=60,

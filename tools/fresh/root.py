@@ -15,7 +15,6 @@ from third_party.debian.apt import (
     PrivateApt,
     machine_mirrors,
     require_apt,
-    unpack,
 )
 from tools.fresh.errors import FreshError
 
@@ -110,7 +109,7 @@ def _mmdebstrap(work: Path) -> Path:
     packages = [p for p in apt.closure(["mmdebstrap"]) if p.name == "mmdebstrap"]
     if not packages:
         raise AptError("This machine's mirror has no package mmdebstrap: add one that does.")
-    unpack(apt.download(packages, work / "debs"), work / "tools")
+    apt.unpack(packages, work / "tools")
     return work / "tools/usr/bin/mmdebstrap"
 
 

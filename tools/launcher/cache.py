@@ -27,15 +27,15 @@ def say(message: str) -> None:
     print(f"ironcast: {message}", file=sys.stderr, flush=True)
 
 
-def progress(what: str, unit: int = 1) -> Callable[[int, int], None]:
-    """Reports progress every few seconds; `what` is a format for two numbers."""
+def progress(what: str) -> Callable[[int, int], None]:
+    """Reports bytes done and in all every few seconds; `what` is a format for two numbers of megabytes."""
     last = time.monotonic()
 
     def tell(done: int, total: int) -> None:
         nonlocal last
         if time.monotonic() - last > 3:
             last = time.monotonic()
-            say(what.format(done // unit, total // unit))
+            say(what.format(done // 1_000_000, total // 1_000_000))
 
     return tell
 
@@ -77,10 +77,10 @@ def private_folder(folder: Path) -> Path:
 
 
 @contextmanager
-def locked(cache: Path) -> Iterator[None]:
-    """Holds the cache's lock. A second caller prints that it waits. The kernel frees the lock if we die."""
+def locked(cache: Path, name: str = "lock") -> Iterator[None]:
+    """Holds a lock of the cache. A second caller prints that it waits. The kernel frees the lock if we die."""
     try:
-        file = (cache / "lock").open("w")
+        file = (cache / name).open("w")
     except OSError as error:
         raise LauncherError(
             f"The cache folder {cache} is not writable ({error.strerror}): set "

@@ -23,7 +23,6 @@ from third_party.debian.apt import (
     patch_elf,
     relative_symlinks,
     require_apt,
-    unpack,
 )
 from tools.launcher.cache import progress, say
 
@@ -31,8 +30,8 @@ LIBRARIES = "usr/lib/x86_64-linux-gnu"
 LOADER = f"{LIBRARIES}/ld-linux-x86-64.so.2"
 SERVER = "usr/share/bazel"
 
-# In Bazel's closure but never run or read by its client and server: compilers, the
-# JDK, perl and python, and packages that only installation uses. Whole names.
+# In Bazel's closure but never run or read by its client and server: compilers, the JDK, perl and python, packages
+# that only installation uses, and Java libraries that are not on the server's class path. Whole names.
 UNUSED = (
     r"openjdk-.*-jdk.*|default-jdk.*|default-jre.*",
     r"(gcc|g\+\+|cpp|libgcc|libstdc\+\+)-\d+.*(?<!-base)|gcc|g\+\+|cpp|(gcc|g\+\+|cpp)-x86-64-linux-gnu",
@@ -43,6 +42,9 @@ UNUSED = (
     r"perl.*|libperl.*|python3.*|libpython3.*|libgdbm.*|libdb5.*|libsqlite.*|libncurses.*|libreadline.*|readline-common",
     r"debconf|libpam.*|util-linux|libaudit.*|libcap-ng0|libsystemd0|libudev1|libblkid1|libmount1|libsmartcols1",
     r"tzdata|netbase|media-types|openssl.*|node-.*|libjs-.*|junit4|libhamcrest-java",
+    r"lib(asm|bcprov|bsh|commons-(cli|codec|collections3|lang3|logging)|eclipse-jdt-.*|guice|http(client|core))-java",
+    r"lib(jackson2-core|jacoco|jarjar|javaparser|jctools|jetty9|jgit|jsch|junixsocket|log4j.*|maven.*|mongodb)-java",
+    r"lib(opencensus|plexus-.*|protobuf|sisu-.*|slf4j)-java",
 )
 
 
@@ -85,11 +87,8 @@ def fill(work: Path, final: Path, wanted: str, table: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory(dir=work) as scratch:
         state = Path(scratch)
         apt, packages = _resolve(state, wanted, table)
-        say(f"downloading Bazel {wanted}: {len(packages)} Debian packages")
-        megabytes = progress("downloaded {} of {} MB", unit=1_000_000)
-        debs = apt.download(packages, state / "debs", megabytes)
-        say(f"unpacking into {final}")
-        unpack(debs, work, table["skip"], progress("unpacked {} of {} packages"))
+        say(f"downloading Bazel {wanted}: {len(packages)} Debian packages, into {final}")
+        apt.unpack(packages, work, table["skip"], progress("downloaded {} of {} MB"))
     _mend(work, final)
 
 

@@ -52,7 +52,7 @@ def fill(work: Path, version: str, hashes: Mapping[str, str], releases: str = RE
             (work / "bazel").open("wb") as file,
         ):
             total = int(response.headers.get("Content-Length", 0))
-            tell = progress("downloaded {} of {} MB", unit=1_000_000)
+            tell = progress("downloaded {} of {} MB")
             while block := response.read(1 << 20):
                 digest.update(block)
                 file.write(block)

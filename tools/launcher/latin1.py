@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from third_party.debian.apt import AptError, Package, PrivateApt, require_apt, unpack
+from third_party.debian.apt import AptError, Package, PrivateApt, require_apt
 from tools.launcher.cache import fill_once, locked, say
 from tools.launcher.errors import LauncherError
 
@@ -79,5 +79,5 @@ def _from_debian(scratch: Path) -> Path:
     version = apt.candidate("locales")
     if version is None:
         raise AptError("this machine's mirror has no package `locales`")
-    unpack(apt.download([Package("locales", version)], scratch / "debs"), scratch / "root")
+    apt.unpack([Package("locales", version)], scratch / "root")
     return scratch / "root"

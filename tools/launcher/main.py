@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from third_party.debian.apt import AptError
-from tools.launcher import latin1, patterns, rc_files, truststore
+from tools.launcher import latin1, patterns, rc_files, store, truststore
 from tools.launcher.cache import cache_dir
 from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose
 from tools.launcher.debian_bazel import java_home
@@ -132,15 +132,22 @@ def run(root: Path, ironcast: Traversable, args: Sequence[str]) -> int:
     if patterns.needs_expansion(command, rest):
         rest = patterns.expand(command, rest, patterns.bazel_query(line, env))
     line += [*([command] if command else []), *rest]
-    if disk is not None and command == "shutdown":
+    if command == "shutdown":
         status = subprocess.run(line, env=env).returncode
-        disk.collect()
+        collect(disk)
         return status
     if disk is not None:
         if disk.is_due():
-            disk.collect()
+            collect(disk)
         disk.hold()
     os.execve(bazel.program, line, env)
+
+
+def collect(disk: DiskCache | None) -> None:
+    """Removes what was not used for long."""
+    store.collect()
+    if disk is not None:
+        disk.collect()
 
 
 def main(root: Path, ironcast: Traversable) -> int:

@@ -12,13 +12,13 @@ import unittest
 from pathlib import Path
 
 from third_party.debian.local_mirror import LocalMirror
-from third_party.debian.tools import mend_linker_scripts
+from third_party.debian.programs import mend_linker_scripts
 
-TOOLS = Path(__file__).absolute().with_name("tools.py")
+PROGRAM = Path(__file__).absolute().with_name("programs.py")
 
 
 @unittest.skipUnless(shutil.which("apt-get"), "this machine has no apt")
-class Tools(unittest.TestCase):
+class Programs(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -32,73 +32,79 @@ class Tools(unittest.TestCase):
             'Dir::Etc::SourceParts "/dev/null";\n'
         )
 
-    def tools(self, *args: str, request: object = None) -> subprocess.CompletedProcess[str]:
-        env = {**os.environ, "APT_CONFIG": str(self.folder / "apt.conf")}
-        return subprocess.run(
-            [sys.executable, str(TOOLS), *args],
-            input=json.dumps(request),
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+    def root(self, base: str = "base") -> Path:
+        """The folder that the rule fills, in an output base."""
+        return self.folder / base / "external/debian_dtc/root"
 
-    def request(self, **changes: object) -> dict[str, object]:
+    def unpack(self, base: str = "base", **changes: object) -> subprocess.CompletedProcess[str]:
         request: dict[str, object] = {
-            "lists": str(self.folder / "state/lists"),
-            "root": str(self.folder / "root"),
+            "root": str(self.root(base)),
             "packages": ["dtc"],
             "versions": {"dtc": "1.6-1"},
             "leave_out": [],
             "skip": [],
             "programs": [],
         }
-        return {**request, **changes}
+        env = {
+            **os.environ,
+            "APT_CONFIG": str(self.folder / "apt.conf"),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+        }
+        return subprocess.run(
+            [sys.executable, str(PROGRAM)],
+            input=json.dumps({**request, **changes}),
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
 
     def test_as_recorded_it_says_nothing(self) -> None:
-        self.assertEqual(self.tools("lists", str(self.folder / "state")).returncode, 0)
-        done = self.tools("unpack", request=self.request())
+        done = self.unpack()
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
-        self.assertEqual((self.folder / "root/usr/bin/dtc").read_text(), "dtc\n")
-        self.assertTrue((self.folder / "root/usr/lib/libfdt.so.1").is_file())
+        self.assertEqual((self.root() / "usr/bin/dtc").read_text(), "dtc\n")
+        self.assertTrue((self.root() / "usr/lib/libfdt.so.1").is_file())
 
     def test_drift_is_one_line_and_goes_on(self) -> None:
-        self.tools("lists", str(self.folder / "state"))
-        done = self.tools(
-            "unpack",
-            request=self.request(versions={"dtc": "1.5-9", "libfdt1": "1.6-1", "gone": "1"}),
-        )
+        done = self.unpack(versions={"dtc": "1.5-9", "libfdt1": "1.6-1", "gone": "1"})
         self.assertEqual(done.returncode, 0)
         self.assertEqual(
             done.stdout, "dtc is 1.6-1 on this machine's mirror; this project was made with 1.5-9\n"
         )
-        self.assertTrue((self.folder / "root/usr/bin/dtc").is_file())
+        self.assertTrue((self.root() / "usr/bin/dtc").is_file())
+
+    def test_the_second_output_base_needs_no_mirror_and_shares_the_files(self) -> None:
+        self.unpack()
+        shutil.rmtree(self.mirror.folder)
+        done = self.unpack("second")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        first, second = (self.root(base) / "usr/bin/dtc" for base in ("base", "second"))
+        self.assertTrue(first.samefile(second))
+
+    def test_another_request_is_another_entry(self) -> None:
+        self.unpack()
+        self.unpack("second", skip=["./usr/lib"])
+        self.assertTrue((self.root() / "usr/lib/libfdt.so.1").exists())
+        self.assertFalse((self.root("second") / "usr/lib").exists())
 
     def test_lists_older_than_the_mirror_are_renewed(self) -> None:
-        self.tools("lists", str(self.folder / "state"))
+        self.unpack("first", packages=["libfdt1"])
         # Another mirror, at the same address.
         shutil.rmtree(self.mirror.folder)
         LocalMirror(self.mirror.folder).add("dtc", "1.7-1", {"usr/bin/dtc": "newer\n"})
-        done = self.tools("unpack", request=self.request(versions={}))
+        done = self.unpack(versions={})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual((self.folder / "root/usr/bin/dtc").read_text(), "newer\n")
+        self.assertEqual((self.root() / "usr/bin/dtc").read_text(), "newer\n")
 
     def test_the_first_package_that_there_is_is_taken(self) -> None:
-        self.tools("lists", str(self.folder / "state"))
-        done = self.tools("unpack", request=self.request(packages=["renamed|dtc"]))
+        done = self.unpack(packages=["renamed|dtc"])
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertTrue((self.folder / "root/usr/bin/dtc").is_file())
+        self.assertTrue((self.root() / "usr/bin/dtc").is_file())
 
     def test_an_unknown_package_is_one_line_and_a_status(self) -> None:
-        self.tools("lists", str(self.folder / "state"))
-        done = self.tools("unpack", request=self.request(packages=["nothing"]))
+        done = self.unpack(packages=["nothing"])
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, r"\A[^\n]*nothing[^\n]*\n\Z")
-
-    def test_a_wrong_call_is_told_the_right_one(self) -> None:
-        done = self.tools("frobnicate")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("usage:", done.stderr)
 
 
 class LinkerScripts(unittest.TestCase):

@@ -1,6 +1,6 @@
-"""The program of the debian_* repository rules: `lists DIR`, or `unpack` with a request on stdin.
+"""The program of debian_tools_repo: unpacks programs of this machine's release, with a request on stdin.
 
-`unpack` prints one line for each package whose version is not the recorded one, and nothing else.
+Prints one line for each package whose version is not the recorded one, and nothing else.
 """
 
 from __future__ import annotations
@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,15 +18,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from third_party.debian.apt import (  # noqa: E402
     AptError,
-    Package,
-    PrivateApt,
     backports,
     is_elf,
     patch_elf,
     relative_symlinks,
     require_apt,
-    unpack,
 )
+from third_party.debian.prefix import Prefix, fetch  # noqa: E402
+from tools.launcher.errors import LauncherError  # noqa: E402
 
 # Where Debian's libraries are in a prefix.
 _LIBRARIES = (
@@ -42,13 +39,12 @@ _LIBRARIES = (
 class Request:
     """What to unpack.
 
-    lists: folder of package lists. root: folder to unpack into.
+    root: folder to unpack into.
     packages: names; "a|b" is the first of these that exists.
     versions: package -> recorded version. leave_out, skip: as in apt.py.
     programs: files below root that will run and must find their libraries below root.
     """
 
-    lists: str
     root: str
     packages: list[str]
     versions: dict[str, str]
@@ -57,56 +53,25 @@ class Request:
     programs: list[str]
 
 
-def drift(found: list[Package], recorded: Mapping[str, str]) -> list[str]:
-    """A line for each package that is not at its recorded version."""
-    return [
-        f"{p.name} is {p.version} on this machine's mirror; this project was made "
-        f"with {recorded[p.name]}"
-        for p in found
-        if p.name in recorded and p.version != recorded[p.name]
-    ]
-
-
-def download_lists(state: Path) -> None:
-    """Downloads the lists of this machine's sources and of its backports. Raises AptError."""
-    try:
-        PrivateApt(state, also=backports(state)).update()
-    except AptError:
-        # Not every mirror carries backports.
-        PrivateApt(state).update()
-
-
-def fetch(request: Request) -> list[str]:
-    """Resolves, downloads, unpacks; returns the drift. Raises AptError."""
+def run(request: Request) -> list[str]:
+    """Fills root; returns the drift. Raises AptError, LauncherError."""
     require_apt()
-    root = Path(request.root)
-    with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
-        state = Path(scratch)
-        also = backports(state)
-        apt = PrivateApt(state, pins=request.versions, lists=Path(request.lists), also=also)
-        try:
-            packages = apt.closure(_wanted(apt, request), request.leave_out)
-            debs = apt.download(packages, state / "debs")
-        except AptError:
-            # The lists may be older than the mirror: try again with new ones.
-            shutil.rmtree(state / "debs", ignore_errors=True)
-            download_lists(state)
-            apt = PrivateApt(state, pins=request.versions, also=also)
-            packages = apt.closure(_wanted(apt, request), request.leave_out)
-            debs = apt.download(packages, state / "debs")
-        unpack(debs, root, request.skip)
-    relative_symlinks(root)
-    mend_linker_scripts(root)
-    _mend_programs(root, request.programs)
-    return drift(packages, request.versions)
+    with tempfile.TemporaryDirectory() as scratch:
+        also = backports(Path(scratch))
+    prefix = Prefix(
+        packages=[*request.packages, *(["patchelf"] if request.programs else [])],
+        versions=request.versions,
+        leave_out=request.leave_out,
+        skip=request.skip,
+        also=also,
+    )
 
+    def finish(root: Path) -> None:
+        relative_symlinks(root)
+        mend_linker_scripts(root)
+        _mend_programs(root, request.programs)
 
-def _wanted(apt: PrivateApt, request: Request) -> list[str]:
-    wanted = []
-    for package in request.packages:
-        names = package.split("|")
-        wanted.append(next((name for name in names if apt.candidate(name)), names[0]))
-    return [*wanted, *(["patchelf"] if request.programs else [])]
+    return fetch(prefix, finish, [request.programs, Path(__file__)], Path(request.root))
 
 
 def mend_linker_scripts(root: Path) -> None:
@@ -150,23 +115,16 @@ def _mend_programs(root: Path, programs: list[str]) -> None:
             patch_elf(patchelf, "--remove-rpath", str(library))
 
 
-def main(argv: list[str]) -> int:
+def main() -> int:
     """Entry point; returns the exit status."""
     try:
-        if argv[:1] == ["lists"] and len(argv) == 2:
-            require_apt()
-            download_lists(Path(argv[1]))
-        elif argv == ["unpack"]:
-            for line in fetch(Request(**json.load(sys.stdin))):
-                print(line)
-        else:
-            print("usage: tools.py lists DIR | tools.py unpack < request.json", file=sys.stderr)
-            return 2
-    except AptError as error:
+        for line in run(Request(**json.load(sys.stdin))):
+            print(line)
+    except (AptError, LauncherError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
