@@ -1,17 +1,24 @@
 """buildifier, from the npm package with binaries for every host, or the user's own, IRONCAST_BUILDIFIER."""
 
-load("//third_party/npm:npm.bzl", "NPM_ATTRS", "check_sha256", "npm_pack", "users_file")
+load("//third_party/npm:npm.bzl", "NPM_ATTRS", "npm_pack", "users_file")
 
 _OWN = "IRONCAST_BUILDIFIER"
 
 def _buildifier_repo_impl(rctx):
     program = users_file(rctx, _OWN)
     if not program:
-        npm_pack(rctx, rctx.attr.package, _OWN)
         system = "darwin" if rctx.os.name.startswith("mac") else "linux"
         machine = "arm64" if rctx.os.arch in ["aarch64", "arm64"] else "amd64"
         program = "buildifier-%s_%s" % (system, machine)
-        check_sha256(rctx, rctx.attr.package, program, rctx.attr.sha256s.get(program))
+        if program not in rctx.attr.sha256s:
+            fail("%s has no %s: set %s to your own." % (rctx.attr.package, program, _OWN))
+        npm_pack(
+            rctx,
+            package = rctx.attr.package,
+            file = program,
+            sha256 = rctx.attr.sha256s[program],
+            variable = _OWN,
+        )
     rctx.symlink(program, "buildifier")
     rctx.file("BUILD.bazel", "exports_files([\"buildifier\"])\n")
 

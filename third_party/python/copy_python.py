@@ -1,4 +1,4 @@
-"""Copies the Python that runs this into a folder: `copy_python.py FOLDER`.
+"""Copies the Python that runs this into a folder, once for all output bases of a user: `copy_python.py FOLDER`.
 
 The copy finds its modules relative to itself. Two copies of one Python are the same, byte by byte,
 whatever the folder is, so a cache of actions can serve both.
@@ -10,6 +10,11 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+
+sys.dont_write_bytecode = True  # keeps the work tree clean
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tools.launcher import store  # noqa: E402
 
 # Of the standard library: what only its own tests and its games use, what others have installed beside it,
 # and what links a program with Python.
@@ -68,5 +73,20 @@ def _copy_shared_library(program: Path) -> None:
         program.write_bytes(content.replace(old, new.ljust(len(old), b"\0")))
 
 
+def key() -> str:
+    """Differs if the copy may: if there is another Python, or something in its library has changed."""
+    program = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
+    library = Path(sys.base_prefix, "lib", sysconfig.get_config_var("INSTSONAME") or "")
+    files = [file for file in (program, library) if file.is_file()]
+    ignore = shutil.ignore_patterns(*_LEFT_OUT)
+    for top in {sysconfig.get_path("stdlib"), sysconfig.get_config_var("DESTSHARED")}:
+        for folder, folders, names in os.walk(top):
+            left_out = ignore(folder, [*folders, *names])
+            folders[:] = [name for name in folders if name not in left_out]
+            files += [Path(folder, name) for name in names if name not in left_out]
+    stats = {str(file): (file.lstat().st_size, file.lstat().st_mtime_ns) for file in files}
+    return store.key(sys.version, sorted(stats.items()), Path(__file__))
+
+
 if __name__ == "__main__":
-    copy(Path(sys.argv[1]))
+    store.provide("python", key(), copy, Path(sys.argv[1]))

@@ -1,10 +1,13 @@
 """Tests for copy_python.py."""
 
 import hashlib
+import os
+import shutil
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from third_party.python import copy_python
 
@@ -36,6 +39,20 @@ class CopyPythonTest(unittest.TestCase):
         changed = next((folders[0] / "lib").glob("python3.*/os.py"))
         changed.write_text("# Changed.\n")
         self.assertNotEqual(digests(folders[0]), second)
+
+    def test_the_key_is_of_this_python_and_its_library(self) -> None:
+        before = copy_python.key()
+        self.assertEqual(copy_python.key(), before)
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(Path(os.__file__).parent / "json", Path(folder, "json"))
+            with mock.patch("sysconfig.get_path", return_value=folder):
+                keys = [copy_python.key()]
+                for name, left_out in (("test/x.py", True), ("json/x.py", False)):
+                    file = Path(folder, name)
+                    file.parent.mkdir(exist_ok=True)
+                    file.touch()
+                    keys.append(copy_python.key())
+                    self.assertEqual(keys[-1] == keys[-2], left_out)
 
 
 if __name__ == "__main__":

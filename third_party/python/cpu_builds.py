@@ -1,27 +1,31 @@
-"""Prints, as JSON, this machine's pip configuration and which PyTorch build follows from it.
+"""PyTorch's CPU build: where this machine's pip configuration has it. Prints, as JSON, what decides that.
 
 usage: cpu_builds.py FILE=SHA256...
 
-pip prefers a file whose hash it knows in advance. A file in a plain folder (`find-links`)
-has none, so of PyTorch's two builds pip would take the CUDA build from its index. On a
-page of links each file can have a hash.
+It has the same version as the CUDA build on the index that pip and uv ask by default.
 """
 
 from __future__ import annotations
 
-import configparser
 import json
 import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, urlsplit
+
+sys.dont_write_bytecode = True  # keeps the work tree clean
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from third_party.python.pip_config import (  # noqa: E402
+    INDEXES,
+    config_files,
+    link_folders,
+    settings,
+)
 
 # How the address of an index of PyTorch's CPU builds ends, for PyTorch's own and its mirrors.
 _CPU_INDEX_PATH = "/whl/cpu"
-
-# The settings that decide where pip looks, as in its configuration. In the environment: PIP_INDEX_URL.
-CHOICES = ("index-url", "extra-index-url", "find-links", "no-index")
 
 NO_CPU_BUILD = (
     "No folder or index that pip is set up for is known to have PyTorch's CPU build for this Python "
@@ -32,93 +36,72 @@ NO_CPU_BUILD = (
 )
 
 
-def config_files(env: Mapping[str, str]) -> list[Path]:
-    """The possible places of pip's configuration, in the order pip reads them."""
-    named = env.get("PIP_CONFIG_FILE")
-    if named == os.devnull:
-        return []
-    shared = env.get("XDG_CONFIG_DIRS") or "/etc/xdg"
-    files = [Path(folder, "pip/pip.conf") for folder in shared.split(os.pathsep) if folder]
-    files.append(Path("/etc/pip.conf"))
-    if (home := env.get("HOME")) and not (named and Path(named).exists()):
-        config = env.get("XDG_CONFIG_HOME") or f"{home}/.config"
-        files += [Path(home, ".pip/pip.conf"), Path(config, "pip/pip.conf")]
-    files.append(Path(sys.prefix, "pip.conf"))
-    return files + ([Path(named)] if named else [])
+def python_tag() -> str:
+    """This Python as wheels name it: cp311."""
+    return f"cp{sys.version_info.major}{sys.version_info.minor}"
 
 
-def choices(env: Mapping[str, str]) -> dict[str, list[str]]:
-    """Where pip is told to look: setting -> values from the environment and the files."""
-    found: dict[str, list[str]] = {}
-    for name in CHOICES:
-        if value := env.get("PIP_" + name.upper().replace("-", "_")):
-            found.setdefault(name, []).extend(value.split())
-    for file in config_files(env):
-        parser = configparser.RawConfigParser()
-        try:
-            parser.read(file)
-        except (OSError, ValueError, configparser.Error):
-            continue  # pip itself reports what is wrong with it
-        for section in parser.sections():
-            for name, value in parser.items(section):
-                if name.replace("_", "-") in CHOICES:
-                    found.setdefault(name.replace("_", "-"), []).extend(value.split())
-    return found
+def choice(env: Mapping[str, str], hashes: Mapping[str, str], python: str) -> str:
+    """Differs if another build might be taken."""
+    said = settings(env)
+    return json.dumps(
+        [[said.get(name) for name in INDEXES], *map(str, _wheels(said, hashes, python))]
+    )
 
 
-def link_folders(said: Mapping[str, list[str]]) -> list[Path]:
-    """Local folders that pip looks into for files; pages on the network are left to pip."""
-    folders = []
-    for value in said.get("find-links", []):
-        url = urlsplit(value)
-        if url.scheme in ("", "file"):
-            folders.append(Path(unquote(url.path)).expanduser())
-    return list(dict.fromkeys(folder for folder in folders if folder.is_dir()))
+def requirements(
+    env: Mapping[str, str], hashes: Mapping[str, str], python: str, package: str
+) -> list[str]:
+    """The requirements that name a CPU build of a package, best first.
 
-
-def names_cpu_index(said: Mapping[str, list[str]]) -> bool:
-    """Whether pip has been given an index of PyTorch's CPU builds."""
-    indexes = said.get("index-url", []) + said.get("extra-index-url", [])
-    return any(urlsplit(index).path.rstrip("/").endswith(_CPU_INDEX_PATH) for index in indexes)
-
-
-def page(wheels: list[Path], hashes: Mapping[str, str]) -> str:
-    """Links to those of the files that exist."""
-    links = [
-        f'<a href="file://{quote(str(wheel))}#sha256={hashes[wheel.name]}">{wheel.name}</a><br>'
-        for wheel in wheels
-        if wheel.is_file()
+    hashes: wheel -> sha256. python: as python_tag.
+    """
+    said = settings(env)
+    ours = {name: sha256 for name, sha256 in hashes.items() if _is_for(name, python, package)}
+    found = [
+        f"{package} @ file://{quote(str(wheel))} --hash=sha256:{ours[wheel.name]}"
+        for wheel in _wheels(said, ours, python)
     ]
-    return "\n".join(["<!DOCTYPE html><html><body>", *links, "</body></html>", ""])
+    if _names_cpu_index(said):
+        found += [
+            f"{package}==={wheel.split('-')[1]} --hash=sha256:{sha256}"
+            for wheel, sha256 in ours.items()
+        ]
+    return found
 
 
 def answer(env: Mapping[str, str], hashes: Mapping[str, str], python: str) -> dict[str, object]:
     """The information for cpu_builds_repo.
 
-    hashes: wheel -> sha256. python: this Python as wheels name it, cp311.
-    page: links to wheels. choices: differs if pip might choose another build. watch: files that
-    this information came from. note: a message for the user, or "".
+    choice: as above. watch: files that this information came from. note: a message for the user, or "".
     """
-    said = choices(env)
+    said = settings(env)
+    packages = {name.split("-")[0] for name in hashes}
+    known = any(requirements(env, hashes, python, package) for package in packages)
     wheels = [folder / name for folder in link_folders(said) for name in hashes]
-    ours = [name for name in hashes if f"-{python}-" in name]
-    local = any(wheel.is_file() and wheel.name in ours for wheel in wheels)
-    from_index = bool(ours) and names_cpu_index(said)
     return {
-        "page": page(wheels, hashes),
-        "choices": json.dumps([said, [str(wheel) for wheel in wheels if wheel.is_file()]]),
+        "choice": choice(env, hashes, python),
         "watch": [str(path) for path in (*config_files(env), *wheels)],
-        "note": "" if local or from_index else NO_CPU_BUILD,
+        "note": "" if known else NO_CPU_BUILD,
     }
 
 
+def _wheels(said: Mapping[str, list[str]], hashes: Mapping[str, str], python: str) -> list[Path]:
+    wheels = [
+        folder / name for folder in link_folders(said) for name in hashes if f"-{python}-" in name
+    ]
+    return [wheel for wheel in wheels if wheel.is_file()]
+
+
+def _is_for(wheel: str, python: str, package: str) -> bool:
+    return wheel.split("-")[0] == package and f"-{python}-" in wheel
+
+
+def _names_cpu_index(said: Mapping[str, list[str]]) -> bool:
+    indexes = said.get("index-url", []) + said.get("extra-index-url", [])
+    return any(urlsplit(index).path.rstrip("/").endswith(_CPU_INDEX_PATH) for index in indexes)
+
+
 if __name__ == "__main__":
-    print(
-        json.dumps(
-            answer(
-                os.environ,
-                dict(argument.split("=") for argument in sys.argv[1:]),
-                f"cp{sys.version_info.major}{sys.version_info.minor}",
-            )
-        )
-    )
+    table = dict(argument.split("=") for argument in sys.argv[1:])
+    print(json.dumps(answer(os.environ, table, python_tag())))

@@ -1,6 +1,6 @@
-"""Makes pip take CPU builds from the machine's local folders; see cpu_builds.py."""
+"""Notices when another build of PyTorch may be taken; see cpu_builds.py."""
 
-# All variables that cpu_builds.py reads.
+# All variables that decide it.
 _ENVIRONMENT = [
     "HOME",
     "PIP_CONFIG_FILE",
@@ -15,6 +15,7 @@ _ENVIRONMENT = [
 def _cpu_builds_repo_impl(rctx):
     for variable in _ENVIRONMENT:
         rctx.getenv(variable)
+    rctx.watch(rctx.attr._pip_config)
     script = rctx.path(rctx.attr._script)
     done = rctx.execute([rctx.path(rctx.attr._python), script] + ["%s=%s" % item for item in rctx.attr.builds.items()])
     if done.return_code != 0:
@@ -24,19 +25,16 @@ def _cpu_builds_repo_impl(rctx):
         rctx.watch(path)
     if answer["note"]:
         print(answer["note"])  # buildifier: disable=print
-    rctx.file("links.html", answer["page"])
     rctx.file("BUILD.bazel", "")
-
-    # When these change, only torch is fetched again.
-    rctx.file("torch", str(hash(answer["choices"] + "".join([rctx.read(file) for file in rctx.attr._without_cuda]))))
+    rctx.file("choice", answer["choice"])
 
 cpu_builds_repo = repository_rule(
     implementation = _cpu_builds_repo_impl,
-    doc = "@NAME//:links.html is for pip's --find-links; @NAME//:torch changes when pip may choose another build of torch.",
+    doc = "@NAME//:choice changes when another build may be taken. When it does, only that package is fetched again.",
     attrs = {
         "builds": attr.string_dict(mandatory = True, doc = "Wheel file name -> sha256."),
+        "_pip_config": attr.label(default = "//third_party/python:pip_config.py"),
         "_python": attr.label(default = "@local_python//:python3"),
         "_script": attr.label(default = "//third_party/python:cpu_builds.py"),
-        "_without_cuda": attr.label_list(default = ["//third_party/python:stub_library.py", "//third_party/python:without_cuda.py"]),
     },
 )

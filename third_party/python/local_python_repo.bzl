@@ -1,26 +1,10 @@
 """The machine's Python as a toolchain: the `python3` on PATH, or IRONCAST_PYTHON."""
 
 load("//third_party:runfiles.bzl", "FIND_RUNFILES")
+load("//third_party:store.bzl", "STORE")
 
-# rules_python unpacks wheels with this. It compiles the unpacked files once, here: importing torch and
-# transformers takes 7 s without compiled files and 3 s with them, in every action that imports them,
-# and an action cannot keep them. They hold the hash of their source, not its time, so that they are the same on all
-# machines and a file that somebody changes is not run as it was. It makes PyTorch's CUDA build work without CUDA, and deletes the wheel,
-# which is no longer needed; all wheels together are 0.8 GB.
-_UNPACKER = """\
-#!/bin/sh
-PYTHONPATH='{for_old_pip}'"${{PYTHONPATH:+:$PYTHONPATH}}" '{python}' "$@" || {{
-  {advice}exit 1
-}}
-if [ -d site-packages ]; then
-  [ ! -e site-packages/torch/lib/libtorch_cuda.so ] || '{python}' -B '{without_cuda}' || exit
-  '{python}' -m compileall -q --invalidation-mode checked-hash site-packages > /dev/null || true  # some files are for other Pythons
-  rm -f ./*.whl
-fi
-"""
-
-# rules_python includes a pip and a setuptools that expect a class Python 3.12 no longer has. They only
-# register the class and never instantiate it.
+# rules_python includes a pip that expects a class Python 3.12 no longer has. It only registers the class and never
+# instantiates it.
 _FOR_OLD_PIP = """\
 import pkgutil
 
@@ -31,7 +15,7 @@ if not hasattr(pkgutil, "ImpImporter"):
 _BUILD = """\
 load("@bazel_tools//tools/python:toolchain.bzl", "py_runtime_pair")
 
-exports_files(["python3", "unpacker"])
+exports_files(["python3"])
 
 # As a folder, `copy` is one input; its thousand files would be linked into every sandbox.
 py_runtime(
@@ -80,16 +64,8 @@ fi
 exec "$python/bin/python3" "$@"
 """
 
-# For these, every package in the lock has a wheel or needs none.
-_KNOWN = ["3.11", "3.12", "3.13"]
-
-# If rules_python is the caller, $4 is a line of the lock.
-_ADVICE = """\
-[ "$3" != --requirement ] || echo "${{4%% *}} may not exist for Python {version}: set IRONCAST_PYTHON to one of {known}." >&2
-  """
-
-# The version decides which wheels pip takes; the lock's need at least 3.11.
-_ASK = "import sys; print(sys.executable, '%d.%d' % sys.version_info[:2]); sys.exit(0 if sys.version_info >= (3, 11) else 1)"
+# The wheels of the lock need at least 3.11.
+_ASK = "import sys; print(sys.executable); sys.exit(0 if sys.version_info >= (3, 11) else 1)"
 
 def _local_python_repo_impl(rctx):
     name = rctx.getenv("IRONCAST_PYTHON", "python3")
@@ -101,15 +77,11 @@ def _local_python_repo_impl(rctx):
     asked = rctx.execute([found, "-I", "-c", _ASK])
     if asked.return_code != 0:
         fail("%s is not Python 3.11 or newer: set IRONCAST_PYTHON to one." % found)
-    python, _, version = asked.stdout.strip().rpartition(" ")
+    python = asked.stdout.strip()
     rctx.symlink(python, "python3")
     rctx.file("for_old_pip/sitecustomize.py", _FOR_OLD_PIP)
-    rctx.file("unpacker", _UNPACKER.format(
-        advice = "" if version in _KNOWN else _ADVICE.format(known = ", ".join(_KNOWN), version = version),
-        for_old_pip = rctx.path("for_old_pip"),
-        python = python,
-        without_cuda = rctx.path(rctx.attr._without_cuda),
-    ), executable = True)
+    for file in rctx.attr._recipe:
+        rctx.watch(file)
     copied = rctx.execute([python, "-I", rctx.path(rctx.attr._copy_python), rctx.path("copy")])
     if copied.return_code != 0:
         fail("%s could not be copied: %s" % (python, copied.stderr.strip()))
@@ -124,6 +96,6 @@ local_python_repo = repository_rule(
     doc = "@NAME//:toolchain runs py_binary and py_test with this machine's Python 3.11 or newer.",
     attrs = {
         "_copy_python": attr.label(default = "//third_party/python:copy_python.py"),
-        "_without_cuda": attr.label(default = "//third_party/python:without_cuda.py"),
+        "_recipe": attr.label_list(default = STORE),
     },
 )

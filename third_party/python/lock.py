@@ -19,7 +19,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from third_party.python.cpu_builds import choices
+from third_party.python.pip_config import uv_environment
 from tools.launcher.table import read_table
 
 HERE = Path(__file__).absolute().parent
@@ -33,28 +33,21 @@ class LockError(Exception):
     """One sentence for the user."""
 
 
-def uv_environment(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment in which uv asks the indexes that pip would ask, unless uv is told others."""
-    said = choices(env)
-    indexes = {
-        "UV_DEFAULT_INDEX": said.get("index-url", [])[-1:],
-        "UV_INDEX": said.get("extra-index-url", []),
-    }
-    # Local ones are wheel folders by another name.
-    found = {
-        name: " ".join(url for url in urls if not url.startswith(("/", "file:")))
-        for name, urls in indexes.items()
-    }
-    return {name: value for name, value in found.items() if value} | {
-        name: value for name, value in env.items() if not name.startswith("PIP_")
-    }
+def index_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """uv's environment without local indexes, which are wheel folders by another name."""
+    found = uv_environment(env)
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX"):
+        urls = [url for url in found.pop(name, "").split() if not url.startswith(("/", "file:"))]
+        if urls:
+            found[name] = " ".join(urls)
+    return found
 
 
 def resolve(uv: Path, requirements: list[str], *flags: str) -> str:
     """Returns the lock's text for these requirements; raises LockError if there is none."""
     if not requirements:
         return ""
-    command = [uv, "pip", "compile", "--quiet", "--generate-hashes", "--no-annotate", "--no-header"]
+    command = [uv, "pip", "compile", "--quiet", "--generate-hashes", "--no-header"]
     command += [
         *flags,
         "--python-version",
@@ -68,7 +61,7 @@ def resolve(uv: Path, requirements: list[str], *flags: str) -> str:
         input="\n".join(requirements),
         text=True,
         capture_output=True,
-        env=uv_environment(os.environ),
+        env=index_environment(os.environ),
     )
     if done.returncode != 0:
         raise LockError(f"these packages cannot be resolved: {done.stderr.strip()}")
@@ -98,6 +91,21 @@ def leave_out(lock: str) -> str:
     return "".join(entry for entry in entries if not LEFT_OUT.match(entry))
 
 
+def with_needs(lock: str) -> str:
+    """Returns the lock with what a package needs behind its hashes, where uv writes who needs it."""
+    found = entries(lock)
+    needs: dict[str, list[str]] = {name: [] for name in found}
+    for name, text in found.items():
+        for user in re.findall(r"^ +#(?: via)? +([\w.-]+)$", text, re.MULTILINE):
+            if user in needs:
+                needs[user].append(name)
+    return "".join(
+        re.sub(r"^ +#.*\n", "", text, flags=re.MULTILINE)
+        + (f"    # needs {' '.join(needs[name])}\n" if needs[name] else "")
+        for name, text in found.items()
+    )
+
+
 def add_cpu_builds(lock: str, builds: Mapping[str, str]) -> str:
     """Returns the lock with the hashes of PYTHON_CPU_BUILDS; raises ValueError if it lacks the package."""
     for wheel, sha256 in builds.items():
@@ -117,7 +125,7 @@ def own(uv: Path, root: Path) -> Path:
     lines = requirements_of(root / "third_party/python/requirements.in")
     alone = [line.removesuffix(NO_DEPS).strip() for line in lines if line.endswith(NO_DEPS)]
     together = [line for line in lines if not line.endswith(NO_DEPS)]
-    text = leave_out(resolve(uv, together) + resolve(uv, alone, "--no-deps"))
+    text = with_needs(leave_out(resolve(uv, together) + resolve(uv, alone, "--no-deps")))
     lock = root / "third_party/python/requirements_lock.txt"
     lock.write_text(
         HEADER.format(target="//:lock", source="requirements.in")
@@ -130,8 +138,10 @@ def joined(uv: Path, root: Path, ironcast: str) -> Path:
     """Writes what the user's requirements.txt adds to Ironcast's lock; returns the file."""
     ours = HERE / "requirements_lock.txt"
     known = entries(ours.read_text())
-    text = leave_out(
-        resolve(uv, requirements_of(root / "requirements.txt"), "--constraint", str(ours))
+    text = with_needs(
+        leave_out(
+            resolve(uv, requirements_of(root / "requirements.txt"), "--constraint", str(ours))
+        )
     )
     lock = root / "requirements_lock.txt"
     lock.write_text(

@@ -6,7 +6,7 @@ import re
 import unittest
 from pathlib import Path
 
-from third_party.python.lock import add_cpu_builds, leave_out
+from third_party.python.lock import add_cpu_builds, entries, leave_out, with_needs
 from tools.launcher.table import read_table
 
 ROOT = Path(__file__).absolute().parents[2]
@@ -49,6 +49,22 @@ class Lock(unittest.TestCase):
         lock = "a==1 \\\n    --hash=sha256:00\n"
         for name in ("nvidia-nccl-cu13", "cuda-toolkit", "triton"):
             self.assertEqual(leave_out(lock + lock.replace("a", name, 1) + lock), lock + lock)
+
+    def test_what_a_package_needs_is_in_it(self) -> None:
+        needed = re.findall(r"^    # needs (.*)$", LOCK, re.MULTILINE)
+        self.assertGreater(len(needed), 40)
+        self.assertEqual({n for line in needed for n in line.split()} - set(entries(LOCK)), set())
+
+    def test_needs_are_written_where_uv_writes_who_needs_it(self) -> None:
+        uv = (
+            "a==1 \\\n    --hash=sha256:00\nb==2 \\\n    --hash=sha256:11\n    # via\n    #   a\n    #   c\n"
+            "c-d==3 \\\n    --hash=sha256:22\n    # via a\n    # via -c lock.txt\n"
+        )
+        self.assertEqual(
+            with_needs(uv),
+            "a==1 \\\n    --hash=sha256:00\n    # needs b c-d\n"
+            "b==2 \\\n    --hash=sha256:11\nc-d==3 \\\n    --hash=sha256:22\n",
+        )
 
     def test_no_index_is_named(self) -> None:
         self.assertNotRegex(LOCK, r"https?://|--index-url|--extra-index-url|--find-links")

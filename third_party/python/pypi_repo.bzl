@@ -1,27 +1,10 @@
-"""@pypi: the Python packages of Ironcast's lock and of the user's, each fetched when something needs it.
+"""@pypi: the Python packages of Ironcast's lock and of the user's, each fetched when something needs it."""
 
-Like rules_python's pip_parse, but declared before rules_python can be loaded, so that a WORKSPACE file needs
-only two calls.
-"""
-
-load("//third_party:versions.bzl", "PYTHON_PACKAGES")
-
-# A package of ours is passed on as one folder. File by file, every action that imports torch would link
-# fourteen thousand files into its sandbox.
-# `:files` is the package without the dependencies in its metadata.
-_ADDITIONS = """
-exports_files({programs})
-
-py_library(
-    name = "files",
-    data = ["site-packages"],
-    imports = ["site-packages"],
-)
-"""
+load("//third_party:versions.bzl", "PYTHON_CPU_BUILDS", "PYTHON_PACKAGES")
 
 # Packages of the user's that do not suit this Ironcast fail where they are used, so that //:lock still runs.
 _REQUIREMENTS_BZL = """\
-load("@rules_python//python/pip_install:pip_repository.bzl", "whl_library")
+load("{package_repo}", "package_repo")
 
 _PACKAGES = {packages}
 _OUTDATED = {outdated}
@@ -40,52 +23,41 @@ def requirement(name):
     return "@@" + _PREFIX + _normal(name) + "//:pkg"
 
 def install_deps():
-    for name, (requirement, annotation) in _PACKAGES.items():
-        whl_library(
+    for name, package in _PACKAGES.items():
+        package_repo(
             name = "{name}_" + name,
-            annotation = annotation,
-            extra_pip_args = {pip_args},
-            # pip sees the machine's own configuration: indexes, folders, certificates.
-            isolated = False,
-            python_interpreter_target = "@local_python//:unpacker",
-            repo = "{name}",
-            repo_prefix = "{name}_",
-            requirement = requirement,
+            package = name,
+            packages = {file},
+            pip = "{pip}" if name == "uv" else None,
+            prefix = "{name}_",
+            uv = None if name == "uv" else "@{name}_uv//:bin/uv",
+            **package
         )
 """
+
+# Strings, because the rule does not read these files; a label among its attributes would be fetched first.
+_CHOICE = str(Label("@cpu_builds//:choice"))
+_PIP = str(Label("@pypi__pip//:BUILD.bazel"))
+
+_NEEDS = "    # needs "
 
 def _normal(name):
     return name.replace("-", "_").replace(".", "_").lower()
 
 def _locked(text):
-    """Returns the packages of a lock: normal name -> requirement with its hashes, in one line."""
-    lines = text.replace("\\\n", "").split("\n")
-    return {
-        _normal(line.partition("==")[0].partition("[")[0]): line.strip()
-        for line in lines
-        if line and not line.startswith("#")
-    }
+    """Returns the packages of a lock: normal name -> version and hashes in one line, and what it needs."""
+    packages = {}
+    last = None
+    for line in text.replace("\\\n", "").split("\n"):
+        if line.startswith(_NEEDS):
+            packages[last]["needs"] = [_normal(name) for name in line.removeprefix(_NEEDS).split(" ")]
+        elif line and not line.startswith("#"):
+            last = _normal(line.partition("==")[0].partition("[")[0])
+            packages[last] = {"line": line.strip(), "needs": []}
+    return packages
 
-def _annotate(rctx, package, about):
-    """Writes how a package of ours becomes a repository; returns the file's label."""
-    content = _ADDITIONS.format(
-        programs = about.get("programs", []),
-    )
-    if package == "torch":
-        content += "# Choice of its build: %s\n" % rctx.read(rctx.attr._torch)
-    file = package + ".annotation.json"
-    rctx.file(file, json.encode_indent({
-        "additive_build_content": content,
-        "copy_executables": {},
-        "copy_files": {},
-        "data": ["site-packages"],
-        "data_exclude_glob": ["site-packages/**"],
-        "srcs_exclude_glob": ["site-packages/**"],
-    }))
-    return "@%s//:%s" % (_name(rctx), file)
-
-def _version(line):
-    return line.partition(" ")[0].partition("==")[2]
+def _version(package):
+    return package["line"].partition(" ")[0].partition("==")[2]
 
 def _name(rctx):
     """Returns the name that BUILD files use; a module extension puts its own before it."""
@@ -97,18 +69,22 @@ def _pypi_repo_impl(rctx):
 
     # //:lock leaves out what Ironcast has. If Ironcast has got another version since then, none of the others may fit.
     is_outdated = [name for name in more if name in ours and _version(more[name]) != _version(ours[name])]
-    about = {_normal(name): package for name, package in PYTHON_PACKAGES.items()}
-    packages = {
-        name: (line, _annotate(rctx, name, about[name]) if name in about else None)
-        for name, line in (more | ours).items()
-    }
-    rctx.file("BUILD.bazel", "")
+    packages = more | ours
+    rctx.file("packages.json", json.encode_indent(packages))
+    programs = {_normal(name): about.get("programs", []) for name, about in PYTHON_PACKAGES.items()}
+    choices = {_normal(wheel.partition("-")[0]): _CHOICE for wheel in PYTHON_CPU_BUILDS}
+    rctx.file("BUILD.bazel", "exports_files([\"packages.json\"])\n")
     rctx.file("requirements.bzl", _REQUIREMENTS_BZL.format(
+        file = repr(str(rctx.path("packages.json"))),
         lock = Label("//:lock"),
         name = _name(rctx),
         outdated = [name for name in more if name not in ours] if is_outdated else [],
-        packages = packages,
-        pip_args = ["--find-links=%s" % rctx.path(rctx.attr._links)],
+        package_repo = Label("//third_party/python:package_repo.bzl"),
+        packages = {
+            name: dict(package, choice = choices.get(name), programs = programs.get(name, []))
+            for name, package in packages.items()
+        },
+        pip = _PIP,
     ))
 
 pypi_repo = repository_rule(
@@ -116,8 +92,6 @@ pypi_repo = repository_rule(
     doc = "@NAME//:requirements.bzl has requirement(PACKAGE), the label of a package with everything it needs.",
     attrs = {
         "more": attr.label(doc = "The user's lock."),
-        "_links": attr.label(default = "@cpu_builds//:links.html"),
         "_lock": attr.label(default = "//third_party/python:requirements_lock.txt"),
-        "_torch": attr.label(default = "@cpu_builds//:torch"),
     },
 )

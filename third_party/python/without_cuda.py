@@ -1,8 +1,6 @@
-"""Makes PyTorch's CUDA build work without CUDA, in the folder where it was just unpacked.
+"""Makes PyTorch's CUDA build work without CUDA.
 
-usage: without_cuda.py (in a folder with BUILD.bazel and site-packages)
-
-pip's default index has only this build of PyTorch for Linux. Its libraries need fifteen of NVIDIA's, a
+The default index has only this build of PyTorch for Linux. Its libraries need fifteen of NVIDIA's, a
 download of 2.2 GB. Nothing here ever calls them, but they must exist to be loaded. So stub libraries
 of the same names replace them, and every function needed from them answers as on a machine without
 such a device.
@@ -11,18 +9,13 @@ such a device.
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from third_party.python.stub_library import encode, read
 
-LIBRARIES = Path("site-packages/torch/lib")
 ANSWERS = "libno_cuda.so"  # no library needs it by this name and a version, so it has no version
 _LIBRARY = re.compile(r"lib(cu|nccl|nv)")
 _FUNCTION = re.compile(r"(__)?(cu|nccl|nv)\w+")
-_PACKAGE = re.compile(r'"@pypi_(cuda|nvidia|triton)\w*//:\w+",?')
 _NO_DEVICE = b"\xb8\x64\x00\x00\x00\xc3"  # return 100, cudaErrorNoDevice
 _TEXT = b"\x48\x8d\x05\x01\x00\x00\x00\xc3no CUDA here\0"  # return the text that follows
 
@@ -47,14 +40,3 @@ def fill_in(folder: Path) -> list[str]:
         code = {name: _TEXT if "String" in name else _NO_DEVICE for name in functions}
         (folder / ANSWERS).write_bytes(encode(ANSWERS, [], code))
     return lacking
-
-
-def prune(build: str) -> str:
-    """The BUILD file without the packages of NVIDIA's libraries."""
-    return _PACKAGE.sub("", build)
-
-
-if __name__ == "__main__":
-    if fill_in(LIBRARIES):
-        file = Path("BUILD.bazel")
-        file.write_text(prune(file.read_text()))

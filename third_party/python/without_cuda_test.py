@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 
 from third_party.python.stub_library import read
-from third_party.python.without_cuda import fill_in, prune
+from third_party.python.without_cuda import fill_in
 
 CLANG = os.environ["CLANG"]
 
@@ -27,11 +27,6 @@ int seen;
 __attribute__((constructor)) static void load(void) { int n; seen = cudaGetDeviceCount(&n); }
 int (*torch_nccl)(void) = ncclGetVersion;
 char *torch_text(void) { return cudaGetErrorString(seen); }
-"""
-_BUILD = """\
-py_library(
-    deps = ["@pypi_cuda_toolkit//:pkg","@pypi_filelock//:pkg","@pypi_nvidia_nccl_cu13//:pkg","@pypi_triton//:pkg"],
-    data = ["@pypi_cuda_bindings//:whl"],
 """
 
 
@@ -72,12 +67,6 @@ class WithoutCuda(unittest.TestCase):
         before = {path: path.read_bytes() for path in self.folder.iterdir()}
         self.assertEqual(fill_in(self.folder), [])
         self.assertEqual({path: path.read_bytes() for path in self.folder.iterdir()}, before)
-
-    def test_nvidias_packages_are_not_asked_for(self) -> None:
-        self.assertEqual(
-            prune(_BUILD).split(),
-            ["py_library(", "deps", "=", '["@pypi_filelock//:pkg",],', "data", "=", "[],"],
-        )
 
     def test_a_file_that_is_no_library_is_named(self) -> None:
         (self.folder / "text").write_text("not a library")
