@@ -154,6 +154,7 @@ class RemoteTest(unittest.TestCase):
         changed = self.work / PACKAGE
         shutil.copytree(self.external / PACKAGE, changed, symlinks=True)
         (module,) = changed.glob("site-packages/*/__init__.py")
+        module.chmod(0o644)
         module.write_text(module.read_text() + "# Changed.\n")
         patched = self.bazel(second, "build", "--config=worker", cache, IMAGE, **{PACKAGE: changed})
         self.assertLessEqual({"BmImport", "BmCompile"}, {action.mnemonic for action in patched})
