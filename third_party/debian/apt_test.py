@@ -11,7 +11,6 @@ from pathlib import Path
 from unittest import mock
 
 from third_party.debian.apt import (
-    AptError,
     Package,
     PrivateApt,
     backports,
@@ -20,6 +19,7 @@ from third_party.debian.apt import (
     require_apt,
     unpack,
 )
+from third_party.debian.errors import AptError
 from third_party.debian.local_mirror import LocalMirror
 
 

@@ -48,7 +48,7 @@ def _debian_suite_repo_impl(rctx):
     rctx.file("request.json", json.encode_indent(request))
     rctx.report_progress("unpacking packages of Debian %s: %s" % (rctx.attr.suite, ", ".join(rctx.attr.packages)))
     done = rctx.execute(
-        ["/bin/sh", "-c", "exec \"$0\" \"$1\" < request.json", rctx.which("python3"), rctx.path(rctx.attr._program)],
+        ["/bin/sh", "-c", "exec \"$0\" -I \"$1\" < request.json", rctx.which("python3"), rctx.path(rctx.attr._program)],
         timeout = 1200,
     )
     if done.return_code != 0:
@@ -68,7 +68,7 @@ debian_suite_repo = repository_rule(
         "skip": attr.string_list(doc = "Parts of packages not to write: tar patterns that start with ./"),
         "suite": attr.string(mandatory = True, doc = "Codename of the release."),
         "versions": attr.string_dict(doc = "Package -> version that this project was made with; others are reported, not refused."),
-        "_recipe": attr.label_list(default = STORE + ["//third_party/debian:prefix.py"]),
+        "_recipe": attr.label_list(default = STORE + ["//third_party/debian:apt.py", "//third_party/debian:prefix.py"]),
         "_program": attr.label(default = "//third_party/debian:suite.py"),
     },
 )

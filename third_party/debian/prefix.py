@@ -12,7 +12,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from third_party.debian import apt
-from third_party.debian.apt import AptError, Package, PrivateApt
+from third_party.debian.apt import Package, PrivateApt
+from third_party.debian.errors import AptError
 from tools.launcher import store
 from tools.launcher.cache import fill_once, locked
 

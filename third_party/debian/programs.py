@@ -17,13 +17,13 @@ sys.dont_write_bytecode = True  # keeps the work tree clean
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from third_party.debian.apt import (  # noqa: E402
-    AptError,
     backports,
     is_elf,
     patch_elf,
     relative_symlinks,
     require_apt,
 )
+from third_party.debian.errors import AptError  # noqa: E402
 from third_party.debian.prefix import Prefix, fetch  # noqa: E402
 from tools.launcher.errors import LauncherError  # noqa: E402
 

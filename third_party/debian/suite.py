@@ -17,11 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from third_party.debian.apt import (  # noqa: E402
     KEYRING,
-    AptError,
     machine_mirrors,
     relative_symlinks,
     require_apt,
 )
+from third_party.debian.errors import AptError  # noqa: E402
 from third_party.debian.prefix import Prefix, fetch  # noqa: E402
 from tools.launcher.errors import LauncherError  # noqa: E402
 

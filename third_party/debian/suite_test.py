@@ -14,7 +14,7 @@ from pathlib import Path
 from unittest import mock
 
 from third_party.debian import suite
-from third_party.debian.apt import AptError
+from third_party.debian.errors import AptError
 from third_party.debian.local_mirror import LocalMirror
 
 SUITE = Path(__file__).absolute().with_name("suite.py")

@@ -32,7 +32,7 @@ def npm_pack(rctx, *, package, file, sha256, variable):
         "sha256": sha256,
     }))
     done = rctx.execute(
-        ["/bin/sh", "-c", "exec \"$0\" \"$1\" < request.json", rctx.path(rctx.attr._python), rctx.path(rctx.attr._program)],
+        ["/bin/sh", "-c", "exec \"$0\" -I \"$1\" < request.json", rctx.path(rctx.attr._python), rctx.path(rctx.attr._program)],
         timeout = 600,
     )
     if done.return_code != 0:

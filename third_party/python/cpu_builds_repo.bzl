@@ -17,7 +17,7 @@ def _cpu_builds_repo_impl(rctx):
         rctx.getenv(variable)
     rctx.watch(rctx.attr._pip_config)
     script = rctx.path(rctx.attr._script)
-    done = rctx.execute([rctx.path(rctx.attr._python), script] + ["%s=%s" % item for item in rctx.attr.builds.items()])
+    done = rctx.execute([rctx.path(rctx.attr._python), "-I", script] + ["%s=%s" % item for item in rctx.attr.builds.items()])
     if done.return_code != 0:
         fail("%s failed: %s" % (script, done.stderr.strip()))
     answer = json.decode(done.stdout)

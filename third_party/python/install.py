@@ -27,12 +27,12 @@ class InstallError(Exception):
 class Installer:
     """uv; or pip, if it is uv itself that is wanted.
 
-    uv: the program, or None. cache: where uv keeps what it has loaded. pythonpath: for pip.
+    cache: where uv keeps what it has loaded. uv: the program, or None. pythonpath: for pip.
     python_version: other than this Python's, for packages that this Python will not import.
     """
 
+    cache: Path
     uv: Path | None = None
-    cache: Path | None = None
     pythonpath: str = ""
     python_version: str = ""
 
@@ -45,6 +45,8 @@ class Installer:
             command = [sys.executable, "-m", "pip", "install", *common, "--ignore-installed"]
             command += ["--no-compile", "--no-warn-script-location", "--disable-pip-version-check"]
         else:
+            self.cache.mkdir(exist_ok=True)
+            os.utime(self.cache)
             env = uv_environment(env)
             command = [str(self.uv), "pip", "install", *common, *uv_flags(os.environ)]
             command += [f"--python={sys.executable}", f"--cache-dir={self.cache}"]
@@ -69,10 +71,13 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "_", name).lower()
 
 
-def unpack(installer: Installer, requirements: Sequence[str], scratch: Path) -> dict[str, Path]:
+def unpack(
+    installer: Installer, requirements: Sequence[str], skip: Sequence[str], scratch: Path
+) -> dict[str, Path]:
     """Returns a folder for each package: normal name -> folder with `site-packages` and `bin`.
 
-    scratch: an empty folder, in which these are. Raises InstallError.
+    skip: folders in `site-packages` to leave out. scratch: an empty folder, in which the others are.
+    Raises InstallError.
     """
     file = scratch / "requirements.txt"
     file.write_text("\n".join(requirements) + "\n")
@@ -85,7 +90,7 @@ def unpack(installer: Installer, requirements: Sequence[str], scratch: Path) -> 
     for info in infos:
         name = normal(info.name.partition("-")[0])
         found[name] = scratch / name
-        _move(info, prefix, found[name])
+        _move(info, prefix, skip, found[name])
         libraries = found[name] / _SITE / "torch/lib"
         if (libraries / "libtorch_cuda.so").exists():
             fill_in(libraries)
@@ -93,28 +98,28 @@ def unpack(installer: Installer, requirements: Sequence[str], scratch: Path) -> 
 
 
 def compile_bytecode(site: Path) -> None:
-    """Compiles modules, except tests, which nobody imports.
+    """Compiles modules, except those that nobody or hardly anybody imports.
 
     Importing torch and transformers takes 7 s without compiled files and 3 s with them, in every action
     that imports them, and an action cannot keep them. They hold the hash of their source, not its time, so
     that they are the same on all machines and a file that somebody changes is not run as it was.
     """
     command = [sys.executable, "-m", "compileall", "-q", "-j0", "--invalidation-mode=checked-hash"]
-    command += ["-x", "/tests/", "-s", site.name, "-p", _SITE, site.name]
+    command += ["-x", "/tests/|/transformers/models/", "-s", site.name, "-p", _SITE, site.name]
     env = {**os.environ, "PYTHONHASHSEED": "0"}
     # Some files are for other Pythons.
     subprocess.run(command, cwd=site.parent, env=env, capture_output=True, check=False)
 
 
-def _move(info: Path, prefix: Path, into: Path) -> None:
+def _move(info: Path, prefix: Path, skip: Sequence[str], into: Path) -> None:
     """Moves the files of a package out of a prefix that has several."""
     site = info.parent
     record = info / "RECORD"
-    rows = [row for row in csv.reader(record.read_text().splitlines()) if row]
+    notes = {f"{info.name}/{name}" for name in _NOTES}
     kept = [
         row
-        for row in rows
-        if not (Path(row[0]).parent.name == info.name and Path(row[0]).name in _NOTES)
+        for row in csv.reader(record.read_text().splitlines())
+        if row and row[0] not in notes and not any(row[0].startswith(f"{one}/") for one in skip)
     ]
     with record.open("w", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(kept)

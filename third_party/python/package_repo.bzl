@@ -55,7 +55,7 @@ def fetch_package(rctx, *, name, packages, root = ".", **how):
     request = dict(how, name = name, packages = str(packages), root = str(rctx.path(root)))
     rctx.file("request.json", json.encode_indent(request))
     done = rctx.execute(
-        ["/bin/sh", "-c", "exec \"$0\" \"$1\" < request.json", rctx.path(rctx.attr._python), rctx.path(rctx.attr._program)],
+        ["/bin/sh", "-c", "exec \"$0\" -I \"$1\" < request.json", rctx.path(rctx.attr._python), rctx.path(rctx.attr._program)],
         timeout = 7200,
     )
     if done.return_code != 0:
@@ -86,6 +86,7 @@ package_repo = repository_rule(
         pip = attr.label(doc = "A file next to pip, which fetches uv."),
         prefix = attr.string(mandatory = True, doc = "Of the repositories of packages."),
         programs = attr.string_list(doc = "Files to export."),
+        skip = attr.string_list(doc = "Folders in `site-packages` to leave out."),
         uv = attr.label(doc = "The program that fetches everything else."),
     ),
 )

@@ -40,7 +40,7 @@ _KNOWN = ("3.11", "3.12", "3.13")
 class Request:
     """What to put where.
 
-    name: of the package, as in the file `packages`: name -> line of the lock, and names of what it needs.
+    name: of the package, as in the file `packages`: name -> line of the lock, names of what it needs, and what to skip.
     root: folder to put it into. uv: the program; empty if it is uv itself, which pip at `pythonpath` fetches.
     python_version: as in install.py.
     """
@@ -79,7 +79,12 @@ class Packages:
         choice = ""
         if any(wheel.split("-")[0] == name for wheel in self._builds):
             choice = cpu_builds.choice(os.environ, self._builds, cpu_builds.python_tag())
-        return store.key(self._table[name]["line"], *self._python, choice, *_RECIPE)
+        about = self._table[name]
+        return store.key(about["line"], about["skip"], *self._python, choice, *_RECIPE)
+
+    def skip(self, names: Sequence[str]) -> list[str]:
+        """What to leave out of these packages."""
+        return [folder for name in names for folder in self._table[name]["skip"]]
 
     def requirements(self, name: str) -> list[str]:
         """How to ask for the package, best first.
@@ -101,7 +106,7 @@ def fetch(request: Request) -> None:
     ):
         installer = Installer(
             uv=Path(request.uv) if request.uv else None,
-            cache=(shared or Path(scratch)) / "uv",
+            cache=(shared or Path(scratch)) / store.DOWNLOADS,
             pythonpath=request.pythonpath,
             python_version=request.python_version,
         )
@@ -157,12 +162,12 @@ def _unpack(
     asked = [packages.requirements(name) for name in names]
     try:
         (scratch / "1").mkdir()
-        return unpack(installer, [best for best, *_ in asked], scratch / "1")
+        return unpack(installer, [best for best, *_ in asked], packages.skip(names), scratch / "1")
     except InstallError:
         if all(len(ways) == 1 for ways in asked):
             raise
         (scratch / "2").mkdir()
-        return unpack(installer, [ways[-1] for ways in asked], scratch / "2")
+        return unpack(installer, [ways[-1] for ways in asked], packages.skip(names), scratch / "2")
 
 
 def main() -> int:

@@ -29,12 +29,22 @@ UV = os.path.abspath(os.environ["UV"])
 WHEELS = dict(
     [
         wheel("top", "1.0", {"top/__init__.py": "import base\n", "bin/top": "#!python\n"}),
-        wheel("base", "2.0", {"base/__init__.py": "", "base/tests/test.py": "", "base/data": "1"}),
+        wheel(
+            "base",
+            "2.0",
+            {
+                "base/__init__.py": "",
+                "base/tests/test.py": "",
+                "base/data": "1",
+                "base/include/a.h": "",
+            },
+        ),
         wheel("base", "2.0+other", {"base/__init__.py": "other"}),
         wheel("apart", "1", {"apart.py": ""}),
     ]
 )
 NEEDS = {"top": ["base"], "base": [], "apart": []}
+SKIP = {"base": ["base/include"]}
 
 
 def locked() -> dict[str, object]:
@@ -44,7 +54,7 @@ def locked() -> dict[str, object]:
         file = next(file for file in WHEELS if file.startswith(name + "-") and "+" not in file)
         sha256 = hashlib.sha256(WHEELS[file]).hexdigest()
         line = f"{name}=={file.split('-')[1]} --hash=sha256:{sha256}"
-        table[name] = {"line": line, "needs": needs}
+        table[name] = {"line": line, "needs": needs, "skip": SKIP.get(name, [])}
     return table
 
 
@@ -144,6 +154,13 @@ class Packages(Base):
             self.root("base", base) / "site-packages/base/data" for base in ("base", "second")
         )
         self.assertTrue(first.samefile(second))
+
+    def test_what_nobody_uses_is_left_out(self) -> None:
+        self.fetch("base", PIP_INDEX_URL=self.index().url)
+        (record,) = self.root("base").glob("site-packages/*.dist-info/RECORD")
+        self.assertTrue((self.root("base") / "site-packages/base/data").exists())
+        self.assertFalse((self.root("base") / "site-packages/base/include").exists())
+        self.assertNotIn("include", record.read_text())
 
     def test_exactly_the_locked_version_is_taken(self) -> None:
         index = self.index()

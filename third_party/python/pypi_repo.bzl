@@ -70,8 +70,11 @@ def _pypi_repo_impl(rctx):
     # //:lock leaves out what Ironcast has. If Ironcast has got another version since then, none of the others may fit.
     is_outdated = [name for name in more if name in ours and _version(more[name]) != _version(ours[name])]
     packages = more | ours
-    rctx.file("packages.json", json.encode_indent(packages))
-    programs = {_normal(name): about.get("programs", []) for name, about in PYTHON_PACKAGES.items()}
+    about = {_normal(name): package for name, package in PYTHON_PACKAGES.items()}
+    rctx.file("packages.json", json.encode_indent({
+        name: dict(package, skip = about.get(name, {}).get("skip", []))
+        for name, package in packages.items()
+    }))
     choices = {_normal(wheel.partition("-")[0]): _CHOICE for wheel in PYTHON_CPU_BUILDS}
     rctx.file("BUILD.bazel", "exports_files([\"packages.json\"])\n")
     rctx.file("requirements.bzl", _REQUIREMENTS_BZL.format(
@@ -81,7 +84,12 @@ def _pypi_repo_impl(rctx):
         outdated = [name for name in more if name not in ours] if is_outdated else [],
         package_repo = Label("//third_party/python:package_repo.bzl"),
         packages = {
-            name: dict(package, choice = choices.get(name), programs = programs.get(name, []))
+            name: dict(
+                package,
+                choice = choices.get(name),
+                programs = about.get(name, {}).get("programs", []),
+                skip = about.get(name, {}).get("skip", []),
+            )
             for name, package in packages.items()
         },
         pip = _PIP,

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from third_party.debian.apt import AptError
+from third_party.debian.errors import AptError
 from tools.fresh.errors import FreshError
 from tools.fresh.job import Job, home_of, namespaces, run, table
 from tools.fresh.root import copy_checkout, make_root, private_certificates, user_environment

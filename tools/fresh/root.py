@@ -11,11 +11,11 @@ from pathlib import Path
 
 from third_party.debian.apt import (
     KEYRING,
-    AptError,
     PrivateApt,
     machine_mirrors,
     require_apt,
 )
+from third_party.debian.errors import AptError
 from tools.fresh.errors import FreshError
 
 # What a machine needs for `tools/bazel`, besides apt.

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from third_party.debian.apt import AptError
+from third_party.debian.errors import AptError
 from tools.launcher.errors import LauncherError
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)

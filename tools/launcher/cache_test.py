@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from third_party.debian.apt import AptError
+from third_party.debian.errors import AptError
 from tools.launcher.cache import cache_dir, fill_once, locked, warn_of_small_disk
 from tools.launcher.errors import LauncherError
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from third_party.debian.apt import AptError
+from third_party.debian.errors import AptError
 from tools.launcher import debian_bazel, github
 from tools.launcher.answers import forget, kept_answer, reachable
 from tools.launcher.cache import fill_once, locked, warn_of_small_disk

@@ -15,7 +15,6 @@ from typing import Any
 
 from third_party.debian.apt import (
     KEYRING,
-    AptError,
     Package,
     PrivateApt,
     is_elf,
@@ -24,6 +23,7 @@ from third_party.debian.apt import (
     relative_symlinks,
     require_apt,
 )
+from third_party.debian.errors import AptError
 from tools.launcher.cache import progress, say
 
 LIBRARIES = "usr/lib/x86_64-linux-gnu"

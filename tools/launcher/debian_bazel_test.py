@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from third_party.debian.apt import AptError
+from third_party.debian.errors import AptError
 from tools.launcher import debian_bazel
 
 

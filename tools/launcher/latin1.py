@@ -14,7 +14,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from third_party.debian.apt import AptError, Package, PrivateApt, require_apt
+from third_party.debian.apt import Package, PrivateApt, require_apt
+from third_party.debian.errors import AptError
 from tools.launcher.cache import fill_once, locked, say
 from tools.launcher.errors import LauncherError
 

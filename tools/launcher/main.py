@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from third_party.debian.apt import AptError
+from third_party.debian.errors import AptError
 from tools.launcher import latin1, patterns, rc_files, store, truststore
 from tools.launcher.cache import cache_dir
 from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose

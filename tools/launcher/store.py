@@ -19,7 +19,10 @@ from pathlib import Path
 from tools.launcher.cache import cache_dir, fill_once, locked, private_folder
 from tools.launcher.errors import LauncherError
 
-_UNUSED_AFTER = 30 * 24 * 3600.0  # seconds
+_DAY = 24 * 3600.0  # seconds
+_UNUSED_AFTER = 30 * _DAY
+# uv's downloads. What it has unpacked is in entries too; the rest is for somebody who stops a download.
+DOWNLOADS = "uv"
 
 
 def key(*parts: object) -> str:
@@ -108,7 +111,8 @@ def collect() -> None:
         return
     else:
         for path in store.iterdir():
-            unused = time.time() - path.stat().st_mtime > _UNUSED_AFTER
+            limit = _DAY if path.name == DOWNLOADS else _UNUSED_AFTER
+            unused = time.time() - path.stat().st_mtime > limit
             if path.is_dir() and (unused or path.name.startswith(".")):
                 shutil.rmtree(path, ignore_errors=True)
     finally:

@@ -73,9 +73,11 @@ class Store(unittest.TestCase):
     def test_what_was_asked_for_lately_stays_and_what_was_killed_goes(self) -> None:
         self.provide("first")
         (self.packages / ".thing-2.killed").mkdir()
-        store.collect()
-        names = {path.name for path in self.packages.iterdir() if path.is_dir()}
-        self.assertEqual(names, {"thing-1"})
+        (self.packages / "uv/archive").mkdir(parents=True)
+        for later, names in ((0, {"thing-1", "uv"}), (2 * 24 * 3600, {"thing-1"})):
+            with mock.patch("time.time", return_value=time.time() + later):
+                store.collect()
+            self.assertEqual({p.name for p in self.packages.iterdir() if p.is_dir()}, names)
 
     def test_where_files_cannot_be_linked_they_are_copied(self) -> None:
         with mock.patch("os.link", side_effect=OSError(18, "Invalid cross-device link")):
