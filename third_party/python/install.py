@@ -17,6 +17,8 @@ from third_party.python.without_cuda import fill_in
 # What an installer notes about itself, which differs between machines.
 _NOTES = ("INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json")
 _SITE = "site-packages"
+# Modules that nobody imports, or few: tests, all models but one, and what MLIR knows of graphics cards.
+_NOT_COMPILED = r"/tests/|/transformers/models/|/dialects/_(acc|amdgpu|gpu|nvvm|omp|rocdl|spirv)_ops_gen"
 
 
 class InstallError(Exception):
@@ -98,14 +100,14 @@ def unpack(
 
 
 def compile_bytecode(site: Path) -> None:
-    """Compiles modules, except those that nobody or hardly anybody imports.
+    """Compiles modules.
 
     Importing torch and transformers takes 7 s without compiled files and 3 s with them, in every action
     that imports them, and an action cannot keep them. They hold the hash of their source, not its time, so
     that they are the same on all machines and a file that somebody changes is not run as it was.
     """
     command = [sys.executable, "-m", "compileall", "-q", "-j0", "--invalidation-mode=checked-hash"]
-    command += ["-x", "/tests/|/transformers/models/", "-s", site.name, "-p", _SITE, site.name]
+    command += ["-x", _NOT_COMPILED, "-s", site.name, "-p", _SITE, site.name]
     env = {**os.environ, "PYTHONHASHSEED": "0"}
     # Some files are for other Pythons.
     subprocess.run(command, cwd=site.parent, env=env, capture_output=True, check=False)

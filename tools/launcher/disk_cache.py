@@ -19,8 +19,8 @@ from tools.launcher.cache import private_folder, say
 from tools.launcher.errors import LauncherError
 
 VARIABLE = "IRONCAST_CACHE_GIGABYTES"
-# All results of `test //...` fit.
-_DEFAULT = "20"
+# The results of all tests take 6.
+_DEFAULT = "10"
 _COLLECT_AFTER = 3600.0  # seconds
 
 
