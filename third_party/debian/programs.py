@@ -120,7 +120,7 @@ def main() -> int:
     try:
         for line in run(Request(**json.load(sys.stdin))):
             print(line)
-    except (AptError, LauncherError) as error:
+    except (AptError, LauncherError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -98,7 +98,7 @@ def main() -> int:
     """Entry point; returns the exit status."""
     try:
         fetch(Request(**json.load(sys.stdin)))
-    except (LauncherError, subprocess.TimeoutExpired) as error:
+    except (LauncherError, subprocess.TimeoutExpired, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -18,7 +18,9 @@ from third_party.python.without_cuda import fill_in
 _NOTES = ("INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json")
 _SITE = "site-packages"
 # Modules that nobody imports, or few: tests, all models but one, and what MLIR knows of graphics cards.
-_NOT_COMPILED = r"/tests/|/transformers/models/|/dialects/_(acc|amdgpu|gpu|nvvm|omp|rocdl|spirv)_ops_gen"
+_NOT_COMPILED = (
+    r"/tests/|/transformers/models/|/dialects/_(acc|amdgpu|gpu|nvvm|omp|rocdl|spirv)_ops_gen"
+)
 
 
 class InstallError(Exception):

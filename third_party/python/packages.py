@@ -174,7 +174,7 @@ def main() -> int:
     """Entry point; returns the exit status."""
     try:
         fetch(Request(**json.load(sys.stdin)))
-    except (InstallError, LauncherError) as error:
+    except (InstallError, LauncherError, OSError) as error:
         print(error, file=sys.stderr)
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         if version not in _KNOWN:

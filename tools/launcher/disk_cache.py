@@ -72,10 +72,11 @@ class DiskCache:
         total, files = 0, []
         for name, _, names in os.walk(self.folder):
             total += os.lstat(name).st_blocks * 512
-            for path in (Path(name, one) for one in names if Path(name).name != "gc"):
+            for path in (Path(name, one) for one in names):
                 stat = path.lstat()
                 total += stat.st_blocks * 512
-                files.append((stat.st_mtime_ns, path, stat.st_blocks * 512))
+                if path != self.folder / "gc/lock":
+                    files.append((stat.st_mtime_ns, path, stat.st_blocks * 512))
         # Bazel renews a file's time when it uses it.
         for _, path, taken in sorted(files):
             if total <= self.limit:

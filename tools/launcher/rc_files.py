@@ -42,12 +42,12 @@ def options(own: Path, startup: Sequence[str], folder: Path, env: Mapping[str, s
         "--noworkspace_rc": workspace and workspace / ".bazelrc",
         "--nohome_rc": Path(env["HOME"], ".bazelrc") if env.get("HOME") else None,
     }
-    files = [own] + [
+    others = [
         file
         for option, file in by_itself.items()
         if option not in startup and file is not None and file.is_file()
     ]
-    return [*by_itself, *(f"--bazelrc={file}" for file in files)]
+    return [*by_itself, *(f"--bazelrc={file}" for file in (own, *others))]
 
 
 def _is_workspace(folder: Path) -> bool:
