@@ -15,7 +15,7 @@ _INLINE = re.compile(r"`([^`]+)`")
 _OURS = re.compile(r"(tools/bazel|bmc|python3 -m tools\.\w+|tools/\w+/\w+\.py) ")
 _FLAG = re.compile(r"--[a-z][a-z-]*")
 # Options of `bazel` that mean something here, beside `--board` and `--config`.
-_BAZEL = {"--profile", "--repo_env", "--test_arg"}
+_BAZEL = {"--expunge", "--profile", "--repo_env", "--test_arg"}
 # Target -> source of the program that gets what is behind `--`.
 _PROGRAMS = {
     r".*\.(flash|flash_test)|//tools/flash:flash": "tools/flash/main.py",
@@ -40,7 +40,8 @@ def commands(text: str) -> list[str]:
     lines = [line for block in blocks for line in block.splitlines()]
     lines += _INDENTED.findall(text)
     lines += [" ".join(span.split()) for span in _INLINE.findall(_INDENTED.sub("", text))]
-    return [line.strip() for line in lines if _OURS.match(line.strip())]
+    parts = [part.strip() for line in lines for part in line.split(" && ")]
+    return [part for part in parts if _OURS.match(part)]
 
 
 def faults(command: str, tree: Path, targets: set[str]) -> list[str]:
@@ -62,7 +63,7 @@ def faults(command: str, tree: Path, targets: set[str]) -> list[str]:
 
 
 def _bazel(words: list[str], tree: Path, targets: set[str]) -> list[str]:
-    if words[0] not in ("build", "run", "test"):
+    if words[0] not in ("build", "clean", "run", "test"):
         return [f"{words[0]} is no command of bazel that pages use"]
     at = words.index("--") if "--" in words else len(words)
     found = []

@@ -19,7 +19,7 @@ from tools.launcher.errors import LauncherError
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 # What the README's first command leaves behind on an empty disk (third_party/README.md).
-FIRST_COMMAND_MEGABYTES = 3800
+FIRST_COMMAND_MEGABYTES = 4400
 
 
 def say(message: str) -> None:

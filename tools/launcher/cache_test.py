@@ -125,7 +125,7 @@ class Cache(unittest.TestCase):
             fill_once(self.cache / "thing", lambda _work: self.fail("begun"), megabytes=6)
 
     def test_a_disk_too_small_for_the_first_command_is_said_beforehand(self) -> None:
-        for free, said in ((3_799_999_999, 1), (3_800_000_000, 0)):
+        for free, said in ((4_399_999_999, 1), (4_400_000_000, 0)):
             with (
                 mock.patch("shutil.disk_usage", return_value=mock.Mock(free=free)),
                 mock.patch("tools.launcher.cache.say") as say,
