@@ -1,6 +1,7 @@
 """The program of the debian_* repository rules: `lists DIR`, or `unpack` with a request on stdin.
 
-`unpack` prints one line for each package whose version is not the recorded one, and nothing else.
+`unpack` prints one line for each package whose version is not the recorded one, and nothing else. It writes
+`folders.json` beside the root: the folders that hold everything but programs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +58,23 @@ class Request:
     programs: list[str]
 
 
+def folders_without_programs(root: Path, programs: Iterable[str]) -> list[str]:
+    """Returns the largest folders below `root` that hold no program and are not for programs, in order.
+
+    Files beside a folder that holds programs are on their own. Paths begin with the name of `root`.
+    """
+    split = {root}
+    for program in (*programs, *(f"{folder}/x" for folder in root.glob("**/bin"))):
+        split.update((root / program).parents)
+    found: list[Path] = []
+    for folder, names, files in os.walk(root):
+        whole = [name for name in names if Path(folder, name) not in split]
+        names[:] = [name for name in names if name not in whole]
+        if Path(folder).name not in ("bin", "sbin"):
+            found += [Path(folder, name) for name in (*whole, *files)]
+    return sorted(path.relative_to(root.parent).as_posix() for path in found)
+
+
 def drift(found: list[Package], recorded: Mapping[str, str]) -> list[str]:
     """A line for each package that is not at its recorded version."""
     return [
@@ -96,8 +114,11 @@ def fetch(request: Request) -> list[str]:
             debs = apt.download(packages, state / "debs")
         unpack(debs, root, request.skip)
     relative_symlinks(root)
+    remove_links_to_nothing(root)
     mend_linker_scripts(root)
     _mend_programs(root, request.programs)
+    folders = folders_without_programs(root, request.programs)
+    (root.parent / "folders.json").write_text(json.dumps(folders))
     return drift(packages, request.versions)
 
 
@@ -107,6 +128,14 @@ def _wanted(apt: PrivateApt, request: Request) -> list[str]:
         names = package.split("|")
         wanted.append(next((name for name in names if apt.candidate(name)), names[0]))
     return [*wanted, *(["patchelf"] if request.programs else [])]
+
+
+def remove_links_to_nothing(root: Path) -> None:
+    """Removes links into packages that are left out: Bazel takes no folder that holds one."""
+    for folder, names, files in os.walk(root):
+        for path in (Path(folder, name) for name in (*names, *files)):
+            if path.is_symlink() and not path.exists():
+                path.unlink()
 
 
 def mend_linker_scripts(root: Path) -> None:

@@ -4,7 +4,8 @@ load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmModelInfo")
 load("//tools/rules/private:c_names.bzl", "check_distinct_names")
 load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "image_providers", "link_image")
-load("//tools/rules/private:transitions.bzl", "any_board_transition")
+load("//tools/rules/private:run_tool.bzl", "run_tool")
+load("//tools/rules/private:transitions.bzl", "any_board_transition", "tool_transition")
 
 _FIRMWARE_C = """// Generated: the models of this image.
 #include "runtime_bm/app/firmware.h"
@@ -106,10 +107,11 @@ def _check_room(ctx, board, reports):
     args.add("--board", board.description)
     args.add_all(reports, before_each = "--model-report")
     args.add("--out", stamp)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmRoom",
-        executable = ctx.executable._size,
-        arguments = [args],
+        tool = ctx.executable._size,
+        arguments = args,
         inputs = [board.description] + reports,
         outputs = [stamp],
     )
@@ -123,10 +125,11 @@ def _report(ctx, map_file, board, reports):
     args.add("--board", board.description)
     args.add_all(reports, before_each = "--model-report")
     args.add("--out", report)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmReport",
-        executable = ctx.executable._size,
-        arguments = [args],
+        tool = ctx.executable._size,
+        arguments = args,
         inputs = [map_file, board.description] + reports,
         outputs = [report],
     )
@@ -189,7 +192,7 @@ bm_firmware = rule(
         "_firmware": attr.label(default = "//runtime_bm/app:firmware"),
         "_profile_off": attr.label(default = "//runtime_bm/app:profile_off"),
         "_profile_on": attr.label(default = "//runtime_bm/app:profile_on"),
-        "_size": attr.label(default = "//tools/size", executable = True, cfg = "exec"),
+        "_size": attr.label(default = "//tools/size", executable = True, cfg = tool_transition),
     },
     **IMAGE_RULE
 )

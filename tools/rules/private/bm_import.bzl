@@ -3,6 +3,8 @@
 load("//tools/rules:providers.bzl", "BmImportInfo")
 load("//tools/rules/private:frontends.bzl", "FRONTENDS", "suffix_of")
 load("//tools/rules/private:model_c.bzl", "BMC_ENV")
+load("//tools/rules/private:run_tool.bzl", "run_tool")
+load("//tools/rules/private:transitions.bzl", "tool_transition")
 
 _SAVED_MODEL = "saved_model.pb"
 
@@ -56,11 +58,12 @@ def _host_check(ctx, directory):
     args.add("verify")
     args.add_all("--import", [directory], expand_directories = False)
     args.add("--out", result)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmVerify",
         progress_message = "Comparing IREE on this machine with the framework: %{label}",
-        executable = ctx.executable._bmc,
-        arguments = [args],
+        tool = ctx.executable._bmc,
+        arguments = args,
         inputs = [directory],
         outputs = [result],
         env = BMC_ENV,
@@ -110,7 +113,7 @@ bm_import = rule(
         "cases": attr.label(doc = "Python file with inputs and expected outputs.", allow_single_file = [".py"]),
         "cases_function": attr.string(doc = "Function in `cases`."),
         "data": attr.label_list(doc = "Files that the source reads.", allow_files = True),
-        "_bmc": attr.label(default = "//compiler:bmc_tool", executable = True, cfg = "exec"),
+        "_bmc": attr.label(default = "//tools/bmc", executable = True, cfg = tool_transition),
         "factory": attr.string(doc = "Function in `src` that returns the ModelSpec."),
         "importer": attr.label(
             doc = "bmc with the frontend's framework.",

@@ -22,6 +22,7 @@ load(
     "model_providers",
     "plan_object",
 )
+load("//tools/rules/private:run_tool.bzl", "run_tool")
 load("//tools/rules/private:transitions.bzl", "import_transition")
 
 # ISA -> functions that kernels call if it has no such instruction.
@@ -53,11 +54,12 @@ def _bmc_compile(ctx, isa, libraries, out):
     args.add_all(ctx.files.libcalls, before_each = "--libcalls")
     for library in libraries:
         args.add_all("--kernel-library", [library.name, library.header, library.matcher])
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmCompile",
         progress_message = "Compiling %{label} for " + isa,
-        executable = ctx.executable._bmc,
-        arguments = [args],
+        tool = ctx.executable._bmc,
+        arguments = args,
         inputs = [import_info.directory] + ctx.files.libcalls + [library.matcher for library in libraries] +
                  ([ctx.file.tuning] if ctx.file.tuning else []),
         outputs = files.values(),

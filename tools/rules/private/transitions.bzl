@@ -105,6 +105,28 @@ import_transition = transition(
     outputs = [_PLATFORMS, _FEATURES, ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
 )
 
+# The machine that builds.
+_HOST_PLATFORM = "//command_line_option:host_platform"
+_COMPILATION_MODE = "//command_line_option:compilation_mode"
+
+def _tool_transition_impl(settings, _attr):
+    # A program of the build is one program. `exec` would keep the values of our flags, and so make another one for each
+    # ISA, board and number of harts.
+    return {
+        _PLATFORMS: str(settings[_HOST_PLATFORM]),
+        _COMPILATION_MODE: "opt",
+        _FEATURES: [],
+        ISA_FLAG: "x86_64",
+        HARTS_FLAG: 1,
+        _BOARD_FLAG: NO_BOARD,
+    }
+
+tool_transition = transition(
+    implementation = _tool_transition_impl,
+    inputs = [_HOST_PLATFORM],
+    outputs = [_PLATFORMS, _COMPILATION_MODE, _FEATURES, ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
+)
+
 def _any_isa_transition_impl(_settings, _attr):
     return {ISA_FLAG: "x86_64", HARTS_FLAG: 1, _BOARD_FLAG: NO_BOARD}
 
