@@ -12,7 +12,7 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,10 +58,10 @@ class Request:
     programs: list[str]
 
 
-def folders_without_programs(root: Path, programs: Iterable[str]) -> list[str]:
-    """Returns the largest folders below `root` that hold no program and are not for programs, in order.
+def folders_without_programs(root: Path, programs: Sequence[str]) -> list[str]:
+    """Returns all below `root` but programs, in as few paths as possible: the largest folders that hold none.
 
-    Files beside a folder that holds programs are on their own. Paths begin with the name of `root`.
+    Paths begin with the name of `root`.
     """
     split = {root}
     for program in (*programs, *(f"{folder}/x" for folder in root.glob("**/bin"))):
@@ -72,7 +72,8 @@ def folders_without_programs(root: Path, programs: Iterable[str]) -> list[str]:
         names[:] = [name for name in names if name not in whole]
         if Path(folder).name not in ("bin", "sbin"):
             found += [Path(folder, name) for name in (*whole, *files)]
-    return sorted(path.relative_to(root.parent).as_posix() for path in found)
+    named = {root / program for program in programs}
+    return sorted(path.relative_to(root.parent).as_posix() for path in found if path not in named)
 
 
 def drift(found: list[Package], recorded: Mapping[str, str]) -> list[str]:

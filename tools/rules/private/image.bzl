@@ -28,8 +28,8 @@ IMAGE_ATTRS = LLVM_ATTRS | {
         doc = "Where `bazel run` boots it. Omitted for a board without an emulator.",
         providers = [BmExecEnvInfo],
     ),
-    "_flash": attr.label(default = "//tools/flash", executable = True, cfg = "exec"),
-    "_live": attr.label(default = "//tools/emulate:live", executable = True, cfg = "exec"),
+    "_flash": attr.label(default = "//tools/flash", executable = True, cfg = tool_transition),
+    "_live": attr.label(default = "//tools/emulate:live", executable = True, cfg = tool_transition),
     "_seal": attr.label(default = "//tools/seal", executable = True, cfg = tool_transition),
 }
 
@@ -193,7 +193,7 @@ def _boot(ctx, firmware):
     # A word of the emulator's command may begin with a dash.
     args += ["--emulator=" + word for word in command_of(ctx.label, firmware, env)]
     files = image_files(firmware) + firmware.model_reports
-    return write_launcher(ctx, ctx.attr._live, args, files, env.runfiles)
+    return write_launcher(ctx, ctx.attr._live[0], args, files, env.runfiles)
 
 def _no_emulator(ctx, firmware):
     """Returns an executable that reports that nothing here can run the image."""
