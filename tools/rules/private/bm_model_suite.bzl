@@ -36,6 +36,7 @@ def bm_model_suite(
         harts = 1,
         test_harts = [],
         hooks = Label("//runtime_bm/app:hooks_default"),
+        negative_on_target = False,
         tags = [],
         **kwargs):
     """Firmware for QEMU and Spike, and the tests that check it.
@@ -67,6 +68,8 @@ def bm_model_suite(
         (docs/how-to/several-harts.md). Other images are for one.
       test_harts: more numbers of harts for which there are tests: all must compute the same bits.
       hooks: cc_library with the models' own console output.
+      negative_on_target: whether the negative control of each model boots in QEMU. By default it runs on the host,
+        which shows as well whether the model's tolerance would hide a changed weight.
       tags: tags of every test.
       **kwargs: attributes of every target, e.g. visibility.
     """
@@ -175,20 +178,21 @@ def bm_model_suite(
         label = native.package_relative_label(model)
         c_name = c_name_of(label.name)
         suffix = "_" + c_name if len(models) > 1 else ""
+        negative_env = _env(_QEMU, vlens[0], isa) if negative_on_target else _NATIVE
         bm_firmware(
             name = name + "._mutated" + suffix,
-            board = _QEMU,
-            harts = harts,
+            board = _QEMU if negative_on_target else _HOST,
+            harts = harts if negative_on_target else 1,
             hooks = hooks,
-            isa = isa,
+            isa = isa if negative_on_target else "x86_64",
             models = models[:i] + [str(label) + ".mutated"] + models[i + 1:],
-            run_env = _env(_QEMU, vlens[0], isa),
+            run_env = negative_env,
             tags = tags + ["manual"],
             **kwargs
         )
         bm_firmware_test(
             name = name + "_negative" + suffix,
-            exec_envs = {_env(_QEMU, vlens[0], isa): ["qemu"]},
+            exec_envs = {negative_env: ["qemu" if negative_on_target else "host"]},
             expect = "FAIL",
             firmware = name + "._mutated" + suffix,
             tags = tags,
