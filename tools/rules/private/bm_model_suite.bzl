@@ -38,6 +38,7 @@ def bm_model_suite(
         hooks = Label("//runtime_bm/app:hooks_default"),
         negative_on_target = False,
         tags = [],
+        tags_on_spike = [],
         **kwargs):
     """Firmware for QEMU and Spike, and the tests that check it.
 
@@ -71,6 +72,8 @@ def bm_model_suite(
       negative_on_target: whether the negative control of each model boots in QEMU. By default it runs on the host,
         which shows as well whether the model's tolerance would hide a changed weight.
       tags: tags of every test.
+      tags_on_spike: more tags of the test that Spike computes the same bits, which is then one of its own; for a model
+        that takes minutes there.
       **kwargs: attributes of every target, e.g. visibility.
     """
     on_spike = _env(_SPIKE, vlens[0], isa)
@@ -90,18 +93,25 @@ def bm_model_suite(
             tags = tags,
             **kwargs
         )
-    runs = bm_runs_test(
-        name = name + "_agreement",
-        agree = True,
-        firmwares = {
-            name: [_env(_QEMU, vlen, isa) for vlen in vlens],
-            # The same ELF in a second emulator: a difference is a bug in one of them, or ours.
-            name + ".spike": [_env(_SPIKE, vlen, isa) for vlen in vlens] +
-                             [_SPIKE.same_package_label("qemu_" + env_name(vlens[0], isa))],
-        },
-        tags = tags,
-        **kwargs
-    )
+    in_qemu = {
+        name: [_env(_QEMU, vlen, isa) for vlen in vlens],
+        name + ".spike": [_SPIKE.same_package_label("qemu_" + env_name(vlens[0], isa))],
+    }
+
+    # The same ELF in a second emulator: a difference is a bug in one of them, or ours.
+    with_spike = {name + ".spike": [_env(_SPIKE, vlen, isa) for vlen in vlens] + in_qemu[name + ".spike"]}
+    runs = {}
+    for suffix, firmwares, more_tags in ([
+        ("_agreement", in_qemu, []),
+        ("_agreement_on_spike", with_spike, tags_on_spike),
+    ] if tags_on_spike else [("_agreement", in_qemu | with_spike, [])]):
+        runs = bm_runs_test(
+            name = name + suffix,
+            agree = True,
+            firmwares = firmwares,
+            tags = tags + more_tags,
+            **kwargs
+        ) | runs
     bm_measured(
         name = name,
         baseline = baseline,
