@@ -27,7 +27,7 @@ from bmc.kernels.reductions import Reduction
 from bmc.kernels.scatter import Scatter
 from bmc.kernels.shares import Shares
 from bmc.rewrites import kernel_bodies, tuning
-from bmc.rewrites.context import Config, Context, Shape
+from bmc.rewrites.context import Config, Context, Decisions, Shape
 from bmc.rewrites.rewrite import Again
 from bmc.rewrites.tuning import Entry
 
@@ -91,12 +91,14 @@ def apply(module: Any, context: Context) -> None:
             config = replace(config, own=True)
         configs[name] = config
     if wide:
-        raise Again(narrow=frozenset(wide))
-    if padded - context.copied:
-        raise Again(copied=frozenset(padded))
+        raise Again(Decisions(narrow=frozenset(wide)))
+    if padded - context.decisions.copied:
+        raise Again(Decisions(copied=frozenset(padded)))
     if kept & (context.planes | context.single):
         raise Again(
-            pixels=frozenset(kept & context.planes), gathered=frozenset(kept & context.single)
+            Decisions(
+                pixels=frozenset(kept & context.planes), gathered=frozenset(kept & context.single)
+            )
         )
     context.configs = tuple(configs[config.function] for config in context.configs)
 

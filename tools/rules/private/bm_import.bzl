@@ -1,4 +1,4 @@
-"""bm_import: runs a frontend, and checks what it imported. Both are the same for every ISA, so they run once."""
+"""bm_import: runs a frontend, checks what it imported, and optimizes it. This is the same for every ISA, so it runs once."""
 
 load("//tools/rules:providers.bzl", "BmImportInfo")
 load("//tools/rules/private:frontends.bzl", "FRONTENDS", "suffix_of")
@@ -71,6 +71,26 @@ def _host_check(ctx, directory):
     )
     return result
 
+def _optimize(ctx, directory):
+    """Does what compiling for every ISA begins with; returns the folder with the result."""
+    optimized = ctx.actions.declare_directory(ctx.label.name + ".optimized")
+    args = ctx.actions.args()
+    args.add("optimize")
+    args.add_all("--import", [directory], expand_directories = False)
+    args.add_all("--out", [optimized], expand_directories = False)
+    run_tool(
+        ctx,
+        mnemonic = "BmOptimize",
+        progress_message = "Optimizing %{label} for all instruction sets",
+        tool = ctx.executable._bmc,
+        arguments = args,
+        inputs = [directory],
+        outputs = [optimized],
+        env = BMC_ENV,
+        execution_requirements = {"block-network": "1"},
+    )
+    return optimized
+
 def _bm_import_impl(ctx):
     if bool(ctx.file.cases) != bool(ctx.attr.cases_function):
         fail("set `cases` and `cases_function` together: a Python file and a function in it")
@@ -102,6 +122,7 @@ def _bm_import_impl(ctx):
             directory = directory,
             importer = ctx.attr.importer[DefaultInfo].files_to_run,
             importer_runfiles = ctx.attr.importer[DefaultInfo].default_runfiles,
+            optimized = _optimize(ctx, directory),
             sources = depset(inputs),
         ),
     ]

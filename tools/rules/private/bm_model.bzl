@@ -39,6 +39,7 @@ def _bmc_compile(ctx, isa, libraries, out):
     args = ctx.actions.args()
     args.add("compile")
     args.add_all("--import", [import_info.directory], expand_directories = False)
+    args.add_all("--optimized", [import_info.optimized], expand_directories = False)
     args.add("--isa", isa)
     harts = ctx.attr._harts[BuildSettingInfo].value
     if harts > 1:
@@ -60,8 +61,8 @@ def _bmc_compile(ctx, isa, libraries, out):
         progress_message = "Compiling %{label} for " + isa,
         tool = ctx.executable._bmc,
         arguments = args,
-        inputs = [import_info.directory] + ctx.files.libcalls + [library.matcher for library in libraries] +
-                 ([ctx.file.tuning] if ctx.file.tuning else []),
+        inputs = [import_info.directory, import_info.optimized] + ctx.files.libcalls +
+                 [library.matcher for library in libraries] + ([ctx.file.tuning] if ctx.file.tuning else []),
         outputs = files.values(),
         env = BMC_ENV,
         execution_requirements = {"block-network": "1"},
@@ -97,6 +98,7 @@ def _bm_model_impl(ctx):
     return providers + [import_info, BmTunableInfo(
         float_parts = ctx.attr.float_parts,
         imported = import_info.directory,
+        optimized = import_info.optimized,
         tuning = ctx.file.tuning,
     )]
 
