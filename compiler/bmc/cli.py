@@ -168,7 +168,7 @@ def _run_verify(arguments: argparse.Namespace) -> None:
     from bmc import verify
 
     version.check(arguments.any_iree)
-    model = artifacts.load(arguments.imported)
+    model = artifacts.load(arguments.imported, compared=True)
     out: Path | None = arguments.out
     # Beside the results, because the import of a build cannot be written to.
     checks = verify.run(model, (out.parent if out else arguments.imported) / "reproducer")

@@ -90,16 +90,17 @@ def apply(module: Any, context: Context) -> None:
             kernel_bodies.replace(function, found.operands, shared, context.target.xlen)
             config = replace(config, own=True)
         configs[name] = config
-    if wide:
-        raise Again(Decisions(narrow=frozenset(wide)))
-    if padded - context.decisions.copied:
-        raise Again(Decisions(copied=frozenset(padded)))
-    if kept & (context.planes | context.single):
-        raise Again(
-            Decisions(
-                pixels=frozenset(kept & context.planes), gathered=frozenset(kept & context.single)
-            )
-        )
+    # One after the other, because each may make the next ones needless: a kernel that refuses weights in 16 bits may read
+    # through paddings with weights in 8, and images whose padded copies are counted may be worth no planes.
+    for decisions in (
+        Decisions(narrow=frozenset(wide)),
+        Decisions(copied=frozenset(padded - context.decisions.copied)),
+        Decisions(
+            pixels=frozenset(kept & context.planes), gathered=frozenset(kept & context.single)
+        ),
+    ):
+        if decisions != Decisions():
+            raise Again(decisions)
     context.configs = tuple(configs[config.function] for config in context.configs)
 
 

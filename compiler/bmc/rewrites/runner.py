@@ -67,11 +67,12 @@ class Runner(Generic[C]):
             for phase in phases.PHASES[first : last + 1]
             if phase in (begin, end) or phase in self.observers or self._rewrites(phase)
         ]
-        for phase, following in pairwise(on_the_way):
-            source = self._rewrite(phase, source)
-            source = self._reach(following, source, phase)
-        if self.keep is not None and end is phases.PHASES[-1]:
-            with ir.Context():
+        # One for all phases, because it takes longer to make than a phase of a small model to read.
+        with ir.Context(), ir.Location.unknown():
+            for phase, following in pairwise(on_the_way):
+                source = self._rewrite(phase, source)
+                source = self._reach(following, source, phase)
+            if self.keep is not None and end is phases.PHASES[-1]:
                 self._keep_text(ir_util.read(source), end)
         return source
 
@@ -95,30 +96,29 @@ class Runner(Generic[C]):
         output = self.tool.work / (
             "model.mlirbc" if phase is phases.INPUT else f"{phase.name}-rewritten.mlirbc"
         )
-        with ir.Context(), ir.Location.unknown():
-            module = ir_util.read(source)
-            self._keep_text(module, phase)
-            seen = phase not in self.observers
-            for number, rewrite in enumerate(rewrites, 1):
-                if rewrite.hides and not seen:
-                    self.observers[phase](module)
-                    seen = True
-                try:
-                    rewrite.apply(module, self.context)
-                    module.operation.verify()
-                except (BmcError, Again):
-                    raise
-                except Exception as error:
-                    file = self._save_input(source, rewrites[:number], before)
-                    raise InternalError(
-                        f"rewrite '{rewrite.name}' failed; its input is {file}: {error}"
-                    ) from error
-                self._keep_text(module, phase, number, rewrite.name)
-                if rewrite.name == self.stop_after:
-                    raise Stopped(_text(module))
-            if not seen:
+        module = ir_util.read(source)
+        self._keep_text(module, phase)
+        seen = phase not in self.observers
+        for number, rewrite in enumerate(rewrites, 1):
+            if rewrite.hides and not seen:
                 self.observers[phase](module)
-            ir_util.write(module, output)
+                seen = True
+            try:
+                rewrite.apply(module, self.context)
+                module.operation.verify()
+            except (BmcError, Again):
+                raise
+            except Exception as error:
+                file = self._save_input(source, rewrites[:number], before)
+                raise InternalError(
+                    f"rewrite '{rewrite.name}' failed; its input is {file}: {error}"
+                ) from error
+            self._keep_text(module, phase, number, rewrite.name)
+            if rewrite.name == self.stop_after:
+                raise Stopped(_text(module))
+        if not seen:
+            self.observers[phase](module)
+        ir_util.write(module, output)
         return output
 
     def _keep_text(self, module: Any, phase: Phase, number: int = 0, rewrite: str = "") -> None:
