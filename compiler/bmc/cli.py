@@ -13,12 +13,14 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from bmc import artifacts, errors, inspection, progress, target
+from bmc import artifacts, errors, frontends, inspection, mutate, optimize, progress, target, verify
 from bmc.arguments import parser
 from bmc.artifacts import ImportedModel
 from bmc.compile import CompileOptions, compile_model, rewrite_until
 from bmc.errors import BmcError
+from bmc.frontends.options import ImportOptions
 from bmc.iree import version
+from bmc.libraries import library
 
 # Longer lines are hard to read, however wide the terminal is.
 _WIDTH = 100
@@ -85,9 +87,6 @@ def _run_import(arguments: argparse.Namespace) -> None:
 
 
 def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
-    from bmc import frontends
-    from bmc.frontends.options import ImportOptions
-
     options = ImportOptions(
         arguments.cases,
         arguments.output_type,
@@ -107,15 +106,11 @@ def _cases(model: ImportedModel) -> str:
 
 
 def _run_optimize(arguments: argparse.Namespace) -> None:
-    from bmc import optimize
-
     version.check(arguments.any_iree)
     optimize.optimize_into(artifacts.load(arguments.imported), arguments.out)
 
 
 def _run_compile(arguments: argparse.Namespace) -> None:
-    from bmc.libraries import library
-
     version.check(arguments.any_iree)
     options = CompileOptions(
         arguments.name,
@@ -165,8 +160,6 @@ def _run_export(arguments: argparse.Namespace) -> None:
 
 
 def _run_verify(arguments: argparse.Namespace) -> None:
-    from bmc import verify
-
     version.check(arguments.any_iree)
     model = artifacts.load(arguments.imported, compared=True)
     out: Path | None = arguments.out
@@ -189,8 +182,6 @@ def _run_verify(arguments: argparse.Namespace) -> None:
 
 
 def _run_mutate(arguments: argparse.Namespace) -> None:
-    from bmc import mutate
-
     report = inspection.read(arguments.report)
     data, change = mutate.mutate(arguments.weights.read_bytes(), report)
     arguments.out.write_bytes(data)

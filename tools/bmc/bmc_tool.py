@@ -9,7 +9,20 @@ from bmc import arithmetic
 # Before NumPy is loaded, which reads the environment.
 arithmetic.enter()
 
-from bmc import cli, compile  # noqa: E402, F401  so that requests find them loaded
+# So that requests find them loaded. IREE loads the classes of these dialects when it meets an operation of theirs.
+from iree import runtime  # noqa: E402, F401
+from iree.compiler.dialects import (  # noqa: E402, F401
+    builtin,
+    flow,
+    hal,
+    iree_codegen,
+    iree_tensor_ext,
+    stream,
+    util,
+    vm,
+)
+
+from bmc import cli, compile  # noqa: E402, F401
 from bmc.__main__ import main  # noqa: E402
 from tools.persistent_worker import persistent_worker  # noqa: E402
 

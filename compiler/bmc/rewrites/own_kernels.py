@@ -90,8 +90,8 @@ def apply(module: Any, context: Context) -> None:
             kernel_bodies.replace(function, found.operands, shared, context.target.xlen)
             config = replace(config, own=True)
         configs[name] = config
-    # One after the other, because each may make the next ones needless: a kernel that refuses weights in 16 bits may read
-    # through paddings with weights in 8, and images whose padded copies are counted may be worth no planes.
+    # One after the other, because each may make the next ones needless: a kernel that refuses weights in 16 bits may
+    # read through paddings with weights in 8, and images whose padded copies are counted may be worth no planes.
     for decisions in (
         Decisions(narrow=frozenset(wide)),
         Decisions(copied=frozenset(padded - context.decisions.copied)),
