@@ -1,10 +1,11 @@
-"""zoo_model: a well-known model in each of its element types. large_test: the tests that take minutes.
+"""zoo_model: a well-known model in each of its element types.
 model_table: a table of all models. model_overview: a page about them."""
 
 load("@pypi//:requirements.bzl", "requirement")
 load("@rules_python//python:defs.bzl", "py_binary", "py_test")
 load("//models:small_vectors.bzl", "small_vectors_test")
 load("//tools/rules:defs.bzl", "bm_model", "bm_model_suite")
+load("//tools/rules:exhaustive.bzl", "exhaustive_suite")
 
 KERAS = [
     requirement("ai-edge-litert"),
@@ -98,24 +99,12 @@ def zoo_model(
             vlens = _VLENS[size],
         )
     if size == "large":
-        large_test(name = "large_test")
+        exhaustive_suite(name = "large_test", tag = "large")
     for emulator in ["qemu", "spike"]:
         native.test_suite(
             name = emulator + "_test",
             tags = [emulator],
         )
-
-def large_test(*, name):
-    """Makes the suite of the package's tests with the tags LARGE that run without a board."""
-    native.test_suite(
-        name = name,
-        tags = ["manual"],
-        tests = [
-            rule
-            for rule, attrs in native.existing_rules().items()
-            if attrs["kind"].endswith("_test") and "large" in attrs["tags"] and "external" not in attrs["tags"]
-        ],
-    )
 
 def model_table(*, name, order, reports, tags):
     """A program that prints the README rows of some models; with --update it writes them there.

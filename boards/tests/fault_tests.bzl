@@ -1,7 +1,8 @@
-"""fault_tests: firmware that ends in every possible way, on every emulated board."""
+"""fault_tests: firmware that ends in every possible way, on emulated boards."""
 
 load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:defs.bzl", "bm_image", "bm_runs_test")
+load("//tools/rules:exhaustive.bzl", "EXHAUSTIVE")
 
 # Board -> its ISA without vectors, its largest VLEN, and its environments.
 _BOARDS = {
@@ -30,20 +31,28 @@ _BOARDS = {
     ),
 }
 
-def fault_test(*, name, firmware = "", expect, text = "", vlen = 256, isa = "", **kwargs):
-    """Boots a firmware of //runtime_bm/testing/firmwares wherever it can run.
+# Each width and each emulator once.
+FEW_BOARDS = ["qemu_virt_rv32", "spike_rv64"]
+
+# Startup, traps, console and exit are code of the board.
+ALL_BOARDS = _BOARDS.keys()
+
+def fault_test(*, name, firmware = "", expect, text = "", vlen = 256, isa = "", boards = FEW_BOARDS, **kwargs):
+    """Boots a firmware of //runtime_bm/testing/firmwares.
 
     Args:
-      name: prefix of the images and of the test, `<name>_on_boards_test`.
+      name: prefix of the images and of the tests: `<name>_on_boards_test`, and `<name>_on_other_boards_test` of what is
+        left to `//:exhaustive`.
       firmware: the firmware's name; default: `name`.
       expect: how it must end: PASS, FAIL, ERROR or TRAP.
       text: text that the record must contain.
       vlen: VLEN of the harts.
       isa: ISA that the image claims to need; default: the board's without vectors. Boards of
         another width are skipped.
+      boards: where it runs with every build: more than the default if it depends on the code of a board.
       **kwargs: attributes of every target.
     """
-    firmwares = {}
+    tests = {"_on_boards": {}, "_on_other_boards": {}}
     for board, about in _BOARDS.items():
         if isa and ISAS[isa]["xlen"] != ISAS[about.isa]["xlen"]:
             continue
@@ -58,13 +67,17 @@ def fault_test(*, name, firmware = "", expect, text = "", vlen = 256, isa = "", 
             deps = ["//runtime_bm/testing/firmwares:" + (firmware or name)],
             **kwargs
         )
-        firmwares[image] = [env.format(vlen) for env in about.envs]
-    bm_runs_test(
-        name = name + "_on_boards",
-        testonly = True,
-        allow_smaller_vlen = True,
-        expect = expect,
-        firmwares = firmwares,
-        text = text,
-        **kwargs
-    )
+        test = "_on_boards" if board in boards else "_on_other_boards"
+        tests[test][image] = [env.format(vlen) for env in about.envs]
+    for test, firmwares in tests.items():
+        if firmwares:
+            bm_runs_test(
+                name = name + test,
+                testonly = True,
+                allow_smaller_vlen = True,
+                expect = expect,
+                firmwares = firmwares,
+                tags = EXHAUSTIVE if test == "_on_other_boards" else [],
+                text = text,
+                **kwargs
+            )

@@ -3,13 +3,18 @@
 load("@rules_cc//cc:defs.bzl", "cc_binary")
 load("//boards/tests:sanitized_test.bzl", "sanitized_test")
 load("//tools/rules:defs.bzl", "bm_image", "bm_runs_test")
+load("//tools/rules:exhaustive.bzl", "EXHAUSTIVE")
 
-# Board -> its ISA without vectors, and where its unit tests run.
+# Board -> its ISA without vectors, and where its unit tests run: each width and each emulator once.
 _ENVS = {
     "qemu_virt_rv32": struct(isa = "rv32imac", env = "//boards/qemu_virt_rv32:scalar"),
+    "spike_rv64": struct(isa = "rv64gc", env = "//boards/spike_rv64:vlen256"),
+}
+
+# The same code on the other boards of these widths.
+_OTHER_ENVS = {
     "qemu_virt_rv64": struct(isa = "rv64gc", env = "//boards/qemu_virt_rv64:vlen256"),
     "spike_rv32": struct(isa = "rv32imac", env = "//boards/spike_rv32:scalar"),
-    "spike_rv64": struct(isa = "rv64gc", env = "//boards/spike_rv64:vlen256"),
 }
 
 def unit_tests(*, name, libs, **kwargs):
@@ -36,22 +41,25 @@ def unit_tests(*, name, libs, **kwargs):
             program = test + "._host",
             **kwargs
         )
-        firmwares = {}
-        for board, about in _ENVS.items():
-            bm_image(
-                name = "{}._{}".format(test, board),
+        for suffix, envs, tags in [("_on_boards", _ENVS, []), ("_on_other_boards", _OTHER_ENVS, EXHAUSTIVE)]:
+            firmwares = {}
+            for board, about in envs.items():
+                image = "{}._{}".format(test, board)
+                bm_image(
+                    name = image,
+                    testonly = True,
+                    board = "//boards/" + board,
+                    isa = about.isa,
+                    run_env = about.env,
+                    tags = ["manual"],
+                    deps = [lib],
+                    **kwargs
+                )
+                firmwares[image] = [about.env]
+            bm_runs_test(
+                name = test.removesuffix("_test") + suffix,
                 testonly = True,
-                board = "//boards/" + board,
-                isa = about.isa,
-                run_env = about.env,
-                tags = ["manual"],
-                deps = [lib],
+                firmwares = firmwares,
+                tags = tags,
                 **kwargs
             )
-            firmwares["{}._{}".format(test, board)] = [about.env]
-        bm_runs_test(
-            name = test.removesuffix("_test") + "_on_boards",
-            testonly = True,
-            firmwares = firmwares,
-            **kwargs
-        )

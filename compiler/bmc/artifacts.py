@@ -230,8 +230,8 @@ def save(model: ImportedModel, directory: Path) -> None:
     )
 
 
-def load(directory: Path) -> ImportedModel:
-    """Reads an import directory; raises BmcError if it is not one."""
+def load(directory: Path, *, compared: bool = False) -> ImportedModel:
+    """Reads an import directory, with `compared_only` if `compared` is set; raises BmcError if it is not one."""
     path = directory / IMPORT_FILE
     if not path.is_file():
         raise BmcError(
@@ -243,7 +243,7 @@ def load(directory: Path) -> ImportedModel:
         data = json.loads(path.read_text(encoding="utf-8"))
         if data["format_version"] == FORMAT_VERSION:
             with np.load(directory / CASES_FILE) as arrays:
-                return _read(directory, data, arrays)
+                return _read(directory, data, arrays, compared)
     except (KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise BmcError(
             "not-an-import", f"'{directory}' is damaged: {error}", hint="import it again"
@@ -255,11 +255,13 @@ def load(directory: Path) -> ImportedModel:
     )
 
 
-def _read(directory: Path, data: dict[str, Any], arrays: Mapping[str, Array]) -> ImportedModel:
+def _read(
+    directory: Path, data: dict[str, Any], arrays: Mapping[str, Array], compared: bool
+) -> ImportedModel:
     signatures = tuple(_signature_from_json(item) for item in data["signatures"])
     calls = tuple(GoldenCall(item["entry"], item["reset"]) for item in data["calls"])
     called = [signatures[call.entry] for call in calls] or [signatures[0]] * data["case_count"]
-    called += [signatures[0]] * data["compared_count"]
+    called += [signatures[0]] * data["compared_count"] * compared
     cases = [
         (
             tuple(arrays[f"in{i}_{case}"] for i in range(len(signature.inputs))),

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts
+from bmc import artifacts, optimize
 from bmc.artifacts import ImportedModel
 from bmc.elf import kernels
 from bmc.elf.kernels import Kernels
 from bmc.emit import c_text, golden_c, kernels_asm, model_h, plan_c, report, symbols
 from bmc.errors import BmcError
-from bmc.facts import half_floats, liveness, macs, operands, products, stored_weights
+from bmc.facts import liveness, macs, operands, products, stored_weights
 from bmc.facts.operands import Kernel
 from bmc.facts.products import Product
 from bmc.facts.stored_weights import WeightType
@@ -26,13 +26,14 @@ from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
 from bmc.iree.version import installed_version
 from bmc.libraries.library import Library
+from bmc.optimize import Optimized
 from bmc.plan import audit, calls, schedule, weights
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights
 from bmc.rewrites import configs, tuning
-from bmc.rewrites.context import Config, Context, Shape
-from bmc.rewrites.pipeline import PIPELINE
+from bmc.rewrites.context import Config, Context, Decisions
+from bmc.rewrites.pipeline import FOR_TARGET
 from bmc.rewrites.rewrite import Again
 from bmc.rewrites.runner import Runner, Stopped
 from bmc.rewrites.tuning import Tuning
@@ -49,6 +50,7 @@ class CompileOptions:
       name: C name of the model, which is the prefix of every symbol.
       target: instruction set.
       out: folder for the results, which is created.
+      optimized: folder of `bmc optimize`, None to do its work too. `keep`, `stop_after` and `plain` do it anyway.
       tuning: path of tuning.json, None to use the defaults.
       float_parts: the parts of an int8 model that use floating point, or of an f16 model that use f32, with reasons
         (plan/audit.py).
@@ -75,6 +77,7 @@ class CompileOptions:
     libraries: tuple[Library, ...] = ()
     harts: int = 1
     first_cases: int | None = None
+    optimized: Path | None = None
 
     def __post_init__(self) -> None:
         """Raises BmcError for a name that cannot be in a C symbol, no cases, and a file that is missing."""
@@ -189,7 +192,6 @@ class _Facts:
     """Collects facts from the IR at each phase."""
 
     def __init__(self, context: Context, float_parts: Mapping[str, str]) -> None:
-        self.has_half_floats = False
         self.macs: dict[str, int] = {}
         self.stored: dict[str, WeightType] = {}
         self.liveness_bound = 0
@@ -197,9 +199,6 @@ class _Facts:
         self.products: tuple[Product, ...] = ()
         self._context = context
         self._float_parts = float_parts
-
-    def of_input(self, module: Any) -> None:
-        self.has_half_floats = half_floats.found(module)
 
     def of_parameters(self, module: Any) -> None:
         self.stored = stored_weights.read(
@@ -222,7 +221,7 @@ class _Facts:
 def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     """Runs IREE, the rewrites and the host program; writes intermediate files into `work`.
 
-    Runs them again if a rewrite finds that an earlier one should have left a convolution alone.
+    What is done for the target is done again if a rewrite finds that an earlier one should have decided otherwise.
 
     Also writes the folder options.keep, and a reproducer in options.out if IREE fails.
 
@@ -232,14 +231,21 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     """
     if model.f16:
         _require_f16(options.target)
-    pixels: frozenset[Shape] = frozenset()
-    copied: frozenset[Shape] = frozenset()
-    gathered: frozenset[Shape] = frozenset()
-    narrow: frozenset[Shape] = frozenset()
-    left: frozenset[str] = frozenset()
     tuned = tuning.read(options.tuning, options.target) if options.tuning else Tuning()
     if not options.libraries:
         tuned = tuned.without_libraries()
+    if options.optimized and not (options.keep or options.stop_after or options.plain):
+        optimized = optimize.load(options.optimized, model)
+    else:
+        optimized = optimize.optimize(
+            model,
+            work,
+            options.out / "reproducer",
+            plain=options.plain,
+            keep=options.keep,
+            stop_after=options.stop_after,
+        )
+    decisions = Decisions()
     while True:
         context = Context(
             options.target,
@@ -248,26 +254,15 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             tuned,
             options.proposes,
             options.harts,
-            pixels=pixels,
-            copied=copied,
-            gathered=gathered,
-            narrow=narrow,
-            libraries=options.libraries,
-            left=left,
+            options.libraries,
+            optimized.states,
+            decisions,
         )
         try:
-            return _lower(model, options, work, context)
+            return _lower(model, options, work, optimized, context)
         except Again as again:
-            _LOG.info("compiling again, with these convolutions channels-last: %s", again.pixels)
-            _LOG.info("and with padded copies of the images of these: %s", again.copied)
-            _LOG.info("and with gathered windows for these: %s", again.gathered)
-            _LOG.info("and with weights in 8 bits for these: %s", again.narrow)
-            _LOG.info("and without calls of kernel libraries for these: %s", again.left)
-            pixels |= again.pixels
-            copied |= again.copied
-            gathered |= again.gathered
-            narrow |= again.narrow
-            left |= again.left
+            _LOG.info("compiling for the target again, with %s", again.decisions)
+            decisions |= again.decisions
 
 
 def _require_f16(target: Target) -> None:
@@ -281,39 +276,42 @@ def _require_f16(target: Target) -> None:
         )
 
 
-def _lower(model: ImportedModel, options: CompileOptions, work: Path, context: Context) -> Lowered:
+def _lower(
+    model: ImportedModel,
+    options: CompileOptions,
+    work: Path,
+    optimized: Optimized,
+    context: Context,
+) -> Lowered:
     tool = IreeTool(work, options.out / "reproducer")
     facts = _Facts(context, options.float_parts)
     linker = linking.link_with(work, options.libcalls)
-    pipeline = tuple(rewrite for rewrite in PIPELINE if not (options.plain and rewrite.faster))
+    pipeline = tuple(rewrite for rewrite in FOR_TARGET if not (options.plain and rewrite.faster))
     applied = {rewrite.name for rewrite in pipeline if rewrite.applies(context)}
     # Only if what IREE should not do is kept from it, and kernels of bmc's own can read through paddings.
     within = (phases.PADDINGS_WITHIN,) if {"borders", "own_kernels"} <= applied else ()
 
+    every = (*options.target.iree_flags(), phases.BINDINGS_APART)
+
     def flags(phase: Phase) -> tuple[str, ...]:
-        if phase is phases.OPTIMIZED:
-            more = phases.import_flags(model.signatures, facts.has_half_floats)
-        else:
-            more = (phases.HOIST_NO_MORE, *((linker,) if phase is phases.VM else ()))
-        more += within if phase is phases.FLOW else ()
-        return (*options.target.iree_flags(), phases.BINDINGS_APART, *more)
+        more = (linker,) if phase is phases.VM else within if phase is phases.FLOW else ()
+        return (*every, phases.HOIST_NO_MORE, *more)
 
     observers = {
-        phases.INPUT: facts.of_input,
         phases.PARAMETERS: facts.of_parameters,
         phases.FLOW: facts.of_flow,
         phases.CONFIGURED: facts.of_configured,
     }
     runner = Runner(tool, pipeline, context, flags, observers, options.keep, options.stop_after)
-    vm = runner.run(model.mlir)
+    vm = runner.run(optimized.mlir, phases.PARAMETERS, phases.VM)
     if "configs" in applied:
         configs.check_names(context)
     if options.target.xlen == 32:
         linking.check(work)
     program = evaluate.run(vm, model.signatures, context.states)
     if left := calls.not_constant(program, context.taken):
-        raise Again(left=left)
-    contents = weights.read(program, work / phases.ARCHIVE, facts.stored)
+        raise Again(Decisions(left=left))
+    contents = weights.read(program, optimized.archive, facts.stored)
     linked = calls.link(program, context.taken, contents, facts.stored, facts.operands)
     packed = weights.pack(linked.program, linked.contents, linked.types, model.parameters)
     int8 = None
@@ -328,7 +326,7 @@ def _lower(model: ImportedModel, options: CompileOptions, work: Path, context: C
         liveness_bound=facts.liveness_bound,
         macs=facts.macs,
         int8=int8,
-        flags=flags(phases.OPTIMIZED),
+        flags=(*every, *optimized.flags),
         calls=linked.calls,
     )
 

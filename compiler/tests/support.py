@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,8 @@ from bmc.iree.tool import IreeTool
 from bmc.libraries.library import Library
 from bmc.plan import schedule
 from bmc.plan.tables import Plan
-from bmc.rewrites.context import Context
-from bmc.rewrites.pipeline import PIPELINE
+from bmc.rewrites.context import Context, ModelContext
+from bmc.rewrites.pipeline import FOR_ALL, FOR_TARGET, PIPELINE
 
 ISA = "rv64gcv_zvl256b"
 AGREES = "IREE's host runtime agrees with the framework"
@@ -226,7 +226,9 @@ def compile_text(
 
 
 def rewritten(
-    text: str, *rewrites: Callable[[Any, Context], None], context: Context | None = None
+    text: str,
+    *rewrites: Callable[[Any, Any], None],
+    context: Context | ModelContext | None = None,
 ) -> str:
     """Applies rewrites to a module given as text. Only IREE's parser and verifier run."""
     context = context or Context(target.find(ISA))
@@ -238,11 +240,18 @@ def rewritten(
         return str(module)
 
 
-def without(*rewrites: str) -> Any:
-    """A patch in which the pipeline lacks rewrites: the negative control of their tests."""
-    rest = tuple(item for item in PIPELINE if item.name not in rewrites)
-    assert len(rest) == len(PIPELINE) - len(rewrites), rewrites
-    return mock.patch("bmc.compile.PIPELINE", rest)
+@contextlib.contextmanager
+def without(*rewrites: str) -> Iterator[None]:
+    """A context in which the pipeline lacks rewrites: the negative control of their tests."""
+    assert set(rewrites) <= {rewrite.name for rewrite in PIPELINE}, rewrites
+    with contextlib.ExitStack() as patches:
+        for name, part in (
+            ("bmc.optimize.FOR_ALL", FOR_ALL),
+            ("bmc.compile.FOR_TARGET", FOR_TARGET),
+        ):
+            rest = tuple(rewrite for rewrite in part if rewrite.name not in rewrites)
+            patches.enter_context(mock.patch(name, rest))
+        yield
 
 
 @dataclass(frozen=True)

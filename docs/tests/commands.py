@@ -25,7 +25,7 @@ _PROGRAMS = {
     r".*\.view": "tools/view/view.py",
     r"//models:overview": "tools/view/overview.py",
     r"//models:(table|large_table)": "tools/size/model_table.py",
-    r"//compiler:compiler": "compiler/bmc/cli.py",
+    r"//compiler:compiler": "compiler/bmc/arguments.py",
     r"//boards:new": "boards/new.py",
     r"//tools/remote:worker": "tools/remote/worker.py",
     r"//tools/coverage:coverage": "tools/coverage/coverage.py",
@@ -94,7 +94,7 @@ def _bazel(words: list[str], tree: Path, targets: set[str]) -> list[str]:
 
 
 def _bmc(words: list[str], tree: Path) -> list[str]:
-    source = tree / "compiler/bmc/cli.py"
+    source = tree / "compiler/bmc/arguments.py"
     known = re.findall(r'add_parser\(\s*"(\w+)"', source.read_text())
     if not words[0].startswith("-") and words[0] not in known:
         return [f"bmc has no command {words[0]}"]

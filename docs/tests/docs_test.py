@@ -86,7 +86,7 @@ class CommandsTest(unittest.TestCase):
             "tools/bazel run @ironcast//tools/flash -- --lost": "main.py has no --lost",
             "tools/bazel test //models:mlp_rv64.flash_test --test_arg=--ports=x": "main.py has no --ports",
             "bmc fly": "bmc has no command fly",
-            "bmc compile --fast": "cli.py has no --fast",
+            "bmc compile --fast": "arguments.py has no --fast",
             "python3 -m tools.fresh --suites x": "__main__.py has no --suites",
             "tools/status/code.py 1": "there is no tools/status/code.py",
         }.items():

@@ -2,6 +2,7 @@
 
 load("@rules_python//python:defs.bzl", "py_binary")
 load("//tools/rules:defs.bzl", "bm_firmware", "bm_measured", "bm_model_variant", "bm_run", "bm_runs_test")
+load("//tools/rules:exhaustive.bzl", "EXHAUSTIVE")
 
 # Design, which is the name of its board -> the ISA of its kernels, and other environments of that ISA: the board and the
 # environment.
@@ -19,6 +20,9 @@ GATES = {
     ("//models/mlp:mlp_int8", 2): _DESIGNS.keys(),
     ("//models/resnet8:resnet8_int8", 1): ["litex_vexriscv"],
 }
+
+# A run takes half a minute, and a smaller network on the same design has the same operators.
+_EXHAUSTIVE = ["//models/resnet8:resnet8_int8"]
 
 def name_in_gates(model):
     """Returns the prefix of a model's targets here."""
@@ -130,7 +134,7 @@ def gates_tests(*, name, model, designs, cases = 1):
             name = "{}_{}".format(name, isa),
             agree = True,
             firmwares = firmwares,
-            tags = ["rtl"],
+            tags = ["rtl"] + (EXHAUSTIVE if model in _EXHAUSTIVE else []),
         )
 
 def gates_table(*, name):

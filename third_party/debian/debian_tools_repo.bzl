@@ -1,6 +1,8 @@
 """Tools from Debian packages, unpacked but not installed, or the user's own instead.
 
-The repository has one folder `root` with the layout of the packages; @NAME//:root is all of it.
+The repository has one folder `root` with the layout of the packages; @NAME//:root is all of it, file by file.
+@NAME//:folders is the same for an action, which links each input into its sandbox: a folder is one input. It does not
+suit runfiles, because Bazel sends a folder to a remote worker at its place in the exec root.
 Programs find their libraries relative to themselves.
 """
 
@@ -18,6 +20,11 @@ filegroup(
         ["root/**"],
         exclude = {programs} + ["root/usr/bin/**", "root/usr/lib/llvm-*/bin/**"],
     ),
+)
+
+filegroup(
+    name = "folders",
+    srcs = {programs} + {folders},
 )
 """
 
@@ -53,8 +60,9 @@ def _users_own(rctx):
 def _debian_tools_repo_impl(rctx):
     variable = rctx.attr.environment_variable
     users_own = variable and rctx.getenv(variable)
-    rctx.file("BUILD.bazel", _BUILD.format(programs = repr(["root/" + p for p in rctx.attr.programs])))
+    programs = repr(["root/" + p for p in rctx.attr.programs])
     if users_own:
+        rctx.file("BUILD.bazel", _BUILD.format(folders = [], programs = programs))
         _users_own(rctx)
         return
     if not rctx.which("apt-get"):
@@ -78,6 +86,8 @@ def _debian_tools_repo_impl(rctx):
     )
     if done.return_code != 0:
         fail("@%s: %s" % (rctx.name, done.stderr.strip()))
+    folders = json.decode(rctx.read("folders.json"))
+    rctx.file("BUILD.bazel", _BUILD.format(folders = folders, programs = programs))
     for line in done.stdout.splitlines():
         # buildifier: disable=print
         print("@%s: %s" % (rctx.name, line))

@@ -1,6 +1,7 @@
 """The program of debian_tools_repo: unpacks programs of this machine's release, with a request on stdin.
 
-Prints one line for each package whose version is not the recorded one, and nothing else.
+Prints one line for each package whose version is not the recorded one, and nothing else. Writes `folders.json` beside the
+root: the folders that hold everything but programs.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +55,24 @@ class Request:
     programs: list[str]
 
 
+def folders_without_programs(root: Path, programs: Sequence[str]) -> list[str]:
+    """Returns all below `root` but programs, in as few paths as possible: the largest folders that hold none.
+
+    Paths begin with the name of `root`.
+    """
+    split = {root}
+    for program in (*programs, *(f"{folder}/x" for folder in root.glob("**/bin"))):
+        split.update((root / program).parents)
+    found: list[Path] = []
+    for folder, names, files in os.walk(root):
+        whole = [name for name in names if Path(folder, name) not in split]
+        names[:] = [name for name in names if name not in whole]
+        if Path(folder).name not in ("bin", "sbin"):
+            found += [Path(folder, name) for name in (*whole, *files)]
+    named = {root / program for program in programs}
+    return sorted(path.relative_to(root.parent).as_posix() for path in found if path not in named)
+
+
 def run(request: Request) -> list[str]:
     """Fills root; returns the drift. Raises AptError, LauncherError."""
     require_apt()
@@ -68,10 +88,23 @@ def run(request: Request) -> list[str]:
 
     def finish(root: Path) -> None:
         relative_symlinks(root)
+        remove_links_to_nothing(root)
         mend_linker_scripts(root)
         _mend_programs(root, request.programs)
 
-    return fetch(prefix, finish, [request.programs, Path(__file__)], Path(request.root))
+    root = Path(request.root)
+    drift = fetch(prefix, finish, [request.programs, Path(__file__)], root)
+    folders = folders_without_programs(root, request.programs)
+    (root.parent / "folders.json").write_text(json.dumps(folders))
+    return drift
+
+
+def remove_links_to_nothing(root: Path) -> None:
+    """Removes links into packages that are left out: Bazel takes no folder that holds one."""
+    for folder, names, files in os.walk(root):
+        for path in (Path(folder, name) for name in (*names, *files)):
+            if path.is_symlink() and not path.exists():
+                path.unlink()
 
 
 def mend_linker_scripts(root: Path) -> None:

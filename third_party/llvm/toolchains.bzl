@@ -61,7 +61,7 @@ def host_toolchain(*, name):
         cpu = "k8",
         cxx_flags = ["-stdlib=libstdc++"],
         exec_compatible_with = ["@platforms//cpu:x86_64", "@platforms//os:linux"],
-        files = ["@debian_llvm//:root", "@debian_sysroot//:root"],
+        files = ["@debian_llvm//:folders", "@debian_sysroot//:folders"],
         include_directories = USERS_INCLUDE_DIRECTORIES if USERS_OWN else [
             _CLANG_HEADERS,
             "%workspace%/" + _SYSROOT + "/usr",
@@ -110,7 +110,7 @@ def riscv_toolchain(*, name, isa, libgcc = None):
         exec_compatible_with = [] if USERS_OWN else ["@platforms//cpu:x86_64", "@platforms//os:linux"],
         # Unoptimized firmware is useless, and most people never pass `-c opt`.
         fastbuild_flags = ["-Os"],
-        files = ["@debian_llvm//:root"] + ([libgcc] if libgcc else []),
+        files = ["@debian_llvm//:folders"] + ([libgcc] if libgcc else []),
         include_directories = USERS_INCLUDE_DIRECTORIES if USERS_OWN else [_CLANG_HEADERS],
         libgcc = libgcc,
         link_flags = ["-nostdlib", "-static", "-fuse-ld=lld", "-Wl,--build-id=none", "-Wl,--gc-sections"],

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.bench import code
+from tools.persistent_worker import persistent_worker
 
 # Fewer multiply-accumulates are not worth the words.
 _FEW_MACS = 1000
@@ -152,4 +153,4 @@ def main(args: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(persistent_worker.run(main, sys.argv[1:]))

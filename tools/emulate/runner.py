@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from tools.emulate import process
+from tools.persistent_worker import persistent_worker
 
 TAIL_LINES = 50
 
@@ -56,4 +57,4 @@ def _record(argv: list[str], deadline: float, env: dict[str, str], out: Path) ->
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(persistent_worker.run(main, sys.argv[1:]))

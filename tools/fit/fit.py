@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.fit import plan_object
+from tools.persistent_worker import persistent_worker
 from tools.status import decode
 
 
@@ -94,4 +95,4 @@ def main(args: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(persistent_worker.run(main, sys.argv[1:]))

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tools.persistent_worker import persistent_worker
+
 # A large library is not listed in a message.
 _MOST_NAMED = 8
 
@@ -62,4 +64,4 @@ def main(args: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(persistent_worker.run(main, sys.argv[1:]))

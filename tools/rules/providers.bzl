@@ -38,6 +38,7 @@ BmTunableInfo = provider(
     fields = {
         "float_parts": "dict from string to string: parts of an int8 model that use floating point, and why.",
         "imported": "File: directory of the imported model, as in BmImportInfo.",
+        "optimized": "File: directory of the optimized model, as in BmImportInfo.",
         "tuning": "File: the model's tuning.json; None if it has none.",
     },
 )
@@ -57,6 +58,7 @@ BmImportInfo = provider(
         "directory": "File: directory with the MLIR, the inputs and the framework's own outputs.",
         "importer": "FilesToRunProvider: bmc with the model's framework.",
         "importer_runfiles": "runfiles: what it needs.",
+        "optimized": "File: directory with the model as it is compiled further for each ISA.",
         "sources": "depset of File: the model's source and what it reads.",
     },
 )

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from array import array
 from dataclasses import dataclass
-from itertools import accumulate
 from pathlib import Path
 from struct import Struct
 
+import numpy as np
 from elftools.elf.elffile import ELFFile
+
+from tools.persistent_worker import persistent_worker
 
 SECTION = ".bm.checks"
 
 _WORD_BYTES = 4
-_WRAP = 2**64
 
 # bm_check_t: start, end, sum.words, sum.places, guard.
 _ROWS = {32: Struct("<IIQQI4x"), 64: Struct("<QQQQQ")}
@@ -47,12 +47,9 @@ class Row:
 
 def sums(data: bytes | bytearray) -> tuple[int, int]:
     """Returns bm_sum_t of whole words: `words` and `places`."""
-    words = array("I")
-    assert words.itemsize == _WORD_BYTES
-    words.frombytes(data)
-    if sys.byteorder == "big":
-        words.byteswap()
-    return sum(words) % _WRAP, sum(accumulate(words)) % _WRAP
+    words = np.frombuffer(data, "<u4").astype(np.uint64)
+    # Arithmetic of uint64 wraps, as the runtime's does.
+    return int(words.sum()), int(words.cumsum().sum())
 
 
 def rows(elf: ELFFile) -> list[Row]:
@@ -122,4 +119,4 @@ def main(args: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(persistent_worker.run(main, sys.argv[1:]))

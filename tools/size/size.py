@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.emulate import result
+from tools.persistent_worker import persistent_worker
 from tools.size import baseline, harts, image_report
 
 # What records say of devices beside the hart.
@@ -237,4 +238,4 @@ def _run(options: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(persistent_worker.run(main, sys.argv[1:]))

@@ -57,13 +57,14 @@ class Bench:
 
     Attributes:
       kit: what links images and boots them; its environment counts every instruction.
-      imported: folder of the imported model.
+      imported, optimized: folders of the model, from `bmc import` and `bmc optimize`.
       float_parts: as in CompileOptions.
       objdump, mca: programs.
     """
 
     kit: Kit
     imported: Path
+    optimized: Path
     float_parts: Mapping[str, str]
     objdump: Path
     mca: Path
@@ -74,6 +75,7 @@ class Bench:
         return Bench(
             kit,
             Path(model["imported"]).absolute(),
+            Path(model["optimized"]).absolute(),
             model["float_parts"],
             Path(session["objdump"]).absolute(),
             Path(session["mca"]).absolute(),
@@ -99,6 +101,7 @@ class Bench:
                 tuning,
                 self.float_parts,
                 proposes=proposes,
+                optimized=self.optimized,
             )
             report = compile_model(artifacts.load(self.imported), options)
             elf = self.kit.link(out)

@@ -61,6 +61,15 @@ PADDINGS_WITHIN = "--iree-dispatch-creation-enable-fuse-padding-into-linalg-cons
 _EVALUATE_ALIKE = "--iree-hal-local-host-device-backends=vmvx"
 
 
+def resuming(phase: Phase) -> tuple[str, ...]:
+    """Returns the flag with which iree-compile continues from a phase."""
+    if phase is INPUT:
+        return ()
+    # For iree-compile, a pipeline of iree-opt does not leave the phase before it.
+    known = PHASES[PHASES.index(phase) - 1] if phase.passes else phase
+    return (f"--compile-from={known.name}",)
+
+
 def f64_flags(signatures: tuple[Signature, ...]) -> tuple[str, ...]:
     """Returns the flags for a model with these entry points.
 

@@ -77,6 +77,10 @@ class Epilogue:
     ahead: Mapping[int, int] = field(default_factory=dict)
     held: dict[int, int] = field(default_factory=dict)
 
+    @functools.cached_property
+    def _last(self) -> Mapping[int, int]:
+        return last_readers(self.nodes)
+
     def write(self, stores: bool) -> None:
         for number in range(len(self.nodes)):
             self.compute(number)
@@ -93,7 +97,7 @@ class Epilogue:
         node = self.nodes[number]
         if node.op == "store":
             (arg,) = node.args
-            dies = last_readers(self.nodes)[arg] == number
+            dies = self._last[arg] == number
             self._store(arg, node, keep=not dies)
             if dies:
                 self.groups.give(self.held.pop(arg))
@@ -123,16 +127,14 @@ class Epilogue:
 
     def _dying(self, number: int, vectors: list[int]) -> list[int]:
         """Returns the groups that nothing needs after a node."""
-        last = last_readers(self.nodes)
-        dying = [arg for arg in vectors if last[arg] == number and arg not in self.kept]
+        dying = [arg for arg in vectors if self._last[arg] == number and arg not in self.kept]
         return list(dict.fromkeys(self.held[arg] for arg in dying))
 
     def _settle(self, number: int, vectors: list[int], target: int) -> None:
         """Gives back the groups that nothing needs after a node, whose value is in another one."""
-        last = last_readers(self.nodes)
         dying = self._dying(number, vectors)
         for arg in vectors:
-            if last[arg] == number and arg not in self.kept:
+            if self._last[arg] == number and arg not in self.kept:
                 self.held.pop(arg, None)
         for group in dying:
             if group != target:

@@ -57,24 +57,31 @@ def cut(product: Product, sums: Sums, line: Loop, vlen: int, choice: Choice) -> 
     # Most lanes are in the largest groups, unless they are apart in memory, where more rows are better.
     most = shapes[-1].lmul if product.is_contiguous else 1
     widest = min((s for s in shapes if s.lmul >= most), key=lambda s: s.cost / s.lanes)
-    best: dict[int, tuple[float, list[Panel]]] = {0: (0.0, [])}
-    for left in range(1, 2 * widest.lanes):
-        choices = []
-        for shape in shapes:
-            panel = replace(shape, lanes=min(shape.lanes, left))
-            cost, others = best[left - panel.lanes]
-            choices.append((cost + panel.cost, [panel, *others]))
-        best[left] = min(choices, key=lambda choice: choice[0])
     whole, left = divmod(product.lanes.extent, widest.lanes)
     if whole and left:
         whole, left = whole - 1, left + widest.lanes
     result: list[Panel] = []
-    for panel in [widest] * whole + best[left][1]:
+    for panel in [widest] * whole + _cheapest(shapes, left):
         if result and replace(result[-1], count=1) == panel:
             result[-1] = replace(panel, count=result[-1].count + 1)
         else:
             result.append(panel)
     return result
+
+
+def _cheapest(shapes: list[Panel], lanes: int) -> list[Panel]:
+    """Returns panels of these shapes, the last ones cut off, that cost the least for so many lanes."""
+    # What follows the first panel of the cheapest ones for fewer lanes is cheapest too.
+    costs, firsts = [0.0], [shapes[0]]
+    for left in range(1, lanes + 1):
+        ways = [costs[left - min(shape.lanes, left)] + shape.cost for shape in shapes]
+        costs.append(min(ways))
+        firsts.append(shapes[ways.index(costs[left])])
+    panels = []
+    while lanes:
+        panels.append(replace(firsts[lanes], lanes=min(firsts[lanes].lanes, lanes)))
+        lanes -= panels[-1].lanes
+    return panels
 
 
 def _shapes(

@@ -75,19 +75,9 @@ def reorder(entry: HostFunction, accesses: Accesses) -> HostFunction:
 
 def _graph(entry: HostFunction, accesses: Accesses) -> Graph:
     """Returns what the search knows of an entry, which is as in `reorder`."""
-    touched = [list(zip(c.spans, accesses(c), strict=True)) for c in entry.commands]
-
-    def conflict(one: list[tuple[Span, Access]], other: list[tuple[Span, Access]]) -> bool:
-        return any(
-            (a | b) & Access.WRITE and x.overlaps(y) for x, a in one for y, b in other if a and b
-        )
-
     returned = {view.span.storage for view in entry.outputs}
     return Graph(
-        before=tuple(
-            sum(1 << earlier for earlier in range(number) if conflict(touched[earlier], spans))
-            for number, spans in enumerate(touched)
-        ),
+        before=_before(entry.commands, accesses),
         tensors=tuple(
             Tensor(
                 tables.align(storage.length),
@@ -99,6 +89,23 @@ def _graph(entry: HostFunction, accesses: Accesses) -> Graph:
             if storage.kind in (StorageKind.INPUT, StorageKind.SLAB)
         ),
     )
+
+
+def _before(commands: Sequence[HalCommand], accesses: Accesses) -> tuple[int, ...]:
+    """Returns the bits of the commands that must run before each one."""
+    before = []
+    touched: dict[Storage, list[tuple[int, Span, Access]]] = {}
+    for number, command in enumerate(commands):
+        spans = [pair for pair in zip(command.spans, accesses(command), strict=True) if pair[1]]
+        bits = 0
+        for span, access in spans:
+            for earlier, other, others in touched.get(span.storage, ()):
+                if (access | others) & Access.WRITE and span.overlaps(other):
+                    bits |= 1 << earlier
+        before.append(bits)
+        for span, access in spans:
+            touched.setdefault(span.storage, []).append((number, span, access))
+    return tuple(before)
 
 
 def _uses(commands: Sequence[HalCommand]) -> dict[Storage, list[int]]:

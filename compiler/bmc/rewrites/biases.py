@@ -13,10 +13,9 @@ from iree.compiler import ir
 from iree.compiler.dialects import arith, linalg, tensor
 
 from bmc.ir import ir_util
-from bmc.rewrites.context import Context
 
 
-def apply(module: Any, _: Context) -> None:
+def apply(module: Any, _: object) -> None:
     """Rewrites convolutions that start from such a bias."""
     for op in [op for op in ir_util.walk(module.operation) if _starts_from_bias(op)]:
         _detach(op)

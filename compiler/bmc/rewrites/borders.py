@@ -43,6 +43,6 @@ def is_read_through(padding: ir_util.Op, context: Context) -> bool:
         return (
             found is not None
             and bool(found.windows)
-            and contraction.shape(reader) not in context.copied
+            and contraction.shape(reader) not in context.decisions.copied
         )
     return False

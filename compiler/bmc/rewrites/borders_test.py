@@ -9,7 +9,7 @@ import support
 from bmc import target
 from bmc.compile import CompileOptions, rewrite_until
 from bmc.rewrites import borders
-from bmc.rewrites.context import Context
+from bmc.rewrites.context import Context, Decisions
 
 _PADDED = """util.func @main(%x: tensor<8x8x16xf32>, %w: tensor<3x3x16x32xf32>) -> tensor<8x8x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -52,7 +52,7 @@ class BordersTest(support.FolderTest):
     def test_what_is_copied(self) -> None:
         self.assertEqual(self.barriers(_TWICE), 1)
         shape = (3, 3, 8, 8, 16, 32)
-        copied = Context(target.find(support.ISA), copied=frozenset({shape}))
+        copied = Context(target.find(support.ISA), decisions=Decisions(copied=frozenset({shape})))
         self.assertEqual(self.barriers(context=copied), 1)
 
     def test_an_image_in_another_shape(self) -> None:

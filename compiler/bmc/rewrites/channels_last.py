@@ -45,9 +45,11 @@ class _Roles:
 def apply(module: Any, context: Context) -> None:
     """Rewrites channels-first convolutions and poolings; records the new layout of weights in `context`."""
     weights = {ir_util.string(op, "sym_name"): op for op in ir_util.all_of(module, "util.global")}
+    loads_of: dict[str, list[ir_util.Op]] = {name: [] for name in weights}
+    for load in ir_util.all_of(module, "util.global.load"):
+        loads_of[ir_util.string(load, "global")].append(load)
     for name, op in weights.items():
-        loads = ir_util.all_of(module, "util.global.load")
-        _drop_unit_dimensions(op, [o for o in loads if ir_util.string(o, "global") == name])
+        _drop_unit_dimensions(op, loads_of[name])
     loads = ir_util.all_of(module, "util.global.load")
     names = [ir_util.string(op, "global") for op in loads]
     for op in ir_util.all_of(module, "linalg.generic"):

@@ -12,7 +12,6 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.rewrites.context import Context
 
 # Zero, maximum, floor, minimum, ceiling and sum.
 _ARITH = (
@@ -24,7 +23,7 @@ _STABLEHLO = (
 )  # fmt: skip
 
 
-def apply(module: Any, _: Context) -> None:
+def apply(module: Any, _: object) -> None:
     """Rewrites the conversions of constant expressions."""
     constants = ir_util.constant_expressions(module)
     for op in list(ir_util.walk(module.operation)):

@@ -12,7 +12,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import contraction, ir_util
-from bmc.rewrites.context import RESET, Context
+from bmc.rewrites.context import RESET
 
 # Smaller constants are better inlined into kernels, where IREE puts them by itself. There are two exceptions. IREE
 # keeps resources as buffers, and VM bytecode loses their bytes. And later rewrites store the weights of convolutions in
@@ -20,7 +20,7 @@ from bmc.rewrites.context import RESET, Context
 _SMALLEST_WEIGHT_BYTES = 256
 
 
-def apply(module: Any, _: Context) -> None:
+def apply(module: Any, _: object) -> None:
     """Rewrites constants to loads of globals."""
     first = module.body.operations[0]
     constants = [op for op in ir_util.walk(module.operation) if _is_weight(op)]

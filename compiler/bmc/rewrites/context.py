@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from bmc.dtype import DType
 from bmc.kernels.choice import Proposal
@@ -95,9 +95,48 @@ class Config:
 Shape = tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Decisions:
+    """What rewrites decide otherwise than they would, because it turned out badly in later phases.
+
+    Attributes:
+      pixels: convolutions whose results stay channels-last, because as planes they get no kernel of bmc's own.
+      copied: convolutions that read a padded copy of their image, because no kernel of bmc's own reads through the
+        padding.
+      gathered: convolutions of one channel that become products of gathered windows, because no kernel of bmc's own
+        computes them as they are.
+      narrow: products whose weights stay in 8 bits, because no kernel of bmc's own reads them in 16, or one that reads
+        8 takes fewer instructions.
+      left: dispatch functions that no kernel library takes, because a weight that it would pack is no constant.
+    """
+
+    pixels: frozenset[Shape] = frozenset()
+    copied: frozenset[Shape] = frozenset()
+    gathered: frozenset[Shape] = frozenset()
+    narrow: frozenset[Shape] = frozenset()
+    left: frozenset[str] = frozenset()
+
+    def __or__(self, other: Decisions) -> Decisions:
+        names = [field.name for field in fields(self)]
+        return Decisions(*(getattr(self, name) | getattr(other, name) for name in names))
+
+
+@dataclass
+class ModelContext:
+    """The facts that accompany the IR while it is the same for every target.
+
+    Attributes:
+      int8: whether the model is quantized.
+      states: the model's states; set by `states`.
+    """
+
+    int8: bool
+    states: States = States()
+
+
 @dataclass
 class Context:
-    """The facts that accompany the IR through the pipeline.
+    """The facts that accompany the IR through the rewrites for a target.
 
     Attributes:
       target: instruction set.
@@ -107,17 +146,10 @@ class Context:
       proposes: whether to look for other kernels that dispatches could have.
       harts: how many harts share the workgroups of a dispatch.
       libraries: that may take dispatches; the first one that wants a dispatch gets it.
-      states: the model's states; set by `states`.
+      states: the model's states.
+      decisions: what was found out when the same IR went through the rest of the pipeline before.
       permutations: the axes for numpy.transpose of each weight whose layout differs from the parameter
         archive's; set by `channels_last` and `matmul_layout`.
-      pixels: convolutions whose results stay channels-last, because as planes they get no kernel of bmc's own.
-      copied: convolutions that read a padded copy of their image, because no kernel of bmc's own reads through the
-        padding.
-      gathered: convolutions of one channel that become products of gathered windows, because no kernel of bmc's own
-        computes them as they are.
-      narrow: products whose weights stay in 8 bits, because no kernel of bmc's own reads them in 16, or one that reads
-        8 takes fewer instructions.
-      left: dispatch functions that no kernel library takes, because a weight that it would pack is no constant.
       planes: convolutions whose results are planes; set by `planar`.
       single: convolutions of one channel that stay as they are; set by `im2col`.
       widened: weights of int8 that are stored in 16 bits; set by `wide_weights`.
@@ -135,12 +167,8 @@ class Context:
     harts: int = 1
     libraries: tuple[Library, ...] = ()
     states: States = States()
+    decisions: Decisions = Decisions()
     permutations: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    pixels: frozenset[Shape] = frozenset()
-    copied: frozenset[Shape] = frozenset()
-    gathered: frozenset[Shape] = frozenset()
-    narrow: frozenset[Shape] = frozenset()
-    left: frozenset[str] = frozenset()
     planes: frozenset[Shape] = frozenset()
     single: frozenset[Shape] = frozenset()
     widened: frozenset[str] = frozenset()

@@ -12,12 +12,11 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.rewrites.context import Context
 
 _DEQUANTIZE = "iree_linalg_ext.dequantize_affine"
 
 
-def apply(module: Any, _: Context) -> None:
+def apply(module: Any, _: object) -> None:
     """Swaps each dequantization that has one scale and a join of dimensions behind it, except those of constants."""
     for op in ir_util.all_of(module, "tensor.collapse_shape"):
         made = ir_util.definition(op.operands[0])

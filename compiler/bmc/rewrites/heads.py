@@ -14,7 +14,6 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg
 
 from bmc.ir import ir_util
-from bmc.rewrites.context import Context
 
 _QUANTIZE = "iree_linalg_ext.quantize_affine"
 _TRANSPOSE = "linalg.transpose"
@@ -23,7 +22,7 @@ _RESHAPES = ("tensor.collapse_shape", "tensor.expand_shape")
 _BARRIER = "iree_tensor_ext.compute_barrier.start"
 
 
-def apply(module: Any, _: Context) -> None:
+def apply(module: Any, _: object) -> None:
     """Swaps each quantization that has one scale and the reshapes and transpositions before it."""
     for op in ir_util.all_of(module, _QUANTIZE):
         chain = _moves(op.operands[0])

@@ -27,7 +27,7 @@ def apply(module: Any, context: Context) -> None:
         if product is None or not _reads_windows_of_one_channel(product):
             continue
         shape = contraction.shape(op)
-        if own_kernels.applies(context) and shape not in context.gathered:
+        if own_kernels.applies(context) and shape not in context.decisions.gathered:
             context.single |= {shape}
         else:
             _gather(op, product)

@@ -11,10 +11,9 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util, pad
-from bmc.rewrites.context import Context
 
 
-def apply(module: Any, _: Context | None = None) -> None:
+def apply(module: Any, _: object = None) -> None:
     """Rewrites insertions of tensors of the same rank at constant places, without gaps."""
     for op in ir_util.all_of(module, "tensor.insert_slice"):
         source, target = op.operands[0].type, op.operands[1]

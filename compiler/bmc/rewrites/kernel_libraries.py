@@ -59,7 +59,7 @@ def apply(module: Any, context: Context) -> None:
 
 def _read(function: ir_util.Op, name: str, wanted: str, context: Context) -> Dispatch:
     """Returns what matchers are told of a dispatch function; raises Unsupported if it is not offered to them."""
-    if name in context.left:
+    if name in context.decisions.left:
         raise Unsupported("a weight that a library would pack is no constant")
     dispatch = reading.dispatch(function, context.target)
     return replace(dispatch, cost=math.inf if wanted else _cost(function, dispatch, context))

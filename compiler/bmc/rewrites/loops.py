@@ -15,10 +15,9 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.rewrites.context import Context
 
 
-def apply(module: Any, _: Context | None = None) -> None:
+def apply(module: Any, _: object = None) -> None:
     """Rewrites the loops whose test is all that is computed before the body, and was computed before."""
     for op in ir_util.all_of(module, "scf.while"):
         (before,), (after,) = (region.blocks for region in op.regions)

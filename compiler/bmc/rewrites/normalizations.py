@@ -13,7 +13,6 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.rewrites.context import Context
 
 _STEPS = ("stablehlo.add", "stablehlo.subtract", "stablehlo.multiply", "stablehlo.divide")
 _FACTORS = _STEPS[2:]
@@ -34,7 +33,7 @@ class _Step:
     constant: ir_util.Value
 
 
-def apply(module: Any, _: Context) -> None:
+def apply(module: Any, _: object) -> None:
     """Rewrites the convolutions of f32 that are multiplied by constants."""
     constants = ir_util.constant_expressions(module)
     for op in ir_util.all_of(module, "stablehlo.convolution"):

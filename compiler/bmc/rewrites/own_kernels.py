@@ -27,7 +27,7 @@ from bmc.kernels.reductions import Reduction
 from bmc.kernels.scatter import Scatter
 from bmc.kernels.shares import Shares
 from bmc.rewrites import kernel_bodies, tuning
-from bmc.rewrites.context import Config, Context, Shape
+from bmc.rewrites.context import Config, Context, Decisions, Shape
 from bmc.rewrites.rewrite import Again
 from bmc.rewrites.tuning import Entry
 
@@ -90,14 +90,17 @@ def apply(module: Any, context: Context) -> None:
             kernel_bodies.replace(function, found.operands, shared, context.target.xlen)
             config = replace(config, own=True)
         configs[name] = config
-    if wide:
-        raise Again(narrow=frozenset(wide))
-    if padded - context.copied:
-        raise Again(copied=frozenset(padded))
-    if kept & (context.planes | context.single):
-        raise Again(
+    # One after the other, because each may make the next ones needless: a kernel that refuses weights in 16 bits may
+    # read through paddings with weights in 8, and images whose padded copies are counted may be worth no planes.
+    for decisions in (
+        Decisions(narrow=frozenset(wide)),
+        Decisions(copied=frozenset(padded - context.decisions.copied)),
+        Decisions(
             pixels=frozenset(kept & context.planes), gathered=frozenset(kept & context.single)
-        )
+        ),
+    ):
+        if decisions != Decisions():
+            raise Again(decisions)
     context.configs = tuple(configs[config.function] for config in context.configs)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bmc.iree import phases
 from bmc.rewrites import (
     alignments,
@@ -41,9 +43,11 @@ from bmc.rewrites import (
     wide_constants,
     wide_weights,
 )
+from bmc.rewrites.context import Context, ModelContext
 from bmc.rewrites.rewrite import Rewrite
 
-PIPELINE = (
+# Those of a model, whatever it is compiled for.
+FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "states",
         phases.INPUT,
@@ -140,6 +144,9 @@ PIPELINE = (
         "As soon as constants have their final values, so that later phases work on kilobytes of IR.",
         constants.apply,
     ),
+)
+
+FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "halves",
         phases.PARAMETERS,
@@ -303,3 +310,5 @@ PIPELINE = (
         lambda context: context.target.soft_float,
     ),
 )
+
+PIPELINE: tuple[Rewrite[Any], ...] = (*FOR_ALL, *FOR_TARGET)

@@ -149,7 +149,7 @@ class _Layouts:
 
     def _gain(self, island: _Island, planar: set[Any]) -> float:
         """Returns how many instructions fewer it takes if its tensors are planes, as those of other islands are."""
-        if island.fixed or island.shapes & self._context.pixels:
+        if island.fixed or island.shapes & self._context.decisions.pixels:
             return 0
         target = self._context.target
         gain: float = -_TURN * island.others

@@ -14,7 +14,7 @@ from bmc.ir.contraction import Contraction
 from bmc.kernels import layouts, nest
 from bmc.kernels.product import Unsupported
 from bmc.rewrites import planar
-from bmc.rewrites.context import Context
+from bmc.rewrites.context import Context, Decisions
 
 _MAPS = """
 #image = affine_map<(y, x, f, i, j, c) -> (y + i, x + j, c)>
@@ -307,7 +307,7 @@ class PlanarTest(unittest.TestCase):
         self.assertEqual(unknown.count("low[1, 1, 0]"), 2)
         self.assertEqual(unknown.count("-> (d1 + d3, d2 + d4, d5)>"), 1)
         shapes = frozenset({(3, 3, 3, 8, 48, 48), (3, 3, 8, 8, 48, 48)})
-        kept = Context(target.find(support.ISA), pixels=shapes)
+        kept = Context(target.find(support.ISA), decisions=Decisions(pixels=shapes))
         self.assertEqual(_after(_network(), kept), support.rewritten(_network()))
         self.assertEqual(kept.planes, frozenset())
 

@@ -28,7 +28,6 @@ from bmc.dtype import Array
 from bmc.ir import ir_util, offsets
 from bmc.ir.elementwise import Elementwise, predicate
 from bmc.ir.ranges import Ranges
-from bmc.rewrites.context import Context
 
 # The largest |v|, exclusive: 4v is an int32.
 _LARGEST = 2**29
@@ -42,7 +41,7 @@ _SAME_SHIFT = 32
 _SGE = 5
 
 
-def apply(module: Any, _: Context) -> None:
+def apply(module: Any, _: object) -> None:
     """Rewrites the scalings whose operands are small enough."""
     for generic in ir_util.all_of(module, "linalg.generic"):
         if len(generic.results) != 1:

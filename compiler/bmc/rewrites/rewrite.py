@@ -4,41 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from bmc.iree.phases import Phase
-from bmc.rewrites.context import Context, Shape
+from bmc.rewrites.context import Decisions
+
+# What rewrites are given: Context or ModelContext.
+C = TypeVar("C")
 
 
-def _always(_: Context) -> bool:
+def _always(_: object) -> bool:
     return True
 
 
 class Again(Exception):
-    """The pipeline must run again.
+    """The rewrites for the target must run again, with `decisions` added to the context's."""
 
-    Attributes:
-      pixels, copied, gathered, narrow, left: what is added to the context's sets of these names.
-    """
-
-    def __init__(
-        self,
-        pixels: frozenset[Shape] = frozenset(),
-        copied: frozenset[Shape] = frozenset(),
-        gathered: frozenset[Shape] = frozenset(),
-        narrow: frozenset[Shape] = frozenset(),
-        left: frozenset[str] = frozenset(),
-    ) -> None:
-        super().__init__(pixels, copied, gathered, narrow, left)
-        self.pixels = pixels
-        self.copied = copied
-        self.gathered = gathered
-        self.narrow = narrow
-        self.left = left
+    def __init__(self, decisions: Decisions) -> None:
+        super().__init__(decisions)
+        self.decisions = decisions
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(Generic[C]):
     """One entry of the pipeline.
 
     Attributes:
@@ -54,7 +42,7 @@ class Rewrite:
     name: str
     after: Phase
     why: str
-    apply: Callable[[Any, Context], None]
-    applies: Callable[[Context], bool] = _always
+    apply: Callable[[Any, C], None]
+    applies: Callable[[C], bool] = _always
     faster: bool = False
     hides: bool = False

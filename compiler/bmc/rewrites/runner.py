@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
 from iree.compiler import ir
 
@@ -15,8 +16,7 @@ from bmc.ir import ir_util
 from bmc.iree import phases
 from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
-from bmc.rewrites.context import Context
-from bmc.rewrites.rewrite import Again, Rewrite
+from bmc.rewrites.rewrite import Again, C, Rewrite
 
 # Reads a module after a phase's rewrites without changing it.
 Observer = Callable[[Any], None]
@@ -31,8 +31,8 @@ class Stopped(Exception):
 
 
 @dataclass
-class Runner:
-    """One run of the pipeline.
+class Runner(Generic[C]):
+    """Runs a part of the pipeline.
 
     Attributes:
       tool: runs IREE in the folder that holds all intermediate files.
@@ -45,89 +45,91 @@ class Runner:
     """
 
     tool: IreeTool
-    pipeline: tuple[Rewrite, ...]
-    context: Context
+    pipeline: tuple[Rewrite[C], ...]
+    context: C
     flags: Callable[[Phase], tuple[str, ...]]
     observers: Mapping[Phase, Observer]
     keep: Path | None = None
     stop_after: str = ""
-    _kept: int = field(default=0, init=False)
 
-    def run(self, model: Path) -> Path:
-        """Compiles an imported model to the last phase; returns the file with the result.
+    def run(self, source: Path, begin: Phase, end: Phase) -> Path:
+        """Takes the IR in `source` from one phase to another, before whose rewrites it ends; returns the result's file.
 
         Raises:
           BmcError: IREE or a rewrite refuses the model.
           InternalError: a rewrite failed or left invalid IR; names the rewrite and a file with its input.
+          Again: a rewrite found out that others should have decided otherwise.
           Stopped: the rewrite `stop_after` has run.
         """
-        source = model
-        compiled_to = ""
-        for phase in phases.PHASES:
-            rewrites = [r for r in self.pipeline if r.after is phase and r.applies(self.context)]
-            if not rewrites and phase not in self.observers and phase is not phases.PHASES[-1]:
-                continue
-            if phase is not phases.INPUT:
-                source = self._reach(phase, source, compiled_to)
-                compiled_to = compiled_to if phase.passes else phase.name
-            if rewrites or phase in self.observers:
-                source = self._rewrite(phase, source, rewrites)
-            elif self.keep is not None:
-                with ir.Context():
-                    self._keep_text(ir_util.read(source), phase.name)
+        first, last = map(phases.PHASES.index, (begin, end))
+        on_the_way = [
+            phase
+            for phase in phases.PHASES[first : last + 1]
+            if phase in (begin, end) or phase in self.observers or self._rewrites(phase)
+        ]
+        # One for all phases, because it takes longer to make than a phase of a small model to read.
+        with ir.Context(), ir.Location.unknown():
+            for phase, following in pairwise(on_the_way):
+                source = self._rewrite(phase, source)
+                source = self._reach(following, source, phase)
+            if self.keep is not None and end is phases.PHASES[-1]:
+                self._keep_text(ir_util.read(source), end)
         return source
 
-    def _reach(self, phase: Phase, source: Path, compiled_to: str) -> Path:
+    def _rewrites(self, phase: Phase) -> list[Rewrite[C]]:
+        return [r for r in self.pipeline if r.after is phase and r.applies(self.context)]
+
+    def _reach(self, phase: Phase, source: Path, reached: Phase) -> Path:
         output = self.tool.work / f"{phase.name}.mlirbc"
         if phase.passes:
             passes = f"--pass-pipeline={phase.passes}"
             self.tool.opt(source.name, output.name, "--emit-bytecode", passes)
         else:
-            start = (f"--compile-from={compiled_to}",) if compiled_to else ()
-            stop = (f"--compile-to={phase.name}", "--emit-mlir-bytecode")
-            self.tool.compile(source.name, output.name, *start, *stop, *self.flags(phase))
+            way = (*phases.resuming(reached), f"--compile-to={phase.name}", "--emit-mlir-bytecode")
+            self.tool.compile(source.name, output.name, *way, *self.flags(phase))
         return output
 
-    def _rewrite(self, phase: Phase, source: Path, rewrites: list[Rewrite]) -> Path:
+    def _rewrite(self, phase: Phase, source: Path) -> Path:
+        rewrites = self._rewrites(phase)
         before = copy.deepcopy(self.context)
         # Symbols in the kernels begin with the name of the first file that IREE gets.
         output = self.tool.work / (
             "model.mlirbc" if phase is phases.INPUT else f"{phase.name}-rewritten.mlirbc"
         )
-        with ir.Context(), ir.Location.unknown():
-            module = ir_util.read(source)
-            self._keep_text(module, phase.name)
-            seen = phase not in self.observers
-            for number, rewrite in enumerate(rewrites):
-                if rewrite.hides and not seen:
-                    self.observers[phase](module)
-                    seen = True
-                try:
-                    rewrite.apply(module, self.context)
-                    module.operation.verify()
-                except (BmcError, Again):
-                    raise
-                except Exception as error:
-                    file = self._save_input(source, rewrites[: number + 1], before)
-                    raise InternalError(
-                        f"rewrite '{rewrite.name}' failed; its input is {file}: {error}"
-                    ) from error
-                self._keep_text(module, rewrite.name)
-                if rewrite.name == self.stop_after:
-                    raise Stopped(_text(module))
-            if not seen:
+        module = ir_util.read(source)
+        self._keep_text(module, phase)
+        seen = phase not in self.observers
+        for number, rewrite in enumerate(rewrites, 1):
+            if rewrite.hides and not seen:
                 self.observers[phase](module)
-            ir_util.write(module, output)
+                seen = True
+            try:
+                rewrite.apply(module, self.context)
+                module.operation.verify()
+            except (BmcError, Again):
+                raise
+            except Exception as error:
+                file = self._save_input(source, rewrites[:number], before)
+                raise InternalError(
+                    f"rewrite '{rewrite.name}' failed; its input is {file}: {error}"
+                ) from error
+            self._keep_text(module, phase, number, rewrite.name)
+            if rewrite.name == self.stop_after:
+                raise Stopped(_text(module))
+        if not seen:
+            self.observers[phase](module)
+        ir_util.write(module, output)
         return output
 
-    def _keep_text(self, module: Any, name: str) -> None:
+    def _keep_text(self, module: Any, phase: Phase, number: int = 0, rewrite: str = "") -> None:
         if self.keep is None:
             return
         self.keep.mkdir(parents=True, exist_ok=True)
-        self._kept += 1
-        (self.keep / f"{self._kept:02}-{name}.mlir").write_text(_text(module), encoding="utf-8")
+        place = f"{phases.PHASES.index(phase) + 1}.{number:02}"
+        file = self.keep / f"{place}-{rewrite or phase.name}.mlir"
+        file.write_text(_text(module), encoding="utf-8")
 
-    def _save_input(self, source: Path, rewrites: list[Rewrite], context: Context) -> Path:
+    def _save_input(self, source: Path, rewrites: list[Rewrite[C]], context: C) -> Path:
         """Writes the input of the last of `rewrites`, by applying the others to `source` again."""
         self.tool.reproducer.mkdir(parents=True, exist_ok=True)
         file = self.tool.reproducer / f"{rewrites[-1].name}.mlirbc"
@@ -146,7 +148,7 @@ def _text(module: Any) -> str:
     return text
 
 
-def describe(pipeline: tuple[Rewrite, ...]) -> str:
+def describe(pipeline: tuple[Rewrite[Any], ...]) -> str:
     """Returns the pipeline as a Markdown table: each of IREE's phases, then the rewrites after it."""
     rows = ["| Phase | Rewrite | Why here |", "| --- | --- | --- |"]
     for phase in phases.PHASES:

@@ -8,18 +8,17 @@ from typing import Any
 import support
 from iree.compiler import ir
 
-from bmc import target
 from bmc.errors import BmcError, InternalError
 from bmc.ir import ir_util
 from bmc.iree import phases
 from bmc.iree.tool import IreeTool
 from bmc.rewrites import pipeline, runner
-from bmc.rewrites.context import Context
+from bmc.rewrites.context import ModelContext
 from bmc.rewrites.rewrite import Rewrite
 from bmc.rewrites.runner import Runner, Stopped
 
 
-def _double(module: Any, _: Context) -> None:
+def _double(module: Any, _: ModelContext) -> None:
     """A trivial rewrite: additions become multiplications."""
     for op in ir_util.all_of(module, "stablehlo.add"):
         with ir.InsertionPoint(op):
@@ -30,18 +29,18 @@ def _double(module: Any, _: Context) -> None:
         op.erase()
 
 
-def _break(module: Any, _: Context) -> None:
+def _break(module: Any, _: ModelContext) -> None:
     """Leaves invalid IR: a return that is not the last operation."""
     (function,) = ir_util.all_of(module, "func.func")
     first, *_, last = function.regions[0].blocks[0].operations
     last.operation.move_before(first.operation)
 
 
-def _fail(_: Any, __: Context) -> None:
+def _fail(_: Any, __: ModelContext) -> None:
     raise KeyError("a mistake in a rewrite")
 
 
-def _refuse(_: Any, __: Context) -> None:
+def _refuse(_: Any, __: ModelContext) -> None:
     raise BmcError("refused", "this model is refused")
 
 
@@ -49,7 +48,9 @@ _TRIVIAL = Rewrite("double", phases.INPUT, "Anywhere.", _double)
 
 
 class RunnerTest(support.FolderTest):
-    def run_only(self, *rewrites: Rewrite, stop_after: str = "", keep: bool = False) -> str:
+    def run_only(
+        self, *rewrites: Rewrite[ModelContext], stop_after: str = "", keep: bool = False
+    ) -> str:
         """Runs rewrites of the first phase; returns the IR that IREE would receive."""
         self.write("source.mlir", support.ADD)
         tool = IreeTool(self.folder, self.folder / "reproducer")
@@ -62,19 +63,19 @@ class RunnerTest(support.FolderTest):
         runner = Runner(
             tool,
             rewrites,
-            Context(target.find(support.ISA)),
+            ModelContext(int8=False),
             lambda _: (),
             {phases.INPUT: stop},
             self.folder / "kept" if keep else None,
             stop_after,
         )
         with self.assertRaises(Stopped) as stopped:
-            runner.run(self.folder / "source.mlir")
+            runner.run(self.folder / "source.mlir", phases.INPUT, phases.OPTIMIZED)
         return seen[0] if seen else stopped.exception.text
 
     def test_a_new_rewrite_is_one_line_in_the_tuple(self) -> None:
-        self.assertIn("stablehlo.add", self.run_only(*pipeline.PIPELINE))
-        changed = self.run_only(*pipeline.PIPELINE, _TRIVIAL)
+        self.assertIn("stablehlo.add", self.run_only(*pipeline.FOR_ALL))
+        changed = self.run_only(*pipeline.FOR_ALL, _TRIVIAL)
         self.assertNotIn("stablehlo.add", changed)
         self.assertIn("stablehlo.multiply", changed)
 
@@ -89,7 +90,7 @@ class RunnerTest(support.FolderTest):
     def test_intermediates_are_kept_in_order(self) -> None:
         self.run_only(_TRIVIAL, keep=True)
         files = sorted(path.name for path in (self.folder / "kept").iterdir())
-        self.assertEqual(files, ["01-input.mlir", "02-double.mlir"])
+        self.assertEqual(files, ["1.00-input.mlir", "1.01-double.mlir"])
         texts = [(self.folder / "kept" / name).read_text(encoding="utf-8") for name in files]
         self.assertEqual(["stablehlo.multiply" in text for text in texts], [False, True])
 

@@ -16,7 +16,6 @@ from iree.compiler import ir
 
 from bmc.dtype import Array
 from bmc.ir import constant_arrays, ir_util, offsets, permute
-from bmc.rewrites.context import Context
 
 _QUANTIZE = "iree_linalg_ext.quantize_affine"
 _CONVERT = "arith.sitofp"
@@ -32,7 +31,7 @@ _LIMITS = (
 )
 
 
-def apply(module: Any, _: Context) -> None:
+def apply(module: Any, _: object) -> None:
     """Rewrites what is computed from sums of int8 products."""
     for op in ir_util.all_of(module, "linalg.generic"):
         converted = [each for each in ir_util.walk(op) if each.name == _CONVERT]

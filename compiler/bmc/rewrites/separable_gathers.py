@@ -15,7 +15,6 @@ from iree.compiler import ir
 from iree.compiler.dialects import linalg, tensor
 
 from bmc.ir import ir_util, permute
-from bmc.rewrites.context import Context
 
 _PARALLEL = "#linalg.iterator_type<parallel>"
 _NUMBERS = re.compile(
@@ -31,7 +30,7 @@ class _Index:
     axes: tuple[int, ...]
 
 
-def apply(module: Any, _: Context | None = None) -> None:
+def apply(module: Any, _: object = None) -> None:
     """Rewrites gathers of single elements whose tuples of indices are put together from broadcast tensors."""
     for op in ir_util.all_of(module, "stablehlo.gather"):
         found = [index for part in _parts(op) if (index := _index(part)) is not None]

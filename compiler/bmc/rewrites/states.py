@@ -17,12 +17,12 @@ from iree.compiler import ir
 from bmc import dtype
 from bmc.errors import BmcError
 from bmc.ir import ir_util
-from bmc.rewrites.context import RESET, Context, StateInfo, States, Uses
+from bmc.rewrites.context import RESET, ModelContext, StateInfo, States, Uses
 
 _HINT = "load and store state in the entry point itself, outside of loops and branches"
 
 
-def apply(module: Any, context: Context) -> None:
+def apply(module: Any, context: ModelContext) -> None:
     """Makes the states explicit and sets context.states; see make_explicit()."""
     context.states = make_explicit(module)
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import support
 
-from bmc import target
 from bmc.plan.tables import CommandKind, Region
 from bmc.rewrites import states
-from bmc.rewrites.context import Context
+from bmc.rewrites.context import ModelContext
 
 _MODELS = Path(__file__).parents[3] / "models/control"
 
@@ -78,7 +77,7 @@ class StatesTest(support.FolderTest):
         text = _SCALAR.replace("= 0 : i32", "= dense<0> : tensor<2xi32>").replace(
             "@count : i32", "@count : tensor<2xi32>"
         )
-        lines = support.rewritten(text, states.apply, context=Context(target.find(support.ISA)))
+        lines = support.rewritten(text, states.apply, context=ModelContext(int8=False))
         (main,) = (line for line in lines.splitlines() if "@main" in line)
         self.assertIn(
             "(%arg0: tensor<4xf32>, %arg1: tensor<2xi32>, %arg2: tensor<2xi32> {iree.abi.output = 1 : index})",
@@ -99,7 +98,7 @@ class StatesTest(support.FolderTest):
         )
 
     def test_a_model_without_state_is_left_as_it_is(self) -> None:
-        context = Context(target.find(support.ISA))
+        context = ModelContext(int8=False)
         text = support.ADD.replace("stablehlo.add", "arith.addf")
         self.assertEqual(
             support.rewritten(text, states.apply, context=context).count("func.func"), 1

@@ -20,7 +20,6 @@ from iree.compiler.dialects import linalg, tensor
 
 from bmc.dtype import Array
 from bmc.ir import constant_arrays, contraction, ir_util, pad, permute
-from bmc.rewrites.context import Context
 
 _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel", "reduction"))
 
@@ -105,7 +104,7 @@ class _Transposed:
     weight: Array
 
 
-def apply(module: Any, _: Context) -> None:
+def apply(module: Any, _: object) -> None:
     """Rewrites convolutions of images with zeros between their pixels, whose weights are constant."""
     for op in ir_util.all_of(module, "linalg.generic"):
         found = _read(op, module)

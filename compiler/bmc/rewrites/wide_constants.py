@@ -12,12 +12,11 @@ import numpy as np
 from iree.compiler import ir
 
 from bmc.ir import ir_util
-from bmc.rewrites.context import Context
 
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
 
 
-def apply(module: Any, _: Context | None = None) -> None:
+def apply(module: Any, _: object = None) -> None:
     """Rounds the constants of a model that has no f64 inputs or outputs, which keep the model in f64."""
     ops = list(ir_util.walk(module.operation))
     functions = [op for op in ops if "function_type" in op.attributes]

@@ -64,7 +64,7 @@ def apply(module: Any, context: Context) -> None:
         for op in ir_util.walk(module.operation)
         if (weight := _weight(op)) is not None
         and weight.rows >= _FEWEST_ROWS
-        and weight.shape not in context.narrow
+        and weight.shape not in context.decisions.narrow
         and loads.count(weight.name) == 1
         and "is_mutable" not in globals_[weight.name].attributes
     ]

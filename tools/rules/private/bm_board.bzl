@@ -6,7 +6,7 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo")
 load("//tools/rules/private:image_note.bzl", "note_c")
-load("//tools/rules/private:transitions.bzl", "board_platform_transition", "check_isa")
+load("//tools/rules/private:transitions.bzl", "board_platform_transition", "c_transition", "check_isa")
 
 def _linker_script(ctx, toolchain, features):
     """Returns the linker script: the runtime's sections over the board's memory."""
@@ -71,7 +71,7 @@ def _bm_board_impl(ctx):
             linker_script = _linker_script(ctx, toolchain, features) if ctx.file.memory else None,
             note = _note(ctx, toolchain, features),
             weights_apart = ctx.attr.weights_apart,
-            hal = ctx.attr.hal[CcInfo],
+            hal = ctx.attr.hal[0][CcInfo],
         ),
     ]
 
@@ -102,6 +102,7 @@ bm_board = rule(
         ),
         "hal": attr.label(
             doc = "cc_library that implements runtime_bm/hal/hal.h.",
+            cfg = c_transition,
             providers = [CcInfo],
             mandatory = True,
         ),

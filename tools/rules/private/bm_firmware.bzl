@@ -4,7 +4,8 @@ load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmModelInfo")
 load("//tools/rules/private:c_names.bzl", "check_distinct_names")
 load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE", "image_providers", "link_image")
-load("//tools/rules/private:transitions.bzl", "any_board_transition")
+load("//tools/rules/private:run_tool.bzl", "run_tool")
+load("//tools/rules/private:transitions.bzl", "any_board_transition", "c_transition", "tool_transition")
 
 _FIRMWARE_C = """// Generated: the models of this image.
 #include "runtime_bm/app/firmware.h"
@@ -106,10 +107,11 @@ def _check_room(ctx, board, reports):
     args.add("--board", board.description)
     args.add_all(reports, before_each = "--model-report")
     args.add("--out", stamp)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmRoom",
-        executable = ctx.executable._size,
-        arguments = [args],
+        tool = ctx.executable._size,
+        arguments = args,
         inputs = [board.description] + reports,
         outputs = [stamp],
     )
@@ -123,10 +125,11 @@ def _report(ctx, map_file, board, reports):
     args.add("--board", board.description)
     args.add_all(reports, before_each = "--model-report")
     args.add("--out", report)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmReport",
-        executable = ctx.executable._size,
-        arguments = [args],
+        tool = ctx.executable._size,
+        arguments = args,
         inputs = [map_file, board.description] + reports,
         outputs = [report],
     )
@@ -138,7 +141,7 @@ def _bm_firmware_impl(ctx):
     reports = [model.report for model in models]
     _check_devices(ctx.label, board, ctx.attr.models)
     check_distinct_names(ctx.label, ctx.attr.models)
-    libraries = [model.cc_info for model in models] + [dep[CcInfo] for dep in [
+    libraries = [model.cc_info for model in models] + [dep[CcInfo] for (dep,) in [
         ctx.attr.main,
         ctx.attr._profile_on if ctx.attr.profile else ctx.attr._profile_off,
         ctx.attr.hooks,
@@ -165,12 +168,14 @@ bm_firmware = rule(
     attrs = IMAGE_ATTRS | {
         "hooks": attr.label(
             doc = "cc_library with the model's own runtime_bm/app/hooks.h functions.",
+            cfg = c_transition,
             default = "//runtime_bm/app:hooks_default",
             providers = [CcInfo],
         ),
         "main": attr.label(
             doc = """cc_library with main(): an application of your own instead of the self-check.
             runtime_bm/app/models.h lists the models of its image.""",
+            cfg = c_transition,
             default = "//runtime_bm/app:main",
             providers = [CcInfo],
         ),
@@ -186,10 +191,10 @@ bm_firmware = rule(
             default = True,
         ),
         "profile": attr.bool(doc = "Count the instructions of every dispatch and print them."),
-        "_firmware": attr.label(default = "//runtime_bm/app:firmware"),
-        "_profile_off": attr.label(default = "//runtime_bm/app:profile_off"),
-        "_profile_on": attr.label(default = "//runtime_bm/app:profile_on"),
-        "_size": attr.label(default = "//tools/size", executable = True, cfg = "exec"),
+        "_firmware": attr.label(default = "//runtime_bm/app:firmware", cfg = c_transition),
+        "_profile_off": attr.label(default = "//runtime_bm/app:profile_off", cfg = c_transition),
+        "_profile_on": attr.label(default = "//runtime_bm/app:profile_on", cfg = c_transition),
+        "_size": attr.label(default = "//tools/size", executable = True, cfg = tool_transition),
     },
     **IMAGE_RULE
 )

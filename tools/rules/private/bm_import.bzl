@@ -1,8 +1,10 @@
-"""bm_import: runs a frontend, and checks what it imported. Both are the same for every ISA, so they run once."""
+"""bm_import: runs a frontend, checks what it imported, and optimizes it. This is the same for every ISA, so it runs once."""
 
 load("//tools/rules:providers.bzl", "BmImportInfo")
 load("//tools/rules/private:frontends.bzl", "FRONTENDS", "suffix_of")
 load("//tools/rules/private:model_c.bzl", "BMC_ENV")
+load("//tools/rules/private:run_tool.bzl", "run_tool")
+load("//tools/rules/private:transitions.bzl", "tool_transition")
 
 _SAVED_MODEL = "saved_model.pb"
 
@@ -56,17 +58,38 @@ def _host_check(ctx, directory):
     args.add("verify")
     args.add_all("--import", [directory], expand_directories = False)
     args.add("--out", result)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmVerify",
         progress_message = "Comparing IREE on this machine with the framework: %{label}",
-        executable = ctx.executable._bmc,
-        arguments = [args],
+        tool = ctx.executable._bmc,
+        arguments = args,
         inputs = [directory],
         outputs = [result],
         env = BMC_ENV,
         execution_requirements = {"block-network": "1"},
     )
     return result
+
+def _optimize(ctx, directory):
+    """Does what compiling for every ISA begins with; returns the folder with the result."""
+    optimized = ctx.actions.declare_directory(ctx.label.name + ".optimized")
+    args = ctx.actions.args()
+    args.add("optimize")
+    args.add_all("--import", [directory], expand_directories = False)
+    args.add_all("--out", [optimized], expand_directories = False)
+    run_tool(
+        ctx,
+        mnemonic = "BmOptimize",
+        progress_message = "Optimizing %{label} for all instruction sets",
+        tool = ctx.executable._bmc,
+        arguments = args,
+        inputs = [directory],
+        outputs = [optimized],
+        env = BMC_ENV,
+        execution_requirements = {"block-network": "1"},
+    )
+    return optimized
 
 def _bm_import_impl(ctx):
     if bool(ctx.file.cases) != bool(ctx.attr.cases_function):
@@ -99,6 +122,7 @@ def _bm_import_impl(ctx):
             directory = directory,
             importer = ctx.attr.importer[DefaultInfo].files_to_run,
             importer_runfiles = ctx.attr.importer[DefaultInfo].default_runfiles,
+            optimized = _optimize(ctx, directory),
             sources = depset(inputs),
         ),
     ]
@@ -110,7 +134,7 @@ bm_import = rule(
         "cases": attr.label(doc = "Python file with inputs and expected outputs.", allow_single_file = [".py"]),
         "cases_function": attr.string(doc = "Function in `cases`."),
         "data": attr.label_list(doc = "Files that the source reads.", allow_files = True),
-        "_bmc": attr.label(default = "//compiler:bmc_tool", executable = True, cfg = "exec"),
+        "_bmc": attr.label(default = "//tools/bmc", executable = True, cfg = tool_transition),
         "factory": attr.string(doc = "Function in `src` that returns the ModelSpec."),
         "importer": attr.label(
             doc = "bmc with the frontend's framework.",

@@ -4,6 +4,9 @@ load("@rules_cc//cc:defs.bzl", "cc_library")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmKernelLibraryInfo")
+load("//tools/rules/private:llvm.bzl", "LLVM_ATTRS", "llvm_files", "llvm_program")
+load("//tools/rules/private:run_tool.bzl", "run_tool")
+load("//tools/rules/private:transitions.bzl", "tool_transition")
 
 # Firmware C has no vectors, but kernels run after the check that the hart has them.
 _COPTS = ["-O2"]
@@ -123,9 +126,8 @@ def bm_kernel_library(*, name, matcher, header, srcs = [], hdrs = [], deps = [],
         **kwargs
     )
 
-LIBRARY_ATTRS = {
-    "_functions": attr.label(default = "//tools/kernels:functions", executable = True, cfg = "exec"),
-    "_nm": attr.label(default = "//third_party/llvm:nm", executable = True, cfg = "exec"),
+LIBRARY_ATTRS = LLVM_ATTRS | {
+    "_functions": attr.label(default = "//tools/kernels:functions", executable = True, cfg = tool_transition),
 }
 
 def check_functions(ctx, libraries, report):
@@ -151,15 +153,16 @@ def check_functions(ctx, libraries, report):
     args = ctx.actions.args()
     args.add("--model", "//{}:{}".format(ctx.label.package, ctx.label.name))
     args.add("--report", report)
-    args.add("--nm", ctx.executable._nm)
+    args.add("--nm", llvm_program(ctx, "nm"))
     args.add_all(archives, before_each = "--archive")
     args.add("--out", stamp)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmFunctions",
-        executable = ctx.executable._functions,
-        arguments = [args],
+        tool = ctx.executable._functions,
+        arguments = args,
         inputs = [report] + archives,
-        tools = [ctx.attr._nm[DefaultInfo].files_to_run],
+        tools = llvm_files(ctx),
         outputs = [stamp],
     )
     return [stamp]

@@ -22,6 +22,7 @@ load(
     "model_providers",
     "plan_object",
 )
+load("//tools/rules/private:run_tool.bzl", "run_tool")
 load("//tools/rules/private:transitions.bzl", "import_transition")
 
 # ISA -> functions that kernels call if it has no such instruction.
@@ -38,6 +39,7 @@ def _bmc_compile(ctx, isa, libraries, out):
     args = ctx.actions.args()
     args.add("compile")
     args.add_all("--import", [import_info.directory], expand_directories = False)
+    args.add_all("--optimized", [import_info.optimized], expand_directories = False)
     args.add("--isa", isa)
     harts = ctx.attr._harts[BuildSettingInfo].value
     if harts > 1:
@@ -53,13 +55,14 @@ def _bmc_compile(ctx, isa, libraries, out):
     args.add_all(ctx.files.libcalls, before_each = "--libcalls")
     for library in libraries:
         args.add_all("--kernel-library", [library.name, library.header, library.matcher])
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmCompile",
         progress_message = "Compiling %{label} for " + isa,
-        executable = ctx.executable._bmc,
-        arguments = [args],
-        inputs = [import_info.directory] + ctx.files.libcalls + [library.matcher for library in libraries] +
-                 ([ctx.file.tuning] if ctx.file.tuning else []),
+        tool = ctx.executable._bmc,
+        arguments = args,
+        inputs = [import_info.directory, import_info.optimized] + ctx.files.libcalls +
+                 [library.matcher for library in libraries] + ([ctx.file.tuning] if ctx.file.tuning else []),
         outputs = files.values(),
         env = BMC_ENV,
         execution_requirements = {"block-network": "1"},
@@ -95,6 +98,7 @@ def _bm_model_impl(ctx):
     return providers + [import_info, BmTunableInfo(
         float_parts = ctx.attr.float_parts,
         imported = import_info.directory,
+        optimized = import_info.optimized,
         tuning = ctx.file.tuning,
     )]
 

@@ -36,7 +36,9 @@ def bm_model_suite(
         harts = 1,
         test_harts = [],
         hooks = Label("//runtime_bm/app:hooks_default"),
+        negative_on_target = False,
         tags = [],
+        tags_on_spike = [],
         **kwargs):
     """Firmware for QEMU and Spike, and the tests that check it.
 
@@ -67,7 +69,11 @@ def bm_model_suite(
         (docs/how-to/several-harts.md). Other images are for one.
       test_harts: more numbers of harts for which there are tests: all must compute the same bits.
       hooks: cc_library with the models' own console output.
+      negative_on_target: whether the negative control of each model boots in QEMU. By default it runs on the host,
+        which shows as well whether the model's tolerance would hide a changed weight.
       tags: tags of every test.
+      tags_on_spike: more tags of the test that Spike computes the same bits, which is then one of its own; for a model
+        that takes minutes there.
       **kwargs: attributes of every target, e.g. visibility.
     """
     on_spike = _env(_SPIKE, vlens[0], isa)
@@ -87,18 +93,25 @@ def bm_model_suite(
             tags = tags,
             **kwargs
         )
-    runs = bm_runs_test(
-        name = name + "_agreement",
-        agree = True,
-        firmwares = {
-            name: [_env(_QEMU, vlen, isa) for vlen in vlens],
-            # The same ELF in a second emulator: a difference is a bug in one of them, or ours.
-            name + ".spike": [_env(_SPIKE, vlen, isa) for vlen in vlens] +
-                             [_SPIKE.same_package_label("qemu_" + env_name(vlens[0], isa))],
-        },
-        tags = tags,
-        **kwargs
-    )
+    in_qemu = {
+        name: [_env(_QEMU, vlen, isa) for vlen in vlens],
+        name + ".spike": [_SPIKE.same_package_label("qemu_" + env_name(vlens[0], isa))],
+    }
+
+    # The same ELF in a second emulator: a difference is a bug in one of them, or ours.
+    with_spike = {name + ".spike": [_env(_SPIKE, vlen, isa) for vlen in vlens] + in_qemu[name + ".spike"]}
+    runs = {}
+    for suffix, firmwares, more_tags in ([
+        ("_agreement", in_qemu, []),
+        ("_agreement_on_spike", with_spike, tags_on_spike),
+    ] if tags_on_spike else [("_agreement", in_qemu | with_spike, [])]):
+        runs = bm_runs_test(
+            name = name + suffix,
+            agree = True,
+            firmwares = firmwares,
+            tags = tags + more_tags,
+            **kwargs
+        ) | runs
     bm_measured(
         name = name,
         baseline = baseline,
@@ -175,20 +188,21 @@ def bm_model_suite(
         label = native.package_relative_label(model)
         c_name = c_name_of(label.name)
         suffix = "_" + c_name if len(models) > 1 else ""
+        negative_env = _env(_QEMU, vlens[0], isa) if negative_on_target else _NATIVE
         bm_firmware(
             name = name + "._mutated" + suffix,
-            board = _QEMU,
-            harts = harts,
+            board = _QEMU if negative_on_target else _HOST,
+            harts = harts if negative_on_target else 1,
             hooks = hooks,
-            isa = isa,
+            isa = isa if negative_on_target else "x86_64",
             models = models[:i] + [str(label) + ".mutated"] + models[i + 1:],
-            run_env = _env(_QEMU, vlens[0], isa),
+            run_env = negative_env,
             tags = tags + ["manual"],
             **kwargs
         )
         bm_firmware_test(
             name = name + "_negative" + suffix,
-            exec_envs = {_env(_QEMU, vlens[0], isa): ["qemu"]},
+            exec_envs = {negative_env: ["qemu" if negative_on_target else "host"]},
             expect = "FAIL",
             firmware = name + "._mutated" + suffix,
             tags = tags,

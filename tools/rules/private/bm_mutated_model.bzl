@@ -2,6 +2,7 @@
 
 load("//tools/rules:providers.bzl", "BmModelInfo")
 load("//tools/rules/private:model_c.bzl", "BMC_ENV", "MODEL_ATTRS", "MODEL_RULE", "model_providers")
+load("//tools/rules/private:run_tool.bzl", "run_tool")
 
 def _bm_mutated_model_impl(ctx):
     model = ctx.attr.model[BmModelInfo]
@@ -11,10 +12,11 @@ def _bm_mutated_model_impl(ctx):
     args.add("--report", model.report)
     args.add("--weights", model.files["weights.bin"])
     args.add("--out", weights)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmMutate",
-        executable = ctx.executable._bmc,
-        arguments = [args],
+        tool = ctx.executable._bmc,
+        arguments = args,
         inputs = [model.report, model.files["weights.bin"]],
         outputs = [weights],
         env = BMC_ENV,

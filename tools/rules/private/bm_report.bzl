@@ -2,6 +2,8 @@
 
 load("//tools/rules:providers.bzl", "BmFirmwareInfo", "BmRunInfo")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
+load("//tools/rules/private:run_tool.bzl", "run_tool")
+load("//tools/rules/private:transitions.bzl", "tool_transition")
 
 def _bm_report_impl(ctx):
     full = ctx.actions.declare_file(ctx.label.name + ".json")
@@ -19,10 +21,11 @@ def _bm_report_impl(ctx):
     args.add_all(run.clocks, before_each = "--clock")
     args.add("--cycles-of", run.cycles_of)
     args.add("--out", full)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmFullReport",
-        executable = ctx.executable._size,
-        arguments = [args],
+        tool = ctx.executable._size,
+        arguments = args,
         inputs = [report, run.record] + plain + codes,
         outputs = [full],
     )
@@ -49,7 +52,7 @@ bm_report = rule(
             providers = [BmRunInfo],
         ),
         "_show": attr.label(default = "//tools/size:show", executable = True, cfg = "target"),
-        "_size": attr.label(default = "//tools/size", executable = True, cfg = "exec"),
+        "_size": attr.label(default = "//tools/size", executable = True, cfg = tool_transition),
     },
     executable = True,
 )

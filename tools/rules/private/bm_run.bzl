@@ -2,6 +2,8 @@
 
 load("//tools/rules:providers.bzl", "BmExecEnvInfo", "BmFirmwareInfo", "BmRunInfo")
 load("//tools/rules/private:program.bzl", "check_env", "image_files")
+load("//tools/rules/private:run_tool.bzl", "run_tool")
+load("//tools/rules/private:transitions.bzl", "tool_transition")
 
 def _bm_run_impl(ctx):
     firmware = ctx.attr.firmware[BmFirmwareInfo]
@@ -14,11 +16,12 @@ def _bm_run_impl(ctx):
     args.add_all([tool.executable for tool in env.path_tools], before_each = "--tool-path")
     args.add("--")
     args.add_all(env.command(env, firmware.elf.path, firmware.flash.path if firmware.flash else "", firmware.harts))
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmRun",
         progress_message = "Booting " + (env.pace + ": " if env.pace else "") + "%{label}",
-        executable = ctx.executable._runner,
-        arguments = [args],
+        tool = ctx.executable._runner,
+        arguments = args,
         inputs = image_files(firmware) + ([env.bios] if env.bios else []) + [plugin.library for plugin in env.plugins],
         tools = ([env.emulator] if env.emulator else []) + env.path_tools,
         outputs = [record],
@@ -46,7 +49,7 @@ bm_run = rule(
         "_runner": attr.label(
             default = "//tools/emulate:runner",
             executable = True,
-            cfg = "exec",
+            cfg = tool_transition,
         ),
     },
     provides = [BmRunInfo],

@@ -14,6 +14,7 @@ def _model(target):
         "float_parts": info.float_parts,
         "imported": info.imported.short_path,
         "name": target.label.name,
+        "optimized": info.optimized.short_path,
         "package": target.label.package,
         "tuning": info.tuning.short_path if info.tuning else "",
     }
@@ -27,7 +28,9 @@ def _bm_tune_impl(ctx):
         "models": [_model(target) for target in ctx.attr.models],
         "objdump": ctx.executable._objdump.short_path,
     }))
-    files = [session] + [info.imported for info in infos] + [info.tuning for info in infos if info.tuning]
+    files = [session] + [info.tuning for info in infos if info.tuning]
+    for info in infos:
+        files += [info.imported, info.optimized]
     runfiles = ctx.runfiles().merge_all([
         target[DefaultInfo].default_runfiles
         for target in [ctx.attr.kit, ctx.attr._mca, ctx.attr._objdump]

@@ -1,8 +1,11 @@
 """check_fit: what the target would refuse does not build."""
 
+load("//tools/rules/private:run_tool.bzl", "run_tool")
+load("//tools/rules/private:transitions.bzl", "tool_transition")
+
 FIT_ATTRS = {
-    "_fit": attr.label(default = "//tools/fit", executable = True, cfg = "exec"),
-    "_fit_c": attr.label(default = "//tools/fit:fit_c", cfg = "exec"),
+    "_fit": attr.label(default = "//tools/fit", executable = True, cfg = tool_transition),
+    "_fit_c": attr.label(default = "//tools/fit:fit_c", cfg = tool_transition),
 }
 
 def check_fit(ctx, c_name, files, plan_object):
@@ -32,11 +35,12 @@ def check_fit(ctx, c_name, files, plan_object):
     args.add("--kernels", files["kernels.elf"])
     args.add("--report", files["report.json"])
     args.add("--out", stamp)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmFit",
         progress_message = "Checking %{label} as its target will",
-        executable = ctx.executable._fit,
-        arguments = [args],
+        tool = ctx.executable._fit,
+        arguments = args,
         inputs = [plan_object, files["kernels.elf"], files["report.json"]],
         tools = [program],
         outputs = [stamp],

@@ -5,11 +5,13 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo", "BmFirmwareInfo")
 load("//tools/rules/private:image_note.bzl", "note_c")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
+load("//tools/rules/private:llvm.bzl", "LLVM_ATTRS", "llvm_files", "llvm_program")
 load("//tools/rules/private:program.bzl", "command_of", "image_files")
-load("//tools/rules/private:transitions.bzl", "check_isa", "isa_transition", "vlen_of_isa")
+load("//tools/rules/private:run_tool.bzl", "run_tool")
+load("//tools/rules/private:transitions.bzl", "check_isa", "isa_transition", "tool_transition", "vlen_of_isa")
 
 # The attributes that a rule adds to its own in order to link an image.
-IMAGE_ATTRS = {
+IMAGE_ATTRS = LLVM_ATTRS | {
     "board": attr.label(mandatory = True, providers = [BmBoardInfo]),
     "expect": attr.string(
         doc = """How a good run ends: PASS, with the self-check's PASS record, or EXIT, for an application
@@ -26,11 +28,9 @@ IMAGE_ATTRS = {
         doc = "Where `bazel run` boots it. Omitted for a board without an emulator.",
         providers = [BmExecEnvInfo],
     ),
-    "_flash": attr.label(default = "//tools/flash", executable = True, cfg = "exec"),
-    "_live": attr.label(default = "//tools/emulate:live", executable = True, cfg = "exec"),
-    "_objcopy": attr.label(default = "//third_party/llvm:objcopy", executable = True, cfg = "exec"),
-    "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
-    "_seal": attr.label(default = "//tools/seal", executable = True, cfg = "exec"),
+    "_flash": attr.label(default = "//tools/flash", executable = True, cfg = tool_transition),
+    "_live": attr.label(default = "//tools/emulate:live", executable = True, cfg = tool_transition),
+    "_seal": attr.label(default = "//tools/seal", executable = True, cfg = tool_transition),
 }
 
 # Its additions to the call of rule().
@@ -119,10 +119,11 @@ def _seal(ctx, linked):
     args = ctx.actions.args()
     args.add(linked)
     args.add("--out", elf)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmSeal",
-        executable = ctx.executable._seal,
-        arguments = [args],
+        tool = ctx.executable._seal,
+        arguments = args,
         inputs = [linked],
         outputs = [elf],
     )
@@ -141,9 +142,10 @@ def _raw_images(ctx, elf, board):
         binary = ctx.actions.declare_file(ctx.label.name + suffix)
         ctx.actions.run(
             mnemonic = "BmBinary",
-            executable = ctx.executable._objcopy,
+            executable = llvm_program(ctx, "objcopy"),
             arguments = ["-O", "binary"] + options + [elf.path, binary.path],
             inputs = [elf],
+            tools = llvm_files(ctx),
             outputs = [binary],
         )
         files.append(binary)
@@ -155,9 +157,9 @@ def _disassembly(ctx, elf):
     ctx.actions.run_shell(
         mnemonic = "BmDisassemble",
         command = '"$1" -d --no-show-raw-insn "$2" > "$3"',
-        arguments = [ctx.executable._objdump.path, elf.path, disassembly.path],
+        arguments = [llvm_program(ctx, "objdump").path, elf.path, disassembly.path],
         inputs = [elf],
-        tools = [ctx.attr._objdump[DefaultInfo].files_to_run],
+        tools = llvm_files(ctx),
         outputs = [disassembly],
     )
     return disassembly
@@ -191,7 +193,7 @@ def _boot(ctx, firmware):
     # A word of the emulator's command may begin with a dash.
     args += ["--emulator=" + word for word in command_of(ctx.label, firmware, env)]
     files = image_files(firmware) + firmware.model_reports
-    return write_launcher(ctx, ctx.attr._live, args, files, env.runfiles)
+    return write_launcher(ctx, ctx.attr._live[0], args, files, env.runfiles)
 
 def _no_emulator(ctx, firmware):
     """Returns an executable that reports that nothing here can run the image."""

@@ -1,13 +1,16 @@
 """audit_code: what the code of a model's kernels shows."""
 
-CODE_ATTRS = {
+load("//tools/rules/private:llvm.bzl", "LLVM_ATTRS", "llvm_files", "llvm_program")
+load("//tools/rules/private:run_tool.bzl", "run_tool")
+load("//tools/rules/private:transitions.bzl", "tool_transition")
+
+CODE_ATTRS = LLVM_ATTRS | {
     "scalar_kernels": attr.label(
         doc = """List of the kernels that are known not to be vectorized, with reasons; any other fails the
         build. Without a list the build only says so.""",
         allow_single_file = [".txt"],
     ),
-    "_audit": attr.label(default = "//tools/bench:audit", executable = True, cfg = "exec"),
-    "_objdump": attr.label(default = "//third_party/llvm:objdump", executable = True, cfg = "exec"),
+    "_audit": attr.label(default = "//tools/bench:audit", executable = True, cfg = tool_transition),
 }
 
 def audit_code(ctx, files):
@@ -26,16 +29,17 @@ def audit_code(ctx, files):
     args.add("--model", "//{}:{}".format(ctx.label.package, ctx.label.name))
     args.add("--report", files["report.json"])
     args.add("--elf", files["kernels.elf"])
-    args.add("--objdump", ctx.executable._objdump)
+    args.add("--objdump", llvm_program(ctx, "objdump"))
     args.add_all(known, before_each = "--known")
     args.add("--out", out)
-    ctx.actions.run(
+    run_tool(
+        ctx,
         mnemonic = "BmAuditCode",
         progress_message = "Auditing the kernels of %{label}",
-        executable = ctx.executable._audit,
-        arguments = [args],
+        tool = ctx.executable._audit,
+        arguments = args,
         inputs = [files["report.json"], files["kernels.elf"]] + known,
-        tools = [ctx.attr._objdump[DefaultInfo].files_to_run],
+        tools = llvm_files(ctx),
         outputs = [out],
     )
     return out

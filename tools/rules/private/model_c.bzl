@@ -5,6 +5,7 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmModelInfo")
+load("//tools/rules/private:transitions.bzl", "tool_transition")
 
 # The files that bmc writes; model.h stands for the header, which has the model's own name.
 MODEL_FILES = [
@@ -31,7 +32,7 @@ def file_name(c_name, name):
     return c_name + ".h" if name == "model.h" else name
 
 MODEL_ATTRS = {
-    "_bmc": attr.label(default = "//compiler:bmc_tool", executable = True, cfg = "exec"),
+    "_bmc": attr.label(default = "//tools/bmc", executable = True, cfg = tool_transition),
     "_runtime": attr.label(default = "//runtime_bm"),
 }
 

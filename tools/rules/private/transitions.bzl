@@ -45,12 +45,16 @@ def check_isa(label, isa):
     if isa not in ISAS:
         fail("{}: isa = \"{}\" is unknown: use one of {}".format(label, isa, ", ".join(sorted(ISAS))))
 
+def _isa_of_c(isa):
+    """Returns the ISA that stands for all those with the same platform."""
+    return {"rv32": "rv32imac", "x86_": "x86_64"}.get(isa[:4], "rv64gc")
+
 def _isa_transition_impl(settings, attr):
     isa = attr.isa
     if isa not in ISAS:
         # The rule refuses it (check_isa), under its own name. It gets there with an ISA of the same width:
         # Bazel would refuse a board that does not suit the platform before.
-        isa = {"rv32": "rv32imac", "x86_": "x86_64"}.get(isa[:4], "rv64gc")
+        isa = _isa_of_c(isa)
     return {
         _PLATFORMS: str(_platform_of(isa)),
         ISA_FLAG: isa,
@@ -62,6 +66,16 @@ isa_transition = transition(
     implementation = _isa_transition_impl,
     inputs = [_BOARD_FLAG],
     outputs = [_PLATFORMS, ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
+)
+
+def _c_transition_impl(settings, _attr):
+    # C of firmware depends on the platform and the number of harts alone, so images for different ISAs share it.
+    return {ISA_FLAG: _isa_of_c(settings[ISA_FLAG]), _BOARD_FLAG: NO_BOARD}
+
+c_transition = transition(
+    implementation = _c_transition_impl,
+    inputs = [ISA_FLAG],
+    outputs = [ISA_FLAG, _BOARD_FLAG],
 )
 
 def _any_board_transition_impl(_settings, _attr):
@@ -103,6 +117,28 @@ import_transition = transition(
     implementation = _import_transition_impl,
     inputs = [],
     outputs = [_PLATFORMS, _FEATURES, ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
+)
+
+# The machine that builds.
+_HOST_PLATFORM = "//command_line_option:host_platform"
+_COMPILATION_MODE = "//command_line_option:compilation_mode"
+
+def _tool_transition_impl(settings, _attr):
+    # A program of the build is one program. `exec` would keep the values of our flags, and so make another one for each
+    # ISA, board and number of harts.
+    return {
+        _PLATFORMS: str(settings[_HOST_PLATFORM]),
+        _COMPILATION_MODE: "opt",
+        _FEATURES: [],
+        ISA_FLAG: "x86_64",
+        HARTS_FLAG: 1,
+        _BOARD_FLAG: NO_BOARD,
+    }
+
+tool_transition = transition(
+    implementation = _tool_transition_impl,
+    inputs = [_HOST_PLATFORM],
+    outputs = [_PLATFORMS, _COMPILATION_MODE, _FEATURES, ISA_FLAG, HARTS_FLAG, _BOARD_FLAG],
 )
 
 def _any_isa_transition_impl(_settings, _attr):
