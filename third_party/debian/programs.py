@@ -1,7 +1,7 @@
 """The program of debian_tools_repo: unpacks programs of this machine's release, with a request on stdin.
 
-Prints one line for each package whose version is not the recorded one, and nothing else. Writes `folders.json` beside the
-root: the folders that hold everything but programs.
+Prints one line for each package whose version is not the recorded one, and nothing else. Writes `folders.json`
+beside the root: the folders that hold everything but programs.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ output. Each request is served by a fork, so it finds the program as it was befo
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -72,8 +73,8 @@ def _run_child(main: Main, arguments: list[str], output: int) -> None:
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         # Python has read ahead: the next requests.
-        sys.stdin = open(os.devnull, encoding="utf-8")
-        os.dup2(sys.stdin.fileno(), 0)
+        sys.stdin = io.StringIO()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
         status = main(arguments)

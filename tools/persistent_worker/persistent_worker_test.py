@@ -69,9 +69,7 @@ class PersistentWorker(unittest.TestCase):
         )
         self.assertEqual((first["exitCode"], first["requestId"]), (1, 3))
         self.assertEqual((second["exitCode"], second["requestId"]), (2, 0))
-        self.assertEqual(
-            sorted(first["output"].splitlines()), ["error", "from a child", "run 1 a"]
-        )
+        self.assertEqual(sorted(first["output"].splitlines()), ["error", "from a child", "run 1 a"])
         self.assertIn("run 1 b c\n", second["output"])
 
     def test_requests_are_not_the_programs_input(self) -> None:

@@ -22,7 +22,7 @@ from tools.suite import timing, variety
 # Below the workspace's folder.
 _SUMMARY = Path("tools/suite/time.txt")
 _PAIRS = Path("tools/suite/pairs.txt")
-_HEAD = "# Of `tools/bazel test --config=cold //...`; written by `tools/bazel run //tools/suite -- time PROFILE --update`.\n"
+_HEAD = "# Seconds of the tests with no result of an earlier build (CONTRIBUTING.md has the commands).\n"
 # Seconds that a line of the committed summary stands for at least.
 _LEAST = 3.0
 _ROWS = 25
@@ -54,7 +54,9 @@ def _show(part: str, names: dict[str, timing.Cost], before: dict[str, timing.Cos
     table = Table("by " + part, "number", "seconds", "%", "change")
     for name, cost in sorted(names.items(), key=lambda item: -item[1].seconds)[:_ROWS]:
         share = 100 * cost.seconds / total
-        table.add_row(name, str(cost.count), f"{cost.seconds:.1f}", f"{share:.1f}", f"{change[name]:+.1f}")
+        table.add_row(
+            name, str(cost.count), f"{cost.seconds:.1f}", f"{share:.1f}", f"{change[name]:+.1f}"
+        )
     table.add_row("all", str(sum(c.count for c in names.values())), f"{total:.1f}", "100", "")
     console.standard_output().print(table)
 
@@ -83,11 +85,11 @@ def _pairs(options: argparse.Namespace) -> int:
 def _query(query: str, *options: str) -> str:
     """Returns what Bazel answers; raises SuiteError if it does not."""
     command = ["tools/bazel", "query", "--noimplicit_deps", *options, query]
-    done = subprocess.run(
-        command, cwd=_workspace(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    done = subprocess.run(command, cwd=_workspace(), capture_output=True, text=True)
     if done.returncode != 0:
-        raise SuiteError(f"Bazel does not know these targets: {done.stderr.strip().splitlines()[-1]}")
+        raise SuiteError(
+            f"Bazel does not know these targets: {done.stderr.strip().splitlines()[-1]}"
+        )
     return done.stdout
 
 
@@ -97,11 +99,14 @@ def main(args: list[str]) -> int:
     )
     commands = parser.add_subparsers(required=True)
     times = commands.add_parser("time", help="seconds by kind of action, package and test")
-    times.add_argument("profile", type=Path, help="what --profile=FILE wrote, with --config=profile")
+    times.add_argument(
+        "profile", type=Path, help="what --profile=FILE wrote, with --config=profile"
+    )
     times.add_argument("--update", action="store_true", help=f"write {_SUMMARY}")
     times.set_defaults(run=_time)
     pairs = commands.add_parser(
-        "pairs", help="pairs of frontend, type, ISA, VLEN, emulator, harts and board that runs cover"
+        "pairs",
+        help="pairs of frontend, type, ISA, VLEN, emulator, harts and board that runs cover",
     )
     pairs.add_argument("targets", nargs="+", help="target patterns, e.g. //...")
     pairs.add_argument("--update", action="store_true", help=f"write {_PAIRS}")

@@ -41,13 +41,9 @@ class Time(unittest.TestCase):
 
     def test_actions_are_summed_up(self) -> None:
         summary = self.read(PROFILE)
-        self.assertEqual(
-            summary["kind"], {"TestRunner": Cost(2, 4.0), "BmRun": Cost(1, 0.5)}
-        )
+        self.assertEqual(summary["kind"], {"TestRunner": Cost(2, 4.0), "BmRun": Cost(1, 0.5)})
         self.assertEqual(summary["package"], {"//a": Cost(2, 4.0), "//b/c": Cost(1, 0.5)})
-        self.assertEqual(
-            summary["test"], {"//a:x_test": Cost(1, 3.0), "//a:y_test": Cost(1, 1.0)}
-        )
+        self.assertEqual(summary["test"], {"//a:x_test": Cost(1, 3.0), "//a:y_test": Cost(1, 1.0)})
 
     def test_a_summary_can_be_kept_as_text(self) -> None:
         summary = self.read(PROFILE)
@@ -88,15 +84,21 @@ def rule(kind: str, name: str, **attributes: Any) -> str:
     return json.dumps({"rule": {"name": name, "ruleClass": kind, "attribute": listed}})
 
 
+def model(name: str) -> str:
+    # The class of what the macro bm_model makes.
+    return rule("_" + "bm_model", name, imported=f"{name}.imported")
+
+
 QUERY = [
-    rule("py_binary", "//m:a._importer", deps=["//compiler:bmc_lib", "@@pypi_torch//:pkg"]),
-    rule("bm_import", "//m:a._imported", src=["//m:model.py"], importer="//m:a._importer", quantize="int8"),
-    rule("_bm_model", "//m:a", imported="//m:a._imported"),
+    rule("py_binary", "//m:a.importer", deps=["//compiler:bmc_lib", "@@pypi_torch//:pkg"]),
+    rule("bm_import", "//m:a.imported", src=["//m:model.py"], importer="//m:a.importer", quantize="int8"),
+    model("//m:a"),
     rule("bm_mutated_model", "//m:a.mutated", model="//m:a"),
-    rule("py_binary", "//m:b._importer", deps=[]),
-    rule("bm_import", "//m:b._imported", src=["//m:b.tflite"], importer="//m:b._importer", quantize=""),
-    rule("_bm_model", "//m:b", imported="//m:b._imported"),
-    rule("bm_firmware", "//m:image", models=["//m:a", "//m:b"], isa="rv64gcv_zvl128b", harts=4, board="//boards/qemu_virt_rv64:qemu_virt_rv64"),
+    rule("py_binary", "//m:b.importer", deps=[]),
+    rule("bm_import", "//m:b.imported", src=["//m:b.tflite"], importer="//m:b.importer", quantize=""),
+    model("//m:b"),
+    rule("bm_firmware", "//m:image", models=["//m:a", "//m:b"], isa="rv64gcv_zvl128b", harts=4,
+         board="//boards/qemu_virt_rv64"),
     rule("bm_firmware", "//m:wrong", models=["//m:a.mutated"], isa="x86_64", harts=1, board="//boards/host_x86_64"),
     rule("bm_image", "//m:plain", isa="rv32imac", harts=1, board="//boards/spike_rv32"),
     rule("bm_run", "//m:1", firmware="//m:image", exec_env="//boards/qemu_virt_rv64:vlen256"),
@@ -116,8 +118,12 @@ class Variety(unittest.TestCase):
         self.assertEqual(
             found,
             {
-                variety.Run("torch", "int8", "rv64gcv_zvl128b", "256", "qemu", "4", "qemu_virt_rv64"),
-                variety.Run("tflite", "f32", "rv64gcv_zvl128b", "256", "qemu", "4", "qemu_virt_rv64"),
+                variety.Run(
+                    "torch", "int8", "rv64gcv_zvl128b", "256", "qemu", "4", "qemu_virt_rv64"
+                ),
+                variety.Run(
+                    "tflite", "f32", "rv64gcv_zvl128b", "256", "qemu", "4", "qemu_virt_rv64"
+                ),
                 variety.Run("torch", "int8", "x86_64", "0", "native", "1", "host_x86_64"),
                 variety.Run("none", "none", "rv32imac", "0", "spike", "1", "spike_rv32"),
                 variety.Run("none", "none", "rv32imac", "0", "qemu", "1", "spike_rv32"),

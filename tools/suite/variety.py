@@ -1,7 +1,7 @@
 """Which pairs of properties the runs of a set of tests cover, read from Bazel's description of the targets.
 
-A run has a frontend, an element type, an ISA, a VLEN, an emulator, a number of harts and a board. A fault often needs two
-of them to come together. Fewer runs are as good as more if no pair is lost.
+A run has a frontend, an element type, an ISA, a VLEN, an emulator, a number of harts and a board. A fault often
+needs two of them to come together. Fewer runs are as good as more if no pair is lost.
 """
 
 from __future__ import annotations
@@ -112,7 +112,10 @@ def _model(label: str, rules: Mapping[str, Rule]) -> tuple[str, str]:
         rule = rules[rule.text("model")]
     imported = rules[rule.text("imported")]
     suffix = imported.labels("src")[0].rpartition(".")[2]
-    needs = {label.lstrip("@").partition("//")[0] for label in rules[imported.text("importer")].labels("deps")}
+    needs = {
+        label.lstrip("@").partition("//")[0]
+        for label in rules[imported.text("importer")].labels("deps")
+    }
     frontend = next((name for package, name in _FRAMEWORKS.items() if package in needs), "mlir")
     kind = frontend if suffix == "py" else suffix
     return kind, imported.text("quantize") or "f32"
