@@ -14,8 +14,6 @@ import torch
 from bmc.spec import Case, ModelSpec, Tolerance
 
 HELD_OUT = 360
-# The number of cases in an image for little flash.
-FEW = 64
 STEPS = 2000
 BATCH = 128
 # The most that a coefficient of a copy's affine map differs from the identity's. The image spans -1 to 1, so this
@@ -62,36 +60,26 @@ def _cases(images: npt.NDArray[np.float32]) -> tuple[Case, ...]:
     return tuple((image[np.newaxis],) for image in images)
 
 
-def few_digits() -> ModelSpec:
-    """Like digits(), but with only the first few cases."""
-    return _digits(FEW, CLOSE)
-
-
-def few_digits_to_quantize() -> ModelSpec:
-    """Like digits_to_quantize(), but with only the first few cases."""
-    return _digits(FEW, ONE_STEP)
-
-
 def digits() -> ModelSpec:
     """The trained classifier. Each held-out image is a case of shape f32 [1, 64]."""
-    return _digits(HELD_OUT, CLOSE)
+    return _digits(CLOSE)
 
 
 def digits_to_quantize() -> ModelSpec:
     """The same, but outputs may be off by a step."""
-    return _digits(HELD_OUT, ONE_STEP)
+    return _digits(ONE_STEP)
 
 
-def _digits(cases: int, tolerance: Tolerance) -> ModelSpec:
+def _digits(tolerance: Tolerance) -> ModelSpec:
     data = sklearn.datasets.load_digits()
     images = (data.data / 16.0).astype(np.float32)
     labels = data.target.astype(np.int64)
     model = _train(torch.from_numpy(images[:-HELD_OUT]), torch.from_numpy(labels[:-HELD_OUT]))
     return ModelSpec(
         module=model,
-        cases=_cases(images[-HELD_OUT:])[:cases],
+        cases=_cases(images[-HELD_OUT:]),
         tolerance=tolerance,
-        labels=labels[-HELD_OUT:][:cases],
+        labels=labels[-HELD_OUT:],
         input_names=("image",),
         output_names=("logits",),
         calibration=_cases(images[:CALIBRATION]),

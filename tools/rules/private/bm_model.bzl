@@ -226,17 +226,19 @@ def bm_model_variant(
         model,
         kernels = [],
         first_cases = 0,
+        load_kernels = False,
         tuning = None,
         float_parts = {},
         scalar_kernels = None,
         **kwargs):
-    """A model that has been imported already, compiled with other kernel libraries, or to be checked on fewer cases.
+    """A model that has been imported already, compiled in another way, or to be checked on fewer cases.
 
     Args:
       name: as in bm_model.
       model: label of a bm_model.
       kernels: as in bm_model.
-      first_cases: on how many of the model's cases the target is checked, for targets that are slow; 0: on all.
+      first_cases: on how many of the model's cases the target is checked, for targets that are slow or small; 0: on all.
+      load_kernels: as in bm_model.
       tuning: as in bm_model.
       float_parts: as in bm_model; those of `model` are to be repeated.
       scalar_kernels: as in bm_model.
@@ -249,7 +251,7 @@ def bm_model_variant(
         float_parts = float_parts,
         imported = label.same_package_label(label.name + "._imported"),
         kernels = kernels,
-        load_kernels = False,
+        load_kernels = load_kernels,
         scalar_kernels = scalar_kernels,
         tags = kwargs.pop("tags", []) + ["manual"],
         tuning = tuning,
