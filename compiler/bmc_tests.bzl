@@ -4,15 +4,16 @@ load("@rules_python//python:defs.bzl", "py_test")
 
 _RUN = Label("//compiler/tests:run_tests.py")
 
-def bmc_tests(*, name, deps = {}, data = [], env = {}):
-    """Defines a test that runs all `*_test.py` of the folder, but those that need a framework: each is its own.
+def bmc_tests(*, name, deps = {}, groups = {}, data = [], env = {}):
+    """Defines a test that runs all `*_test.py` of the folder, and others for the files that need a framework.
 
     Each has all of bmc and `support`. A test that needs a framework names it, so it fails if bmc imports another
-    one.
+    one. Files that need the same framework are a group, which loads it once.
 
     Args:
       name: name of the test of everything that needs no framework.
-      deps: test -> the framework's packages.
+      deps: a file without `.py`, or a group of them -> the framework's packages.
+      groups: the files of each group.
       data: files that the tests read.
       env: environment variables of the tests.
     """
@@ -20,29 +21,23 @@ def bmc_tests(*, name, deps = {}, data = [], env = {}):
         file.removesuffix(".py").replace("/", "_"): file
         for file in native.glob(["**/*_test.py"])
     }
-    for test in deps:
-        if test not in files:
-            fail("{} is no test of this folder".format(test))
-    common = {
-        "data": data,
-        "env": env,
-        "size": "large",
-        # The documentation names tests, and //docs/tests checks that each of them exists.
-        "visibility": ["//docs/tests:__pkg__"],
-    }
-    plain = [file for test, file in files.items() if test not in deps]
-    py_test(
-        name = name,
-        srcs = plain + [_RUN],
-        args = ["$(rootpath {})".format(file) for file in plain],
-        main = _RUN,
-        deps = ["//compiler/tests:support"],
-        **common
-    )
-    for test, packages in deps.items():
+    framework = {test: groups.get(test, [test]) for test in deps}
+    apart = [file for group in framework.values() for file in group]
+    for file in apart:
+        if file not in files:
+            fail("{} is no test of this folder".format(file))
+    plain = [file for file in files if file not in apart]
+    for test, group in ({name: plain} | framework).items():
+        sources = [files[file] for file in group]
         py_test(
             name = test,
-            srcs = [files[test]],
-            deps = ["//compiler/tests:support"] + packages,
-            **common
+            srcs = sources + [_RUN],
+            args = ["$(rootpath {})".format(source) for source in sources],
+            data = data,
+            env = env,
+            main = _RUN,
+            size = "large",
+            # The documentation names tests, and //docs/tests checks that each of them exists.
+            visibility = ["//docs/tests:__pkg__"],
+            deps = ["//compiler/tests:support"] + deps.get(test, []),
         )

@@ -142,7 +142,11 @@ class ArithmeticTest(support.FolderTest):
         """Imports models (factory and options) in a separate process; returns hashes of all files."""
         folder, path = place or (self.folder, sys.path)
         out = folder / f"out{len(list(folder.iterdir()))}"
-        lines = [f"import model.py:{model} --out {out}/{n}" for n, model in enumerate(models)]
+        # As the build imports it: IREE's host runtime, which then has a step of its own, changes no file.
+        lines = [
+            f"import model.py:{model} --no-host-check --out {out}/{n}"
+            for n, model in enumerate(models)
+        ]
         out.mkdir()
         done = support.python("-c", program, *lines, cwd=folder, path=path, env=machine)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -180,33 +184,34 @@ class ArithmeticTest(support.FolderTest):
 
     def test_the_other_cpu_is_seen(self) -> None:
         script = "import torch; print(torch.backends.cpu.get_cpu_capability())"
-        here, there = (support.python("-c", script, env=more).stdout for more in ({}, _OTHER_CPU))
+
+        def seen(more: dict[str, str]) -> str:
+            done = support.python("-c", script, env=more)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
         has_more = {"cpuid_fault", "avx512f"} <= set(_CPU_INFO.split())
-        self.assertTrue(here)
-        self.assertEqual(there, "AVX2\n" if has_more else here)
+        self.assertEqual(seen(_OTHER_CPU), "AVX2\n" if has_more else seen({}))
 
     def test_eigen_divides_by_the_sizes_that_are_set(self) -> None:
         """A sum of 2,048 products, which Eigen splits, depends on the sizes, so they reach that Eigen."""
         script = (
-            "import sys; from pathlib import Path; from bmc import arithmetic, eigen_caches;"
+            "from pathlib import Path; from bmc import arithmetic, eigen_caches;"
             " arithmetic.pin(); import numpy as np, tensorflow as tf;"
             " folder = Path(tf.__file__).parent; libraries = eigen_caches.LIBRARIES['tensorflow'];"
             " found = [v for lib in libraries for v in eigen_caches.variables(folder / lib)];"
             " assert all(tuple(sizes) == eigen_caches.SIZES and known.value for sizes, known in found);"
             " assert len(found) == 4, len(found);"
             " x = tf.constant(np.random.default_rng(0).standard_normal((8, 16, 16, 16)), 'float32');"
-            " eigen_caches.SIZES = tuple(map(int, sys.argv[1:])) or eigen_caches.SIZES;"
+            " total = lambda: tf.raw_ops.Conv2DBackpropFilter(input=x, filter_sizes=[3, 3, 16, 16],"
+            " out_backprop=x, strides=[1] * 4, padding='SAME').numpy().tobytes();"
+            " once = total(); assert total() == once;"
+            " eigen_caches.SIZES = 48 << 10, 2 << 20, 256 << 20;"
             " [eigen_caches.write(folder / library) for library in libraries];"
-            " w = tf.raw_ops.Conv2DBackpropFilter(input=x, filter_sizes=[3, 3, 16, 16], out_backprop=x,"
-            " strides=[1] * 4, padding='SAME'); print(hash(w.numpy().tobytes()))"
+            " assert total() != once"
         )
-        results = []
-        for sizes in ((), (), (48 << 10, 2 << 20, 256 << 20)):
-            done = support.python("-c", script, *sizes, env={"PYTHONHASHSEED": "0"})
-            self.assertEqual(done.returncode, 0, done.stderr)
-            results.append(done.stdout)
-        self.assertEqual(results[0], results[1])
-        self.assertNotEqual(results[0], results[2])
+        done = support.python("-c", script)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class EnvironmentTest(unittest.TestCase):

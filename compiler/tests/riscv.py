@@ -3,18 +3,21 @@
 It is stricter than a hart. Registers begin with garbage, elements past the vector length are overwritten, and
 these are errors: groups that overlap or begin where the specification forbids it, access outside the operands,
 stores to any operand but the result, and scalar registers that are read before they are written.
+
+It decodes an instruction when it first runs, and again for each setting of vsetvli. What depends on no number
+in a register is checked then.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
 
 import numpy as np
-from riscv_groups import TAIL, Groups
+from riscv_groups import SIGNED, TAIL, UNSIGNED
+from riscv_moves import Moves
 from riscv_numbers import (
     BINARY,
     CONVERSIONS,
@@ -24,24 +27,20 @@ from riscv_numbers import (
     rounded,
     saturated,
 )
-from riscv_scalars import Trap
+from riscv_scalars import Step, Trap
 
-_SIGNED = {8: np.int8, 16: np.int16, 32: np.int32}
-_UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32}
+# Instructions that may have a mask: loads of these, and sign extensions.
+_MASKED = re.compile("vl(e|se)(8|16|32)|vlsseg[2-8]e8|vsext")
 
 
-class Machine(Groups):
+class Machine(Moves):
     """A hart with vectors, and the operands of one kernel in its memory.
 
     Attributes:
       executed: how many instructions ran.
     """
 
-    def __init__(
-        self, vlen: int, operands: Sequence[np.ndarray[Any, Any]], writable: Set[int]
-    ) -> None:
-        super().__init__(vlen, operands, writable)
-        self.executed = 0
+    executed = 0
 
     def run(
         self,
@@ -64,317 +63,269 @@ class Machine(Groups):
         ]
         for name, value in zip(arguments, [*addresses, *firsts], strict=True):
             self._integers[name] = value
-        lines = [re.split(r"[ ,()]+", line.strip().rstrip(")")) for line in text.splitlines()]
-        labels = {words[0][:-1]: at for at, words in enumerate(lines) if words[0].endswith(":")}
+        self._load_text(text)
         at = 0
         with np.errstate(all="ignore"):
-            while at < len(lines):
-                name, *words = lines[at]
-                at += 1
-                if name.endswith(":"):
-                    continue
+            while at < len(self._lines):
+                step = self._steps[at]
+                if step is None:
+                    step = self._steps[at] = self._decode(at)
                 self.executed += 1
-                if name in ("bnez", "bgeu", "j"):
-                    *values, label = words
-                    numbers = [self._integer(each) % 2**64 for each in values]
-                    if name == "j" or (numbers[0] >= numbers[1] if numbers[1:] else numbers[0]):
-                        target, back = labels[label[:-1]], label[-1] == "b"
-                        at = self._require(back == (target < at), target, "a label elsewhere")
-                elif name == "csrwi":
-                    self._rounds = self._require(words == ["vxrm", "0"], words, "a register")
-                elif name.startswith("v"):
-                    self._vector(name, words)
-                else:
-                    self._scalar(name, words)
+                target = step()
+                at = at + 1 if target is None else target
         self.written -= set(arguments)
 
-    def _vector(self, name: str, words: list[str]) -> None:
+    def _load_text(self, text: str) -> None:
+        self._lines, self._labels = [], dict[str, int]()
+        for line in text.splitlines():
+            words = re.split(r"[ ,()]+", line.strip().rstrip(")"))
+            if words[0].endswith(":"):
+                self._labels[words[0][:-1]] = len(self._lines)
+            else:
+                self._lines.append(words)
+        self._decoded = {}
+        self._set(self._length, self._bits, self._lmul, self._keeps)
+
+    def _decode(self, at: int) -> Step:
+        name, *words = self._lines[at]
+        if name in ("bnez", "bgeu", "j"):
+            return self._jump(at, name, words)
+        if name == "csrwi":
+            self._require(words == ["vxrm", "0"], words, "a register")
+            self._rounds = True
+            return lambda: None
         if name == "vsetvli":
-            _, length, element, group, *policy = words
-            known = policy in (["ta", "ma"], ["ta", "mu"])
-            self._require(words[0] == "zero" and known, words, "vsetvli")
-            self._keeps = policy[1] == "mu"
-            self._bits = int(element[1:])
-            part = group.startswith("mf")
-            self._lmul = Fraction(1, int(group[2:])) if part else Fraction(int(group[1:]))
-            self._length = self._integer(length)
-            most = self._lmul * self._bytes * 8 // self._bits
-            self._require(0 < self._length <= most, self._length, "vector length")
-            self._require(
-                self._bits <= min(Fraction(1), self._lmul) * 32, words, "LMUL for elements"
-            )
-            return
-        self._require(self._bits, name, "no vsetvli before")
-        to = words[0]
+            return self._vsetvli(*words)
+        if name.startswith("v"):
+            self._require(self._bits, name, "no vsetvli before")
+            return self._vector(name, words)
+        return self._scalar(name, words)
+
+    def _jump(self, at: int, name: str, words: list[str]) -> Step:
+        *values, label = words
+        target = self._labels[label[:-1]]
+        self._require((label[-1] == "b") == (target <= at), label, "a label elsewhere")
+        integers = self._integers
+        if name == "j":
+            return lambda: target
+        one = values[0]
+        if name == "bnez":
+            return lambda: target if integers[one] % 2**64 else None
+        other = values[1]
+        return lambda: target if integers[one] % 2**64 >= integers[other] % 2**64 else None
+
+    def _vsetvli(self, to: str, length: str, element: str, group: str, *policy: str) -> Step:
+        known = policy in (("ta", "ma"), ("ta", "mu"))
+        self._require(to == "zero" and known, policy, "vsetvli")
+        keeps, bits = policy[1] == "mu", int(element[1:])
+        lmul = 1 / int(group[2:]) if group.startswith("mf") else float(group[1:])
+        self._require(bits <= min(1, lmul) * 32, group, "LMUL for elements")
+        most = lmul * self._bytes * 8 // bits
+        integers = self._integers
+
+        def step() -> None:
+            number = integers[length]
+            self._require(0 < number <= most, number, "vector length")
+            self._set(number, bits, lmul, keeps)
+
+        return step
+
+    def _vector(self, name: str, words: list[str]) -> Step:
+        """Decodes a vector instruction that is not vsetvli."""
         operation, _, kind = name.partition(".")
-        self._left_out = None
-        if words[-1] == "v0.t":
-            known = operation in ("vle8", "vle16", "vle32", "vlse8", "vlse16", "vlse32", "vsext")
-            self._require(known or operation.startswith("vlsseg"), name, "mask")
-            self._require(to != "v0", words, "overlap")
-            self._left_out = ~self._mask()
-            words.pop()
-        if operation in ("vle8", "vle16", "vle32", "vse8", "vse16", "vse32"):
-            self._transfer(operation, to, self._integer(words[1]))
-        elif found := re.fullmatch(r"vlsseg([2-8])e8", operation):
-            self._segments(int(found[1]), 8, to, self._integer(words[1]), self._integer(words[2]))
-        elif found := re.fullmatch(r"vlseg([2-8])e(8|16|32)", operation):
-            fields, bits = int(found[1]), int(found[2])
-            self._segments(fields, bits, to, self._integer(words[1]), fields * bits // 8)
-        elif re.fullmatch(r"v[ls]se(8|16|32)", operation):
-            self._apart_in_memory(operation, to, self._integer(words[1]), self._integer(words[2]))
-        elif name == "vluxei32.v":
-            self._from_table(to, self._integer(words[1]), words[2])
-        elif operation in ("vfmacc", "vfmadd", "vfwmacc", "vwmacc"):
-            self._multiply(operation, kind, words)
-        elif operation == "vsext":
-            times = Fraction(1, int(kind[2:]))
-            self._apart(to, self._lmul, words[1], self._lmul * times)
-            narrow = self._read(words[1], _SIGNED[int(self._bits * times)], times)
-            self._write(to, narrow, _SIGNED[self._bits])
-        elif name in ("vslide1up.vx", "vslide1down.vx"):
-            self._slide(name, *words)
-        elif name == "vnsrl.wi":
-            self._apart(to, self._lmul, words[1], self._lmul * 2)
-            wide = self._read(words[1], _UNSIGNED[self._bits * 2], Fraction(2))
-            self._write(
-                to, (wide >> int(words[2])).astype(_UNSIGNED[self._bits]), _UNSIGNED[self._bits]
-            )
-        elif operation == "vnclip":
-            self._apart(to, self._lmul, words[1], self._lmul * 2)
-            shift = int(words[2]) if kind == "wi" else self._integer(words[2])
-            self._require(kind == "wx" or 0 <= shift < 32, words, "shift")
-            self._require(self._rounds, name, "no rounding mode")
-            wide = self._read(words[1], _SIGNED[self._bits * 2], Fraction(2))
-            narrow = saturated(rounded(wide, shift % (2 * self._bits)), _SIGNED[self._bits])
-            self._write(to, narrow, _SIGNED[self._bits])
-        elif name in ("vlm.v", "vsm.v"):
-            memory = self._memory(self._integer(words[1]), -(-self._length // 8), name == "vsm.v")
-            register = self._group(to, 1, Fraction(1))
-            if name == "vsm.v":
-                memory[:] = register[: memory.size]
-            else:
-                register[:] = TAIL
-                register[: memory.size] = memory
-        elif name == "vmand.mm":
-            one, other = (self._group(each, 1, Fraction(1)) for each in words[1:])
-            both = one & other
-            self._group(to, 1, Fraction(1))[:] = TAIL
-            used = -(-self._length // 8)
-            self._group(to, 1, Fraction(1))[:used] = both[:used]
-        elif name == "vid.v":
-            self._write(to, np.arange(self._length), _SIGNED[self._bits])
-        elif name == "vmv.v.i":
-            self._require(-16 <= int(words[1]) < 16, words, "no immediate of 5 bits")
-            self._write(to, int(words[1]), _SIGNED[self._bits])
-        elif name in ("vredsum.vs", "vfredusum.vs"):
-            self._add_lanes(words, np.float32 if name[1] == "f" else np.int32)
-        elif name == "vwredsum.vs":
-            self._add_narrow_lanes(*words)
-        elif name == "vwmul.vv":
-            for source in words[1:]:
-                self._apart(to, self._lmul * 2, source, self._lmul)
-            double = _SIGNED[self._bits * 2]
-            one, two = (self._read(each, _SIGNED[self._bits]).astype(double) for each in words[1:])
-            self._write(to, one * two, double, Fraction(2))
-        elif name in ("vmv.x.s", "vfmv.f.s"):
-            self.written.add(to)
-            first = self._first(words[1], np.float32 if name[1] == "f" else np.int32)[0]
-            if name[1] == "f":
-                self._floats[to] = first
-            else:
-                self._integers[to] = int(first)
-        elif name == "vmv.s.x":
-            register = self._first(to, np.int32)
-            register[:] = -1
-            register[0] = self._integer(words[1])
-        elif name == "vmv.v.x":
-            number = np.array([self._integer(words[1])], np.int64).astype(_SIGNED[self._bits])
-            self._write(to, number, _SIGNED[self._bits])
-        elif name == "vfmv.v.f":
-            self._write(to, self._float(words[1]), self._real)
-        elif name == "vmv.v.v":
-            self._write(to, self._read(words[1], _SIGNED[self._bits]), _SIGNED[self._bits])
-        elif name == "vfrec7.v":
-            self._write(to, estimated_reciprocal(self._read(words[1], np.float32)), np.float32)
-        elif name in CONVERSIONS:
-            self._convert(*CONVERSIONS[name], *words)
-        elif operation in MASKS:
-            self._compare(operation, words)
-        elif name == "vadc.vim":
-            self._require(words[2] == "0" and words[3] == "v0" and to != "v0", words, "mask")
-            carries = self._mask().astype(np.int32)
-            self._write(to, self._read(words[1], np.int32) + carries, np.int32)
-        elif name in ("vfmerge.vfm", "vmerge.vvm"):
-            self._require(words[3] == "v0" and to != "v0", words, "mask")
-            is_float = name == "vfmerge.vfm"
-            chosen: Any = self._float(words[2]) if is_float else self._read(words[2], self._real)
-            values = np.where(self._mask(), chosen, self._read(words[1], self._real))
-            self._write(to, values, self._real)
-        elif operation in BINARY:
-            self._binary(operation, kind, words)
-        else:
-            raise Trap(f"no instruction {name}")
+        self._masked = words[-1] == "v0.t"
+        if self._masked:
+            self._require(_MASKED.fullmatch(operation), name, "mask")
+            self._require(words[0] != "v0", words, "overlap")
+            words = words[:-1]
+        if operation[:2] in ("vl", "vs") and kind == "v":
+            return self._transfer(operation, *words)
+        if operation in ("vfmacc", "vfmadd", "vfwmacc"):
+            return self._multiply_floats(operation, kind, *words)
+        if operation == "vwmacc":
+            return self._multiply(kind, *words)
+        if operation in MASKS:
+            return self._compare(operation, *words)
+        if operation in BINARY:
+            return self._binary(operation, kind, *words)
+        if name in CONVERSIONS:
+            return self._convert(*CONVERSIONS[name], *words)
+        if operation == "vnclip":
+            return self._clip(kind, *words)
+        if name in ("vredsum.vs", "vfredusum.vs"):
+            return self._add_lanes(np.float32 if name[1] == "f" else np.int32, *words)
+        if name in ("vmv.x.s", "vfmv.f.s"):
+            return self._first_number(name[1] == "f", *words)
+        if name in ("vfmerge.vfm", "vmerge.vvm"):
+            return self._merge(name, *words)
+        if operation == "vsext":
+            return self._extend(1 / int(kind[2:]), *words)
+        if name in ("vslide1up.vx", "vslide1down.vx"):
+            return self._slide(name == "vslide1up.vx", *words)
+        if name in ("vmv.v.x", "vmv.v.v", "vfmv.v.f"):
+            return self._copy(self._real if name[1] == "f" else SIGNED[self._bits], *words)
+        others: dict[str, Callable[..., Step]] = {
+            "vadc.vim": self._add_carries,
+            "vfrec7.v": self._reciprocals,
+            "vid.v": self._numbers_of_lanes,
+            "vmand.mm": self._and_masks,
+            "vmv.s.x": self._put_first,
+            "vmv.v.i": self._immediates,
+            "vnsrl.wi": self._narrow,
+            "vwmul.vv": self._product,
+            "vwredsum.vs": self._add_narrow_lanes,
+        }
+        if name in others:
+            return others[name](*words)
+        raise Trap(f"no instruction {name}")
 
-    def _transfer(self, operation: str, name: str, address: int) -> None:
-        bits = int(operation[3:])
-        times = Fraction(bits, self._bits)
-        size = self._length * bits // 8
-        store = operation.startswith("vs")
-        self._require(address % (bits // 8) == 0, address, "not aligned")
-        if self._left_out is not None:
-            self._apart_in_memory(operation, name, address, bits // 8)
-            return
-        memory = self._memory(address, size, store).view(_SIGNED[bits])
-        if store:
-            memory[:] = self._read(name, _SIGNED[bits], times)
-        else:
-            self._write(name, memory, _SIGNED[bits], times)
+    def _extend(self, times: float, to: str, source: str) -> Step:
+        self._apart(to, self._lmul, source, self._lmul * times)
+        narrow = self._read(source, SIGNED[int(self._bits * times)], times)
+        write = self._write(to, SIGNED[self._bits])
+        return lambda: write(narrow)
 
-    def _apart_in_memory(self, operation: str, name: str, address: int, apart: int) -> None:
-        """Loads or stores elements with gaps between them."""
-        bits = int(operation.lstrip("vles"))
-        times = Fraction(bits, self._bits)
-        store = operation.startswith("vs")
-        places = [address + lane * apart for lane in range(self._length)]
-        if self._left_out is not None:
-            places = [at for at, out in zip(places, self._left_out, strict=True) if not out]
-        self._require(all(place % (bits // 8) == 0 for place in places), address, "not aligned")
-        memory = [self._memory(place, bits // 8, store).view(_SIGNED[bits]) for place in places]
-        if not store:
-            values = np.zeros(self._length, _SIGNED[bits])
-            values[... if self._left_out is None else ~self._left_out] = [m[0] for m in memory]
-            self._write(name, values, _SIGNED[bits], times)
-            return
-        for each, value in zip(memory, self._read(name, _SIGNED[bits], times), strict=True):
-            each[0] = value
+    def _narrow(self, to: str, source: str, shift: str) -> Step:
+        self._apart(to, self._lmul, source, self._lmul * 2)
+        wide, narrow = self._read(source, UNSIGNED[self._bits * 2], 2), UNSIGNED[self._bits]
+        write, count = self._write(to, narrow), int(shift)
+        return lambda: write((wide >> count).astype(narrow))
 
-    def _segments(self, fields: int, bits: int, name: str, address: int, apart: int) -> None:
-        """Loads neighbors of so many bits into one group each, for places with gaps between them."""
-        registers = max(1, int(self._lmul * bits / self._bits))
-        last = int(name[1:]) + fields * registers
-        self._require(fields * registers <= 8 and last <= 32, name, "a group of segments")
-        for field in range(fields):
-            group = f"v{int(name[1:]) + field * registers}"
-            self._apart_in_memory(f"vlse{bits}", group, address + field * bits // 8, apart)
+    def _clip(self, kind: str, to: str, source: str, shift: str) -> Step:
+        self._require(self._rounds, kind, "no rounding mode")
+        self._apart(to, self._lmul, source, self._lmul * 2)
+        wide, narrow = self._read(source, SIGNED[self._bits * 2], 2), SIGNED[self._bits]
+        write, bits, integers = self._write(to, narrow), 2 * self._bits, self._integers
+        count = int(shift) if kind == "wi" else None
+        self._require(count is None or 0 <= count < 32, shift, "shift")
 
-    def _slide(self, name: str, to: str, source: str, number: str) -> None:
-        """Moves all elements by one place, and puts a number into the one that is free then."""
-        dtype = _SIGNED[self._bits]
-        values = self._read(source, dtype)
-        # The bits above those of an element are ignored.
-        new = np.array([self._integer(number)], np.int64).astype(dtype)
-        if name == "vslide1up.vx":
-            self._require(to != source, (to, source), "overlap")
-            self._write(to, np.concatenate([new, values[:-1]]), dtype)
-        else:
-            self._write(to, np.concatenate([values[1:], new]), dtype)
+        def step() -> None:
+            places = integers[shift] if count is None else count
+            write(saturated(rounded(wide, places % bits), narrow))
 
-    def _first(self, name: str, dtype: Any) -> np.ndarray[Any, Any]:
-        """The elements of 32 bits of one register, of which the first one is a number of its own."""
-        self._require(self._bits == 32, name, "element width")
-        start = int(name[1:]) * self._bytes
-        return self._vectors[start : start + self._bytes].view(dtype)
+        return step
 
-    def _add_lanes(self, words: list[str], dtype: Any) -> None:
+    def _reciprocals(self, to: str, source: str) -> Step:
+        values, write = self._read(source, np.float32), self._write(to, np.float32)
+        return lambda: write(estimated_reciprocal(values))
+
+    def _product(self, to: str, *sources: str) -> Step:
+        for source in sources:
+            self._apart(to, self._lmul * 2, source, self._lmul)
+        double = SIGNED[self._bits * 2]
+        one, two = (self._read(each, SIGNED[self._bits]) for each in sources)
+        write = self._write(to, double, 2)
+        return lambda: write(np.multiply(one, two, dtype=double))
+
+    def _add_lanes(self, dtype: Any, to: str, group: str, start: str) -> Step:
         """Adds a group's elements and the first one of another register."""
-        to, group, start = words
-        total = self._read(group, dtype).sum() + self._first(start, dtype)[0]
-        register = self._first(to, dtype)
-        register.view(np.uint8)[:] = TAIL
-        register[0] = total
+        values, first, register = (
+            self._read(group, dtype),
+            self._first(start, dtype),
+            self._first(to, dtype),
+        )
 
-    def _add_narrow_lanes(self, to: str, group: str, start: str) -> None:
+        def step() -> None:
+            total = values.sum() + first[0]
+            register.view(np.uint8)[:] = TAIL
+            register[0] = total
+
+        return step
+
+    def _add_narrow_lanes(self, to: str, group: str, start: str) -> Step:
         """Adds a group's elements of 16 bits and the first one of 32 bits of another register."""
         self._require(self._bits == 16, self._bits, "element width")
-        first = self._vectors[int(start[1:]) * self._bytes :][:4].view(np.int32)[0]
-        total = self._read(group, np.int16).sum(dtype=np.int32) + first
+        values = self._read(group, np.int16)
+        first = self._vectors[int(start[1:]) * self._bytes :][:4].view(np.int32)
         register = self._vectors[int(to[1:]) * self._bytes :][: self._bytes]
-        register[:] = TAIL
-        register[:4].view(np.int32)[0] = total
 
-    def _from_table(self, name: str, address: int, indices: str) -> None:
-        """Loads elements whose distances in bytes from an address are numbers of 32 bits."""
-        times, size = Fraction(32, self._bits), self._bits // 8
-        if times > 1:
-            self._apart(name, self._lmul, indices, self._lmul * times)
-        places = self._read(indices, np.int32, times)
-        dtype = _SIGNED[self._bits]
-        memory = [self._memory(address + int(place), size).view(dtype)[0] for place in places]
-        self._write(name, memory, dtype)
+        def step() -> None:
+            total = values.sum(dtype=np.int32) + first[0]
+            register[:] = TAIL
+            register[:4].view(np.int32)[0] = total
 
-    def _multiply(self, operation: str, kind: str, words: list[str]) -> None:
-        to, first, second = words
-        if operation in ("vfmacc", "vfmadd", "vfwmacc"):
-            a = self._float(first) if kind == "vf" else self._read(first, self._real)
-            times, added = (to, second) if operation == "vfmadd" else (second, to)
-            product = np.float64(a) * self._read(times, self._real).astype(np.float64)
-            width, dtype = Fraction(1), self._real
-            if operation == "vfwmacc":
-                width, dtype = Fraction(2), np.float32
-                for source in words[1 + (kind == "vf") :]:
-                    self._apart(to, self._lmul * 2, source, self._lmul)
-            # A product of two floats is exact as a double.
-            sums = self._read(added, dtype, width).astype(np.float64) + product
-            self._write(to, sums.astype(dtype), dtype, width)
-            return
-        wide, double = _SIGNED[self._bits * 2], Fraction(2)
-        for source in words[1 + (kind == "vx") :]:
+        return step
+
+    def _multiply_floats(self, operation: str, kind: str, to: str, first: str, second: str) -> Step:
+        """The product of two floats is exact as a double."""
+        dtype, real, times, floats, double = self._real, self._real, 1, self._floats, np.float64
+        if operation == "vfwmacc":
+            dtype, times = np.float32, 2
+            for source in (first, second)[kind == "vf" :]:
+                self._apart(to, self._lmul * 2, source, self._lmul)
+        factor, added = (to, second) if operation == "vfmadd" else (second, to)
+        b, c = self._read(factor, real), self._read(added, dtype, times)
+        write = self._write(to, dtype, times)
+        if kind == "vf":
+            return lambda: write(c + double(floats[first]) * b.astype(double))
+        a = self._read(first, real)
+        return lambda: write(c + np.multiply(a, b, dtype=double))
+
+    def _multiply(self, kind: str, to: str, first: str, second: str) -> Step:
+        """Adds products in twice the width."""
+        wide: Any = SIGNED[self._bits * 2]
+        for source in (first, second)[kind == "vx" :]:
             self._apart(to, self._lmul * 2, source, self._lmul)
-        b = self._read(second, _SIGNED[self._bits]).astype(wide)
-        factor = (
-            wide(self._integer(first))
-            if kind == "vx"
-            else self._read(first, _SIGNED[self._bits]).astype(wide)
+        b, sums, integers = (
+            self._read(second, SIGNED[self._bits]),
+            self._read(to, wide, 2),
+            self._integers,
         )
-        self._write(to, self._read(to, wide, double) + factor * b, wide, double)
+        write = self._write(to, wide, 2)
+        if kind == "vx":
+            return lambda: write(sums + np.multiply(b, wide(integers[first]), dtype=wide))
+        a = self._read(first, SIGNED[self._bits])
+        return lambda: write(sums + np.multiply(a, b, dtype=wide))
 
-    def _convert(self, source: Any, result: Any, to: str, number: str) -> None:
+    def _convert(self, source: Any, result: Any, to: str, number: str) -> Step:
         """Converts numbers, of which those that are not wider have the current width."""
-        reads, writes = (Fraction(8 * np.dtype(t).itemsize, self._bits) for t in (source, result))
+        reads, writes = (8 * np.dtype(each).itemsize / self._bits for each in (source, result))
         self._require(min(reads, writes) == 1, to, "element width")
         if reads != writes:
             self._apart(to, self._lmul * writes, number, self._lmul * reads)
-        self._write(to, self._read(number, source, reads).astype(result), result, writes)
+        values, write = self._read(number, source, reads), self._write(to, result, writes)
+        return lambda: write(values.astype(result))
 
-    def _compare(self, name: str, words: list[str]) -> None:
-        to, source, limit = words
-        dtype: Any = _UNSIGNED[self._bits] if name == "vmsltu" else self._real
-        one, other = (
-            (self._read(source, dtype), self._float(limit))
-            if limit[0] == "f"
-            else (self._read(source, dtype), self._read(limit, dtype))
-            if limit[0] == "v"
-            else (self._read(source, dtype), dtype(self._integer(limit) % 2**self._bits))
-        )
-        result = np.packbits(MASKS[name](one, other), bitorder="little")
-        register = self._group(to, 1, Fraction(1))
-        self._apart(to, Fraction(1), source, self._lmul)
-        register[:] = TAIL
-        register[: result.size] = result
+    def _compare(self, operation: str, to: str, source: str, limit: str) -> Step:
+        dtype: Any = UNSIGNED[self._bits] if operation == "vmsltu" else self._real
+        one, compare = self._read(source, dtype), MASKS[operation]
+        register = self._group(to, 1, 1)
+        self._apart(to, 1, source, self._lmul)
+        other = self._second(limit, dtype)
 
-    def _binary(self, operation: str, kind: str, words: list[str]) -> None:
-        to, first, second = words
-        self._require(self._rounds or operation not in FIXED_POINT, words, "no rounding mode")
-        dtype = self._real if operation.startswith("vf") else _SIGNED[self._bits]
-        a = self._read(first, dtype)
-        b: Any
-        if kind == "vv":
-            b = self._read(second, dtype)
-        elif kind == "vf":
-            b = self._float(second)
-        elif kind == "vx":
-            b = np.array([self._integer(second)], np.int64).astype(dtype)
-        else:
-            shift = operation in ("vsll", "vsra", "vsrl", "vssra")
-            least, most = (0, 32) if shift else (-16, 16)
-            forms = shift or operation in ("vadd", "vsadd", "vand", "vor", "vxor", "vrsub")
-            self._require(forms and kind == "vi" and least <= int(second) < most, words, operation)
-            b = np.array([int(second)], dtype)
+        def step() -> None:
+            result = np.packbits(compare(one, other()), bitorder="little")
+            register[: result.size] = result
+            register[result.size :] = TAIL
+
+        return step
+
+    def _add_carries(self, to: str, source: str, number: str, mask: str) -> Step:
+        self._require(number == "0" and mask == "v0" and to != "v0", mask, "mask")
+        values, write = self._read(source, np.int32), self._write(to, np.int32)
+        return lambda: write(values + self._mask().astype(np.int32))
+
+    def _binary(self, operation: str, kind: str, to: str, first: str, second: str) -> Step:
+        self._require(self._rounds or operation not in FIXED_POINT, to, "no rounding mode")
         has = {
             "vf": ("vfadd", "vfsub", "vfmul", "vfdiv", "vfmax", "vfmin", "vfrsub", "vfrdiv"),
             "vv": (),
         }.get(kind)
         reversed_ = operation in ("vrsub", "vfrsub", "vfrdiv") and kind == "vv"
-        self._require(not reversed_ and (not has or operation in has), words, operation)
-        self._write(to, BINARY[operation](a, b), dtype)
+        self._require(not reversed_ and (not has or operation in has), operation, kind)
+        dtype = self._real if operation.startswith("vf") else SIGNED[self._bits]
+        a, write, compute = self._read(first, dtype), self._write(to, dtype), BINARY[operation]
+        if kind == "vi":
+            number = self._small(operation, int(second), dtype)
+            return lambda: write(compute(a, number))
+        self._require(kind == f"v{second[0] if second[0] in 'vf' else 'x'}", second, kind)
+        b = self._second(second, dtype)
+        return lambda: write(compute(a, b()))
+
+    def _small(self, operation: str, value: int, dtype: Any) -> np.ndarray[Any, Any]:
+        """An immediate."""
+        shift = operation in ("vsll", "vsra", "vsrl", "vssra")
+        least, most = (0, 32) if shift else (-16, 16)
+        forms = shift or operation in ("vadd", "vsadd", "vand", "vor", "vxor", "vrsub")
+        self._require(forms and least <= value < most, value, operation)
+        return np.array([value], dtype)

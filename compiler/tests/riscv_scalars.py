@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+import operator
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +12,19 @@ import numpy as np
 # Between operands, at least.
 _GAP = 4096
 
+# Runs an instruction that is decoded; returns the line to go on with, None for the next one.
+Step = Callable[[], int | None]
+
 
 class Trap(AssertionError):
     """The kernel does what it must not."""
+
+
+class _Registers(dict[str, Any]):
+    """What is in the registers that were written."""
+
+    def __missing__(self, name: str) -> Any:
+        raise Trap(f"read before written: {name}")
 
 
 @dataclass(frozen=True)
@@ -22,8 +33,13 @@ class _Operand:
     data: np.ndarray[Any, Any]
 
 
-# What loads floats, and their types.
-_FLOATS = {"flh": np.float16, "flw": np.float32}
+_LOADS: dict[str, Any] = {
+    "flh": np.float16, "flw": np.float32, "lb": np.int8, "lh": np.int16, "lw": np.int32, "ld": np.int64,
+}  # fmt: skip
+_STORES: dict[str, Any] = {"fsw": np.float32, "sw": np.int32}
+# They move an integer's bits: the types before and after.
+_MOVES: dict[str, Any] = {"fmv.h.x": (np.uint16, np.float16), "fmv.w.x": (np.uint32, np.float32)}
+_SUMS: dict[str, Any] = {"add": operator.add, "mul": operator.mul}
 
 
 class Scalars:
@@ -35,8 +51,8 @@ class Scalars:
 
     def __init__(self, operands: Sequence[np.ndarray[Any, Any]], writable: Set[int]) -> None:
         self._writable = writable
-        self._integers: dict[str, int] = {"zero": 0, "x0": 0}
-        self._floats: dict[str, np.float32 | np.float16] = {}
+        self._integers = _Registers(zero=0, x0=0)
+        self._floats = _Registers()
         self.written: set[str] = set()
         self._operands: list[_Operand] = []
         start = 0x4000_0000
@@ -58,12 +74,6 @@ class Scalars:
             raise Trap(f"{problem}: {value}")
         return value
 
-    def _integer(self, name: str) -> int:
-        return self._integers[self._require(name in self._integers, name, "read before written")]
-
-    def _float(self, name: str) -> np.float32 | np.float16:
-        return self._floats[self._require(name in self._floats, name, "read before written")]
-
     def _immediate(self, word: str) -> int:
         value = int(word)
         return self._require(-2048 <= value < 2048, value, "no immediate of 12 bits")  # type: ignore[no-any-return]
@@ -76,53 +86,62 @@ class Scalars:
                 return operand.data[begin : begin + size]
         raise Trap(f"{size} bytes at {address:#x} are in no operand")
 
-    def _scalar(self, name: str, words: list[str]) -> None:
+    def _numbers(
+        self, address: int, count: int, dtype: np.dtype[Any], store: bool = False
+    ) -> np.ndarray[Any, Any]:
+        """So many numbers in memory."""
+        if address % dtype.itemsize:
+            raise Trap(f"not aligned: {address:#x}")
+        return self._memory(address, count * dtype.itemsize, store).view(dtype)
+
+    def _scalar(self, name: str, words: list[str]) -> Step:
+        """Decodes an instruction."""
         to, *sources = words
-        if name in ("fsw", "sw"):
-            value = (
-                self._float(to) if name == "fsw" else np.array([self._integer(to)]).astype(np.int32)
-            )
-            memory = self._memory(
-                self._integer(sources[1]) + self._immediate(sources[0]), 4, store=True
-            )
-            memory.view(np.float32 if name == "fsw" else np.int32)[:] = value
-            return
+        if name in _STORES:
+            return self._store(np.dtype(_STORES[name]), *words)
         self.written.add(to)
         self._require(to not in ("zero", "x0"), to, "written")
-        if name in ("flh", "flw", "lb", "ld", "lh", "lw"):
-            address = self._integer(sources[1]) + self._immediate(sources[0])
-            if name in _FLOATS:
-                dtype = np.dtype(_FLOATS[name])
-                self._require(address % dtype.itemsize == 0, address, "not aligned")
-                self._floats[to] = self._memory(address, dtype.itemsize).view(dtype)[0]
-            elif name == "lh":
-                self._require(address % 2 == 0, address, "not aligned")
-                self._integers[to] = int(self._memory(address, 2).view(np.int16)[0])
-            elif name == "ld":
-                self._require(address % 8 == 0, address, "not aligned")
-                self._integers[to] = int(self._memory(address, 8).view(np.int64)[0])
-            elif name == "lw":
-                self._require(address % 4 == 0, address, "not aligned")
-                self._integers[to] = int(self._memory(address, 4).view(np.int32)[0])
-            else:
-                self._integers[to] = int(self._memory(address, 1).view(np.int8)[0])
-        elif name == "fmv.w.x":
-            bits = self._integer(sources[0]) & 0xFFFF_FFFF
-            self._floats[to] = np.array([bits], np.uint32).view(np.float32)[0]
-        elif name == "fmv.h.x":
-            bits = self._integer(sources[0]) & 0xFFFF
-            self._floats[to] = np.array([bits], np.uint16).view(np.float16)[0]
-        elif name == "fcvt.s.h":
-            self._floats[to] = np.float32(self._float(sources[0]))
-        elif name == "li":
-            self._integers[to] = int(sources[0])
-        elif name == "mv":
-            self._integers[to] = self._integer(sources[0])
-        elif name == "add":
-            self._integers[to] = self._integer(sources[0]) + self._integer(sources[1])
-        elif name == "mul":
-            self._integers[to] = self._integer(sources[0]) * self._integer(sources[1])
-        elif name == "addi":
-            self._integers[to] = self._integer(sources[0]) + self._immediate(sources[1])
-        else:
-            raise Trap(f"no instruction {name}")
+        compute = self._computation(name, sources)
+        registers = self._floats if name[0] == "f" else self._integers
+
+        def step() -> None:
+            registers[to] = compute()
+
+        return step
+
+    def _store(self, dtype: np.dtype[Any], value: str, offset: str, base: str) -> Step:
+        registers = self._floats if dtype == np.float32 else self._integers
+        distance = self._immediate(offset)
+
+        def step() -> None:
+            number = np.array([registers[value]]).astype(dtype)
+            self._numbers(self._integers[base] + distance, 1, dtype, store=True)[:] = number
+
+        return step
+
+    def _computation(self, name: str, sources: list[str]) -> Callable[[], Any]:
+        integers, floats = self._integers, self._floats
+        one = sources[0]
+        if name in _LOADS:
+            offset, base, dtype = self._immediate(one), sources[1], np.dtype(_LOADS[name])
+            if name[0] == "f":
+                return lambda: self._numbers(integers[base] + offset, 1, dtype)[0]
+            return lambda: int(self._numbers(integers[base] + offset, 1, dtype)[0])
+        if name == "li":
+            number = int(one)
+            return lambda: number
+        if name == "mv":
+            return lambda: integers[one]
+        if name == "addi":
+            added = self._immediate(sources[1])
+            return lambda: integers[one] + added
+        if name in _SUMS:
+            compute, two = _SUMS[name], sources[1]
+            return lambda: compute(integers[one], integers[two])
+        if name == "fcvt.s.h":
+            return lambda: np.float32(floats[one])
+        if name in _MOVES:
+            before, after = _MOVES[name]
+            mask = np.iinfo(before).max
+            return lambda: np.array([integers[one] & mask], before).view(after)[0]
+        raise Trap(f"no instruction {name}")
