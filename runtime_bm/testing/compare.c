@@ -1,6 +1,6 @@
 // Judges outputs from standard input, and prints a line for each: ok, largest
-// difference, elements that differ, smallest cosine, argmax. Before each comes a
-// record_t, and then the bytes of what was got and of what was wanted.
+// difference, elements that differ, smallest cosine, argmax. Each is a record_t
+// and then the bytes of what was got and of what was wanted.
 #include "runtime_bm/app/compare.h"
 
 #include <stdio.h>
