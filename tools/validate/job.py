@@ -97,6 +97,8 @@ def read(chosen: dict[str, Any], options: Options) -> Job:
         raise DataError(
             "labels are for one call per sample, and a sample has several: leave them out"
         )
+    if labels is not None:
+        labels = samples.check_classes(labels, used[0].outputs[0])
     if options.expected is None:
         answered = framework.answers(chosen["importer"], _files(model, parts, used))
         return Job(model, calls, of, answered.golden.inputs, answered.golden.outputs, labels)

@@ -95,7 +95,7 @@ def classes(got: Sequence[Array], want: Sequence[Array], labels: Array | None) -
 
     Args:
       got, want: scores of each sample, of the target and the framework.
-      labels: the right class of each sample, or None.
+      labels: the right class of each sample, each with a score, or None.
     """
     sides = [np.stack([scores.ravel() for scores in side]) for side in (got, want)]
     count = sides[0].shape[1]
@@ -112,8 +112,7 @@ def classes(got: Sequence[Array], want: Sequence[Array], labels: Array | None) -
         )
         for rank in ranks
     ]
-    size = max(count, int(labels.max()) + 1)
-    confusion = np.zeros((size, size), np.int64)
+    confusion = np.zeros((count, count), np.int64)
     np.add.at(confusion, (labels, ranks[0][:, 0]), 1)
     return Classes(agree, shares[0], shares[1], confusion)
 

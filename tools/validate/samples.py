@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,17 +102,45 @@ def check_labels(path: Path, labels: Array, count: int) -> Array:
     return labels
 
 
+def check_classes(labels: Array, scores: TensorInfo) -> Array:
+    """Returns the labels as int64.
+
+    Args:
+      labels: the class of each sample.
+      scores: the model's first output, a score for each class.
+
+    Raises:
+      DataError: there is no score for a label.
+    """
+    classes = scores.shape[-1] if scores.shape else 1
+    if classes < 2 or classes != math.prod(scores.shape):
+        raise DataError(
+            f"the output {scores.describe()} is not a score for each class: leave the labels out"
+        )
+    wrong = np.flatnonzero((labels < 0) | (labels >= classes))
+    if wrong.size:
+        raise DataError(
+            f"the label of sample {wrong[0]} is {labels[wrong[0]]}, and the model has the classes 0 to"
+            f" {classes - 1}: correct it, or leave the sample out"
+        )
+    return labels.astype(np.int64)
+
+
 def _load(path: Path) -> dict[str, Array]:
     try:
         file = np.load(path)
         if isinstance(file, np.ndarray):
             return {"": file}
         with file:
-            return {name: file[name] for name in file.files}
-    except (EOFError, OSError, ValueError, zipfile.BadZipFile) as error:
+            arrays = {name: file[name] for name in file.files}
+    except (EOFError, MemoryError, OSError, ValueError, zipfile.BadZipFile) as error:
         raise DataError(
             f"{path} cannot be read ({error}): save it with numpy.savez or numpy.save"
         ) from error
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray):  # another file in the archive
+            raise DataError(f"{name} in {path} is no array: save it with numpy.savez")
+    return arrays
 
 
 def _samples(path: Path, array: Array, tensor: TensorInfo, sequences: bool) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,31 @@ class SamplesTest(unittest.TestCase):
         self.assertEqual(samples.read_labels(path, 2).tolist(), [3, 1])
         with self.assertRaisesRegex(DataError, "there are 3 samples"):
             samples.read_labels(path, 3)
+
+    def test_a_label_has_a_score(self) -> None:
+        scores = TensorInfo("scores", DType.I8, (1, 4))
+        found = samples.check_classes(np.array([0, 3], np.uint64), scores)
+        self.assertEqual((found.dtype, found.tolist()), (np.int64, [0, 3]))
+        for label, dtype in ((-1, np.int8), (4, np.int64), (2**63, np.uint64), (10**12, np.int64)):
+            with self.assertRaisesRegex(
+                DataError, f"of sample 1 is {label}, and .* classes 0 to 3"
+            ):
+                samples.check_classes(np.array([2, label], dtype), scores)
+        for shape in ((), (1,), (2, 4)):
+            with self.assertRaisesRegex(DataError, "not a score for each class"):
+                samples.check_classes(np.array([0]), TensorInfo("y", DType.F32, shape))
+
+    def test_files_that_claim_what_they_have_not(self) -> None:
+        text = self.folder / "text.npz"
+        with zipfile.ZipFile(text, "w") as archive:
+            archive.writestr("labels", "1 2 3")
+        huge = self.folder / "huge.npy"
+        with huge.open("wb") as file:
+            header = {"descr": "<i8", "fortran_order": False, "shape": (10**12,)}
+            np.lib.format.write_array_header_1_0(file, header)
+        for path, message in ((text, "labels in .* is no array"), (huge, "cannot be read")):
+            with self.assertRaisesRegex(DataError, message):
+                samples.read_labels(path, 3)
 
 
 if __name__ == "__main__":
