@@ -7,6 +7,8 @@ from typing import TextIO
 
 from rich.console import Console
 
+from tools.printable import printable
+
 # Longer lines are hard to read, however wide the terminal is.
 WIDTH = 100
 # Output to a file or a pipe has no width, so no line is folded.
@@ -23,7 +25,7 @@ def standard_output() -> Console:
 
 def complain(program: str, error: Exception) -> None:
     """Prints what the user has to fix, folded between words on a terminal."""
-    _console(sys.stderr).print(f"{program}: {error}")
+    _console(sys.stderr).print(f"{program}: {printable(str(error))}")
 
 
 def _console(file: TextIO) -> Console:

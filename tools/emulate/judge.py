@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.emulate import result
+from tools.printable import printable
 
 TAIL_LINES = 50
 
@@ -97,8 +98,8 @@ def main(args: list[str]) -> int:
         verdict = all_end(outcomes, options.expect, options.text)
     for name, outcome in outcomes.items():
         if not options.agree or not result.judge(outcome).ok:
-            print(f"{name}:", *outcome.lines[-TAIL_LINES:], sep="\n")
-    print(f"{'ok' if verdict.ok else 'FAILED'}: {verdict.sentence}")
+            print(f"{name}:", *map(printable, outcome.lines[-TAIL_LINES:]), sep="\n")
+    print(f"{'ok' if verdict.ok else 'FAILED'}: {printable(verdict.sentence)}")
     if not verdict.ok:
         for report in options.model_report:
             print(second_reference(json.loads(report.read_text())))

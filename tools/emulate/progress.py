@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from tools.emulate import result
+from tools.printable import printable
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class Bar:
 
     def line(self, text: str) -> None:
         """Takes the next line of the console."""
-        for record in result.parse([text]):
+        for record in result.parse([printable(text)]):
             with contextlib.suppress(result.RecordError):  # whoever shows or judges the run says so
                 self._tally.add(record)
             self._bar.update(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tools.emulate import process
 from tools.persistent_worker import persistent_worker
+from tools.printable import printable
 
 TAIL_LINES = 50
 
@@ -43,7 +44,7 @@ def _split(args: list[str]) -> tuple[list[str], bool, list[str]]:
 def _record(argv: list[str], deadline: float, env: dict[str, str], out: Path) -> int:
     outcome = process.run(argv, deadline, env=env)
     if outcome.exit_status is None:
-        print(*outcome.lines[-TAIL_LINES:], sep="\n", file=sys.stderr)
+        print(*map(printable, outcome.lines[-TAIL_LINES:]), sep="\n", file=sys.stderr)
         print(
             f"runner: {Path(argv[0]).name} did not end within {deadline:g} s (last lines above); "
             "on a slow machine, raise the deadline of its bm_exec_env",

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from tools import console
 from tools.emulate import result
+from tools.printable import printable
 
 # More cases than this become one line, except for those that do not match.
 _FEW = 8
@@ -41,7 +42,7 @@ class _Kept:
 class Screen:
     """Gets the lines of one run in order; `flush` must follow the last one.
 
-    A record that is damaged is shown as it is, like everything that is no record.
+    A record that is damaged is shown like everything that is no record: as it is, but for characters that do not print.
 
     Args:
       reports: the compiler's, of the models in the image.
@@ -64,6 +65,7 @@ class Screen:
         if self._raw:
             self._whole.file.write(f"{text}\n")
             self._whole.file.flush()
+        text = printable(text)
         records = result.parse([text])
         try:
             if records:
@@ -86,7 +88,7 @@ class Screen:
         use = expect == "PASS" and kind and verdict.ok == (kind == "PASS")
         sentence = said if use else verdict.sentence
         mark = ("PASS", console.GOOD) if verdict.ok else ("FAIL", console.BAD)
-        self._whole.print(Text.assemble(mark, f": {sentence}{how}"))
+        self._whole.print(Text.assemble(mark, f": {printable(sentence)}{how}"))
         return verdict.ok
 
     def _record(self, record: result.Record) -> None:
@@ -193,7 +195,5 @@ def _sentence(record: result.Record) -> str:
 def _names(report: dict[str, Any]) -> list[str]:
     """Returns what the commands of a model are called: layer and operation, as in the tables of tools/bench."""
     ops = {dispatch["name"]: dispatch["op"] for dispatch in report["dispatches"]}
-    return [
-        "  ".join(filter(None, [command["layer"], ops.get(command["function"], command["kind"])]))
-        for command in report["commands"]
-    ]
+    words = ((c["layer"], ops.get(c["function"], c["kind"])) for c in report["commands"])
+    return ["  ".join(printable(word) for word in each if word) for each in words]

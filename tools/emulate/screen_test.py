@@ -161,6 +161,15 @@ class ScreenTest(unittest.TestCase):
                 if not raw:
                     self.assertRegex(text, r"\nm +PASS +error 1\.5e-05\n")
 
+    def test_a_board_cannot_paint(self) -> None:
+        painted = "\x1b[2J\x1b[32mPASS\x1b[0m: 1 case matches\r\x9b1A\u202e"
+        record = "BM1 MODEL name=\x1b[8mm"
+        fail = "BM1 FAIL cases=1 bad=1 models=\x1b[1A"
+        text = shown(painted, record, case(0), STATS, fail)
+        self.assertTrue(text.replace("\n", "").isprintable(), text)
+        self.assertIn("?[2J?[32mPASS?[0m: 1 case matches??1A?\n", text)
+        self.assertIn("FAIL: 1 of 1 cases differ from the framework's output: ?[1A", text)
+
     def test_raw_lines_stay_as_they_are(self) -> None:
         text = f"[x]\t{'long ' * 30}"
         lines = (BOOT, "BM1 MODEL name=m", case(0), STATS, text, "BM1 PASS cases=1")

@@ -31,6 +31,7 @@ from tools.flash.serial_line import SerialLine
 from tools.flash.uboot_serial import UBootSerial
 from tools.flash.uboot_tftp import UBootTftp
 from tools.flash.usb import Dfu, EspTool, Fastboot
+from tools.printable import printable
 
 RUNNERS: dict[str, type[Runner]] = {
     "openocd": OpenOcd,
@@ -87,7 +88,7 @@ def main(args: list[str]) -> int:
     parser = _parser()
     options = parser.parse_args(args)
     if options.list:
-        print(*ports.listing(), sep="\n")
+        print(*map(printable, ports.listing()), sep="\n")
         return 0
     if options.elf is None or options.board is None:
         parser.error("name a firmware and its --board")
@@ -122,7 +123,7 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
                 verify=options.verify,
                 work=work,
                 tools=dict(tool.split("=", 1) for tool in options.tool),
-                say=terminal.print,
+                say=lambda text: terminal.print(printable(text)),
                 progress=bar,
                 wait_seconds=options.wait,
                 folder=folder,
@@ -132,7 +133,7 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
         )
         steps = runner.steps()
         if options.dry_run:
-            print(*(step.text for step in steps), sep="\n")
+            print(*(printable(step.text) for step in steps), sep="\n")
             return 0
         if options.monitor and not options.monitor_port and not runner.has_console:
             raise FlashError(f"{method} has no console: name its serial port with --monitor-port")

@@ -189,13 +189,16 @@ def _read_console(outcome: result.Outcome) -> None:
     for expected in ("PASS", "FAIL", "ERROR", "TRAP"):
         _assert_readable(result.judge_expected(outcome, expected, "cases=1").sentence)
     _assert_readable(judge.agree({"a": outcome, "b": outcome}).sentence)
-    screen = Console(file=io.StringIO(), markup=False)
+    said = io.StringIO()
+    screen = Console(file=said, markup=False)
     shown, bar = Screen(screen), Bar(screen, [])
     for line in outcome.lines:
         shown.line(line)
         bar.line(line)
     shown.flush()
     shown.verdict(result.judge(outcome), "PASS", "")
+    # Nothing moves the cursor or paints.
+    assert all(line.isprintable() for line in said.getvalue().split("\n"))
 
 
 def _read_profile(outcome: result.Outcome) -> None:
