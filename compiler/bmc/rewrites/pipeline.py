@@ -36,8 +36,10 @@ from bmc.rewrites import (
     scales,
     separable_gathers,
     soft_fma,
+    soft_halves,
     split_channels,
     states,
+    stored_halves,
     subpixels,
     views,
     wide_constants,
@@ -116,6 +118,12 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         wide_constants.apply,
     ),
     Rewrite(
+        "stored_halves",
+        phases.OPTIMIZED,
+        "Before what reads constants of f32, and where IREE has evaluated all that a model does with them in f16.",
+        stored_halves.apply,
+    ),
+    Rewrite(
         "rescales",
         phases.OPTIMIZED,
         "Before constants, while the weights and shifts that prove its ranges are still in the IR.",
@@ -153,6 +161,13 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         "After constants, which makes weights known by name, and before what depends on the types of products.",
         halves.apply,
         lambda context: context.f16,
+    ),
+    Rewrite(
+        "soft_halves",
+        phases.PARAMETERS,
+        "Before other rewrites for the target, so that it refuses what the model does, and not what they make of it.",
+        soft_halves.apply,
+        soft_halves.applies,
     ),
     Rewrite(
         "im2col",
