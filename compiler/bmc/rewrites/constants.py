@@ -56,6 +56,8 @@ def _is_weight(op: ir_util.Op) -> bool:
     tensor_type = op.results[0].type
     if not isinstance(tensor_type, ir.RankedTensorType):
         return False
+    if isinstance(tensor_type.element_type, ir.ComplexType):
+        return False  # the bindings cannot read such attributes
     if _function(op) == RESET and _is_splat(op.attributes["value"]):
         return False  # a state that starts as zeros takes no flash
     if ir_util.tensor_bytes(tensor_type) >= _SMALLEST_WEIGHT_BYTES:

@@ -141,7 +141,7 @@ class _Layouts:
             if images.is_padding(op):
                 island.padded |= not borders.is_read_through(op, self._context)
             if not connects and not _is_product_of(op, value):
-                island.others += math.prod(value.type.shape) * value.type.element_type.width // 8
+                island.others += ir_util.tensor_bytes(value.type)
 
     def _is_worth_it(self, root: Any, planar: set[Any]) -> bool:
         island = self._islands[root]
