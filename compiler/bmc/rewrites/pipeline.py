@@ -30,6 +30,7 @@ from bmc.rewrites import (
     pads,
     pixels,
     planar,
+    quantized_maxima,
     rescales,
     rounding,
     scalar_operands,
@@ -168,6 +169,13 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         "Before other rewrites for the target, so that it refuses what the model does, and not what they make of it.",
         soft_halves.apply,
         soft_halves.applies,
+    ),
+    Rewrite(
+        "quantized_maxima",
+        phases.PARAMETERS,
+        "Before channels_last, so that the pooling and the image before it are turned as they then are.",
+        quantized_maxima.apply,
+        lambda context: context.int8 and own_kernels.applies(context),
     ),
     Rewrite(
         "im2col",

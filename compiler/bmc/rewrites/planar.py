@@ -7,7 +7,6 @@ elementwise operations, paddings and depthwise convolutions make of them. Other 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
