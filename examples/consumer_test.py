@@ -1,155 +1,198 @@
 """A repository that fetches Ironcast's release archive: examples/consumer, built and tested by a Bazel of its own.
 
-Once with its WORKSPACE, also by ironcast.Session, and once, only its application, with its MODULE.bazel. The inner
-Bazel fetches the archive, and the Python package that the example adds. Whatever else this workspace has fetched
-already, it is shown with --override_repository instead of fetching it again.
+First a worker executes actions of it, with its WORKSPACE. In another folder, and by another user's name, Bazel takes
+what the worker has kept, and then builds with a changed package. The first checkout also runs all tests of the example
+and ironcast.Session, and then, with its MODULE.bazel, the application. What this workspace has fetched already is shown
+to the Bazel of the example, which fetches only the archive and the Python package that the example adds.
+
+One test has all of this, because each part uses what the parts before it have built.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
+import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
-import tarfile
 import tempfile
+import time
 import unittest
+from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
 import numpy as np
 
 import ironcast
+from examples.consumer import RUNFILES, Consumer, overrides, shared
 from tools.inner_bazel import inner_bazel
+from tools.remote import worker
 
-RUNFILES = Path.cwd()
+# The worker's options that name its programs.
+PROGRAMS = sys.argv[1:]
+BOARD = "//boards/sensor_node"
+APPLICATION = "//app:tone_sensor_node_qemu_test"
+AGREEMENT = "//bands:bands_rv64_agreement_test"
+# A package that every import of a model and every compilation reads.
+PACKAGE = "pypi_ml_dtypes"
+# Parts of this machine that no action declares, and an action that lists those it sees.
+UNDECLARED = [
+    path
+    for path in ("/etc/passwd", "/home", "/usr/lib/python3", "/usr/share")
+    if Path(path).exists()
+]
+PROBE = f"""genrule(
+    name = "probe",
+    outs = ["seen.txt"],
+    cmd = "for path in {" ".join(UNDECLARED)}; do [ ! -e $$path ] || echo $$path; done > $@",
+)
+"""
 
 
-def canonical(repository: str) -> str:
-    """The name of a repository if it comes from a module extension."""
-    if repository.startswith("pypi__"):
-        return f"rules_python~~internal_deps~{repository}"
-    if repository.startswith("pypi_"):
-        return f"ironcast~~packages~{repository}"
-    return f"ironcast~~ironcast~{repository}"
+@dataclass(frozen=True)
+class Action:
+    """An action that started a program, or would have.
 
-
-def modules(external: Path, work: Path) -> dict[str, Path]:
-    """The modules that Bazel and Ironcast name, if the launcher takes the rulesets from Debian's packages.
-
-    That is where Bazel's registry cannot be reached. Debian has those that are used; the others may be empty.
+    reads: whether PACKAGE is among its inputs. runner: who ran it, in Bazel's words.
     """
-    if not (external / "rules_cc").is_symlink():
-        return {}
-    debian = (external / "rules_cc").resolve().parents[1]
-    found = {f"rules_{folder.name}": folder for folder in (debian / "rules").iterdir()}
-    tools = debian / "tools"
-    found |= {f"bazel_{name}": tools / name for name in ("features", "skylib")}
-    found |= {"platforms": tools / "platforms"}
-    for name in ("apple_support", "buildozer", "protobuf", "zlib"):
-        found[name] = work / name
-        found[name].mkdir()
-        (found[name] / "MODULE.bazel").write_text(f'module(name = "{name}")\n')
-        (found[name] / "WORKSPACE").touch()
-    # Bazel loads it, and no more.
-    (work / "buildozer/BUILD.bazel").touch()
-    (work / "buildozer/buildozer_binary.bzl").write_text(
-        "buildozer_binary = module_extension(lambda _: None)\n"
-    )
+
+    mnemonic: str
+    reads: bool
+    runner: str
+
+
+def actions(log: str) -> list[Action]:
+    """The actions in a log of Bazel's, which is one JSON object behind the other."""
+    decoder, at, found = json.JSONDecoder(), 0, []
+    while at < len(log):
+        entry, at = decoder.raw_decode(log, at)
+        reads = any(PACKAGE in file["path"] for file in entry["inputs"])
+        found.append(Action(entry["mnemonic"], reads, entry["runner"]))
+        while log[at : at + 1].isspace():
+            at += 1
     return found
+
+
+def runners(said: str) -> dict[str, int]:
+    """Who ran how many actions, by the line in which Bazel counts them, without those that start no program."""
+    (line,) = re.findall(r"(?m)^INFO: \d+ process(?:es)?: (.*)\.$", said)
+    counts = {name: int(number) for number, name in re.findall(r"(\d+) ([^,]+)", line)}
+    counts.pop("internal", None)
+    return counts
+
+
+def passed(said: str) -> set[str]:
+    """The tests that have run and passed; not those that had done so before."""
+    return set(re.findall(r"(?m)^(//\S+) +PASSED in ", said))
+
+
+def start_worker(store: Path) -> tuple[subprocess.Popen[bytes], str]:
+    """Starts a worker; returns it with its address once it listens."""
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        address = f"127.0.0.1:{unused.getsockname()[1]}"
+    program = [sys.executable, worker.__file__, *PROGRAMS]
+    started = subprocess.Popen([*program, f"--listen={address}", f"--store={store}"])
+    host, _, port = address.partition(":")
+    for _ in range(300):
+        time.sleep(0.1)
+        try:
+            socket.create_connection((host, int(port)), timeout=1).close()
+            return started, address
+        except ConnectionRefusedError:
+            if started.poll() is not None:
+                break
+    raise AssertionError(f"the worker does not listen: it ended with {started.poll()}")
 
 
 class ConsumerTest(unittest.TestCase):
     def setUp(self) -> None:
         self.work = Path(tempfile.mkdtemp(dir=os.environ["TEST_TMPDIR"]))
         self.addCleanup(inner_bazel.remove, self.work)
-        unpacked = self.work / "unpacked"
-        with tarfile.open(RUNFILES / "ironcast.tar.gz") as tar:
-            tar.extractall(unpacked)
-        self.root = self.work / "consumer"
-        (unpacked / "examples/consumer").rename(self.root)
-        (self.root / "tools").mkdir()
-        shutil.copy(RUNFILES / "tools/launcher/bazel", self.root / "tools/bazel")
-        self.archive = (RUNFILES / "ironcast.tar.gz").resolve()
-        workspace = self.root / "WORKSPACE"
-        workspace.write_text(self.with_archive(workspace.read_text()))
+        process, self.worker = start_worker(self.work / "store")
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
         self.enterContext(mock.patch.dict(os.environ, inner_bazel.environment(), clear=True))
 
-    def with_archive(self, workspace: str) -> str:
-        """The example's WORKSPACE with the release's own words about its archive."""
-        block = re.compile(r"http_archive\(\n(?:    .*\n)*\)\n")
-        found = block.search((RUNFILES / "ironcast.snippet").read_text())
-        assert found
-        url = f'url = "{self.archive.as_uri()}"'
-        text, changed = block.subn(re.sub('url = ".*"', url, found[0]), workspace)
-        self.assertEqual(changed, 1)
-        return text
+    def checkout(self, folder: str) -> Consumer:
+        consumer = Consumer(self.work / folder)
+        consumer.configure(*overrides(shared()))
+        self.addCleanup(consumer.bazel, "shutdown")
+        return consumer
 
-    def configure(self, *options: str) -> None:
-        inner_bazel.configure(self.root, self.work / "root", *options)
+    def test_a_worker_others_a_user_and_modules_build_and_run_it(self) -> None:
+        first = self.checkout("first")
+        executed = self.check_that_a_worker_needs_nothing_of_its_machine(first)
+        self.check_that_others_share_its_results(executed, first.built("app/app.bin"))
+        self.check_that_everything_runs(first)
+        self.check_that_the_application_runs_with_modules(first)
 
-    def bazel_test(self, *targets: str) -> None:
-        """Runs `tools/bazel test` in the example; fails with everything it printed."""
-        command = [sys.executable, self.root / "tools/bazel", "test", "--test_output=errors"]
-        done = subprocess.run(
-            [*command, "--board=//boards/sensor_node", *targets],
-            cwd=self.root,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
+    def check_that_a_worker_needs_nothing_of_its_machine(self, consumer: Consumer) -> int:
+        """Returns how many actions the worker has executed for APPLICATION and AGREEMENT."""
+        (consumer.root / "probe").mkdir()
+        (consumer.root / "probe/BUILD.bazel").write_text(PROBE)
+        self.assertGreater(len(UNDECLARED), 1)
+        targets = ["//app", APPLICATION, AGREEMENT, "//probe:seen.txt"]
+        executor = f"--remote_executor=grpc://{self.worker}"
+        said = consumer.bazel("test", executor, *targets)
+        done = runners(said)
+        self.assertEqual(set(done), {"remote"})
+        self.assertEqual(passed(said), {APPLICATION, AGREEMENT})
+        self.assertEqual((consumer.root / "bazel-bin/probe/seen.txt").read_text(), "")
+        return done["remote"] - 1  # without the probe
+
+    def check_that_others_share_its_results(self, executed: int, image: bytes) -> None:
+        consumer = self.checkout("elsewhere/and/deeper/second")
+        cache = f"--remote_cache=grpc://{self.worker}"
+        with mock.patch.dict(os.environ, {"USER": "another", "LANG": "C"}):
+            again = consumer.bazel("test", cache, "//app", APPLICATION, AGREEMENT)
+            self.assertEqual(runners(again), {"remote cache hit": executed})
+
+            # The same version of a package, changed by a comment. This machine runs what is not in the cache, and
+            # shows as little of itself as the worker does.
+            changed = self.work / PACKAGE
+            shutil.copytree(shared()[PACKAGE], changed, symlinks=True)
+            (module,) = changed.glob("site-packages/*/__init__.py")
+            module.chmod(0o644)
+            module.write_text(module.read_text() + "# Changed.\n")
+            log = self.work / "log.json"
+            consumer.configure(*overrides(shared() | {PACKAGE: changed}))
+            record = f"--execution_log_json_file={log}"
+            consumer.bazel("build", "--config=worker", cache, record, "//app")
+        patched = actions(log.read_text())
+        self.assertLessEqual({"BmImport", "BmCompile"}, {action.mnemonic for action in patched})
+        runners_of_readers = {action.runner for action in patched if action.reads}
+        self.assertEqual(runners_of_readers, {"linux-sandbox"})
+        self.assertEqual(consumer.built("app/app.bin"), image)
+
+    def check_that_everything_runs(self, consumer: Consumer) -> None:
+        self.assertIn(
+            "//kernels:bands_test", passed(consumer.bazel("test", "--test_output=errors", "//..."))
         )
-        self.assertEqual(done.returncode, 0, done.stdout)
-
-    def test_builds_runs_and_prepares_to_flash_what_is_in_it(self) -> None:
-        self.configure(
-            *(
-                f"--override_repository={name}={path}"
-                for name, path in inner_bazel.shared(Path(os.environ["EXTERNAL"])).items()
-            )
-        )
-        self.bazel_test("//...", "//bands:bands_rv64.flash")
-        for name in ("app/tone_sensor_node_qemu_test", "bands/bands_rv64_agreement_test"):
-            self.assert_ran(name)
         # Cosines of different frequencies are orthogonal.
         frame = np.cos(np.pi / 32 * (np.arange(32) + 0.5) * 3)[None].astype(np.float32)
-        with ironcast.Session("//bands:bands_rv64", checkout=self.root) as session:
+        with ironcast.Session("//bands:bands_rv64", checkout=consumer.root) as session:
             (bands,) = session.run(None, {session.get_inputs()[0].name: frame})
         np.testing.assert_allclose(bands, [[0, 0, 16, 0, 0, 0, 0, 0]], atol=0.01)
+        self.assert_inputs(consumer)
 
-    def test_with_modules_the_application_runs_too(self) -> None:
-        file = self.root / "MODULE.bazel"
-        text = file.read_text()
-        digest = base64.b64encode(hashlib.sha256(self.archive.read_bytes()).digest()).decode()
-        for empty, value in (
-            ('integrity = ""', f'integrity = "sha256-{digest}"'),
-            ('urls = [""]', f'urls = ["{self.archive.as_uri()}"]'),
-        ):
-            self.assertEqual(text.count(empty), 1)
-            text = text.replace(empty, value)
-        file.write_text(text)
-        external = Path(os.environ["EXTERNAL"])
-        overrides = [
-            f"--override_repository={canonical(name)}={path}"
-            for name, path in inner_bazel.shared(external).items()
-            if re.match("pypi_|debian_|spike", name)
-        ]
-        overrides += [
-            f"--override_module={name}={path}"
-            for name, path in modules(external, self.work).items()
-        ]
-        test = "app/tone_sensor_node_qemu_test"
-        self.configure("--enable_bzlmod", "--noenable_workspace", *overrides)
-        self.bazel_test(f"//{test.replace('/', ':')}")
-        self.assert_ran(test)
+    def check_that_the_application_runs_with_modules(self, consumer: Consumer) -> None:
+        """And that the model can be flashed to the example's board."""
+        consumer.configure(*consumer.use_modules())
+        targets = [f"--board={BOARD}", APPLICATION, "//bands:bands_rv64.flash"]
+        said = consumer.bazel("test", "--test_output=errors", *targets)
+        self.assertEqual(passed(said), {APPLICATION})
+        self.assert_inputs(consumer)
 
-    def assert_ran(self, test: str) -> None:
-        log = self.root / "bazel-testlogs" / test / "test.log"
-        self.assertTrue(log.is_file(), f"{test} did not run")
+    def assert_inputs(self, consumer: Consumer) -> None:
+        """What Bazel takes from this workspace must be inputs of this test, or its result would be kept wrongly."""
+        taken = consumer.taken()
+        self.assertIn("debian_llvm", taken)
+        inputs = {path.name for path in RUNFILES.parent.iterdir()}
+        self.assertEqual(taken - inputs, set())
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(argv=sys.argv[:1])

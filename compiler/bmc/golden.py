@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bmc import dtype, intake, spec
+from bmc import answers, dtype, intake, spec
 from bmc.artifacts import GOLDEN_FRAMEWORK, Golden, GoldenCall, Signature, TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
@@ -178,7 +178,7 @@ def make(
             )
         label_tuple = tuple(int(label) for label in labels)
         correct = sum(
-            int(np.argmax(expected[0]) == label)
+            int(answers.ranking(answers.numbers(expected[0]).ravel())[0] == label)
             for expected, label in zip(outputs, label_tuple, strict=True)
         )
     return Golden(

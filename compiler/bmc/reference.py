@@ -7,7 +7,6 @@ not, code generation or bmc is wrong.
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,60 +123,3 @@ class HostModel:
         for number, value in zip(uses.written, arrays[output_count:], strict=True):
             self._values[number] = value
         return arrays[:output_count]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """The distance between an output and its expected value.
-
-    Attributes:
-      ok: whether the policy holds.
-      max_abs: largest |got - want|; a NaN on one side only counts as infinite.
-      differing: number of elements that are not equal.
-      min_cosine: smallest cosine of any row (last dimension), 1.0 without dimensions or elements.
-    """
-
-    ok: bool
-    max_abs: float
-    differing: int
-    min_cosine: float
-
-
-def compare(got: Array, want: Array, policy: spec.Policy) -> Difference:
-    """Judges one output exactly as the firmware does (runtime_bm/app/golden.h)."""
-    if got.shape != want.shape:
-        return Difference(False, float("inf"), got.size, -1.0)
-    g = got.astype(np.float64)
-    w = want.astype(np.float64)
-    error = errors(g, w)
-    max_abs = float(error.max(initial=0.0))
-    differing = int(np.count_nonzero(error))
-    cosine = _min_cosine(g, w)
-    if isinstance(policy, spec.Exact):
-        return Difference(differing == 0, max_abs, differing, cosine)
-    if isinstance(policy, spec.IntStep):
-        ok = max_abs <= policy.max_step and differing <= policy.max_differing
-        return Difference(ok, max_abs, differing, cosine)
-    bound = policy.atol + policy.rtol * np.abs(np.where(np.isfinite(w), w, 0.0))
-    ok = bool(np.all(error <= bound))
-    if policy.min_cosine is not None:
-        ok = ok and cosine >= policy.min_cosine
-    return Difference(ok, max_abs, differing, cosine)
-
-
-def errors(got: Array, want: Array) -> Array:
-    """|got - want| of two arrays of f64: 0 where both are the same infinity or NaN, infinite where one alone is NaN."""
-    with np.errstate(invalid="ignore"):
-        both_nan = np.isnan(got) & np.isnan(want)
-        found = np.where(both_nan | (got == want), 0.0, np.abs(got - want))
-    return np.where(np.isnan(found), np.inf, found)
-
-
-def _min_cosine(got: Array, want: Array) -> float:
-    if got.ndim == 0 or got.size == 0:
-        return 1.0
-    g = got.reshape(-1, got.shape[-1])
-    w = want.reshape(-1, want.shape[-1])
-    norms = np.linalg.norm(g, axis=1) * np.linalg.norm(w, axis=1)
-    cosine = np.where(norms > 0, (g * w).sum(axis=1) / np.where(norms > 0, norms, 1.0), 1.0)
-    return float(cosine.min())

@@ -38,7 +38,7 @@ class MeaningTest(support.FolderTest):
         large, zeros = Tolerance(1e-4, 1e-4), np.zeros(2, np.float32)
         for policy, outputs, parts in (
             (large, (tiny,), ("logits: its largest element is 6.8e-10", "atol=0.0001")),
-            (Tolerance(2.0, 0.0, 0.99), (one,), ("as output logits", "atol=2.0")),
+            (Tolerance(2.0, 0.0), (one,), ("as output logits", "atol=2.0")),
             (Tolerance(0.0, 1.0), (one,), ("rtol=1.0",)),
             (large, (zeros, zeros), ("logits is zero in every case",)),
             (IntStep(5, 2), (np.array([5, -5], np.int8),), ("max_step=5",)),
@@ -49,6 +49,7 @@ class MeaningTest(support.FolderTest):
         # One meaningful case is enough, and one meaningful element in it.
         self.require(large, zeros, tiny, one)
         self.require(Tolerance(1e-10, 0.0), tiny)
+        self.require(Tolerance(2.0, 0.0, 0.99), one)  # zeros have no direction
         self.require(IntStep(5, 1), np.array([5, -5], np.int8))
         self.require(Exact(), np.array([0, 1], np.int8))
 

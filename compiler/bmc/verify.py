@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from bmc import reference
+from bmc import answers, reference
+from bmc.answers import Difference
 from bmc.artifacts import GOLDEN_FRAMEWORK, GoldenCall, ImportedModel
 from bmc.errors import BmcError
-from bmc.reference import Difference
 
 # Frontend -> the source of the golden data.
 _BY_FRONTEND = {
@@ -50,7 +50,7 @@ def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
         got = host.run(given, call.entry)
         for index, info in enumerate(model.signatures[call.entry].outputs):
             policy = golden.policies[first_policy[call.entry] + index]
-            difference = reference.compare(got[index], wanted[index], policy)
+            difference = answers.compare(got[index], wanted[index], policy, info.dtype)
             checks.append(OutputCheck(case, info.name, difference))
     return tuple(checks)
 

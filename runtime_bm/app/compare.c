@@ -159,12 +159,15 @@ void bm_compare_output(bm_compare_t *compare, const bm_golden_output_t *policy,
 
 uint32_t bm_compare_argmax(const bm_tensor_t *tensor) {
   const size_t count = element_count(tensor);
-  size_t best = 0;
-  for (size_t i = 1; i < count; ++i) {
-    if (element(tensor->dtype, tensor->data, i) >
-        element(tensor->dtype, tensor->data, best)) {
-      best = i;
+  uint32_t best = 0;
+  double largest = (double)__builtin_nanf("");
+  for (size_t i = 0; i < count; ++i) {
+    const double value = element(tensor->dtype, tensor->data, i);
+    // A NaN is smaller than all numbers.
+    if (value > largest || (is_nan(largest) && !is_nan(value))) {
+      best = (uint32_t)i;
+      largest = value;
     }
   }
-  return (uint32_t)best;
+  return best;
 }

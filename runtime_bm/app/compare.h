@@ -25,7 +25,7 @@ void bm_compare_begin(bm_compare_t *compare);
 void bm_compare_output(bm_compare_t *compare, const bm_golden_output_t *policy,
                        const bm_tensor_t *got, const void *want);
 
-// Index of the first largest element of `tensor`.
+// Index of the first largest element of `tensor`, 0 if all are NaN.
 uint32_t bm_compare_argmax(const bm_tensor_t *tensor);
 
 BM_EXTERN_C_END

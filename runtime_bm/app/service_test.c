@@ -8,13 +8,16 @@
 #include "runtime_bm/testing/bm_test.h"
 #include "runtime_bm/testing/fake_model.h"
 
-// The fake model, and the same with a linked function that fails.
-enum { FAKE, LINKED, MODEL_COUNT };
+// The fake model, the same with a linked function that fails, and the same with
+// a name that no answer has room for.
+enum { FAKE, LINKED, LONG, MODEL_COUNT };
+static char long_name[BM_FRAME_PAYLOAD_BYTES + 1];
 static bm_plan_t linked_plan;
 // The table that the build would generate.
 const bm_firmware_model_t bm_firmware_models[] = {
     [FAKE] = {"fake", &fake_plan, {NULL, 0}},
     [LINKED] = {"linked", &linked_plan, {NULL, 0}},
+    [LONG] = {long_name, &fake_plan, {NULL, 0}},
 };
 const uint32_t bm_firmware_model_count = MODEL_COUNT;
 static uint8_t arena[FAKE_ARENA_BYTES] BM_FIRMWARE_ARENA;
@@ -278,6 +281,30 @@ static void a_changed_byte_is_noticed(void) {
   BM_EXPECT_EQ(send(bytes), 1);
 }
 
+static void an_answer_without_room_is_an_error(void) {
+  memset(long_name, 'n', sizeof(long_name) - 1);
+  bm_frame_put(bm_frame_payload(&line), LONG, 2);
+  BM_EXPECT_EQ(request(BM_SERVICE_OPEN, 0, 2), 1);
+  BM_EXPECT_CODE(status(), RESOURCE_EXHAUSTED);
+  BM_EXPECT_EQ(data_size(), 0);
+  BM_EXPECT_EQ(request(BM_SERVICE_RUN, 1, 0), 1);
+  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+}
+
+static void a_frame_that_is_too_long_is_dropped(void) {
+  static const size_t kSizes[] = {BM_FRAME_PAYLOAD_BYTES + 1, UINT16_MAX};
+  for (size_t i = 0; i < sizeof(kSizes) / sizeof(kSizes[0]); ++i) {
+    open();
+    bm_frame_make(&line, BM_SERVICE_RUN, 1, 0);
+    bm_frame_put(line.bytes + 4, kSizes[i], 2);
+    BM_EXPECT_EQ(send(BM_FRAME_BEGIN_BYTES), 0);
+    BM_EXPECT_EQ(service.request.received, 0);
+    // What follows may be a frame.
+    BM_EXPECT_EQ(request(BM_SERVICE_RESET, 2, 0), 1);
+    BM_EXPECT_OK(status());
+  }
+}
+
 static void begins_anew_behind_noise(void) {
   static const uint8_t kNoise[] = {0xB5, 0xB5, 'x', 0xB5};
   open();
@@ -306,6 +333,8 @@ int main(void) {
   BM_TEST(nothing_outside_of_a_tensor_is_touched);
   BM_TEST(what_it_does_not_know_is_refused);
   BM_TEST(a_changed_byte_is_noticed);
+  BM_TEST(an_answer_without_room_is_an_error);
+  BM_TEST(a_frame_that_is_too_long_is_dropped);
   BM_TEST(begins_anew_behind_noise);
   return bm_test_end();
 }

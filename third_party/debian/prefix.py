@@ -15,7 +15,7 @@ from third_party.debian import apt
 from third_party.debian.apt import Package, PrivateApt
 from third_party.debian.errors import AptError
 from tools.launcher import store
-from tools.launcher.cache import fill_once, locked
+from tools.launcher.cache import fill_once, locked, write_whole
 
 _RENEW_AFTER = 24 * 3600.0  # seconds
 _REMOVE_AFTER = 3600.0
@@ -125,7 +125,5 @@ def _resolved(private: PrivateApt, state: Path, prefix: Prefix) -> list[Package]
             names = package.split("|")
             wanted.append(next((name for name in names if private.candidate(name)), names[0]))
         packages = private.closure(wanted, prefix.leave_out)
-        partial = kept.with_suffix(f".{os.getpid()}")
-        partial.write_text(json.dumps([astuple(package) for package in packages]))
-        partial.replace(kept)
+        write_whole(kept, json.dumps([astuple(package) for package in packages]).encode())
     return [Package(*fields) for fields in json.loads(kept.read_text())]

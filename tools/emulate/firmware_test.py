@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
-from tools.emulate import process, result
+from tools.emulate import deadline, process, result
 from tools.emulate.fake_clock import FakeClock
 
 CPU = "rv64,v=true,vext_spec=v1.0,vlen=128,elen=64"
@@ -35,7 +35,7 @@ class FirmwareTest(unittest.TestCase):
 
     def test_hang(self) -> None:
         clock = FakeClock()
-        with mock.patch.object(process, "time", clock):
+        with mock.patch.object(deadline, "time", clock):
             outcome = boot("hang", clock.pass_deadlines)
         self.check_fails(outcome, "the deadline passed")
         self.assertTrue(outcome.lines, "what was printed before must be kept")

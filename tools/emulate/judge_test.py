@@ -180,6 +180,9 @@ class AgreeTest(unittest.TestCase):
         self.assertFalse(judge.agree({"a": run(*GOOD), "b": run("BM1 PASS cases=1")}).ok)
         unhashed = run("BM1 MODEL name=m", "BM1 PASS cases=1")
         self.assertFalse(judge.agree({"a": unhashed, "b": unhashed}).ok)
+        # Runs that say nothing of any model do not agree on one.
+        without = run("BM1 PASS cases=1")
+        self.assertFalse(judge.agree({"a": without, "b": without}).ok)
 
 
 if __name__ == "__main__":

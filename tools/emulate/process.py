@@ -9,12 +9,12 @@ import selectors
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
 from tools.emulate import result
+from tools.emulate.deadline import Deadline
 
 MAX_LINES = 200_000  # a firmware that prints in a loop must not fill the memory
 _PR_SET_PDEATHSIG = 1
@@ -75,7 +75,8 @@ def run(
 ) -> result.Outcome:
     """Runs `argv` with no input and returns its console lines and exit status.
 
-    `on_line` gets each line as it arrives. Raises EmulatorError when the program cannot be started.
+    `deadline_seconds` are seconds in which it computes, or waits (tools/emulate/deadline.py). `on_line` gets each line
+    as it arrives. Raises EmulatorError when the program cannot be started.
     """
     process = start(argv, env)
 
@@ -100,7 +101,7 @@ def _read_lines(
 ) -> tuple[list[str], bool]:
     """Reads until the program ends (True) or the deadline passes (False)."""
     assert process.stdout is not None
-    end = time.monotonic() + deadline_seconds
+    deadline = Deadline(process.pid, deadline_seconds)
     lines: list[str] = []
     rest = b""
 
@@ -114,12 +115,11 @@ def _read_lines(
     with selectors.DefaultSelector() as selector:
         selector.register(process.stdout, selectors.EVENT_READ)
         while True:
-            left = end - time.monotonic()
-            if left <= 0:
+            if deadline.passed():
                 if rest:
                     add(rest)
                 return lines, False
-            if not selector.select(min(left, 1.0)):
+            if not selector.select(deadline.pause):
                 continue
             chunk = os.read(process.stdout.fileno(), 65536)
             if not chunk:
@@ -129,11 +129,11 @@ def _read_lines(
                 add(raw)
     if rest:
         add(rest)
-    try:
-        process.wait(max(0.1, end - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        return lines, False
-    return lines, True
+    while not deadline.passed():
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(deadline.pause)
+            return lines, True
+    return lines, False
 
 
 def end(process: subprocess.Popen[bytes]) -> None:

@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from tools.emulate import process, result
+from tools.emulate import deadline, process, result
 from tools.emulate.fake_clock import FakeClock
 
 SHELL = "/bin/sh"
@@ -47,7 +47,7 @@ class RunTest(unittest.TestCase):
     def run_until_a_line(self, script: str) -> result.Outcome:
         """The deadline passes when the first line has come."""
         clock = FakeClock()
-        with mock.patch.object(process, "time", clock):
+        with mock.patch.object(deadline, "time", clock):
             return process.run([SHELL, "-c", script], NEVER, clock.pass_deadlines)
 
     def test_deadline_ends_children_too(self) -> None:
@@ -62,9 +62,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual("\n".join(outcome.lines), "one\ntwo")
 
     def test_closed_console_does_not_end_the_wait(self) -> None:
-        # The clock stands still: the deadline can only pass in the wait for the program's end.
-        with mock.patch.object(process, "time", FakeClock()):
-            outcome = process.run([SHELL, "-c", "exec >&- 2>&-; sleep 1000000"], 0.1)
+        outcome = process.run([SHELL, "-c", "exec >&- 2>&-; sleep 1000000"], 0.1)
         self.assertIsNone(outcome.exit_status)
 
     def test_endless_printing(self) -> None:
@@ -81,6 +79,46 @@ class RunTest(unittest.TestCase):
             self.assertRaisesRegex(process.EmulatorError, "cannot start"),
         ):
             process.run([file.name], NEVER)
+
+
+class DeadlineTest(unittest.TestCase):
+    """Two clocks: the machine's and the processor's."""
+
+    def seconds_until_passed(self, share: float) -> float:
+        """Returns when a deadline of 10 s passes for a process that has a share of a processor."""
+        clock = FakeClock(tick=0.25)
+        began = clock.monotonic()
+        with (
+            mock.patch.object(deadline, "time", clock),
+            mock.patch.object(
+                deadline, "computed_seconds", lambda _pid: (clock.monotonic() - began) * share
+            ),
+        ):
+            end = deadline.Deadline(1, 10)
+            while not end.passed():
+                pass
+            return clock.monotonic() - began
+
+    def test_time_of_other_programs_does_not_count(self) -> None:
+        self.assertAlmostEqual(self.seconds_until_passed(1.0), 10, delta=1)
+        self.assertAlmostEqual(self.seconds_until_passed(0.25), 40, delta=4)
+
+    def test_several_threads_are_not_faster(self) -> None:
+        self.assertAlmostEqual(self.seconds_until_passed(4.0), 10, delta=1)
+
+    def test_a_program_that_waits_has_no_more_time(self) -> None:
+        self.assertAlmostEqual(self.seconds_until_passed(0.001), 10, delta=1)
+
+    def test_processor_seconds(self) -> None:
+        code = "import time\nwhile time.process_time() < 0.2: pass\nprint(flush=True)\ninput()"
+        with subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as busy:
+            assert busy.stdout is not None
+            busy.stdout.readline()
+            self.assertGreaterEqual(deadline.computed_seconds(busy.pid), 0.18)
+            busy.communicate(b"\n")
+        self.assertEqual(deadline.computed_seconds(busy.pid), 0)
 
 
 class LeftoverTest(unittest.TestCase):

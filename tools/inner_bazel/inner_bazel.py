@@ -41,8 +41,13 @@ def configure(workspace: Path, root: Path, *options: str) -> None:
 
     root: folder for everything that Bazel writes.
     """
-    # --batch: without a server, nothing outlives the test.
-    startup = ["--batch", f"--output_user_root={root}", "--host_jvm_args=-Xmx1g"]
+    # A server ends by itself if a test was killed before it ended it.
+    startup = [
+        f"--output_user_root={root}",
+        "--max_idle_secs=600",
+        "--host_jvm_args=-Xmx1g",
+        "--host_jvm_args=-XX:+UseSerialGC",
+    ]
     # It does all actions itself.
     every = ["--noshow_progress", "--color=no", "--curses=no", "--disk_cache=", *options]
     lines = [f"startup {option}" for option in startup] + [f"build {o}" for o in every]

@@ -43,7 +43,8 @@ _INHERITED = [
 def inner_bazel_test(*, name, deps = [], tags = [], **kwargs):
     """A py_test with inner_bazel.py, in which EXTERNAL names the folder of this workspace's repositories.
 
-    It runs without a sandbox around it, with the network, and alone, because Bazel uses all processors.
+    It runs without a sandbox around it, with the network, and counts as two actions. Like other tests, it runs again
+    when one of its inputs has changed. So what the inner Bazel takes from EXTERNAL belongs into `data`.
 
     Args:
       name: name of the test.
@@ -57,8 +58,8 @@ def inner_bazel_test(*, name, deps = [], tags = [], **kwargs):
         env = {"EXTERNAL": EXTERNAL},
         env_inherit = _INHERITED,
         tags = tags + [
-            "exclusive",
-            "local",
+            "cpu:2",
+            "no-sandbox",
             "requires-network",
         ],
         deps = deps + ["//tools/inner_bazel"],

@@ -7,7 +7,7 @@ import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.launcher.cache import locked
+from tools.launcher.cache import write_whole
 
 DEADLINE_SECONDS = 4.0
 
@@ -43,8 +43,7 @@ def kept_answer(cache: Path, name: str, ask: Callable[[], bool]) -> bool:
         return True
     answer = ask()
     if answer:
-        with locked(cache):
-            kept.write_text("yes\n")
+        write_whole(kept, b"yes\n")
     return answer
 
 

@@ -49,6 +49,10 @@ def cache_dir() -> Path:
         raise LauncherError(
             "There is no folder for downloads: set HOME or XDG_CACHE_HOME to a writable folder."
         )
+    if "\n" in base or "\r" in base:  # an rc file of Bazel's cannot name it
+        raise LauncherError(
+            f"There is a line break in the cache folder's name {base!r}: set XDG_CACHE_HOME to another folder."
+        )
     cache = Path(base) / "ironcast"
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -74,6 +78,17 @@ def private_folder(folder: Path) -> Path:
             "or set XDG_CACHE_HOME to a writable folder."
         ) from error
     return folder
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Writes a file that others may be reading or writing at this moment: it appears by one rename."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        partial.write_bytes(data)
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 @contextmanager

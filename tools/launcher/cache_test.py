@@ -12,7 +12,7 @@ from pathlib import Path
 from unittest import mock
 
 from third_party.debian.errors import AptError
-from tools.launcher.cache import cache_dir, fill_once, locked, warn_of_small_disk
+from tools.launcher.cache import cache_dir, fill_once, locked, warn_of_small_disk, write_whole
 from tools.launcher.errors import LauncherError
 
 # A caller in its own process: takes the lock, fills "thing" until told to continue, and counts that it
@@ -139,6 +139,36 @@ class Cache(unittest.TestCase):
             self.assertRaisesRegex(LauncherError, "set HOME or XDG_CACHE_HOME"),
         ):
             cache_dir()
+
+    def test_a_home_with_a_line_break_is_refused(self) -> None:
+        with (
+            mock.patch.dict(os.environ, {"HOME": f"{self.cache}/a\nb"}, clear=True),
+            self.assertRaisesRegex(LauncherError, "a line break in the cache folder's name"),
+        ):
+            cache_dir()
+
+    def test_a_file_is_whole_although_several_write_it(self) -> None:
+        code = (
+            "import sys\nfrom pathlib import Path\nfrom tools.launcher.cache import write_whole\n"
+            "for _ in range(300): write_whole(Path(sys.argv[1]), sys.argv[2].encode() * 100_000)\n"
+        )
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        file = self.cache / "file"
+        writers = [
+            subprocess.Popen([sys.executable, "-c", code, str(file), letter], env=env)
+            for letter in "ab"
+        ]
+        while any(writer.poll() is None for writer in writers):
+            if file.exists():
+                self.assertIn(file.read_bytes(), (b"a" * 100_000, b"b" * 100_000))
+        self.assertEqual([writer.returncode for writer in writers], [0, 0])
+        self.assertEqual(list(self.cache.iterdir()), [file])
+
+    def test_a_file_for_which_there_is_no_room_leaves_nothing(self) -> None:
+        (self.cache / "file").mkdir()
+        with self.assertRaises(OSError):
+            write_whole(self.cache / "file", b"data")
+        self.assertEqual(list(self.cache.iterdir()), [self.cache / "file"])
 
     def test_a_cache_that_cannot_be_made_is_named(self) -> None:
         (self.cache / "file").write_text("")

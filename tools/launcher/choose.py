@@ -15,7 +15,7 @@ from pathlib import Path
 from third_party.debian.errors import AptError
 from tools.launcher import debian_bazel, github
 from tools.launcher.answers import forget, kept_answer, reachable
-from tools.launcher.cache import fill_once, locked, warn_of_small_disk
+from tools.launcher.cache import fill_once, locked, warn_of_small_disk, write_whole
 from tools.launcher.errors import LauncherError
 from tools.launcher.table import read_table
 
@@ -56,6 +56,10 @@ def wanted_version(root: Path, ironcast: Traversable) -> str:
     except OSError as error:
         raise LauncherError(
             f"{own} cannot be read ({error.strerror}): restore it from git."
+        ) from error
+    except UnicodeDecodeError as error:
+        raise LauncherError(
+            f"{own} is not a version in plain ASCII: write one, such as 7.7.1, into it."
         ) from error
 
 
@@ -117,13 +121,12 @@ def installed(version: str, cache: Path, env: Mapping[str, str]) -> Path | None:
     kept = cache / "installed.json"
     try:
         known = json.loads(kept.read_text())
-    except (OSError, ValueError):
-        known = {}
-    if known.get("key") != key:
-        known = {"key": key, "matches": _version_of(Path(found), version, env) == version}
-        with locked(cache):
-            kept.write_text(json.dumps(known))
-    return Path(found) if known["matches"] else None
+    except (OSError, ValueError, RecursionError):
+        known = None
+    if known not in ([key, True], [key, False]):
+        known = [key, _version_of(Path(found), version, env) == version]
+        write_whole(kept, json.dumps(known).encode())
+    return Path(found) if known[1] else None
 
 
 def _version_of(program: Path, version: str, env: Mapping[str, str]) -> str | None:

@@ -76,6 +76,18 @@ class Choose(unittest.TestCase):
                 (self.cache / "installed.json").unlink(missing_ok=True)
                 self.assertIsNone(choose.installed("7.7.1", self.cache, self.env()))
 
+    def test_a_damaged_note_is_written_again(self) -> None:
+        installed = self.program("bin/bazel", "bazel 7.7.1")
+        for damage in ("[]", '{"key": 1}', "null", "[" * 100_000, ""):
+            with self.subTest(damage=damage[:10]):
+                (self.cache / "installed.json").write_text(damage)
+                self.assertEqual(choose.installed("7.7.1", self.cache, self.env()), installed)
+
+    def test_a_version_that_is_no_ascii_is_refused(self) -> None:
+        (self.root / ".bazelversion").write_text("7.7.1…\n")
+        with self.assertRaisesRegex(LauncherError, "is not a version in plain ASCII"):
+            choose.wanted_version(self.root, self.root)
+
     def test_a_hanging_bazel_is_passed_over(self) -> None:
         self.program("bin/bazel", "")
         with mock.patch("subprocess.run", side_effect=subprocess.TimeoutExpired("bazel", 10)):

@@ -8,9 +8,10 @@ gets each by its name.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+from tools.launcher.cache import write_whole
 
 OF_THE_SYSTEM = Path("/etc/bazel.bazelrc")
 # A folder that has one of them is a workspace.
@@ -19,13 +20,11 @@ _MARKERS = ("MODULE.bazel", "REPO.bazel", "WORKSPACE.bazel", "WORKSPACE")
 
 def write(cache: Path, lines: Iterable[str]) -> Path:
     """Returns an rc file with these options for every command that knows them."""
-    text = "".join(f'common "{line}"\n' for line in lines)
-    # Another command may be reading one with other options at this moment.
+    escaped = (line.replace("\\", r"\\").replace('"', r"\"") for line in lines)
+    text = "".join(f'common "{line}"\n' for line in escaped)
     rc = cache / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.bazelrc"
     if not rc.is_file():
-        partial = rc.with_suffix(f".{os.getpid()}")
-        partial.write_text(text)
-        partial.replace(rc)
+        write_whole(rc, text.encode())
     return rc
 
 

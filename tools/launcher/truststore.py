@@ -15,6 +15,8 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
+from tools.launcher.cache import write_whole
+
 BUNDLES = (Path("/etc/ssl/certs/ca-certificates.crt"), Path("/etc/pki/tls/certs/ca-bundle.crt"))
 PASSWORD = "changeit"  # what Java assumes; the store holds nothing secret
 
@@ -67,7 +69,5 @@ def ensure(cache: Path, env: Mapping[str, str], unpacked: Path) -> Path | None:
     data = encode(ders)
     store = cache / f"truststore-{hashlib.sha256(data).hexdigest()[:16]}.jks"
     if not store.is_file():
-        partial = store.with_suffix(".partial")
-        partial.write_bytes(data)
-        partial.replace(store)
+        write_whole(store, data)
     return store

@@ -1,4 +1,4 @@
-"""Tests for worker.py: what it says when it cannot start. remote_test.py has it execute actions."""
+"""Tests for worker.py: what it says when it cannot start. examples/consumer_test.py has it execute actions."""
 
 from __future__ import annotations
 

@@ -28,6 +28,7 @@ def image(bits: int, *ranges: tuple[int, int], section: bytes = b".bm.checks") -
     checks = b"".join(struct.pack(row, *ends) for ends in ranges)
     names = b"\0" + section + b"\0.names\0"
     data = _CODE + checks
+    memory = len(data) + 64  # startup fills the rest with zeros
     sections = _OFFSET + len(data) + len(names)
     size = 64 if bits == 64 else 52
     header = struct.pack(
@@ -36,9 +37,9 @@ def image(bits: int, *ranges: tuple[int, int], section: bytes = b".bm.checks") -
         *(56 if bits == 64 else 32, 1, size if bits == 64 else 40, 3, 2),
     )
     if bits == 64:
-        segment = struct.pack("<II6Q", 1, 5, _OFFSET, _RUNS, _STORED, len(data), len(data), 4096)
+        segment = struct.pack("<II6Q", 1, 5, _OFFSET, _RUNS, _STORED, len(data), memory, 4096)
     else:
-        segment = struct.pack("<8I", 1, _OFFSET, _RUNS, _STORED, len(data), len(data), 5, 4096)
+        segment = struct.pack("<8I", 1, _OFFSET, _RUNS, _STORED, len(data), memory, 5, 4096)
     tables = struct.pack(
         "<" + f"II4{word}II2{word}" * 3,
         *([0] * 10),
@@ -93,6 +94,9 @@ class SealTest(unittest.TestCase):
         self.assertEqual(sealed(elf), elf)
 
     def test_what_is_not_stored_is_refused(self) -> None:
+        zeros = _STORED + 64 + 40  # behind the code and the row
+        with self.assertRaisesRegex(seal.SealError, "is not in the image"):
+            sealed(image(64, (zeros, zeros + 8)))
         for ends in ((_RUNS, _RUNS + 8), (_STORED - 4, _STORED + 4), (_STORED, _STORED + 0x1000)):
             with self.assertRaisesRegex(seal.SealError, "is not in the image"):
                 sealed(image(64, ends))

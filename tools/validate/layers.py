@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import dtype, reference
+from bmc import answers, dtype
 from bmc.dtype import Array, DType
 from tools.debug import npy
 from tools.debug.tolerance import Tolerance
@@ -45,10 +45,9 @@ class Step:
 
     def array(self, data: bytes) -> Array:
         """Returns the tensor that `data` is, float64 in its shape."""
-        values = np.frombuffer(data, self.dtype.numpy)
-        if self.dtype is DType.BF16:
-            values = (values.astype(np.uint32) << 16).view(np.float32)
-        return values.reshape(self.shape).astype(np.float64)
+        return answers.numbers(np.frombuffer(data, self.dtype.numpy), self.dtype).reshape(
+            self.shape
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -199,10 +198,10 @@ class Growth:
         if not self.signal:
             self._place = min(
                 _places(self.step.shape, self.other.shape),
-                key=lambda place: float(reference.errors(*place.views(got, want)).sum()),
+                key=lambda place: float(answers.errors(*place.views(got, want)).sum()),
             )
         got, want = self._place.views(got, want)
-        error = reference.errors(got, want)
+        error = answers.errors(got, want)
         finite = np.where(np.isfinite(want), want, 0.0)
         self.max_abs = max(self.max_abs, float(error.max(initial=0.0)))
         self.noise += float(np.square(error).sum())

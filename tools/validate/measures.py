@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bmc import reference, spec
-from bmc.dtype import Array
+from bmc import answers, spec
+from bmc.dtype import Array, DType
 
 TOP = 5
 
@@ -52,17 +52,23 @@ class Classes:
     confusion: Array | None
 
 
-def output(name: str, got: Sequence[Array], want: Sequence[Array], policy: spec.Policy) -> Output:
-    """Measures one output; `got` and `want` have an array for each sample."""
-    differences = [reference.compare(g, w, policy) for g, w in zip(got, want, strict=True)]
-    all_got, all_want = (np.stack(side).astype(np.float64) for side in (got, want))
-    error = reference.errors(all_got, all_want)
+def output(
+    name: str,
+    got: Sequence[Array],
+    want: Sequence[Array],
+    policy: spec.Policy,
+    dtype: DType | None = None,
+) -> Output:
+    """Measures one output; `got` and `want` have an array for each sample. dtype: as in bmc.answers.compare."""
+    differences = [answers.compare(g, w, policy, dtype) for g, w in zip(got, want, strict=True)]
+    all_got, all_want = (answers.numbers(np.stack(side), dtype) for side in (got, want))
+    error = answers.errors(all_got, all_want)
     noise = float(np.square(error).sum())
     signal = float(
         np.square(all_want, where=np.isfinite(all_want), out=np.zeros_like(all_want)).sum()
     )
     steps: dict[int, int] = {}
-    if want[0].dtype.kind in "iu":
+    if want[0].dtype.kind in "iu" and dtype is not DType.BF16:
         values, counts = np.unique(error.astype(np.int64), return_counts=True)
         steps = {int(v): int(c) for v, c in zip(values, counts, strict=True)}
     return Output(
@@ -95,8 +101,7 @@ def classes(got: Sequence[Array], want: Sequence[Array], labels: Array | None) -
     count = sides[0].shape[1]
     if count < 2 or count != got[0].shape[-1]:
         return None
-    # A stable order, so that equal scores name the same class on both sides.
-    ranks = [np.argsort(-side.astype(np.float64), axis=1, kind="stable") for side in sides]
+    ranks = [answers.ranking(side.astype(np.float64)) for side in sides]
     agree = float((ranks[0][:, 0] == ranks[1][:, 0]).mean())
     if labels is None:
         return Classes(agree, None, None, None)
@@ -130,5 +135,5 @@ def sizes(got: Sequence[Sequence[Array]], want: Sequence[Sequence[Array]]) -> li
 
 
 def _largest(got: Array, want: Array) -> float:
-    error = reference.errors(got.astype(np.float64), want.astype(np.float64))
+    error = answers.errors(got.astype(np.float64), want.astype(np.float64))
     return float(error.max(initial=0.0))

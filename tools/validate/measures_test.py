@@ -7,7 +7,8 @@ import unittest
 
 import numpy as np
 
-from bmc import reference, spec
+from bmc import answers, spec
+from bmc.dtype import DType
 from tools.validate import measures, page
 
 
@@ -34,14 +35,22 @@ class MeasuresTest(unittest.TestCase):
     def test_direction(self) -> None:
         got, want = [np.array([1.0, 1.0])], [np.array([1.0, -1.0])]
         self.assertAlmostEqual(measures.output("y", got, want, spec.Exact()).cosine, 0.0)
+        # The worst of several samples counts.
+        found = measures.output("y", [want[0], *got], [want[0], *want], spec.Exact())
+        self.assertAlmostEqual(found.cosine, 0.0)
+
+    def test_bf16_is_no_integer(self) -> None:
+        want, got = [np.array([0x3F80, 0xC000], np.uint16)], [np.array([0x3F00, 0xC000], np.uint16)]
+        found = measures.output("y", got, want, spec.Tolerance(0.5, 0.0), DType.BF16)  # 1 and 0.5
+        self.assertEqual((found.max_abs, found.misses, found.steps), (0.5, (), {}))
 
     def test_a_nan_on_one_side_is_no_small_error(self) -> None:
         nan = np.array([math.nan, 1.0])
-        self.assertEqual(reference.errors(nan, np.array([0.0, 1.0])).tolist(), [math.inf, 0.0])
-        self.assertEqual(reference.errors(nan, nan).tolist(), [0.0, 0.0])
+        self.assertEqual(answers.errors(nan, np.array([0.0, 1.0])).tolist(), [math.inf, 0.0])
+        self.assertEqual(answers.errors(nan, nan).tolist(), [0.0, 0.0])
         inf = np.array([math.inf, -math.inf])
-        self.assertEqual(reference.errors(inf, inf).tolist(), [0.0, 0.0])
-        self.assertEqual(reference.errors(inf, -inf).tolist(), [math.inf, math.inf])
+        self.assertEqual(answers.errors(inf, inf).tolist(), [0.0, 0.0])
+        self.assertEqual(answers.errors(inf, -inf).tolist(), [math.inf, math.inf])
 
     def test_steps_of_integers(self) -> None:
         want = [np.array([-128, 127, 5], np.int8)]

@@ -9,10 +9,13 @@
 
 static _Alignas(BM_PLAN_ALIGNMENT) uint8_t arena[FAKE_ARENA_BYTES];
 const bm_span_t bm_firmware_arena = {arena, sizeof(arena)};
+// No answer has room for it.
+static char long_name[BM_FRAME_PAYLOAD_BYTES + 1];
 const bm_firmware_model_t bm_firmware_models[] = {
     {"fake", &fake_plan, {NULL, 0}},
+    {long_name, &fake_plan, {NULL, 0}},
 };
-const uint32_t bm_firmware_model_count = 1;
+const uint32_t bm_firmware_model_count = 2;
 
 static bm_service_t service;
 
@@ -39,11 +42,15 @@ static void take_frame(fuzz_input_t *input) {
     bm_frame_payload(&frame)[i] = (uint8_t)fuzz_byte(input);
   }
   bm_frame_make(&frame, head & 7, (uint8_t)fuzz_byte(input), size);
-  for (size_t i = 0; i < bm_frame_bytes(&frame); ++i) take(frame.bytes[i]);
+  const size_t bytes = bm_frame_bytes(&frame);
+  // Now and then with another size than it has.
+  if (head & 8) bm_frame_put(frame.bytes + 4, fuzz_half(input), 2);
+  for (size_t i = 0; i < bytes; ++i) take(frame.bytes[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fuzz_input_t input = {data, size};
+  memset(long_name, 'n', sizeof(long_name) - 1);
   memset(&service, 0, sizeof(service));
   memset(arena, 0, sizeof(arena));
   while (input.size != 0) {

@@ -76,7 +76,7 @@ bm_exec_env = rule(
             instruction: for gdb at the socket `{socket}`, or for OpenOCD, configured by the board's
             openocd.cfg, at the port `{port}`. Omitted if the emulator cannot wait.""",
         ),
-        "deadline_seconds": attr.int(doc = "Seconds after which a run has failed. Default 60."),
+        "deadline_seconds": attr.int(doc = "Seconds in which the emulator computes or waits, after which a run has failed. Default 60."),
         "devices": attr.string_list(doc = "Those of the board's `devices` that are there."),
         "emulator": attr.label(
             doc = "Program that runs the firmware. Without one it runs as an ordinary program.",

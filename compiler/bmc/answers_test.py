@@ -6,7 +6,8 @@ import unittest
 
 import numpy as np
 
-from bmc import reference
+from bmc import answers
+from bmc.dtype import DType
 from bmc.spec import Exact, IntStep, Tolerance
 
 WANT = np.array([-128, 0, 127, 5], np.int8)
@@ -24,14 +25,19 @@ class CompareTest(unittest.TestCase):
             (far, IntStep(1, 4), False),
             (far, IntStep(2, 1), True),
         ):
-            self.assertEqual(reference.compare(got, WANT, policy).ok, ok, (got, policy))
+            self.assertEqual(answers.compare(got, WANT, policy).ok, ok, (got, policy))
 
     def test_what_differs_is_counted(self) -> None:
-        self.assertEqual(reference.compare(NEAR, WANT, IntStep(1, 2)).differing, 2)
-        self.assertEqual(reference.compare(NEAR, WANT, Exact()).differing, 2)
+        self.assertEqual(answers.compare(NEAR, WANT, IntStep(1, 2)).differing, 2)
+        self.assertEqual(answers.compare(NEAR, WANT, Exact()).differing, 2)
         nan = np.array([np.nan, np.nan, 1.0], np.float32)
         other = np.array([np.nan, 0.0, 1.5], np.float32)
-        self.assertEqual(reference.compare(nan, other, Tolerance(1.0, 0.0)).differing, 2)
+        self.assertEqual(answers.compare(nan, other, Tolerance(1.0, 0.0)).differing, 2)
+
+    def test_bf16_is_no_integer(self) -> None:
+        one, half = np.array([0x3F80], np.uint16), np.array([0x3F00], np.uint16)
+        for dtype, ok in ((DType.BF16, True), (None, False)):
+            self.assertEqual(answers.compare(half, one, Tolerance(0.5, 0.0), dtype).ok, ok)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,90 @@
+"""Judges answers as the firmware does (runtime_bm/app/compare.c), which a test compares with this file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bmc import spec
+from bmc.dtype import Array, DType
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The distance between an output and its expected value.
+
+    Attributes:
+      ok: whether the policy holds.
+      max_abs: largest |got - want|; a NaN on one side only counts as infinite.
+      differing: number of elements that are not equal.
+      min_cosine: smallest cosine of any row (last dimension), 1.0 without elements; NaN if a row has a NaN or an
+        infinity.
+    """
+
+    ok: bool
+    max_abs: float
+    differing: int
+    min_cosine: float
+
+
+def compare(got: Array, want: Array, policy: spec.Policy, dtype: DType | None = None) -> Difference:
+    """Judges one output.
+
+    Args:
+      got, want: arrays of one element type.
+      policy: how close they must be.
+      dtype: the element type, if it is bf16, which NumPy lacks.
+    """
+    if got.shape != want.shape:
+        return Difference(False, float("inf"), got.size, -1.0)
+    g, w = numbers(got, dtype), numbers(want, dtype)
+    error = errors(g, w)
+    max_abs = float(error.max(initial=0.0))
+    differing = int(np.count_nonzero(error))
+    cosine = _min_cosine(g, w)
+    if isinstance(policy, spec.Exact):
+        # Bytes, because f64 does not hold every integer of 64 bits, and -0 is not 0 here.
+        ok = got.tobytes() == want.tobytes()
+    elif isinstance(policy, spec.IntStep):
+        ok = max_abs <= policy.max_step and differing <= policy.max_differing
+    else:
+        # The firmware has the policy's numbers in f32.
+        atol, rtol = (float(np.float32(number)) for number in (policy.atol, policy.rtol))
+        ok = bool(np.all(error <= atol + rtol * np.abs(np.where(np.isfinite(w), w, 0.0))))
+        if policy.min_cosine is not None and policy.min_cosine > -1:
+            ok = ok and cosine >= float(np.float32(policy.min_cosine))
+    return Difference(ok, max_abs, differing, cosine)
+
+
+def numbers(array: Array, dtype: DType | None = None) -> Array:
+    """Returns the values of an array as f64; `dtype` tells bf16 from uint16, in which NumPy stores it."""
+    if dtype is DType.BF16:
+        array = (array.astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float64)
+
+
+def errors(got: Array, want: Array) -> Array:
+    """|got - want| of two arrays of f64: 0 where both are the same infinity or NaN, infinite where one alone is NaN."""
+    with np.errstate(invalid="ignore"):
+        both_nan = np.isnan(got) & np.isnan(want)
+        found = np.where(both_nan | (got == want), 0.0, np.abs(got - want))
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def ranking(scores: Array) -> Array:
+    """Returns the indices of f64 scores along the last axis, best first: NaN is the worst, equal ones stay in order."""
+    return np.argsort(-scores, axis=-1, kind="stable")
+
+
+def _min_cosine(got: Array, want: Array) -> float:
+    if got.size == 0:
+        return 1.0
+    rows = got.shape[-1] if got.ndim else 1
+    g, w = got.reshape(-1, rows), want.reshape(-1, rows)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        dot, g_norm, w_norm = (g * w).sum(axis=1), (g * g).sum(axis=1), (w * w).sum(axis=1)
+        cosine = dot / (np.sqrt(g_norm) * np.sqrt(w_norm))
+    # Two rows of zeros have the same direction; one and another row do not.
+    zero = (g_norm == 0) | (w_norm == 0)
+    return float(np.where(zero, g_norm == w_norm, cosine).min())
