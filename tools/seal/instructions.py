@@ -14,6 +14,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
@@ -173,10 +174,10 @@ def foreign(text: str, isa: Isa) -> Iterator[Foreign]:
                 yield Foreign(function, address, name, why)
         else:
             target = _TARGET.search(operands)
-            goes_back = target is None or int(target[1], 16) <= address
+            place = int(target[1], 16) if target else 0
             is_call = name in ("jal", "jalr") and not operands.startswith("zero")
-            if not goes_back and not is_call:
-                pending.setdefault(int(target[1], 16), vtype)
+            if place > address and not is_call:
+                pending.setdefault(place, vtype)
             if not name.removeprefix("c.").startswith("b"):
                 vtype = None
 
@@ -220,7 +221,7 @@ def _only(wanted: Sequence[str], image: Path) -> str:
 
 def _arch(elf: ELFFile) -> list[str]:
     """The extensions in Tag_RISCV_arch, without versions."""
-    section = elf.get_section_by_name(".riscv.attributes")
+    section: Any = elf.get_section_by_name(".riscv.attributes")
     if section is None:
         return []
     try:

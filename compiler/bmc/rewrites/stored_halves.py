@@ -45,7 +45,7 @@ def _widen(op: ir_util.Op, place: int, elements: Any, extensions: list[ir_util.O
     value = op.operands[place]
     kind = ir.RankedTensorType.get(value.type.shape, ir.F32Type.get())
     wide = ir.DenseElementsAttr.get(elements.astype(np.float32), type=kind)
-    maker = ir_util.definition(value)
+    maker: Any = ir_util.definition(value)
     with ir.InsertionPoint(op), maker.location:
         constant = ir.Operation.create("arith.constant", [kind], attributes={"value": wide})
     op.operands[place] = constant.result
