@@ -10,7 +10,8 @@ from bmc.spec import ModelSpec, Tolerance
 
 
 def slices() -> ModelSpec:
-    """Maps a state f32 [8] and rows f32 [3, 4, 8] to slices of the states, of the rows, and of both reversed, and to products."""
+    """Maps a state f32 [8] and rows f32 [3, 4, 8] to slices of the states, of the rows, and of both reversed; and to
+    products."""
     weight = jax.random.normal(jax.random.PRNGKey(0), (8, 8)) / 3
     narrow = weight[:, :5]
 
