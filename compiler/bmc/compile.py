@@ -31,13 +31,13 @@ from bmc.plan import audit, calls, schedule, weights
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import Plan
 from bmc.plan.weights import PackedWeights
-from bmc.rewrites import configs, tuning
+from bmc.rewrites import configs, soft_halves, tuning
 from bmc.rewrites.context import Config, Context, Decisions
 from bmc.rewrites.pipeline import FOR_TARGET
 from bmc.rewrites.rewrite import Again
 from bmc.rewrites.runner import Runner, Stopped
 from bmc.rewrites.tuning import Tuning
-from bmc.target import ISA_NAMES, Target, find
+from bmc.target import Target
 
 _LOG = logging.getLogger(__name__)
 
@@ -229,8 +229,8 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
       BmcError: the model cannot be compiled for the target.
       Stopped: the rewrite options.stop_after has run.
     """
-    if model.f16:
-        _require_f16(options.target)
+    if model.f16 and not options.target.has_f16:
+        raise soft_halves.refusal(options.target, "is to compute", "leave out quantize")
     tuned = tuning.read(options.tuning, options.target) if options.tuning else Tuning()
     if not options.libraries:
         tuned = tuned.without_libraries()
@@ -263,17 +263,6 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
         except Again as again:
             _LOG.info("compiling for the target again, with %s", again.decisions)
             decisions |= again.decisions
-
-
-def _require_f16(target: Target) -> None:
-    """Raises BmcError if kernels would call functions for f16."""
-    if target.is_riscv and "zvfh" not in target.extensions:
-        names = [name for name in ISA_NAMES if "zvfh" in find(name).extensions]
-        raise BmcError(
-            "no-f16",
-            f"the model is to compute in f16, which {target.isa} has no vectors for",
-            hint=f"build it for {' or '.join(names)}, or leave out quantize",
-        )
 
 
 def _lower(

@@ -89,12 +89,17 @@ def crash(number: int, traceback: str) -> BmcError:
             f"bmc was killed by {name}, probably because memory ran out",
             hint="run fewer builds at once (--jobs), or on a machine with more memory",
         )
+    part = "it crashes without bmc too: remove parts of the model to find the op"
+    if number == signal.SIGFPE:
+        part = (
+            "it crashes without bmc too, as it does where it divides constant integers by zero, or the least one"
+            " by -1: take such a division out of the model"
+        )
     frame = _FRAME.search(traceback)
     who = f"the package {frame['package']}" if frame else "a native library"
     doing = f" in {frame['function']}" if frame else ""
     return BmcError(
         "crashed",
         f"{who} crashed with {name}{doing} and gave no reason",
-        hint="it crashes without bmc too: remove parts of the model to find the op, or convert the model"
-        " again; --verbose shows the package's messages",
+        hint=f"{part}, or convert the model again; --verbose shows the package's messages",
     )

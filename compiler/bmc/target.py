@@ -67,6 +67,11 @@ class Target:
         return self.elf_machine == EM_RISCV
 
     @property
+    def has_f16(self) -> bool:
+        """Whether harts compute with f16; on x86-64 LLVM has functions for that."""
+        return not self.is_riscv or "zvfh" in self.extensions
+
+    @property
     def dot_channels(self) -> int:
         """How many channels an image of int8 has at least that libraries with dot products take; 0 without these.
 

@@ -186,8 +186,12 @@ def padded_planes(
     value: float = 0,
     pixels: bool = False,
     depthwise: bool = False,
+    images: int = 1,
 ) -> Product:
-    """A convolution that makes planes, of padded planes or pixels; weights are its first operand."""
+    """A convolution that makes planes, of padded planes or pixels; weights are its first operand.
+
+    Several images lie behind each other, and their results have channels last.
+    """
     node = SUMS[dtype]
     dtypes = (dtype, dtype, node.dtype)
     height, width = size
@@ -201,16 +205,18 @@ def padded_planes(
         return Loop(extent, _strides(*elements, dtypes=dtypes), steps)
 
     loops = [
-        loop(rows, (0, 0), height * width if depthwise else 0, 1, y * x),
-        loop(y, (stride, 0), stride * line, 0, x),
-        loop(x, (0, stride), stride * pixel, 0, 1),
+        *([loop(images, (0, 0), height * width * channels, 0, y * x * rows)] if images > 1 else []),
+        loop(rows, (0, 0), height * width if depthwise else 0, 1, y * x if images == 1 else 1),
+        loop(y, (stride, 0), stride * line, 0, x if images == 1 else x * rows),
+        loop(x, (0, stride), stride * pixel, 0, 1 if images == 1 else rows),
         loop(window[0], (dilation, 0), dilation * line, window[1] * channels * rows, 0),
         loop(window[1], (0, dilation), dilation * pixel, channels * rows, 0),
         loop(channels, (0, 0), plane, rows, 0),
     ]
     offset = -(low[0] * line + low[1] * pixel) * WIDTHS[dtype]
     padding = Padding(A, value, (Edge(low[0], height), Edge(low[1], width)), offset)
-    product, swapped = arranged(dtypes, loops, {3, 4, 5}, None, (node,), padding)
+    sums = set(range(len(loops) - 3, len(loops)))
+    product, swapped = arranged(dtypes, loops, sums, None, (node,), padding)
     assert swapped
     return product
 

@@ -10,8 +10,10 @@ from bmc.spec import ModelSpec, Tolerance
 
 
 def slices() -> ModelSpec:
-    """Maps a state f32 [8] and rows f32 [3, 4, 8] to slices of the states, of the rows, and of both reversed."""
+    """Maps a state f32 [8] and rows f32 [3, 4, 8] to slices of the states, of the rows, and of both reversed; and to
+    products."""
     weight = jax.random.normal(jax.random.PRNGKey(0), (8, 8)) / 3
+    narrow = weight[:, :5]
 
     def cell(state: jax.Array, row: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
         state = jnp.tanh(state @ weight + row)
@@ -21,10 +23,23 @@ def slices() -> ModelSpec:
         state, (heads, _) = jax.lax.scan(cell, state, rows)
         return state, (heads, state[None, 5:])
 
+    def product(state: jax.Array, row: jax.Array) -> tuple[jax.Array, jax.Array]:
+        state = jnp.tanh(state @ weight + row)
+        # A kernel computes these 20 bytes where they belong.
+        return state, state @ narrow
+
     def forward(state: jax.Array, rows: jax.Array) -> dict[str, jax.Array]:
         last, (heads, parts) = jax.lax.scan(cell, state, rows.reshape(12, 8))
         _, (nested, tails) = jax.lax.scan(block, last, rows, reverse=True)
-        return {"heads": heads, "last": last, "nested": nested, "parts": parts, "tails": tails}
+        _, products = jax.lax.scan(product, state, rows.reshape(12, 8))
+        return {
+            "heads": heads,
+            "last": last,
+            "nested": nested,
+            "parts": parts,
+            "products": products,
+            "tails": tails,
+        }
 
     rng = np.random.default_rng(0)
     cases = tuple(

@@ -31,8 +31,13 @@ static const char *reason(bm_status_t status) {
       return "a device that computes kernels reported an error";
     case BM_CODE_TIMED_OUT:
       return "a device that computes kernels did not end in time";
-    default:
+    case BM_CODE_INTERNAL:
       return "a kernel reported an error while it ran";
+    case BM_CODE_OUT_OF_RANGE:
+      return "the model computed a place that is outside of its tensor, or not "
+             "aligned as a kernel needs it";
+    default:
+      return "the model stopped with a status that tools/status explains";
   }
 }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.emulate import process, result
-from tools.seal import seal
+from tools.seal import instructions, seal
 
 _ASSEMBLY = ("golden.S", "kernels.S", "weights.S")
 
@@ -70,6 +70,8 @@ class Kit:
             [*self.data["link"], *objects, "-Wl,--start-group", *self.data["archives"],
              "-Wl,--end-group", "-o", str(elf)]
         )  # fmt: skip
+        isa = instructions.Isa(self.data["isa"], self.data["march"], tuple(self.data["unnamed"]))
+        instructions.check(elf, str(self.root / self.data["objdump"]), isa)
         seal.seal_file(elf, elf)
         return elf
 

@@ -1,7 +1,8 @@
 """Makes the checks of a linked image: fills in the sums of all rows in .bm.checks.
 
 runtime_bm/base/check.h describes rows and sums. This is done after linking, because only then do the
-bytes of code and kernels, with their addresses in them, exist.
+bytes of code and kernels, with their addresses in them, exist. An image with an instruction that its instruction
+set lacks gets none (instructions.py).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from elftools.elf.elffile import ELFFile
 
 from tools.persistent_worker import persistent_worker
+from tools.seal import instructions
 
 SECTION = ".bm.checks"
 
@@ -109,10 +111,16 @@ def main(args: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="seal", description=__doc__)
     parser.add_argument("linked", type=Path)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--objdump", required=True, help="LLVM's disassembler")
+    parser.add_argument("--isa", required=True, help="the image's instruction set")
+    parser.add_argument("--march", required=True, help="its extensions, as for -march")
+    parser.add_argument("--unnamed", action="append", default=[], help="one that -march lacks")
     options = parser.parse_args(args)
+    isa = instructions.Isa(options.isa, options.march, tuple(options.unnamed))
     try:
+        instructions.check(options.linked, options.objdump, isa)
         seal_file(options.linked, options.out)
-    except SealError as error:
+    except (SealError, instructions.IllegalError) as error:
         print(f"{options.linked}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -9,6 +9,7 @@ from typing import Any
 
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
+from bmc.frontends import onnx_pads
 from bmc.frontends.onnx_file import OnnxFile
 
 # Until about this opset, ops changed attributes into inputs. The importer knows the later form.
@@ -63,6 +64,8 @@ def make(
         # The converter lacks rules for some ops; the old form may be good enough for them.
         with contextlib.suppress(Exception):
             model = version_converter.convert_version(model, _OPSET)
+    if _opset(model) >= _OPSET:
+        onnx_pads.apply(model)
     model = shape_inference.infer_shapes(model, data_prop=True)
     _refuse_unknown_sizes(model, file.name)
     _set_shapes(model.graph.output, outputs)

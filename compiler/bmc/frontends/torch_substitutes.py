@@ -4,6 +4,7 @@
   around its elements.
 - A roll by more than a dimension's size takes the elements from the wrong places, and one of all elements has no
   lowering.
+- A maximum pooling of small integers crashes torch-mlir. Floats have all these numbers.
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
 """
 
@@ -26,12 +27,42 @@ def apply(program: Any) -> None:
             given = arguments(node)
             if given["transposed"] and _is_depthwise(given):
                 _spread(program.graph, node, given)
+        elif str(node.target).startswith("aten.max_pool"):
+            if node.args[0].meta["val"].dtype in (torch.int8, torch.uint8, torch.int16):
+                _pool_floats(program.graph, node)
         elif node.target is torch.ops.aten.gelu.default:
             # Half floats would round at every step, which PyTorch does not.
             exact = node.meta["val"].dtype in (torch.float32, torch.float64)
             if exact and arguments(node)["approximate"] == "tanh":
                 _gelu(program.graph, node)
     program.graph_module.recompile()
+
+
+def _pool_floats(graph: Any, node: Any) -> None:
+    """Pools floats, and makes integers of the result, which may have indices beside it."""
+    import torch
+
+    to = torch.ops.aten.to.dtype
+    image, *more = node.args
+    floats = call(graph, node, to, (image, torch.float32))
+    pooled = call(graph, node, node.target, (floats, *more))
+    readers = [node]
+    if isinstance(pooled.meta["val"], (tuple, list)):
+        node.replace_all_uses_with(pooled)
+        readers = [user for user in pooled.users if user.args[1] == 0]
+        graph.erase_node(node)
+    for reader in readers:
+        source = pooled if reader is node else reader
+        if source is reader:
+            reader.meta["val"] = pooled.meta["val"][0]
+        with graph.inserting_after(reader):
+            integers = graph.call_function(to, (source, image.meta["val"].dtype))
+        integers.meta = {**reader.meta, "val": source.meta["val"].to(image.meta["val"].dtype)}
+        reader.replace_all_uses_with(
+            integers, delete_user_cb=lambda user, made=integers: user is not made
+        )
+    if readers == [node]:
+        graph.erase_node(node)
 
 
 def _roll(graph: Any, node: Any) -> None:

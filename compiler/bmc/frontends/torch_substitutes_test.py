@@ -67,6 +67,17 @@ class Gelu(torch.nn.Module):
         return F.gelu(x, approximate="tanh"), torch.topk(x, 2).values
 
 
+class Pools(torch.nn.Module):
+    def forward(self, x):
+        words = x.to(torch.int16) * 100
+        return (F.max_pool2d(x, 3, 2, 1), *F.max_pool2d(words, 2, return_indices=True))
+
+
+def pools():
+    x = np.random.default_rng(2).permutation(192).reshape(1, 3, 8, 8) - 96
+    return spec.ModelSpec(Pools(), ((x.astype(np.int8),),), (spec.Exact(),) * 3)
+
+
 def gelu():
     return spec.ModelSpec(Gelu(), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 2)
 """
@@ -80,6 +91,7 @@ class _Others(torch.nn.Module):  # type: ignore[misc]
             torch.conv2d(x, weight, groups=4),
             torch.conv_transpose2d(x, weight),
             torch.conv_transpose2d(x, torch.ones(4, 2, 3, 3), groups=4),
+            torch.nn.functional.max_pool2d(x, 2),
             torch.nn.functional.gelu(x),
             torch.nn.functional.gelu(x.half(), approximate="tanh"),
         )
@@ -92,7 +104,7 @@ class SubstitutesTest(support.FolderTest):
         return model.second_reference
 
     def test_they_are_right(self) -> None:
-        for factory in ("depthwise", "roll", "roll_all", "gelu"):
+        for factory in ("depthwise", "roll", "roll_all", "pools", "gelu"):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bmc.ir import ir_util
 _RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
 _INTEGERS = {"i8": "<i1", "i16": "<i2", "i32": "<i4", "i64": "<i8"}
 _KNOWN = {**_INTEGERS, "f32": "<f4"}
+_HALVES = {"f16": "<f2"}
 
 
 def integers(value: ir_util.Value, module: Any) -> Array | None:
@@ -34,32 +36,43 @@ def numbers(value: ir_util.Value, module: Any) -> Array | None:
       An array with the tensor's shape, of the same width. None if `value` is computed, may change, or has
       other elements.
     """
+    return _read(value, module, _KNOWN)
+
+
+def halves(value: ir_util.Value, module: Any) -> Array | None:
+    """Returns what numbers() does, but of a constant tensor of f16, and None for everything else."""
+    return _read(value, module, _HALVES)
+
+
+def _read(value: ir_util.Value, module: Any, known: Mapping[str, str]) -> Array | None:
     owner = ir_util.definition(value)
     if owner is None:
         return None
     if owner.name == "arith.constant":
-        return _elements(owner.attributes["value"])
+        return _elements(owner.attributes["value"], known)
     if owner.name != "util.global.load" or "is_immutable" not in owner.attributes:
         return None
     name = ir_util.string(owner, "global")
     for op in module.body.operations:
         if op.operation.name == "util.global" and ir_util.string(op.operation, "sym_name") == name:
             attributes = op.operation.attributes
-            return _elements(attributes["initial_value"]) if "initial_value" in attributes else None
+            if "initial_value" not in attributes:
+                return None
+            return _elements(attributes["initial_value"], known)
     return None
 
 
-def _elements(attribute: Any) -> Array | None:
-    if isinstance(attribute, ir.IntegerAttr):
+def _elements(attribute: Any, known: Mapping[str, str]) -> Array | None:
+    if isinstance(attribute, ir.IntegerAttr) and known is _KNOWN:
         return np.array(int(attribute.value), np.int64)
-    if isinstance(attribute, ir.FloatAttr) and str(attribute.type) == "f32":
+    if isinstance(attribute, ir.FloatAttr) and str(attribute.type) == "f32" and known is _KNOWN:
         return np.array(ir.FloatAttr(attribute).value, np.float32)
     if isinstance(attribute, (ir.DenseIntElementsAttr, ir.DenseFPElementsAttr)):
-        return np.array(attribute) if str(attribute.type.element_type) in _KNOWN else None
+        return np.array(attribute) if str(attribute.type.element_type) in known else None
     if not str(attribute).startswith("dense_resource<"):
         return None
     type_ = ir.RankedTensorType(ir.Type.parse(str(attribute).rpartition(" : ")[2]))
-    dtype = _KNOWN.get(str(type_.element_type))
+    dtype = known.get(str(type_.element_type))
     if dtype is None:
         return None
     # The bindings cannot read a resource, but a module prints those it uses.

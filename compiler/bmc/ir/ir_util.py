@@ -131,9 +131,15 @@ def layer(op: Op) -> str:
 
 def tensor_bytes(tensor_type: Any) -> int:
     """Bytes of a static ranked tensor, with each sub-byte element counted as one byte."""
-    count: int = math.prod(tensor_type.shape)
-    width: int = tensor_type.element_type.width
-    return count * max(1, width // 8)
+    return math.prod(tensor_type.shape) * element_bytes(tensor_type.element_type)
+
+
+def element_bytes(element_type: Any) -> int:
+    """Bytes of an element; a complex number is two."""
+    if isinstance(element_type, ir.ComplexType):
+        return 2 * element_bytes(element_type.element_type)
+    width: int = element_type.width
+    return max(1, width // 8)
 
 
 def retype_global(global_op: Op, new_type: Any) -> None:

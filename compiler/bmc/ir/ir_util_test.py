@@ -32,6 +32,15 @@ class PlaceTest(unittest.TestCase):
         self.assertEqual(self.place("unknown"), "")
 
 
+class BytesTest(unittest.TestCase):
+    def test_of_tensors(self) -> None:
+        for kind, count in (
+            ("2x3xf32", 24), ("5xi1", 5), ("3xi8", 3), ("4xf64", 32), ("4xcomplex<f32>", 32), ("f16", 2),
+        ):  # fmt: skip
+            with ir.Context():
+                self.assertEqual(ir_util.tensor_bytes(ir.Type.parse(f"tensor<{kind}>")), count)
+
+
 class LayerTest(unittest.TestCase):
     def layer(self, location: str) -> str:
         """Returns the layer of an operation with this location."""

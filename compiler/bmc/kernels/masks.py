@@ -135,7 +135,8 @@ class Masks:
         number, edge = self._far
         reach = sum((loop.extent - 1) * step(loop, number) for loop in self.down)
         with out.registers(2) as (index, limit):
-            if len(self._grid) > 1:
+            # Lanes of several images may go on in the same line of the next image.
+            if len(self._grid) > 1 and step(self._grid[0], number):
                 stride, line = step(self._grid[0], number), self._grid[-1].extent
                 start = -(-edge.low // stride) * line
                 end = ((edge.extent - 1 - reach + edge.low) // stride + 1) * line

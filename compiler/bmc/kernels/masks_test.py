@@ -24,6 +24,12 @@ class MasksTest(KernelCase):
         self.assertEqual([loop.extent for loop in lines.grid], [10])
         self.agrees(lines)
 
+    def test_lanes_go_on_in_the_next_image(self) -> None:
+        """Columns of three pixels of three images are lanes; their place in a line is the same in all images."""
+        product = padded_planes((6, 7), 5, 3, stride=2, low=(0, 1), pixels=True, images=3)
+        self.assertEqual([loop.extent for loop in product.grid], [3, 3])
+        self.agrees(product)
+
     def test_most_panels_have_few_masks(self) -> None:
         """Panels in the middle of the image need three masks instead of nine."""
 

@@ -232,6 +232,12 @@ def stored(nodes: Iterable[Node]) -> set[int]:
     return {node.operand for node in nodes if node.op == "store"}
 
 
+def has_halves(dtypes: Iterable[str], *nodes: Iterable[Node]) -> bool:
+    """Whether any operand or value is f16, for which kernels use instructions of Zfh and Zvfh."""
+    types = {*dtypes, *(node.dtype for each in nodes for node in each)}
+    return "f16" in types
+
+
 def is_half(nodes: Iterable[Node]) -> bool:
     """Whether everything is f16, which then is computed in 16 bits."""
     return all(node.dtype == "f16" for node in nodes)

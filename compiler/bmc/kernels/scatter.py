@@ -59,10 +59,10 @@ def read(function: ir_util.Op) -> tuple[Scatter, tuple[Any, ...]]:
         or list(indices.shape) != [updates.shape[0], *one]
         or list(updates.shape)[1:] != list(rows.shape)[1:]
         or str(indices.element_type) not in ("i32", "i64")
-        or updates.element_type.width % 8
+        or str(updates.element_type) == "i1"
     ):
         raise Unsupported("a scatter of parts of rows")
-    row_bytes = math.prod(rows.shape[1:]) * rows.element_type.width // 8
+    row_bytes = math.prod(rows.shape[1:]) * ir_util.element_bytes(rows.element_type)
     found = Scatter(updates.shape[0], rows.shape[0], row_bytes, indices.element_type.width // 8)
     return found, operands
 

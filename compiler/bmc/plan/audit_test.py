@@ -105,7 +105,7 @@ class HalvesTest(support.FolderTest):
         text = _MATMUL.replace("{WEIGHT}", "0.5")
         self.refuses(
             "no-f16",
-            "rv64gcv_zvl256b has no vectors for",
+            "and rv64gcv_zvl256b has no instructions for that",
             "rv64gcv_zfh_zvfh_zvl256b",
             call=lambda: self.compile(text, "rv64gcv_zvl256b"),
         )

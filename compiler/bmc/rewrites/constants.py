@@ -7,10 +7,12 @@ milliseconds, and the host program names every weight it reads.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from iree.compiler import ir
 
+from bmc.errors import BmcError
 from bmc.ir import contraction, ir_util
 from bmc.rewrites.context import RESET
 
@@ -18,6 +20,10 @@ from bmc.rewrites.context import RESET
 # keeps resources as buffers, and VM bytecode loses their bytes. And later rewrites store the weights of convolutions in
 # another order, however few they are.
 _SMALLEST_WEIGHT_BYTES = 256
+
+
+# The bindings cannot read attributes of complex numbers.
+_IS_SPLAT = re.compile(r"arith\.constant dense<\(")
 
 
 def apply(module: Any, _: object) -> None:
@@ -56,12 +62,26 @@ def _is_weight(op: ir_util.Op) -> bool:
     tensor_type = op.results[0].type
     if not isinstance(tensor_type, ir.RankedTensorType):
         return False
+    if isinstance(tensor_type.element_type, ir.ComplexType):
+        _refuse_complex(op)
+        return False
     if _function(op) == RESET and _is_splat(op.attributes["value"]):
         return False  # a state that starts as zeros takes no flash
     if ir_util.tensor_bytes(tensor_type) >= _SMALLEST_WEIGHT_BYTES:
         return True
     is_resource = str(op.attributes["value"]).startswith("dense_resource<")
     return is_resource or (_is_of_convolution(op) and not _is_splat(op.attributes["value"]))
+
+
+def _refuse_complex(op: ir_util.Op) -> None:
+    """Raises BmcError for a complex constant whose elements differ: neither bmc nor IREE's host program stores one."""
+    if not _IS_SPLAT.search(str(op)):
+        raise BmcError(
+            "complex-constant",
+            "the model has a constant tensor of complex numbers",
+            where=ir_util.place([op]),
+            hint="keep its real and imaginary parts in two constants, and make complex numbers of those",
+        )
 
 
 def _is_of_convolution(op: ir_util.Op) -> bool:

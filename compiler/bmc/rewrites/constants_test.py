@@ -6,6 +6,7 @@ import unittest
 
 import support
 
+from bmc.errors import BmcError
 from bmc.rewrites import constants
 from bmc.rewrites.context import RESET
 
@@ -35,6 +36,13 @@ func.func @{function}() -> {kind} {{
         self.assertEqual(self.weights("dense<1.5>", "tensor<9x7xf32>"), 0)
         self.assertEqual(self.weights("dense<3>", "tensor<256xi8>"), 1)
         self.assertEqual(self.weights("1.5", "f32"), 0)
+
+    def test_complex_numbers(self) -> None:
+        kind = "tensor<64xcomplex<f32>>"
+        self.assertEqual(self.weights("dense<(0.0, 1.0)>", kind), 0)
+        numbers = "dense<[" + ", ".join(f"({n}.0, 1.0)" for n in range(64)) + "]>"
+        with self.assertRaisesRegex(BmcError, "constant tensor of complex numbers"):
+            self.weights(numbers, kind)
 
     def test_every_resource(self) -> None:
         self.assertEqual(self.weights("dense_resource<small>", "tensor<1xf32>"), 1)

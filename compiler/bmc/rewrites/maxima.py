@@ -53,6 +53,15 @@ def _steps(op: ir_util.Op) -> list[tuple[int, int]] | None:
     return steps if is_plain and math.prod(extents) <= _MOST_TAPS and _is_maximum(op) else None
 
 
+def is_pooling(op: ir_util.Op) -> bool:
+    """Whether an operation takes the largest number of each window, and nothing else."""
+    if len(op.operands) != 3 or len(op.results) != 1 or not contraction.reads_windows(op):
+        return False
+    window = ir_util.definition(op.operands[1])
+    is_window = window is not None and window.name == "tensor.empty"
+    return is_window and _is_maximum(op) and _starts_least(ir_util.definition(op.operands[2]))
+
+
 def _is_maximum(op: ir_util.Op) -> bool:
     """Whether an operation does nothing but take maxima."""
     maximum, *others = [each.operation for each in op.regions[0].blocks[0].operations]
@@ -60,11 +69,15 @@ def _is_maximum(op: ir_util.Op) -> bool:
     return maximum.name in _MAXIMA and len(others) == 1 and set(maximum.operands) == {value, old}
 
 
-def _is_least(start: ir_util.Op | None) -> bool:
+def _starts_least(start: ir_util.Op | None) -> bool:
     """Whether an operation fills a tensor with the least number there is."""
     if start is None or start.name != "linalg.fill":
         return False
-    maker = ir_util.definition(start.operands[0])
+    return is_least(ir_util.definition(start.operands[0]))
+
+
+def is_least(maker: ir_util.Op | None) -> bool:
+    """Whether an operation is the least constant of its type."""
     if maker is None or maker.name != "arith.constant":
         return False
     number = maker.attributes["value"]
@@ -85,7 +98,7 @@ def _rewrite(op: ir_util.Op, steps: list[tuple[int, int]]) -> None:
             )
             for place in itertools.product(*map(range, window.type.shape))
         ]
-        if not _is_least(ir_util.definition(start)):
+        if not _starts_least(ir_util.definition(start)):
             slices.append(start)
         new = ir.Operation.create(
             "linalg.generic",

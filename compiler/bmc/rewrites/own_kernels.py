@@ -21,7 +21,7 @@ from bmc.kernels import elementwise, fastest, reducing, reductions, scatter, sha
 from bmc.kernels.assembly import Kernel
 from bmc.kernels.choice import DEFAULT, Choice, Proposal, proposals
 from bmc.kernels.elementwise import Elementwise
-from bmc.kernels.product import Unsupported
+from bmc.kernels.product import Product, Unsupported, has_halves
 from bmc.kernels.read import read
 from bmc.kernels.reductions import Reduction
 from bmc.kernels.scatter import Scatter
@@ -156,7 +156,7 @@ def _kernel(
         if choice != DEFAULT or not products or in_planes:
             raise
         try:
-            found = _reduced(function, context.target.vlen_bits)
+            found = _allowed(_reduced(function, context.target.vlen_bits), context)
             return found, found.write(found.what, choice)
         except Unsupported:
             raise reason from None
@@ -171,6 +171,29 @@ def _shared(found: _Found, kernel: Kernel, choice: Choice, harts: int) -> Kernel
 
 def _read(function: ir_util.Op, context: Context, lanes: int) -> _Found:
     """Returns what a dispatch computes, with one of the possible loops as lanes."""
+    return _allowed(_described(function, context, lanes), context)
+
+
+def _allowed(found: _Found, context: Context) -> _Found:
+    """Returns what it is given; raises Unsupported if the target lacks instructions that its kernel needs."""
+    if not context.target.has_f16 and _has_halves(found.what):
+        raise Unsupported("f16 on an instruction set without it")
+    return found
+
+
+def _has_halves(what: Any) -> bool:
+    """Whether a kernel needs instructions for f16. A scatter moves bytes."""
+    match what:
+        case Product(dtypes=dtypes, epilogue=epilogue):
+            return has_halves(dtypes, epilogue)
+        case Reduction(dtypes=dtypes, step=step, epilogue=epilogue):
+            return has_halves(dtypes, step, epilogue)
+        case Elementwise(dtypes=dtypes, nodes=nodes):
+            return has_halves(dtypes, nodes)
+    return False
+
+
+def _described(function: ir_util.Op, context: Context, lanes: int) -> _Found:
     vlen, xlen = context.target.vlen_bits, context.target.xlen
     if any(op.name == "iree_linalg_ext.scatter" for op in ir_util.walk(function)):
         scattered, operands = scatter.read(function)

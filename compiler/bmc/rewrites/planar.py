@@ -7,7 +7,6 @@ elementwise operations, paddings and depthwise convolutions make of them. Other 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,7 +140,7 @@ class _Layouts:
             if images.is_padding(op):
                 island.padded |= not borders.is_read_through(op, self._context)
             if not connects and not _is_product_of(op, value):
-                island.others += math.prod(value.type.shape) * value.type.element_type.width // 8
+                island.others += ir_util.tensor_bytes(value.type)
 
     def _is_worth_it(self, root: Any, planar: set[Any]) -> bool:
         island = self._islands[root]

@@ -3,9 +3,11 @@
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo")
 load("//tools/rules/private:bm_firmware.bzl", "firmware_c")
 load("//tools/rules/private:image.bzl", "IMAGE_ATTRS", "IMAGE_RULE")
+load("//tools/rules/private:llvm.bzl", "llvm_files", "llvm_program")
 
 # The tool's name for the model it compiles.
 _C_NAME = "model"
@@ -57,7 +59,7 @@ def _bm_link_kit_impl(ctx):
         cc_toolchain = toolchain,
         user_link_flags = flags + ["-Wl,-T," + board.linker_script.path],
     ))
-    files = depset(archives + [board.linker_script], transitive = [headers, toolchain.all_files])
+    files = depset(archives + [board.linker_script], transitive = [headers, llvm_files(ctx), toolchain.all_files])
     kit = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(kit, json.encode_indent({
         "archives": [archive.path for archive in archives],
@@ -73,11 +75,14 @@ def _bm_link_kit_impl(ctx):
         "isa": ctx.attr.isa,
         "c_name": _C_NAME,
         "link": link,
+        "march": ISAS[ctx.attr.isa]["march"],
+        "objdump": llvm_program(ctx, "objdump").path,
         "runs": {name: {
             "argv": [getattr(word, "short_path", word) for word in env.command(env, "{elf}", "", ctx.attr.harts)],
             "deadline_seconds": env.deadline_seconds,
             "path_tools": [tool.executable.short_path for tool in env.path_tools],
         } for name, env in envs.items()},
+        "unnamed": ISAS[ctx.attr.isa].get("unnamed", []),
     }))
     runfiles = ctx.runfiles(files = [kit], transitive_files = files)
     runfiles = runfiles.merge_all([env.runfiles for env in envs.values()])

@@ -2,6 +2,7 @@
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
+load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo", "BmFirmwareInfo")
 load("//tools/rules/private:image_note.bzl", "note_c")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
@@ -114,17 +115,26 @@ def link_image(ctx, libraries, models = [], source = "", stamps = []):
     )
 
 def _seal(ctx, linked):
-    """Returns the ELF with checks over its final bytes; whatever is derived from an image comes after it."""
+    """Returns the ELF with checks over its final bytes; whatever is derived from an image comes after it.
+
+    There is none if the ISA lacks an instruction in it.
+    """
     elf = ctx.actions.declare_file(ctx.label.name + ".elf")
+    isa = ISAS[ctx.attr.isa]
     args = ctx.actions.args()
     args.add(linked)
     args.add("--out", elf)
+    args.add("--objdump", llvm_program(ctx, "objdump"))
+    args.add("--isa", ctx.attr.isa)
+    args.add("--march", isa["march"])
+    args.add_all(isa.get("unnamed", []), before_each = "--unnamed")
     run_tool(
         ctx,
         mnemonic = "BmSeal",
         tool = ctx.executable._seal,
         arguments = args,
         inputs = [linked],
+        tools = llvm_files(ctx),
         outputs = [elf],
     )
     return elf

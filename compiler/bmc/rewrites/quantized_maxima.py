@@ -1,0 +1,108 @@
+"""The maximum of dequantized numbers is the dequantized maximum of the quantized ones.
+
+A pooling between two quantized layers of an ONNX model is written for floats. On int8 it reads a quarter of the bytes.
+IREE would also dequantize the whole image in each kernel that pools it, on the stack, and refuses large images.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+from iree.compiler.dialects import tensor
+
+from bmc.ir import contraction, ir_util, pad, permute
+from bmc.rewrites import maxima
+
+_LEAST = -128
+_DEQUANTIZE = "iree_linalg_ext.dequantize_affine"
+
+
+def apply(module: Any, _: object) -> None:
+    """Rewrites poolings of dequantized images."""
+    for op in ir_util.all_of(module, "linalg.generic"):
+        if maxima.is_pooling(op):
+            image = ir_util.definition(op.operands[0])
+            border = image if image is not None and _is_border(image, op) else None
+            dequantization = ir_util.definition(border.operands[0]) if border else image
+            if dequantization is not None and _dequantizes(dequantization):
+                _rewrite(op, dequantization, border)
+
+
+def _dequantizes(op: ir_util.Op) -> bool:
+    """Whether an operation makes floats of int8 that are in the same order."""
+    if op.name != _DEQUANTIZE or str(op.operands[0].type.element_type) != "i8":
+        return False
+    # A tensor of scales has one for each channel.
+    scale = ir_util.definition(op.operands[1])
+    if scale is None or scale.name != "arith.constant":
+        return False
+    factor = scale.attributes["value"]
+    return isinstance(factor, ir.FloatAttr) and ir.FloatAttr(factor).value > 0
+
+
+def _is_border(op: ir_util.Op, pooling: ir_util.Op) -> bool:
+    """Whether an operation pads an image with the least number, and every window of the pooling meets the image."""
+    if op.name != "tensor.pad" or len(op.operands) != 1:
+        return False
+    number = op.regions[0].blocks[0].operations[0].operands[0]
+    if not maxima.is_least(ir_util.definition(number)):
+        return False
+    window = pooling.operands[1].type.shape
+    axes, taps, _ = permute.maps(pooling)
+    order = contraction.loops(taps) or ()
+    extents = dict(zip(order, window, strict=False))
+    for index, *around in zip(axes.results, *_around(op), strict=True):
+        factors = contraction.terms(index) or {}
+        met = [extents[loop] for loop, factor in factors.items() if loop in extents and factor == 1]
+        if max(around) >= (met[0] if met else 1):
+            return False
+    return True
+
+
+def _around(op: ir_util.Op) -> tuple[list[int], list[int]]:
+    low, high = (list(ir.DenseI64ArrayAttr(op.attributes[f"static_{n}"])) for n in ("low", "high"))
+    return low, high
+
+
+def _rewrite(op: ir_util.Op, dequantization: ir_util.Op, border: ir_util.Op | None) -> None:
+    i8 = ir.IntegerType.get_signless(8)
+    image, result = dequantization.operands[0], op.results[0].type
+    with ir.InsertionPoint(op), op.location:
+        value = {"value": ir.IntegerAttr.get(i8, _LEAST)}
+        least = ir.Operation.create("arith.constant", [i8], attributes=value).result
+        if border is not None:
+            image = pad.padded(image, *_around(border), least)
+        start = _filled(least, ir.RankedTensorType.get(result.shape, i8))
+        empty = tensor.empty(result.shape, result.element_type)
+        pooled = op.clone(ir.InsertionPoint(op)).operation
+        floats = dequantization.clone(ir.InsertionPoint(op)).operation
+    pooled.operands[0], pooled.operands[2] = image, start
+    pooled.results[0].set_type(ir.RankedTensorType.get(result.shape, i8))
+    block = pooled.regions[0].blocks[0]
+    old = block.operations[0].operation
+    for place in (0, 2):
+        block.arguments[place].set_type(i8)
+    with ir.InsertionPoint(old), old.location:
+        new = ir.Operation.create("arith.maxsi", [i8], list(old.operands))
+    old.results[0].replace_all_uses_with(new.result)
+    old.erase()
+    floats.operands[0], floats.operands[len(floats.operands) - 1] = pooled.results[0], empty
+    floats.results[0].set_type(result)
+    op.results[0].replace_all_uses_with(floats.results[0])
+    op.erase()
+
+
+def _filled(number: Any, kind: Any) -> Any:
+    segments = ir.DenseI32ArrayAttr.get([1, 1])
+    fill = ir.Operation.create(
+        "linalg.fill",
+        [kind],
+        [number, tensor.empty(kind.shape, kind.element_type)],
+        {"operandSegmentSizes": segments},
+        regions=1,
+    )
+    block = fill.regions[0].blocks.append(kind.element_type, kind.element_type)
+    with ir.InsertionPoint(block):
+        ir.Operation.create("linalg.yield", operands=[block.arguments[0]])
+    return fill.result

@@ -1,0 +1,158 @@
+"""Converts between f32 and f16 with integers, for harts without f16, and refuses what computes in f16.
+
+IREE links functions for these conversions into the kernels, but they make zeros of the smallest numbers (subnormals).
+What is written here rounds as IEEE 754 says. A hart without f16 can move such numbers as well; all else would round
+otherwise than the framework or take many times as long, so such a model is refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.errors import BmcError
+from bmc.ir import ir_util
+from bmc.rewrites.context import Context
+from bmc.target import ISA_NAMES, Target, find
+
+# They move numbers, or choose between them.
+_MOVES = ("arith.bitcast", "arith.constant", "arith.select")
+_COMPUTES = ("arith.", "math.", "linalg.softmax", "iree_linalg_ext.")
+
+# Bits of f32. An exponent of f16 is counted from 15, and one of f32 from 127.
+_SIGN, _MAGNITUDE = 0x80000000, 0x7FFFFFFF
+_INFINITY = 0x7F800000
+_SMALLEST_NORMAL = (127 - 14) << 23
+_BEYOND = (127 + 16) << 23
+_BIAS = (127 - 15) << 23
+# The last bit of 0.5 is worth 2^-24, as the last bit of a subnormal f16. So a sum with 0.5 rounds as those do.
+_HALF = 0x3F000000
+_F16_SMALLEST_NORMAL, _F16_INFINITY, _F16_NAN = 0x0400, 0x7C00, 0x7E00
+# Numbers of predicates of arith.cmpi.
+_LESS, _AT_LEAST, _MORE = 6, 9, 8
+
+
+def applies(context: Context) -> bool:
+    """Whether the target lacks f16."""
+    return not context.target.has_f16
+
+
+def apply(module: Any, context: Context) -> None:
+    """Replaces the conversions.
+
+    Raises:
+      BmcError: the model computes in f16; the message names the first such operation.
+    """
+    conversions = []
+    for op in ir_util.walk(module.operation):
+        if _converts(op):
+            conversions.append(op)
+        elif op.name.startswith(_COMPUTES) and op.name not in _MOVES and _has_f16(op):
+            raise _refused(op, context.target)
+    for op in conversions:
+        with ir.InsertionPoint(op), op.location:
+            make = _rounded if op.name == "arith.truncf" else _extended
+            op.results[0].replace_all_uses_with(make(op.operands[0]))
+        op.erase()
+
+
+def refusal(target: Target, does: str, hint: str, where: str = "") -> BmcError:
+    """Returns the error for a model that does something in f16 of which the target is not capable."""
+    names = [name for name in ISA_NAMES if find(name).is_riscv and find(name).has_f16]
+    return BmcError(
+        "no-f16",
+        f"the model {does} in f16, and {target.isa} has no instructions for that",
+        where=where,
+        hint=f"build it for {', '.join(names[:-1])} or {names[-1]}, or {hint}",
+    )
+
+
+def _refused(op: ir_util.Op, target: Target) -> BmcError:
+    name = op.name.removeprefix("arith.").removeprefix("math.")
+    return refusal(target, f"computes '{name}'", "compute in f32", ir_util.place([op]))
+
+
+def _converts(op: ir_util.Op) -> bool:
+    if op.name not in ("arith.extf", "arith.truncf"):
+        return False
+    types = {str(op.operands[0].type), str(op.results[0].type)}
+    return types == {"f16", "f32"}
+
+
+def _has_f16(op: ir_util.Op) -> bool:
+    types = [value.type for value in (*op.operands, *op.results)]
+    return any(
+        isinstance(type_.element_type if isinstance(type_, ir.ShapedType) else type_, ir.F16Type)
+        for type_ in types
+    )
+
+
+def _rounded(value: ir_util.Value) -> Any:
+    """Returns f16 of f32, at the current place."""
+    bits = _op("arith.bitcast", _i32(), value)
+    magnitude = _op("arith.andi", _i32(), bits, _number(_MAGNITUDE))
+    sign = _op("arith.shrui", _i32(), _op("arith.xori", _i32(), bits, magnitude), _number(16))
+    small = _op("arith.bitcast", _f32(), magnitude)
+    small = _op("arith.addf", _f32(), small, _op("arith.bitcast", _f32(), _number(_HALF)))
+    small = _op("arith.subi", _i32(), _op("arith.bitcast", _i32(), small), _number(_HALF))
+    odd = _op("arith.andi", _i32(), _op("arith.shrui", _i32(), magnitude, _number(13)), _number(1))
+    normal = _op("arith.addi", _i32(), magnitude, _number(0xFFF - _BIAS))
+    normal = _op("arith.shrui", _i32(), _op("arith.addi", _i32(), normal, odd), _number(13))
+    is_nan = _compare(_MORE, magnitude, _INFINITY)
+    large = _op("arith.select", _i32(), is_nan, _number(_F16_NAN), _number(_F16_INFINITY))
+    result = _op(
+        "arith.select", _i32(), _compare(_LESS, magnitude, _SMALLEST_NORMAL), small, normal
+    )
+    result = _op("arith.select", _i32(), _compare(_AT_LEAST, magnitude, _BEYOND), large, result)
+    result = _op("arith.ori", _i32(), result, sign)
+    return _op("arith.bitcast", ir.F16Type.get(), _op("arith.trunci", _i16(), result))
+
+
+def _extended(value: ir_util.Value) -> Any:
+    """Returns f32 of f16, at the current place."""
+    bits = _op("arith.extui", _i32(), _op("arith.bitcast", _i16(), value))
+    moved = _op("arith.shli", _i32(), bits, _number(13))
+    magnitude = _op("arith.andi", _i32(), moved, _number(0x7FFF << 13))
+    sign = _op("arith.shli", _i32(), bits, _number(16))
+    sign = _op("arith.andi", _i32(), sign, _number(_SIGN))
+    normal = _op("arith.addi", _i32(), magnitude, _number(_BIAS))
+    # With an exponent and a leading bit that are then taken away.
+    small = _op("arith.addi", _i32(), magnitude, _number(_SMALLEST_NORMAL))
+    leading = _op("arith.bitcast", _f32(), _number(_SMALLEST_NORMAL))
+    small = _op("arith.subf", _f32(), _op("arith.bitcast", _f32(), small), leading)
+    small = _op("arith.bitcast", _i32(), small)
+    large = _op("arith.ori", _i32(), magnitude, _number(_INFINITY))
+    is_small = _compare(_LESS, magnitude, _F16_SMALLEST_NORMAL << 13)
+    finite = _op("arith.select", _i32(), is_small, small, normal)
+    is_large = _compare(_AT_LEAST, magnitude, _F16_INFINITY << 13)
+    result = _op("arith.select", _i32(), is_large, large, finite)
+    return _op("arith.bitcast", _f32(), _op("arith.ori", _i32(), result, sign))
+
+
+def _compare(predicate: int, value: Any, number: int) -> Any:
+    attributes = {"predicate": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)}
+    i1 = ir.IntegerType.get_signless(1)
+    return ir.Operation.create("arith.cmpi", [i1], [value, _number(number)], attributes).result
+
+
+def _number(value: int) -> Any:
+    signed = (value + (1 << 31)) % (1 << 32) - (1 << 31)
+    attributes = {"value": ir.IntegerAttr.get(_i32(), signed)}
+    return ir.Operation.create("arith.constant", [_i32()], attributes=attributes).result
+
+
+def _op(name: str, kind: Any, *operands: Any) -> Any:
+    return ir.Operation.create(name, [kind], operands).result
+
+
+def _i32() -> Any:
+    return ir.IntegerType.get_signless(32)
+
+
+def _i16() -> Any:
+    return ir.IntegerType.get_signless(16)
+
+
+def _f32() -> Any:
+    return ir.F32Type.get()
