@@ -1,6 +1,6 @@
 """Converts between f32 and f16 with integers, for harts without f16, and refuses what computes in f16.
 
-IREE links functions for these conversions into the kernels, but they make zeros of the smallest numbers (subnormals).
+IREE's own conversions gave zeros for the smallest numbers (subnormals) where they were tried, in its host runtime.
 What is written here rounds as IEEE 754 says. A hart without f16 can move such numbers as well; all else would round
 otherwise than the framework or take many times as long, so such a model is refused.
 """
