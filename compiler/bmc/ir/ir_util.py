@@ -131,7 +131,7 @@ def layer(op: Op) -> str:
 
 def tensor_bytes(tensor_type: Any) -> int:
     """Bytes of a static ranked tensor, with each sub-byte element counted as one byte."""
-    return math.prod(tensor_type.shape) * element_bytes(tensor_type.element_type)
+    return int(math.prod(tensor_type.shape)) * element_bytes(tensor_type.element_type)
 
 
 def element_bytes(element_type: Any) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import support
 from onnx import TensorProto, helper, numpy_helper
 
+from bmc.errors import BmcError
 from bmc.rewrites import quantized_maxima
 
 _IMAGE = """
@@ -121,7 +122,7 @@ class QuantizedMaximaTest(support.FolderTest):
         compiled = support.bmc("compile", "--import", imported, *options)
         if compiled.status:
             kind = "op-rejected" if "op-rejected" in compiled.err else "other"
-            raise support.BmcError(kind, " ".join(compiled.err.split()))
+            raise BmcError(kind, " ".join(compiled.err.split()))
 
 
 if __name__ == "__main__":

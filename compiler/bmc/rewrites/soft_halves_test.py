@@ -51,7 +51,8 @@ def _numbers() -> Any:
     bits = np.arange(0x7C00, dtype=np.uint16)
     halves = bits.view(np.float16).astype(np.float32)
     middles = (halves[1:] + halves[:-1]) / 2
-    beyond = np.float32([65519.996, 65520, 65536, 1e30, np.inf, 1e-30, 2.0**-25, 2.0**-26])
+    outside = [65519.996, 65520, 65536, 1e30, np.inf, 1e-30, 2.0**-25, 2.0**-26]
+    beyond = np.array(outside, np.float32)
     sides = [np.nextafter(middles, np.float32(side)) for side in (0, np.inf)]
     positive = np.concatenate([halves, middles, *sides, beyond])
     return np.concatenate([positive, -positive])
