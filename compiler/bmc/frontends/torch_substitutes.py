@@ -5,6 +5,7 @@
 - A roll by more than a dimension's size takes the elements from the wrong places, and one of all elements has no
   lowering.
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
+- torch_writes.py replaces writes to a part of a tensor.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from bmc.frontends import torch_writes
 from bmc.frontends.torch_windows import arguments, call
 
 
@@ -31,6 +33,7 @@ def apply(program: Any) -> None:
             exact = node.meta["val"].dtype in (torch.float32, torch.float64)
             if exact and arguments(node)["approximate"] == "tanh":
                 _gelu(program.graph, node)
+    torch_writes.apply(program)
     program.graph_module.recompile()
 
 
