@@ -79,8 +79,9 @@ def import_spec(
     file = tflite_file.read(model.module.data, source)
     tflite_refused.check(file)
     weights = file.weights()
+    bounds = file.bounds()
     for name, array in weights.items():
-        golden.check_finite(name, array)
+        golden.check_finite(name, array, is_bound=name in bounds)
     if not model.cases and (hybrid := file.hybrid_weight()):
         raise BmcError(
             "bad-tolerance",

@@ -123,6 +123,20 @@ class TfliteFile:
             )
         return array.view(kind).reshape(shape)
 
+    def bounds(self) -> set[str]:
+        """Returns the names of tensors that ops only compare with others."""
+        from ai_edge_litert.schema_py_generated import BuiltinOperator
+
+        kinds = (BuiltinOperator.MAXIMUM, BuiltinOperator.MINIMUM)
+        compared: set[str] = set()
+        others: set[str] = set()
+        for graph in self.model.subgraphs:
+            for op in graph.operators:
+                is_bound = _builtin(self.model.operatorCodes[op.opcodeIndex]) in kinds
+                names = [text(graph.tensors[index].name) for index in op.inputs if index >= 0]
+                (compared if is_bound else others).update(names)
+        return compared - others
+
     def outputs_of(self, kind: str) -> set[str]:
         """Returns the names of the first outputs of all ops of a kind, such as FULLY_CONNECTED."""
         from ai_edge_litert.schema_py_generated import BuiltinOperator

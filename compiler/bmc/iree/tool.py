@@ -93,7 +93,10 @@ class IreeTool:
             _LOG.debug("%s: %s", tool, line)
         if done.returncode != 0:
             self._save(tool, argv, source, done.stderr)
-            raise diagnostics.rejection(tool, done.stderr, done.returncode, self.reproducer)
+            given = (self.work / source).read_bytes()
+            raise diagnostics.rejection(
+                tool, done.stderr, done.returncode, self.reproducer, given
+            )
 
     def _save(self, tool: str, argv: list[str], source: str, messages: str) -> None:
         self.reproducer.mkdir(parents=True, exist_ok=True)
