@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, factory, golden, progress, samples, spec
+from bmc import artifacts, factory, golden, progress, samples, spec, spread
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
@@ -109,6 +109,7 @@ def _import(
         cases=cases,
         expected=expected,
         weights=weights,
+        apart=spread.of("onnx", onnx_limits.ops(file.model)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +25,12 @@ def check(model: Any, name: str, allowed: Limits) -> None:
     for function in model.functions:
         _check_loops(function.node, _constants(function), name, allowed)
     _check_loops(model.graph.node, _constants(model.graph), name, allowed)
+
+
+def ops(model: Any) -> Counter[str]:
+    """Returns how many ops of each kind the graphs of a ModelProto have, with each function once."""
+    graphs = (model.graph, *model.functions)
+    return Counter(node.op_type for graph in graphs for node in nodes_within(graph.node))
 
 
 def nodes_within(nodes: Any) -> Iterator[Any]:

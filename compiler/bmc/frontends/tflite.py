@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, factory, golden, intake, progress, samples, spec
+from bmc import artifacts, factory, golden, intake, progress, samples, spec, spread
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
@@ -113,6 +113,7 @@ def import_spec(
         cases=cases,
         expected=expected,
         weights=weights,
+        apart=spread.of("tflite", file.ops()),
     )
     progress.begin(progress.GOLDEN)
     compared = (*result.compared_only, *((case, runner.run(case)) for case in more))

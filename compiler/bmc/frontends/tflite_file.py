@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +123,15 @@ class TfliteFile:
                 hint="convert the model again, or fetch the whole file",
             )
         return array.view(kind).reshape(shape)
+
+    def ops(self) -> Counter[str]:
+        """Returns how many ops of each kind the file has, by TFLite's names."""
+        from ai_edge_litert.schema_py_generated import BuiltinOperator
+
+        names = {number: name for name, number in vars(BuiltinOperator).items()}
+        codes = [names.get(_builtin(code), "") for code in self.model.operatorCodes]
+        ops = (op for graph in self.model.subgraphs for op in graph.operators)
+        return Counter(codes[op.opcodeIndex] for op in ops)
 
     def bounds(self) -> set[str]:
         """Returns the names of tensors that ops only compare with others."""
