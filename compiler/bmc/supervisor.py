@@ -1,7 +1,7 @@
 """The process that started bmc's: it says what takes long, and ends an import that takes more than a file may.
 
-bmc's own process cannot do either: frameworks keep it in native code for hours. It tells this one through a pipe what it
-begins and what it may take.
+bmc's own process cannot do either: frameworks keep it in native code for hours. It tells this one through a pipe what
+it begins and what it may take.
 """
 
 from __future__ import annotations

@@ -58,7 +58,9 @@ guard.run(lambda: tool.IreeTool(work, work).opt("a", "b"))
 
 
 class SupervisorTest(support.FolderTest):
-    def run_busy(self, busy: str, cpu: int = 600, memory: int = 8, after: str = "") -> tuple[str, str]:
+    def run_busy(
+        self, busy: str, cpu: int = 600, memory: int = 8, after: str = ""
+    ) -> tuple[str, str]:
         code = _BUSY.format(busy=busy, cpu=cpu, memory=memory, after=after)
         done = support.python("-c", code)
         return done.stdout or str(done.returncode), done.stderr
@@ -84,7 +86,9 @@ class SupervisorTest(support.FolderTest):
 
     def test_a_program_ends_with_the_bmc_that_started_it(self) -> None:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        with subprocess.Popen([sys.executable, "-c", _TOOL], cwd=self.folder, env=environment) as bmc:
+        with subprocess.Popen(
+            [sys.executable, "-c", _TOOL], cwd=self.folder, env=environment
+        ) as bmc:
             number = self.folder / "pid"
             _until(number.is_file)
             started = int(number.read_text())

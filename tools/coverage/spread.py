@@ -31,7 +31,7 @@ _SMALL = 0.5
 
 
 def measure(subject: Subject) -> tuple[float, float]:
-    """Returns the largest distance of two implementations: as a share of the largest result, and where that is small."""
+    """Returns the largest distance of two implementations: as a share of the largest result, and if that is small."""
     relative = absolute = 0.0
     rng = np.random.default_rng(0)
     for scale, mean in _INPUTS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tflite_ops
@@ -26,15 +26,19 @@ def subjects() -> Iterator[Subject]:
         data, is_float = tflite_ops.convert(function)
         if is_float:
             kind = op.partition(" (")[0]
-            runners = tuple(_runner(data, kernels) for kernels in _KERNELS)
-            yield Subject(kind, tflite_ops.IMAGE, runners)
+            runners = [_runner(data, kernels) for kernels in _KERNELS]
+            yield Subject(kind, tflite_ops.IMAGE, tuple(filter(None, runners)))
 
 
-def _runner(data: bytes, kernels: Any) -> Any:
+def _runner(data: bytes, kernels: Any) -> Callable[[Array], Array] | None:
+    """Returns a model's interpreter as a function, None if an op is not among these kernels."""
     with quiet.native():
-        made = Interpreter(
-            model_content=data, num_threads=1, experimental_op_resolver_type=kernels
-        )
+        try:
+            made = Interpreter(
+                model_content=data, num_threads=1, experimental_op_resolver_type=kernels
+            )
+        except ValueError:
+            return None
         made.allocate_tensors()
     return functools.partial(_run, made)
 

@@ -27,7 +27,8 @@ def _weight(*shape: int) -> Any:
 # The forms of TensorFlow 1, which converters still write.
 _nearest = tf.compat.v1.image.resize_nearest_neighbor
 
-# Op name in TFLite's schema, and where there are several forms which one -> the TensorFlow function it is converted from, of one image.
+# Op name in TFLite's schema, with its form if there are several -> the TensorFlow function it is converted from, of one
+# image.
 OPS: dict[str, Callable[[Any], Any]] = {
     "ABS": tf.abs,
     "ADD": lambda x: x + tf.reverse(x, [1]) * 0.5,

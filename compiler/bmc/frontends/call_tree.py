@@ -41,7 +41,9 @@ def check(functions: Mapping[str, Function], source: str, allowed: Limits) -> No
         ) from None
     total: dict[str, int] = {}
     for name in order:
-        total[name] = functions[name].ops + sum(total.get(call, 1) for call in functions[name].calls)
+        total[name] = functions[name].ops + sum(
+            total.get(call, 1) for call in functions[name].calls
+        )
         if total[name] > allowed.nodes:
             raise limits.exceeded(
                 "nodes",

@@ -25,8 +25,8 @@ from bmc.frontends import (
     quiet,
     user_cases,
 )
-from bmc.frontends.onnx_graph import Graph, node_name
 from bmc.frontends.onnx_file import OnnxFile
+from bmc.frontends.onnx_graph import Graph, node_name
 from bmc.frontends.options import ImportOptions
 from bmc.iree.tool import IreeTool
 

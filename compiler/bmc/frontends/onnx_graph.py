@@ -41,7 +41,9 @@ class Graph:
         if found is None or not found.HasField("shape"):
             return None
         dims = found.shape.dim
-        return tuple(d.dim_value for d in dims) if all(d.HasField("dim_value") for d in dims) else None
+        return (
+            tuple(d.dim_value for d in dims) if all(d.HasField("dim_value") for d in dims) else None
+        )
 
     def constant(self, name: str) -> Array | None:
         """Returns the value of an initializer or a Constant node, None for anything else."""

@@ -28,9 +28,12 @@ def apply(model: Any) -> None:
         if node.domain in ("", "ai.onnx"):
             if node.op_type in _WINDOWS:
                 _crop(graph, node)
-            elif node.op_type == "Pad" and _pad(graph, node):
-                continue
-            elif node.op_type in _RECURRENT and _recurrent(graph, node):
+            elif (
+                node.op_type == "Pad"
+                and _pad(graph, node)
+                or node.op_type in _RECURRENT
+                and _recurrent(graph, node)
+            ):
                 continue
         graph.nodes.append(node)
     graph.finish()
@@ -132,7 +135,9 @@ def _recurrent(graph: Graph, node: Any) -> bool:
             inputs[0] = graph.add("Gather", (inputs[0], backwards), node, axis=0)
         names = given.get("activations")
         each = len(names) // count if names else 0
-        kept = {key: value for key, value in given.items() if key not in ("direction", "activations")}
+        kept = {
+            key: value for key, value in given.items() if key not in ("direction", "activations")
+        }
         if names:
             kept["activations"] = names[index * each : (index + 1) * each]
         first = graph.add(node.op_type, inputs, node, **kept)

@@ -69,13 +69,19 @@ class _Net:
 
 def _loop(trips: int, test: str = "c") -> onnx.ModelProto:
     """Returns a loop that adds 1; `test` is its condition for the next trip."""
-    nodes = [helper.make_node("Add", ["s", "one"], ["t"]), helper.make_node("Less", ["t", "nine"], ["d"])]
+    nodes = [
+        helper.make_node("Add", ["s", "one"], ["t"]),
+        helper.make_node("Less", ["t", "nine"], ["d"]),
+    ]
     values = [("i", TensorProto.INT64), ("c", TensorProto.BOOL), ("s", _FLOAT)]
     body = helper.make_graph(
         nodes,
         "body",
         [helper.make_tensor_value_info(name, kind, ()) for name, kind in values],
-        [helper.make_tensor_value_info(test, TensorProto.BOOL, ()), helper.make_tensor_value_info("t", _FLOAT, ())],
+        [
+            helper.make_tensor_value_info(test, TensorProto.BOOL, ()),
+            helper.make_tensor_value_info("t", _FLOAT, ()),
+        ],
     )
     net = _Net()
     net.weights = {"one": np.float32(1), "nine": np.float32(9)}
@@ -108,7 +114,14 @@ class OnnxRewritesTest(support.ModelFileTest):
         net.add("Conv", "x", filters, strides=[2, 3])
         net.add("Conv", "x", filters, strides=[4, 3], pads=[0, 1, 2, 0])
         net.add("MaxPool", "x", kernel_shape=[3, 3], strides=[2, 3])
-        net.add("AveragePool", "x", kernel_shape=[4, 3], strides=[2, 4], pads=[0, 0, 1, 1], count_include_pad=1)
+        net.add(
+            "AveragePool",
+            "x",
+            kernel_shape=[4, 3],
+            strides=[2, 4],
+            pads=[0, 0, 1, 1],
+            count_include_pad=1,
+        )
         net.add("Pad", "x", np.array([0, 1, 2, 0, 0, 0, 9, 3]), mode="wrap")
         net.add("Pad", "x", np.array([0, 0, 0, 4]), "", np.array([1, -1]), mode="reflect")
         sparse = helper.make_sparse_tensor(
@@ -191,7 +204,12 @@ class OnnxRewritesTest(support.ModelFileTest):
 
     def test_sparse_weights_that_are_too_large_or_damaged(self) -> None:
         for dims, places, kind, part in (
-            ([2**20, 2**20], [1, 7], "over-limit", "sparse tensor 'sparse' in 'model.onnx' has 4,398"),
+            (
+                [2**20, 2**20],
+                [1, 7],
+                "over-limit",
+                "sparse tensor 'sparse' in 'model.onnx' has 4,398",
+            ),
             ([2, 3], [[0, 0], [1, 2]], "", ""),
         ):
             net = _Net(2, 2)

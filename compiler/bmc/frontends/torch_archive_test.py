@@ -105,7 +105,9 @@ class TorchArchiveTest(support.FolderTest):
         meta = config["config"]["linear.bias"]["tensor_meta"]
         meta["sizes"], meta["strides"] = [{"as_int": 2**38}], [{"as_int": 0}]
         path = self.file(members={name: json.dumps(config).encode()})
-        part = "tensor 'linear.bias' in 'net.pt2' has 1,099,511,627,776 bytes, more than 4,294,967,296"
+        part = (
+            "tensor 'linear.bias' in 'net.pt2' has 1,099,511,627,776 bytes, more than 4,294,967,296"
+        )
         self.refuses("over-limit", part, call=lambda: torch_archive.load(path))
         wide = torch.ones(1).expand(2**38)
         path = self.file(members={"data/weights/model.pt": saved({"linear.bias": wide})})

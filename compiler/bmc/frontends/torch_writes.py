@@ -1,7 +1,7 @@
 """Replaces writes to a part of a tensor, which torch-mlir makes slow or wrong.
 
-- torch.export writes the end of `y[1:]` as 2^63 - 1, and torch-mlir lists all indices up to there. It makes a scatter of
-  rows that lie beside each other.
+- torch.export writes the end of `y[1:]` as 2^63 - 1, and torch-mlir lists all indices up to there. It makes a scatter
+  of rows that lie beside each other.
 - A write where a mask is true scatters to places that only the data tell.
 """
 
@@ -58,7 +58,9 @@ def _masked(graph: Any, node: Any) -> None:
         return
     aten = torch.ops.aten
     missing = x.meta["val"].ndim - mask.meta["val"].ndim
-    mask = call(graph, node, aten.reshape.default, (mask, [*mask.meta["val"].shape, *[1] * missing]))
+    mask = call(
+        graph, node, aten.reshape.default, (mask, [*mask.meta["val"].shape, *[1] * missing])
+    )
     value = call(graph, node, aten.reshape.default, (value, []))
     node.replace_all_uses_with(call(graph, node, aten.where.self, (mask, value, x)))
     graph.erase_node(node)

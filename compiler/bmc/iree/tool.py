@@ -94,9 +94,7 @@ class IreeTool:
         if done.returncode != 0:
             self._save(tool, argv, source, done.stderr)
             given = (self.work / source).read_bytes()
-            raise diagnostics.rejection(
-                tool, done.stderr, done.returncode, self.reproducer, given
-            )
+            raise diagnostics.rejection(tool, done.stderr, done.returncode, self.reproducer, given)
 
     def _save(self, tool: str, argv: list[str], source: str, messages: str) -> None:
         self.reproducer.mkdir(parents=True, exist_ok=True)
