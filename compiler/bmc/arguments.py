@@ -6,7 +6,7 @@ import argparse
 from importlib.util import find_spec
 from pathlib import Path
 
-from bmc import frontends, target
+from bmc import frontends, limits, target
 from bmc.frontends.options import F16, INT8
 from bmc.iree import version
 from bmc.plan.tables import MAX_HARTS
@@ -224,6 +224,25 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
         default="",
         help="quantize the model with its own framework and its calibration data, or compute in f16 on the target",
     )
+    defaults = ", ".join(f"{name}={getattr(limits.DEFAULT, name)}" for name in limits.NAMES)
+    parser.add_argument(
+        "--limit",
+        dest="limits",
+        action="append",
+        type=_limit,
+        default=[],
+        metavar="NAME=NUMBER",
+        help=f"what the import of a model file may take, where it is not {defaults}",
+    )
+
+
+def _limit(text: str) -> tuple[str, int]:
+    name, _, number = text.partition("=")
+    if name not in limits.NAMES or not number.isdecimal() or not int(number):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not NAME=NUMBER with one of {', '.join(limits.NAMES)}"
+        )
+    return name, int(number)
 
 
 def _named_reason(text: str) -> tuple[str, str]:

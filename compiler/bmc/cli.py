@@ -13,7 +13,18 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from bmc import artifacts, errors, frontends, inspection, mutate, optimize, progress, target, verify
+from bmc import (
+    artifacts,
+    errors,
+    frontends,
+    inspection,
+    limits,
+    mutate,
+    optimize,
+    progress,
+    target,
+    verify,
+)
 from bmc.arguments import parser
 from bmc.artifacts import ImportedModel
 from bmc.compile import CompileOptions, compile_model, rewrite_until
@@ -93,6 +104,7 @@ def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
         arguments.quantize,
         arguments.inputs,
         arguments.host_check,
+        limits.changed(arguments.limits),
     )
     model = frontends.import_model(arguments.source, options, out)
     for note in model.notes:
@@ -107,6 +119,7 @@ def _cases(model: ImportedModel) -> str:
 
 def _run_optimize(arguments: argparse.Namespace) -> None:
     version.check(arguments.any_iree)
+    progress.begin(progress.OPTIMIZE)
     optimize.optimize_into(artifacts.load(arguments.imported), arguments.out)
 
 
@@ -134,11 +147,11 @@ def _run_compile(arguments: argparse.Namespace) -> None:
     else:
         with tempfile.TemporaryDirectory() as imported, progress.Phases():
             model = _import(arguments, Path(imported))
-            progress.begin("compile")
             _compile(model, options)
 
 
 def _compile(model: ImportedModel, options: CompileOptions) -> None:
+    progress.begin(progress.COMPILE)
     if options.stop_after:
         print(f"wrote {rewrite_until(model, options)}")
     else:
@@ -163,6 +176,7 @@ def _run_verify(arguments: argparse.Namespace) -> None:
     version.check(arguments.any_iree)
     model = artifacts.load(arguments.imported, compared=True)
     out: Path | None = arguments.out
+    progress.begin(progress.HOST_CHECK)
     # Beside the results, because the import of a build cannot be written to.
     checks = verify.run(model, (out.parent if out else arguments.imported) / "reproducer")
     lines = [

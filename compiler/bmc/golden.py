@@ -85,11 +85,15 @@ def _fits(got: TensorInfo, want: Declared) -> bool:
     )
 
 
-def check_finite(name: str, array: Array) -> None:
-    """Raises BmcError if a weight has NaN or Inf. One with only 0 and -Inf is an attention mask."""
+def check_finite(name: str, array: Array, *, is_bound: bool = False) -> None:
+    """Raises BmcError if a weight has NaN or Inf. One with only 0 and -Inf is an attention mask.
+
+    With `is_bound`, ops only compare it with their operands, so any infinity means that there is no bound.
+    """
     if array.dtype.kind != "f" or np.isfinite(array).all():
         return
-    if np.isnan(array).any() or not np.isneginf(array[array != 0]).all():
+    allowed = is_bound or np.isneginf(array[array != 0]).all()
+    if np.isnan(array).any() or not allowed:
         raise BmcError(
             "bad-weight",
             f"weight '{name}' contains NaN or Inf",

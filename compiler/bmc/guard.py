@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from bmc import errors
+from bmc import errors, supervisor
 from bmc.errors import BmcError
 
 # A frame of an installed package in faulthandler's traceback: File ".../site-packages/jax/core.py", line ...
@@ -26,23 +26,40 @@ _FRAME = re.compile(
 )
 # Flags of unshare(2).
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
+# An option of prctl(2).
+_PARENT_DEATH_SIGNAL = 1
+# Loaded before any fork.
+_LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def run(command: Callable[[], int], *, offline: bool = False) -> int:
-    """Returns the exit status of `command`; raises BmcError if it crashes.
+    """Returns the exit status of `command`; raises BmcError if it crashes or takes more than a model file may.
 
     With `offline` it has no network, if the system lets ordinary programs give that up.
     """
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as traceback:
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as traceback,
+        # Whatever ends the child, its temporary files end too.
+        tempfile.TemporaryDirectory(prefix="bmc-") as scratch,
+    ):
+        told, tells = os.pipe()
+        parent = os.getpid()
         child = os.fork()
         if child == 0:
+            end_with(parent)
+            os.environ["TMPDIR"] = tempfile.tempdir = scratch
+            supervisor.told_through(tells)
             if offline:
                 _leave_network()
             _run_child(command, traceback)
+        os.close(tells)
         # Ctrl-C reaches the child too and ends it.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        _, status = os.waitpid(child, 0)
-        signal.signal(signal.SIGINT, before)
+        try:
+            status = supervisor.Supervisor(child, told).wait()
+        finally:
+            signal.signal(signal.SIGINT, before)
+            os.close(told)
         code = os.waitstatus_to_exitcode(status)
         if code >= 0:
             return code
@@ -50,10 +67,17 @@ def run(command: Callable[[], int], *, offline: bool = False) -> int:
         raise crash(-code, traceback.read())
 
 
+def end_with(parent: int) -> None:
+    """Makes this process, a child, end when its parent does, however that ends."""
+    _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(errors.EXIT_INTERNAL_ERROR)
+
+
 def _leave_network() -> None:
     """Moves this process into an empty network namespace."""
     user, group = os.getuid(), os.getgid()
-    unshare = ctypes.CDLL(None, use_errno=True).unshare
+    unshare = _LIBC.unshare
     # Only root may create a network namespace without a user namespace.
     if unshare(_NEW_NETWORK) != 0 and unshare(_NEW_NETWORK | _NEW_USER) == 0:
         with contextlib.suppress(OSError):

@@ -63,7 +63,8 @@ class GuardTest(support.FolderTest):
         ):
             done = self.bmc("import", f"model.py:{factory}", "--out", "out")
             self.assertEqual(done.returncode, 1, done)
-            self.assertRegex(done.stderr, rf"\Abmc: {said}[^\n]*\n  hint: [^\n]*\n\Z")
+            sentence = support.without_waiting(done.stderr)
+            self.assertRegex(sentence, rf"\Abmc: {said}[^\n]*\n  hint: [^\n]*\n\Z")
 
     def test_other_ends(self) -> None:
         usage = self.bmc("frobnicate")

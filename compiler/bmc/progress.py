@@ -6,6 +6,8 @@ import logging
 import sys
 from types import TracebackType
 
+from bmc import supervisor
+
 # Phases that several frontends have.
 LOAD = "load"
 QUANTIZE = "quantize"
@@ -13,6 +15,8 @@ GOLDEN = "golden data"
 EXPORT = "export"
 CONVERT = "convert"
 HOST_CHECK = "host check"
+OPTIMIZE = "optimize"
+COMPILE = "compile"
 
 _LOG = logging.getLogger(__name__)
 # Not also as a log message.
@@ -21,6 +25,7 @@ _LOG.propagate = False
 
 def begin(phase: str) -> None:
     """Ends the phase before this one."""
+    supervisor.tell(phase=phase)
     _LOG.info(phase)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from bmc import answers, spec
 from bmc.artifacts import Golden, GoldenCall, Signature, TensorInfo
 from bmc.errors import BmcError
+from bmc.spread import NONE, Spread
 
 # Fractions of an output's largest element. Sums in another order differ by a few units in the last place
 # of their largest term. In f32, 1e-5 is about 170 units. In f16, with 11 bits, one unit is 1e-3.
@@ -19,18 +20,22 @@ _RELATIVE_16_BITS = 1e-2
 
 
 def default(
-    outputs: tuple[TensorInfo, ...], expected: tuple[spec.Case, ...]
+    outputs: tuple[TensorInfo, ...],
+    expected: tuple[spec.Case, ...],
+    apart: Spread = NONE,
 ) -> tuple[spec.Policy, ...]:
     """Returns a policy per output for a model that has none.
 
-    Integers must be equal, and floats as close as the size of the output allows.
+    Integers must be equal, and floats as close as the size of the output allows, but no closer than the framework's own
+    kernels are.
 
     Args:
       outputs: the model's outputs.
       expected: the framework's outputs for each case.
+      apart: the spread of the framework's kernels for this model.
     """
     return tuple(
-        _close(info, _largest(expected, index)) if info.dtype.is_float else spec.Exact()
+        _close(info, _largest(expected, index), apart) if info.dtype.is_float else spec.Exact()
         for index, info in enumerate(outputs)
     )
 
@@ -56,13 +61,15 @@ def _wider(own: spec.Policy, largest: float) -> spec.Policy:
     return replace(own, atol=max(own.atol, least.atol), rtol=max(own.rtol, least.rtol))
 
 
-def _close(info: TensorInfo, largest: float) -> spec.Tolerance:
-    return _within(_RELATIVE if info.dtype.byte_count > 2 else _RELATIVE_16_BITS, largest)
+def _close(info: TensorInfo, largest: float, apart: Spread) -> spec.Tolerance:
+    own = _RELATIVE if info.dtype.byte_count > 2 else _RELATIVE_16_BITS
+    return _within(max(own, apart.relative), largest, apart.absolute)
 
 
-def _within(relative: float, largest: float) -> spec.Tolerance:
+def _within(relative: float, largest: float, least: float = 0.0) -> spec.Tolerance:
     # Two digits are enough, and are the same on every machine except for a tie.
-    return spec.Tolerance(atol=float(f"{relative * largest:.1e}"), rtol=max(relative, 1e-4))
+    atol = float(f"{max(relative * largest, least):.1e}")
+    return spec.Tolerance(atol=atol, rtol=max(relative, 1e-4))
 
 
 def _largest(expected: Sequence[spec.Case], index: int) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx_recurrent
 from op_case import OpCase
 
 from bmc import artifacts, golden, spec
@@ -30,7 +31,7 @@ _OPSET = 26
 
 
 def cases() -> Iterator[OpCase]:
-    """Yields the cases of every op; composed ones ("expanded") are left out."""
+    """Yields the cases of every op; composed ones ("expanded") are left out. Then those of recurrent layers."""
     from onnx.backend.test.case.node import collect_testcases
 
     with warnings.catch_warnings():
@@ -41,6 +42,7 @@ def cases() -> Iterator[OpCase]:
         if "_expanded" not in case.name and len(nodes) == 1:
             prefix = f"{nodes[0].domain}." if nodes[0].domain else ""
             yield OpCase(prefix + nodes[0].op_type, case.name, functools.partial(_load, case))
+    yield from onnx_recurrent.cases()
 
 
 def _load(case: Any, out: Path) -> ImportedModel:

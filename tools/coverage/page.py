@@ -18,7 +18,8 @@ _VECTORS = {
     "jax": "The tool's table of ops calls each one on an f32 image; JAX gives the outputs.",
     "keras": "Each layer in the tool's table is a model of its own in f32; TensorFlow gives the"
     " outputs.",
-    "onnx": "The cases are the node tests of the `onnx` package, with their own outputs.",
+    "onnx": "The cases are the node tests of the `onnx` package, with their own outputs, and recurrent layers with one"
+    " attribute or optional input each, with onnxruntime's.",
     "torch": "The tool's table of ops calls each one on an f32 image; PyTorch gives the outputs.",
     "tflite": "Each op is converted from TensorFlow, once in float and once in int8 (which must match bit"
     " for bit); LiteRT's reference kernels give the outputs.",

@@ -16,7 +16,7 @@ from bmc.artifacts import ImportedModel
 from bmc.frontends import quiet, tflite
 from bmc.frontends.options import ImportOptions
 
-_IMAGE = (1, 8, 8, 4)
+IMAGE = (1, 8, 8, 4)
 
 
 def _weight(*shape: int) -> Any:
@@ -24,8 +24,12 @@ def _weight(*shape: int) -> Any:
     return (rng.standard_normal(shape) / np.sqrt(np.prod(shape[:-1]))).astype(np.float32)
 
 
-# Op name in TFLite's schema -> the TensorFlow function it is converted from, of one image.
-_OPS: dict[str, Callable[[Any], Any]] = {
+# The forms of TensorFlow 1, which converters still write.
+_nearest = tf.compat.v1.image.resize_nearest_neighbor
+
+# Op name in TFLite's schema, with its form if there are several -> the TensorFlow function it is converted from, of one
+# image.
+OPS: dict[str, Callable[[Any], Any]] = {
     "ABS": tf.abs,
     "ADD": lambda x: x + tf.reverse(x, [1]) * 0.5,
     "ARG_MAX": lambda x: tf.argmax(x, 3, tf.int32),
@@ -35,7 +39,7 @@ _OPS: dict[str, Callable[[Any], Any]] = {
     "BATCH_TO_SPACE_ND": lambda x: tf.batch_to_space(
         tf.tile(x, [4, 1, 1, 1]), [2, 2], [[0, 0]] * 2
     ),
-    "BROADCAST_TO": lambda x: tf.broadcast_to(x[:, :1], _IMAGE) + x,
+    "BROADCAST_TO": lambda x: tf.broadcast_to(x[:, :1], IMAGE) + x,
     "CAST": lambda x: tf.cast(tf.cast(x * 10.0, tf.int32), tf.float32),
     "CEIL": tf.math.ceil,
     "CONCATENATION": lambda x: tf.concat([x, tf.nn.relu(x)], 3),
@@ -84,6 +88,10 @@ _OPS: dict[str, Callable[[Any], Any]] = {
     "RESHAPE": lambda x: tf.reshape(x, [4, 64]),
     "RESIZE_BILINEAR": lambda x: tf.image.resize(x, (16, 16)),
     "RESIZE_NEAREST_NEIGHBOR": lambda x: tf.image.resize(x, (16, 16), "nearest"),
+    "RESIZE_NEAREST_NEIGHBOR (align_corners)": lambda x: _nearest(x, (15, 15), align_corners=True),
+    "RESIZE_NEAREST_NEIGHBOR (legacy)": lambda x: _nearest(x, (16, 16)),
+    "RESIZE_NEAREST_NEIGHBOR (legacy, 8 to 11)": lambda x: _nearest(x, (11, 11)),
+    "RESIZE_NEAREST_NEIGHBOR (legacy, 8 to 3)": lambda x: _nearest(x, (3, 3)),
     "REVERSE_V2": lambda x: tf.reverse(x, [1]),
     "ROUND": tf.round,
     "RSQRT": lambda x: tf.math.rsqrt(tf.abs(x) + 0.1),
@@ -115,28 +123,36 @@ _OPS: dict[str, Callable[[Any], Any]] = {
 
 def cases() -> Iterator[OpCase]:
     """Yields every op twice: float, and int8 with int8 at the border."""
-    for op, function in _OPS.items():
+    for op, function in OPS.items():
         yield OpCase(op, "float", functools.partial(_load, op, function, False))
         yield OpCase(op, "int8", functools.partial(_load, op, function, True))
 
 
-def _load(op: str, function: Callable[[Any], Any], int8: bool, out: Path) -> ImportedModel:
-    signature = [tf.TensorSpec(_IMAGE, tf.float32)]
+def convert(function: Callable[[Any], Any], int8: bool = False) -> tuple[bytes, bool]:
+    """Returns a function of one image as a .tflite file, and whether its result is in float."""
+    signature = [tf.TensorSpec(IMAGE, tf.float32)]
     traced = tf.function(function, input_signature=signature).get_concrete_function()
     converter = tf.lite.TFLiteConverter.from_concrete_functions([traced])
-    rng = np.random.default_rng(0)
-    samples = [rng.standard_normal(_IMAGE).astype(np.float32) for _ in range(20)]
     if int8:
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
-        converter.representative_dataset = lambda: ([sample] for sample in samples)
+        converter.representative_dataset = lambda: ([sample] for sample in _samples())
         converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
         converter.inference_input_type = converter.inference_output_type = tf.int8
     with quiet.native(), quiet.python():
         data = bytes(converter.convert())
-    exact = int8 or traced.outputs[0].dtype.is_integer
+    return data, not int8 and not traced.outputs[0].dtype.is_integer
+
+
+def _samples() -> list[Any]:
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal(IMAGE).astype(np.float32) for _ in range(20)]
+
+
+def _load(op: str, function: Callable[[Any], Any], int8: bool, out: Path) -> ImportedModel:
+    data, is_float = convert(function, int8)
     model = spec.ModelSpec(
         module=spec.ModelFile(".tflite", data),
-        cases=((samples[0],),),
-        tolerance=spec.Exact() if exact else spec.Tolerance(1e-5, 1e-5),
+        cases=((_samples()[0],),),
+        tolerance=spec.Tolerance(1e-5, 1e-5) if is_float else spec.Exact(),
     )
     return tflite.import_spec(model, f"{op.lower()}.tflite", ImportOptions(), out)

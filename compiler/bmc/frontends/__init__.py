@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import arithmetic, artifacts, factory, intake, progress, spec, tolerances, verify
+from bmc import (
+    arithmetic,
+    artifacts,
+    factory,
+    intake,
+    progress,
+    spec,
+    supervisor,
+    tolerances,
+    verify,
+)
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import quantized, quiet, user_cases
@@ -50,7 +61,7 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
     if is_f16:
         options = replace(options, quantize="")  # the framework's model stays as it is
     progress.begin(progress.LOAD)
-    with arithmetic.pinning():
+    with _limited(source, options), arithmetic.pinning():
         with quiet.native():
             model = _import(source, options, out)
         tolerances.require_meaning(model.golden, model.signatures)
@@ -63,6 +74,13 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
         model = _in_f16(model)
     artifacts.save(model, out)
     return model
+
+
+def _limited(source: str, options: ImportOptions) -> contextlib.AbstractContextManager[None]:
+    """Limits the import of a file; a factory is code, which may train a model first."""
+    if Path(source.rpartition(":")[0]).suffix == ".py":
+        return contextlib.nullcontext()
+    return supervisor.limited(Path(source).name, options.limits)
 
 
 def _in_f16(model: ImportedModel) -> ImportedModel:

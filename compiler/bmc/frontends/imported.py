@@ -9,6 +9,7 @@ from pathlib import Path
 from bmc import artifacts, golden, samples, spec, tolerances
 from bmc.artifacts import ImportedModel, Parameter, TensorInfo
 from bmc.dtype import Array
+from bmc.spread import NONE, Spread
 
 
 def build(
@@ -23,6 +24,7 @@ def build(
     cases: tuple[spec.Case, ...],
     expected: tuple[spec.Case, ...],
     weights: Mapping[str, Array],
+    apart: Spread = NONE,
 ) -> ImportedModel:
     """Returns the model whose MLIR is in the import directory `out`.
 
@@ -35,6 +37,7 @@ def build(
       inputs, outputs: the model's signature.
       cases, expected: the framework's inputs and outputs.
       weights: arrays by the framework's names.
+      apart: the spread of the framework's kernels for this model.
     """
     if not model.cases:
         cases, expected = samples.sensible(cases, expected)
@@ -49,7 +52,7 @@ def build(
             outputs=expected,
             input_infos=inputs,
             output_infos=outputs,
-            tolerance=model.tolerance or tolerances.default(outputs, expected),
+            tolerance=model.tolerance or tolerances.default(outputs, expected, apart),
             labels=model.labels,
             source=artifacts.GOLDEN_FRAMEWORK,
         ),

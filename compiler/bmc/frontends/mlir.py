@@ -42,7 +42,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         # Two names, because iree-opt removes its output when it fails, and reproducers need the source.
         _parse(tool, path.name)
         shutil.copyfile(Path(work) / f"imported_{path.name}", out / artifacts.MODEL_FILE)
-    mlir_dialects.check(out / artifacts.MODEL_FILE, path.name)
+    mlir_dialects.check(out / artifacts.MODEL_FILE, path.name, options.limits)
     inputs, outputs = signature(out / artifacts.MODEL_FILE, path.name)
     _check_weights(out / artifacts.MODEL_FILE)
     progress.begin(progress.GOLDEN)

@@ -11,8 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bmc import limits
 from bmc.errors import BmcError
+from bmc.frontends import call_tree
+from bmc.frontends.call_tree import Function
 from bmc.ir import ir_util
+from bmc.limits import Limits
 
 _DIALECTS = frozenset((
     "affine", "arith", "builtin", "cf", "chlo", "complex", "func", "iree_linalg_ext", "iree_tensor_ext",
@@ -31,19 +35,22 @@ _COMPILERS = (
 _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
 # Matches #hal.device.target<...> and !stream.timepoint.
 _NAMED = re.compile(r"[#!]([A-Za-z_][\w$]*(?:\.[\w$]+)+)")
+# Attributes with which ops name the function that they call.
+_CALLEES = ("callee", "decomposition")
 _LINE = re.compile(r'"([^"]+)":(\d+):\d+')
 
 
-def check(path: Path, name: str) -> None:
+def check(path: Path, name: str, allowed: Limits) -> None:
     """Checks a module before anything else uses it.
 
     Args:
       path: MLIR that IREE's parser accepts.
       name: name of the file, for messages.
+      allowed: what the file may take.
 
     Raises:
-      BmcError: an op, attribute or type does not belong in a model, or a function has no body; the error
-        names it.
+      BmcError: an op, attribute or type does not belong in a model, a function has no body, calls itself or becomes too
+        many ops, or a loop has too many trips; the error names it.
     """
     from iree.compiler import ir
 
@@ -60,6 +67,40 @@ def check(path: Path, name: str) -> None:
                     where=_line(op),
                     hint="a model calls nothing outside itself",
                 )
+            if op.name == "scf.for":
+                _check_trips(op, name, allowed)
+        call_tree.check(dict(map(_function, module.regions[0].blocks[0])), name, allowed)
+
+
+def _function(op: Any) -> tuple[str, Function]:
+    """Returns the name of an op of the module, and what it would be if it were called."""
+    from iree.compiler import ir
+
+    inner = list(ir_util.walk(op.operation))
+    calls = [
+        ir_util.string(item, key)
+        for item in inner
+        for key in _CALLEES
+        if isinstance(item.attributes.get(key), ir.FlatSymbolRefAttr)
+    ]
+    named = "sym_name" in op.operation.attributes
+    name = ir_util.string(op.operation, "sym_name") if named else str(op.location)
+    return name, Function(len(inner) - len(calls), calls)
+
+
+def _check_trips(op: Any, source: str, allowed: Limits) -> None:
+    start, end, step = map(ir_util.constant, op.operands[:3])
+    if start is None or end is None or not step or step < 0:
+        return
+    count = -(-(end - start) // step)
+    if count <= allowed.trips:
+        return
+    raise limits.exceeded(
+        "trips",
+        count,
+        f"loop 'scf.for' in '{source}' has {count:,} trips, more than {allowed.trips:,}",
+        _line(op),
+    )
 
 
 def _parts(op: Any) -> Iterator[tuple[str, str]]:

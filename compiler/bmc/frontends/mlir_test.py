@@ -94,6 +94,31 @@ class MlirTest(support.FolderTest):
         IreeTool(self.folder, self.folder).opt("model.mlir", "model.mlirbc", "--emit-bytecode")
         return (self.folder / "model.mlirbc").read_bytes()
 
+    def test_calls_and_loops_without_end(self) -> None:
+        call = "func.func @%s(%%x: tensor<4xf32>) -> tensor<4xf32> {\n  %s  return %%y : tensor<4xf32>\n}\n"
+        itself = "%y = func.call @main(%x) : (tensor<4xf32>) -> tensor<4xf32>\n"
+        part = "function 'main' in 'model.mlir' calls itself"
+        self.refuses("op-rejected", part, call=lambda: self.load(call % ("main", itself)))
+        names = ["main", *(f"f{i}" for i in range(40))]
+        twice = "%{0} = func.call @{1}(%{2}) : (tensor<4xf32>) -> tensor<4xf32>\n"
+        doubling = "".join(
+            call % (name, twice.format("z", after, "x") + twice.format("y", after, "z"))
+            for name, after in zip(names, names[1:], strict=False)
+        ) + call % (names[-1], "%y = math.sin %x : tensor<4xf32>\n")
+        part = "in 'model.mlir' becomes 1,"
+        self.refuses("over-limit", part, "--limit nodes=", call=lambda: self.load(doubling))
+        loop = """%a = arith.constant 7 : index
+  %b = arith.constant 9000000000000000000 : index
+  %s = arith.constant 3 : index
+  %y = scf.for %i = %a to %b step %s iter_args(%v = %x) -> (tensor<4xf32>) {
+    scf.yield %v : tensor<4xf32>
+  }
+"""
+        part = "loop 'scf.for' in 'model.mlir' has 2,999,999,999,999,999,998 trips"
+        self.refuses(
+            "over-limit", part, "model.mlir:5", call=lambda: self.load(call % ("main", loop))
+        )
+
     def test_dialects_as_text_and_as_bytecode(self) -> None:
         for text, macs, want in (
             (_STABLEHLO, 0, lambda a: a * a),

@@ -8,18 +8,25 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from bmc import artifacts, factory, golden, progress, samples, spec
+from bmc import artifacts, factory, golden, progress, samples, spec, spread
 from bmc.artifacts import ImportedModel, TensorInfo
-from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import imported, mlir, onnx_file, onnx_static, user_cases
+from bmc.frontends import (
+    imported,
+    mlir,
+    onnx_file,
+    onnx_limits,
+    onnx_refused,
+    onnx_sparse,
+    onnx_static,
+    quiet,
+    user_cases,
+)
 from bmc.frontends.onnx_file import OnnxFile
+from bmc.frontends.onnx_graph import Graph, node_name
 from bmc.frontends.options import ImportOptions
 from bmc.iree.tool import IreeTool
 
@@ -67,10 +74,13 @@ def import_spec(
 def _import(
     model: spec.ModelSpec, file: OnnxFile, options: ImportOptions, out: Path
 ) -> ImportedModel:
+    onnx_limits.check(file.model, file.name, options.limits)
+    onnx_sparse.densify(file.model, file.name, options.limits)
     weights = file.weights()
+    bounds = file.bounds()
     for name, array in weights.items():
-        golden.check_finite(name, array)
-    _refuse_training(file, weights)
+        golden.check_finite(name, array, is_bound=name in bounds)
+    onnx_refused.check(file.model, file.name, weights)
     declared = golden.fix(file.inputs, model.cases[0] if model.cases else None)
     cases = model.cases or samples.cases(declared)
     golden.check_cases(cases, declared)
@@ -99,6 +109,7 @@ def _import(
         cases=cases,
         expected=expected,
         weights=weights,
+        apart=spread.of("onnx", onnx_limits.ops(file.model)),
     )
 
 
@@ -119,21 +130,6 @@ def _write(
         raise rejected
 
 
-def _refuse_training(file: OnnxFile, constants: Mapping[str, Array]) -> None:
-    """Raises BmcError if an op runs in training mode: with random numbers or batch statistics."""
-    for node in file.model.graph.node:
-        training = any(item.name == "training_mode" and item.i for item in node.attribute)
-        if node.op_type == "Dropout" and len(node.input) > 2:
-            training = bool(np.any(constants.get(node.input[2], False)))
-        if training:
-            raise BmcError(
-                "train-mode",
-                f"op '{node.op_type}' runs in training mode",
-                where=f"{node.name or node.output[0]} in {file.name}",
-                hint="export the model for inference, for example after eval()",
-            )
-
-
 def _convert(file: OnnxFile, static: Any, out: Path) -> None:
     """Writes model.mlirbc; `static` is the ModelProto with static shapes."""
     from iree.compiler import ir
@@ -142,11 +138,11 @@ def _convert(file: OnnxFile, static: Any, out: Path) -> None:
     static.graph.name = "main"
     for node in static.graph.node:
         # The name becomes the op's location, so diagnostics name the node.
-        node.name = node.name or f"the node of {next(iter(node.output), node.op_type)}"
+        node.name = node_name(node)
     with tempfile.TemporaryDirectory() as work:
         try:
             info = onnx_importer.ModelInfo(static)
-            with ir.Context() as context:
+            with ir.Context() as context, quiet.python():
                 module = info.create_module(context=context).operation
                 onnx_importer.NodeImporter.define_function(info.main_graph, module).import_all()
                 with (Path(work) / "onnx.mlirbc").open("wb") as stream:
@@ -161,16 +157,26 @@ def _convert(file: OnnxFile, static: Any, out: Path) -> None:
         try:
             tool.lower_torch("onnx.mlirbc", "model.mlirbc", _LOWERING)
         except BmcError as error:
-            raise _in_terms_of_the_file(error, static.graph) from None
+            raise _in_terms_of_the_file(error, static) from None
         (out / artifacts.MODEL_FILE).write_bytes((Path(work) / "model.mlirbc").read_bytes())
     mlir.signature(out / artifacts.MODEL_FILE, file.name)
 
 
-def _in_terms_of_the_file(error: BmcError, graph: Any) -> BmcError:
+def _in_terms_of_the_file(error: BmcError, model: Any) -> BmcError:
     """Names the op in the file, where IREE names one of the ops or constants that it became."""
-    for node in graph.node:
+    graph = Graph(model)
+    foreign = None
+    for node in model.graph.node:
+        op = f"{node.domain}.{node.op_type}".lstrip(".")
         if node.name == error.where:
-            op = f"{node.domain}.{node.op_type}".lstrip(".")
             message = _OP.sub(f"op '{op}'", error.message, count=1)
+            if foreign:
+                message = (
+                    f"{message}, because ONNX does not know the shapes that op"
+                    f" '{foreign.domain}.{foreign.op_type}' before it returns"
+                )
             return BmcError(error.kind, message, where=error.where, hint=error.hint)
+        unknown = any(name and graph.shape(name) is None for name in node.output)
+        if unknown and node.domain not in ("", "ai.onnx"):
+            foreign = foreign or node
     return error

@@ -57,6 +57,16 @@ class OnnxFile:
         except (KeyError, TypeError, ValueError) as error:
             raise _bad_file(self.name, error) from None
 
+    def bounds(self) -> set[str]:
+        """Returns the names of values that nodes only compare with others."""
+        compared: set[str] = set()
+        others: set[str] = set(self.output_names)
+        for node in self.model.graph.node:
+            first = {"Clip": 1, "Max": 0, "Min": 0}.get(node.op_type, len(node.input))
+            others.update(node.input[:first])
+            compared.update(node.input[first:])
+        return compared - others
+
     def run(self, cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
         """Returns onnxruntime's outputs, from one thread and without optimizations that change rounding.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import onnx_pads
+from bmc.frontends import onnx_pads, onnx_rewrites
 from bmc.frontends.onnx_file import OnnxFile
 
 # Until about this opset, ops changed attributes into inputs. The importer knows the later form.
@@ -60,14 +60,18 @@ def make(
         output.type.tensor_type.ClearField("shape")
     if fold:
         model = _folded(model)
-    if _opset(model) < _OPSET:
+    if 0 < _opset(model) < _OPSET:
         # The converter lacks rules for some ops; the old form may be good enough for them.
         with contextlib.suppress(Exception):
             model = version_converter.convert_version(model, _OPSET)
     if _opset(model) >= _OPSET:
         onnx_pads.apply(model)
+    if not _opset(model):
+        # Without it, the importer does not come to the ops of other operator sets.
+        model.opset_import.add(version=_OPSET)
     model = shape_inference.infer_shapes(model, data_prop=True)
     _refuse_unknown_sizes(model, file.name)
+    onnx_rewrites.apply(model)
     _set_shapes(model.graph.output, outputs)
     return shape_inference.infer_shapes(model, data_prop=True)
 

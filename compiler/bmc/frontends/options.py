@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from bmc import limits
+from bmc.limits import Limits
+
 INT8 = "int8"
 F16 = "f16"
 
@@ -21,6 +24,7 @@ class ImportOptions:
       inputs: .npz file with other inputs than the model's own cases: array "0" is the first input of all cases, and so
         on, one case after the other along the first axis. For a model with ModelSpec.calls, see user_cases.of_calls().
       host_check: whether to compare IREE's host runtime with the framework, as verify.run() does.
+      limits: what the import of a file may take.
     """
 
     cases: str = ""
@@ -28,3 +32,4 @@ class ImportOptions:
     quantize: str = ""
     inputs: Path | None = None
     host_check: bool = True
+    limits: Limits = limits.DEFAULT

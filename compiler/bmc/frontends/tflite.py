@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, factory, golden, intake, progress, samples, spec
+from bmc import artifacts, factory, golden, intake, progress, samples, spec, spread
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
@@ -79,8 +79,9 @@ def import_spec(
     file = tflite_file.read(model.module.data, source)
     tflite_refused.check(file)
     weights = file.weights()
+    bounds = file.bounds()
     for name, array in weights.items():
-        golden.check_finite(name, array)
+        golden.check_finite(name, array, is_bound=name in bounds)
     if not model.cases and (hybrid := file.hybrid_weight()):
         raise BmcError(
             "bad-tolerance",
@@ -112,6 +113,7 @@ def import_spec(
         cases=cases,
         expected=expected,
         weights=weights,
+        apart=spread.of("tflite", file.ops()),
     )
     progress.begin(progress.GOLDEN)
     compared = (*result.compared_only, *((case, runner.run(case)) for case in more))

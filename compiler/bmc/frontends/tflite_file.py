@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +123,29 @@ class TfliteFile:
                 hint="convert the model again, or fetch the whole file",
             )
         return array.view(kind).reshape(shape)
+
+    def ops(self) -> Counter[str]:
+        """Returns how many ops of each kind the file has, by TFLite's names."""
+        from ai_edge_litert.schema_py_generated import BuiltinOperator
+
+        names = {number: name for name, number in vars(BuiltinOperator).items()}
+        codes = [names.get(_builtin(code), "") for code in self.model.operatorCodes]
+        ops = (op for graph in self.model.subgraphs for op in graph.operators)
+        return Counter(codes[op.opcodeIndex] for op in ops)
+
+    def bounds(self) -> set[str]:
+        """Returns the names of tensors that ops only compare with others."""
+        from ai_edge_litert.schema_py_generated import BuiltinOperator
+
+        kinds = (BuiltinOperator.MAXIMUM, BuiltinOperator.MINIMUM)
+        compared: set[str] = set()
+        others: set[str] = set()
+        for graph in self.model.subgraphs:
+            for op in graph.operators:
+                is_bound = _builtin(self.model.operatorCodes[op.opcodeIndex]) in kinds
+                names = [text(graph.tensors[index].name) for index in op.inputs if index >= 0]
+                (compared if is_bound else others).update(names)
+        return compared - others
 
     def outputs_of(self, kind: str) -> set[str]:
         """Returns the names of the first outputs of all ops of a kind, such as FULLY_CONNECTED."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
 from pathlib import Path
 from typing import Any
 
+from bmc import limits
 from bmc.frontends import torch_schema
 from bmc.frontends.torch_schema import unsafe
+from bmc.limits import Limits
 
 # Names that torch.export.save() writes: those of PyTorch 2.13, then those of older versions.
 _PROGRAMS = ("models/model.json", "serialized_exported_program.json")
@@ -35,11 +38,12 @@ _LEFT_OUT = (
 _FOLDERS = ("data/weights/", "data/constants/")
 
 
-def load(path: Path) -> Any:
+def load(path: Path, allowed: Limits = limits.DEFAULT) -> Any:
     """Returns the torch.export.ExportedProgram in a file.
 
     Raises:
-      BmcError: part of the file would be executed instead of read; the error names it.
+      BmcError: part of the file would be executed instead of read, or a tensor has more bytes than `allowed`; the error
+        names it.
       Exception: anything else is wrong with the file.
     """
     from torch._export.serde import schema
@@ -50,7 +54,7 @@ def load(path: Path) -> Any:
         (program,) = (members[name] for name in _PROGRAMS if name in members)
         document = torch_schema.clean(json.loads(archive.read(program)), path.name)
         tensors = [
-            _tensors(archive, members, folder, pickles, path.name)
+            _tensors(archive, members, folder, pickles, path.name, allowed)
             for folder, pickles in zip(_FOLDERS, (_STATES, _CONSTANTS), strict=True)
         ]
     dataclass = _dict_to_dataclass(schema.ExportedProgram, document)
@@ -85,16 +89,20 @@ def _tensors(
     folder: str,
     pickles: tuple[str, ...],
     source: str,
+    allowed: Limits,
 ) -> dict[str, Any]:
     """Returns the state or the constants by name. Tensors that share memory still share it."""
     import torch
 
     for name in pickles:
         if name in members:
-            return _unpickled(archive.read(members[name]), source, name)
+            found = _unpickled(archive.read(members[name]), source, name)
+            for key, tensor in found.items():
+                _check_size(key, tensor, source, allowed)
+            return found
     kind = folder.split("/")[1]
     config = json.loads(archive.read(members[f"{folder}model_{kind}_config.json"]))["config"]
-    found: dict[str, Any] = {}
+    found = {}
     files: dict[str, Any] = {}
     for name, payload in config.items():
         torch_schema.check_attribute(name, source)
@@ -106,10 +114,22 @@ def _tensors(
         sizes, strides = ([i["as_int"] for i in meta[key]] for key in ("sizes", "strides"))
         offset = meta["storage_offset"]["as_int"]
         tensor = torch.as_strided(files[file], sizes, strides, offset)
+        _check_size(name, tensor, source, allowed)
         if payload["is_param"]:
             tensor = torch.nn.Parameter(tensor, requires_grad=meta["requires_grad"])
         found[name] = tensor
     return found
+
+
+def _check_size(name: str, tensor: Any, source: str, allowed: Limits) -> None:
+    """Raises BmcError for a tensor that repeats a few bytes until they are too many."""
+    needed = math.prod(tensor.shape) * tensor.element_size()
+    if needed > allowed.tensor_bytes:
+        raise limits.exceeded(
+            "tensor_bytes",
+            needed,
+            f"tensor '{name}' in '{source}' has {needed:,} bytes, more than {allowed.tensor_bytes:,}",
+        )
 
 
 def _flat(data: bytes, dtype: int) -> Any:

@@ -99,6 +99,20 @@ class TorchArchiveTest(support.FolderTest):
         torch.manual_seed(0)
         self.assertTrue(torch.equal(program.module()(x), Network()(x)))
 
+    def test_strides_that_repeat_a_few_bytes(self) -> None:
+        name = "data/weights/model_weights_config.json"
+        config = json.loads(self.members[name])
+        meta = config["config"]["linear.bias"]["tensor_meta"]
+        meta["sizes"], meta["strides"] = [{"as_int": 2**38}], [{"as_int": 0}]
+        path = self.file(members={name: json.dumps(config).encode()})
+        part = (
+            "tensor 'linear.bias' in 'net.pt2' has 1,099,511,627,776 bytes, more than 4,294,967,296"
+        )
+        self.refuses("over-limit", part, call=lambda: torch_archive.load(path))
+        wide = torch.ones(1).expand(2**38)
+        path = self.file(members={"data/weights/model.pt": saved({"linear.bias": wide})})
+        self.refuses("over-limit", "'linear.bias'", call=lambda: torch_archive.load(path))
+
     def test_pickles(self) -> None:
         bomb = saved({"linear.weight": Touch(self.marker)})
         # bmc does not read the example inputs at all.

@@ -14,6 +14,7 @@ from bmc.frontends import quiet, torch_archive, user_cases
 from bmc.frontends import torch as torch_frontend
 from bmc.frontends.options import ImportOptions
 from bmc.golden import Declared
+from bmc.limits import Limits
 
 
 def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
@@ -27,7 +28,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     Raises:
       BmcError: it is not an exported program, or an op cannot be lowered; the error names the op.
     """
-    program = _load(path)
+    program = _load(path, options.limits)
     # The guards are Python text, which a file of data must not contain (torch_schema.py).
     module = program.module(check_guards=False)
     # The training mode of an exported program was fixed by its export.
@@ -57,7 +58,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     return imported if given.cases else samples.carry_few(imported)
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, allowed: Limits) -> Any:
     try:
         with quiet.python():
             import torch  # noqa: F401
@@ -75,7 +76,7 @@ def _load(path: Path) -> Any:
         )
     try:
         with quiet.python():
-            return torch_archive.load(path)
+            return torch_archive.load(path, allowed)
     except BmcError:
         raise
     except Exception as error:

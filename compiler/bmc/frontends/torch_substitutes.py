@@ -6,6 +6,7 @@
   lowering.
 - A maximum pooling of small integers crashes torch-mlir. Floats have all these numbers.
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
+- torch_writes.py replaces writes to a part of a tensor.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from bmc.frontends import torch_writes
 from bmc.frontends.torch_windows import arguments, call
 
 
@@ -35,6 +37,7 @@ def apply(program: Any) -> None:
             exact = node.meta["val"].dtype in (torch.float32, torch.float64)
             if exact and arguments(node)["approximate"] == "tanh":
                 _gelu(program.graph, node)
+    torch_writes.apply(program)
     program.graph_module.recompile()
 
 

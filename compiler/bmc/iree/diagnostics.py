@@ -21,6 +21,13 @@ _OP = re.compile(r"'([a-z_]+\.[\w.]+)'")
 # The name of another framework's op inside a 'torch.operator'.
 _FOREIGN_OP = re.compile(r'<\{name = "([\w.:]+)"')
 
+# IREE leaves the linker's reason to lines before its own, which are not in MLIR's form.
+_SEE_ABOVE = re.compile(r" \(check above[^)]*\)")
+_LINKER = re.compile(r"lld: error: (?P<text>.*)")
+
+# Ops that are loops, by the ends of their names in text and in bytecode.
+_LOOP = re.compile(rb"\bwhile\b|prim\.Loop")
+
 # When torch-mlir cannot lower an op, it often names one of the op's arguments, usually a constant.
 _TORCH_ARGUMENT = re.compile(r"torch\.(?:constant|prim|vtensor)\.")
 _TORCH_OP = re.compile(
@@ -29,7 +36,9 @@ _TORCH_OP = re.compile(
 )
 
 
-def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> BmcError:
+def rejection(
+    tool: str, messages: str, returncode: int, reproducer: Path, source: bytes
+) -> BmcError:
     """Turns the messages of a failed tool into an error.
 
     Args:
@@ -37,13 +46,17 @@ def rejection(tool: str, messages: str, returncode: int, reproducer: Path) -> Bm
       messages: all that it wrote to stderr.
       returncode: its exit status, negative if a signal ended it.
       reproducer: folder that the hint points to.
+      source: the file that it was given.
     """
     missing = _missing_function(messages)
     if missing:
         return missing
     error, where = _first_error(messages)
     if not error:
-        return _without_reason(tool, messages, returncode, reproducer)
+        return _without_reason(tool, messages, returncode, reproducer, bool(_LOOP.search(source)))
+    if _SEE_ABOVE.search(error):
+        linker = _LINKER.search(messages)
+        error = _SEE_ABOVE.sub("", error) + (f": {linker['text']}" if linker else "")
     op = _FOREIGN_OP.search(error) or _OP.search(error)
     name = op[1] if op else ""
     reader = _TORCH_OP.search(messages) if _TORCH_ARGUMENT.match(name) else None
@@ -97,14 +110,16 @@ def _first_error(messages: str) -> tuple[str, str]:
     return error, where
 
 
-def _without_reason(tool: str, messages: str, returncode: int, reproducer: Path) -> BmcError:
+def _without_reason(
+    tool: str, messages: str, returncode: int, reproducer: Path, has_loops: bool
+) -> BmcError:
     """Returns the error for a tool that failed without an error in MLIR's form."""
     if returncode < 0:
         return BmcError(
             "iree-crashed",
             f"{tool} crashed with {signal.Signals(-returncode).name} and gave no reason",
-            hint="unroll loops (Keras: unroll=True), or remove parts of the model to find the op;"
-            f" reproducer: {reproducer}",
+            hint=("unroll loops (Keras: unroll=True), or " if has_loops else "")
+            + f"remove parts of the model to find the op; reproducer: {reproducer}",
         )
     first = next((line for line in messages.splitlines() if "error" in line.lower()), "no message")
     return BmcError(

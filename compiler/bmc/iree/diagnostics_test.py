@@ -10,9 +10,9 @@ from bmc.errors import BmcError
 from bmc.iree import diagnostics
 
 
-def rejection(*messages: str, status: int = 1) -> BmcError:
+def rejection(*messages: str, status: int = 1, source: bytes = b"") -> BmcError:
     text = "\n".join(messages)
-    return diagnostics.rejection("iree-compile", text, status, Path("reproducer"))
+    return diagnostics.rejection("iree-compile", text, status, Path("reproducer"), source)
 
 
 class RejectedTest(unittest.TestCase):
@@ -91,8 +91,12 @@ class FailedTest(unittest.TestCase):
         error = rejection(*messages, status=-signal.SIGSEGV)
         self.assertEqual(error.kind, "iree-crashed")
         self.assertEqual(error.message, "iree-compile crashed with SIGSEGV and gave no reason")
-        self.assertIn("unroll loops", error.hint)
+        self.assertTrue(error.hint.startswith("remove parts of the model"), error.hint)
         self.assertIn("reproducer: reproducer", error.hint)
+        # Bytecode has the names of ops one after the other.
+        for source in (b"%1 = scf.while (%a = %b)", b"stablehlo\0add\0while\0"):
+            error = rejection(*messages, status=-signal.SIGSEGV, source=source)
+            self.assertIn("unroll loops", error.hint)
 
     def test_a_crash_with_a_reason_is_a_rejection(self) -> None:
         error = rejection("m.mlir:1:1: error: 'a.b' op is bad", status=-signal.SIGABRT)
@@ -103,6 +107,13 @@ class FailedTest(unittest.TestCase):
         self.assertEqual(error.kind, "iree-failed")
         self.assertIn("failed with status 3: LLVM Error: out of memory", error.message)
         self.assertIn("status 3: no message", rejection("starting", status=3).message)
+
+    def test_the_linkers_reason(self) -> None:
+        said = "m.mlir:1:1: error: failed to link executable (check above for more messages)"
+        error = rejection("iree-lld: error: section .text is too large", said)
+        reason = "failed to link executable: section .text is too large"
+        self.assertEqual(error.message, f"iree-compile rejects the model: {reason}")
+        self.assertNotIn("above", rejection(said).message)
 
     def test_functions_that_the_linker_does_not_find(self) -> None:
         line = "iree-lld: error: undefined symbol: "

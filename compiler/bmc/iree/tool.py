@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
 import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from bmc import guard, supervisor
 from bmc.errors import BmcError, InternalError
 from bmc.iree import diagnostics, version
 
@@ -65,6 +67,8 @@ class IreeTool:
     def _run(self, tool: str, source: str, output: str, flags: tuple[str, ...]) -> None:
         argv = [str(find(tool)), source, "-o", output, *flags]
         _LOG.info("%s %s", tool, shlex.join(argv[1:]))
+        supervisor.tell(step=tool)
+        parent = os.getpid()
         try:
             done = subprocess.run(
                 argv,
@@ -75,6 +79,7 @@ class IreeTool:
                 errors="replace",
                 timeout=_DEADLINE_SECONDS,
                 check=False,
+                preexec_fn=lambda: guard.end_with(parent),
             )
         except subprocess.TimeoutExpired:
             self._save(tool, argv, source, "deadline exceeded")
@@ -83,11 +88,13 @@ class IreeTool:
                 f"{tool} did not finish within {_DEADLINE_SECONDS} s",
                 hint=f"reproducer: {self.reproducer}",
             ) from None
+        supervisor.tell(step="")
         for line in done.stderr.splitlines():
             _LOG.debug("%s: %s", tool, line)
         if done.returncode != 0:
             self._save(tool, argv, source, done.stderr)
-            raise diagnostics.rejection(tool, done.stderr, done.returncode, self.reproducer)
+            given = (self.work / source).read_bytes()
+            raise diagnostics.rejection(tool, done.stderr, done.returncode, self.reproducer, given)
 
     def _save(self, tool: str, argv: list[str], source: str, messages: str) -> None:
         self.reproducer.mkdir(parents=True, exist_ok=True)

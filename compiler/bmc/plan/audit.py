@@ -35,7 +35,7 @@ def check_products(found: tuple[Product, ...], float_parts: Mapping[str, str]) -
 
     Raises:
       BmcError: a product is in floating point and not listed, or all of them are. The message names the first, with
-        the model's line.
+        the model's line. A model without products has nothing to check, such as one that only scales int8 values.
     """
     unlisted = [
         p for p in found if not p.is_integer and not {p.function, p.op} & float_parts.keys()
@@ -48,8 +48,12 @@ def check_products(found: tuple[Product, ...], float_parts: Mapping[str, str]) -
             where=unlisted[0].where,
             hint="quantize what it reads, or list it with the reason in float_parts",
         )
-    if not any(product.is_integer for product in found):
-        raise BmcError("float-dispatch", "no dispatch of an int8 model multiplies integers")
+    if found and not any(product.is_integer for product in found):
+        raise BmcError(
+            "float-dispatch",
+            "float_parts lists all products of a model with int8 values: no dispatch multiplies integers",
+            hint="quantize the model so that one does, or import it before it is quantized",
+        )
 
 
 def check_halves(found: tuple[Product, ...], float_parts: Mapping[str, str]) -> None:

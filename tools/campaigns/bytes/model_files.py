@@ -6,6 +6,7 @@ import importlib
 import io
 import os
 import random
+import re
 import resource
 import select
 import signal
@@ -203,7 +204,7 @@ def judge(status: int | None, said: str) -> Outcome:
         return Outcome("traceback", said)
     if status in (0, _READ):
         return Outcome("read", "")
-    lines = [line for line in said.splitlines() if line.startswith("bmc: ")]
+    lines = [line for line in said.splitlines() if re.match("bmc: (?!still busy)", line)]
     if status != _USER_ERROR or len(lines) != 1:
         return Outcome("no sentence", f"exit status {status}, {len(lines)} sentences\n{said}")
     return Outcome("crash with a sentence" if " crashed with SIG" in said else "sentence", "")

@@ -49,6 +49,8 @@ def _arguments(ctx, path_of):
         words += ["--cases", "{}:{}".format(path_of(ctx.file.cases), ctx.attr.cases_function)]
     if ctx.attr.quantize:
         words += ["--quantize", ctx.attr.quantize]
+    for limit, number in ctx.attr.limits.items():
+        words += ["--limit", "{}={}".format(limit, number)]
     return words + ["--no-host-check"]
 
 def _host_check(ctx, directory):
@@ -142,6 +144,7 @@ bm_import = rule(
             cfg = "exec",
             mandatory = True,
         ),
+        "limits": attr.string_dict(doc = "What the import of a model file may take: options `--limit` of `bmc import`."),
         "quantize": attr.string(doc = "`int8`, `f16` or empty.", values = ["", "f16", "int8"]),
         "src": attr.label(
             doc = "A model file, or all files of a SavedModel folder.",

@@ -152,6 +152,7 @@ def bm_model(
         load_kernels = False,
         scalar_kernels = None,
         float_parts = {},
+        limits = {},
         data = [],
         deps = [],
         **kwargs):
@@ -177,6 +178,8 @@ def bm_model(
       float_parts: for an int8 model, op signatures of dispatches and names of weights that stay in
         floating point, each with the reason. Anything else in floating point fails the build. For an f16 model, op
         signatures of dispatches that multiply in f32.
+      limits: what the import of a model file may take, where that is not the default of `bmc import --limit`:
+        `cpu_seconds`, `memory_gib`, `nodes`, `tensor_bytes` or `trips`, each with a number as a string.
       data: files that `src` reads, e.g. the external data of an .onnx file.
       deps: Python libraries that `src` and `cases` import.
       **kwargs: attributes of every rule, e.g. visibility, tags.
@@ -204,6 +207,7 @@ def bm_model(
         data = data,
         factory = factory,
         importer = name + "._importer",
+        limits = limits,
         quantize = quantize,
         tags = tags,
         **kwargs

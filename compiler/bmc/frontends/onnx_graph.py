@@ -1,0 +1,107 @@
+"""An ONNX graph whose shapes are inferred, and nodes to put into it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bmc.dtype import Array
+
+
+class Graph:
+    """The main graph of a ModelProto.
+
+    `nodes` collects its new list of nodes, which finish() puts in place of the old ones.
+    """
+
+    def __init__(self, model: Any) -> None:
+        from onnx import numpy_helper
+
+        self.proto = model.graph
+        self.nodes: list[Any] = []
+        self._taken = {name for node in self.proto.node for name in (*node.input, *node.output)}
+        self._types = {
+            value.name: value.type.tensor_type
+            for value in (*self.proto.value_info, *self.proto.input, *self.proto.output)
+        }
+        self._constants = {item.name: item for item in self.proto.initializer}
+        for node in self.proto.node:
+            for attribute in node.attribute:
+                if node.op_type == "Constant" and attribute.name == "value":
+                    self._constants[node.output[0]] = attribute.t
+        self._to_array = numpy_helper.to_array
+
+    def shape(self, name: str) -> tuple[int, ...] | None:
+        """Returns the shape of a value, None if it is not wholly known."""
+        if name in self._constants:
+            return tuple(self._constants[name].dims)
+        found = self._types.get(name)
+        if found is None or not found.HasField("shape"):
+            return None
+        dims = found.shape.dim
+        return (
+            tuple(d.dim_value for d in dims) if all(d.HasField("dim_value") for d in dims) else None
+        )
+
+    def constant(self, name: str) -> Array | None:
+        """Returns the value of an initializer or a Constant node, None for anything else."""
+        found: Array | None = None
+        if name in self._constants:
+            found = self._to_array(self._constants[name])
+        return found
+
+    def add(self, kind: str, inputs: Sequence[str | Array], like: Any, **attributes: Any) -> str:
+        """Adds a node with one output and returns the output's name.
+
+        Args:
+          kind: the op.
+          inputs: names, or arrays that become initializers.
+          like: the node that it helps to replace, whose name it gets.
+          attributes: the op's.
+        """
+        from onnx import helper, numpy_helper
+
+        names = []
+        for given in inputs:
+            if not isinstance(given, str):
+                name = self.new(like)
+                self.proto.initializer.append(numpy_helper.from_array(np.asarray(given), name))
+                given = name
+            names.append(given)
+        output = self.new(like)
+        self.nodes.append(
+            helper.make_node(kind, names, [output], name=node_name(like), **attributes)
+        )
+        return output
+
+    def rename(self, value: str, wanted: str) -> None:
+        """Gives the output of the last node, which nothing reads yet, the name that others read."""
+        assert self.nodes[-1].output[0] == value
+        self.nodes[-1].output[0] = wanted
+
+    def finish(self) -> None:
+        """Replaces the nodes of the graph."""
+        del self.proto.node[:]
+        self.proto.node.extend(self.nodes)
+
+    def new(self, like: Any) -> str:
+        """Returns a name that no value of the graph has."""
+        number = len(self._taken)
+        while (name := f"{like.output[0]}_{number}") in self._taken:
+            number += 1
+        self._taken.add(name)
+        return name
+
+
+def node_name(node: Any) -> str:
+    """Returns a node's own name, or one that says which value it computes."""
+    return node.name or f"the node of {next(filter(None, node.output), node.op_type)}"
+
+
+def attributes(node: Any) -> dict[str, Any]:
+    """Returns a node's attributes by name."""
+    from onnx import helper
+
+    return {item.name: helper.get_attribute_value(item) for item in node.attribute}

@@ -1,0 +1,115 @@
+"""Refuses an .onnx model that is small and would take for ever: by its functions and its loops."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from bmc import limits
+from bmc.errors import BmcError
+from bmc.frontends import call_tree
+from bmc.frontends.call_tree import Function
+from bmc.limits import Limits
+
+
+def check(model: Any, name: str, allowed: Limits) -> None:
+    """Checks a ModelProto that onnx accepts, before anything writes out its functions or runs its loops.
+
+    Raises:
+      BmcError: a function calls itself or becomes more than `allowed.nodes` ops, or a loop has more than
+        `allowed.trips` trips.
+    """
+    functions = {_key(f.domain, f.name): _function(f.node) for f in model.functions}
+    call_tree.check({"the graph": _function(model.graph.node), **functions}, name, allowed)
+    for function in model.functions:
+        _check_loops(function.node, _constants(function), name, allowed)
+    _check_loops(model.graph.node, _constants(model.graph), name, allowed)
+
+
+def ops(model: Any) -> Counter[str]:
+    """Returns how many ops of each kind the graphs of a ModelProto have, with each function once."""
+    graphs = (model.graph, *model.functions)
+    return Counter(node.op_type for graph in graphs for node in nodes_within(graph.node))
+
+
+def nodes_within(nodes: Any) -> Iterator[Any]:
+    """Yields nodes, and those of the graphs that are their attributes."""
+    for node in nodes:
+        yield node
+        for graph in _graphs(node):
+            yield from nodes_within(graph.node)
+
+
+def _graphs(node: Any) -> Iterator[Any]:
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def _key(domain: str, name: str) -> str:
+    return f"{domain}.{name}".lstrip(".")
+
+
+def _function(nodes: Any) -> Function:
+    found = list(nodes_within(nodes))
+    return Function(0, [_key(node.domain, node.op_type) for node in found])
+
+
+def _constants(graph: Any) -> dict[str, Any]:
+    """Returns the initializers of a graph, which functions lack, and the values of Constant nodes by name."""
+    found = {item.name: item for item in getattr(graph, "initializer", ())}
+    for node in graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "Constant" and attribute.name == "value":
+                found[node.output[0]] = attribute.t
+    return found
+
+
+def _check_loops(nodes: Any, constants: dict[str, Any], source: str, allowed: Limits) -> None:
+    for node in nodes:
+        if node.op_type == "Loop" and not node.domain:
+            _check_loop(node, constants, source, allowed)
+        for graph in _graphs(node):
+            _check_loops(graph.node, {**constants, **_constants(graph)}, source, allowed)
+
+
+def _check_loop(node: Any, constants: dict[str, Any], source: str, allowed: Limits) -> None:
+    where = f"{node.name or next(iter(node.output), 'Loop')} in {source}"
+    (body,) = _graphs(node)
+    if not node.input[0] or not _goes_on(body):
+        raise BmcError(
+            "op-rejected",
+            "IREE's importer takes op 'Loop' only with a number of trips and without a test that ends it",
+            where=where,
+            hint="give the loop a number of trips, and let trips that are too many change nothing",
+        )
+    count = _scalar(constants.get(node.input[0]))
+    if count is not None and count > allowed.trips:
+        raise limits.exceeded(
+            "trips", count, f"op 'Loop' has {count:,} trips, more than {allowed.trips:,}", where
+        )
+
+
+def _goes_on(body: Any) -> bool:
+    """Whether a loop's body passes on the condition that it gets, or one that is always true."""
+    made = {output: node for node in body.node for output in node.output}
+    constants = _constants(body)
+    value = body.output[0].name
+    while value in made and made[value].op_type == "Identity":
+        value = made[value].input[0]
+    return value == body.input[1].name or bool(_scalar(constants.get(value)))
+
+
+def _scalar(tensor: Any) -> int | None:
+    """Returns a constant of one element, None for anything else."""
+    from onnx import numpy_helper
+
+    if tensor is None:
+        return None
+    try:
+        array = numpy_helper.to_array(tensor)
+    except (KeyError, TypeError, ValueError):
+        return None  # OnnxFile.weights() reports this.
+    return int(array.reshape(-1)[0]) if array.size == 1 else None

@@ -1,0 +1,65 @@
+"""Refuses what IREE's importer ignores or does not know in an .onnx model, by the name of the op and the attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from bmc.dtype import Array
+from bmc.errors import BmcError
+from bmc.frontends.onnx_graph import attributes, node_name
+from bmc.frontends.onnx_limits import nodes_within
+
+_RECURRENT = ("GRU", "LSTM", "RNN")
+# Those that the importer computes; it has no factors for others.
+_ACTIVATIONS = (b"Relu", b"Sigmoid", b"Tanh")
+_PEEPHOLES = 7
+
+
+def check(model: Any, name: str, constants: Mapping[str, Array]) -> None:
+    """Checks all nodes of a ModelProto.
+
+    Args:
+      model: a model that onnx accepts.
+      name: name of the file.
+      constants: initializers and values of Constant nodes by name.
+
+    Raises:
+      BmcError: an op runs in training mode, with random numbers or batch statistics, or a recurrent layer has an
+        attribute or input that the importer ignores or lacks.
+    """
+    graphs = (model.graph, *model.functions)
+    for node in (node for graph in graphs for node in nodes_within(graph.node)):
+        given = attributes(node)
+        training = given.get("training_mode")
+        if node.op_type == "Dropout" and len(node.input) > 2:
+            training = bool(np.any(constants.get(node.input[2], False)))
+        if training:
+            raise BmcError(
+                "train-mode",
+                f"op '{node.op_type}' runs in training mode",
+                where=f"{node.name or node.output[0]} in {name}",
+                hint="export the model for inference, for example after eval()",
+            )
+        if node.op_type in _RECURRENT and not node.domain and (what := _unknown(node, given)):
+            raise BmcError(
+                "op-rejected",
+                f"IREE's importer does not know {what} of op '{node.op_type}'",
+                where=f"{node_name(node)} in {name}",
+                hint="export the layer without it, or write its steps with other ops",
+            )
+
+
+def _unknown(node: Any, given: Mapping[str, Any]) -> str:
+    """Returns the attribute or input of a recurrent layer that the importer gets wrong, "" if none."""
+    for key in ("clip", "input_forget", "layout"):
+        if given.get(key):
+            return f"attribute '{key}'"
+    for activation in given.get("activations", ()):
+        if activation not in _ACTIVATIONS:
+            return f"activation '{activation.decode(errors='replace')}'"
+    if len(node.input) > _PEEPHOLES and node.input[_PEEPHOLES]:
+        return "input 'P'"
+    return ""

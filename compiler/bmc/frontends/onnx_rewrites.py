@@ -1,0 +1,172 @@
+"""Writes some ONNX ops with others, because IREE's importer gets them wrong or does not know them.
+
+- IREE refuses a window of a pool or a convolution that is the only one along a dimension and leaves elements over.
+- Its importer takes for ever over a Pad that wraps around, and refuses many that reflect.
+- It takes recurrent layers only forwards, and bidirectional ones only of LSTM.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bmc.dtype import Array
+from bmc.errors import BmcError
+from bmc.frontends.onnx_graph import Graph, attributes, node_name
+
+_WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
+# Which of the inputs is the weight, if there is one.
+_WEIGHT = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
+_RECURRENT = ("GRU", "LSTM", "RNN")
+
+
+def apply(model: Any) -> None:
+    """Changes such ops in a ModelProto with inferred shapes, which have to be inferred again."""
+    graph = Graph(model)
+    for node in list(graph.proto.node):
+        if node.domain in ("", "ai.onnx"):
+            if node.op_type in _WINDOWS:
+                _crop(graph, node)
+            elif (
+                node.op_type == "Pad"
+                and _pad(graph, node)
+                or node.op_type in _RECURRENT
+                and _recurrent(graph, node)
+            ):
+                continue
+        graph.nodes.append(node)
+    graph.finish()
+
+
+def _crop(graph: Graph, node: Any) -> None:
+    """Cuts off the elements that no window reads, along dimensions with one window."""
+    given = attributes(node)
+    shape = graph.shape(node.input[0])
+    weight = graph.shape(node.input[_WEIGHT[node.op_type]]) if node.op_type in _WEIGHT else None
+    kernel = given.get("kernel_shape") or (weight and weight[2:])
+    if shape is None or not kernel or given.get("auto_pad", b"NOTSET") not in (b"NOTSET", b"VALID"):
+        return
+    if len(node.output) > 1:
+        return  # A max pool's indices count the elements of what it gets.
+    dims = len(kernel)
+    strides, dilations = (given.get(key, [1] * dims) for key in ("strides", "dilations"))
+    pads = list(given.get("pads", [0] * 2 * dims))
+    sizes = list(shape[2:])
+    for axis in range(dims):
+        covered = (kernel[axis] - 1) * dilations[axis] + 1
+        over = sizes[axis] + pads[axis] + pads[dims + axis] - covered
+        if 0 < over < strides[axis]:
+            cut = min(over, pads[dims + axis])
+            pads[dims + axis] -= cut
+            sizes[axis] -= over - cut
+    if sizes != list(shape[2:]):
+        axes = np.arange(2, dims + 2)
+        bounds = (np.zeros(dims, np.int64), np.array(sizes, np.int64), axes)
+        node.input[0] = graph.add("Slice", (node.input[0], *bounds), node)
+    if pads != list(given.get("pads", pads)):
+        _set(node, pads=pads)
+
+
+def _pad(graph: Graph, node: Any) -> bool:
+    """Pads by a concatenation of parts of the tensor; returns whether it did."""
+    mode = attributes(node).get("mode", b"constant")
+    shape = graph.shape(node.input[0])
+    pads = graph.constant(node.input[1]) if len(node.input) > 1 else None
+    if mode not in (b"reflect", b"wrap") or shape is None or pads is None:
+        return False
+    named = node.input[3] if len(node.input) > 3 else ""
+    axes: Array | None = graph.constant(named) if named else np.arange(len(shape))
+    if axes is None or min(shape) < 1 or not (pads > 0).any() or (pads < 0).any():
+        return False
+    value = node.input[0]
+    for axis, low, high in zip(axes % len(shape), *pads.reshape(2, -1), strict=True):
+        size = shape[axis]
+        places = np.arange(-low, size + high)
+        if mode == b"wrap":
+            places %= size
+        else:
+            period = max(2 * size - 2, 1)
+            places = (size - 1) - abs((size - 1) - places % period)
+        parts: list[str] = []
+        for part in (places[:low], None, places[low + size :]):
+            if part is None:
+                parts.append(value)
+            elif part.size:
+                parts.append(graph.add("Gather", (value, part), node, axis=int(axis)))
+        if len(parts) > 1:
+            value = graph.add("Concat", parts, node, axis=int(axis))
+    graph.rename(value, node.output[0])
+    return True
+
+
+def _recurrent(graph: Graph, node: Any) -> bool:
+    """Computes a direction that the importer lacks forwards on reversed steps; returns whether it did.
+
+    Raises:
+      BmcError: the layer stops before the last step.
+    """
+    given = attributes(node)
+    direction = given.get("direction", b"forward")
+    shape = graph.shape(node.input[0])
+    if shape is None:
+        return False
+    if len(node.input) > 4 and node.input[4]:
+        lengths = graph.constant(node.input[4])
+        if lengths is None or (lengths != shape[0]).any():
+            raise BmcError(
+                "op-rejected",
+                f"IREE's importer ignores input 'sequence_lens' of op '{node.op_type}', which may be less"
+                f" than the {shape[0]} steps",
+                where=node_name(node),
+                hint="let the layer compute all steps, and choose among its outputs",
+            )
+        node.input[4] = ""
+    if direction == b"forward" or (direction == b"bidirectional" and node.op_type == "LSTM"):
+        return False
+    backwards = np.arange(shape[0])[::-1].copy()
+    count = 1 if direction == b"reverse" else 2
+    outputs: list[list[str]] = []
+    for index in range(count):
+        reverse = direction == b"reverse" or index == 1
+        inputs = [_half(graph, node, name, index, count) if number and name else name
+                  for number, name in enumerate(node.input)]  # fmt: skip
+        if reverse:
+            inputs[0] = graph.add("Gather", (inputs[0], backwards), node, axis=0)
+        names = given.get("activations")
+        each = len(names) // count if names else 0
+        kept = {
+            key: value for key, value in given.items() if key not in ("direction", "activations")
+        }
+        if names:
+            kept["activations"] = names[index * each : (index + 1) * each]
+        first = graph.add(node.op_type, inputs, node, **kept)
+        made = graph.nodes[-1]
+        for _ in range(1, len(node.output)):
+            made.output.append(graph.new(node))
+        if reverse and node.output[0]:
+            first = graph.add("Gather", (first, backwards), node, axis=0)
+        outputs.append([first, *made.output[1:]])
+    for number, (wanted, *parts) in enumerate(zip(node.output, *outputs, strict=True)):
+        if wanted:
+            # Directions are axis 1 of all steps, and axis 0 of the last state.
+            graph.rename(graph.add("Concat", parts, node, axis=int(number == 0)), wanted)
+    return True
+
+
+def _half(graph: Graph, node: Any, name: str, index: int, count: int) -> str:
+    """Returns the part of a weight or an initial state that belongs to one direction."""
+    if count == 1:
+        return name
+    bounds = [np.array([i], np.int64) for i in (index, index + 1, 0)]
+    return graph.add("Slice", (name, *bounds), node)
+
+
+def _set(node: Any, **changes: Any) -> None:
+    """Replaces attributes of a node."""
+    from onnx import helper
+
+    kept = [item for item in node.attribute if item.name not in changes]
+    del node.attribute[:]
+    node.attribute.extend(kept)
+    node.attribute.extend(helper.make_attribute(key, value) for key, value in changes.items())
