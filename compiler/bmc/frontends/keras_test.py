@@ -214,7 +214,8 @@ class KerasTest(support.FolderTest):
         )
         bad = run("strings")
         self.assertEqual((bad.returncode, bad.stdout), (1, ""))
-        self.assertRegex(support.without_waiting(bad.stderr), r"\Abmc: error\[op-rejected\]: [^\n]*\n  hint: [^\n]*\n\Z")
+        sentence = support.without_waiting(bad.stderr)
+        self.assertRegex(sentence, r"\Abmc: error\[op-rejected\]: [^\n]*\n  hint: [^\n]*\n\Z")
 
     def test_pytorch_is_not_needed(self) -> None:
         if (

@@ -20,6 +20,7 @@ from bmc.frontends import (
     quiet,
     tflite_file,
     tflite_refused,
+    tflite_resizes,
     tflite_rounding,
     user_cases,
 )
@@ -140,6 +141,7 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
                 where=f"{tensor} in {file.name}",
                 hint=tflite_file.OTHER_OPS,
             )
+    data = tflite_resizes.centered(data, file)
     converted = _run_converter(data, file, "Bytecode")
     try:
         tflite_rounding.finish(converted, file, out / artifacts.MODEL_FILE)

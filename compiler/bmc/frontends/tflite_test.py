@@ -208,6 +208,21 @@ class TfliteTest(support.ModelFileTest):
         data = _convert(lambda x: tf.nn.softmax(x + mask), _tensor(1, 4))
         self.agrees(self.load(put(data, -np.inf)))
 
+        # Where it only bounds, there is no bound.
+        bound = _convert(lambda x: tf.minimum(x, np.float32(-12345)), _tensor(1, 4))
+        self.agrees(self.load(put(bound, np.inf)))
+
+    def test_nearest_pixels_in_the_old_form(self) -> None:
+        nearest = tf.compat.v1.image.resize_nearest_neighbor
+        image = _tensor(1, 4, 3, 2)
+        self.agrees(self.load(_convert(lambda x: nearest(x, (8, 9)), image)))
+        self.rejects(
+            "op-rejected",
+            "'RESIZE_NEAREST_NEIGHBOR' without half_pixel_centers wrong, from 4x3 to 8x4",
+            "Identity in model.tflite",
+            data=_convert(lambda x: nearest(x, (8, 4)), image),
+        )
+
     def test_ops_that_cannot_be_converted(self) -> None:
         top = _convert(lambda x: tf.math.top_k(x, 3), _tensor(2, 16))
         self.rejects("op-rejected", "'TOPK_V2' (at Identity in model.tflite)", data=top)
