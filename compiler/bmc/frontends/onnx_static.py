@@ -72,8 +72,19 @@ def make(
     model = shape_inference.infer_shapes(model, data_prop=True)
     _refuse_unknown_sizes(model, file.name)
     onnx_rewrites.apply(model)
+    if model.ir_version < 4:
+        _separate_initializers(model)
     _set_shapes(model.graph.output, outputs)
     return shape_inference.infer_shapes(model, data_prop=True)
+
+
+def _separate_initializers(model: Any) -> None:
+    """Makes an old model one in which an initializer need not be an input, as those that bmc adds are not."""
+    constants = {tensor.name for tensor in model.graph.initializer}
+    inputs = [each for each in model.graph.input if each.name not in constants]
+    del model.graph.input[:]
+    model.graph.input.extend(inputs)
+    model.ir_version = 4
 
 
 def _folded(model: Any) -> Any:
