@@ -29,6 +29,8 @@ _UNNAMED = {
     "xsmtvdot": ((0x7F, 0x2B),),
     "zvqdotq": ((0xE400307F, 0xA0002057),),
 }
+# No extension may use it: whoever writes it wants a trap.
+_NEVER = 0xFFFFFFFF
 # What an unknown instruction may belong to, to say so.
 _KNOWN = (
     "m", "a", "f", "d", "c", "zicsr", "zifencei", "zfhmin", "zfh", "zfa", "zba", "zbb", "zbc", "zbs", "zbkb", "zbkc",
@@ -124,7 +126,7 @@ def check(image: Path, objdump: str, isa: Isa) -> None:
     text = _disassembled(image, objdump, features)
     found = list(foreign(text, isa) if is_riscv else _beyond_v2(text))
     illegal = [
-        each for each in found if each.name or not _is_unnamed(_word(image, each.address), isa)
+        each for each in found if each.name or not _is_meant(_word(image, each.address), isa)
     ]
     if not illegal:
         return
@@ -252,6 +254,10 @@ def _word(image: Path, address: int) -> int:
                 file.seek(section["sh_offset"] + at)
                 return int.from_bytes(file.read(4), "little")
     return 0
+
+
+def _is_meant(word: int, isa: Isa) -> bool:
+    return word == _NEVER or _is_unnamed(word, isa)
 
 
 def _is_unnamed(word: int, isa: Isa) -> bool:

@@ -140,6 +140,7 @@ class InstructionsTest(unittest.TestCase):
         for isa, facts in _ISAS.items():
             if facts["march"].startswith("rv"):
                 self.refuses(isa, "clmul", "zbc", "clmul a0, a0, a1", more="zbc")
+                self.check(isa, ".4byte 0xFFFFFFFF")
 
     def test_probes_try_what_the_hart_may_lack(self) -> None:
         self.check("rv64gcv_zvl128b", _E16, "vfadd.vv v8, v8, v8", _VQDOT, function="try_zvfh")

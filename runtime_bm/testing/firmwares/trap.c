@@ -6,7 +6,7 @@ int main(void) {
   bm_hal_init();
   WRITE_BOOT();
   bm_trap_dispatch = 7;
-  // Writes to a register that can only be read. All zeros would be no
-  // instruction either, but VexRiscv executes it.
-  __asm__ volatile("unimp");
+  // All ones is no instruction. All zeros is none either, but VexRiscv executes
+  // it.
+  __asm__ volatile(".4byte 0xFFFFFFFF");
 }
