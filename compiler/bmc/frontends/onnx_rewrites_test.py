@@ -84,7 +84,7 @@ def _loop(trips: int, test: str = "c") -> onnx.ModelProto:
         ],
     )
     net = _Net()
-    net.weights = {"one": np.float32(1), "nine": np.float32(9)}
+    net.weights = {"one": np.array(1, np.float32), "nine": np.array(9, np.float32)}
     net.add("Loop", np.array(trips), np.array(True), "x", body=body)
     return net.model()
 
@@ -130,7 +130,7 @@ class OnnxRewritesTest(support.ModelFileTest):
             [5, 2],
         )
         net.add("MatMul", "x", "sparse")
-        net.add("Clip", "x", np.float32(-1), np.float32(np.inf))
+        net.add("Clip", "x", np.array(-1, np.float32), np.array(np.inf, np.float32))
         model = net.model()
         model.graph.sparse_initializer.append(sparse)
         self.agrees(self.load(model))
