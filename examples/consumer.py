@@ -37,14 +37,9 @@ class Consumer:
         with (root / ".bazelrc").open("a") as options:
             options.writelines(_AS_A_WORKER.findall((unpacked / ".bazelrc").read_text()))
 
-    @property
-    def bazels(self) -> Path:
-        """The folder of what Bazel writes."""
-        return self.root.with_suffix(".bazel")
-
     def configure(self, *options: str) -> None:
         """Gives Bazel options."""
-        inner_bazel.configure(self.root, self.bazels, *options)
+        inner_bazel.configure(self.root, self.root.with_suffix(".bazel"), *options)
 
     def bazel(self, command: str, *arguments: str) -> str:
         """Runs `tools/bazel`; returns what it printed. Raises AssertionError, with that."""
@@ -89,12 +84,6 @@ class Consumer:
             *overrides(packages),
             *(f"--override_module={name}={path}" for name, path in modules.items()),
         ]
-
-    def taken(self) -> set[str]:
-        """The packages of the other workspace that Bazel has used."""
-        links = (path for path in self.bazels.glob("*/external/*") if path.is_symlink())
-        names = {path.readlink().name for path in links}
-        return {name for name in names if re.match("pypi_|debian_|spike", name)}
 
 
 def overrides(repositories: dict[str, Path]) -> list[str]:

@@ -9,22 +9,30 @@ import stat
 from pathlib import Path
 
 # Repositories that hold the same for every workspace; not those that are made for one, like @pypi.
-_SHARED = re.compile(r"(pypi_|debian_|rules_|bazel_)\w+|platforms|spike")
+_PACKAGES = re.compile(r"(pypi_|debian_)\w+|spike")
+_RULESETS = re.compile(r"(rules_|bazel_)\w+|platforms")
 _NOT_SHARED = {"bazel_tools"}
 
 
 def shared(external: Path) -> dict[str, Path]:
-    """Repositories in `external` that are complete.
+    """Repositories in `external` that are complete: rulesets, and packages that are inputs of this test.
 
-    Bazel writes a repository's marker last. A link leads to a folder that Bazel has not fetched itself.
+    With others, what the test finds would depend on what has been fetched, and its result would be kept wrongly. Bazel
+    writes a repository's marker last. A link leads to a folder that Bazel has not fetched itself.
     """
+    inputs = {folder.name for folder in Path.cwd().parent.iterdir()}
     return {
         folder.name: folder
         for folder in sorted(external.iterdir())
-        if _SHARED.fullmatch(folder.name)
-        and folder.name not in _NOT_SHARED
+        if _is_shared(folder.name, inputs)
         and (folder.is_symlink() or (external / f"@{folder.name}.marker").exists())
     }
+
+
+def _is_shared(name: str, inputs: set[str]) -> bool:
+    if _PACKAGES.fullmatch(name):
+        return name in inputs
+    return _RULESETS.fullmatch(name) is not None and name not in _NOT_SHARED
 
 
 def environment() -> dict[str, str]:

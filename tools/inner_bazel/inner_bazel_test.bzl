@@ -44,7 +44,7 @@ def inner_bazel_test(*, name, deps = [], tags = [], **kwargs):
     """A py_test with inner_bazel.py, in which EXTERNAL names the folder of this workspace's repositories.
 
     It runs without a sandbox around it, with the network, and counts as two actions. Like other tests, it runs again
-    when one of its inputs has changed. So what the inner Bazel takes from EXTERNAL belongs into `data`.
+    when one of its inputs has changed. The inner Bazel finds packages in EXTERNAL if they are in `data`.
 
     Args:
       name: name of the test.
@@ -54,7 +54,8 @@ def inner_bazel_test(*, name, deps = [], tags = [], **kwargs):
     """
     py_test(
         name = name,
-        timeout = "long",
+        # Minutes on a machine of its own, but not on one that does much else.
+        timeout = "eternal",
         env = {"EXTERNAL": EXTERNAL},
         env_inherit = _INHERITED,
         tags = tags + [
