@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -48,7 +49,7 @@ _TOOL = (
 from bmc.iree import tool
 
 program = pathlib.Path("sleeper")
-program.write_text("#!/bin/sh\\necho $$ > pid.part\\nmv pid.part pid\\nexec sleep 60\\n")
+program.write_text("#!/bin/sh\\necho $$ > pid.part\\nmv pid.part pid\\nexec sleep 300\\n")
 program.chmod(0o755)
 tool.find = lambda name: program.absolute()
 work = pathlib.Path.cwd()
@@ -92,6 +93,7 @@ class SupervisorTest(support.FolderTest):
             number = self.folder / "pid"
             _until(number.is_file)
             started = int(number.read_text())
+            self.addCleanup(_end, started)
             self.assertIn(started, supervisor.descendants(bmc.pid))
             bmc.send_signal(signal.SIGKILL)
         _until(lambda: not _runs(started))
@@ -105,6 +107,11 @@ def _until(happened: object) -> None:
         if time.monotonic() > end:
             raise AssertionError("it did not happen")
         time.sleep(0.05)
+
+
+def _end(process: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
 
 
 def _runs(process: int) -> bool:
