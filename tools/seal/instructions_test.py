@@ -131,11 +131,6 @@ class InstructionsTest(unittest.TestCase):
         self.refuses("rv64gcv_zvl256b", "0xb2002057", "zvqdotq", _VQDOT)
         self.refuses("rv64gc", "0xe200302b", "xsmtvdot", _VMADOT)
 
-    def test_x86_64(self) -> None:
-        self.check("x86_64", "addps %xmm0, %xmm1", "popcnt %eax, %eax", "rep bsf %eax, %eax")
-        for line in ("vaddps %ymm0, %ymm1, %ymm2", "pdep %eax, %eax, %eax", "lzcnt %eax, %eax"):
-            self.refuses("x86_64", line.split()[0], "it", line)
-
     def test_every_isa(self) -> None:
         for isa, facts in _ISAS.items():
             if facts["march"].startswith("rv"):
