@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import re
 import shutil
 import subprocess
@@ -74,10 +73,10 @@ class Consumer:
         file.write_text(text)
         packages = {
             _canonical(name): path
-            for name, path in shared().items()
+            for name, path in inner_bazel.shared().items()
             if re.match("pypi_|debian_|spike", name)
         }
-        modules = _modules(Path(os.environ["EXTERNAL"]), self.root.with_suffix(".modules"))
+        modules = _modules(inner_bazel.external(), self.root.with_suffix(".modules"))
         return [
             "--enable_bzlmod",
             "--noenable_workspace",
@@ -89,11 +88,6 @@ class Consumer:
 def overrides(repositories: dict[str, Path]) -> list[str]:
     """Options that show Bazel these folders instead of repositories to fetch."""
     return [f"--override_repository={name}={path}" for name, path in repositories.items()]
-
-
-def shared() -> dict[str, Path]:
-    """Repositories that the workspace of this test has fetched already."""
-    return inner_bazel.shared(Path(os.environ["EXTERNAL"]))
 
 
 def _with_archive(workspace: str) -> str:

@@ -27,7 +27,7 @@ from unittest import mock
 import numpy as np
 
 import ironcast
-from examples.consumer import Consumer, overrides, shared
+from examples.consumer import Consumer, overrides
 from tools.inner_bazel import inner_bazel
 from tools.remote import worker
 
@@ -118,7 +118,7 @@ class ConsumerTest(unittest.TestCase):
 
     def checkout(self, folder: str) -> Consumer:
         consumer = Consumer(self.work / folder)
-        consumer.configure(*overrides(shared()))
+        consumer.configure(*overrides(inner_bazel.shared()))
         self.addCleanup(consumer.bazel, "shutdown")
         return consumer
 
@@ -153,12 +153,12 @@ class ConsumerTest(unittest.TestCase):
             # The same version of a package, changed by a comment. This machine runs what is not in the cache, and
             # shows as little of itself as the worker does.
             changed = self.work / PACKAGE
-            shutil.copytree(shared()[PACKAGE], changed, symlinks=True)
+            shutil.copytree(inner_bazel.shared()[PACKAGE], changed, symlinks=True)
             (module,) = changed.glob("site-packages/*/__init__.py")
             module.chmod(0o644)
             module.write_text(module.read_text() + "# Changed.\n")
             log = self.work / "log.json"
-            consumer.configure(*overrides(shared() | {PACKAGE: changed}))
+            consumer.configure(*overrides(inner_bazel.shared() | {PACKAGE: changed}))
             record = f"--execution_log_json_file={log}"
             consumer.bazel("build", "--config=worker", cache, record, "//app")
         patched = actions(log.read_text())

@@ -88,9 +88,6 @@ def _local_python_repo_impl(rctx):
     rctx.file("interpreter", _INTERPRETER, executable = True)
     rctx.file("BUILD.bazel", _BUILD.format(shebang = repr(_SHEBANG.replace("REPOSITORY", rctx.name))))
 
-    # Where Bazel keeps repositories: for tests that run a Bazel of their own.
-    rctx.file("defs.bzl", "EXTERNAL = %r\n" % str(rctx.path("python3").dirname.dirname))
-
 local_python_repo = repository_rule(
     implementation = _local_python_repo_impl,
     doc = "@NAME//:toolchain runs py_binary and py_test with this machine's Python 3.11 or newer.",

@@ -3,10 +3,7 @@
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain", "use_cpp_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
-
-# The part of Verilator that its programs are linked with.
-_RUNTIME = ["verilated.cpp", "verilated_dpi.cpp", "verilated_threads.cpp"]
-_FLAGS = ["-g0", "-w", "-DVM_COVERAGE=0", "-DVM_SC=0", "-DVM_TRACE=0"]
+load("//third_party/verilator:runtime.bzl", "VERILATOR_FLAGS")
 
 def _verilated_impl(ctx):
     sources = ctx.actions.declare_directory(ctx.label.name + ".cc")
@@ -46,14 +43,14 @@ def _verilated_impl(ctx):
             feature_configuration = features,
             cc_toolchain = toolchain,
             srcs = srcs,
-            public_hdrs = [headers] + [file for file in ctx.files._files if file.extension == "h"],
+            public_hdrs = [headers],
             private_hdrs = [ctx.file._wide_constants],
-            system_includes = [headers.path, includes, includes + "/vltstd"],
-            user_compile_flags = flags + _FLAGS + ["-include", ctx.file._wide_constants.path],
+            system_includes = [headers.path],
+            compilation_contexts = [ctx.attr._runtime[CcInfo].compilation_context],
+            user_compile_flags = flags + VERILATOR_FLAGS + ["-include", ctx.file._wide_constants.path],
         )
 
-    runtime = [file for file in ctx.files._files if file.basename in _RUNTIME]
-    compilation, every_cycle = compile(ctx.label.name, [sources] + runtime, ["-O3"])
+    compilation, every_cycle = compile(ctx.label.name, [sources], ["-O3"])
     _, at_start = compile(ctx.label.name + "_once", [once], ["-O0"])
     linking, _ = cc_common.create_linking_context_from_compilation_outputs(
         name = ctx.label.name,
@@ -61,6 +58,7 @@ def _verilated_impl(ctx):
         feature_configuration = features,
         cc_toolchain = toolchain,
         compilation_outputs = cc_common.merge_compilation_outputs(compilation_outputs = [every_cycle, at_start]),
+        linking_contexts = [ctx.attr._runtime[CcInfo].linking_context],
         disallow_dynamic_library = True,
     )
     return [
@@ -80,6 +78,7 @@ verilated = rule(
         "prefix": attr.string(doc = "Name of the class, and of the header.", mandatory = True),
         "top": attr.string(doc = "The outermost module.", mandatory = True),
         "_files": attr.label(default = "@debian_verilator//:root"),
+        "_runtime": attr.label(default = "//third_party/verilator:runtime", providers = [CcInfo]),
         "_verilate": attr.label(default = "//third_party/verilator:verilate", executable = True, cfg = "exec"),
         "_wide_constants": attr.label(default = "//third_party/verilator:wide_constants.h", allow_single_file = True),
         "_verilator": attr.label(default = "@debian_verilator//:root/usr/bin/verilator_bin", allow_single_file = True),

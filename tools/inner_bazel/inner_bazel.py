@@ -14,8 +14,14 @@ _RULESETS = re.compile(r"(rules_|bazel_)\w+|platforms")
 _NOT_SHARED = {"bazel_tools"}
 
 
-def shared(external: Path) -> dict[str, Path]:
-    """Repositories in `external` that are complete: rulesets, and packages that are inputs of this test.
+def external() -> Path:
+    """The folder of this workspace's repositories. The test runs in a folder of the same output base."""
+    execroot = next(folder for folder in Path.cwd().parents if folder.name == "execroot")
+    return execroot.parent / "external"
+
+
+def shared() -> dict[str, Path]:
+    """Repositories in external() that are complete: rulesets, and packages that are inputs of this test.
 
     With others, what the test finds would depend on what has been fetched, and its result would be kept wrongly. Bazel
     writes a repository's marker last. A link leads to a folder that Bazel has not fetched itself.
@@ -23,9 +29,9 @@ def shared(external: Path) -> dict[str, Path]:
     inputs = {folder.name for folder in Path.cwd().parent.iterdir()}
     return {
         folder.name: folder
-        for folder in sorted(external.iterdir())
+        for folder in sorted(external().iterdir())
         if _is_shared(folder.name, inputs)
-        and (folder.is_symlink() or (external / f"@{folder.name}.marker").exists())
+        and (folder.is_symlink() or (external() / f"@{folder.name}.marker").exists())
     }
 
 

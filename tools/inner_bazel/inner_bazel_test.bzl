@@ -1,6 +1,5 @@
 """inner_bazel_test: a test that runs a Bazel of its own."""
 
-load("@local_python//:defs.bzl", "EXTERNAL")
 load("@rules_python//python:defs.bzl", "py_test")
 
 # What decides where the launcher, Bazel and pip look, as they were told for this workspace.
@@ -41,10 +40,10 @@ _INHERITED = [
 ]
 
 def inner_bazel_test(*, name, deps = [], tags = [], **kwargs):
-    """A py_test with inner_bazel.py, in which EXTERNAL names the folder of this workspace's repositories.
+    """A py_test with inner_bazel.py, which finds the folder of this workspace's repositories.
 
-    It runs without a sandbox around it, with the network, and counts as two actions. Like other tests, it runs again
-    when one of its inputs has changed. The inner Bazel finds packages in EXTERNAL if they are in `data`.
+    It runs without a sandbox around it, and with the network. Like other tests, it runs again when one of its inputs has
+    changed: nothing here depends on the folder of this workspace. The inner Bazel is shown packages that are in `data`.
 
     Args:
       name: name of the test.
@@ -56,10 +55,8 @@ def inner_bazel_test(*, name, deps = [], tags = [], **kwargs):
         name = name,
         # Minutes on a machine of its own, but not on one that does much else.
         timeout = "eternal",
-        env = {"EXTERNAL": EXTERNAL},
         env_inherit = _INHERITED,
         tags = tags + [
-            "cpu:2",
             "no-sandbox",
             "requires-network",
         ],

@@ -15,8 +15,8 @@ import tarfile
 from pathlib import Path
 
 NAME = "ironcast.tar.gz"
-# What a checkout has besides the project: continuous integration, tools' caches, downloaded checkpoints.
-_LEFT_OUT = re.compile(r"\.ci/|(.*/)?(\.\w+_cache|__pycache__|checkpoint)/|.*\.pyc$")
+# What builds nothing: pages, continuous integration, tools' caches, downloaded checkpoints.
+_LEFT_OUT = re.compile(r"docs/|\.ci/|(.*/)?(\.\w+_cache|__pycache__|checkpoint)/|.*\.pyc$")
 
 SNIPPET = """\
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")

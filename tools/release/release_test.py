@@ -19,6 +19,7 @@ CONTENTS = """\
 14 7 tools/__pycache__/a.pyc
 15 8 models/bert_tiny/checkpoint/weights
 16 9 .bazelversion
+17 9 docs/README.md
 """
 
 
