@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from pathlib import Path
 
 from bmc import arithmetic, guard
 from bmc.errors import BmcError
@@ -22,13 +23,20 @@ def _is_code(argv: list[str]) -> bool:
     return any(re.search(r"\.py:\w+$", a) and before != "--cases" for before, a in pairs)
 
 
+def _outputs(argv: list[str]) -> list[Path]:
+    """What the options name that a command writes to."""
+    words = [word for argument in argv for word in argument.split("=", 1)]
+    pairs = zip(words, words[1:], strict=False)
+    return [Path(value) for option, value in pairs if option in ("--keep", "--out")]
+
+
 def main() -> int:
     """The program `bmc`; returns its exit status."""
     arithmetic.enter()
     # `bazel run` starts in a folder of its own, but paths are relative to the user's.
     os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
     try:
-        return guard.run(_command, offline=not _is_code(sys.argv))
+        return guard.run(_command, outputs=None if _is_code(sys.argv) else _outputs(sys.argv))
     except BmcError as crash:
         from bmc import cli
 
