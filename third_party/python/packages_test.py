@@ -7,6 +7,7 @@ import hashlib
 import ipaddress
 import json
 import os
+import shutil
 import signal
 import ssl
 import subprocess
@@ -21,7 +22,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from third_party.python import packages
+from third_party.python import lock, packages
 from third_party.python.local_index import LocalIndex, wheel
 
 PROGRAM = Path(__file__).absolute().with_name("packages.py")
@@ -272,6 +273,42 @@ class Settings(Base):
         self.assertEqual(self.fetch("top", PIP_INDEX_URL=index.url, PIP_CERT=str(public)), "")
         told = {"PIP_INDEX_URL": index.url, "REQUESTS_CA_BUNDLE": str(public)}
         self.assertEqual(self.fetch("apart", **told), "")
+
+    def test_a_lock_with_pips_certificate(self) -> None:
+        public, server = certificate(self.folder)
+        index = self.index(server)
+        workspace = self.folder / "workspace"
+        (workspace / "my certificates").mkdir(parents=True)
+        (workspace / "requirements.txt").write_text("top\n")
+        shutil.copy(public, workspace / "my certificates")
+        pip = self.folder / "pip.conf"
+        pip.write_text("[global]\ncert = ~/my certificates/ca.pem\n")
+        for told, sentence in (
+            ({"PIP_CERT": str(public)}, ""),
+            ({"PIP_CONFIG_FILE": str(pip)}, ""),
+            ({"PIP_CERT": "/none.pem"}, "there is no /none.pem: correct PIP_CERT"),
+            ({}, "certificate.*: name its certificate with PIP_CERT, or as `cert` in pip.conf"),
+        ):
+            env = {
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "HOME": str(workspace),
+                "BUILD_WORKSPACE_DIRECTORY": str(workspace),
+                "PIP_CONFIG_FILE": "/dev/null",
+                "PIP_INDEX_URL": index.url,
+                "PIP_RETRIES": "0",
+            }
+            done = subprocess.run(
+                [sys.executable, lock.__file__, f"--uv={UV}", "--repository=@ironcast"],
+                env=env | told,
+                capture_output=True,
+                text=True,
+            )
+            with self.subTest(**told):
+                self.assertEqual(done.returncode, 1 if sentence else 0, done.stderr)
+                self.assertRegex(done.stderr, sentence or "^$")
+                self.assertEqual(done.stderr.count("\n"), 1 if sentence else 0)
+        self.assertIn("top==1.0", (workspace / "requirements_lock.txt").read_text())
 
     def test_a_host_that_is_trusted_without_a_certificate(self) -> None:
         index = self.index(certificate(self.folder)[1])
