@@ -65,7 +65,9 @@ def resolve(uv: Path, requirements: list[str], *flags: str) -> str:
     )
     if done.returncode != 0:
         said = " ".join(done.stderr.split())
-        hint = ": name its certificate with PIP_CERT, or as `cert` in pip.conf" * ("certificate" in said)
+        hint = ": name its certificate with PIP_CERT, or as `cert` in pip.conf" * (
+            "certificate" in said
+        )
         raise LockError(f"these packages cannot be resolved: {said}{hint}")
     return done.stdout
 

@@ -71,7 +71,10 @@ def uv_environment(env: Mapping[str, str]) -> dict[str, str]:
     """The environment in which uv asks whom pip would ask, in the same way."""
     said = settings(env)
     # What only pip and its library requests read.
-    named = said.get("cert", []) + [env.get("REQUESTS_CA_BUNDLE", ""), env.get("CURL_CA_BUNDLE", "")]
+    named = said.get("cert", []) + [
+        env.get("REQUESTS_CA_BUNDLE", ""),
+        env.get("CURL_CA_BUNDLE", ""),
+    ]
     cert = [place for place in named if place][:1]
     found = {
         "SSL_CERT_DIR": [place for place in cert if os.path.isdir(place)],

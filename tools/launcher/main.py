@@ -11,7 +11,7 @@ from pathlib import Path
 
 from third_party.debian.errors import AptError
 from tools.launcher import latin1, patterns, rc_files, store, truststore
-from tools.launcher.cache import cache_dir, say
+from tools.launcher.cache import cache_dir, disk_full, is_full, say
 from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose
 from tools.launcher.debian_bazel import java_home
 from tools.launcher.disk_cache import DiskCache, limit_of, open_cache
@@ -179,6 +179,9 @@ def main(root: Path, ironcast: Traversable) -> int:
         print(f"tools/bazel: {error}", file=sys.stderr)
         return 1
     except OSError as error:
+        if is_full(error):
+            print(f"tools/bazel: {disk_full(cache_dir())}", file=sys.stderr)
+            return 1
         print(f"tools/bazel: the system refused: {error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
