@@ -32,7 +32,7 @@ class MasksTest(KernelCase):
         self.agrees(product)
 
     def test_images_with_more_lanes_than_their_bits_can_divide(self) -> None:
-        """In 16 bits, numbers of lanes are divided by 63 right up to 1,394: such an image has masks or no kernel."""
+        """In 16 bits, numbers of lanes are divided by 63 up to 1,394. More have no kernel, or one that is right."""
         found = []
         for height in (16, 40):
             product = padded_planes((height, 63), 1, 1, "f16")
