@@ -31,8 +31,11 @@ _CAPABILITIES_VERSION = 0x20080522
 _CAPABILITIES = 64
 # Sockets of programs that do what root asks for.
 _SOCKETS = Path("/run")
+# Root owns those of disks, and a mount that is read-only is no hindrance.
+_DEVICES = Path("/dev")
+_HARMLESS = ("full", "null", "random", "urandom", "zero")
 # In memory, where frameworks share it with processes of theirs.
-_SHARED = Path("/dev/shm")
+_SHARED = _DEVICES / "shm"
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -67,6 +70,7 @@ def _folder(path: Path) -> Path:
 def _make_read_only(but: Sequence[Path]) -> None:
     here = Path.cwd()
     _mount(None, Path("/"), None, _RECURSIVE | _PRIVATE)
+    _hide_devices()
     for path in but:
         _mount(path, path, None, _BIND | _RECURSIVE)
     if _SOCKETS.is_dir() and not any(path.is_relative_to(_SOCKETS) for path in but):
@@ -76,6 +80,19 @@ def _make_read_only(but: Sequence[Path]) -> None:
             _mount(None, place, None, _REMOUNT | _BIND | _READ_ONLY | flags)
     # Or this would still be the folder below the mounts.
     os.chdir(here)
+
+
+def _hide_devices() -> None:
+    """Covers the devices by a folder with those that do no harm."""
+    kept = [_DEVICES / name for name in (*_HARMLESS, _SHARED.name)]
+    opened = {path: os.open(path, os.O_PATH) for path in kept if path.exists()}
+    if _mount(Path("none"), _DEVICES, "tmpfs", _KEPT["nosuid"]):
+        for path, number in opened.items():
+            path.mkdir() if path == _SHARED else path.touch()
+            _mount(Path(f"/proc/self/fd/{number}"), path, None, _BIND | _RECURSIVE)
+        Path(_DEVICES, "fd").symlink_to("/proc/self/fd")
+    for number in opened.values():
+        os.close(number)
 
 
 def _mounts() -> dict[Path, int]:
@@ -90,10 +107,11 @@ def _mounts() -> dict[Path, int]:
     return found
 
 
-def _mount(source: Path | None, place: Path, kind: str | None, flags: int) -> None:
-    """A mount that another one hides, or that the system refuses, stays as it is."""
+def _mount(source: Path | None, place: Path, kind: str | None, flags: int) -> bool:
+    """Returns whether the system allows it; a mount that another one hides stays as it is."""
     named = None if source is None else os.fsencode(source)
-    _LIBC.mount(named, os.fsencode(place), None if kind is None else kind.encode(), flags, None)
+    type_ = None if kind is None else kind.encode()
+    return bool(_LIBC.mount(named, os.fsencode(place), type_, flags, None) == 0)
 
 
 def _drop_capabilities() -> None:

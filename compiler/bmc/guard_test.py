@@ -58,6 +58,8 @@ def cases():
         except OSError:
             continue
         print("writes", path.name, file=sys.stderr)
+    Path("/dev/null").write_text("nothing")
+    print("devices", *sorted(os.listdir("/dev")), file=sys.stderr)
     status = Path("/proc/self/status").read_text()
     print(*[line for line in status.splitlines() if line.startswith("CapEff")], file=sys.stderr)
     return spec.Cases((), ())
@@ -128,6 +130,7 @@ class GuardTest(support.FolderTest):
             for out in (f"--out={self.folder}/{new}", "--out=out"):
                 done = support.python(*before, *bmc, out, cwd=work)
                 self.assertIn("CapEff:\t0000000000000000\n", done.stderr)
+                self.assertIn("devices fd full null random shm urandom zero\n", done.stderr)
                 said = re.findall("writes (.*)", done.stderr)
                 self.assertEqual(said[0], "inside")
                 self.assertNotIn("core_pattern", said)

@@ -5,6 +5,7 @@ BuildBox gives the action no limits. What takes more is ended, and the action's 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -30,8 +31,8 @@ _OPTIONS = {
     **dict.fromkeys(("--die-with-parent", "--unshare-ipc", "--unshare-net", "--unshare-pid"), 0),
     **dict.fromkeys(("--unshare-user", "--unshare-uts"), 0),
 }
-# Inside, where only the action's own threads count.
-_LIMITED = 'ulimit -u "$0" && exec "$@"'
+# Inside, where only the action's own threads count. A limit that is lower already stays.
+_LIMITED = 'ulimit -u "$0" 2> /dev/null; exec "$@"'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,16 +125,15 @@ class Watch:
         limits = self._limits
         threads = memory = passed = 0
         for one in tree(process):
-            try:
+            # A process that ends meanwhile takes nothing.
+            with contextlib.suppress(OSError, IndexError, ValueError):
                 status = Path(f"/proc/{one}/stat").read_text(errors="replace")
+                fields = status.rpartition(")")[2].split()
+                threads += int(fields[_THREADS])
+                memory += int(fields[_RESIDENT]) * _PAGE
                 # With those of its children that have ended.
                 counted = Path(f"/proc/{one}/io").read_text()
-            except OSError:
-                continue
-            fields = status.rpartition(")")[2].split()
-            threads += int(fields[_THREADS])
-            memory += int(fields[_RESIDENT]) * _PAGE
-            passed += int(counted.partition("wchar: ")[2].split()[0])
+                passed += int(counted.partition("wchar: ")[2].split()[0])
         if time.monotonic() > self._end:
             return _too_much("takes more than", f"{limits.seconds} s", "seconds")
         if memory > limits.memory:

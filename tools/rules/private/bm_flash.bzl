@@ -8,7 +8,7 @@ def _launcher(ctx, more):
     args = [firmware.elf, "--board", firmware.board.description] + more
 
     # A test does not know where the workspace is.
-    if not firmware.board.description.owner.workspace_name:
+    if not firmware.board.description.owner.repo_name:
         args.append("--allow-code")
     runfiles = ctx.runfiles(files = firmware.board.flash_files)
     for target, name in ctx.attr._tools.items():
