@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from collections.abc import Callable
 from pathlib import Path
@@ -203,30 +202,28 @@ class ActionTest(unittest.TestCase):
                 "writes a file of more than 1 MiB",
             ),
             (
-                "for i in 1 2 3 4; do head -c 900000 /dev/zero > $i; done; sleep 9",
+                "for i in 1 2 3 4; do head -c 900000 /dev/zero > $i; done; sleep 60",
                 {"output": mega},
                 "writes more than 1 MiB",
             ),
             (
-                "for i in {1..30}; do sleep 9 & done; wait",
+                "for i in {1..30}; do sleep 60 & done; wait",
                 {"processes": 20},
                 "more than 20 processes",
             ),
             (
-                "head -c 200000000 /dev/zero | tail -c 199999999 | (sleep 9; cat > /dev/null)",
+                "head -c 200000000 /dev/zero | tail -c 199999999 | (sleep 60; cat > /dev/null)",
                 {"memory": 100 * mega},
                 "takes more than 100 MiB of memory",
             ),
-            ("sleep 9", {"seconds": 1}, "takes more than 1 s"),
+            ("sleep 60", {"seconds": 1}, "takes more than 1 s"),
         ):
             with self.subTest(sentence):
-                begun = time.monotonic()
                 status, said = self.act(script, **limits)
                 self.assertEqual(status, 1)
                 (name,) = limits
                 self.assertRegex(said, f"worker: the action (starts )?{sentence}")
                 self.assertIn(f"--{name}", said)
-                self.assertLess(time.monotonic() - begun, 8)
 
     def test_what_is_no_file_is_limited_too(self) -> None:
         for place in ("/tmp/x", "/dev/shm/x", "/dev/x"):
