@@ -16,6 +16,8 @@ from pathlib import Path
 _NEW_MOUNTS, _NEW_USER, _NEW_NETWORK = 0x20000, 0x10000000, 0x40000000
 # Flags of mount(2).
 _READ_ONLY, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 0x1, 0x20, 0x1000, 0x4000, 0x40000
+# A flag of umount2(2).
+_DETACH = 2
 # Those of a mount that only its owner may change, by name: they must stay.
 _KEPT = {
     "nosuid": 0x2,
@@ -87,10 +89,14 @@ def _hide_devices() -> None:
     kept = [_DEVICES / name for name in (*_HARMLESS, _SHARED.name)]
     opened = {path: os.open(path, os.O_PATH) for path in kept if path.exists()}
     if _mount(Path("none"), _DEVICES, "tmpfs", _KEPT["nosuid"]):
-        for path, number in opened.items():
-            path.mkdir() if path == _SHARED else path.touch()
-            _mount(Path(f"/proc/self/fd/{number}"), path, None, _BIND | _RECURSIVE)
-        Path(_DEVICES, "fd").symlink_to("/proc/self/fd")
+        try:
+            for path, number in opened.items():
+                path.mkdir() if path == _SHARED else path.touch()
+                _mount(Path(f"/proc/self/fd/{number}"), path, None, _BIND | _RECURSIVE)
+            Path(_DEVICES, "fd").symlink_to("/proc/self/fd")
+        except OSError:
+            # Nobody may make files in a user namespace that does not know the group.
+            _LIBC.umount2(os.fsencode(_DEVICES), _DETACH)
     for number in opened.values():
         os.close(number)
 

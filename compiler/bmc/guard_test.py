@@ -68,8 +68,11 @@ def cases():
 _NAMESPACE = """import ctypes, os, sys
 from pathlib import Path
 
+group = os.getegid()
 if ctypes.CDLL(None).unshare(0x10000000) == 0:
+    Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text("0 0 1")
+    Path("/proc/self/gid_map").write_text(f"0 {group} 1")
 os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
 # Tells whether a program may enter its own network and user namespaces on this machine.
