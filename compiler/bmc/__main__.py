@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 from bmc import arithmetic, guard
 from bmc.errors import BmcError
@@ -18,8 +20,18 @@ def _command() -> int:
 
 def _is_code(argv: list[str]) -> bool:
     """Whether the model is a Python file. Only that may use the network, since a model file is data."""
-    pairs = zip(argv, argv[1:], strict=False)
-    return any(re.search(r"\.py:\w+$", a) and before != "--cases" for before, a in pairs)
+    return any(re.search(r"\.py:\w+$", a) and before != "--cases" for before, a in _pairs(argv))
+
+
+def _outputs(argv: list[str]) -> list[Path]:
+    """What the options name that a command writes to."""
+    return [Path(value) for option, value in _pairs(argv) if option in ("--keep", "--out")]
+
+
+def _pairs(argv: list[str]) -> Iterator[tuple[str, str]]:
+    """Each word of the command line with the word before it, which may be its option."""
+    words = [word for argument in argv for word in argument.split("=", 1)]
+    return zip(words, words[1:], strict=False)
 
 
 def main() -> int:
@@ -28,7 +40,7 @@ def main() -> int:
     # `bazel run` starts in a folder of its own, but paths are relative to the user's.
     os.chdir(os.environ.get("BUILD_WORKING_DIRECTORY", "."))
     try:
-        return guard.run(_command, offline=not _is_code(sys.argv))
+        return guard.run(_command, outputs=None if _is_code(sys.argv) else _outputs(sys.argv))
     except BmcError as crash:
         from bmc import cli
 

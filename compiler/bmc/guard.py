@@ -5,7 +5,6 @@ This module imports nothing that starts threads, so that forking is safe.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import faulthandler
 import os
@@ -13,29 +12,29 @@ import re
 import signal
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
-from bmc import errors, supervisor
+from bmc import confine, errors, supervisor
 from bmc.errors import BmcError
 
 # A frame of an installed package in faulthandler's traceback: File ".../site-packages/jax/core.py", line ...
 _FRAME = re.compile(
     r'File "[^"]*/site-packages/(?!bmc/)(?P<package>\w+)[^"]*", line \d+ in (?P<function>\S+)'
 )
-# Flags of unshare(2).
-_NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 # An option of prctl(2).
 _PARENT_DEATH_SIGNAL = 1
 # Loaded before any fork.
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-def run(command: Callable[[], int], *, offline: bool = False) -> int:
+def run(command: Callable[[], int], *, outputs: Sequence[Path] | None = None) -> int:
     """Returns the exit status of `command`; raises BmcError if it crashes or takes more than a model file may.
 
-    With `offline` it has no network, if the system lets ordinary programs give that up.
+    Args:
+      outputs: if given, `command` reads data of others'. It has no network, and if root runs it, then it has none of
+        root's capabilities and writes only here and into the current folder, as far as the system allows all that.
     """
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as traceback,
@@ -49,8 +48,8 @@ def run(command: Callable[[], int], *, offline: bool = False) -> int:
             end_with(parent)
             os.environ["TMPDIR"] = tempfile.tempdir = scratch
             supervisor.told_through(tells)
-            if offline:
-                _leave_network()
+            if outputs is not None:
+                confine.confine([Path.cwd(), Path(scratch), *outputs])
             _run_child(command, traceback)
         os.close(tells)
         # Ctrl-C reaches the child too and ends it.
@@ -72,18 +71,6 @@ def end_with(parent: int) -> None:
     _LIBC.prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(errors.EXIT_INTERNAL_ERROR)
-
-
-def _leave_network() -> None:
-    """Moves this process into an empty network namespace."""
-    user, group = os.getuid(), os.getgid()
-    unshare = _LIBC.unshare
-    # Only root may create a network namespace without a user namespace.
-    if unshare(_NEW_NETWORK) != 0 and unshare(_NEW_NETWORK | _NEW_USER) == 0:
-        with contextlib.suppress(OSError):
-            Path("/proc/self/setgroups").write_text("deny", encoding="ascii")
-            Path("/proc/self/uid_map").write_text(f"{user} {user} 1", encoding="ascii")
-            Path("/proc/self/gid_map").write_text(f"{group} {group} 1", encoding="ascii")
 
 
 def _run_child(command: Callable[[], int], traceback: IO[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import socket
 import subprocess
 import sys
@@ -41,6 +43,37 @@ from bmc import spec
 def cases():
     socket.create_connection(("127.0.0.1", port.PORT)).close()
     return spec.Cases((), ())
+"""
+_ROOT = """import os
+import sys
+from pathlib import Path
+from bmc import spec
+
+def cases():
+    inside = (Path("inside"), Path(os.environ["TMPDIR"]))
+    elsewhere = (Path("/proc/sys/kernel/core_pattern"), Path("../elsewhere"), Path("/usr/bin/new"))
+    for path in (*inside, *elsewhere):
+        try:
+            (path / "file" if path.is_dir() else path).open("a").close()
+        except OSError:
+            continue
+        print("writes", path.name, file=sys.stderr)
+    Path("/dev/null").write_text("nothing")
+    print("devices", *sorted(os.listdir("/dev")), file=sys.stderr)
+    status = Path("/proc/self/status").read_text()
+    print(*[line for line in status.splitlines() if line.startswith("CapEff")], file=sys.stderr)
+    return spec.Cases((), ())
+"""
+# Makes Python's arguments root's of a user namespace with no other user.
+_NAMESPACE = """import ctypes, os, sys
+from pathlib import Path
+
+group = os.getegid()
+if ctypes.CDLL(None).unshare(0x10000000) == 0:
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text("0 0 1")
+    Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
 # Tells whether a program may enter its own network and user namespaces on this machine.
 _CAN_LEAVE = "import ctypes, sys; sys.exit(ctypes.CDLL(None).unshare(0x50000000) != 0)"
@@ -87,6 +120,26 @@ class GuardTest(support.FolderTest):
         # Python is code, which may use the network.
         done = self.bmc("import", "model.py:cases", "--out", "out")
         self.assertIn("returned Cases", done.stderr)
+
+    @unittest.skipIf(os.geteuid(), "nobody else may write what is the system's")
+    def test_a_model_file_is_imported_without_what_root_may(self) -> None:
+        """In Bazel's sandbox root still is this machine's."""
+        work = self.folder / "work"
+        work.mkdir()
+        (work / "model.mlir").write_text(support.ADD, encoding="utf-8")
+        (work / "cases.py").write_text(_ROOT, encoding="utf-8")
+        bmc = ("-m", "bmc", "import", "model.mlir", "--cases=cases.py:cases")
+        for before, new in (((), "new/out"), (("-c", _NAMESPACE), "new again/out")):
+            for out in (f"--out={self.folder}/{new}", "--out=out"):
+                done = support.python(*before, *bmc, out, cwd=work)
+                self.assertIn("CapEff:\t0000000000000000\n", done.stderr)
+                self.assertIn("devices fd full null random shm urandom zero\n", done.stderr)
+                said = re.findall("writes (.*)", done.stderr)
+                self.assertEqual(said[0], "inside")
+                self.assertNotIn("core_pattern", said)
+                self.assertNotIn("new", said)
+                # Beside `out`, which is not there yet.
+                self.assertEqual("elsewhere" in said, "new" in out)
 
     def test_without_a_traceback(self) -> None:
         self.assertIn("a native library crashed with SIGABRT and", str(guard.crash(6, "")))

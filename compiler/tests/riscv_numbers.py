@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 
-def _as_unsigned(values: Any) -> Any:
-    return np.asarray(values).astype(np.int32).view(np.uint32).astype(np.uint64)
+def _upper_half(a: Any, b: Any) -> Any:
+    """That of the product of unsigned numbers with as many bits as `a` has."""
+    bits = 8 * a.dtype.itemsize
+    factors = [np.asarray(each).astype(np.int64) % 2**bits for each in (a, b)]
+    return ((factors[0].astype(np.uint64) * factors[1].astype(np.uint64)) >> bits).astype(a.dtype)
 
 
 BINARY: dict[str, Any] = {
@@ -16,7 +19,7 @@ BINARY: dict[str, Any] = {
     "vor": np.bitwise_or, "vxor": np.bitwise_xor, "vmax": np.maximum, "vmin": np.minimum,
     "vrsub": lambda a, b: b - a, "vsll": lambda a, b: a << (b & 31), "vsra": lambda a, b: a >> (b & 31),
     "vsrl": lambda a, b: (a.view(np.uint32) >> (np.asarray(b).astype(np.uint32) & 31)).view(np.int32),
-    "vmulhu": lambda a, b: (_as_unsigned(a) * _as_unsigned(b) >> 32).astype(np.uint32).view(np.int32),
+    "vmulhu": _upper_half,
     "vmulh": lambda a, b: (a.astype(np.int64) * b >> 32).astype(np.int32),
     "vsmul": lambda a, b: saturated(a.astype(np.int64) * b + 2**30 >> 31, np.int32),
     "vssra": lambda a, b: rounded(a, b & 31).astype(np.int32),

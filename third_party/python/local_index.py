@@ -65,13 +65,16 @@ class LocalIndex:
                     time.sleep(index.slow.get(name, 0))
                     self._answer(index.files[name], "application/octet-stream")
 
+            def do_HEAD(self) -> None:
+                self.do_GET()
+
             def _answer(self, content: bytes, kind: str) -> None:
                 self.send_response(200)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 with contextlib.suppress(BrokenPipeError):  # the client did not wait
-                    self.wfile.write(content)
+                    self.wfile.write(content if self.command == "GET" else b"")
 
             def log_message(self, format: str, *args: object) -> None:
                 pass

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from third_party.python.pip_config import uv_environment
+from third_party.python.pip_config import settings, uv_environment
 from tools.launcher.table import read_table
 
 HERE = Path(__file__).absolute().parent
@@ -64,7 +64,11 @@ def resolve(uv: Path, requirements: list[str], *flags: str) -> str:
         env=index_environment(os.environ),
     )
     if done.returncode != 0:
-        raise LockError(f"these packages cannot be resolved: {done.stderr.strip()}")
+        said = " ".join(done.stderr.split())
+        hint = ": name its certificate with PIP_CERT, or as `cert` in pip.conf" * (
+            "certificate" in said
+        )
+        raise LockError(f"these packages cannot be resolved: {said}{hint}")
     return done.stdout
 
 
@@ -162,6 +166,9 @@ def main(args: list[str]) -> int:
     uv = options.uv.absolute()
     root = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
     try:
+        for file in settings(os.environ).get("cert", []):
+            if not Path(file).exists():
+                raise LockError(f"there is no {file}: correct PIP_CERT, or `cert` in pip.conf")
         lock = joined(uv, root, options.repository) if options.repository else own(uv, root)
     except LockError as error:
         print(f"lock: {error}", file=sys.stderr)

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from third_party.python import cpu_builds  # noqa: E402
 from third_party.python.install import Installer, InstallError, unpack  # noqa: E402
 from tools.launcher import store  # noqa: E402
-from tools.launcher.cache import locked  # noqa: E402
+from tools.launcher.cache import disk_full, is_full, locked  # noqa: E402
 from tools.launcher.errors import LauncherError  # noqa: E402
 from tools.launcher.table import read_table  # noqa: E402
 
@@ -163,18 +163,33 @@ def _unpack(
     try:
         (scratch / "1").mkdir()
         return unpack(installer, [best for best, *_ in asked], packages.skip(names), scratch / "1")
-    except InstallError:
-        if all(len(ways) == 1 for ways in asked):
+    except InstallError as error:
+        if is_full(error) or all(len(ways) == 1 for ways in asked):
             raise
         (scratch / "2").mkdir()
         return unpack(installer, [ways[-1] for ways in asked], packages.skip(names), scratch / "2")
 
 
+def _place(request: Request) -> Path:
+    with store.opened() as shared:
+        return shared or Path(request.root)
+
+
 def main() -> int:
     """Entry point; returns the exit status."""
     try:
-        fetch(Request(**json.load(sys.stdin)))
-    except (InstallError, LauncherError, OSError) as error:
+        request = Request(**json.load(sys.stdin))
+        try:
+            fetch(request)
+        except (InstallError, OSError) as error:
+            if is_full(error):
+                # All that is fetched and unpacked is there, or in the cache.
+                raise disk_full(_place(request)) from error
+            raise
+    except LauncherError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except (InstallError, OSError) as error:
         print(error, file=sys.stderr)
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         if version not in _KNOWN:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import datetime
 import hashlib
 import ipaddress
 import json
 import os
+import shutil
 import signal
 import ssl
 import subprocess
@@ -14,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
@@ -21,7 +24,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from third_party.python import packages
+from third_party.python import lock, packages
 from third_party.python.local_index import LocalIndex, wheel
 
 PROGRAM = Path(__file__).absolute().with_name("packages.py")
@@ -47,7 +50,7 @@ NEEDS = {"top": ["base"], "base": [], "apart": []}
 SKIP = {"base": ["base/include"]}
 
 
-def locked() -> dict[str, object]:
+def locked() -> dict[str, dict[str, object]]:
     """What @pypi writes of a lock with these packages."""
     table = {}
     for name, needs in NEEDS.items():
@@ -88,6 +91,9 @@ def certificate(folder: Path) -> tuple[Path, ssl.SSLContext]:
 
 
 class Base(unittest.TestCase):
+    # What the program's process does before it starts.
+    before: Callable[[], object] | None = None
+
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -121,6 +127,7 @@ class Base(unittest.TestCase):
         }
         process = subprocess.Popen(
             [sys.executable, str(PROGRAM)],
+            preexec_fn=self.before,
             env=environment | env,
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -272,6 +279,73 @@ class Settings(Base):
         self.assertEqual(self.fetch("top", PIP_INDEX_URL=index.url, PIP_CERT=str(public)), "")
         told = {"PIP_INDEX_URL": index.url, "REQUESTS_CA_BUNDLE": str(public)}
         self.assertEqual(self.fetch("apart", **told), "")
+
+    def test_a_disk_that_fills_while_a_package_is_fetched(self) -> None:
+        name, big = wheel("apart", "1", {"apart.py": "".join(map(str, range(300_000)))})
+        index = self.index()
+        index.files[name] = big
+        table = locked()
+        table["apart"]["line"] = f"apart==1 --hash=sha256:{hashlib.sha256(big).hexdigest()}"
+        self.table.write_text(json.dumps(table))
+        cache = self.folder / "cache"
+        cache.mkdir()
+
+        def on_a_disk_of_a_megabyte() -> None:
+            libc = ctypes.CDLL(None)
+            user, group = os.geteuid(), os.getegid()
+            if libc.unshare(0x10020000) == 0:
+                Path("/proc/self/setgroups").write_text("deny")
+                Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+                Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+            if libc.mount(b"none", os.fsencode(cache), b"tmpfs", 0, b"size=1m") != 0:
+                raise OSError("this machine lets nobody mount a disk")
+
+        self.before = on_a_disk_of_a_megabyte
+        try:
+            said = self.fetch("apart", PIP_INDEX_URL=index.url)
+        except subprocess.SubprocessError:
+            self.skipTest("this machine lets nobody mount a disk")
+        self.assertEqual(
+            said,
+            f"The disk of {cache}/ironcast/packages is full: make room, or set XDG_CACHE_HOME to a folder on a "
+            "larger disk, and run the same command again.\n",
+        )
+
+    def test_a_lock_with_pips_certificate(self) -> None:
+        public, server = certificate(self.folder)
+        index = self.index(server)
+        workspace = self.folder / "workspace"
+        (workspace / "my certificates").mkdir(parents=True)
+        (workspace / "requirements.txt").write_text("top\n")
+        shutil.copy(public, workspace / "my certificates")
+        pip = self.folder / "pip.conf"
+        pip.write_text("[global]\ncert = ~/my certificates/ca.pem\n")
+        for told, sentence in (
+            ({"PIP_CERT": str(public)}, ""),
+            ({"PIP_CONFIG_FILE": str(pip)}, ""),
+            ({"PIP_CERT": "/none.pem"}, "there is no /none.pem: correct PIP_CERT"),
+            ({}, "certificate.*: name its certificate with PIP_CERT, or as `cert` in pip.conf"),
+        ):
+            env = {
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "HOME": str(workspace),
+                "BUILD_WORKSPACE_DIRECTORY": str(workspace),
+                "PIP_CONFIG_FILE": "/dev/null",
+                "PIP_INDEX_URL": index.url,
+                "PIP_RETRIES": "0",
+            }
+            done = subprocess.run(
+                [sys.executable, lock.__file__, f"--uv={UV}", "--repository=@ironcast"],
+                env=env | told,
+                capture_output=True,
+                text=True,
+            )
+            with self.subTest(**told):
+                self.assertEqual(done.returncode, 1 if sentence else 0, done.stderr)
+                self.assertRegex(done.stderr, sentence or "^$")
+                self.assertEqual(done.stderr.count("\n"), 1 if sentence else 0)
+        self.assertIn("top==1.0", (workspace / "requirements_lock.txt").read_text())
 
     def test_a_host_that_is_trusted_without_a_certificate(self) -> None:
         index = self.index(certificate(self.folder)[1])

@@ -15,6 +15,8 @@ from urllib.parse import unquote, urlsplit
 # Names of pip's options, as in its files. In the environment: PIP_INDEX_URL.
 INDEXES = ("index-url", "extra-index-url", "find-links", "no-index")
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "https_proxy", "http_proxy")
+# Each is one file or folder, with spaces in its name perhaps.
+_PATHS = ("cert", "client-cert")
 _OTHERS = ("cert", "client-cert", "default-timeout", "proxy", "retries", "timeout", "trusted-host")
 
 
@@ -44,11 +46,18 @@ def settings(env: Mapping[str, str]) -> dict[str, list[str]]:
             continue  # pip itself reports what is wrong with it
         for section in parser.sections():
             for name, value in parser.items(section):
-                found[name.replace("_", "-")] = value.split()
+                option = name.replace("_", "-")
+                found[option] = _words(option, value)
     for name in (*INDEXES, *_OTHERS):
         if value := env.get("PIP_" + name.upper().replace("-", "_")):
-            found[name] = value.split()
+            found[name] = _words(name, value)
     return {name: found[name] for name in (*INDEXES, *_OTHERS) if found.get(name)}
+
+
+def _words(option: str, value: str) -> list[str]:
+    if option in _PATHS and value.strip():
+        return [os.path.expanduser(value.strip())]
+    return value.split()
 
 
 def link_folders(said: Mapping[str, list[str]]) -> list[Path]:
@@ -62,9 +71,14 @@ def uv_environment(env: Mapping[str, str]) -> dict[str, str]:
     """The environment in which uv asks whom pip would ask, in the same way."""
     said = settings(env)
     # What only pip and its library requests read.
-    cert = said.get("cert", []) + [env.get("REQUESTS_CA_BUNDLE", ""), env.get("CURL_CA_BUNDLE", "")]
+    named = said.get("cert", []) + [
+        env.get("REQUESTS_CA_BUNDLE", ""),
+        env.get("CURL_CA_BUNDLE", ""),
+    ]
+    cert = [place for place in named if place][:1]
     found = {
-        "SSL_CERT_FILE": [file for file in cert if file][:1],
+        "SSL_CERT_DIR": [place for place in cert if os.path.isdir(place)],
+        "SSL_CERT_FILE": [place for place in cert if not os.path.isdir(place)],
         "SSL_CLIENT_CERT": said.get("client-cert", []),
         "UV_DEFAULT_INDEX": said.get("index-url", [])[-1:],
         "UV_HTTP_RETRIES": said.get("retries", []),

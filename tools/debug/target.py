@@ -15,7 +15,7 @@ from tools.debug.program import DebugError, Program
 from tools.emulate import process
 from tools.flash import board as boards
 from tools.flash import image as images
-from tools.flash import openocd
+from tools.flash import openocd, trust
 from tools.flash.errors import FlashError
 
 _CONNECT_SECONDS = 20.0
@@ -81,10 +81,17 @@ def through_probe(
             " give its board.json the method openocd and an openocd.cfg, as boards/README.md says; in an"
             " emulator, `.debug` and `.validate` need none"
         ) from None
+    try:
+        if code := trust.strange(board):
+            trust.confirm(code)
+    except FlashError as error:
+        raise DebugError(str(error)) from None
     steps = "halt"
     if not program.run:
         image = images.read(Path(program.elf))
-        steps = openocd.load(image, f"{{{image.path}}}", settings["kind"] == "ram", verify=True)
+        steps = openocd.load(
+            image, openocd.word(image.path), settings["kind"] == "ram", verify=True
+        )
     argv = openocd.configured(program.openocd, board, settings, port)
     argv += ["-c", f"{servers}; telnet_port disabled"]
     argv += ["-c", f"init; {steps}; echo {{{_READY}}}"]

@@ -18,7 +18,18 @@ NOTE_SECTION = ".note.ironcast"
 NOTE_NAME = "Ironcast"
 
 # What reading raises when numbers in the file are wrong.
-_DAMAGED = (ELFError, ConstructError, OverflowError, ValueError, KeyError, TypeError)
+_DAMAGED = (
+    ELFError,
+    ConstructError,
+    OverflowError,
+    ValueError,
+    KeyError,
+    TypeError,
+    RecursionError,
+)
+# Those of a note, and of a firmware as one run of bytes, which is held in memory.
+_MAX_NOTE_BYTES = 1 << 20
+_MAX_FLAT_BYTES = 2 << 30
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,6 +59,11 @@ class Image:
     def flat(self) -> bytes:
         """All segments as one run of bytes from `address`, zeros between them."""
         end = max(s.address + len(s.data) for s in self.segments)
+        if end - self.address > _MAX_FLAT_BYTES:
+            raise FlashError(
+                f"{self.path.name} reaches from {self.address:#x} to {end:#x}: as one piece it may have "
+                f"{_MAX_FLAT_BYTES} bytes; link it without the gap"
+            )
         flat = bytearray(end - self.address)
         for segment in self.segments:
             start = segment.address - self.address
@@ -64,14 +80,19 @@ def read(path: Path) -> Image:
     if not data.startswith(b"\x7fELF"):
         raise FlashError(f"{path} is not an ELF: name the .elf of a firmware")
     try:
-        return _parse(path, ELFFile(io.BytesIO(data)))
+        return _parse(path, ELFFile(io.BytesIO(data)), len(data))
     except _DAMAGED as error:
         raise FlashError(f"{path} is a damaged ELF ({error}): build it again") from error
 
 
-def _parse(path: Path, elf: ELFFile) -> Image:
+def _parse(path: Path, elf: ELFFile, size: int) -> Image:
     segments = []
+    left = size
     for header in elf.iter_segments("PT_LOAD"):
+        # Segments that share bytes could be read thousands of times.
+        left -= header["p_filesz"]
+        if left < 0:
+            raise ValueError("a segment reaches past the end of the file, or into another one")
         data = header.data()
         if len(data) != header["p_filesz"]:
             raise ValueError("a segment reaches past the end of the file")
@@ -88,9 +109,12 @@ def _parse(path: Path, elf: ELFFile) -> Image:
     (note,) = section.iter_notes()
     if note["n_name"] != NOTE_NAME:
         raise ValueError(f"{NOTE_SECTION} is somebody else's")
+    if len(note["n_descdata"]) > _MAX_NOTE_BYTES:
+        raise ValueError(f"{NOTE_SECTION} has more than {_MAX_NOTE_BYTES} bytes")
     text = json.loads(note["n_descdata"])
     return Image(
-        path=path,
+        # A program that is given it never takes it for an option.
+        path=path.absolute(),
         entry=elf["e_entry"],
         segments=tuple(sorted(segments, key=lambda s: s.address)),
         board=str(text["board"]),

@@ -11,9 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from tools.flash import trust
 from tools.flash.board import Board, Settings
 from tools.flash.errors import FlashError
 from tools.flash.image import Image
+from tools.flash.trust import Code
 
 
 class Console(Protocol):
@@ -46,6 +48,8 @@ class Job:
     folder: Path = Path()
     tftp_root: Path | None = None
     tftp_server: str = ""
+    allow_code: bool = False
+    confirm: Callable[[Code], None] = trust.confirm
 
     def tool(self, name: str) -> str:
         """An external program: the one given by --tool, else from PATH."""

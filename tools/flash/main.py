@@ -18,7 +18,7 @@ from tools.emulate import result
 from tools.emulate.screen import Screen
 from tools.flash import board as boards
 from tools.flash import image as images
-from tools.flash import monitor, ports, safety
+from tools.flash import monitor, ports, safety, trust
 from tools.flash.copy import Copy
 from tools.flash.errors import FlashError
 from tools.flash.job import Console, Job, Runner
@@ -64,6 +64,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="show ports, probes and disks, and end")
     parser.add_argument("--dry-run", action="store_true", help="print what would be done, and end")
     parser.add_argument(
+        "--allow-code",
+        action="store_true",
+        help="run the OpenOCD configurations beside board.json, wherever they are from, also later; without a "
+        "firmware: only remember that",
+    )
+    parser.add_argument(
         "--verify",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -90,9 +96,12 @@ def main(args: list[str]) -> int:
     if options.list:
         print(*map(printable, ports.listing()), sep="\n")
         return 0
-    if options.elf is None or options.board is None:
+    if options.board is None or (options.elf is None and not options.allow_code):
         parser.error("name a firmware and its --board")
     try:
+        if options.elf is None:
+            _remember(boards.read(options.board))
+            return 0
         if options.dry_run:
             return _flash(options, Path("WORK"))
         with tempfile.TemporaryDirectory(prefix="ironcast-flash-") as work:
@@ -105,6 +114,11 @@ def main(args: list[str]) -> int:
         return 130
 
 
+def _remember(board: boards.Board) -> None:
+    if code := trust.strange(board):
+        trust.remember(code)
+
+
 def _flash(options: argparse.Namespace, work: Path) -> int:
     terminal = terminals.standard_output()
     # `bazel run` starts programs elsewhere than where the user stands.
@@ -114,6 +128,11 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
     safety.check_image(image, board)
     method = options.method or board.default
     with Bar(terminal) as bar:
+
+        def confirm(code: trust.Code) -> None:
+            with bar.paused():
+                trust.confirm(code)
+
         runner = RUNNERS[method](
             Job(
                 image=image,
@@ -129,6 +148,8 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
                 folder=folder,
                 tftp_root=options.tftp_root and folder / options.tftp_root,
                 tftp_server=options.tftp_server,
+                allow_code=options.allow_code,
+                confirm=confirm,
             )
         )
         steps = runner.steps()
@@ -137,6 +158,8 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
             return 0
         if options.monitor and not options.monitor_port and not runner.has_console:
             raise FlashError(f"{method} has no console: name its serial port with --monitor-port")
+        if options.allow_code:
+            _remember(board)
         console: Console | None = None
         if options.monitor and options.monitor_port:
             # Open before the firmware starts: its first lines count too.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tools.flash import pack
+import re
+
+from tools.flash import pack, trust
 from tools.flash.board import Board, Settings, number
 from tools.flash.image import Image
 from tools.flash.job import Console, Job, Step, command
@@ -13,16 +15,23 @@ _RECOVERY = (
 )
 
 
+def word(text: object) -> str:
+    """Text as one word of Tcl, in which nothing is replaced."""
+    return re.sub(r"[^\w./:=@+-]", lambda c: "\\n" if c[0] == "\n" else f"\\{c[0]}", str(text))
+
+
 def configured(openocd: str, board: Board, settings: Settings, port: str) -> list[str]:
     """OpenOCD, set up for a board; what it shall do there is added by the caller."""
     argv = [openocd]
     if port:
-        argv += ["-c", f"set PORT {port}"]
+        argv += ["-c", f"set PORT {word(port)}"]
     argv += ["-s", str(board.folder)]
     config = settings["config"]
     assert isinstance(config, list)
     for file in config:
-        argv += ["-f", file]
+        # What -f is given would be put between braces, which a folder's name may close.
+        path = board.folder.absolute() / file
+        argv += ["-c", f"script {word(path if path.exists() else file)}"]
     return argv
 
 
@@ -30,7 +39,7 @@ def load(image: Image, what: str, in_ram: bool, verify: bool) -> str:
     """OpenOCD's commands that put an image on the board and halt before its first instruction.
 
     Args:
-      what: the file that holds its bytes, and where they go if it does not say so itself.
+      what: the file that holds its bytes, as a word of Tcl, and where they go if it does not say so itself.
     """
     check = f"; verify_image {what}" if verify else ""
     if in_ram:
@@ -50,10 +59,13 @@ class OpenOcd:
         self._raw = job.work / "image.bin"
 
     def steps(self) -> list[Step]:
-        load = command(self._argv(), _RECOVERY, after=self._say)
+        steps = [command(self._argv(), _RECOVERY, after=self._say)]
         if "address" in self._job.settings:
-            return [pack.write_step(self._raw, self._job.image.flat()), load]
-        return [load]
+            steps.insert(0, pack.write_step(self._raw, self._job.image.flat()))
+        code = trust.strange(self._job.board)
+        if code and not self._job.allow_code:
+            steps.insert(0, Step(f"ask whether {code} may run", lambda: self._job.confirm(code)))
+        return steps
 
     def _argv(self) -> list[str]:
         job = self._job
@@ -64,9 +76,9 @@ class OpenOcd:
 
     def _script(self) -> str:
         job = self._job
-        what = f"{{{job.image.path}}}"
+        what = word(job.image.path)
         if "address" in job.settings:
-            what = f"{{{self._raw}}} {number(job.settings, 'address'):#x} bin"
+            what = f"{word(self._raw)} {number(job.settings, 'address'):#x} bin"
         steps = load(job.image, what, job.settings["kind"] == "ram", job.verify)
         return f"init; {steps}; resume; shutdown"
 

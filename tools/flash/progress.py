@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 from types import TracebackType
 
 from rich.console import Console
@@ -36,6 +38,14 @@ class Bar:
             self._bar.start()
         self._start = time.monotonic()
         return self
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """The terminal is free inside: somebody is asked."""
+        self._bar.stop()
+        yield
+        if self._task is not None:
+            self._bar.start()
 
     def __exit__(
         self,

@@ -54,7 +54,9 @@ class Fastboot(_Programs):
         if self._job.port:
             fastboot += ["-s", self._job.port]
         partition = str(self._job.settings["partition"])
-        return [[*fastboot, "flash", partition, str(self._file)], [*fastboot, "reboot"]]
+        # It would look for options behind its command too.
+        flash = [*fastboot, "--", "flash", partition, str(self._file)]
+        return [flash, [*fastboot, "--", "reboot"]]
 
 
 class Dfu(_Programs):

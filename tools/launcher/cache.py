@@ -128,7 +128,7 @@ def fill_once(final: Path, fill: Callable[[Path], None], megabytes: int = 1) -> 
         work.chmod(0o755)
         work.rename(final)
     except (OSError, AptError) as error:
-        if _is_full(error):
+        if is_full(error):
             raise _disk_full(final, megabytes) from error
         if isinstance(error, AptError):
             raise
@@ -153,6 +153,14 @@ def _free_megabytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free // 1_000_000
 
 
+def disk_full(folder: Path) -> LauncherError:
+    """The error for a disk that was filled while something was fetched to `folder`."""
+    return LauncherError(
+        f"The disk of {folder} is full: make room, or set XDG_CACHE_HOME to a folder on a larger disk, and run "
+        "the same command again."
+    )
+
+
 def _disk_full(final: Path, megabytes: int) -> LauncherError:
     """The error for too little space for the folder `final`, which needs up to `megabytes`."""
     return LauncherError(
@@ -161,8 +169,8 @@ def _disk_full(final: Path, megabytes: int) -> LauncherError:
     )
 
 
-def _is_full(error: OSError | AptError) -> bool:
-    """Whether a full disk caused an error; for apt, tar and dpkg only the message tells."""
+def is_full(error: Exception) -> bool:
+    """Whether a full disk caused an error; for programs such as apt, tar and uv only the message tells."""
     if isinstance(error, OSError):
         return error.errno in DISK_FULL
     words = ("No space left", "enough free space", "quota exceeded", "Wrote only")

@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 from tools.launcher import github
+from tools.launcher.cache import fill_once
 from tools.launcher.choose import wanted_version
 from tools.launcher.errors import LauncherError
 from tools.launcher.table import read_table
@@ -69,6 +70,20 @@ class Github(unittest.TestCase):
         self.files[f"/7.7.1/{self.name}"] = BAZEL + b"#"
         with self.assertRaisesRegex(LauncherError, f"has sha256 [0-9a-f]+ and not {SHA256}"):
             self.fill({self.name: SHA256})
+
+    def test_a_disk_that_fills_during_the_download_is_named(self) -> None:
+        self.files[f"/7.7.1/{self.name}"] = BAZEL * 1000
+
+        def fill(work: Path) -> None:
+            # A device that takes nothing, as a full disk does.
+            (work / "bazel").symlink_to("/dev/full")
+            github.fill(work, "7.7.1", {self.name: SHA256}, releases=self.url)
+
+        with self.assertRaisesRegex(
+            LauncherError, "The disk of .* is full: thing needs 7 MB there"
+        ):
+            fill_once(self.work / "thing", fill, megabytes=7)
+        self.assertEqual(list(self.work.iterdir()), [])
 
     def test_a_missing_release_is_one_sentence(self) -> None:
         with self.assertRaisesRegex(

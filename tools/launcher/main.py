@@ -11,7 +11,7 @@ from pathlib import Path
 
 from third_party.debian.errors import AptError
 from tools.launcher import latin1, patterns, rc_files, store, truststore
-from tools.launcher.cache import cache_dir
+from tools.launcher.cache import cache_dir, disk_full, is_full, say
 from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose
 from tools.launcher.debian_bazel import java_home
 from tools.launcher.disk_cache import DiskCache, limit_of, open_cache
@@ -44,6 +44,10 @@ _COMMANDS = frozenset(
         "version",
     ]
 )
+
+
+# Those that start what BUILD files say.
+_RUN_ACTIONS = ("build", "coverage", "run", "test")
 
 
 def startup_options(bazel: Bazel, cache: Path, env: Mapping[str, str]) -> list[str]:
@@ -140,7 +144,21 @@ def run(root: Path, ironcast: Traversable, args: Sequence[str]) -> int:
         if disk.is_due():
             collect(disk)
         disk.hold()
+    if command in _RUN_ACTIONS and os.geteuid() == 0:
+        warn_root(cache)
     os.execve(bazel.program, line, env)
+
+
+def warn_root(cache: Path) -> None:
+    """Says once to root what its builds may do. Continuous integration goes on."""
+    try:
+        (cache / "root-was-warned").touch(exist_ok=False)
+    except OSError:
+        return
+    say(
+        "root starts this build, and Bazel's sandbox lets an action of root's change this machine: build as an "
+        "ordinary user what is not your own (docs/remote.md, As root)"
+    )
 
 
 def collect(disk: DiskCache | None) -> None:
@@ -161,6 +179,9 @@ def main(root: Path, ironcast: Traversable) -> int:
         print(f"tools/bazel: {error}", file=sys.stderr)
         return 1
     except OSError as error:
+        if is_full(error):
+            print(f"tools/bazel: {disk_full(cache_dir())}", file=sys.stderr)
+            return 1
         print(f"tools/bazel: the system refused: {error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import shutil
 import subprocess
 import sys
@@ -86,6 +87,12 @@ class ToolsBazel(unittest.TestCase):
             self.passed_on(done),
             ["test", "--jobs=1", "//models/a:qemu_test", "//models/b:qemu_test"],
         )
+
+    def test_root_is_warned_once(self) -> None:
+        self.assertEqual(self.start("help").stderr, "")
+        said = [self.start("build").stderr for _ in range(2)]
+        root = os.geteuid() == 0
+        self.assertEqual(["ordinary user" in line for line in said], [root, False])
 
     def test_an_error_is_one_line_and_a_status(self) -> None:
         done = self.start("build", BAZEL_REAL="/nowhere")

@@ -5,14 +5,18 @@ example:
 
 The process becomes BuildBox's server. Whoever can connect to it can run
 programs here: listen only where you trust everybody. Of this machine, an action
-sees what `--config=worker` shows.
+sees what `--config=worker` shows. Actions are an ordinary user's, also if root
+starts the worker, and have limits.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -20,6 +24,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.console import complain, standard_output
+from tools.remote import action, privileges
+from tools.remote.action import Limits
 
 # Of this machine, read-only: a shell with the usual small programs, and the C and C++ libraries.
 MOUNTS = ("/bin", "/usr/bin", "/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu")
@@ -36,11 +42,13 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     try:
         command = casd(options)
-    except WorkerError as error:
+        become(options)
+        check_sandbox(options.bwrap)
+        folders = [stand_in(options)]
+    except (WorkerError, privileges.PrivilegesError) as error:
         complain("worker", error)
         return 2
     host, port = options.listen
-    folders = [options.bwrap.absolute().parent]
     how = "copies their inputs, because this user may not mount them"
     if may_mount():
         # BuildBox mounts inputs if it finds this program.
@@ -56,7 +64,34 @@ def main(arguments: Sequence[str]) -> int:
     sys.stdout.flush()
     # Not the user's: BuildBox ends if it may not look into one of its folders.
     path = os.pathsep.join([*map(str, folders), os.defpath])
-    os.execve(command[0], command, {**os.environ, "PATH": path})
+    os.execve(command[0], command, {**os.environ, "PATH": path, "HOME": str(options.store)})
+
+
+def become(options: argparse.Namespace) -> None:
+    """Makes this process an ordinary user's if it is root's; raises PrivilegesError if that is impossible."""
+    if not privileges.are_needed():
+        return
+    user = privileges.owner(options.user)
+    privileges.give(options.store, user)
+    programs = [options.bwrap, options.casd, options.fuse, options.run]
+    python = [Path(sys.executable), Path(os.__file__), Path(action.__file__)]
+    needed = [options.store, *programs, *python]
+    privileges.give_up(user, needed, FUSE)
+
+
+def stand_in(options: argparse.Namespace) -> Path:
+    """Returns a folder with the program that BuildBox starts as bubblewrap: tools/remote/action.py."""
+    limits = Limits(**{f.name: getattr(options, f.name) for f in dataclasses.fields(Limits)})
+    program = [sys.executable, "-I", str(Path(action.__file__).absolute())]
+    program += [str(options.bwrap.absolute()), json.dumps(dataclasses.asdict(limits))]
+    folder: Path = options.store / "action"
+    try:
+        folder.mkdir(exist_ok=True)
+        (folder / "bwrap").write_text(f'#!/bin/sh\nexec {shlex.join(program)} "$@"\n')
+        (folder / "bwrap").chmod(0o755)
+    except OSError as error:
+        raise WorkerError(f"--store {options.store}: {error.strerror}") from error
+    return folder
 
 
 def may_mount() -> bool:
@@ -85,17 +120,6 @@ def casd(options: argparse.Namespace) -> list[str]:
         raise WorkerError(
             f"{host}:{port} cannot be listened on ({why}): give another with --listen"
         ) from error
-    tried = subprocess.run(
-        [options.bwrap, "--unshare-all", "--ro-bind", "/", "/", "/bin/true"],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-    )
-    if tried.returncode != 0:
-        raise WorkerError(
-            "this machine does not let this user put an action into a sandbox"
-            f" ({tried.stderr.strip()}): allow user namespaces (sysctl kernel.unprivileged_userns_clone=1)"
-        )
     # On most systems /bin is a link, and a link cannot be mounted.
     mounts = [
         f"--runner-arg=--ro-bind-mount={Path(path).resolve()}:{path}"
@@ -111,6 +135,21 @@ def casd(options: argparse.Namespace) -> list[str]:
         *mounts,
         str(options.store),
     ]
+
+
+def check_sandbox(bwrap: Path) -> None:
+    """Raises WorkerError if this user cannot put an action into a sandbox."""
+    tried = subprocess.run(
+        [bwrap, "--unshare-all", "--ro-bind", "/", "/", "/bin/true"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    if tried.returncode != 0:
+        raise WorkerError(
+            "this machine does not let this user put an action into a sandbox"
+            f" ({tried.stderr.strip()}): allow user namespaces (sysctl kernel.unprivileged_userns_clone=1)"
+        )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -134,6 +173,21 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ADDRESS:PORT",
         help="where to listen (default: 127.0.0.1:8980)",
     )
+    for limit, kind, what in (
+        ("memory", _bytes, "of memory, such as 8G"),
+        ("output", _bytes, "it may write, such as 2G"),
+        ("processes", _count, "processes and threads"),
+        ("seconds", _count, "seconds"),
+    ):
+        default = getattr(Limits, limit)
+        shown = f"{default >> 30}G" if kind is _bytes else default
+        parser.add_argument(
+            f"--{limit}",
+            type=kind,
+            default=default,
+            metavar="SIZE" if kind is _bytes else "N",
+            help=f"most {what}, for an action (default: {shown})",
+        )
     parser.add_argument(
         "--size",
         type=_size,
@@ -146,6 +200,11 @@ def _parser() -> argparse.ArgumentParser:
         default=_folder(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "ironcast/worker",
         metavar="DIR",
         help="folder of inputs and results (default: ironcast/worker in your cache folder)",
+    )
+    parser.add_argument(
+        "--user",
+        default="nobody",
+        help="whose programs actions are if root starts the worker (default: nobody)",
     )
     return parser
 
@@ -167,6 +226,11 @@ def _size(text: str) -> str:
     if not _SIZE.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{text} is not like 50G")
     return text
+
+
+def _bytes(text: str) -> int:
+    size = _size(text)
+    return int(size[:-1]) << 10 * ("KMGT".index(size[-1]) + 1)
 
 
 def _folder(text: str) -> Path:

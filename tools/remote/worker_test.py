@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
+import ctypes
+import json
 import os
+import shlex
 import socket
 import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
 
-from tools.remote import worker
+from tools.remote import action, privileges, worker
 
 PROGRAMS = sys.argv[1:]
+WORKER = [sys.executable, worker.__file__]
+BWRAP = next(word.partition("=")[2] for word in PROGRAMS if word.startswith("--bwrap="))
+NOBODY = 65534
+# What BuildBox gives bubblewrap, without the root folder.
+INSIDE = shlex.split(
+    "--unshare-pid --die-with-parent --unshare-net --unshare-uts --hostname box --unshare-ipc --chdir / "
+    "--unshare-user --uid 0 --gid 0 --cap-drop ALL --unsetenv PATH --setenv PATH /bin:/usr/bin --proc /proc "
+    "--tmpfs /tmp --ro-bind /bin /bin --ro-bind /usr /usr --ro-bind /lib /lib --ro-bind /lib64 /lib64 --dev /dev"
+)
+CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
+
+
+def root_of_a_namespace() -> None:
+    """Makes this process root of a user namespace in which there is no other user."""
+    user, group = os.geteuid(), os.getegid()
+    if ctypes.CDLL(None).unshare(0x10000000) != 0:
+        raise OSError("no user namespaces")
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+    Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+
+
+def as_nobody() -> None:
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    ctypes.CDLL(None).prctl(4, 1)
 
 
 class WorkerTest(unittest.TestCase):
@@ -28,26 +57,33 @@ class WorkerTest(unittest.TestCase):
         with socket.create_server(("127.0.0.1", 0)) as unused:
             self.listen = f"--listen=127.0.0.1:{unused.getsockname()[1]}"
 
-    def refusal(self, *arguments: str, programs: list[str] = PROGRAMS) -> str:
+    def refusal(
+        self,
+        *arguments: str,
+        programs: list[str] = PROGRAMS,
+        before: Callable[[], object] | None = None,
+    ) -> str:
         """Returns what a worker prints that does not start."""
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said):
-            try:
-                status = worker.main([*programs, self.listen, "--store=store", *arguments])
-            except SystemExit as end:
-                status = int(end.code or 0)
-        self.assertEqual(status, 2)
-        return said.getvalue()
+        done = subprocess.run(
+            [*WORKER, *programs, self.listen, "--store=store", *arguments],
+            capture_output=True,
+            text=True,
+            preexec_fn=before,
+        )
+        self.assertEqual(done.returncode, 2, done)
+        return done.stderr
 
     def test_starts_and_ends_when_it_is_told(self) -> None:
         started = subprocess.Popen(
-            [sys.executable, worker.__file__, *PROGRAMS, self.listen, "--jobs=3", "--store=store"],
+            [*WORKER, *PROGRAMS, self.listen, "--jobs=3", "--store=store"],
             stdout=subprocess.PIPE,
             text=True,
         )
         assert started.stdout is not None
         with started.stdout:
             said = started.stdout.readline()
+            # Root's programs could change root's files.
+            self.assertNotEqual(Path(f"/proc/{started.pid}").stat().st_uid, 0)
             started.terminate()
         self.assertIn(
             f"executes 3 actions at a time, and keeps inputs and results in {self.folder}/store",
@@ -87,6 +123,40 @@ class WorkerTest(unittest.TestCase):
             "into a sandbox (No permissions to create new namespace): allow user namespaces", said
         )
 
+    @unittest.skipIf(os.geteuid(), "only root may become another user")
+    def test_root_becomes_an_ordinary_user_or_does_not_start(self) -> None:
+        store = self.folder / "store"
+        for arguments, before, sentence in (
+            (["--user=root"], None, "--user root: actions would be this machine's root"),
+            (["--user=x-y-z"], None, "--user x-y-z: there is no such user"),
+            ([], root_of_a_namespace, "start the worker as an ordinary user"),
+        ):
+            said = self.refusal(*arguments, before=before)
+            self.assertIn(sentence, said)
+            self.assertEqual(said.count("\n"), 1)
+        os.chown(store, 0, 0)
+        (store / "cas").mkdir()
+        self.assertIn("is not of the user nobody and not empty", self.refusal())
+
+    @unittest.skipIf(os.geteuid(), "only root may become another user")
+    def test_who_is_root(self) -> None:
+        for steps, needed in (
+            ([], True),
+            ([root_of_a_namespace], True),
+            ([as_nobody], False),
+            ([as_nobody, root_of_a_namespace], False),
+        ):
+            with self.subTest(steps=steps):
+                if (child := os.fork()) == 0:
+                    found = 2
+                    try:
+                        for step in steps:
+                            step()
+                        found = privileges.are_needed()
+                    finally:
+                        os._exit(found)
+                self.assertEqual(os.waitpid(child, 0)[1] >> 8, needed)
+
     def test_values_that_mean_nothing(self) -> None:
         for argument, sentence in {
             "--jobs=0": "0 is not a number from 1 to 9999",
@@ -95,9 +165,88 @@ class WorkerTest(unittest.TestCase):
             "--listen=:8980": ":8980 is not like 127.0.0.1:8980",
             "--listen=localhost:70000": "localhost:70000 is not like 127.0.0.1:8980",
             "--size=50": "50 is not like 50G",
+            "--memory=8": "8 is not like 50G",
+            "--processes=0": "0 is not a number from 1 to 9999",
         }.items():
             with self.subTest(argument):
                 self.assertIn(sentence, self.refusal(argument))
+
+
+class ActionTest(unittest.TestCase):
+    """Actions as BuildBox starts them, of whoever tests: in continuous integration that is root."""
+
+    def setUp(self) -> None:
+        self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def act(
+        self, script: str, before: Callable[[], object] | None = None, **limits: int
+    ) -> tuple[int, str]:
+        """Runs a script in an action; returns its status and what was said."""
+        program = [sys.executable, "-I", action.__file__, BWRAP, json.dumps(limits)]
+        inside = ["--bind", str(self.root), "/", *INSIDE, "/bin/bash", "-c", script]
+        done = subprocess.run(
+            [*program, *inside],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=before,
+        )
+        return done.returncode, done.stdout
+
+    def test_what_an_action_takes_is_limited(self) -> None:
+        mega = 1 << 20
+        for script, limits, sentence in (
+            (
+                "head -c 3000000 /dev/zero > big",
+                {"output": mega},
+                "writes a file of more than 1 MiB",
+            ),
+            (
+                "for i in 1 2 3 4; do head -c 900000 /dev/zero > $i; done; sleep 60",
+                {"output": mega},
+                "writes more than 1 MiB",
+            ),
+            (
+                "for i in {1..30}; do sleep 60 & done; wait",
+                {"processes": 20},
+                "more than 20 processes",
+            ),
+            (
+                "head -c 200000000 /dev/zero | tail -c 199999999 | (sleep 60; cat > /dev/null)",
+                {"memory": 100 * mega},
+                "takes more than 100 MiB of memory",
+            ),
+            ("sleep 60", {"seconds": 1}, "takes more than 1 s"),
+        ):
+            with self.subTest(sentence):
+                status, said = self.act(script, **limits)
+                self.assertEqual(status, 1)
+                (name,) = limits
+                self.assertRegex(said, f"worker: the action (starts )?{sentence}")
+                self.assertIn(f"--{name}", said)
+
+    def test_what_is_no_file_is_limited_too(self) -> None:
+        for place in ("/tmp/x", "/dev/shm/x", "/dev/x"):
+            status, said = self.act(f"head -c 3000000 /dev/zero > {place}", output=2 << 20)
+            self.assertNotEqual(status, 0, said)
+            self.assertRegex(said, "No space left|Read-only|File size")
+
+    def test_an_action_ends_as_its_program_does(self) -> None:
+        self.assertEqual(self.act("echo said; exit 3"), (3, "said\n"))
+        self.assertEqual(self.act("head -c 1000 /dev/zero > f")[0], 0)
+        self.assertEqual(self.act("kill -9 $$")[0], 137)
+
+    def test_nobody_writes_what_is_the_kernels(self) -> None:
+        was = CORE_PATTERN.read_text()
+        script = f"ls /sys 2>&1; (echo '{was.strip()}' > {CORE_PATTERN}) 2>&1; exit 0"
+        for before in (None, root_of_a_namespace):
+            _, said = self.act(script, before)
+            self.assertRegex(said, "/sys.*No such file")
+            self.assertRegex(said, "core_pattern: (Read-only file system|Permission denied)")
+
+    def test_what_bubblewrap_is_told_is_known(self) -> None:
+        with self.assertRaisesRegex(action.ActionError, "--share-net, which this worker does not"):
+            action.confined(["--share-net", "/bin/true"], action.Limits())
 
 
 if __name__ == "__main__":

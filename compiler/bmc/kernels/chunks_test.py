@@ -50,6 +50,13 @@ class ChunksTest(KernelCase):
             with self.subTest(size=size):
                 self.agrees(padded(size, 40, channels, "i8", value=value, **more), _VLENS, staged)
 
+    def test_groups_of_lines_of_a_padded_image(self) -> None:
+        """The second group begins five lines below the first one, as far from the edges."""
+        product = padded((10, 8), 64, 24, "i8", value=-7)
+        first = next(chunked(product, 64))
+        self.assertEqual([loop.extent for loop in first.product.rows], [2, 5, 8])
+        self.agrees(product, ((256, 256),), staged)
+
     def test_what_is_around_the_sums(self) -> None:
         """First values of the sums, and an epilogue that moves from row to row."""
         nodes = (SUM, Node("load", "i32", operand=4), Node("addi", "i32", (0, 1)))

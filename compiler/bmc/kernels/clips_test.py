@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import unittest
+from dataclasses import replace
 
 import numpy as np
 import products
@@ -67,6 +68,30 @@ class ClipsTest(unittest.TestCase):
             _nodes(*both, source="muli"),
         ):
             self.assertEqual(clipped(nodes), nodes)
+
+    def test_only_a_sign_leaves_a_value_small(self) -> None:
+        """With half of the sum added, the zero point makes some values wrap around."""
+        sums = np.arange(-(2**31), -(2**31) + 30_000, dtype=np.int32)
+        first = _nodes(("maxsi", -128), ("minsi", 127))
+        for shift in (1, 30, 31):
+            # The scaled sum, the shifted one, and what follows, without rounding.
+            nodes = [
+                *first[:3],
+                Node("constant", "i32", value=shift),
+                Node("shrsi", "i32", (0, 3)),
+                Node("addi", "i32", (2, 4)),
+                Node("constant", "i32", value=0),
+                Node("rounded", "i32", (5, 6)),
+                *(replace(node, args=tuple(arg + 3 for arg in node.args)) for node in first[5:]),
+            ]
+            result = clipped(nodes)
+            with self.subTest(shift=shift), np.errstate(all="ignore"):
+                right, got = (
+                    products.evaluated(tuple(each), sums, lambda _: sums)[RESULT]
+                    for each in (nodes, result)
+                )
+                np.testing.assert_array_equal(got, right)
+                self.assertEqual(result[-1].op == "clipped", shift == 31)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unittest
 from dataclasses import replace
@@ -29,6 +30,18 @@ class MasksTest(KernelCase):
         product = padded_planes((6, 7), 5, 3, stride=2, low=(0, 1), pixels=True, images=3)
         self.assertEqual([loop.extent for loop in product.grid], [3, 3])
         self.agrees(product)
+
+    def test_images_with_more_lanes_than_their_bits_can_divide(self) -> None:
+        """In 16 bits, numbers of lanes are divided by 63 up to 1,394. More have no kernel, or one that is right."""
+        found = []
+        for height in (16, 40):
+            product = padded_planes((height, 63), 1, 1, "f16")
+            self.assertEqual((product.bits, product.lanes.extent), (16, height * 63))
+            with contextlib.suppress(Unsupported):
+                nest.write(product, 256)
+                found.append(height)
+                self.agrees(product, ((256, 256),))
+        self.assertIn(16, found)
 
     def test_most_panels_have_few_masks(self) -> None:
         """Panels in the middle of the image need three masks instead of nine."""

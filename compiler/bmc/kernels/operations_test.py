@@ -224,6 +224,83 @@ class EpiloguesTest(ReadCase):
         got = self.integers(narrow + sums + "%h = arith.shrsi %s, %c5 : i32\n" + NARROW)
         np.testing.assert_array_equal(got, (SOME.astype(np.int8).astype(np.int32) + 3) >> 5)
 
+    def test_sums_and_differences_that_fit_an_int8_are_not_narrowed(self) -> None:
+        """Two numbers with limits, of which one grows as the other one falls in a difference."""
+        p = np.clip(SOME, -100, 100)
+        for op, sign, low, high, fits in (
+            ("subi", -1, -27, 28, True),
+            ("subi", -1, -28, 28, False),
+            ("subi", -1, -27, 29, False),
+            ("subi", -1, -100, 100, False),
+            ("addi", 1, -28, 27, True),
+            ("addi", 1, -29, 27, False),
+            ("addi", 1, -28, 28, False),
+        ):
+            body = f"""%least = arith.constant -100 : i32
+    %most = arith.constant 100 : i32
+    %above = arith.maxsi %a, %least : i32
+    %p = arith.minsi %above, %most : i32
+    %low = arith.constant {low} : i32
+    %high = arith.constant {high} : i32
+    %sign = arith.constant {sign} : i32
+    %other = arith.muli %a, %sign : i32
+    %over = arith.maxsi %other, %low : i32
+    %q = arith.minsi %over, %high : i32
+    %s = arith.{op} %p, %q : i32
+    %n = arith.trunci %s : i32 to i8
+    %wide = arith.extsi %n : i8 to i32
+    %c1 = arith.constant 1 : i32
+    %h = arith.shrsi %wide, %c1 : i32
+    {NARROW}"""
+            with self.subTest(op=op, low=low, high=high), np.errstate(all="ignore"):
+                q = np.clip(SOME * np.int32(sign), low, high)
+                right = (p - q if op == "subi" else p + q).astype(np.int8) >> 1
+                np.testing.assert_array_equal(self.integers(body), right)
+                text = SIGNED + followed(body, "i32", BYTES, "qbias") + stored("result", "qy")
+                narrows = "shli" in [node.op for node in self.read(text).epilogue]
+                self.assertEqual(narrows, not fits)
+
+    def test_a_rounding_that_only_positive_numbers_carry_into_the_upper_half(self) -> None:
+        """TOSA's double rounding before a shift by 33."""
+        body = """%wide = arith.extsi %a : i32 to i64
+    %m = arith.constant 1500000000 : i64
+    %product = arith.muli %wide, %m : i64
+    %none = arith.constant 0 : i32
+    %is = arith.cmpi sge, %a, %none : i32
+    %p = arith.constant 5368709120 : i64
+    %n = arith.constant 3221225472 : i64
+    %added = arith.select %is, %p, %n : i64
+    %sum = arith.addi %product, %added : i64
+    %s = arith.constant 33 : i64
+    %high = arith.shrsi %sum, %s : i64
+    %h = arith.trunci %high : i64 to i32
+    """
+        added = np.where(SOME >= 0, 2**32 + 2**30, 2**32 - 2**30)
+        right = (SOME.astype(np.int64) * 1500000000 + added) >> 33
+        np.testing.assert_array_equal(self.integers(body + NARROW), right.astype(np.int8))
+
+    def test_only_half_of_the_power_that_divides_rounds(self) -> None:
+        for power, right in (
+            ("%h0 = arith.shli %c1, %b : i32\n %half = arith.shrui %h0, %c1 : i32", 4),
+            ("%h0 = arith.shli %c2, %b : i32\n %half = arith.shrui %h0, %c1 : i32", 8),
+            ("%h0 = arith.shli %c1, %b : i32\n %half = arith.shrui %h0, %c2 : i32", 2),
+            ("%h0 = arith.shli %c1, %c2 : i32\n %half = arith.shrui %h0, %c1 : i32", 2),
+            ("%half = arith.shli %c1, %b : i32", 8),
+            ("%half = arith.addi %b, %c2 : i32", 5),
+        ):
+            body = f"""%c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    {power}
+    %c5 = arith.constant 5 : i32
+    %small = arith.shrsi %a, %c5 : i32
+    %sum = arith.addi %small, %half overflow<nsw> : i32
+    %h = arith.shrsi %sum, %b : i32
+    {NARROW}"""
+            # The bias, by which it is divided, is 3.
+            with self.subTest(power):
+                want = ((SOME >> 5) + right >> 3).astype(np.int8)
+                np.testing.assert_array_equal(self.integers(body), want)
+
     def test_floats_are_quantized(self) -> None:
         """As PyTorch does: the last bits of a large float are an integer."""
         body = """%f = arith.sitofp %a : i32 to f32

@@ -81,7 +81,7 @@ def rounded(op: Any) -> tuple[Any, Any] | None:
     if found is None:
         return None
     x, half, shift = found
-    if half != (1 << shift >> 1 if isinstance(shift, int) else shift):
+    if half is None or half != (1 << shift >> 1 if isinstance(shift, int) else shift):
         return None
     return x, op.operands[1]
 

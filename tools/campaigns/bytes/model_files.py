@@ -161,7 +161,7 @@ def _import(model: Path, said: int) -> NoReturn:
         ):
             try:
                 status = guard.run(
-                    lambda: cli.main(["import", str(model), "--out", out]), offline=True
+                    lambda: cli.main(["import", str(model), "--out", out]), outputs=[Path(out)]
                 )
             except BmcError as crash:
                 status = cli.fail(crash)

@@ -321,7 +321,7 @@ def _board() -> bytes:
     methods = {
         "pflash": {"size": "0x100"},
         "openocd": {"config": ["a.cfg"], "kind": "ram", "address": "0x80000000"},
-        "uboot-serial": {"baud": 1, "load": "0x1", "start": "go", "protocol": "ymodem"},
+        "uboot-serial": {"baud": 300, "load": "0x1", "start": "go", "protocol": "ymodem"},
     }
     with _folder() as folder:
         return fake.board(folder / "board.json", methods).read_bytes()

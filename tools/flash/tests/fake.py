@@ -79,6 +79,9 @@ def board(path: Path, methods: dict[str, Any], **changes: object) -> Path:
 class FolderTest(unittest.TestCase):
     """A folder with an image of 200 bytes for the board `b`."""
 
+    # Where the tool prints.
+    output: type[io.StringIO] = io.StringIO
+
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -92,7 +95,7 @@ class FolderTest(unittest.TestCase):
 
     def tool(self, *args: str) -> tuple[int, str]:
         """Runs the tool for the board of before."""
-        said = io.StringIO()
+        said = self.output()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             status = main.main([str(self.elf), "--board", str(self.folder / "board.json"), *args])
         return status, said.getvalue()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import unittest
@@ -36,7 +37,14 @@ class OpenOcdTest(Rig):
 
     def test_load_verify_run_to_pass(self) -> None:
         port = self.spike()
-        done = self.flash(path_of("PASS_SPIKE"), BOARD, "--port", port)
+        # Names that run a program if OpenOCD is not told that they are words.
+        board = self.folder / "b} ; exec touch ran; {"
+        shutil.copytree(Path("boards", BOARD), board)
+        image = board / "m} ; exec touch ran; {.elf"
+        shutil.copy(path_of("PASS_SPIKE"), image)
+        more = ["--board", str(board / "board.json"), "--allow-code", "--port", port]
+        done = self.flash(image, BOARD, *more)
+        self.assertFalse(Path("ran").exists())
         self.assertEqual(done.status, 0, done.text)
         self.assertIn("verified by OpenOCD", done.text)
         verdict = result.judge(self.outcome())

@@ -47,6 +47,7 @@ class Rig(unittest.TestCase):
             if variable in os.environ:
                 argv += ["--tool", f"{name}={path_of(variable)}"]
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        env["XDG_STATE_HOME"] = str(self.folder / "state")
         done = subprocess.run(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         text = " ".join(done.stdout.decode(errors="replace").split())
         return Done(done.returncode, text)

@@ -63,10 +63,10 @@ _METHODS: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
         [],
         [
             "write 200 bytes to WORK/image.bin",
-            "openocd -s FOLDER -f openocd.cfg -c 'gdb_port disabled' -c 'tcl_port disabled' "
+            "openocd -s FOLDER -c 'script openocd.cfg' -c 'gdb_port disabled' -c 'tcl_port disabled' "
             "-c 'telnet_port disabled' -c 'init; reset halt; "
-            "flash write_image erase {WORK/image.bin} 0x20000000 bin; "
-            "verify_image {WORK/image.bin} 0x20000000 bin; reset halt; resume; shutdown'",
+            "flash write_image erase WORK/image.bin 0x20000000 bin; "
+            "verify_image WORK/image.bin 0x20000000 bin; reset halt; resume; shutdown'",
         ],
     ),
     "fastboot": (
@@ -74,8 +74,8 @@ _METHODS: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
         ["--port", "S1"],
         [
             "write 200 bytes to WORK/image.bin",
-            "fastboot -s S1 flash boot WORK/image.bin",
-            "fastboot -s S1 reboot",
+            "fastboot -s S1 -- flash boot WORK/image.bin",
+            "fastboot -s S1 -- reboot",
         ],
     ),
     "dfu": (
@@ -219,7 +219,7 @@ class StepsTest(fake.FolderTest):
         status, said = self.flash({"openocd": settings}, tool, "--dry-run")
         self.assertEqual(status, 0, said)
         self.assertIn(
-            f"-c 'init; halt; load_image {{{self.elf}}}; verify_image {{{self.elf}}}; reg a1 0; "
+            f"-c 'init; halt; load_image {self.elf}; verify_image {self.elf}; reg a1 0; "
             "reg pc 0x1004; resume; shutdown'",
             said,
         )

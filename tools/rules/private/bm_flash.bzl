@@ -6,6 +6,10 @@ load("//tools/rules/private:launcher.bzl", "write_launcher")
 def _launcher(ctx, more):
     firmware = ctx.attr.firmware[BmFirmwareInfo]
     args = [firmware.elf, "--board", firmware.board.description] + more
+
+    # A test does not know where the workspace is.
+    if not firmware.board.description.owner.repo_name:
+        args.append("--allow-code")
     runfiles = ctx.runfiles(files = firmware.board.flash_files)
     for target, name in ctx.attr._tools.items():
         args += ["--tool", "{}={}".format(name, target[DefaultInfo].files_to_run.executable.short_path)]

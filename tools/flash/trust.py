@@ -1,0 +1,114 @@
+"""A board's files that are code, and the user's word before they run for the first time.
+
+What a board.json says is data. OpenOCD's configurations are Tcl, which may start any program. They run without a
+question if they come from the user's workspace or from Ironcast, as BUILD files do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tools.flash.board import CODE_SUFFIXES, Board
+from tools.flash.errors import FlashError
+from tools.printable import printable
+
+# The tree that this program is of.
+_OWN = Path(__file__).resolve().parents[2]
+_MAX_FILES = 10_000
+_MAX_BYTES = 4 << 20
+_REMEMBERED = "board-code"
+
+
+@dataclasses.dataclass(frozen=True)
+class Code:
+    """Files of a board that OpenOCD may run and nobody has agreed to; `digest` is of all that is in them."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    digest: str
+
+    def __str__(self) -> str:
+        names = [str(file.relative_to(self.folder)) for file in self.files]
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        return f"{', '.join(names[:3])}{more} in {self.folder.absolute()}"
+
+
+def strange(board: Board) -> Code | None:
+    """Code beside board.json that is from elsewhere and was not agreed to; FlashError if it cannot be read."""
+    files = tuple(sorted(file for file in _scripts(board) if not _at_home(file)))
+    digest = hashlib.sha256()
+    left = _MAX_BYTES
+    for file in files:
+        try:
+            with file.open("rb") as opened:
+                content = opened.read(left + 1)
+        except OSError as error:
+            raise FlashError(f"{file} cannot be read: {error.strerror}") from error
+        left -= len(content)
+        if left < 0:
+            raise FlashError(f"{board.folder} has more than {_MAX_BYTES} bytes of code: {_ALONE}")
+        digest.update(f"{file.relative_to(board.folder)}\0{len(content)}\0".encode() + content)
+    code = Code(board.folder, files, digest.hexdigest())
+    return code if files and code.digest not in _remembered() else None
+
+
+def confirm(code: Code) -> None:
+    """Asks whether the code may run and remembers a yes; FlashError if it may not or nobody can be asked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise FlashError(
+            f"{code} is code that would run on this computer, and there is no terminal to ask you: read it, then "
+            "name that board.json to `tools/bazel run //tools/flash` with --allow-code"
+        )
+    question = f"{code} is code, which runs on this computer as you. Have you read it, and may it run? [y/N] "
+    print(printable(question), end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise FlashError("the board's code was not run, and nothing was written")
+    remember(code)
+
+
+def remember(code: Code) -> None:
+    """Does not ask again for this code, until it changes. What cannot be written is not remembered."""
+    path = _state()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a") as file:
+            file.write(f"{code.digest}\n")
+    except OSError:
+        return
+
+
+_ALONE = "put the board's files into a folder of their own"
+
+
+def _scripts(board: Board) -> Iterator[Path]:
+    """Files that OpenOCD finds by name: it searches this folder for the files that its own scripts name too."""
+    seen = 0
+    for folder, _, names in os.walk(board.folder, followlinks=True):
+        seen += 1 + len(names)
+        if seen > _MAX_FILES:
+            raise FlashError(f"{board.folder} has more than {_MAX_FILES} files: {_ALONE}")
+        yield from (Path(folder, name) for name in names if name.endswith(CODE_SUFFIXES))
+
+
+def _at_home(file: Path) -> bool:
+    # Bazel names it to what `bazel run` starts.
+    workspace = os.environ.get("BUILD_WORKSPACE_DIRECTORY")
+    homes = [_OWN, *([Path(workspace).resolve()] if workspace else [])]
+    return any(file.resolve().is_relative_to(home) for home in homes)
+
+
+def _remembered() -> set[str]:
+    try:
+        return set(_state().read_text(errors="replace").splitlines())
+    except OSError:
+        return set()
+
+
+def _state() -> Path:
+    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(base, "ironcast", _REMEMBERED)

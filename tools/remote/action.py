@@ -1,0 +1,200 @@
+"""Stands for bubblewrap before BuildBox: one action, with limits.
+
+BuildBox gives the action no limits. What takes more is ended, and the action's output says why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+_LOOK_SECONDS = 0.25
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+# Fields of /proc/PID/stat behind the program's name.
+_THREADS, _RESIDENT = 17, 21
+# Options of bubblewrap that BuildBox uses, and how many arguments follow each.
+_OPTIONS = {
+    **dict.fromkeys(("--bind", "--dev-bind", "--ro-bind", "--setenv"), 2),
+    **dict.fromkeys(
+        ("--cap-add", "--cap-drop", "--chdir", "--dev", "--dir", "--gid", "--hostname"), 1
+    ),
+    **dict.fromkeys(("--proc", "--tmpfs", "--uid", "--unsetenv"), 1),
+    **dict.fromkeys(("--die-with-parent", "--unshare-ipc", "--unshare-net", "--unshare-pid"), 0),
+    **dict.fromkeys(("--unshare-user", "--unshare-uts"), 0),
+}
+# Inside, where only the action's own threads count. A limit that is lower already stays.
+_LIMITED = 'ulimit -u "$0" 2> /dev/null; exec "$@"'
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What one action may take; the names are those of the worker's options.
+
+    Attributes:
+      output: bytes that it writes, all files together, and those of its /tmp and of its /dev/shm.
+      processes: processes and threads at a time.
+      memory: bytes of memory of all its processes at a time.
+      seconds: how long it may take.
+    """
+
+    output: int = 2 << 30
+    processes: int = 512
+    memory: int = 8 << 30
+    seconds: int = 3600
+
+
+class ActionError(Exception):
+    """One sentence for the user."""
+
+
+def confined(arguments: Sequence[str], limits: Limits) -> list[str]:
+    """Returns bubblewrap's arguments with what the limits and a /proc/sys that nobody writes need."""
+    made: list[str] = []
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("--"):
+        option = arguments[at]
+        if option not in _OPTIONS:
+            raise ActionError(
+                f"BuildBox gives bubblewrap {option}, which this worker does not know"
+            )
+        words = arguments[at : at + 1 + _OPTIONS[option]]
+        at += len(words)
+        size = ["--size", str(limits.output), "--tmpfs"]
+        if option == "--tmpfs":
+            made += size[:2]
+        made += words
+        if option == "--dev":
+            made += [*size, f"{words[1]}/shm", "--remount-ro", words[1]]
+        if option == "--proc":
+            made += ["--ro-bind", "/proc/sys", f"{words[1]}/sys"]
+    return [*made, "/bin/bash", "-c", _LIMITED, str(limits.processes), *arguments[at:]]
+
+
+def run(bwrap: str, arguments: Sequence[str], limits: Limits) -> int:
+    """Returns the exit status of an action; raises ActionError, after it has ended it, if it takes too much."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limits.output, limits.output))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    watch = Watch(limits, _root(arguments))
+    action = subprocess.Popen([bwrap, *confined(arguments, limits)], preexec_fn=limit)
+    while True:
+        try:
+            status = action.wait(_LOOK_SECONDS)
+        except subprocess.TimeoutExpired:
+            if over := watch.look(action.pid):
+                action.kill()
+                action.wait()
+                raise over from None
+        else:
+            if status in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ):
+                raise _too_much("writes a file of more than", _size(limits.output), "output")
+            return status if status >= 0 else 128 - status
+
+
+def _root(arguments: Sequence[str]) -> Path | None:
+    """The folder that the action sees as its root."""
+    for option, folder, place in zip(arguments, arguments[1:], arguments[2:], strict=False):
+        if (option, place) == ("--bind", "/"):
+            return Path(folder)
+    return None
+
+
+class Watch:
+    """Looks at what an action takes; `root` is the folder that it writes to."""
+
+    def __init__(self, limits: Limits, root: Path | None) -> None:
+        self._limits = limits
+        self._root = root
+        self._begun = time.time()
+        self._end = time.monotonic() + limits.seconds
+        self._look_at = limits.output
+
+    def look(self, process: int) -> ActionError | None:
+        """Returns what is wrong with a process and all that it has started."""
+        limits = self._limits
+        threads = memory = passed = 0
+        for one in tree(process):
+            # A process that ends meanwhile takes nothing.
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                status = Path(f"/proc/{one}/stat").read_text(errors="replace")
+                fields = status.rpartition(")")[2].split()
+                threads += int(fields[_THREADS])
+                memory += int(fields[_RESIDENT]) * _PAGE
+                # With those of its children that have ended.
+                counted = Path(f"/proc/{one}/io").read_text()
+                passed += int(counted.partition("wchar: ")[2].split()[0])
+        if time.monotonic() > self._end:
+            return _too_much("takes more than", f"{limits.seconds} s", "seconds")
+        if memory > limits.memory:
+            return _too_much("takes more than", f"{_size(limits.memory)} of memory", "memory")
+        if threads > limits.processes:
+            what = f"{limits.processes} processes and threads"
+            return _too_much("starts more than", what, "processes")
+        # Pipes count too, and looking at all files takes long.
+        if passed > self._look_at:
+            self._look_at = passed + limits.output // 4
+            if self._written() > limits.output:
+                return _too_much("writes more than", _size(limits.output), "output")
+        return None
+
+    def _written(self) -> int:
+        """Returns the bytes of files that are newer than the action."""
+        total = 0
+        for folder, _, names in os.walk(self._root or "/dev/null"):
+            for name in names:
+                try:
+                    status = os.lstat(os.path.join(folder, name))
+                except OSError:
+                    continue
+                if max(status.st_mtime, status.st_ctime) >= self._begun:
+                    total += status.st_size
+        return total
+
+
+def tree(process: int) -> Iterator[int]:
+    """Yields a process and all that it and those have started."""
+    yield process
+    try:
+        for task in Path(f"/proc/{process}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                yield from tree(int(child))
+    except OSError:
+        return
+
+
+def _too_much(what: str, amount: str, limit: str) -> ActionError:
+    return ActionError(
+        f"the action {what} {amount}, which this worker allows; whoever runs it may allow more with --{limit}"
+    )
+
+
+def _size(size: int) -> str:
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size % unit == 0:
+            return f"{size // unit} {name}"
+    return f"{size} bytes"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """BWRAP LIMITS ARGUMENT..., where LIMITS is JSON and the rest is for bubblewrap."""
+    bwrap, limits, *rest = arguments
+    try:
+        return run(bwrap, rest, Limits(**json.loads(limits)))
+    except ActionError as error:
+        print(f"worker: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
