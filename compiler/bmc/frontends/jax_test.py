@@ -62,6 +62,25 @@ def compiled():
     return _spec(forward, _X, _X)
 
 
+def derivative():
+    return _spec(jax.value_and_grad(lambda x: (x**2).sum()), tolerance=_CLOSE)
+
+
+def rows():
+    return _spec(jax.jit(jax.vmap(lambda row: row / row.sum())))
+
+
+def decorated():
+    def bound(function):
+        return functools.wraps(function)(lambda x: function(x, 3))
+
+    return _spec(bound(lambda x, factor: x * factor))
+
+
+def otherwise_when_traced():
+    return _spec(lambda x: x + isinstance(x, jax.core.Tracer))
+
+
 def nan():
     weights = jnp.full((4, 100), jnp.nan)
 
@@ -206,6 +225,22 @@ class JaxTest(support.FolderTest):
         self.assertEqual(self.signature(model), [*inputs, "output0: 2x100xf32"])
         self.assertEqual([p.name for p in model.parameters], ["_WEIGHTS.dense.kernel"])
 
+    def test_wrapped_function_is_the_model(self) -> None:
+        x = np.arange(8, dtype=np.float32).reshape(2, 4) / 8
+        for factory, *expected in (
+            ("derivative", (x**2).sum(), 2 * x),
+            ("rows", x / x.sum(1, keepdims=True)),
+            ("decorated", 3 * x),
+        ):
+            with self.subTest(factory):
+                model = self.load(factory)
+                self.assertIn(_AGREES, model.second_reference)
+                for got, want in zip(model.golden.outputs[0], expected, strict=True):
+                    np.testing.assert_allclose(got, want, rtol=1e-6)
+
+    def test_function_that_is_another_one_when_traced(self) -> None:
+        self.rejects("otherwise_when_traced", "import-disagrees", "off by 1, 8 elements differ")
+
     def test_branches_and_loops(self) -> None:
         self.assertIn(_AGREES, self.load("control").second_reference)
 
@@ -219,7 +254,7 @@ class JaxTest(support.FolderTest):
             ("nan", "bad-weight", "'constant0' contains NaN"),
             ("nan_by_name", "bad-weight", "'weights' contains NaN"),
             ("branch", "export-rejected", "traced array", line("branch")),
-            ("mismatch", "export-rejected", "dot_general", line("mismatch")),
+            ("mismatch", "model-failed", "dot_general", line("mismatch")),
             ("callback", "op-rejected", "python_cpu_callback", line("callback")),
             ("library", "op-rejected", "'lapack_sgesdd_ffi'", "other ops"),
             ("complex", "unsupported-dtype", "complex64"),
