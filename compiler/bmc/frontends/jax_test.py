@@ -81,6 +81,10 @@ def otherwise_when_traced():
     return _spec(lambda x: x + isinstance(x, jax.core.Tracer))
 
 
+def other_type_when_traced():
+    return _spec(lambda x: x.view(jnp.int32) if isinstance(x, jax.core.Tracer) else x)
+
+
 def nan():
     weights = jnp.full((4, 100), jnp.nan)
 
@@ -240,6 +244,8 @@ class JaxTest(support.FolderTest):
 
     def test_function_that_is_another_one_when_traced(self) -> None:
         self.rejects("otherwise_when_traced", "import-disagrees", "off by 1, 8 elements differ")
+        returned = "(2x4xint32) in IREE, but the framework returned (output0: 2x4xf32)"
+        self.rejects("other_type_when_traced", "import-disagrees", returned)
 
     def test_branches_and_loops(self) -> None:
         self.assertIn(_AGREES, self.load("control").second_reference)
