@@ -38,7 +38,7 @@ def require_same(framework: str, exported: spec.Case, called: spec.Case) -> None
     raise BmcError(
         "import-disagrees",
         f"{framework} exports a model that computes something else: {what}",
-        hint="write the model without conditions on how it is run",
+        hint="write the model without state, random numbers and conditions on how it is run",
     )
 
 
