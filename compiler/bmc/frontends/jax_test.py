@@ -77,6 +77,17 @@ def decorated():
     return _spec(bound(lambda x, factor: x * factor))
 
 
+def extremes():
+    dividends = jnp.array([5, -(2**31), 2**31 - 1, -7], jnp.int32)
+    divisors = jnp.array([0, -1, -1, 2], jnp.int32)
+    constants = (lambda: dividends // divisors, lambda: jax.lax.rem(dividends, divisors))
+    return _spec(
+        lambda x: tuple(x ^ constant() for constant in constants),
+        np.arange(1, 5, dtype=np.int32),
+        tolerance=spec.Exact(),
+    )
+
+
 def otherwise_when_traced():
     return _spec(lambda x: x + isinstance(x, jax.core.Tracer))
 
@@ -246,6 +257,10 @@ class JaxTest(support.FolderTest):
         self.rejects("otherwise_when_traced", "import-disagrees", "off by 1, 8 elements differ")
         returned = "(2x4xint32) in IREE, but the framework returned (output0: 2x4xf32)"
         self.rejects("other_type_when_traced", "import-disagrees", returned)
+
+    def test_constants_are_divided_as_jax_does(self) -> None:
+        # XLA would divide them when it compiles, and end the process with SIGFPE.
+        self.assertIn(_AGREES, self.load("extremes").second_reference)
 
     def test_branches_and_loops(self) -> None:
         self.assertIn(_AGREES, self.load("control").second_reference)
