@@ -291,6 +291,11 @@ class Int8Test(support.FolderTest):
         self.assertIn("agrees with the framework", model.second_reference)
         self.assertIn("int8", [parameter.dtype for parameter in model.parameters])
 
+    def test_torchao_says_nothing_when_a_model_imports_it(self) -> None:
+        program = "from bmc.frontends import quiet\nwith quiet.advice(): import torchao"
+        done = support.python("-c", program)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_versions_name_who_quantized(self) -> None:
         self.assertIn("torchao", _imported("positions").versions)
 
