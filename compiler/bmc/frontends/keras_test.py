@@ -79,7 +79,8 @@ class KerasTest(support.FolderTest):
         for factory in ("called", "called_module"):
             model = self.load(factory)
             self.assertIn(_AGREES, model.second_reference)
-            self.assertEqual(model.golden.outputs[0][0].tolist(), (30 * model.golden.inputs[0][0]).tolist())
+            wanted = 30 * model.golden.inputs[0][0]
+            self.assertEqual(model.golden.outputs[0][0].tolist(), wanted.tolist())
 
     def test_model_that_is_another_one_when_traced(self) -> None:
         self.rejects("otherwise", "import-disagrees", "disagrees with TensorFlow", "off by 1,")
