@@ -116,7 +116,8 @@ class KerasTest(support.FolderTest):
 
     def test_recurrent_layers_are_unrolled_only_for_the_export(self) -> None:
         network = keras.Sequential([keras.Input((5, 4)), layers.LSTM(3)])
-        given = spec.ModelSpec(network, ((np.ones((1, 5, 4), np.float32),),), spec.Tolerance(1e-5, 1e-5))
+        cases = ((np.ones((1, 5, 4), np.float32),),)
+        given = spec.ModelSpec(network, cases, spec.Tolerance(1e-5, 1e-5))
         unrolled = []
         network.call = lambda x, call=network.call, **options: (  # Notes how it is called.
             unrolled.append(network.layers[0].unroll),
