@@ -90,13 +90,26 @@ class HostModel:
         return HostModel(vmfb, signatures, explicit)
 
     def run(self, case: spec.Case, entry: int = 0) -> spec.Case:
-        """Calls an entry point; returns one array per output; raises BmcError if the runtime fails."""
+        """Calls an entry point; returns one array per output.
+
+        Raises:
+          BmcError: the runtime fails, or the outputs are not those of the signature.
+        """
         signature = self._signatures[entry]
+        results = self._call(signature.name, case)
         # The runtime loses the sign of integer types, so u8 arrives as int8.
-        return tuple(
-            item.view(info.dtype.numpy)
-            for item, info in zip(self._call(signature.name, case), signature.outputs, strict=True)
-        )
+        got = [(array.shape, array.itemsize, array.dtype.kind == "f") for array in results]
+        infos = signature.outputs
+        if got != [(info.shape, info.dtype.byte_count, info.dtype.is_float) for info in infos]:
+            described = ", ".join('x'.join((*map(str, a.shape), a.dtype.name)) for a in results)
+            raise BmcError(
+                "import-disagrees",
+                f"{signature.name} returns ({described}) in IREE, but the framework returned"
+                f" ({', '.join(info.describe() for info in infos)})",
+                hint="the model became another one when its framework exported it: write it without"
+                " conditions on how it is run",
+            )
+        return tuple(a.view(info.dtype.numpy) for a, info in zip(results, infos, strict=True))
 
     def _call(self, function: str, case: spec.Case) -> list[Array]:
         uses = self._states.of(function)

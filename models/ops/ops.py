@@ -75,6 +75,9 @@ class _Moves(torch.nn.Module):
     def float_to_int(self, x: torch.Tensor) -> torch.Tensor:
         return x.to(torch.int32)
 
+    def position(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.ceil(x * 0.5555556 - 1.5)  # The product of 4.5 rounds to 2.5.
+
     def int32_arithmetic(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return x * y + x
 
@@ -93,6 +96,7 @@ def moves() -> ModelSpec:
         concat=(_f32(3, 5), _f32(3, 9, seed=1)),
         where=(_f32(11, 13), _f32(11, 13, seed=1)),
         float_to_int=(_f32(7, 33) * 1000,),
+        position=(np.arange(9, dtype=np.float32) + np.float32(0.5),),
         int32_arithmetic=(
             integers.integers(-1000, 1000, (9, 21), dtype=np.int32),
             integers.integers(1, 50, (9, 21), dtype=np.int32),

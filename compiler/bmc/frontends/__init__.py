@@ -62,7 +62,7 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
         options = replace(options, quantize="")  # the framework's model stays as it is
     progress.begin(progress.LOAD)
     with _limited(source, options), arithmetic.pinning():
-        with quiet.native():
+        with quiet.native(), quiet.advice():
             model = _import(source, options, out)
         tolerances.require_meaning(model.golden, model.signatures)
         if options.host_check:

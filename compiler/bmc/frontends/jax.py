@@ -41,6 +41,8 @@ def import_spec(
         names the op.
     """
     _require_jax()
+    import jax
+
     if options.quantize:
         raise BmcError(
             "bad-option",
@@ -48,24 +50,20 @@ def import_spec(
             hint="leave out quantize, or compute with int8 arrays in the function",
         )
     path, name = factory.split(source)
-    names = _names(model.module)
-    if names and len(names) != len(model.cases[0]):
-        raise BmcError(
-            "bad-spec",
-            f"case 0 has {len(model.cases[0])} arrays but the function takes ({', '.join(names)})",
-            hint="parameters are what the function closes over, or bound with functools.partial",
-        )
+    names = _names(model.module, len(model.cases[0]))
     inputs = golden.infos(model.cases[0], model.input_names or names, "input")
     golden.check_cases(model.cases, inputs)
     with _locations_relative_to(path.parent):
+        progress.begin(progress.GOLDEN)
+        # Before it is traced: what the user gave, called as the user would.
+        expected = tuple(_run(model.module, case, path.parent) for case in model.cases)
         progress.begin(progress.EXPORT)
-        function = _jitted(model.module)
+        # JAX would drop arguments that the function does not use.
+        function = jax.jit(model.module, keep_unused=True)
         traced = _trace(function, inputs, path.parent)
         constants = _constants(model.module, traced)
         for constant, array in constants.items():
             golden.check_finite(constant, array)
-        progress.begin(progress.GOLDEN)
-        expected = tuple(_run(function, case, path.parent) for case in model.cases)
         outputs = golden.infos(expected[0], model.output_names or _keys(traced.out_info), "output")
         progress.begin(progress.CONVERT)
         _export(function, traced, inputs, out / artifacts.MODEL_FILE)
@@ -96,14 +94,29 @@ def _require_jax() -> None:
         ) from None
 
 
-def _names(function: Callable[..., Any]) -> tuple[str, ...]:
-    """Names of the function's required arguments, () if it takes any number of them."""
+def _names(function: Callable[..., Any], count: int) -> tuple[str, ...]:
+    """Names of the function's required arguments, () if it takes any number of them.
+
+    A decorator may hide the arguments of what it wraps, so only the call shows whether those fit.
+
+    Raises:
+      BmcError: the function does not take `count` arguments.
+    """
     arguments = inspect.signature(function).parameters.values()
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     required = [a for a in arguments if a.default is a.empty]
-    if any(argument.kind not in kinds for argument in required):
+    if not required or any(argument.kind not in kinds for argument in required):
         return ()
-    return tuple(argument.name for argument in required)
+    names = tuple(argument.name for argument in required)
+    if len(names) == count:
+        return names
+    if hasattr(function, "__wrapped__"):
+        return ()
+    raise BmcError(
+        "bad-spec",
+        f"case 0 has {count} arrays but the function takes ({', '.join(names)})",
+        hint="parameters are what the function closes over, or bound with functools.partial",
+    )
 
 
 @contextlib.contextmanager
@@ -157,7 +170,8 @@ def _run(function: Any, case: spec.Case, folder: Path) -> spec.Case:
 
     try:
         with quiet.python():
-            return tuple(np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(function(*case)))
+            result = function(*map(jax.numpy.array, case))
+            return tuple(np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(result))
     except Exception as error:
         raise BmcError(
             "model-failed",
@@ -174,15 +188,6 @@ def _keys(result: Any) -> tuple[str, ...]:
         return ()
     leaves, _ = jax.tree_util.tree_flatten_with_path(result)
     return tuple(jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves)
-
-
-def _jitted(function: Callable[..., Any]) -> Any:
-    """Replaces the function's own jax.jit, because JAX would then drop unused arguments."""
-    import jax
-
-    if not isinstance(function, functools.partial):
-        function = inspect.unwrap(function)
-    return jax.jit(function, keep_unused=True)
 
 
 def _constants(function: Callable[..., Any], traced: Any) -> dict[str, Array]:

@@ -62,6 +62,40 @@ def compiled():
     return _spec(forward, _X, _X)
 
 
+def derivative():
+    return _spec(jax.value_and_grad(lambda x: (x**2).sum()), tolerance=_CLOSE)
+
+
+def rows():
+    return _spec(jax.jit(jax.vmap(lambda row: row / row.sum())))
+
+
+def decorated():
+    def bound(function):
+        return functools.wraps(function)(lambda x: function(x, 3))
+
+    return _spec(bound(lambda x, factor: x * factor))
+
+
+def extremes():
+    dividends = jnp.array([5, -(2**31), 2**31 - 1, -7], jnp.int32)
+    divisors = jnp.array([0, -1, -1, 2], jnp.int32)
+    constants = (lambda: dividends // divisors, lambda: jax.lax.rem(dividends, divisors))
+    return _spec(
+        lambda x: tuple(x ^ constant() for constant in constants),
+        np.arange(1, 5, dtype=np.int32),
+        tolerance=spec.Exact(),
+    )
+
+
+def otherwise_when_traced():
+    return _spec(lambda x: x + isinstance(x, jax.core.Tracer))
+
+
+def other_type_when_traced():
+    return _spec(lambda x: x.view(jnp.int32) if isinstance(x, jax.core.Tracer) else x)
+
+
 def nan():
     weights = jnp.full((4, 100), jnp.nan)
 
@@ -206,6 +240,28 @@ class JaxTest(support.FolderTest):
         self.assertEqual(self.signature(model), [*inputs, "output0: 2x100xf32"])
         self.assertEqual([p.name for p in model.parameters], ["_WEIGHTS.dense.kernel"])
 
+    def test_wrapped_function_is_the_model(self) -> None:
+        x = np.arange(8, dtype=np.float32).reshape(2, 4) / 8
+        for factory, *expected in (
+            ("derivative", (x**2).sum(), 2 * x),
+            ("rows", x / x.sum(1, keepdims=True)),
+            ("decorated", 3 * x),
+        ):
+            with self.subTest(factory):
+                model = self.load(factory)
+                self.assertIn(_AGREES, model.second_reference)
+                for got, want in zip(model.golden.outputs[0], expected, strict=True):
+                    np.testing.assert_allclose(got, want, rtol=1e-6)
+
+    def test_function_that_is_another_one_when_traced(self) -> None:
+        self.rejects("otherwise_when_traced", "import-disagrees", "off by 1, 8 elements differ")
+        returned = "(2x4xint32) in IREE, but the framework returned (output0: 2x4xf32)"
+        self.rejects("other_type_when_traced", "import-disagrees", returned)
+
+    def test_constants_are_divided_as_jax_does(self) -> None:
+        # XLA would divide them when it compiles, and end the process with SIGFPE.
+        self.assertIn(_AGREES, self.load("extremes").second_reference)
+
     def test_branches_and_loops(self) -> None:
         self.assertIn(_AGREES, self.load("control").second_reference)
 
@@ -219,7 +275,7 @@ class JaxTest(support.FolderTest):
             ("nan", "bad-weight", "'constant0' contains NaN"),
             ("nan_by_name", "bad-weight", "'weights' contains NaN"),
             ("branch", "export-rejected", "traced array", line("branch")),
-            ("mismatch", "export-rejected", "dot_general", line("mismatch")),
+            ("mismatch", "model-failed", "dot_general", line("mismatch")),
             ("callback", "op-rejected", "python_cpu_callback", line("callback")),
             ("library", "op-rejected", "'lapack_sgesdd_ffi'", "other ops"),
             ("complex", "unsupported-dtype", "complex64"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import (
     imported,
+    quantized,
     quiet,
     saved_model,
     tensorflow_export,
@@ -39,12 +41,14 @@ class _Program:
       declared: its inputs, None if the model does not declare them.
       output_names: names of the flattened outputs, () if the model does not name them.
       variables: returns (name, variable) pairs. Call it after `call`, which may create variables.
+      recurrent: returns its recurrent Keras layers, after `call` too.
     """
 
     call: Callable[..., Any]
     declared: tuple[Declared, ...] | None
     output_names: tuple[str, ...]
     variables: Callable[[], Iterable[tuple[str, Any]]]
+    recurrent: Callable[[], Iterable[Any]] = tuple
 
 
 def import_spec(
@@ -121,13 +125,16 @@ def _import(
     output_names = model.output_names or program.output_names or _keys(results[0])
     outputs = golden.infos(expected[0], output_names, "output")
     progress.begin(progress.EXPORT)
-    traced = tensorflow_export.trace(program.call, inputs, folder)
+    with _unrolled(tuple(program.recurrent())):
+        traced = tensorflow_export.trace(program.call, inputs, folder)
     variables = tensorflow_export.captured(traced, program.variables())
     weights = _weights(variables)
     if options.quantize:
         progress.begin(progress.QUANTIZE)
+        exported = _arrays(_run(traced, cases[0], folder))
+        quantized.require_same("TensorFlow", exported, expected[0])
         data = tensorflow_int8.convert(traced, inputs, model.calibration)
-        quantized = replace(
+        converted = replace(
             model,
             module=spec.ModelFile(".tflite", data),
             # A tolerance for floats means nothing for integers, which must be equal.
@@ -135,7 +142,7 @@ def _import(
             input_names=tuple(info.name for info in inputs),
             output_names=tuple(info.name for info in outputs),
         )
-        return tflite.import_spec(quantized, source, replace(options, quantize=""), out)
+        return tflite.import_spec(converted, source, replace(options, quantize=""), out)
     tensorflow_export.write(traced, inputs, variables, out / artifacts.MODEL_FILE)
     return imported.build(
         model,
@@ -229,10 +236,6 @@ def _is_whole(path: Path) -> bool:
 def _of_keras(model: Any) -> _Program:
     import keras
 
-    # An unrolled recurrent layer decides nothing at run time, and all its steps share their kernels.
-    for layer in model._flatten_layers():
-        if isinstance(layer, keras.layers.RNN):
-            layer.unroll = True
     # Functional and Sequential models declare their inputs; others just take their arguments.
     declared = None
     if getattr(model, "inputs", None):
@@ -258,7 +261,27 @@ def _of_keras(model: Any) -> _Program:
         declared=declared,
         output_names=output_names,
         variables=lambda: ((variable.path, variable.value) for variable in model.variables),
+        recurrent=lambda: filter(_is_recurrent, model._flatten_layers()),
     )
+
+
+def _is_recurrent(layer: Any) -> bool:
+    import keras
+
+    return isinstance(layer, keras.layers.RNN)
+
+
+@contextlib.contextmanager
+def _unrolled(layers: tuple[Any, ...]) -> Iterator[None]:
+    """Unrolls recurrent layers: then they decide nothing at run time, and all their steps share their kernels."""
+    before = [layer.unroll for layer in layers]
+    for layer in layers:
+        layer.unroll = True
+    try:
+        yield
+    finally:
+        for layer, unroll in zip(layers, before, strict=True):
+            layer.unroll = unroll
 
 
 def _takes_one_argument(call: Callable[..., Any]) -> bool:

@@ -1,5 +1,7 @@
 """Small models for keras_test.py, some of them impossible. It finds lines by their comments."""
 
+import functools
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -56,6 +58,46 @@ class Subclass(keras.Model):
 
 def subclass():
     return _spec(Subclass(), _X, _X)
+
+
+def _tripled(call):
+    @functools.wraps(call)
+    def tripled(self, *tensors):
+        return 3 * call(self, *tensors)
+
+    return tripled
+
+
+class Called(keras.Model):
+    """A functional model with more around what it computes: x becomes 30 * x."""
+
+    def __call__(self, x, **options):
+        return 5 * super().__call__(x, **options)
+
+    @_tripled
+    def call(self, x):
+        return super().call(x)
+
+
+def called():
+    inputs = keras.Input((4,))
+    return _spec(Called(inputs, layers.Rescaling(2.0)(inputs)))
+
+
+def called_module():
+    class Tripled(Function):
+        __call__ = tf.function(_tripled(Function.__call__))
+
+    return _spec(Tripled(lambda self, x: 10 * x))
+
+
+class Otherwise(keras.Model):
+    def call(self, x):
+        return x if tf.executing_eagerly() else x + 1
+
+
+def otherwise():
+    return _spec(Otherwise(), calibration=((_X,),))
 
 
 class Counter(keras.Model):

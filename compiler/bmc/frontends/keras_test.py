@@ -22,6 +22,7 @@ from keras import layers
 from bmc import artifacts, spec
 from bmc.artifacts import ImportedModel
 from bmc.frontends import import_model
+from bmc.frontends import keras as keras_frontend
 from bmc.frontends.options import INT8, ImportOptions
 
 _AGREES = "IREE's host runtime agrees with the framework"
@@ -74,6 +75,18 @@ class KerasTest(support.FolderTest):
         self.assertEqual(len(model.parameters), 2)
         self.assertEqual([p.name for p in self.load("module").parameters], ["weight"])
 
+    def test_model_is_what_calling_it_does(self) -> None:
+        for factory in ("called", "called_module"):
+            model = self.load(factory)
+            self.assertIn(_AGREES, model.second_reference)
+            wanted = 30 * model.golden.inputs[0][0]
+            self.assertEqual(model.golden.outputs[0][0].tolist(), wanted.tolist())
+
+    def test_model_that_is_another_one_when_traced(self) -> None:
+        self.rejects("otherwise", "import-disagrees", "disagrees with TensorFlow", "off by 1,")
+        parts = ("TensorFlow exports", "output0 is off by 1")
+        self.rejects("otherwise", "import-disagrees", *parts, quantize=INT8)
+
     def test_scalar(self) -> None:
         model = self.load("scalar")
         self.assertEqual(self.signature(model), ["input0: f32", "output0: f32"])
@@ -100,6 +113,21 @@ class KerasTest(support.FolderTest):
         model = self.load("recurrent")
         self.assertIn(_AGREES, model.second_reference)
         self.assertNotIn(b"stablehlo.while", model.mlir.read_bytes())
+
+    def test_recurrent_layers_are_unrolled_only_for_the_export(self) -> None:
+        network = keras.Sequential([keras.Input((5, 4)), layers.LSTM(3)])
+        cases = ((np.ones((1, 5, 4), np.float32),),)
+        given = spec.ModelSpec(network, cases, spec.Tolerance(1e-5, 1e-5))
+        unrolled = []
+        network.call = lambda x, call=network.call, **options: (  # Notes how it is called.
+            unrolled.append(network.layers[0].unroll),
+            call(x, **options),
+        )[1]
+        keras_frontend.import_spec(
+            given, f"{self.write('model.py', '')}:make", ImportOptions(), self.folder
+        )
+        self.assertEqual(unrolled, [False, True])
+        self.assertFalse(network.layers[0].unroll)
 
     def test_recurrent_layers_in_int8(self) -> None:
         model = self.load("recurrent", quantize=INT8)

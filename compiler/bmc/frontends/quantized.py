@@ -1,4 +1,4 @@
-"""Tells whether an imported model is quantized. Such a model has quantize ops (QDQ) or int8 products."""
+"""Models that are or become quantized: how to tell them, and that what is quantized is the user's model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 
 from iree.compiler import ir
 
+from bmc import answers, golden, spec, tolerances
+from bmc.errors import BmcError
 from bmc.ir import ir_util
 
 _DEQUANTIZE = ("iree_linalg_ext.dequantize_affine", "onnx.DequantizeLinear")
@@ -14,8 +16,37 @@ _TOSA_PRODUCTS = (
 )  # fmt: skip
 
 
+def require_same(framework: str, exported: spec.Case, called: spec.Case) -> None:
+    """Raises BmcError if what a framework exported computes something else than what it exported.
+
+    The host check cannot tell: the golden data of a model that becomes int8 are those of the int8 model.
+
+    Args:
+      framework: its name.
+      exported, called: the outputs of the exported model and of the user's, for the same inputs.
+    """
+    infos = golden.infos(called, (), "output")
+    policies = tolerances.default(infos, (called,))
+    if len(exported) == len(called):
+        found = map(answers.compare, exported, called, policies)
+        wrong = [(i.name, d) for i, d in zip(infos, found, strict=True) if not d.ok]
+        if not wrong:
+            return
+        what = f"{wrong[0][0]} is off by {wrong[0][1].max_abs:.3g}"
+    else:
+        what = f"it has {len(exported)} outputs instead of {len(called)}"
+    raise BmcError(
+        "import-disagrees",
+        f"{framework} exports a model that computes something else: {what}",
+        hint="write the model without state, random numbers and conditions on how it is run",
+    )
+
+
 def is_quantized(mlir: Path) -> bool:
-    """Whether the model in `mlir` dequantizes anything or multiplies int8 tensors (TOSA)."""
+    """Whether the model in `mlir` dequantizes anything or multiplies int8 tensors (TOSA).
+
+    Such a model has quantize ops (QDQ) or int8 products.
+    """
     with ir.Context() as context:
         context.allow_unregistered_dialects = True
         module = ir_util.read(mlir)

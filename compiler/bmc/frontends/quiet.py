@@ -11,6 +11,9 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 
+# PyTorch and torchao warn of each other's versions, and of libraries in torchao that are for other machines.
+_ADVISERS = ("torch.utils._pytree", "torchao")
+
 
 @contextlib.contextmanager
 def native() -> Iterator[None]:
@@ -33,6 +36,24 @@ def native() -> Iterator[None]:
                 os.dup2(null.fileno(), number)
             stack.callback(os.dup2, saved, number)
         yield
+
+
+@contextlib.contextmanager
+def advice() -> Iterator[None]:
+    """Discards what packages log about each other when they are imported, also by a user's file.
+
+    Discards nothing with --verbose.
+    """
+    verbose = logging.getLogger().isEnabledFor(logging.DEBUG)
+    loggers = [] if verbose else [logging.getLogger(name) for name in _ADVISERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 @contextlib.contextmanager

@@ -32,6 +32,14 @@ class QuietTest(unittest.TestCase):
         wanted = "python inside\nnative after\npython after\n"
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, wanted, wanted))
 
+    def test_packages_do_not_warn_of_each_other(self) -> None:
+        with self.assertLogs() as logged, quiet.advice():
+            logging.getLogger("torchao.kernel").warning("no such library")
+            logging.getLogger("model").warning("the user's own")
+        self.assertEqual([record.name for record in logged.records], ["model"])
+        with self.assertLogs("torchao"):
+            logging.getLogger("torchao.kernel").warning("no such library")
+
     def test_messages_of_native_code_are_collected(self) -> None:
         with quiet.captured() as messages:
             os.write(2, b"wrong \xff\n")

@@ -50,8 +50,7 @@ def import_spec(
             f"importing a PyTorch model needs the package {error.name}",
             hint="pip install torch torch-mlir" + (" torchao" if options.quantize else ""),
         ) from None
-    notes = _train_mode(model.module)
-    with _evaluating(model.module):
+    with _evaluating(model.module) as notes:
         signatures, data, weights = _export(model, options, folder, out)
     packages = ("torch", "torch-mlir", *(("torchao",) if options.quantize else ()))
     return ImportedModel(
@@ -67,12 +66,23 @@ def import_spec(
 
 
 @contextlib.contextmanager
-def _evaluating(module: Any) -> Iterator[None]:
-    """Puts a module into evaluation mode for a block, since the module may also be used elsewhere."""
+def _evaluating(module: Any) -> Iterator[tuple[str, ...]]:
+    """Puts a module into evaluation mode for a block, since the module may also be used elsewhere.
+
+    One from torch.compile runs what it would compile, because compiled arithmetic is that of the machine. Yields notes
+    for the user.
+    """
+    import torch
+
     training = [part for part in module.modules() if part.training]
-    module.eval()
+    notes = _train_mode(module)
     try:
-        yield
+        module.eval()
+    except NotImplementedError:  # The export of an exported program has fixed its mode.
+        notes = ()
+    try:
+        with torch.compiler.set_stance("force_eager"):
+            yield notes
     finally:
         for part in training:
             part.training = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +29,7 @@ def export(
     """Makes the calls in PyTorch and writes model.mlirbc with one function per method that they name.
 
     Args:
-      module: a module in evaluation mode; it is not changed.
+      module: a module in evaluation mode; its buffers are not changed.
       model: the ModelSpec. Its calls tell entry points, state and ranges.
       calls: the calls to make for golden data, which begin with the initial state: the ModelSpec's or others.
       output_type: the dialect that torch-mlir lowers to. int8 models have their own.
@@ -135,7 +134,7 @@ def _names(module: torch.nn.Module, model: spec.ModelSpec) -> tuple[str, ...]:
         )
     names = tuple(dict.fromkeys(call.entry for call in model.calls))
     for name in names:
-        if not callable(getattr(module, name, None)) or not name.isidentifier():
+        if not callable(_entry(module, name)) or not name.isidentifier():
             raise BmcError("bad-spec", f"the module has no method '{name}', which a call names")
     return names
 
@@ -166,16 +165,20 @@ class _Methods:
     """The author's module, which changes its own buffers."""
 
     def __init__(self, module: torch.nn.Module) -> None:
-        self._module = copy.deepcopy(module)
-        self._initial = {n: buffer.detach().clone() for n, buffer in module.named_buffers()}
+        self._module = module
+        self._buffers = dict(module.named_buffers())
+        self._initial = {n: buffer.detach().clone() for n, buffer in self._buffers.items()}
         self._changed: set[str] = set()
 
     def reset(self) -> None:
-        for name, buffer in self._module.named_buffers():
+        for name, buffer in self._buffers.items():
             buffer.copy_(self._initial[name])
+            owner, _, attribute = name.rpartition(".")
+            # A call may have put another tensor there.
+            setattr(self._module.get_submodule(owner), attribute, buffer)
 
     def call(self, entry: str, inputs: list[torch.Tensor]) -> Any:
-        result = getattr(self._module, entry)(*inputs)
+        result = _entry(self._module, entry)(*inputs)
         self._changed |= {
             name
             for name, buffer in self._module.named_buffers()
@@ -207,7 +210,7 @@ class _Functions:
 def _make_calls(
     model: _Callable, calls: tuple[spec.Call, ...], folder: Path
 ) -> tuple[tuple[spec.Case, ...], tuple[spec.Case, ...]]:
-    """Returns the inputs and the outputs of all calls."""
+    """Returns the inputs and the outputs of all calls, and leaves the model in its initial state."""
     inputs: list[spec.Case] = []
     outputs: list[spec.Case] = []
     for index, call in enumerate(calls):
@@ -226,6 +229,8 @@ def _make_calls(
             ) from error
         outputs.append(torch_export.arrays(result))
         inputs.append(case)
+    with torch.no_grad():
+        model.reset()
     return tuple(inputs), tuple(outputs)
 
 
@@ -289,6 +294,13 @@ class _Method(torch.nn.Module):  # type: ignore[misc]
         self._method = method
 
     def forward(self, *inputs: Any) -> Any:
-        # Where an op was made, PyTorch records only lines of functions that are called "forward" or annotated.
-        annotate = torch.fx.traceback.annotate_fn({})
-        return annotate(getattr(getattr(self, WRAPPED), self._method))(*inputs)
+        entry = _entry(getattr(self, WRAPPED), self._method)
+        if not isinstance(entry, torch.nn.Module):
+            # Where an op was made, PyTorch records only lines of functions that are called "forward" or annotated.
+            entry = torch.fx.traceback.annotate_fn({})(entry)
+        return entry(*inputs)
+
+
+def _entry(module: torch.nn.Module, name: str) -> Any:
+    """Returns what a user calls: the module itself for forward(), because only that runs its hooks."""
+    return module if name == "forward" else getattr(module, name, None)

@@ -37,8 +37,19 @@ _ENDLESS = 2**63 - 1
 
 
 def tensors(module: Any) -> dict[str, Any]:
-    """Returns the parameters and buffers of a torch.nn.Module by name."""
-    return dict((*module.named_parameters(), *module.named_buffers()))
+    """Returns the parameters and buffers of a torch.nn.Module by name, with all parts of quantized ones."""
+    found = (*module.named_parameters(), *module.named_buffers())
+    return dict(part for name, tensor in found for part in _parts(name, tensor))
+
+
+def _parts(name: str, tensor: Any) -> Iterator[tuple[str, Any]]:
+    from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+    if is_traceable_wrapper_subclass(tensor):
+        for part in tensor.__tensor_flatten__()[0]:
+            yield from _parts(f"{name}.{part}", getattr(tensor, part))
+    else:
+        yield name, tensor
 
 
 def arrays(result: Any) -> spec.Case:

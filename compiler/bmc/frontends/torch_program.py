@@ -31,8 +31,6 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     program = _load(path, options.limits)
     # The guards are Python text, which a file of data must not contain (torch_schema.py).
     module = program.module(check_guards=False)
-    # The training mode of an exported program was fixed by its export.
-    module.eval = lambda: module
     given = user_cases.of_file(options)
     declared = tuple(_describe(node) for node in _inputs(program, path.name))
     inputs = golden.fix(declared, given.cases[0] if given.cases else None)

@@ -33,7 +33,7 @@ from torchao.quantization.pt2e.quantizer import (
 
 from bmc import factory, golden, spec
 from bmc.errors import BmcError
-from bmc.frontends import quiet, torch_export
+from bmc.frontends import quantized, quiet, torch_export
 from bmc.iree.tool import IreeTool
 
 # torch-mlir's name for its import without any lowering. IREE knows the quantized ops, but torch-mlir's
@@ -146,10 +146,11 @@ def quantize(
             observed = {}
             for name, module in modules.items():
                 program = torch.export.export(module, examples[name], strict=False)
+                _require_same(module, program, examples[name])
                 program = program.run_decompositions(_decompositions())
                 observed[name] = prepare_pt2e(program.module(), quantizer)
             calibrate(observed)
-            quantized = {name: _convert(module) for name, module in observed.items()}
+            converted = {name: _convert(module) for name, module in observed.items()}
     except BmcError:
         raise
     except Exception as error:
@@ -164,7 +165,15 @@ def quantize(
             "the model has no convolution and no matrix product to quantize",
             hint="import it without quantize",
         )
-    return quantized
+    return converted
+
+
+def _require_same(module: Any, program: Any, example: tuple[Any, ...]) -> None:
+    # What changes buffers computes something else at the next call, and is refused later.
+    if not program.graph_signature.buffers_to_mutate:
+        called, exported = (model(*example) for model in (module, program.module()))
+        arrays = map(torch_export.arrays, (exported, called))
+        quantized.require_same("PyTorch", *arrays)
 
 
 def _convert(observed: Any) -> Any:

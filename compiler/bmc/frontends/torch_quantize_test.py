@@ -128,6 +128,23 @@ def nothing():
     return _spec(nn.Softmax, (4, 4))
 
 
+class Otherwise(Positions):
+    def forward(self, x):
+        return super().forward(x) * (2 if torch.compiler.is_exporting() else 1)
+
+
+def otherwise():
+    return _spec(Otherwise, (1, 16, 32))
+
+
+def weight_only():
+    from torchao.quantization import Int8WeightOnlyConfig, quantize_
+
+    model = _spec(lambda: nn.Sequential(nn.Linear(32, 32)), (2, 32), calibration=())
+    quantize_(model.module, Int8WeightOnlyConfig())
+    return model
+
+
 class Stateful(nn.Module):
     # Two entry points that share a weight; one of them has a state.
 
@@ -267,6 +284,18 @@ class Int8Test(support.FolderTest):
         # One copy of the weight that both entry points use.
         self.assertEqual(report["int8"]["int8_weight_bytes"], 48 * 8 + 48 * 16 + 8 * 16)
 
+    def test_model_that_its_author_quantized(self) -> None:
+        model = import_model(
+            f"{_folder() / 'models.py'}:weight_only", ImportOptions(), self.folder / "out"
+        )
+        self.assertIn("agrees with the framework", model.second_reference)
+        self.assertIn("int8", [parameter.dtype for parameter in model.parameters])
+
+    def test_torchao_says_nothing_when_a_model_imports_it(self) -> None:
+        program = "from bmc.frontends import quiet\nwith quiet.advice(): import torchao"
+        done = support.python("-c", program)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_versions_name_who_quantized(self) -> None:
         self.assertIn("torchao", _imported("positions").versions)
 
@@ -281,6 +310,9 @@ class RefusedTest(support.FolderTest):
 
     def test_nothing_to_quantize(self) -> None:
         self.rejects("nothing", "quantize-rejected", "no convolution and no matrix product")
+
+    def test_module_that_is_another_one_when_exported(self) -> None:
+        self.rejects("otherwise", "import-disagrees", "PyTorch exports", "output0 is off by")
 
     def test_calls_and_calibration(self) -> None:
         self.rejects(

@@ -69,6 +69,18 @@ def constant_expressions(module: Any) -> set[Op]:
     return found
 
 
+def whole(op: Op) -> Op:
+    """Returns the outermost operation on tensors whose body contains `op`, or `op` itself."""
+    while (parent := op.parent) is not None and parent.name.startswith(("linalg.", "stablehlo.")):
+        op = parent.operation
+    return op
+
+
+def element_type(type_: Any) -> Any:
+    """Returns the type of the elements of a tensor or vector, and that of a scalar itself."""
+    return type_.element_type if isinstance(type_, (ir.RankedTensorType, ir.VectorType)) else type_
+
+
 def leave_as_it_is(function: Op) -> None:
     """Tells IREE that a dispatch function is as it shall be: no pass of code generation is left."""
     done = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"

@@ -29,20 +29,14 @@ def apply(module: Any, _: object) -> None:
     for op in list(ir_util.walk(module.operation)):
         if op.name == "stablehlo.convert" and _truncates(op) and op in constants:
             _truncate(op, _STABLEHLO)
-        elif op.name == "arith.fptosi" and _whole(op) in constants:
+        elif op.name == "arith.fptosi" and ir_util.whole(op) in constants:
             _truncate(op, _ARITH)
 
 
 def _truncates(op: ir_util.Op) -> bool:
-    source, result = str(_element(op.operands[0])), str(_element(op.results[0]))
+    source, result = (str(ir_util.element_type(v.type)) for v in (op.operands[0], op.results[0]))
     # A conversion to i1 compares with 0.
     return source.startswith(("f", "bf")) and "i" in result and result != "i1"
-
-
-def _whole(op: ir_util.Op) -> ir_util.Op:
-    """Returns the linalg op whose body contains `op`, or `op` itself."""
-    parent = op.parent
-    return parent if parent is not None and parent.name.startswith("linalg.") else op
 
 
 def _truncate(op: ir_util.Op, names: tuple[str, ...]) -> None:
@@ -54,12 +48,8 @@ def _truncate(op: ir_util.Op, names: tuple[str, ...]) -> None:
         return ir.Operation.create(name, [x.type], operands, attributes).result
 
     with ir.InsertionPoint(op), op.location:
-        number = "0.0" if x.type == _element(x) else "dense<0.0>"
+        number = "0.0" if x.type == ir_util.element_type(x.type) else "dense<0.0>"
         zero = make(constant, value=ir.Attribute.parse(f"{number} : {x.type}"))
         positive = make(floor, make(maximum, x, zero))
         negative = make(ceil, make(minimum, x, zero))
         op.operands[0] = make(add, positive, negative)
-
-
-def _element(value: ir_util.Value) -> Any:
-    return value.type.element_type if isinstance(value.type, ir.RankedTensorType) else value.type

@@ -11,6 +11,7 @@ from bmc.rewrites import (
     borders,
     channels_last,
     configs,
+    constant_bytes,
     constant_casts,
     constants,
     dequantizations,
@@ -32,6 +33,7 @@ from bmc.rewrites import (
     planar,
     quantized_maxima,
     rescales,
+    rounded_products,
     rounding,
     scalar_operands,
     scales,
@@ -103,6 +105,12 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         phases.INPUT,
         "Before IREE evaluates constant expressions.",
         constant_casts.apply,
+    ),
+    Rewrite(
+        "constant_bytes",
+        phases.INPUT,
+        "Before IREE evaluates constant expressions.",
+        constant_bytes.apply,
     ),
     Rewrite(
         "normalizations",
@@ -318,6 +326,13 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         "After vectorization, which widens whole vectors, and before LLVM, which would shuffle them.",
         scalar_operands.apply,
         faster=True,
+    ),
+    Rewrite(
+        "rounded_products",
+        phases.VECTORIZED,
+        "After vectorization, and before LLVM, which would fuse products into sums.",
+        rounded_products.apply,
+        rounded_products.applies,
     ),
     Rewrite(
         "gathers",
