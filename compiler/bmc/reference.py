@@ -101,7 +101,7 @@ class HostModel:
         got = [(array.shape, array.itemsize, array.dtype.kind == "f") for array in results]
         infos = signature.outputs
         if got != [(info.shape, info.dtype.byte_count, info.dtype.is_float) for info in infos]:
-            described = ", ".join('x'.join((*map(str, a.shape), a.dtype.name)) for a in results)
+            described = ", ".join("x".join((*map(str, a.shape), a.dtype.name)) for a in results)
             raise BmcError(
                 "import-disagrees",
                 f"{signature.name} returns ({described}) in IREE, but the framework returned"

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 
@@ -119,10 +120,13 @@ class KerasTest(support.FolderTest):
         cases = ((np.ones((1, 5, 4), np.float32),),)
         given = spec.ModelSpec(network, cases, spec.Tolerance(1e-5, 1e-5))
         unrolled = []
-        network.call = lambda x, call=network.call, **options: (  # Notes how it is called.
-            unrolled.append(network.layers[0].unroll),
-            call(x, **options),
-        )[1]
+        call = network.call
+
+        def noted(x: Any, **options: Any) -> Any:
+            unrolled.append(network.layers[0].unroll)
+            return call(x, **options)
+
+        network.call = noted
         keras_frontend.import_spec(
             given, f"{self.write('model.py', '')}:make", ImportOptions(), self.folder
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,15 +13,17 @@ import numpy as np
 
 from bmc import factory, spec
 from bmc.errors import BmcError
-from bmc.frontends import quiet, tm_tensor, torch_substitutes, torch_unsigned, torch_windows
-from bmc.names import LAYER_PREFIX, LIBRARY_PREFIX, WRAPPED
+from bmc.frontends import (
+    quiet,
+    tm_tensor,
+    torch_places,
+    torch_substitutes,
+    torch_unsigned,
+    torch_windows,
+)
 
-# Folders of installed packages.
-_INSTALLED = ("site-packages", "dist-packages")
 # Arguments with the fraction of values that an op drops.
 _CHANCES = ("p", "dropout", "dropout_p")
-_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
-_LOCATION = re.compile(r'"([^"]+)":(\d+):\d+')
 _OP = re.compile(r"'torch\.operator'.*?name = \"([^\"]+)\"|'([a-z]+\.[\w.]+)'")
 # Ops that make arguments of other ops; users do not write them. An error names the op that reads them.
 _ARGUMENTS = ("torch.constant.", "torch.prim.", "torch.vtensor.literal")
@@ -203,14 +204,14 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
         raise BmcError(
             "export-rejected",
             f"torch.export cannot export the model: {factory.first_line(error)}",
-            where=_model_line(_relative_frames(str(error), root), _FRAME)
+            where=torch_places.line_of_trace(torch_places.relative_frames(str(error), root))
             or factory.model_line(error, root),
             hint=_LOOP_HINT if _LOOP_DIFFERS in str(error) else _TRACE_HINT,
         ) from error
     for node in program.graph.nodes:
         if node.meta.get("stack_trace"):
-            trace = _relative_frames(node.meta["stack_trace"], root)
-            node.meta["stack_trace"] = _layer_frame(node) + trace
+            trace = torch_places.relative_frames(node.meta["stack_trace"], root)
+            node.meta["stack_trace"] = torch_places.layer_frame(node) + trace
     _refuse(program)
     torch_substitutes.apply(program)
     torch_windows.apply(program)
@@ -244,11 +245,11 @@ def _refuse_training(program: Any, root: Path) -> None:
         chance = next((given[name] for name in _CHANCES if name in given), None)
         if chance == 0 or not (given.get("train") or given.get("training") or "dropout_p" in given):
             continue
-        trace = _relative_frames(node.meta.get("stack_trace") or "", root)
+        trace = torch_places.relative_frames(node.meta.get("stack_trace") or "", root)
         raise BmcError(
             "train-mode",
             f"op '{node.target}' runs in training mode",
-            where=_model_line(trace, _FRAME),
+            where=torch_places.line_of_trace(trace),
             hint="export the model after eval(), and give functional dropout training=self.training",
         )
 
@@ -274,7 +275,7 @@ def _refuse(program: Any) -> None:
             kind, what = "dynamic-shape", "returns a tensor whose size depends on the data"
             hint = "keep the whole tensor and use a mask: torch.where(condition, x, 0)"
         if what:
-            where = _model_line(node.meta.get("stack_trace") or "", _FRAME)
+            where = torch_places.line_of_trace(node.meta.get("stack_trace") or "")
             raise BmcError(kind, f"op '{node.target}' {what}", where=where, hint=hint)
 
 
@@ -295,7 +296,7 @@ def _refuse_endless(lowered: Any) -> None:
             raise BmcError(
                 "op-rejected",
                 "torch-mlir loses the test of a 'while_loop' whose first test is true whatever the input",
-                where=_model_line(str(op.location), _LOCATION),
+                where=torch_places.line_of_location(str(op.location)),
                 hint="let the first test depend on the input, or write the steps one after another",
             )
 
@@ -344,7 +345,7 @@ def _lowering_rejected(
     return BmcError(
         "op-rejected",
         f"torch-mlir {what}",
-        where=_model_line(location, _LOCATION),
+        where=torch_places.line_of_location(location),
         hint=f"{hint}; reproducer: {reproducer}" if reproducer else hint,
     )
 
@@ -360,52 +361,7 @@ def _node_rejected(program: Any, error: Exception) -> BmcError:
             return BmcError(
                 "op-rejected",
                 f"torch-mlir cannot import op '{ops[0] if ops else name}': {text}",
-                where=_model_line(node.meta.get("stack_trace") or "", _FRAME),
+                where=torch_places.line_of_trace(node.meta.get("stack_trace") or ""),
                 hint="rewrite that part of the model with other ops",
             )
     return BmcError("op-rejected", f"torch-mlir rejects the model: {text}")
-
-
-def _relative_frames(stack_trace: str, root: Path) -> str:
-    """Makes file names in a stack trace independent of where the model and Python are installed."""
-
-    def relative(match: re.Match[str]) -> str:
-        return f'File "{_relative_name(Path(match[1]), root)}", line {match[2]}'
-
-    return _FRAME.sub(relative, stack_trace)
-
-
-def _layer_frame(node: Any) -> str:
-    """Returns an outermost frame that names the module of a node; torch-mlir makes its locations of frames."""
-    stack = node.meta.get("nn_module_stack") or {}
-    path, kind = next(reversed(stack.values()), ("", ""))
-    name = re.sub(rf"^(L\['self'\]\.)?({WRAPPED}(\.|$))?|[^\w.-]", "", path)
-    if not name:
-        return ""
-    # The class is itself or its name.
-    kind = getattr(kind, "__name__", str(kind)).rpartition(".")[2]
-    return f'File "{LAYER_PREFIX}{name} ({kind})", line 0, in forward\n'
-
-
-def _relative_name(file: Path, root: Path) -> str:
-    # Do not resolve: in a Bazel sandbox the model's files are links to another folder.
-    file = file.absolute()
-    entries = sorted((Path(e).absolute() for e in sys.path if e), key=lambda e: -len(str(e)))
-    # A virtual environment may lie inside the model's folder.
-    installed = [entry for entry in entries if entry.name in _INSTALLED]
-    for entry in (*installed, root, *entries):
-        if file.is_relative_to(entry):
-            prefix = "" if entry is root else LIBRARY_PREFIX
-            return prefix + file.relative_to(entry).as_posix()
-    return LIBRARY_PREFIX + file.name
-
-
-def _model_line(text: str, pattern: re.Pattern[str]) -> str:
-    """Returns the innermost line of the model's own files in `text`, such as "model.py:42"; "" if none.
-
-    A stack trace has the innermost frame last, an MLIR location has it first.
-    """
-    found = [f"{file}:{line}" for file, line in pattern.findall(text) if not file.startswith("<")]
-    if not found:
-        return ""
-    return found[-1] if pattern is _FRAME else found[0]

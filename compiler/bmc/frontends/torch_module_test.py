@@ -50,7 +50,7 @@ class Called(torch.nn.Module):  # type: ignore[misc]
         return self.layer(x)
 
     def count(self, x: torch.Tensor) -> torch.Tensor:
-        self.calls = self.calls + 1
+        self.calls: torch.Tensor = self.calls + 1
         return x + self.calls
 
 
