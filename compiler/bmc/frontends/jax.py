@@ -80,6 +80,7 @@ def import_spec(
         cases=model.cases,
         expected=expected,
         weights=constants,
+        answer=lambda case: _run(function, case, path.parent),
     )
 
 
