@@ -189,7 +189,7 @@ def _integers(small: bool, zeros: bool) -> _Make:
         if small:
             values = rng.integers(max(low, -3), 4, size)
             if not uses.equal:
-                values = (rng.permutation(size) - size // 2) % (high - low)
+                values = np.clip(rng.permutation(size) - size // 2, low, high)
         else:
             values = rng.integers(low, high, size, dtype, endpoint=True)
             if uses.equal:
