@@ -25,12 +25,21 @@ def added(model: ImportedModel) -> ImportedModel:
     """Returns the model with made-up inputs and the framework's answers in `compared_only`.
 
     A model that is quantized, or has several entry points or state, gets none.
+
+    Raises:
+      BmcError: the user's ranges are not one per input.
     """
     framework, name = model.framework, model.frontend
     data = model.golden
     model = replace(model, framework=None)
     if framework is None or data.calls or quantized.is_quantized(model.mlir):
         return model
+    if framework.ranges and len(framework.ranges) != len(model.inputs):
+        raise BmcError(
+            "bad-spec",
+            f"{len(framework.ranges)} ranges given for {len(model.inputs)} inputs",
+            hint="give one (least, largest) per input, or None",
+        )
     first = data.inputs[0]
     with ir.Context() as context:
         context.allow_unregistered_dialects = True
