@@ -134,7 +134,7 @@ def beside(
         arrays = []
         for index, (given, info) in enumerate(zip(first, inputs, strict=True)):
             rng = np.random.default_rng((number, index))
-            array = make(info, uses.extents.get(index), uses, rng)
+            array = make(info, uses.extents.get(index), uses, rng, index)
             arrays.append(given if array is None else _within(array, info, bounds[index]))
         case = tuple(arrays)
         if not any(_same(case, other) for other in (first, *(case for _, case in made))):
@@ -158,7 +158,7 @@ def _index(times: int, negative: bool, ends: Callable[[int], tuple[int, ...]]) -
     """Makes indices of up to so many extents, those of `ends` first, because there may be only one."""
 
     def make(
-        info: TensorInfo, extent: int | None, uses: Uses, rng: np.random.Generator
+        info: TensorInfo, extent: int | None, uses: Uses, rng: np.random.Generator, place: int
     ) -> Array | None:
         if extent is None or (times > 1 and not uses.outside):
             return None
@@ -173,7 +173,7 @@ def _index(times: int, negative: bool, ends: Callable[[int], tuple[int, ...]]) -
 
 def _integers(small: bool, zeros: bool) -> _Make:
     def make(
-        info: TensorInfo, extent: int | None, uses: Uses, rng: np.random.Generator
+        info: TensorInfo, extent: int | None, uses: Uses, rng: np.random.Generator, place: int
     ) -> Array | None:
         dtype = info.dtype.numpy
         if (
@@ -196,6 +196,10 @@ def _integers(small: bool, zeros: bool) -> _Make:
                 ends = rng.permutation([low, low + 1, high, high - 1, 1, low, high, 7])
                 places = rng.permutation(size)[: max(size // 2, 1)][: len(ends)]
                 values[places] = ends[: len(places)].astype(dtype)
+        if not zeros and not small:
+            # A small number beside each large one of another input: their quotients are large.
+            less = (np.arange(size) + place) % 2 == 1
+            values = np.where(less, rng.integers(1, 8, size).astype(dtype), values)
         if not zeros:
             values = np.where((values == 0) | ((values == -1) & (not uses.zeros)), 2, values)
         return np.asarray(values)
@@ -205,7 +209,7 @@ def _integers(small: bool, zeros: bool) -> _Make:
 
 def _floats(kind: str) -> _Make:
     def make(
-        info: TensorInfo, extent: int | None, uses: Uses, rng: np.random.Generator
+        info: TensorInfo, extent: int | None, uses: Uses, rng: np.random.Generator, place: int
     ) -> Array | None:
         if not info.dtype.is_float or info.dtype is DType.BF16 or not uses.floats:
             return None
@@ -228,7 +232,7 @@ def _floats(kind: str) -> _Make:
     return make
 
 
-_Make = Callable[[TensorInfo, "int | None", Uses, np.random.Generator], "Array | None"]
+_Make = Callable[[TensorInfo, "int | None", Uses, np.random.Generator, int], "Array | None"]
 # The kinds of made-up inputs, and what makes one input of each.
 _KINDS: dict[str, _Make] = {
     "indices that count from the front": _index(1, False, lambda n: (n - 1, 0)),
