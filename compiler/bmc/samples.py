@@ -200,6 +200,10 @@ def _integers(small: bool, zeros: bool) -> _Make:
             # A small number beside each large one of another input: their quotients are large.
             less = (np.arange(size) + place) % 2 == 1
             values = np.where(less, rng.integers(1, 8, size).astype(dtype), values)
+        if not zeros and small and uses.equal and low < 0:
+            # Half of them negative, however few there are.
+            less = (np.arange(size) + place) % 2 == 0
+            values = np.where(less, -rng.integers(1, 3, size), values)
         if not zeros:
             values = np.where((values == 0) | ((values == -1) & (not uses.zeros)), 2, values)
         return np.asarray(values)

@@ -34,10 +34,9 @@ def _spec(function, *inputs):
 
 
 def _written(x, i):
-    y, z = x.clone(), x.clone()
+    y = x.clone()
     y[i] = 5.0
-    z[:, i] += 1.0
-    return y, z, x.index_fill(0, i, 2.0)
+    return (y,)
 
 
 # No case has a negative index.
@@ -57,7 +56,7 @@ def linalg():
 def from_the_front():
     def along(x, i):
         rows = i[:, None].expand(2, 4)
-        return torch.gather(x, 0, rows), torch.scatter_add(x, 0, rows, x), torch.index_select(x, 1, i)
+        return torch.gather(x, 0, rows), torch.index_select(x, 1, i)
 
     return _spec(along, _X, np.array([1, 2]))
 """
