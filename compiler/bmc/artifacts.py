@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from bmc.errors import BmcError
 MODEL_FILE = "model.mlirbc"
 CASES_FILE = "cases.npz"
 IMPORT_FILE = "import.json"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 
 _MOST_BYTES = 1 << 40
 
@@ -121,6 +121,19 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Framework:
+    """A model in its framework, to be asked about more inputs.
+
+    Attributes:
+      answer: returns the framework's outputs; raises BmcError if it refuses the inputs.
+      ranges: as in ModelSpec.
+    """
+
+    answer: Callable[[spec.Case], spec.Case]
+    ranges: tuple[tuple[float, float] | None, ...]
+
+
+@dataclass(frozen=True)
 class ImportedModel:
     """An imported model.
 
@@ -138,6 +151,8 @@ class ImportedModel:
       f16: whether to compute in f16 what it computes in f32 (rewrites/halves.py).
       compared_only: more inputs of the first entry point, with the framework's outputs. They are only
         compared in IREE's host runtime.
+      made_up: the kinds of the last ones of `compared_only`, which are made up (samples.beside()).
+      framework: what to ask about made-up inputs, None if nothing is to be made up; it is not saved.
       notes: sentences that tell the user what the import did unasked; they are not saved.
     """
 
@@ -152,6 +167,8 @@ class ImportedModel:
     int8: bool = False
     f16: bool = False
     compared_only: tuple[tuple[spec.Case, spec.Case], ...] = ()
+    made_up: tuple[str, ...] = ()
+    framework: Framework | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -217,6 +234,7 @@ def save(model: ImportedModel, directory: Path) -> None:
             "signatures": [_signature_to_json(signature) for signature in model.signatures],
             "case_count": len(golden.inputs),
             "compared_count": len(model.compared_only),
+            "made_up": model.made_up,
             "policies": [_policy_to_json(policy) for policy in golden.policies],
             "labels": golden.labels,
             "framework_correct": golden.framework_correct,
@@ -294,6 +312,7 @@ def _read(
         int8=data["int8"],
         f16=data["f16"],
         compared_only=tuple(cases[len(carried) :]),
+        made_up=tuple(data["made_up"]) if compared else (),
     )
 
 

@@ -43,6 +43,7 @@ def model_spec(model: spec.ModelSpec) -> spec.ModelSpec:
         output_names=_names("output_names", model.output_names),
         calibration=_cases("calibration", model.calibration),
         calls=calls,
+        ranges=_ranges(model.ranges),
     )
 
 
@@ -56,6 +57,7 @@ def cases(function: str) -> spec.Cases:
             expected=_cases("expected outputs of case", given.expected),
             labels=_labels(given.labels),
             calibration=_cases("calibration", given.calibration),
+            ranges=_ranges(given.ranges),
         )
 
 
@@ -151,6 +153,25 @@ def _policy(policy: spec.Policy) -> spec.Policy:
     if isinstance(policy, spec.IntStep):
         return spec.IntStep(int(policy.max_step), int(policy.max_differing))
     return policy
+
+
+def _ranges(ranges: Any) -> tuple[tuple[float, float] | None, ...]:
+    found = []
+    for index, bounds in enumerate(_sequence("ranges", ranges, "write ((0, 9),) for one input")):
+        numbers = (int, float, np.number)
+        if bounds is not None and not (
+            isinstance(bounds, (list, tuple))
+            and len(bounds) == 2
+            and all(isinstance(number, numbers) for number in bounds)
+            and bounds[0] <= bounds[1]
+        ):
+            raise BmcError(
+                "bad-spec",
+                f"range {index} is {bounds!r}",
+                hint="give the least and the largest number of an input, or None",
+            )
+        found.append(None if bounds is None else (bounds[0], bounds[1]))
+    return tuple(found)
 
 
 def _labels(labels: Any) -> Array | None:

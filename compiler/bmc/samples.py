@@ -1,12 +1,13 @@
-"""Made-up inputs: for models that come without any, and more of them for quantized models.
+"""Made-up inputs: for models that come without any, more for quantized models, and more of all kinds beside the user's.
 
 All are seeded, so a model gets the same inputs on every machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,6 +91,165 @@ def carry_few(model: ImportedModel) -> ImportedModel:
     rest = tuple(zip(golden.inputs[count:], golden.outputs[count:], strict=True))
     kept = replace(golden, inputs=golden.inputs[:count], outputs=golden.outputs[:count])
     return replace(model, golden=kept, compared_only=(*model.compared_only, *rest))
+
+
+@dataclass(frozen=True)
+class Uses:
+    """What a model does with its inputs, as far as made-up inputs depend on it.
+
+    Attributes:
+      extents: for each input that is an index, the extent that it is an index for.
+      floats: whether floats of any kind make sense: the model only moves and compares them.
+      integers: whether integers of any kind make sense where they are no indices.
+      equal: whether the framework defines what it does with equal numbers.
+      zeros: whether an integer may be zero; otherwise it is also not -1, since both are divisors that crash.
+      outside: whether the framework defines what an index outside of a tensor does.
+    """
+
+    extents: Mapping[int, int]
+    floats: bool = True
+    integers: bool = True
+    equal: bool = True
+    zeros: bool = True
+    outside: bool = True
+
+
+def beside(
+    first: spec.Case,
+    inputs: Sequence[TensorInfo],
+    ranges: Sequence[tuple[float, float] | None],
+    uses: Uses,
+) -> tuple[tuple[str, spec.Case], ...]:
+    """Returns made-up cases, each with the name of its kind; they differ from each other and from the user's case.
+
+    Args:
+      first: the user's case, of which inputs stay that a kind says nothing about.
+      inputs: the model's inputs.
+      ranges: for each input the least and the largest number that it may have, None for any; () for none.
+      uses: what the model does with them.
+    """
+    made: list[tuple[str, spec.Case]] = []
+    bounds = tuple(ranges) or (None,) * len(inputs)
+    for number, (kind, make) in enumerate(_KINDS.items()):
+        arrays = []
+        for index, (given, info) in enumerate(zip(first, inputs, strict=True)):
+            rng = np.random.default_rng((number, index))
+            array = make(info, uses.extents.get(index), uses, rng, index)
+            arrays.append(given if array is None else _within(array, info, bounds[index]))
+        case = tuple(arrays)
+        if not any(_same(case, other) for other in (first, *(case for _, case in made))):
+            made.append((kind, case))
+    return tuple(made)
+
+
+def _same(case: spec.Case, other: spec.Case) -> bool:
+    return all(a.tobytes() == b.tobytes() for a, b in zip(case, other, strict=True))
+
+
+def _within(array: Array, info: TensorInfo, bounds: tuple[float, float] | None) -> Array:
+    array = array.astype(info.dtype.numpy).reshape(info.shape)
+    if bounds is None:
+        return array
+    inside = np.where(np.isnan(array), bounds[0], array) if info.dtype.is_float else array
+    return np.clip(inside, *bounds).astype(info.dtype.numpy)
+
+
+def _index(times: int, negative: bool, ends: Callable[[int], tuple[int, ...]]) -> _Make:
+    """Makes indices of up to so many extents, those of `ends` first, because there may be only one."""
+
+    def make(
+        info: TensorInfo, extent: int | None, uses: Uses, rng: np.random.Generator, place: int
+    ) -> Array | None:
+        if extent is None or (times > 1 and not uses.outside):
+            return None
+        size = math.prod(info.shape)
+        values = rng.integers(-times * extent if negative else 0, times * extent, size)
+        values[: len(ends(extent))] = ends(extent)[:size]
+        limits = np.iinfo(info.dtype.numpy)
+        return np.clip(values, limits.min, limits.max)
+
+    return make
+
+
+def _integers(small: bool, zeros: bool) -> _Make:
+    def make(
+        info: TensorInfo, extent: int | None, uses: Uses, rng: np.random.Generator, place: int
+    ) -> Array | None:
+        dtype = info.dtype.numpy
+        if (
+            extent is not None
+            or info.dtype.is_float
+            or dtype.kind not in "iu"
+            or not uses.integers
+            or zeros > uses.zeros
+        ):
+            return None
+        limits, size = np.iinfo(dtype), math.prod(info.shape)
+        low, high = int(limits.min), int(limits.max)
+        if small:
+            values = rng.integers(max(low, -3), 4, size)
+            if not uses.equal:
+                values = np.clip(rng.permutation(size) - size // 2, low, high)
+        else:
+            values = rng.integers(low, high, size, dtype, endpoint=True)
+            if uses.equal:
+                ends = rng.permutation([low, low + 1, high, high - 1, 1, low, high, 7])
+                places = rng.permutation(size)[: max(size // 2, 1)][: len(ends)]
+                values[places] = ends[: len(places)].astype(dtype)
+        if not zeros and not small:
+            # A small number beside each large one of another input: their quotients are large.
+            less = (np.arange(size) + place) % 2 == 1
+            values = np.where(less, rng.integers(1, 8, size).astype(dtype), values)
+        if not zeros and small and uses.equal and low < 0:
+            # Half of them negative, however few there are.
+            less = (np.arange(size) + place) % 2 == 0
+            values = np.where(less, -rng.integers(1, 3, size), values)
+        if not zeros:
+            values = np.where((values == 0) | ((values == -1) & (not uses.zeros)), 2, values)
+        return np.asarray(values)
+
+    return make
+
+
+def _floats(kind: str) -> _Make:
+    def make(
+        info: TensorInfo, extent: int | None, uses: Uses, rng: np.random.Generator, place: int
+    ) -> Array | None:
+        if not info.dtype.is_float or info.dtype is DType.BF16 or not uses.floats:
+            return None
+        size = math.prod(info.shape)
+        most = 100 if info.dtype.byte_count > 2 else 10
+        distinct = (rng.permutation(size) - size // 2 + 0.5).astype(np.float64)
+        if kind == "equal":
+            values = rng.choice((-2.0, -1.0, -0.0, 0.0, 1.0, 2.0), size) if uses.equal else distinct
+        elif kind == "sizes":
+            values = np.ldexp(
+                rng.integers(-1000, 1001, size) / 1024.0, rng.integers(-most, most, size)
+            )
+        else:
+            values = rng.choice((-1.0, 0.0, 2.0, 3.0), size) if uses.equal else distinct
+            special = (np.nan, np.inf, -np.inf) * (2 if uses.equal else 1)
+            places = rng.permutation(size)[: max(size // 3, 1)][: len(special)]
+            values[places] = special[: len(places)]
+        return np.asarray(values)
+
+    return make
+
+
+_Make = Callable[[TensorInfo, "int | None", Uses, np.random.Generator, int], "Array | None"]
+# The kinds of made-up inputs, and what makes one input of each.
+_KINDS: dict[str, _Make] = {
+    "indices that count from the front": _index(1, False, lambda n: (n - 1, 0)),
+    "indices that count from the end": _index(1, True, lambda n: (-1, n - 1, -n)),
+    "indices outside of what they index": _index(3, True, lambda n: (2 * n, -n - 1, n)),
+    "integers of the whole type": _integers(small=False, zeros=True),
+    "integers of the whole type but 0": _integers(small=False, zeros=False),
+    "small integers": _integers(small=True, zeros=True),
+    "small integers but 0": _integers(small=True, zeros=False),
+    "floats with equal elements and both zeros": _floats("equal"),
+    "floats of all sizes": _floats("sizes"),
+    "floats with NaN and infinities": _floats("special"),
+}
 
 
 def _plain(info: TensorInfo, index: int, rng: np.random.Generator) -> Array:

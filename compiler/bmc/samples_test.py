@@ -54,6 +54,48 @@ class SamplesTest(support.FolderTest):
         self.assertEqual([int(case[0][0]) for case in inputs], [0, 1, 2])
         np.testing.assert_array_equal(kept[1][0], outputs[1])
 
+    def test_kinds_beside_the_users_case(self) -> None:
+        inputs = (_FLOATS, _INDICES, TensorInfo("k", DType.I64, (40,)))
+        first = (np.ones((4, 64), np.float32), np.zeros(9, np.int32), np.ones(40, np.int64))
+        made = dict(samples.beside(first, inputs, (), samples.Uses({1: 7})))
+        self.assertEqual(
+            [case[0].tobytes() for case in made.values()],
+            [
+                case[0].tobytes()
+                for _, case in samples.beside(first, inputs, (), samples.Uses({1: 7}))
+            ],
+        )
+        for kind, low, high in (("from the front", 0, 6), ("from the end", -7, 6)):
+            floats, indices, numbers = made[f"indices that count {kind}"]
+            self.assertEqual((indices.min(), indices.max()), (low, high))
+            self.assertIs(floats, first[0])
+            self.assertIs(numbers, first[2])
+        _, indices, _ = made["indices outside of what they index"]
+        self.assertTrue(indices.min() < -7 and indices.max() > 7)
+        limits = np.iinfo(np.int64)
+        _, _, numbers = made["integers of the whole type"]
+        self.assertEqual((numbers.min(), numbers.max()), (limits.min, limits.max))
+        self.assertTrue((made["small integers but 0"][2] != 0).all())
+        self.assertLess(len(np.unique(made["small integers"][2])), 8)
+        floats, _, _ = made["floats with NaN and infinities"]
+        self.assertTrue(np.isnan(floats).any() and np.isinf(floats).any())
+        floats, _, _ = made["floats with equal elements and both zeros"]
+        self.assertEqual(set(np.signbit(floats[floats == 0])), {False, True})
+
+    def test_what_a_framework_leaves_open_is_not_made_up(self) -> None:
+        inputs = (_FLOATS, _INDICES, TensorInfo("k", DType.I64, (40,)))
+        first = (np.ones((4, 64), np.float32), np.zeros(9, np.int32), np.ones(40, np.int64))
+        uses = samples.Uses({1: 7}, equal=False, zeros=False, outside=False)
+        made = dict(samples.beside(first, inputs, ((-3, 3), None, None), uses))
+        self.assertNotIn("indices outside of what they index", made)
+        self.assertNotIn("small integers", made)
+        numbers = made["integers of the whole type but 0"][2]
+        self.assertFalse(np.isin(numbers, (0, -1)).any())
+        for case in made.values():
+            self.assertLessEqual(np.abs(case[0]).max(), 3)
+        only = samples.Uses({}, floats=False, integers=False)
+        self.assertEqual(samples.beside(first, inputs, (), only), ())
+
     def test_firmware_carries_a_few(self) -> None:
         model = support.import_text(support.ADD, self.folder)
         for elements, carried in ((16, 4), (5000, 1), (2000, 4), (100_000, 1), (4000, 2)):

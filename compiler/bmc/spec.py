@@ -101,6 +101,8 @@ class ModelSpec:
         state. The methods that they name become entry points. Buffers that the module changes become
         state, which stays on the target between calls. The calls are made in this order, and
         `quantize = "int8"` measures ranges on them.
+      ranges: for each input the least and the largest number that it may have, or None. The import also compares
+        made-up inputs (docs/how-to/made-up-inputs.md), which keep to it. (0, 9) says of a digit what its type does not.
     """
 
     module: Any
@@ -111,6 +113,7 @@ class ModelSpec:
     output_names: tuple[str, ...] = ()
     calibration: tuple[Case, ...] = ()
     calls: tuple[Call, ...] = ()
+    ranges: tuple[tuple[float, float] | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class Cases:
       cases: one tuple of NumPy arrays per case.
       tolerance: one policy for all outputs, or one per output.
       expected: one tuple of output arrays per case. Only for MLIR, which has no framework to compute them.
-      labels, calibration: as in ModelSpec.
+      labels, calibration, ranges: as in ModelSpec.
     """
 
     cases: tuple[Case, ...]
@@ -129,3 +132,4 @@ class Cases:
     expected: tuple[Case, ...] = ()
     labels: npt.NDArray[np.integer[Any]] | None = None
     calibration: tuple[Case, ...] = ()
+    ranges: tuple[tuple[float, float] | None, ...] = ()

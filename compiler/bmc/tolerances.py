@@ -10,6 +10,7 @@ import numpy as np
 
 from bmc import answers, spec
 from bmc.artifacts import Golden, GoldenCall, Signature, TensorInfo
+from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.spread import NONE, Spread
 
@@ -17,6 +18,7 @@ from bmc.spread import NONE, Spread
 # of their largest term. In f32, 1e-5 is about 170 units. In f16, with 11 bits, one unit is 1e-3.
 _RELATIVE = 1e-5
 _RELATIVE_16_BITS = 1e-2
+_MADE_UP = 1e-2
 
 
 def default(
@@ -52,6 +54,20 @@ def of_f16(golden: Golden, signatures: tuple[Signature, ...]) -> tuple[spec.Poli
         for entry, signature in enumerate(signatures)
         for index, _ in enumerate(signature.outputs)
     )
+
+
+def of_made_up(policy: spec.Policy, first: Array) -> spec.Policy:
+    """Returns a policy for made-up inputs: the model's own, but no closer than a hundredth of what it tells apart.
+
+    Args:
+      policy: that of an output.
+      first: the output for the user's first case, whose size tells what roundings may add up to.
+    """
+    if not isinstance(policy, spec.Tolerance):
+        return policy
+    size = float(np.abs(first[np.isfinite(first)]).max(initial=0.0))
+    atol = max(policy.atol, _MADE_UP * size)
+    return spec.Tolerance(atol, max(policy.rtol, _MADE_UP))
 
 
 def _wider(own: spec.Policy, largest: float) -> spec.Policy:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from bmc import answers, reference
+from bmc import answers, reference, tolerances
 from bmc.answers import Difference
 from bmc.artifacts import GOLDEN_FRAMEWORK, GoldenCall, ImportedModel
 from bmc.errors import BmcError
@@ -20,15 +20,28 @@ _BY_FRONTEND = {
     "tflite": "LiteRT",
     "torch": "PyTorch",
 }
+_OF_CASES = (
+    "write that part of the model with other ops, or give a tolerance that allows for the"
+    " difference if many roundings add up to it"
+)
+_OF_MADE_UP = "write that part of the model with other ops, or give ModelSpec.ranges if it never gets such inputs"
 
 
 @dataclass(frozen=True, slots=True)
 class OutputCheck:
-    """One output of one case, computed on the host and judged by the model's own policy."""
+    """One output of one case, computed on the host and judged by the model's own policy.
+
+    Attributes:
+      case: number of the case.
+      output: name of the output.
+      difference: what the policy says.
+      kind: the kind of a made-up case, "" for others.
+    """
 
     case: int
     output: str
     difference: Difference
+    kind: str = ""
 
 
 def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
@@ -43,15 +56,18 @@ def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
     calls = golden.calls or (GoldenCall(0, False),) * len(cases)
     # The policies of all entry points follow one another.
     first_policy = [0, *accumulate(len(signature.outputs) for signature in model.signatures)]
+    kinds = ("",) * (len(cases) - len(model.made_up)) + model.made_up
     checks = []
-    for case, (call, (given, wanted)) in enumerate(zip(calls, cases, strict=True)):
+    for case, (call, (given, wanted), kind) in enumerate(zip(calls, cases, kinds, strict=True)):
         if call.reset:
             host.reset()
         got = host.run(given, call.entry)
         for index, info in enumerate(model.signatures[call.entry].outputs):
             policy = golden.policies[first_policy[call.entry] + index]
+            if kind:
+                policy = tolerances.of_made_up(policy, golden.outputs[0][index])
             difference = answers.compare(got[index], wanted[index], policy, info.dtype)
-            checks.append(OutputCheck(case, info.name, difference))
+            checks.append(OutputCheck(case, info.name, difference, kind))
     return tuple(checks)
 
 
@@ -59,14 +75,15 @@ def require(model: ImportedModel, checks: tuple[OutputCheck, ...]) -> None:
     """Raises BmcError naming the worst output if a check has failed, because then the import is wrong."""
     failed = [check for check in checks if not check.difference.ok]
     if failed:
-        worst = max(failed, key=lambda check: check.difference.max_abs)
+        # The user's cases come first: a made-up one only matters if they are right.
+        worst = max(failed, key=lambda check: (not check.kind, check.difference.max_abs))
+        which = f"case {worst.case}" if not worst.kind else f"made-up {worst.kind}"
         raise BmcError(
             "import-disagrees",
             f"IREE disagrees with {_BY_FRONTEND[model.frontend]}:"
-            f" output {worst.output} of case {worst.case} is off by {worst.difference.max_abs:.3g},"
+            f" output {worst.output} of {which} is off by {worst.difference.max_abs:.3g},"
             f" {worst.difference.differing} elements differ",
-            hint="write that part of the model with other ops, or give a tolerance that allows for the"
-            " difference if many roundings add up to it",
+            hint=_OF_MADE_UP if worst.kind else _OF_CASES,
         )
 
 
@@ -77,7 +94,7 @@ def verdict(model: ImportedModel) -> str:
             "The golden data itself is from IREE's host runtime, so this only shows that the host"
             " repeats itself"
         )
-    count = len(model.golden.inputs) + len(model.compared_only)
+    count = len(model.golden.inputs) + len(model.compared_only) - len(model.made_up)
     return (
         f"IREE's host runtime agrees with the framework on {count} input{'s' if count > 1 else ''}:"
         " the import is right, and a wrong answer on the target comes from code generation or from"

@@ -22,7 +22,7 @@ from bmc import (
 )
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
-from bmc.frontends import quantized, quiet, user_cases
+from bmc.frontends import made_up, quantized, quiet, user_cases
 from bmc.frontends.options import F16, INT8, ImportOptions
 
 KINDS = (
@@ -114,13 +114,19 @@ def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
         )
     if not path.is_file():
         raise BmcError("file-missing", f"model file '{source}' does not exist")
-    return _call(frontend, "import_file")(path, options, out)
+    return _with_made_up(_call(frontend, "import_file")(path, options, out), options)
+
+
+def _with_made_up(model: ImportedModel, options: ImportOptions) -> ImportedModel:
+    # Whoever gives other inputs wants to know about these.
+    return replace(model, framework=None) if options.inputs else made_up.added(model)
 
 
 def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedModel:
     with factory.called(source, spec.ModelSpec) as given:
         model = user_cases.of_factory(intake.model_spec(given), options)
-        return _call(_frontend_of(model), "import_spec")(model, source, options, out)
+        found = _call(_frontend_of(model), "import_spec")(model, source, options, out)
+        return _with_made_up(found, options)
 
 
 def _frontend_of(model: spec.ModelSpec) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from bmc import artifacts, golden, samples, spec, tolerances
@@ -25,6 +25,7 @@ def build(
     expected: tuple[spec.Case, ...],
     weights: Mapping[str, Array],
     apart: Spread = NONE,
+    answer: Callable[[spec.Case], spec.Case] | None = None,
 ) -> ImportedModel:
     """Returns the model whose MLIR is in the import directory `out`.
 
@@ -38,6 +39,7 @@ def build(
       cases, expected: the framework's inputs and outputs.
       weights: arrays by the framework's names.
       apart: the spread of the framework's kernels for this model.
+      answer: returns the framework's outputs for more inputs.
     """
     if not model.cases:
         cases, expected = samples.sensible(cases, expected)
@@ -60,5 +62,6 @@ def build(
             Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
             for name, array in sorted(weights.items())
         ),
+        framework=artifacts.Framework(answer, model.ranges) if answer else None,
     )
     return result if model.cases else samples.carry_few(result)

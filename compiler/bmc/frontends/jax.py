@@ -78,6 +78,7 @@ def import_spec(
         cases=model.cases,
         expected=expected,
         weights=constants,
+        answer=lambda case: _run(function, case, path.parent),
     )
 
 
@@ -236,7 +237,9 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, Array]]:
 def _export(function: Any, traced: Any, inputs: tuple[TensorInfo, ...], path: Path) -> None:
     """Writes the function as `main`; raises BmcError if it cannot be exported."""
     import jax
+    from jax._src.interpreters import mlir as jax_mlir
     from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
 
     specs = [jax.ShapeDtypeStruct(info.shape, info.dtype.numpy) for info in inputs]
     with quiet.python():
@@ -267,4 +270,8 @@ def _export(function: Any, traced: Any, inputs: tuple[TensorInfo, ...], path: Pa
             f"jax.export cannot export the model: {factory.first_line(error)}",
             hint=_OTHER_OPS,
         ) from error
-    path.write_bytes(exported.mlir_module_serialized)
+    # Not as the portable artifact that it is: rewrites know StableHLO's operations, and not those of its versions.
+    with jax_mlir.make_ir_context() as context:
+        module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
+        with path.open("wb") as file:
+            module.operation.write_bytecode(file)

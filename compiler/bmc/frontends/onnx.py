@@ -51,7 +51,12 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     """
     given = user_cases.of_file(options)
     model = spec.ModelSpec(
-        None, given.cases, given.tolerance, given.labels, calibration=given.calibration
+        None,
+        given.cases,
+        given.tolerance,
+        given.labels,
+        calibration=given.calibration,
+        ranges=given.ranges,
     )
     return _import(model, onnx_file.load(path), options, out)
 
@@ -110,6 +115,7 @@ def _import(
         expected=expected,
         weights=weights,
         apart=spread.of("onnx", onnx_limits.ops(file.model)),
+        answer=lambda case: file.run((case,))[0],
     )
 
 

@@ -45,6 +45,12 @@ class Graph:
             tuple(d.dim_value for d in dims) if all(d.HasField("dim_value") for d in dims) else None
         )
 
+    def element(self, name: str) -> int:
+        """Returns ONNX's number for the element type of a value, 0 if it is not known."""
+        if name in self._constants:
+            return int(self._constants[name].data_type)
+        return int(self._types[name].elem_type) if name in self._types else 0
+
     def constant(self, name: str) -> Array | None:
         """Returns the value of an initializer or a Constant node, None for anything else."""
         found: Array | None = None

@@ -3,6 +3,7 @@
 - IREE refuses a window of a pool or a convolution that is the only one along a dimension and leaves elements over.
 - Its importer takes for ever over a Pad that wraps around, and refuses many that reflect.
 - It takes recurrent layers only forwards, and bidirectional ones only of LSTM.
+- It divides and clips unsigned numbers as signed ones (onnx_unsigned.py).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
+from bmc.frontends import onnx_unsigned
 from bmc.frontends.onnx_graph import Graph, attributes, node_name
 
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
@@ -33,6 +35,7 @@ def apply(model: Any) -> None:
                 and _pad(graph, node)
                 or node.op_type in _RECURRENT
                 and _recurrent(graph, node)
+                or onnx_unsigned.rewrite(graph, node)
             ):
                 continue
         graph.nodes.append(node)

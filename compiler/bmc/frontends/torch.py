@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +62,16 @@ def import_spec(
         golden=data,
         parameters=_parameters(weights),
         notes=notes,
+        framework=artifacts.Framework(_answer(model.module, folder), model.ranges),
     )
+
+
+def _answer(module: Any, folder: Path) -> Callable[[spec.Case], spec.Case]:
+    def answer(case: spec.Case) -> spec.Case:
+        with _evaluating(module):
+            return run(module, case, folder)
+
+    return answer
 
 
 @contextlib.contextmanager

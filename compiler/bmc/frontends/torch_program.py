@@ -50,6 +50,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         input_names=tuple(info.name for info in inputs),
         output_names=names,
         calibration=given.calibration,
+        ranges=given.ranges,
     )
     imported = torch_frontend.import_spec(model, f"{path}:forward", options, out)
     imported = replace(imported, source=path.name)

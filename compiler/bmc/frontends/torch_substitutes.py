@@ -6,7 +6,8 @@
   lowering.
 - A maximum pooling of small integers crashes torch-mlir. Floats have all these numbers.
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
-- torch_writes.py replaces writes to a part of a tensor.
+- torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, and torch_divisions.py
+  divides integers.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bmc.frontends import torch_writes
+from bmc.frontends import torch_divisions, torch_indices, torch_writes
 from bmc.frontends.torch_windows import arguments, call
 
 
@@ -38,6 +39,8 @@ def apply(program: Any) -> None:
             if exact and arguments(node)["approximate"] == "tanh":
                 _gelu(program.graph, node)
     torch_writes.apply(program)
+    torch_indices.apply(program)
+    torch_divisions.apply(program)
     program.graph_module.recompile()
 
 

@@ -17,6 +17,7 @@ _RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
 _INTEGERS = {"i8": "<i1", "i16": "<i2", "i32": "<i4", "i64": "<i8"}
 _KNOWN = {**_INTEGERS, "f32": "<f4"}
 _HALVES = {"f16": "<f2"}
+_CONSTANTS = ("arith.constant", "stablehlo.constant", "tosa.const")
 
 
 def integers(value: ir_util.Value, module: Any) -> Array | None:
@@ -48,8 +49,9 @@ def _read(value: ir_util.Value, module: Any, known: Mapping[str, str]) -> Array 
     owner = ir_util.definition(value)
     if owner is None:
         return None
-    if owner.name == "arith.constant":
-        return _elements(owner.attributes["value"], known)
+    if owner.name in _CONSTANTS:
+        key = "values" if owner.name == "tosa.const" else "value"
+        return _elements(owner.attributes[key], known)
     if owner.name != "util.global.load" or "is_immutable" not in owner.attributes:
         return None
     name = ir_util.string(owner, "global")

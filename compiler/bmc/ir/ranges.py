@@ -6,7 +6,10 @@ model is compiled.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,11 +23,18 @@ _MOVES = (
     "iree_tensor_ext.compute_barrier.start",
     "linalg.broadcast",
     "linalg.transpose",
+    "stablehlo.broadcast_in_dim",
+    "stablehlo.reshape",
+    "stablehlo.reverse",
+    "stablehlo.slice",
+    "stablehlo.transpose",
     "tensor.cast",
     "tensor.collapse_shape",
     "tensor.expand_shape",
     "tensor.extract_slice",
 )
+# The elements of these are those of their operands.
+_HULLS = ("stablehlo.concatenate", "tensor.concat", "tosa.concat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +89,8 @@ class Ranges:
         constant = constant_arrays.integers(value, self.module)
         if constant is not None:
             return Range(int(constant.min()), int(constant.max())) if constant.size else everything
+        if isinstance(value.type, ir.IndexType) and (number := ir_util.constant(value)) is not None:
+            return Range(number, number)
         owner = ir_util.definition(value)
         if owner is None:
             return self._argument(value, value.owner, everything)
@@ -105,8 +117,31 @@ class Ranges:
             return self.of(op.operands[0]).hull(self.of(op.operands[1]))
         if op.name == "linalg.fill":
             return self.of(op.operands[0])
+        if op.name in _HULLS:
+            return functools.reduce(Range.hull, map(self.of, op.operands))
+        if op.name.startswith("stablehlo."):
+            return self._elementwise(op, everything)
         if op.name.startswith("linalg.") and len(op.results) == 1 and len(op.regions) == 1:
             return self._structured(op, everything)
+        return everything
+
+    def _elementwise(self, op: ir_util.Op, everything: Range) -> Range:
+        """The range of one of StableHLO's operations on tensors, element by element."""
+        if op.name == "stablehlo.iota":
+            axis = ir.IntegerAttr(op.attributes["iota_dimension"]).value
+            return Range(0, max(op.results[0].type.shape[axis] - 1, 0))
+        operands = [
+            self.of(operand) for operand in op.operands if _is_integer(operand.type.element_type)
+        ]
+        match op.name, operands:
+            case "stablehlo.clamp", [low, x, high]:
+                return _least(_most(x, low), high)
+            case "stablehlo.select", [_, a, b]:
+                return a.hull(b)
+            case "stablehlo.convert", [a]:
+                return a
+            case _, [a, b] if op.name in _STABLEHLO:
+                return _STABLEHLO[op.name](a, b)
         return everything
 
     def _structured(self, op: ir_util.Op, everything: Range) -> Range:
@@ -126,20 +161,20 @@ class Ranges:
         return self.of(op.operands[len(op.operands) - 1]) + term * Range(steps, steps)
 
     def _scalar(self, op: ir_util.Op, everything: Range) -> Range:
+        if op.name == "linalg.index":
+            axis = ir.IntegerAttr(op.attributes["dim"]).value
+            extent = _extents(op.parent.operation).get(axis)
+            return everything if extent is None else Range(0, max(extent - 1, 0))
+        if op.name == "tensor.extract":
+            return self.of(op.operands[0])
         operands = [self.of(operand) for operand in op.operands if _is_integer(operand.type)]
         match op.name, operands:
-            case "arith.addi", [a, b]:
-                return a + b
-            case "arith.subi", [a, b]:
-                return a - b
-            case "arith.muli", [a, b]:
-                return a * b
-            case "arith.maxsi", [a, b]:
-                return Range(max(a.low, b.low), max(a.high, b.high))
-            case "arith.minsi", [a, b]:
-                return Range(min(a.low, b.low), min(a.high, b.high))
-            case (("arith.extsi" | "arith.trunci"), [a]):
+            case _, [a, b] if op.name in _ARITH:
+                return _ARITH[op.name](a, b)
+            case (("arith.extsi" | "arith.trunci" | "arith.index_cast"), [a]):
                 return a
+            case (("arith.remsi" | "arith.remui"), [a, b]) if a.low >= 0 and b.low > 0:
+                return Range(0, min(a.high, b.high - 1))
             case "arith.extui", [a]:
                 return a if a.low >= 0 else Range(0, 2 ** op.operands[0].type.width - 1)
             case "arith.shrsi", [a, b] if b.low == b.high and 0 <= b.low < 64:
@@ -155,22 +190,55 @@ def reduction_steps(op: ir_util.Op) -> int | None:
     """Returns how many elements of its inputs a linalg op adds up for one of its result; None if unknown."""
     indexing = [each.value for each in linalg.get_indexing_maps(op)]
     kept = {each.position for each in indexing[-1].results if isinstance(each, ir.AffineDimExpr)}
-    extents: dict[int, int] = {}
-    for operand, map_ in zip(op.operands, indexing, strict=True):
-        for axis, index in enumerate(map_.results):
-            if isinstance(index, ir.AffineDimExpr):
-                extents[index.position] = operand.type.shape[axis]
+    extents = _extents(op)
     reduced = set(range(indexing[0].n_dims)) - kept
     if not reduced <= extents.keys():
         return None
     return math.prod(extents[loop] for loop in reduced)
 
 
+def _extents(op: ir_util.Op) -> dict[int, int]:
+    """Returns how often each loop of a linalg op runs, where an operand says so."""
+    extents: dict[int, int] = {}
+    for operand, map_ in zip(op.operands, linalg.get_indexing_maps(op), strict=True):
+        for axis, index in enumerate(map_.value.results):
+            if isinstance(index, ir.AffineDimExpr):
+                extents[index.position] = operand.type.shape[axis]
+    return extents
+
+
+def _most(a: Range, b: Range) -> Range:
+    return Range(max(a.low, b.low), max(a.high, b.high))
+
+
+def _least(a: Range, b: Range) -> Range:
+    return Range(min(a.low, b.low), min(a.high, b.high))
+
+
+# Operations of two integers, and what they do to ranges.
+_ARITH: dict[str, Callable[[Range, Range], Range]] = {
+    "arith.addi": operator.add,
+    "arith.maxsi": _most,
+    "arith.minsi": _least,
+    "arith.muli": operator.mul,
+    "arith.subi": operator.sub,
+}
+_STABLEHLO: dict[str, Callable[[Range, Range], Range]] = {
+    "stablehlo.add": operator.add,
+    "stablehlo.maximum": _most,
+    "stablehlo.minimum": _least,
+    "stablehlo.multiply": operator.mul,
+    "stablehlo.subtract": operator.sub,
+}
+
+
 def _is_integer(type_: Any) -> bool:
-    return isinstance(type_, ir.IntegerType)
+    return isinstance(type_, (ir.IntegerType, ir.IndexType))
 
 
 def _of_type(type_: Any) -> Range:
     element = type_.element_type if isinstance(type_, ir.RankedTensorType) else type_
-    width = element.width
+    width = 64 if isinstance(element, ir.IndexType) else element.width
+    if not isinstance(element, ir.IndexType) and element.is_unsigned:
+        return Range(0, 2**width - 1)
     return Range(-(2 ** (width - 1)), 2 ** (width - 1) - 1)

@@ -105,6 +105,34 @@ class RangesTest(unittest.TestCase):
 """
         self.assertEqual(self.returned(text), _I32)
 
+    def test_indices(self) -> None:
+        steps = "%k = arith.constant 9 : index", "%i = arith.index_cast %y : i32 to index"
+        less = "%z = arith.constant 0 : index", "%m = arith.maxsi %i, %z : index"
+        self.assertEqual(
+            self.scalar(*steps, *less, "%r = arith.remui %m, %k : index", "return %r : index",
+                        result="index"),
+            Range(0, 8),
+        )  # fmt: skip
+        self.assertEqual(self.scalar(*steps, "return %k : index", result="index"), Range(9, 9))
+        self.assertEqual(self.scalar(*steps, "return %i : index", result="index"), _I32)
+
+    def test_stablehlo(self) -> None:
+        def elements(*lines: str) -> Range:
+            body = "\n".join(lines)
+            head = "func.func @main(%x: tensor<5xi32>, %c: tensor<5xi1>) -> tensor<5xi32>"
+            return self.returned(f"{head} {{\n{body}\n return %r : tensor<5xi32>\n}}")
+
+        counted = "%i = stablehlo.iota dim = 0 : tensor<5xi32>"
+        three = "%k = stablehlo.constant dense<3> : tensor<5xi32>"
+        self.assertEqual(
+            elements(counted, three, "%r = stablehlo.add %i, %k : tensor<5xi32>"), Range(3, 7)
+        )
+        clamp = "%r = stablehlo.clamp %i, %x, %k : tensor<5xi32>"
+        self.assertEqual(elements(counted, three, clamp), Range(0, 3))
+        select = "%r = stablehlo.select %c, %i, %k : tensor<5xi1>, tensor<5xi32>"
+        self.assertEqual(elements(counted, three, select), Range(0, 4))
+        self.assertEqual(elements(three, "%r = stablehlo.add %x, %k : tensor<5xi32>"), _I32)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,110 @@
+"""Tests which made-up inputs PyTorch models get, and that a wrong answer to one refuses the model."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import numpy as np
+import support
+
+from bmc import artifacts
+from bmc.artifacts import ImportedModel
+from bmc.frontends import import_model
+from bmc.frontends.options import ImportOptions
+from bmc.rewrites import nans
+
+_MODEL = """
+import numpy as np
+import torch
+from bmc import spec
+
+_X = np.random.default_rng(1).permutation(24).astype(np.float32).reshape(6, 4)
+
+
+class Model(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def largest():
+    function = lambda x: (x.argmax(1), x.argmin(), *x.max(0), *x.min(1))
+    return spec.ModelSpec(Model(function), ((_X,),), ())
+
+
+def sorted_():
+    function = lambda x: torch.topk(x, 2)
+    return spec.ModelSpec(Model(function), ((_X,),), ())
+
+
+class Words(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.words = torch.nn.Embedding(50, 16)
+        self.layers = torch.nn.Sequential(torch.nn.LayerNorm(16), torch.nn.Linear(16, 8), torch.nn.Softmax(-1))
+
+    def forward(self, ids, mask):
+        x = self.words(ids) * mask[:, :, None]
+        return self.layers(x), self.layers(x).argmax(-1)
+
+
+def words():
+    case = (np.array([[1, 2, 3]]), np.array([[1, 1, 0]]))
+    return spec.ModelSpec(Words(), (case,), (spec.Tolerance(1e-5, 1e-5), spec.Exact()))
+
+
+# PyTorch has no answer for 2^31 - 1 + 1 that torch-mlir must know: the user's numbers are digits.
+def digits():
+    given = np.array([3, 1, 4, 1, 5, 9], np.int32)
+    return spec.ModelSpec(Model(lambda x: 10 * x), ((given,),), (), ranges=((0, 9),))
+"""
+
+
+class MadeUpTest(support.FolderTest):
+    def load(self, factory: str, name: str = "out") -> ImportedModel:
+        path = self.write("model.py", _MODEL)
+        return import_model(f"{path}:{factory}", ImportOptions(), self.folder / name)
+
+    def test_nan_is_where_pytorch_has_it(self) -> None:
+        for factory in ("largest", "sorted_"):
+            with self.subTest(factory):
+                self.assertIn("floats with NaN and infinities", self.load(factory).made_up)
+
+    def test_without_the_rewrite_nan_refuses_the_model(self) -> None:
+        for factory in ("largest", "sorted_"):
+            with self.subTest(factory), mock.patch.object(nans, "apply"):
+                call = lambda name=factory: self.load(name)  # noqa: E731
+                self.refuses(
+                    "import-disagrees", "made-up floats with NaN and infinities", call=call
+                )
+
+    def test_a_model_that_rounds_only_gets_indices(self) -> None:
+        model = self.load("words")
+        self.assertEqual(model.made_up, ("indices that count from the front",))
+        (((ids, mask), _),) = model.compared_only
+        self.assertLess(ids.max(), 50)
+        np.testing.assert_array_equal(mask, [[1, 1, 0]])
+
+    def test_they_are_in_the_range_that_the_user_gives(self) -> None:
+        model = self.load("digits")
+        self.assertTrue(model.made_up)
+        for (digits,), _ in model.compared_only:
+            self.assertTrue(((digits >= 0) & (digits <= 9)).all())
+
+    def test_they_are_the_same_each_time_and_are_saved(self) -> None:
+        first, again = self.load("largest"), self.load("largest", "again")
+        self.assertEqual(first.made_up, again.made_up)
+        for name in (artifacts.CASES_FILE, artifacts.IMPORT_FILE):
+            texts = [(self.folder / out / name).read_bytes() for out in ("out", "again")]
+            self.assertEqual(*texts)
+        loaded = artifacts.load(self.folder / "out", compared=True)
+        self.assertEqual(loaded.made_up, first.made_up)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,52 @@
+"""Divides and clips unsigned numbers, which IREE's importer takes for signed ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bmc.errors import BmcError
+from bmc.frontends.onnx_graph import Graph, node_name
+
+
+def rewrite(graph: Graph, node: Any) -> bool:
+    """Writes such a node with others; returns whether it did.
+
+    Raises:
+      BmcError: it divides numbers of more than 8 bits, to which the importer cannot cast the quotient.
+    """
+    from onnx import TensorProto
+
+    element = graph.element(node.input[0]) if node.input else 0
+    unsigned = {
+        getattr(TensorProto, name): name for name in ("UINT8", "UINT16", "UINT32", "UINT64")
+    }
+    if element not in unsigned:
+        return False
+    if node.op_type == "Clip":
+        _clip(graph, node)
+    elif node.op_type in ("Div", "Mod"):
+        if element != TensorProto.UINT8:
+            kind = unsigned[element].lower()
+            raise BmcError(
+                "op-rejected",
+                f"IREE's importer takes the {kind} of op '{node.op_type}' for signed numbers",
+                where=node_name(node),
+                hint="divide uint8, int32 or int64",
+            )
+        operands = [graph.add("Cast", [name], node, to=TensorProto.INT32) for name in node.input]
+        made = graph.add(node.op_type, operands, node)
+        graph.rename(graph.add("Cast", [made], node, to=element), node.output[0])
+    else:
+        return False
+    return True
+
+
+def _clip(graph: Graph, node: Any) -> None:
+    """Takes the larger of the number and its least, then the smaller of that and its most."""
+    value = node.input[0]
+    for kind, bound in zip(("Max", "Min"), node.input[1:], strict=False):
+        if bound:
+            value = graph.add(kind, [value, bound], node)
+    if value == node.input[0]:
+        value = graph.add("Identity", [value], node)
+    graph.rename(value, node.output[0])

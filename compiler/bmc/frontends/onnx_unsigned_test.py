@@ -1,0 +1,60 @@
+"""Imports ONNX models of unsigned numbers; IREE's host runtime must agree with onnxruntime on made-up ones."""
+
+from __future__ import annotations
+
+from unittest import main, mock
+
+import numpy as np
+import onnx
+import support
+from onnx import helper, numpy_helper
+
+from bmc.dtype import Array
+from bmc.frontends import onnx_unsigned
+
+_MORE = "integers of the whole type"
+
+
+def _model(kind: str, dtype: type, *constants: int) -> onnx.ModelProto:
+    element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    names = [f"c{number}" for number, _ in enumerate(constants)]
+    value: list[Array] = [np.array(number, dtype) for number in constants]
+    graph = helper.make_graph(
+        [helper.make_node(kind, ["x", *names], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("x", element, [16])],
+        [helper.make_tensor_value_info("y", element, [16])],
+        [numpy_helper.from_array(array, name) for array, name in zip(value, names, strict=True)],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+class UnsignedTest(support.ModelFileTest):
+    SUFFIX = ".onnx"
+
+    def test_they_are_right(self) -> None:
+        for model in (
+            _model("Div", np.uint8, 1),
+            _model("Mod", np.uint8, 3),
+            _model("Clip", np.uint8, 1, 250),
+            _model("Clip", np.uint32, 1, 2**32 - 9),
+        ):
+            with self.subTest(model.graph.node[0].op_type):
+                loaded = self.load(model)
+                self.assertTrue(any(kind.startswith(_MORE) for kind in loaded.made_up))
+                self.agrees(loaded)
+
+    def test_without_it_made_up_inputs_refuse_the_model(self) -> None:
+        for model in (_model("Mod", np.uint8, 3),):
+            patch = mock.patch.object(onnx_unsigned, "rewrite", return_value=False)
+            with self.subTest(model.graph.node[0].op_type), patch:
+                self.rejects("import-disagrees", f"made-up {_MORE}", data=model)
+
+    def test_what_has_no_cast_is_refused(self) -> None:
+        for dtype in (np.uint16, np.uint32, np.uint64):
+            message = f"takes the {np.dtype(dtype).name} of op 'Mod' for signed numbers"
+            self.rejects("op-rejected", message, data=_model("Mod", dtype, 3))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""Imports models that divide; IREE's host runtime must agree with PyTorch on the user's cases and on made-up ones."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import support
+
+from bmc.artifacts import ImportedModel
+from bmc.frontends import import_model, torch_divisions
+from bmc.frontends.options import ImportOptions
+
+_MODEL = """
+import numpy as np
+import torch
+from bmc import spec
+
+_MOST = 2**63 - 1
+
+
+class Model(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def _spec(function, *inputs):
+    return spec.ModelSpec(Model(function), (inputs,), spec.Exact())
+
+
+def _all(x, y):
+    return x // y, x // 3, x % y, x % -5, torch.div(x, y, rounding_mode="floor"), x.remainder(7)
+
+
+def floats():
+    x, y = np.array([7, -7, 0.5, -0.0], np.float32), np.array([3, 3, -2, 5], np.float32)
+    return _spec(lambda x, y: (x % y, x % -2.5, x.remainder(2)), x, y)
+
+
+def integers():
+    x, y = np.array([-7, 7, -1, 2147483647], np.int32), np.array([3, -3, 5, 5], np.int32)
+    return _spec(_all, x, y)
+
+
+def longs():
+    return _spec(_all, np.array([-7, _MOST, -1, 5]), np.array([3, -3, 5, 5]))
+
+
+def linalg():
+    # StableHLO has no top_k, so the model becomes linalg.
+    also = lambda x, y: (*_all(x, y), torch.topk(x.float(), 2).values)
+    return _spec(also, np.array([-7, 7, -1, 2147483647], np.int32), np.array([3, -3, 5, 5], np.int32))
+
+
+# These two are right for their cases.
+def remainder():
+    return _spec(lambda x: x % 3, np.array([7, 4, 2], np.int32))
+
+
+def quotient():
+    return _spec(lambda x: x // 3, np.array([7, -4, 2], np.int32))
+"""
+
+
+class DivisionsTest(support.FolderTest):
+    def load(self, factory: str) -> ImportedModel:
+        path = self.write("model.py", _MODEL)
+        return import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
+
+    def test_they_are_right(self) -> None:
+        for factory in ("floats", "integers", "longs", "linalg"):
+            with self.subTest(factory):
+                self.assertIn(support.AGREES, self.load(factory).second_reference)
+
+    def test_without_it_made_up_inputs_refuse_the_model(self) -> None:
+        for factory in ("remainder", "quotient"):
+            with self.subTest(factory), mock.patch.object(torch_divisions, "apply"):
+                call = lambda name=factory: self.load(name)  # noqa: E731
+                self.refuses("import-disagrees", "made-up ", call=call)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+"""Operations of StableHLO, made and read. The bindings have no classes for them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from iree.compiler import ir
+
+from bmc.dtype import Array
+from bmc.ir import ir_util
+
+_NUMBERS = re.compile(r"(\w+) = (?:\[([^\]]*)\]|(\d+))")
+
+
+def dimension_numbers(op: ir_util.Op, name: str) -> dict[str, list[int]]:
+    """Returns the numbers of a gather's or scatter's attribute; those that it does not print are 0 or []."""
+    return {
+        key: [int(number)] if number else [int(item) for item in items.split(",") if item.strip()]
+        for key, items, number in _NUMBERS.findall(str(op.attributes[name]))
+    }
+
+
+def operation(name: str, kind: Any, *operands: Any, **attributes: Any) -> Any:
+    """Adds an operation with one result, which it returns."""
+    return ir.Operation.create(name, [kind], list(operands), attributes=attributes).result
+
+
+def constant(value: Array, kind: Any) -> Any:
+    """A constant of StableHLO with the element type of `kind`."""
+    element = kind.element_type
+    array = np.array(value, f"{'u' if element.is_unsigned else 'i'}{element.width // 8}", order="C")
+    type_ = ir.RankedTensorType.get(array.shape, element)
+    if array.size and (array == array.flat[0]).all():
+        made = ir.DenseElementsAttr.get_splat(
+            type_, ir.IntegerAttr.get(element, int(array.flat[0]))
+        )
+    else:
+        made = ir.DenseElementsAttr.get(array, type=type_)
+    return operation("stablehlo.constant", type_, value=made)
+
+
+def parts(value: Any, axis: int) -> list[Any]:
+    """Returns the parts of all indices, one tensor for each axis that they are for."""
+    shape = list(value.type.shape)
+    part = ir.RankedTensorType.get(
+        [1 if dim == axis else extent for dim, extent in enumerate(shape)], value.type.element_type
+    )
+    return [
+        sliced(
+            value,
+            part,
+            [number if dim == axis else 0 for dim in range(len(shape))],
+            [number + 1 if dim == axis else extent for dim, extent in enumerate(shape)],
+        )
+        for number in range(shape[axis])
+    ]
+
+
+def sliced(value: Any, kind: Any, start: list[int], end: list[int]) -> Any:
+    """Returns the part of a tensor that has the type `kind`."""
+    return operation(
+        "stablehlo.slice",
+        kind,
+        value,
+        start_indices=ir.DenseI64ArrayAttr.get(start),
+        limit_indices=ir.DenseI64ArrayAttr.get(end),
+        strides=ir.DenseI64ArrayAttr.get([1] * len(start)),
+    )
+
+
+def padded(value: Any, axis: int, more: int) -> Any:
+    """Returns a tensor with zeros behind its last row along an axis."""
+    kind = value.type
+    shape, none = list(kind.shape), [0] * kind.rank
+    shape[axis] += more
+    high = [more if dim == axis else 0 for dim in range(kind.rank)]
+    scalar = ir.RankedTensorType.get([], kind.element_type)
+    return operation(
+        "stablehlo.pad",
+        ir.RankedTensorType.get(shape, kind.element_type),
+        value,
+        operation("stablehlo.constant", scalar, value=_zero(scalar)),
+        edge_padding_low=ir.DenseI64ArrayAttr.get(none),
+        edge_padding_high=ir.DenseI64ArrayAttr.get(high),
+        interior_padding=ir.DenseI64ArrayAttr.get(none),
+    )
+
+
+def _zero(scalar: Any) -> Any:
+    element = scalar.element_type
+    if isinstance(element, ir.ComplexType):
+        number = "(0.0, 0.0)"
+    elif isinstance(element, ir.FloatType):
+        number = "0.0"
+    else:
+        number = "false" if element.width == 1 else "0"
+    return ir.Attribute.parse(f"dense<{number}> : {scalar}")

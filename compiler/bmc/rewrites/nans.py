@@ -1,0 +1,107 @@
+"""Gives NaN its place in sorts, and where a model asks which number is the largest or the smallest.
+
+For PyTorch NaN is larger than all numbers in a sort, and both the largest and the smallest number in `max`, `min`,
+`argmax` and `argmin`. torch-mlir compares numbers, and a comparison with NaN is false.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+
+# The numbers of arith's comparisons of floats.
+_OGT, _OGE, _OLT, _OLE, _ORD, _UGT, _ULT, _UNO = 2, 3, 4, 5, 7, 9, 11, 14
+
+
+def apply(module: Any, _: object = None) -> None:
+    """Rewrites such comparisons, unless the model itself looks for NaN beside them."""
+    for op in list(ir_util.walk(module.operation)):
+        if op.name == "iree_linalg_ext.sort":
+            _sort(op)
+        elif op.name == "stablehlo.reduce" and len(op.results) > 1:
+            _reduction(op)
+        elif op.name == "linalg.generic" and len(op.results) > 1:
+            _structured(op)
+
+
+def _sort(sort: ir_util.Op) -> None:
+    """NaN goes to the end of an ascending sort, and to the front of a descending one."""
+    for op in ir_util.all_of(sort, "arith.cmpf"):
+        first, second = op.operands
+        kind = _predicate(op)
+        if kind in (_OGE, _OLE):
+            with ir.InsertionPoint(op), op.location:
+                is_nan = _compared(_UNO, *[first if kind == _OGE else second] * 2)
+            _join(op, "arith.ori", is_nan)
+
+
+def _structured(generic: ir_util.Op) -> None:
+    """The first NaN beats all numbers, and nothing beats it."""
+    held = list(generic.regions[0].blocks[0].arguments)[-len(generic.results) :]
+    for op in ir_util.all_of(generic, "arith.cmpf"):
+        kind = _predicate(op)
+        if kind in (_OGT, _OLT) and op.operands[1] in held:
+            op.attributes["predicate"] = _number(_UGT if kind == _OGT else _ULT)
+            with ir.InsertionPoint(op), op.location:
+                is_number = _compared(_ORD, op.operands[1], op.operands[1])
+            _join(op, "arith.andi", is_number)
+
+
+def _reduction(reduce: ir_util.Op) -> None:
+    """NaN beats all numbers, and counts as equal to another, so that the first one is chosen."""
+    found: dict[str, Any] = {}
+    for op in ir_util.all_of(reduce, "stablehlo.compare"):
+        direction = str(op.attributes["comparison_direction"]).split()[-1].rstrip(">")
+        found.setdefault(direction, op)
+    if not found or not found.keys() <= {"EQ", "GE", "LE"}:
+        return
+    first, second = next(iter(found.values())).operands
+    if not isinstance(first.type.element_type, ir.FloatType):
+        return
+    for direction, op in found.items():
+        with ir.InsertionPoint(op), op.location:
+            is_nan = _differs(first, first)
+            if direction == "EQ":
+                both = [is_nan, _differs(second, second)]
+                is_nan = ir.Operation.create("stablehlo.and", [is_nan.type], both).result
+        _join(op, "stablehlo.or", is_nan)
+
+
+def _differs(first: Any, second: Any) -> Any:
+    truth = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    return ir.Operation.create(
+        "stablehlo.compare",
+        [truth],
+        [first, second],
+        attributes={
+            "comparison_direction": ir.Attribute.parse("#stablehlo<comparison_direction NE>")
+        },
+    ).result
+
+
+def _predicate(op: ir_util.Op) -> int:
+    return int(ir.IntegerAttr(op.attributes["predicate"]).value)
+
+
+def _number(predicate: int) -> Any:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
+
+
+def _compared(predicate: int, first: Any, second: Any) -> Any:
+    truth = ir.IntegerType.get_signless(1)
+    return ir.Operation.create(
+        "arith.cmpf", [truth], [first, second], attributes={"predicate": _number(predicate)}
+    ).result
+
+
+def _join(op: ir_util.Op, name: str, more: Any) -> None:
+    """Puts the result of a comparison together with another truth value, for all that read it."""
+    block = op.block
+    operations = list(block.operations)
+    following = operations[[item.operation for item in operations].index(op) + 1]
+    with ir.InsertionPoint(following), op.location:
+        joined = ir.Operation.create(name, [more.type], [op.results[0], more])
+    op.results[0].replace_all_uses_except(joined.result, joined)

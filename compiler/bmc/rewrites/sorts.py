@@ -1,0 +1,81 @@
+"""Makes sorts keep the order of equal elements, as frameworks do.
+
+IREE goes through neighbors, and lets two of them change places unless the model's comparison says that the first one
+comes before the second. It says so of none of two equal ones, so they change places too. Here they do if the second one
+comes before the first. JAX's top_k is such a sort; IREE's own one takes no notice of NaN, and not of the first of equal
+integers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import ir_util
+
+_TOP_K = "chlo.top_k"
+
+
+def apply(module: Any, _: object = None) -> None:
+    """Rewrites the comparisons of sorts that are false for equal elements, and lets top_k sort."""
+    for op in ir_util.all_of(module, "stablehlo.composite"):
+        if ir_util.string(op, "name") == _TOP_K:
+            _call(op)
+    for op in ir_util.all_of(module, "stablehlo.sort"):
+        if _is_strict(op):
+            _reverse(op.regions[0].blocks[0])
+        _hold(op)
+
+
+def _call(op: ir_util.Op) -> None:
+    """Calls the function that says what a composite operation does."""
+    with ir.InsertionPoint(op), op.location:
+        types = [result.type for result in op.results]
+        callee = {"callee": op.attributes["decomposition"]}
+        made = ir.Operation.create("func.call", types, list(op.operands), attributes=callee)
+    for old, new in zip(op.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
+def _hold(sort: ir_util.Op) -> None:
+    """Keeps IREE from making its own top_k of slices of a sort."""
+    results = list(sort.results)
+    readers = {use.owner.operation.name for result in results for use in result.uses}
+    if "stablehlo.slice" not in readers:
+        return
+    block = list(sort.block.operations)
+    following = block[[item.operation for item in block].index(sort) + 1]
+    with ir.InsertionPoint(following), sort.location:
+        types = [result.type for result in results]
+        held = ir.Operation.create("stablehlo.optimization_barrier", types, results)
+    for old, new in zip(results, held.results, strict=True):
+        old.replace_all_uses_except(new, held)
+
+
+def _is_strict(sort: ir_util.Op) -> bool:
+    """Whether no part of a comparison says that equal elements are in order."""
+    tests = ir_util.all_of(sort, "stablehlo.compare")
+    directions = [str(test.attributes["comparison_direction"]) for test in tests]
+    return not any(" LE" in direction or " GE" in direction for direction in directions)
+
+
+def _reverse(block: Any) -> None:
+    arguments = list(block.arguments)
+    for first, second in zip(arguments[::2], arguments[1::2], strict=True):
+        _swap(block, first, second)
+    last = block.operations[len(block.operations) - 1]
+    with ir.InsertionPoint(last), last.location:
+        before = last.operands[0]
+        last.operands[0] = ir.Operation.create("stablehlo.not", [before.type], [before]).result
+
+
+def _swap(block: Any, first: Any, second: Any) -> None:
+    """Makes what reads one argument of a block read the other."""
+    with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
+        held = ir.Operation.create("builtin.unrealized_conversion_cast", [first.type], [second])
+    first.replace_all_uses_with(held.result)
+    second.replace_all_uses_with(first)
+    held.result.replace_all_uses_with(second)
+    held.erase()

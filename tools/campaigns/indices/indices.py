@@ -1,0 +1,212 @@
+"""Runs gathers, scatters, slices and updates with index tensors that point anywhere, and compares with NumPy.
+
+IREE's host runtime runs them, on the same rewritten operations as a target. Each trial calls every operation once, with
+an index tensor of its own: inside, near both ends, far outside, and the smallest and largest numbers of its type.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import campaign
+import numpy as np
+from rich.console import Console
+
+from bmc.artifacts import Signature, TensorInfo
+from bmc.dtype import Array, DType
+from bmc.reference import HostModel
+
+# Ten operations each, so more than a million index tensors.
+FULL_LENGTH = 105_000
+
+_ROWS, _COLUMNS = 6, 5
+_X = np.arange(_ROWS * _COLUMNS, dtype=np.float32).reshape(_ROWS, _COLUMNS)
+_SCATTER = """"stablehlo.scatter"(%x, %i, %u) <{{indices_are_sorted = false, unique_indices = false,
+    scatter_dimension_numbers = #stablehlo.scatter<{0}>}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    {1}
+  }}) : (tensor<6x5xf32>, tensor<{2}>, tensor<{3}>) -> tensor<6x5xf32>"""
+_REPLACE = "stablehlo.return %b : tensor<f32>"
+_ADD = "%s = stablehlo.add %a, %b : tensor<f32>\n    stablehlo.return %s : tensor<f32>"
+_GATHER = """"stablehlo.gather"(%x, %i) <{{dimension_numbers = #stablehlo.gather<{0}>,
+    slice_sizes = array<i64: {1}>}}> : (tensor<6x5xf32>, tensor<{2}>) -> tensor<{3}>"""
+_BODY = """%e = tensor.empty() : tensor<8xf32>
+  %y = linalg.generic {{indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+      iterator_types = ["parallel"]}} ins(%i : tensor<8xi64>) outs(%e : tensor<8xf32>) {{
+  ^bb0(%in: i64, %out: f32):
+    %c = arith.constant 3 : index
+    %r = arith.index_cast %in : i64 to index
+    %v = tensor.extract %x[%r, %c] : tensor<6x5xf32>
+    linalg.yield %v : f32
+  }} -> tensor<8xf32>"""
+
+
+def _row(i: Array) -> Array:
+    return np.clip(i.astype(np.int64), 0, _ROWS - 1)
+
+
+def _column(i: Array) -> Array:
+    return np.clip(i.astype(np.int64), 0, _COLUMNS - 1)
+
+
+def _scattered(x: Array, i: Array, u: Array, *, add: bool) -> Array:
+    result = x.copy()
+    for index, update in zip(i.astype(np.int64), u, strict=True):
+        if all(0 <= at < extent for at, extent in zip(index, x.shape, strict=False)):
+            result[tuple(index)] = result[tuple(index)] * add + update
+    return result
+
+
+def _updated(x: Array, i: Array, u: Array) -> Array:
+    row, column = (int(np.clip(at, 0, last)) for at, last in zip(i, (4, 2), strict=True))
+    result = x.copy()
+    result[row : row + 2, column : column + 3] = u
+    return result
+
+
+def _sliced(x: Array, i: Array) -> Array:
+    row, column = (int(np.clip(at, 0, last)) for at, last in zip(i, (4, 2), strict=True))
+    return x[row : row + 2, column : column + 3]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation: its MLIR, its index tensor, what it writes, the result's shape, and NumPy's answer."""
+
+    text: str
+    index: tuple[int, ...]
+    dtype: str
+    update: tuple[int, ...]
+    result: tuple[int, ...]
+    answer: Callable[..., Array]
+
+
+_STARTS = """%f = stablehlo.slice %i [0:1] : (tensor<2xi32>) -> tensor<1xi32>
+  %g = stablehlo.slice %i [1:2] : (tensor<2xi32>) -> tensor<1xi32>
+  %p = stablehlo.reshape %f : (tensor<1xi32>) -> tensor<i32>
+  %q = stablehlo.reshape %g : (tensor<1xi32>) -> tensor<i32>
+  """
+OPERATIONS = {
+    "gather_rows": Operation(
+        "%y = " + _GATHER.format("offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0],"
+                                 " index_vector_dim = 1", "1, 5", "8x1xi32", "8x5xf32"),
+        (8, 1), "i4", (), (8, 5), lambda x, i: x[_row(i[:, 0])],
+    ),
+    "gather_columns": Operation(
+        "%y = " + _GATHER.format("offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1],"
+                                 " index_vector_dim = 1", "6, 1", "8xi64", "6x8xf32"),
+        (8,), "i8", (), (6, 8), lambda x, i: x[:, _column(i)],
+    ),
+    "gather_elements": Operation(
+        "%y = " + _GATHER.format("collapsed_slice_dims = [0, 1], start_index_map = [0, 1],"
+                                 " index_vector_dim = 1", "1, 1", "8x2xi64", "8xf32"),
+        (8, 2), "i8", (), (8,), lambda x, i: x[_row(i[:, 0]), _column(i[:, 1])],
+    ),
+    "index_select": Operation(
+        '%y = "stablehlo.torch_index_select"(%x, %i) <{dim = 0 : i64, batch_dims = 0 : i64}>'
+        " : (tensor<6x5xf32>, tensor<8xi32>) -> tensor<8x5xf32>",
+        (8,), "i4", (), (8, 5), lambda x, i: x[_row(i)],
+    ),
+    "extract": Operation(
+        _BODY.replace("{{", "{").replace("}}", "}"), (8,), "i8", (), (8,), lambda x, i: x[_row(i), 3]
+    ),
+    "slice": Operation(
+        _STARTS + "%y = stablehlo.dynamic_slice %x, %p, %q, sizes = [2, 3]"
+        " : (tensor<6x5xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>",
+        (2,), "i4", (), (2, 3), _sliced,
+    ),
+    "update": Operation(
+        _STARTS + "%y = stablehlo.dynamic_update_slice %x, %u, %p, %q"
+        " : (tensor<6x5xf32>, tensor<2x3xf32>, tensor<i32>, tensor<i32>) -> tensor<6x5xf32>",
+        (2,), "i4", (2, 3), (6, 5), _updated,
+    ),
+    "scatter_rows": Operation(
+        "%y = " + _SCATTER.format("update_window_dims = [1], inserted_window_dims = [0],"
+                                  " scatter_dims_to_operand_dims = [0], index_vector_dim = 1",
+                                  _REPLACE, "8x1xi32", "8x5xf32"),
+        (8, 1), "i4", (8, 5), (6, 5), lambda x, i, u: _scattered(x, i, u, add=False),
+    ),
+    "scatter_elements": Operation(
+        "%y = " + _SCATTER.format("inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1],"
+                                  " index_vector_dim = 1", _REPLACE, "8x2xi64", "8xf32"),
+        (8, 2), "i8", (8,), (6, 5), lambda x, i, u: _scattered(x, i, u, add=False),
+    ),
+    "scatter_added": Operation(
+        "%y = " + _SCATTER.format("inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1],"
+                                  " index_vector_dim = 1", _ADD, "8x2xi32", "8xf32"),
+        (8, 2), "i4", (8,), (6, 5), lambda x, i, u: _scattered(x, i, u, add=True),
+    ),
+}  # fmt: skip
+
+
+def host(folder: Path) -> HostModel:
+    """Compiles all operations, each an entry point."""
+    functions, signatures = [], []
+    for name, operation in OPERATIONS.items():
+        index, dtype = operation.index, f"i{int(operation.dtype[1]) * 8}"
+        inputs = [("x", _X.shape, "f32"), ("i", index, dtype), ("u", operation.update, "f32")]
+        inputs = inputs[: 3 if operation.update else 2]
+        listed = ", ".join(f"%{n}: tensor<{'x'.join(map(str, (*s, t)))}>" for n, s, t in inputs)
+        result = f"tensor<{'x'.join(map(str, (*operation.result, 'f32')))}>"
+        functions.append(
+            f"func.func @{name}({listed}) -> {result} {{\n  {operation.text}\n  return %y : {result}\n}}\n"
+        )
+        infos = tuple(TensorInfo(n, DType[t.upper()], s) for n, s, t in inputs)
+        outputs = (TensorInfo("y", DType.F32, operation.result),)
+        signatures.append(Signature(name, infos, outputs))
+    path = folder / "indices.mlir"
+    path.write_text("".join(functions), encoding="utf-8")
+    return HostModel.compile(path, tuple(signatures), folder)
+
+
+def indices(operation: Operation, chance: random.Random) -> Array:
+    """Returns an index tensor: each number is inside or near, far outside, or an end of its type."""
+    limits = np.iinfo(operation.dtype)
+    kinds: tuple[Callable[[], int], ...] = (
+        lambda: chance.randrange(-2, _ROWS + 2),
+        lambda: chance.randrange(_COLUMNS),
+        lambda: chance.randrange(-1000, 1000),
+        lambda: chance.randrange(int(limits.min), int(limits.max) + 1),
+        lambda: chance.choice((int(limits.min), int(limits.max), -1, 0)),
+    )
+    size = int(np.prod(operation.index))
+    values = [chance.choice(kinds)() for _ in range(size)]
+    return np.array(values, operation.dtype).reshape(operation.index)
+
+
+def results(model: HostModel, budget: campaign.Budget) -> Iterator[campaign.Result]:
+    """Runs the trials."""
+    for trial in budget.trials():
+        chance = budget.random(trial)
+        find = ""
+        for entry, (name, operation) in enumerate(OPERATIONS.items()):
+            case = [_X, indices(operation, chance)]
+            if operation.update:
+                size = int(np.prod(operation.update))
+                case.append(np.arange(100, 100 + size, dtype=np.float32).reshape(operation.update))
+            (got,) = model.run(tuple(case), entry)
+            if not np.array_equal(got, operation.answer(*case)):
+                find += f"{name} at {case[1].tolist()}: {got.tolist()}\n"
+        yield campaign.Result(trial, "wrong" if find else "right", find or None)
+
+
+def main(args: list[str]) -> int:
+    parser = campaign.parser("indices", __doc__, count=FULL_LENGTH)
+    options = parser.parse_args(args)
+    with tempfile.TemporaryDirectory() as folder:
+        return campaign.run(
+            "indices",
+            results(host(Path(folder)), campaign.budget(options)),
+            count=options.count,
+            finds=campaign.finds_folder(options),
+            console=Console(),
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
