@@ -240,7 +240,7 @@ _Make = Callable[[TensorInfo, "int | None", Uses, np.random.Generator, int], "Ar
 # The kinds of made-up inputs, and what makes one input of each.
 _KINDS: dict[str, _Make] = {
     "indices that count from the front": _index(1, False, lambda n: (n - 1, 0)),
-    "indices that count from the end": _index(1, True, lambda n: (-1, n - 1, -n)),
+    "indices that count from the end": _index(1, True, lambda n: (-1, -n, n - 1)),
     "indices outside of what they index": _index(3, True, lambda n: (2 * n, -n - 1, n)),
     "integers of the whole type": _integers(small=False, zeros=True),
     "integers of the whole type but 0": _integers(small=False, zeros=False),

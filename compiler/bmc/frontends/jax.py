@@ -78,7 +78,7 @@ def import_spec(
         cases=model.cases,
         expected=expected,
         weights=constants,
-        answer=lambda case: _run(function, case, path.parent),
+        answer=lambda case: _run(model.module, case, path.parent),
     )
 
 

@@ -81,19 +81,22 @@ def padded(value: Any, axis: int, more: int) -> Any:
         "stablehlo.pad",
         ir.RankedTensorType.get(shape, kind.element_type),
         value,
-        operation("stablehlo.constant", scalar, value=_zero(scalar)),
+        zeros(scalar),
         edge_padding_low=ir.DenseI64ArrayAttr.get(none),
         edge_padding_high=ir.DenseI64ArrayAttr.get(high),
         interior_padding=ir.DenseI64ArrayAttr.get(none),
     )
 
 
-def _zero(scalar: Any) -> Any:
-    element = scalar.element_type
+def zeros(kind: Any) -> Any:
+    """A constant tensor of zeros."""
+    element = kind.element_type
     if isinstance(element, ir.ComplexType):
         number = "(0.0, 0.0)"
     elif isinstance(element, ir.FloatType):
         number = "0.0"
     else:
         number = "false" if element.width == 1 else "0"
-    return ir.Attribute.parse(f"dense<{number}> : {scalar}")
+    return operation(
+        "stablehlo.constant", kind, value=ir.Attribute.parse(f"dense<{number}> : {kind}")
+    )

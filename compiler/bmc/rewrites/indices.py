@@ -17,7 +17,6 @@ import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import arith
 
-from bmc.dtype import Array
 from bmc.ir import ir_util, permute, stablehlo
 from bmc.ir.ranges import Ranges
 
@@ -129,23 +128,22 @@ def _mapped(number: int) -> Callable[[ir_util.Op], _Indices]:
     return read
 
 
-def _each(indices: _Indices, kind: Any) -> Array:
-    """The limits of all indices, as far as their type goes."""
-    element = kind.element_type
-    most = 2 ** (element.width - (0 if element.is_unsigned else 1)) - 1
-    limits = np.minimum(np.array(indices.limits, np.float64), most).astype(np.int64)
-    if len(set(limits.tolist())) == 1:
-        return limits[0]
-    shape = [1] * kind.rank
-    shape[indices.axis or 0] = len(limits)
-    return np.broadcast_to(limits.reshape(shape), kind.shape)
+def _limits(indices: _Indices, kind: Any) -> list[int]:
+    """The limits of all indices, as far as their type goes; one if it holds for all."""
+    most = 2 ** (kind.element_type.width - (0 if kind.element_type.is_unsigned else 1)) - 1
+    limits = [min(limit, most) for limit in indices.limits]
+    return limits[:1] if len(set(limits)) == 1 else limits
 
 
 def _clamped(value: Any, indices: _Indices) -> Any:
     """Clamps a tensor of indices in StableHLO."""
-    zero, last = (
-        stablehlo.constant(limit, value.type) for limit in (0, _each(indices, value.type))
-    )
+    limits = np.array(_limits(indices, value.type))
+    if len(limits) > 1:
+        shape = [1] * value.type.rank
+        shape[indices.axis or 0] = len(limits)
+        limits = np.broadcast_to(limits.reshape(shape), value.type.shape)
+    zero = stablehlo.constant(np.zeros((), np.int64), value.type)
+    last = stablehlo.constant(limits if limits.ndim > 1 else limits[0], value.type)
     return stablehlo.operation("stablehlo.clamp", value.type, zero, value, last)
 
 
@@ -153,11 +151,11 @@ def _clamped_in_linalg(value: Any, indices: _Indices) -> Any:
     """Clamps a tensor of indices by an operation that all frontends' dialects lead to."""
     kind = value.type
     rank = kind.rank
-    limits = _each(indices, kind)
+    limits = _limits(indices, kind)
     with_all = ir.AffineMap.get_identity(rank)
     inputs, maps = [value], [with_all]
-    if limits.ndim:
-        array = np.array(indices.limits, f"i{kind.element_type.width // 8}")
+    if len(limits) > 1:
+        array = np.array(limits, f"i{kind.element_type.width // 8}")
         type_ = ir.RankedTensorType.get(array.shape, kind.element_type)
         inputs.append(arith.constant(type_, ir.DenseElementsAttr.get(array, type=type_)))
         maps.append(ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(indices.axis or 0)]))
@@ -177,8 +175,8 @@ def _clamped_in_linalg(value: Any, indices: _Indices) -> Any:
     )
     block = new.regions[0].blocks.append(*[kind.element_type] * (len(inputs) + 1))
     with ir.InsertionPoint(block):
-        last = block.arguments[1] if limits.ndim else None
-        found = _clamped_number(block.arguments[0], int(limits) if last is None else last)
+        last = block.arguments[1] if len(limits) > 1 else limits[0]
+        found = _clamped_number(block.arguments[0], last)
         ir.Operation.create("linalg.yield", [], [found])
     return new.results[0]
 

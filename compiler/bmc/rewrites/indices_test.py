@@ -82,7 +82,7 @@ class IndicesTest(support.FolderTest):
             TensorInfo(f"x{i}", kinds[array.dtype.name], array.shape)
             for i, array in enumerate(inputs)
         )
-        shape = (6, 4) if "-> tensor<6x4xf32> {" in text else (5, 4)
+        shape: tuple[int, ...] = (6, 4) if "-> tensor<6x4xf32> {" in text else (5, 4)
         shape = (6,) if "-> tensor<6xf32> {" in text else shape
         signature = Signature("main", infos, (TensorInfo("y", DType.F32, shape),))
         host = HostModel.compile(path, (signature,), self.folder / "reproducer")

@@ -3,7 +3,7 @@
 IREE goes through neighbors, and lets two of them change places unless the model's comparison says that the first one
 comes before the second. It says so of none of two equal ones, so they change places too. Here they do if the second one
 comes before the first. JAX's top_k is such a sort; IREE's own one takes no notice of NaN, and not of the first of equal
-integers.
+integers. IREE sorts in place, also what something else still reads, so a sort gets a copy here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import ir_util, stablehlo
 
 _TOP_K = "chlo.top_k"
 
@@ -25,6 +25,7 @@ def apply(module: Any, _: object = None) -> None:
     for op in ir_util.all_of(module, "stablehlo.sort"):
         if _is_strict(op):
             _reverse(op.regions[0].blocks[0])
+        _copy_operands(op)
         _hold(op)
 
 
@@ -37,6 +38,24 @@ def _call(op: ir_util.Op) -> None:
     for old, new in zip(op.results, made.results, strict=True):
         old.replace_all_uses_with(new)
     op.erase()
+
+
+def _copy_operands(sort: ir_util.Op) -> None:
+    """Gives a sort copies that nothing else reads, of which IREE does not know that they are copies."""
+    for number, value in enumerate(sort.operands):
+        if isinstance(value.owner, ir.Block) or len(list(value.uses)) > 1:
+            with ir.InsertionPoint(sort), sort.location:
+                sort.operands[number] = _copied(value)
+
+
+def _copied(value: Any) -> Any:
+    scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    always = stablehlo.operation(
+        "stablehlo.constant", scalar, value=ir.Attribute.parse(f"dense<true> : {scalar}")
+    )
+    always = stablehlo.operation("stablehlo.optimization_barrier", scalar, always)
+    nothing = stablehlo.zeros(value.type)
+    return stablehlo.operation("stablehlo.select", value.type, always, value, nothing)
 
 
 def _hold(sort: ir_util.Op) -> None:

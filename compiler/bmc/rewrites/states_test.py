@@ -16,7 +16,10 @@ _MODELS = Path(__file__).parents[3] / "models/control"
 _CACHE = """util.global private mutable @cache = dense<0.0> : tensor<8x16xf32>
 func.func @main(%row: tensor<1x16xf32>, %at: tensor<1xi64>) -> tensor<16xf32> {
   %old = util.global.load @cache : tensor<8x16xf32>
-  %new = "stablehlo.scatter"(%old, %at, %row) ({
+  %first = stablehlo.constant dense<0> : tensor<i64>
+  %last = stablehlo.constant dense<7> : tensor<i64>
+  %inside = stablehlo.clamp %first, %at, %last : (tensor<i64>, tensor<1xi64>, tensor<i64>) -> tensor<1xi64>
+  %new = "stablehlo.scatter"(%old, %inside, %row) ({
     ^bb0(%a: tensor<f32>, %b: tensor<f32>):
       stablehlo.return %b : tensor<f32>
   }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1],
