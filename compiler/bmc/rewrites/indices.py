@@ -79,7 +79,9 @@ def _clamps(
     def find(op: ir_util.Op, ranges: Ranges) -> Iterator[Change]:
         indices = read(op)
         value = op.operands[indices.number]
-        if indices.limits and not _are_inside(value, indices, ranges):
+        # A tensor of unknown size is refused later.
+        static = value.type.has_static_shape
+        if indices.limits and static and not _are_inside(value, indices, ranges):
 
             def change() -> None:
                 with ir.InsertionPoint(op), op.location:
