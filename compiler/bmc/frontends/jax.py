@@ -237,7 +237,6 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, Array]]:
 def _export(function: Any, traced: Any, inputs: tuple[TensorInfo, ...], path: Path) -> None:
     """Writes the function as `main`; raises BmcError if it cannot be exported."""
     import jax
-    from jax._src.interpreters import mlir as jax_mlir
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
@@ -271,7 +270,8 @@ def _export(function: Any, traced: Any, inputs: tuple[TensorInfo, ...], path: Pa
             hint=_OTHER_OPS,
         ) from error
     # Not as the portable artifact that it is: rewrites know StableHLO's operations, and not those of its versions.
-    with jax_mlir.make_ir_context() as context:
+    with ir.Context() as context:
+        stablehlo.register_dialect(context)
         module = stablehlo.deserialize_portable_artifact(context, exported.mlir_module_serialized)
         with path.open("wb") as file:
             module.operation.write_bytecode(file)

@@ -21,6 +21,8 @@ def apply(module: Any, _: object = None) -> None:
     for op in list(ir_util.walk(module.operation)):
         if op.name == "iree_linalg_ext.sort":
             _sort(op)
+        elif op.name == "stablehlo.sort":
+            _ordered(op)
         elif op.name == "stablehlo.reduce" and len(op.results) > 1:
             _reduction(op)
         elif op.name == "linalg.generic" and len(op.results) > 1:
@@ -36,6 +38,28 @@ def _sort(sort: ir_util.Op) -> None:
             with ir.InsertionPoint(op), op.location:
                 is_nan = _compared(_UNO, *[first if kind == _OGE else second] * 2)
             _join(op, "arith.ori", is_nan)
+
+
+def _ordered(sort: ir_util.Op) -> None:
+    """The same for a sort of StableHLO, unless it compares in total order."""
+    found = ir_util.all_of(sort, "stablehlo.compare")
+    if any(_direction(op) == "NE" for op in found):
+        return
+    for op in found:
+        first, second = op.operands
+        kind = str(op.attributes["compare_type"]) if "compare_type" in op.attributes else ""
+        if not isinstance(first.type.element_type, ir.FloatType) or "TOTAL" in kind:
+            continue
+        direction = _direction(op)
+        if direction not in ("GE", "GT", "LE", "LT"):
+            continue
+        front, back = (first, second) if direction[0] == "G" else (second, first)
+        with ir.InsertionPoint(op), op.location:
+            is_nan = _compared_with_itself("NE", front)
+            if direction[1] == "T":
+                both = [is_nan, _compared_with_itself("EQ", back)]
+                is_nan = ir.Operation.create("stablehlo.and", [is_nan.type], both).result
+        _join(op, "stablehlo.or", is_nan)
 
 
 def _structured(generic: ir_util.Op) -> None:
@@ -54,8 +78,7 @@ def _reduction(reduce: ir_util.Op) -> None:
     """NaN beats all numbers, and counts as equal to another, so that the first one is chosen."""
     found: dict[str, Any] = {}
     for op in ir_util.all_of(reduce, "stablehlo.compare"):
-        direction = str(op.attributes["comparison_direction"]).split()[-1].rstrip(">")
-        found.setdefault(direction, op)
+        found.setdefault(_direction(op), op)
     if not found or not found.keys() <= {"EQ", "GE", "LE"}:
         return
     first, second = next(iter(found.values())).operands
@@ -63,22 +86,23 @@ def _reduction(reduce: ir_util.Op) -> None:
         return
     for direction, op in found.items():
         with ir.InsertionPoint(op), op.location:
-            is_nan = _differs(first, first)
+            is_nan = _compared_with_itself("NE", first)
             if direction == "EQ":
-                both = [is_nan, _differs(second, second)]
+                both = [is_nan, _compared_with_itself("NE", second)]
                 is_nan = ir.Operation.create("stablehlo.and", [is_nan.type], both).result
         _join(op, "stablehlo.or", is_nan)
 
 
-def _differs(first: Any, second: Any) -> Any:
+def _direction(op: ir_util.Op) -> str:
+    return str(op.attributes["comparison_direction"]).split()[-1].rstrip(">")
+
+
+def _compared_with_itself(direction: str, value: Any) -> Any:
+    """Whether a float is NaN (NE) or a number (EQ)."""
     truth = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    attribute = ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>")
     return ir.Operation.create(
-        "stablehlo.compare",
-        [truth],
-        [first, second],
-        attributes={
-            "comparison_direction": ir.Attribute.parse("#stablehlo<comparison_direction NE>")
-        },
+        "stablehlo.compare", [truth], [value, value], attributes={"comparison_direction": attribute}
     ).result
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import unittest
 
+import numpy as np
 import support
 
+from bmc.artifacts import Signature, TensorInfo
+from bmc.dtype import DType
+from bmc.reference import HostModel
 from bmc.rewrites import nans
 
 _SORT = """func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -14,6 +18,15 @@ _SORT = """func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
     %t = arith.cmpf oge, %a, %b : f32
     iree_linalg_ext.yield %t : i1
   } -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+"""
+_STABLEHLO = """func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %y = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %t = stablehlo.compare KIND, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %t : tensor<i1>
+  }) : (tensor<8xf32>) -> tensor<8xf32>
   return %y : tensor<8xf32>
 }
 """
@@ -33,12 +46,23 @@ _REDUCE = """func.func @main(%x: tensor<8xf32>, %i: tensor<8xi32>) -> tensor<i32
 """
 
 
-class NansTest(unittest.TestCase):
+class NansTest(support.FolderTest):
     def test_a_sort_puts_it_at_one_end(self) -> None:
         text = support.rewritten(_SORT, nans.apply)
         self.assertIn("arith.cmpf uno, %arg1, %arg1", text)
         text = support.rewritten(_SORT.replace("oge", "ole"), nans.apply)
         self.assertIn("arith.cmpf uno, %arg2, %arg2", text)
+
+    def test_a_sort_of_stablehlo_too(self) -> None:
+        nan = np.float32("nan")
+        x = np.array([1, nan, -np.inf, 3, nan, 2, np.inf, 0], np.float32)
+        info = TensorInfo("x", DType.F32, (8,))
+        for kind, expected in (("GT", -np.sort(-x)), ("LT", np.sort(x))):
+            path = self.write("model.mlir", _STABLEHLO.replace("KIND", kind))
+            signature = Signature("main", (info,), (info,))
+            (got,) = HostModel.compile(path, (signature,), self.folder).run((x,))
+            expected = np.roll(expected, 2) if kind == "GT" else expected
+            np.testing.assert_array_equal(got, expected)
 
     def test_it_is_the_largest_of_all(self) -> None:
         self.assertIn("compare NE", support.rewritten(_REDUCE.replace("KIND", "GE"), nans.apply))
