@@ -20,7 +20,8 @@ _TWO_STEPS = """func.func @main(%x: tensor<4x32xf32>) -> (tensor<4x64xf32>, tens
 }
 """
 # The kernel reads the elements that it writes.
-_IN_PLACE = """func.func @main(%x: tensor<8xi32>, %i: tensor<4x1xi32>, %u: tensor<4xi32>) -> tensor<8xi32> {
+_IN_PLACE = """func.func @main(%x: tensor<8xi32>, %u: tensor<4xi32>) -> tensor<8xi32> {
+  %i = stablehlo.constant dense<[[6], [0], [3], [4]]> : tensor<4x1xi32>
   %0 = stablehlo.add %x, %x : tensor<8xi32>
   %1 = "stablehlo.scatter"(%0, %i, %u) ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
