@@ -20,8 +20,10 @@ _TWO_STEPS = """func.func @main(%x: tensor<4x32xf32>) -> (tensor<4x64xf32>, tens
 }
 """
 # The kernel reads the elements that it writes.
-_IN_PLACE = """func.func @main(%x: tensor<8xi32>, %u: tensor<4xi32>) -> tensor<8xi32> {
-  %i = stablehlo.constant dense<[[6], [0], [3], [4]]> : tensor<4x1xi32>
+_IN_PLACE = """func.func @main(%x: tensor<8xi32>, %n: tensor<4x1xi32>, %u: tensor<4xi32>) -> tensor<8xi32> {
+  %first = stablehlo.constant dense<0> : tensor<i32>
+  %last = stablehlo.constant dense<7> : tensor<i32>
+  %i = stablehlo.clamp %first, %n, %last : (tensor<i32>, tensor<4x1xi32>, tensor<i32>) -> tensor<4x1xi32>
   %0 = stablehlo.add %x, %x : tensor<8xi32>
   %1 = "stablehlo.scatter"(%0, %i, %u) ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>):
@@ -65,12 +67,16 @@ class OperandsTest(support.FolderTest):
 
     def test_only_a_result_that_is_stored_whole_is_overwritten(self) -> None:
         kernels = support.lower_text(_IN_PLACE, self.folder).lowered.operands
-        found = {name: [o.overwrites for o in kernel.operands] for name, kernel in kernels.items()}
+        found = {
+            name.partition("_dispatch_")[2][2:]: [o.overwrites for o in kernel.operands]
+            for name, kernel in kernels.items()
+        }
         self.assertEqual(
             found,
             {
-                "main_dispatch_0_elementwise_8_i32": [None, Written(32, 32, 0, 32)],
-                "main_dispatch_1_scatter_8xi32_dispatch_tensor_store": [None] * 3,
+                "elementwise_4_i32": [None, Written(16, 16, 0, 16)],
+                "elementwise_8_i32": [None, Written(32, 32, 0, 32)],
+                "scatter_8xi32_dispatch_tensor_store": [None] * 3,
             },
         )
 
