@@ -48,6 +48,13 @@ def writes():
     return _spec(_written, _X, np.array([3, 1]))
 
 
+def two_with_the_same():
+    def function(x, y, i):
+        return x.index_put((i,), y), y.index_put((i,), x)
+
+    return _spec(function, np.arange(6), 2 * np.arange(6), np.arange(6)[::-1].copy())
+
+
 def linalg():
     # StableHLO has no top_k, so the model becomes linalg.
     return _spec(lambda x, i: (x[i], *_written(x, i), torch.topk(x, 2).values), _X, np.array([1, 2]))
@@ -76,7 +83,7 @@ class IndicesTest(support.FolderTest):
         return import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
 
     def test_they_are_right(self) -> None:
-        for factory in ("reads", "writes", "linalg"):
+        for factory in ("reads", "writes", "two_with_the_same", "linalg"):
             with self.subTest(factory):
                 self.assertIn(_FROM_END, self.load(factory).made_up)
 

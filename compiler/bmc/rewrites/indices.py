@@ -35,6 +35,18 @@ def apply(module: Any, _: object = None) -> None:
     ]
     for change in changes:
         change()
+    for op in ir_util.all_of(module, "stablehlo.scatter"):
+        _narrow(op)
+
+
+def _narrow(scatter: ir_util.Op) -> None:
+    """Gives a scatter indices of 32 bits, because IREE fails where two scatters have the same ones of 64 bits."""
+    value = scatter.operands[len(scatter.results)]
+    if value.type.element_type.width > 32:
+        kind = ir.RankedTensorType.get(value.type.shape, ir.IntegerType.get_signless(32))
+        with ir.InsertionPoint(scatter), scatter.location:
+            narrow = stablehlo.operation("stablehlo.convert", kind, value)
+        scatter.operands[len(scatter.results)] = narrow
 
 
 Change = Callable[[], None]
