@@ -55,6 +55,28 @@ MATMUL = f"""func.func @main(%x: tensor<4x32xf32>) -> tensor<4x64xf32> {{
 """
 
 
+# The beginning of a model.py whose models are functions of tensors.
+TORCH_FUNCTIONS = """import numpy as np
+import torch
+from bmc import spec
+
+
+class Model(torch.nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def _spec(function, *inputs):
+    return spec.ModelSpec(Model(function), (inputs,), spec.Exact())
+
+
+"""
+
+
 def place(model: str, comment: str) -> str:
     """Returns "(at model.py:42)", what an error says of the one line of `model` that ends with the comment."""
     lines = model.splitlines()

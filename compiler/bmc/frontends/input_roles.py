@@ -67,7 +67,7 @@ def read(module: Any) -> Roles:
     main = functions.get("main")
     extents: dict[int, int] = {}
     for number, argument in enumerate(main.regions[0].blocks[0].arguments if main else ()):
-        if isinstance(_element(argument.type), ir.IntegerType):
+        if isinstance(ir_util.element_type(argument.type), ir.IntegerType):
             extent = _Flow(functions).extent(argument)
             if extent is not None:
                 extents[number] = extent
@@ -82,15 +82,11 @@ def read(module: Any) -> Roles:
     )
 
 
-def _element(type_: Any) -> Any:
-    return type_.element_type if isinstance(type_, ir.RankedTensorType) else type_
-
-
 def _rounds(op: ir_util.Op) -> bool:
     if op.name in _EXACT:
         return False
     values = (*op.operands, *op.results)
-    return any(isinstance(_element(value.type), ir.FloatType) for value in values)
+    return any(isinstance(ir_util.element_type(value.type), ir.FloatType) for value in values)
 
 
 @dataclass
@@ -131,8 +127,8 @@ class _Flow:
         return inner + [
             result
             for result in op.results
-            if isinstance(_element(result.type), (ir.IntegerType, ir.IndexType))
-            and getattr(_element(result.type), "width", 64) > 1
+            if isinstance(ir_util.element_type(result.type), (ir.IntegerType, ir.IndexType))
+            and getattr(ir_util.element_type(result.type), "width", 64) > 1
         ]
 
 

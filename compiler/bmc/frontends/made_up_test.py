@@ -14,21 +14,9 @@ from bmc.frontends import import_model
 from bmc.frontends.options import ImportOptions
 from bmc.rewrites import nans
 
-_MODEL = """
-import numpy as np
-import torch
-from bmc import spec
-
-_X = np.random.default_rng(1).permutation(24).astype(np.float32).reshape(6, 4)
-
-
-class Model(torch.nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs):
-        return self.function(*inputs)
+_MODEL = (
+    support.TORCH_FUNCTIONS
+    + """_X = np.random.default_rng(1).permutation(24).astype(np.float32).reshape(6, 4)
 
 
 def largest():
@@ -63,6 +51,7 @@ def digits():
     given = np.array([3, 1, 4, 1, 5, 9], np.int32)
     return spec.ModelSpec(Model(lambda x: 10 * x), ((given,),), (), ranges=((0, 9),))
 """
+)
 
 
 class MadeUpTest(support.FolderTest):

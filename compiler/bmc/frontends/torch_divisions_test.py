@@ -11,25 +11,9 @@ from bmc.artifacts import ImportedModel
 from bmc.frontends import import_model, torch_divisions
 from bmc.frontends.options import ImportOptions
 
-_MODEL = """
-import numpy as np
-import torch
-from bmc import spec
-
-_MOST = 2**63 - 1
-
-
-class Model(torch.nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs):
-        return self.function(*inputs)
-
-
-def _spec(function, *inputs):
-    return spec.ModelSpec(Model(function), (inputs,), spec.Exact())
+_MODEL = (
+    support.TORCH_FUNCTIONS
+    + """_MOST = 2**63 - 1
 
 
 def _all(x, y):
@@ -64,6 +48,7 @@ def remainder():
 def quotient():
     return _spec(lambda x: x // 3, np.array([7, -4, 2], np.int32))
 """
+)
 
 
 class DivisionsTest(support.FolderTest):

@@ -12,25 +12,9 @@ from bmc.artifacts import ImportedModel
 from bmc.frontends import import_model, torch_indices
 from bmc.frontends.options import ImportOptions
 
-_MODEL = """
-import numpy as np
-import torch
-from bmc import spec
-
-_X = np.arange(24, dtype=np.float32).reshape(6, 4)
-
-
-class Model(torch.nn.Module):
-    def __init__(self, function):
-        super().__init__()
-        self.function = function
-
-    def forward(self, *inputs):
-        return self.function(*inputs)
-
-
-def _spec(function, *inputs):
-    return spec.ModelSpec(Model(function), (inputs,), spec.Exact())
+_MODEL = (
+    support.TORCH_FUNCTIONS
+    + """_X = np.arange(24, dtype=np.float32).reshape(6, 4)
 
 
 def _written(x, i):
@@ -67,6 +51,7 @@ def from_the_front():
 
     return _spec(along, _X, np.array([1, 2]))
 """
+)
 _FROM_END = "indices that count from the end"
 
 

@@ -33,6 +33,7 @@ _MOVES = (
     "tensor.expand_shape",
     "tensor.extract_slice",
 )
+_DYNAMIC = ir.ShapedType.get_dynamic_size()
 # The elements of these are those of their operands.
 _HULLS = ("stablehlo.concatenate", "tensor.concat", "tosa.concat")
 
@@ -129,7 +130,9 @@ class Ranges:
         """The range of one of StableHLO's operations on tensors, element by element."""
         if op.name == "stablehlo.iota":
             axis = ir.IntegerAttr(op.attributes["iota_dimension"]).value
-            return Range(0, max(op.results[0].type.shape[axis] - 1, 0))
+            return _counted(op.results[0].type.shape[axis], everything)
+        if op.name == "stablehlo.convert" and _is_truth(op.operands[0].type):
+            return Range(0, 1)
         operands = [
             self.of(operand) for operand in op.operands if _is_integer(operand.type.element_type)
         ]
@@ -163,8 +166,7 @@ class Ranges:
     def _scalar(self, op: ir_util.Op, everything: Range) -> Range:
         if op.name == "linalg.index":
             axis = ir.IntegerAttr(op.attributes["dim"]).value
-            extent = _extents(op.parent.operation).get(axis)
-            return everything if extent is None else Range(0, max(extent - 1, 0))
+            return _counted(_extents(op.parent.operation).get(axis, _DYNAMIC), everything)
         if op.name == "tensor.extract":
             return self.of(op.operands[0])
         operands = [self.of(operand) for operand in op.operands if _is_integer(operand.type)]
@@ -205,6 +207,16 @@ def _extents(op: ir_util.Op) -> dict[int, int]:
             if isinstance(index, ir.AffineDimExpr):
                 extents[index.position] = operand.type.shape[axis]
     return extents
+
+
+def _counted(extent: int, everything: Range) -> Range:
+    """The range of what counts along an axis, whose extent may be dynamic."""
+    return everything if extent == _DYNAMIC else Range(0, max(extent - 1, 0))
+
+
+def _is_truth(type_: Any) -> bool:
+    """Whether elements are of one bit: StableHLO's true is 1, where other integers have their sign."""
+    return isinstance(type_.element_type, ir.IntegerType) and type_.element_type.width == 1
 
 
 def _most(a: Range, b: Range) -> Range:

@@ -132,6 +132,22 @@ class RangesTest(unittest.TestCase):
         select = "%r = stablehlo.select %c, %i, %k : tensor<5xi1>, tensor<5xi32>"
         self.assertEqual(elements(counted, three, select), Range(0, 4))
         self.assertEqual(elements(three, "%r = stablehlo.add %x, %k : tensor<5xi32>"), _I32)
+        convert = "%b = stablehlo.convert %c : (tensor<5xi1>) -> tensor<5xi32>"
+        add = "%r = stablehlo.add %b, %k : tensor<5xi32>"
+        self.assertEqual(elements(three, convert, add), Range(3, 4))
+
+    def test_dynamic_extents(self) -> None:
+        text = """func.func @main(%x: tensor<?xi32>, %n: index) -> tensor<?xindex> {
+  %e = tensor.empty(%n) : tensor<?xindex>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      outs(%e : tensor<?xindex>) {
+  ^bb0(%out: index):
+    %i = linalg.index 0 : index
+    linalg.yield %i : index
+  } -> tensor<?xindex>
+  return %r : tensor<?xindex>
+}"""
+        self.assertEqual(self.returned(text), Range(-(2**63), 2**63 - 1))
 
 
 if __name__ == "__main__":

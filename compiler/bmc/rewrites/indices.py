@@ -20,7 +20,7 @@ from iree.compiler.dialects import arith
 from bmc.ir import ir_util, permute, stablehlo
 from bmc.ir.ranges import Ranges
 
-_DYNAMIC = -(2**63)
+_DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 
 def apply(module: Any, _: object = None) -> None:
