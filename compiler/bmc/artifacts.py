@@ -153,6 +153,7 @@ class ImportedModel:
         compared in IREE's host runtime.
       made_up: the kinds of the last ones of `compared_only`, which are made up (samples.beside()).
       framework: what to ask about made-up inputs, None if nothing is to be made up; it is not saved.
+      in_f64: the first operation that the framework computes in f64, and where; it is not saved.
       notes: sentences that tell the user what the import did unasked; they are not saved.
     """
 
@@ -169,7 +170,14 @@ class ImportedModel:
     compared_only: tuple[tuple[spec.Case, spec.Case], ...] = ()
     made_up: tuple[str, ...] = ()
     framework: Framework | None = None
+    in_f64: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def computes_f64_as_f32(self) -> bool:
+        """Whether something that the framework computes in f64 becomes f32: IREE keeps f64 if an input or output is."""
+        tensors = [tensor for s in self.signatures for tensor in (*s.inputs, *s.outputs)]
+        return bool(self.in_f64) and all(tensor.dtype is not DType.F64 for tensor in tensors)
 
     @property
     def inputs(self) -> tuple[TensorInfo, ...]:

@@ -83,8 +83,17 @@ def require(model: ImportedModel, checks: tuple[OutputCheck, ...]) -> None:
             f"IREE disagrees with {_BY_FRONTEND[model.frontend]}:"
             f" output {worst.output} of {which} is off by {worst.difference.max_abs:.3g},"
             f" {worst.difference.differing} elements differ",
-            hint=_OF_MADE_UP if worst.kind else _OF_CASES,
+            hint=_of_doubles(model) or (_OF_MADE_UP if worst.kind else _OF_CASES),
         )
+
+
+def _of_doubles(model: ImportedModel) -> str:
+    if not model.computes_f64_as_f32:
+        return ""
+    return (
+        f"{model.in_f64} computes in f64, but IREE in f32: compute in f32 in {_BY_FRONTEND[model.frontend]} too,"
+        " give a tolerance that allows for the difference, or make an input or output f64, which keeps all f64"
+    )
 
 
 def verdict(model: ImportedModel) -> str:

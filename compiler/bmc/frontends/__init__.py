@@ -22,7 +22,7 @@ from bmc import (
 )
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
-from bmc.frontends import made_up, quantized, quiet, user_cases
+from bmc.frontends import doubles, made_up, quantized, quiet, user_cases
 from bmc.frontends.options import F16, INT8, ImportOptions
 
 KINDS = (
@@ -65,9 +65,12 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
         with quiet.native(), quiet.advice():
             model = _import(source, options, out)
         tolerances.require_meaning(model.golden, model.signatures)
+        checks: tuple[verify.OutputCheck, ...] = ()
         if options.host_check:
             progress.begin(progress.HOST_CHECK)
-            verify.require(model, verify.run(model, out / "reproducer"))
+            checks = verify.run(model, out / "reproducer")
+            verify.require(model, checks)
+        model = doubles.noted(model, checks)
     int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
     model = replace(model, second_reference=verify.verdict(model), int8=int8)
     if is_f16:

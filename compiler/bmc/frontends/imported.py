@@ -25,6 +25,7 @@ def build(
     expected: tuple[spec.Case, ...],
     weights: Mapping[str, Array],
     apart: Spread = NONE,
+    in_f64: str = "",
     answer: Callable[[spec.Case], spec.Case] | None = None,
 ) -> ImportedModel:
     """Returns the model whose MLIR is in the import directory `out`.
@@ -39,6 +40,7 @@ def build(
       cases, expected: the framework's inputs and outputs.
       weights: arrays by the framework's names.
       apart: the spread of the framework's kernels for this model.
+      in_f64: as in ImportedModel.
       answer: returns the framework's outputs for more inputs.
     """
     if not model.cases:
@@ -63,5 +65,6 @@ def build(
             for name, array in sorted(weights.items())
         ),
         framework=artifacts.Framework(answer, model.ranges) if answer else None,
+        in_f64=in_f64,
     )
     return result if model.cases else samples.carry_few(result)

@@ -17,7 +17,7 @@ from bmc import artifacts, factory, golden, progress, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import imported, quiet
+from bmc.frontends import doubles, imported, quiet
 from bmc.frontends.options import ImportOptions
 
 _MODEL_LINE = re.compile(r'"([^"]+)":(\d+):\d+')
@@ -78,6 +78,7 @@ def import_spec(
         cases=model.cases,
         expected=expected,
         weights=constants,
+        in_f64=doubles.of_mlir(out / artifacts.MODEL_FILE),
         answer=lambda case: _run(model.module, case, path.parent),
     )
 

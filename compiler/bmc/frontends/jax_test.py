@@ -328,6 +328,18 @@ class TypesTest(support.FolderTest):
                 wanted = spec.Tolerance(0, 0) if "float" in name else spec.Exact()
                 self.assertEqual(model.golden.policies, (wanted,))
 
+    def test_f64_inside(self) -> None:
+        path = self.write(
+            "doubles.py",
+            _MODEL + "\ndef make():\n    jax.config.update('jax_enable_x64', True)\n"
+            "    return _spec(lambda x: jnp.exp(x.astype(jnp.float64)).astype(jnp.float32))\n",
+        )
+        self.addCleanup(
+            lambda: importlib.import_module("jax").config.update("jax_enable_x64", False)
+        )
+        (note,) = import_model(f"{path}:make", ImportOptions(), self.folder / "out").notes
+        self.assertRegex(note, r"stablehlo.exponential \(at doubles.py:\d+\) computes in f64")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -17,6 +17,7 @@ from bmc.artifacts import ImportedModel
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import (
+    doubles,
     imported,
     quantized,
     quiet,
@@ -155,6 +156,7 @@ def _import(
         cases=cases,
         expected=expected,
         weights=weights,
+        in_f64=doubles.of_mlir(out / artifacts.MODEL_FILE),
     )
 
 

@@ -235,6 +235,12 @@ def loop():
     return _spec(Function(function), calibration=((_X,),))
 
 
+def doubles():
+    inputs = keras.Input((4,))
+    wide = layers.Activation("exponential", dtype="float64", name="wide")(inputs)
+    return _spec(keras.Model(inputs, layers.Rescaling(2.0, dtype="float32")(wide)))
+
+
 def pair():
     x = _random(2, 2, 4, 4, 1)
     return spec.Cases(((x[0],),), _CLOSE)

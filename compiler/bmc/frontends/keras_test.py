@@ -249,6 +249,10 @@ class KerasTest(support.FolderTest):
         sentence = support.without_waiting(bad.stderr)
         self.assertRegex(sentence, r"\Abmc: error\[op-rejected\]: [^\n]*\n  hint: [^\n]*\n\Z")
 
+    def test_f64_inside(self) -> None:
+        (note,) = self.load("doubles").notes
+        self.assertRegex(note, r"^stablehlo.exponential.* computes in f64, .* is off by ")
+
     def test_pytorch_is_not_needed(self) -> None:
         if (
             "TEST_SRCDIR" in os.environ

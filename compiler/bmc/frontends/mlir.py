@@ -11,7 +11,7 @@ import numpy as np
 from bmc import artifacts, dtype, golden, intake, progress, reference, samples, tolerances
 from bmc.artifacts import Golden, ImportedModel, Signature, TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import mlir_dialects, user_cases
+from bmc.frontends import doubles, mlir_dialects, user_cases
 from bmc.frontends.options import ImportOptions
 from bmc.ir import ir_util
 from bmc.iree.tool import IreeTool
@@ -58,6 +58,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         signatures=signatures,
         golden=data,
         parameters=(),
+        in_f64=doubles.of_mlir(out / artifacts.MODEL_FILE),
     )
     return model if options.cases or options.inputs else samples.carry_few(model)
 

@@ -15,6 +15,7 @@ from bmc import artifacts, factory, golden, progress, samples, spec, spread
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
+    doubles,
     imported,
     mlir,
     onnx_file,
@@ -100,7 +101,7 @@ def _import(
     results = golden.infos(expected[0], file.output_names, "output")
     golden.check_not_empty(results)
     progress.begin(progress.CONVERT)
-    _write(file, declared, results, out)
+    in_f64 = _write(file, declared, results, out)
     inputs = golden.infos(cases[0], model.input_names or [i.name for i in declared], "input")
     outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
     return imported.build(
@@ -114,6 +115,7 @@ def _import(
         cases=cases,
         expected=expected,
         weights=weights,
+        in_f64=in_f64,
         apart=spread.of("onnx", onnx_limits.ops(file.model)),
         answer=lambda case: file.run((case,))[0],
     )
@@ -121,19 +123,24 @@ def _import(
 
 def _write(
     file: OnnxFile, inputs: tuple[TensorInfo, ...], outputs: tuple[TensorInfo, ...], out: Path
-) -> None:
-    """Writes model.mlirbc. If IREE rejects the model, tries again with onnxruntime's constant folding.
+) -> str:
+    """Writes model.mlirbc; returns the first node that computes in f64, "" if there is none.
+
+    If IREE rejects the model, tries again with onnxruntime's constant folding.
 
     Folding does not come first, because it changes weights and the rounding of sums.
     """
     try:
-        _convert(file, onnx_static.make(file, inputs, outputs), out)
+        static = onnx_static.make(file, inputs, outputs)
+        _convert(file, static, out)
     except BmcError as rejected:
         # Report the first error, because it names ops that are in the file.
         with contextlib.suppress(Exception):  # onnxruntime has no base class of its own.
-            _convert(file, onnx_static.make(file, inputs, outputs, fold=True), out)
-            return
+            static = onnx_static.make(file, inputs, outputs, fold=True)
+            _convert(file, static, out)
+            return doubles.of_onnx(static)
         raise rejected
+    return doubles.of_onnx(static)
 
 
 def _convert(file: OnnxFile, static: Any, out: Path) -> None:

@@ -51,7 +51,7 @@ def import_spec(
             hint="pip install torch torch-mlir" + (" torchao" if options.quantize else ""),
         ) from None
     with _evaluating(model.module) as notes:
-        signatures, data, weights = _export(model, options, folder, out)
+        signatures, data, weights, in_f64 = _export(model, options, folder, out)
     packages = ("torch", "torch-mlir", *(("torchao",) if options.quantize else ()))
     return ImportedModel(
         mlir=out / artifacts.MODEL_FILE,
@@ -62,6 +62,7 @@ def import_spec(
         golden=data,
         parameters=_parameters(weights),
         notes=notes,
+        in_f64=in_f64,
         framework=artifacts.Framework(_answer(model.module, folder), model.ranges),
     )
 
@@ -99,8 +100,8 @@ def _evaluating(module: Any) -> Iterator[tuple[str, ...]]:
 
 def _export(
     model: spec.ModelSpec, options: ImportOptions, folder: Path, out: Path
-) -> tuple[tuple[Signature, ...], Golden, dict[str, Any]]:
-    """Writes model.mlirbc; returns its functions, their golden data and the module's tensors by name."""
+) -> tuple[tuple[Signature, ...], Golden, dict[str, Any], str]:
+    """Writes model.mlirbc; returns its functions, their golden data, tensors by name and what is in f64."""
     module = model.module
     _check_weights(module)
     output_type = OUTPUT_TYPES[options.output_type]
@@ -117,17 +118,20 @@ def _export(
         progress.begin(progress.QUANTIZE)
         module = torch_quantize.quantize_forward(module, model, folder)
         output_type = torch_quantize.OUTPUT_TYPE
-    signatures, data = _export_forward(module, model, output_type, folder, out)
+    signatures, data, in_f64 = _export_forward(module, model, output_type, folder, out)
     if options.quantize:
         progress.begin(progress.CONVERT)
         torch_quantize.lower(out / artifacts.MODEL_FILE, out / "reproducer")
-    return signatures, data, torch_export.tensors(module)
+    return signatures, data, torch_export.tensors(module), in_f64
 
 
 def _export_forward(
     module: Any, model: spec.ModelSpec, output_type: str, folder: Path, out: Path
-) -> tuple[tuple[Signature, ...], Golden]:
-    """Runs the cases in PyTorch and writes model.mlirbc with forward() as its only function."""
+) -> tuple[tuple[Signature, ...], Golden, str]:
+    """Runs the cases in PyTorch and writes model.mlirbc with forward() as its only function.
+
+    Returns that function, the golden data and what is computed in f64.
+    """
     import torch
 
     inputs = golden.infos(model.cases[0], model.input_names, "input")
@@ -144,7 +148,7 @@ def _export_forward(
         source=artifacts.GOLDEN_FRAMEWORK,
     )
     progress.begin(progress.EXPORT)
-    torch_export.export(
+    in_f64 = torch_export.export(
         module,
         tuple(torch.from_numpy(array) for array in model.cases[0]),
         output_type,
@@ -152,7 +156,7 @@ def _export_forward(
         out / artifacts.MODEL_FILE,
         out / "reproducer",
     )
-    return artifacts.main_signature(inputs, outputs), data
+    return artifacts.main_signature(inputs, outputs), data, in_f64
 
 
 def _train_mode(module: Any) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ def export(
     folder: Path,
     out: Path,
     quantize: bool,
-) -> tuple[tuple[Signature, ...], Golden, dict[str, torch.Tensor]]:
+) -> tuple[tuple[Signature, ...], Golden, dict[str, torch.Tensor], str]:
     """Makes the calls in PyTorch and writes model.mlirbc with one function per method that they name.
 
     Args:
@@ -39,7 +39,8 @@ def export(
         computed in the int8 model.
 
     Returns:
-      The signatures in the order of the ModelSpec's calls, the golden data of `calls`, and the weights.
+      The signatures in the order of the ModelSpec's calls, the golden data of `calls`, the weights, and the first
+      operation that computes in f64.
 
     Raises:
       BmcError: a call is wrong, or a method cannot be exported or quantized.
@@ -88,8 +89,8 @@ def export(
         signatures=signatures,
         tolerance=model.tolerance,
     )
-    _write(entries, examples, states, output_type, folder, out, lower)
-    return signatures, data, _weights(entries, states)
+    in_f64 = _write(entries, examples, states, output_type, folder, out, lower)
+    return signatures, data, _weights(entries, states), in_f64
 
 
 def _write(
@@ -100,15 +101,19 @@ def _write(
     folder: Path,
     out: Path,
     lower: Callable[[Path, Path], None] | None,
-) -> None:
-    """Exports every entry, lowers it further if it is int8, and links them into model.mlirbc."""
+) -> str:
+    """Exports every entry, lowers it further if it is int8, and links them into model.mlirbc.
+
+    Returns the first operation that computes in f64.
+    """
     reproducer = out / "reproducer"
     with tempfile.TemporaryDirectory() as work:
         functions = []
+        in_f64 = ""
         for name, entry in entries.items():
             function = link.Function(name, Path(work) / f"{name}.mlirbc")
             progress.begin(progress.EXPORT)
-            torch_export.export(
+            found = torch_export.export(
                 entry,
                 examples[name],
                 output_type,
@@ -121,7 +126,9 @@ def _write(
                 progress.begin(progress.CONVERT)
                 lower(function.mlir, reproducer)
             functions.append(function)
+            in_f64 = in_f64 or found
         link.link(tuple(functions), states, out / artifacts.MODEL_FILE)
+    return in_f64
 
 
 def _names(module: torch.nn.Module, model: spec.ModelSpec) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import numpy as np
 from bmc import factory, spec
 from bmc.errors import BmcError
 from bmc.frontends import (
+    doubles,
     quiet,
     tm_tensor,
     torch_places,
@@ -84,8 +85,8 @@ def export(
     output: Path,
     reproducer: Path,
     function: str = "main",
-) -> None:
-    """Writes MLIR bytecode with one function.
+) -> str:
+    """Writes MLIR bytecode with one function; returns the first op that computes in f64 and where, "" for none.
 
     Its locations name files relative to the model's folder, "<python>/..." for libraries, or the path of a
     module as "<layer>/...".
@@ -137,6 +138,7 @@ def export(
         imported.write_bytecode(file)
     if any(op.name.startswith("tm_tensor.") for op in _walk(imported)):
         tm_tensor.lower(output, reproducer)
+    return doubles.of_torch(program)
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ _RESOURCE = re.compile(r': "0x[0-9A-Fa-f]{8}([0-9A-Fa-f]*)"')
 _INTEGERS = {"i8": "<i1", "i16": "<i2", "i32": "<i4", "i64": "<i8"}
 _KNOWN = {**_INTEGERS, "f32": "<f4"}
 _HALVES = {"f16": "<f2"}
+_DOUBLES = {"f64": "<f8"}
 _CONSTANTS = ("arith.constant", "stablehlo.constant", "tosa.const")
 
 
@@ -43,6 +44,11 @@ def numbers(value: ir_util.Value, module: Any) -> Array | None:
 def halves(value: ir_util.Value, module: Any) -> Array | None:
     """Returns what numbers() does, but of a constant tensor of f16, and None for everything else."""
     return _read(value, module, _HALVES)
+
+
+def doubles(value: ir_util.Value, module: Any) -> Array | None:
+    """Returns what numbers() does, but of a constant tensor of f64, and None for everything else."""
+    return _read(value, module, _DOUBLES)
 
 
 def _read(value: ir_util.Value, module: Any, known: Mapping[str, str]) -> Array | None:

@@ -1,7 +1,8 @@
-"""Rounds f64 constants to values of f32, because IREE truncates them.
+"""Rounds f64 constants to values of f32, because IREE truncates them, or cannot convert large ones.
 
 IREE computes f64 as f32 (iree/phases.py). It makes 0.1 the f32 below it, where frameworks take the nearest one, and
-a clamp at 0.1 would return another number than the framework's.
+a clamp at 0.1 would return another number than the framework's. Of a large constant, which is a resource, it changes
+the type alone.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import constant_arrays, ir_util
 
 _CONSTANTS = ("arith.constant", "stablehlo.constant")
 
@@ -24,17 +25,17 @@ def apply(module: Any, _: object = None) -> None:
         return
     for op in ops:
         if op.name in _CONSTANTS:
-            op.attributes["value"] = _rounded(op.attributes["value"])
+            _round(op, module)
 
 
-def _rounded(value: ir.Attribute) -> ir.Attribute:
-    if isinstance(value, ir.FloatAttr) and isinstance(value.type, ir.F64Type):
-        return ir.FloatAttr.get(value.type, float(_nearest(value.value)))
-    if isinstance(value, ir.DenseFPElementsAttr) and isinstance(
-        value.type.element_type, ir.F64Type
-    ):
-        return ir.DenseElementsAttr.get(_nearest(np.array(value)), type=value.type)
-    return value
+def _round(op: ir_util.Op, module: Any) -> None:
+    value = op.attributes["value"]
+    elements = constant_arrays.doubles(op.results[0], module)
+    if elements is not None:
+        rounded = _nearest(elements)
+        op.attributes["value"] = ir.DenseElementsAttr.get(rounded, type=op.results[0].type)
+    elif isinstance(value, ir.FloatAttr) and isinstance(value.type, ir.F64Type):
+        op.attributes["value"] = ir.FloatAttr.get(value.type, float(_nearest(value.value)))
 
 
 def _nearest(numbers: Any) -> Any:

@@ -63,6 +63,14 @@ class WideConstantsTest(support.FolderTest):
             "[0.10000000149011612, 0x7FF0000000000000]",
             support.rewritten(text, wide_constants.apply),
         )
+        resource = text.replace("dense<[0.1, 1.0e300]>", "dense_resource<wide>") + (
+            "{-# dialect_resources: {builtin: {wide: "
+            '"0x080000009A9999999999B93F9C7500883CE4377E"}} #-}'
+        )
+        self.assertIn(
+            "[0.10000000149011612, 0x7FF0000000000000]",
+            support.rewritten(resource, wide_constants.apply),
+        )
         # A model in f64 stays as it is.
         self.assertIn(
             "[1.000000e-01, 1.000000e+300]", support.rewritten(_WIDE, wide_constants.apply)
