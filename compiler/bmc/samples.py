@@ -103,7 +103,8 @@ class Uses:
       integers: whether integers of any kind make sense where they are no indices.
       equal: whether the framework defines what it does with equal numbers.
       zeros: whether an integer may be zero; otherwise it is also not -1, since both are divisors that crash.
-      outside: whether the framework defines what an index outside of a tensor does.
+      from_end: whether the framework defines what an index does that counts from the end of a tensor.
+      outside: whether it defines what an index further outside of a tensor does.
     """
 
     extents: Mapping[int, int]
@@ -111,6 +112,7 @@ class Uses:
     integers: bool = True
     equal: bool = True
     zeros: bool = True
+    from_end: bool = True
     outside: bool = True
 
 
@@ -160,7 +162,7 @@ def _index(times: int, negative: bool, ends: Callable[[int], tuple[int, ...]]) -
     def make(
         info: TensorInfo, extent: int | None, uses: Uses, rng: np.random.Generator, place: int
     ) -> Array | None:
-        if extent is None or (times > 1 and not uses.outside):
+        if extent is None or (negative and not uses.from_end) or (times > 1 and not uses.outside):
             return None
         size = math.prod(info.shape)
         values = rng.integers(-times * extent if negative else 0, times * extent, size)

@@ -93,6 +93,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         tolerance=given.tolerance,
         labels=given.labels,
         calibration=given.calibration,
+        ranges=given.ranges,
     )
     return _import(program, model, path.name, path.parent, options, out)
 
@@ -157,6 +158,7 @@ def _import(
         expected=expected,
         weights=weights,
         in_f64=doubles.of_mlir(out / artifacts.MODEL_FILE),
+        answer=lambda case: _arrays(_run(program.call, case, folder)),
     )
 
 

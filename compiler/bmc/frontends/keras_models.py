@@ -235,6 +235,11 @@ def loop():
     return _spec(Function(function), calibration=((_X,),))
 
 
+def rows():
+    table = np.arange(12, dtype=np.float32).reshape(6, 2)
+    return _spec(Function(lambda self, i: tf.gather(table, i)), np.array([1, 2], np.int32))
+
+
 def doubles():
     inputs = keras.Input((4,))
     wide = layers.Activation("exponential", dtype="float64", name="wide")(inputs)

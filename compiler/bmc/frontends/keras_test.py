@@ -249,6 +249,10 @@ class KerasTest(support.FolderTest):
         sentence = support.without_waiting(bad.stderr)
         self.assertRegex(sentence, r"\Abmc: error\[op-rejected\]: [^\n]*\n  hint: [^\n]*\n\Z")
 
+    def test_made_up_inputs(self) -> None:
+        # An index that counts from the end is an error in TensorFlow.
+        self.assertEqual(self.load("rows").made_up, ("indices that count from the front",))
+
     def test_f64_inside(self) -> None:
         (note,) = self.load("doubles").notes
         self.assertRegex(note, r"^stablehlo.exponential.* computes in f64, .* is off by ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
@@ -13,8 +13,29 @@ from bmc.errors import BmcError
 from bmc.frontends import input_roles, quantized
 from bmc.ir import ir_util
 
-# Frontends whose framework defines what an index outside of a tensor, or a NaN does. The others may crash.
-_DEFINES = {"jax": True, "torch": True, "onnx": False}
+
+@dataclass(frozen=True, slots=True)
+class _Defines:
+    """What a framework defines, or answers with an error; with anything else it may crash or return any number.
+
+    Attributes:
+      floats: NaN where numbers are compared, and the quotient of integers and 0.
+      from_end: an index that counts from the end, or is outside of a tensor by as much.
+      outside: any other index outside of a tensor.
+    """
+
+    floats: bool
+    from_end: bool = True
+    outside: bool = False
+
+
+_DEFINED = {
+    "jax": _Defines(floats=True, outside=True),
+    "keras": _Defines(floats=False),
+    "onnx": _Defines(floats=False),
+    "tflite": _Defines(floats=False, from_end=False),
+    "torch": _Defines(floats=True),
+}
 # Made-up cases and their answers take no more than this, and there are few for a model with many weights.
 _MOST_BYTES = 512 * 1024
 _MANY_WEIGHTS = 1024 * 1024
@@ -40,7 +61,7 @@ def added(model: ImportedModel) -> ImportedModel:
             f"{len(framework.ranges)} ranges given for {len(model.inputs)} inputs",
             hint="give one (least, largest) per input, or None",
         )
-    first = data.inputs[0]
+    first, defined = data.inputs[0], _DEFINED[name]
     with ir.Context() as context:
         context.allow_unregistered_dialects = True
         roles = input_roles.read(ir_util.read(model.mlir))
@@ -51,11 +72,12 @@ def added(model: ImportedModel) -> ImportedModel:
     )
     uses = samples.Uses(
         roles.extents,
-        floats=moves and not roles.loops and _DEFINES[name],
+        floats=moves and not roles.loops and defined.floats,
         integers=(moves or counts) and not roles.loops,
         equal=not roles.sorts or name != "torch",
-        zeros=not roles.divides or _DEFINES[name],
-        outside=name == "jax",
+        zeros=not roles.divides or defined.floats,
+        from_end=defined.from_end,
+        outside=defined.outside,
     )
     arrays = (*first, *data.outputs[0])
     count = _MOST_BYTES // max(sum(array.nbytes for array in arrays), 1)

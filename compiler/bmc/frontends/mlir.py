@@ -11,7 +11,7 @@ import numpy as np
 from bmc import artifacts, dtype, golden, intake, progress, reference, samples, tolerances
 from bmc.artifacts import Golden, ImportedModel, Signature, TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import doubles, mlir_dialects, user_cases
+from bmc.frontends import doubles, mlir_dialects, mlir_portable, user_cases
 from bmc.frontends.options import ImportOptions
 from bmc.ir import ir_util
 from bmc.iree.tool import IreeTool
@@ -41,7 +41,11 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         shutil.copyfile(path, Path(work) / path.name)
         # Two names, because iree-opt removes its output when it fails, and reproducers need the source.
         _parse(tool, path.name)
-        shutil.copyfile(Path(work) / f"imported_{path.name}", out / artifacts.MODEL_FILE)
+        parsed = Path(work) / f"imported_{path.name}"
+        if mlir_portable.is_portable(parsed, path.name):
+            mlir_portable.to_stablehlo(tool, parsed.name, out / artifacts.MODEL_FILE)
+        else:
+            shutil.copyfile(parsed, out / artifacts.MODEL_FILE)
     mlir_dialects.check(out / artifacts.MODEL_FILE, path.name, options.limits)
     inputs, outputs = signature(out / artifacts.MODEL_FILE, path.name)
     _check_weights(out / artifacts.MODEL_FILE)

@@ -21,7 +21,7 @@ from bmc.limits import Limits
 _DIALECTS = frozenset((
     "affine", "arith", "builtin", "cf", "chlo", "complex", "func", "iree_linalg_ext", "iree_tensor_ext",
     "linalg", "math", "ml_program", "quant", "scf", "shape", "stablehlo", "tensor", "tm_tensor", "torch",
-    "torch_c", "tosa", "vhlo",
+    "torch_c", "tosa",
 ))  # fmt: skip
 # Parts of IREE's util dialect that models use.
 _UTIL = frozenset((

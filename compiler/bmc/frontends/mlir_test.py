@@ -8,6 +8,7 @@ from unittest import mock
 
 import numpy as np
 import support
+from iree.compiler import ir
 
 from bmc import artifacts, target
 from bmc.artifacts import ImportedModel
@@ -16,6 +17,7 @@ from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import import_model
 from bmc.frontends.options import F16, ImportOptions
+from bmc.ir import ir_util
 from bmc.iree.tool import IreeTool
 from bmc.spec import Tolerance
 
@@ -65,6 +67,17 @@ _GENERIC_TOSA = """func.func @main(%x: tensor<4xui8>) -> tensor<4xi8> {
       : (tensor<4xui8>, tensor<1xi32>, tensor<1xi8>, tensor<1xi8>, tensor<1xi8>) -> tensor<4xi8>
   return %0 : tensor<4xi8>
 }
+"""
+
+# As jax.export writes it: `lambda x, i: lax.dynamic_index_in_dim(x, i, 0)`, without JAX's wrapping of negative indices.
+_PORTABLE = """vhlo.func_v1 @main(%x: !vhlo.tensor_v1<6x4x!vhlo.f32_v1>, %i: !vhlo.tensor_v1<!vhlo.i32_v1>)
+    -> (!vhlo.tensor_v1<1x4x!vhlo.f32_v1>) {
+  %z = "vhlo.constant_v1"() <{value = #vhlo.tensor_v1<dense<0> : tensor<i32>>}> : () -> !vhlo.tensor_v1<!vhlo.i32_v1>
+  %0 = "vhlo.dynamic_slice_v1"(%x, %i, %z) <{slice_sizes = #vhlo.tensor_v1<dense<[1, 4]> : tensor<2xi64>>}>
+      : (!vhlo.tensor_v1<6x4x!vhlo.f32_v1>, !vhlo.tensor_v1<!vhlo.i32_v1>, !vhlo.tensor_v1<!vhlo.i32_v1>)
+      -> !vhlo.tensor_v1<1x4x!vhlo.f32_v1>
+  "vhlo.return_v1"(%0) : (!vhlo.tensor_v1<1x4x!vhlo.f32_v1>) -> ()
+} {arg_attrs = #vhlo.array_v1<[]>, res_attrs = #vhlo.array_v1<[]>, sym_visibility = #vhlo.string_v1<"public">}
 """
 
 # Files of a compiled model that are the same for text and bytecode.
@@ -292,6 +305,16 @@ class MlirTest(support.FolderTest):
             "concatenate([x[:1], x[:-1]])",
             call=lambda: self.load(text),
         )
+
+    def test_portable_artifacts(self) -> None:
+        x = "np.arange(24, dtype=np.float32).reshape(6, 4)"
+        cases = f"x = {x}; return Cases(((x, np.int32(99)), (x, np.int32(-9))), Exact(), ((x[5:],), (x[:1],)))"
+        model = self.load(self.bytecode(_PORTABLE), ".mlirbc", cases)
+        with ir.Context():
+            ops = {op.name for op in ir_util.walk(ir_util.read(model.mlir).operation)}
+        self.assertIn("stablehlo.dynamic_slice", ops)
+        both = _PORTABLE + "func.func private @other() {\n  return\n}\n"
+        self.refuses("op-rejected", "mixes VHLO with", "'func.func'", call=lambda: self.load(both))
 
     def test_expected_outputs_that_are_wrong(self) -> None:
         x = "np.full((4, 8), 2, np.float32)"

@@ -50,7 +50,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     """
     given = user_cases.of_file(options)
     file = spec.ModelFile(path.suffix, path.read_bytes())
-    model = spec.ModelSpec(file, given.cases, given.tolerance, given.labels)
+    model = spec.ModelSpec(file, given.cases, given.tolerance, given.labels, ranges=given.ranges)
     return import_spec(model, path.name, options, out)
 
 
@@ -115,6 +115,7 @@ def import_spec(
         expected=expected,
         weights=weights,
         apart=spread.of("tflite", file.ops()),
+        answer=runner.run,
     )
     progress.begin(progress.GOLDEN)
     compared = (*result.compared_only, *((case, runner.run(case)) for case in more))

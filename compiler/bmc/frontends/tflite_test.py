@@ -312,6 +312,13 @@ class TfliteTest(support.ModelFileTest):
         data = bytes(converter.convert())
         self.rejects("bad-signature", "several signatures: one, two", data=data)
 
+    def test_made_up_inputs(self) -> None:
+        table = np.random.default_rng(5).standard_normal((9, 4)).astype(np.float32)
+        data = _convert(lambda i: tf.gather(table, i), _tensor(3, dtype=tf.int32))
+        self.assertEqual(self.load(data).made_up, ("indices that count from the front",))
+        data = _convert(lambda i: tf.maximum(i, 3) * 5, _tensor(3, dtype=tf.int32))
+        self.assertIn("integers of the whole type", self.load(data).made_up)
+
     def test_quantized_too_late(self) -> None:
         data = _convert(_dense, _tensor(1, 8))
         self.rejects("bad-option", "Keras model", data=data, quantize=INT8)
