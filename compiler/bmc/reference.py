@@ -63,6 +63,14 @@ class HostModel:
         Raises:
           BmcError: the runtime is not installed, or IREE rejects the model.
         """
+        vmfb, explicit = HostModel.build(mlir, signatures, reproducer)
+        return HostModel(vmfb, signatures, explicit)
+
+    @staticmethod
+    def build(
+        mlir: Path, signatures: tuple[Signature, ...], reproducer: Path, *more: str
+    ) -> tuple[bytes, States]:
+        """Returns the compiled module and its states; `more` are flags for iree-compile. Raises what compile() does."""
         try:
             from iree import runtime  # noqa: F401
         except ImportError:
@@ -83,10 +91,9 @@ class HostModel:
                 for rewrite in (loops, insertions, indices, sorts, nans, wide_constants):
                     rewrite.apply(module)
                 ir_util.write(module, Path(work) / artifacts.MODEL_FILE)
-            flags = (*HOST_FLAGS, *phases.f64_flags(signatures))
+            flags = (*HOST_FLAGS, *phases.f64_flags(signatures), *more)
             IreeTool(Path(work), reproducer).compile(artifacts.MODEL_FILE, "model.vmfb", *flags)
-            vmfb = (Path(work) / "model.vmfb").read_bytes()
-        return HostModel(vmfb, signatures, explicit)
+            return (Path(work) / "model.vmfb").read_bytes(), explicit
 
     def run(self, case: spec.Case, entry: int = 0) -> spec.Case:
         """Calls an entry point; returns one array per output.

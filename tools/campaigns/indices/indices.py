@@ -1,20 +1,26 @@
 """Runs gathers, scatters, slices and updates with index tensors that point anywhere, and compares with NumPy.
 
-IREE's host runtime runs them, on the same rewritten operations as a target. Each trial calls every operation once, with
-an index tensor of its own: inside, near both ends, far outside, and the smallest and largest numbers of its type.
+IREE's host runtime runs them under the address sanitizer, on the same rewritten operations as a target. Each trial
+calls every operation once, with an index tensor of its own: inside, near both ends, far outside, and the smallest and
+largest numbers of its type.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
+import os
 import random
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import campaign
 import numpy as np
+import sanitized
 from rich.console import Console
 
 from bmc.artifacts import Signature, TensorInfo
@@ -161,7 +167,8 @@ def host(folder: Path) -> HostModel:
         signatures.append(Signature(name, infos, outputs))
     path = folder / "indices.mlir"
     path.write_text("".join(functions), encoding="utf-8")
-    return HostModel.compile(path, tuple(signatures), folder)
+    vmfb, states = HostModel.build(path, tuple(signatures), folder, *sanitized.FLAGS)
+    return HostModel(sanitized.accepted(vmfb), tuple(signatures), states)
 
 
 def indices(operation: Operation, chance: random.Random) -> Array:
@@ -179,8 +186,31 @@ def indices(operation: Operation, chance: random.Random) -> Array:
     return np.array(values, operation.dtype).reshape(operation.index)
 
 
-def results(model: HostModel, budget: campaign.Budget) -> Iterator[campaign.Result]:
-    """Runs the trials."""
+def results(budget: campaign.Budget) -> Iterator[campaign.Result]:
+    """Runs the trials in another process, and goes on in a new one behind a trial that ends it."""
+    environment = {**sanitized.environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
+    trial, end = budget.first, budget.first + budget.count
+    while trial < end:
+        given = ("--seed", budget.seed, "--first", trial, "--count", end - trial, "--inside")
+        command = [sys.executable, __file__, *map(str, given)]
+        with (
+            tempfile.TemporaryFile("w+") as errors,
+            subprocess.Popen(
+                command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
+            ) as child,
+        ):
+            assert child.stdout
+            for line in child.stdout:
+                yield campaign.Result(**json.loads(line))
+                trial += 1
+            if child.wait():
+                errors.seek(0)
+                yield campaign.Result(trial, "stopped", errors.read())
+                trial += 1
+
+
+def inside(model: HostModel, budget: campaign.Budget) -> Iterator[campaign.Result]:
+    """Runs the trials in this process."""
     for trial in budget.trials():
         chance = budget.random(trial)
         find = ""
@@ -197,15 +227,21 @@ def results(model: HostModel, budget: campaign.Budget) -> Iterator[campaign.Resu
 
 def main(args: list[str]) -> int:
     parser = campaign.parser("indices", __doc__, count=FULL_LENGTH)
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(args)
-    with tempfile.TemporaryDirectory() as folder:
-        return campaign.run(
-            "indices",
-            results(host(Path(folder)), campaign.budget(options)),
-            count=options.count,
-            finds=campaign.finds_folder(options),
-            console=Console(),
-        )
+    if options.inside:
+        with tempfile.TemporaryDirectory() as folder:
+            model = host(Path(folder))
+        for result in inside(model, campaign.budget(options)):
+            print(json.dumps(asdict(result)), flush=True)
+        return 0
+    return campaign.run(
+        "indices",
+        results(campaign.budget(options)),
+        count=options.count,
+        finds=campaign.finds_folder(options),
+        console=Console(),
+    )
 
 
 if __name__ == "__main__":
