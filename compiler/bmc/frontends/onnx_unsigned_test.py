@@ -10,7 +10,7 @@ import support
 from onnx import helper, numpy_helper
 
 from bmc.dtype import Array
-from bmc.frontends import onnx_unsigned
+from bmc.frontends import onnx_static, onnx_unsigned
 
 _MORE = "integers of the whole type"
 
@@ -49,6 +49,11 @@ class UnsignedTest(support.ModelFileTest):
             patch = mock.patch.object(onnx_unsigned, "rewrite", return_value=False)
             with self.subTest(model.graph.node[0].op_type), patch:
                 self.rejects("import-disagrees", f"made-up {_MORE}", data=model)
+
+    def test_golden_data_is_that_of_the_file(self) -> None:
+        other = _model("Div", np.uint8, 7)
+        with mock.patch.object(onnx_static, "make", return_value=other):
+            self.rejects("import-disagrees", "of case 0", data=_model("Div", np.uint8, 1))
 
     def test_what_has_no_cast_is_refused(self) -> None:
         for dtype in (np.uint16, np.uint32, np.uint64):

@@ -20,7 +20,7 @@ from tflite_kit import convert as _convert
 from tflite_kit import tensor as _tensor
 
 from bmc import artifacts, spec
-from bmc.frontends import tflite, tflite_file, tflite_refused
+from bmc.frontends import tflite, tflite_file, tflite_refused, tflite_resizes
 from bmc.frontends.options import INT8, ImportOptions
 
 _RNG = np.random.default_rng(0)
@@ -311,6 +311,11 @@ class TfliteTest(support.ModelFileTest):
         converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=["one", "two"])
         data = bytes(converter.convert())
         self.rejects("bad-signature", "several signatures: one, two", data=data)
+
+    def test_golden_data_is_that_of_the_file(self) -> None:
+        data, other = (_convert(lambda x, n=n: x * n, _tensor(1, 8)) for n in (2.0, 3.0))
+        with mock.patch.object(tflite_resizes, "centered", return_value=other):
+            self.rejects("import-disagrees", "Identity of case", data=data)
 
     def test_made_up_inputs(self) -> None:
         table = np.random.default_rng(5).standard_normal((9, 4)).astype(np.float32)
