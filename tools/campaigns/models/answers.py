@@ -33,9 +33,9 @@ _WORST = 1e-3
 # Parts of the names of ops whose results are some of their operands' values.
 _EXACT = (
     "_copy", "abs", "alias", "arange", "as_strided", "cat", "clamp", "clone", "constant_pad", "copy_",
-    "detach", "embedding", "empty", "expand", "flip", "full", "hardtanh", "index", "lift_fresh", "max",
-    "min", "neg", "pad1d", "pad2d", "permute", "relu", "repeat", "roll", "select", "slice", "split",
-    "squeeze", "stack", "transpose", "tril", "triu", "upsample_nearest", "view", "where", "zeros",
+    "detach", "embedding", "empty", "expand", "flip", "full", "gather", "hardtanh", "index", "lift_fresh", "max",
+    "min", "neg", "pad1d", "pad2d", "permute", "relu", "repeat", "roll", "select", "slice", "sort", "split",
+    "squeeze", "stack", "topk", "transpose", "tril", "triu", "upsample_nearest", "view", "where", "zeros",
 )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import elementwise
+import indexed
 import loops
 import tensors
 import torch
@@ -22,10 +23,12 @@ _FLOAT_OPS: tuple[tuple[float, dict[str, Op]], ...] = (
     (3.0, windows.CONVOLUTIONS),
     (2.5, windows.OPS),
     (3.0, elementwise.OPS),
-    (1.0, elementwise.INTEGER_OPS),
+    (2.0, elementwise.INTEGER_OPS),
     (1.5, tensors.PRODUCTS),
     (3.0, tensors.MOVES),
     (3.0, tensors.OPS),
+    (4.0, indexed.AT_INDICES),
+    (3.0, indexed.OPS),
     (0.7, loops.OPS),
 )
 _INT8_OPS: tuple[tuple[float, dict[str, Op]], ...] = (
@@ -53,7 +56,7 @@ def generate(random: Random, *, int8: bool) -> Graph:
 
 def _attempt(random: Random, int8: bool) -> Graph:
     inputs = tuple(
-        _input(random, index, int8) for index in range(random.choice((1, 1, 1, 2, 2, 3)))
+        _input(random, index, int8) for index in range(random.choice((1, 1, 2, 2, 2, 3)))
     )
     if random.random() < 0.15:
         inputs = (*inputs, dataclasses.replace(_input(random, len(inputs), int8), becomes="?"))
@@ -93,10 +96,11 @@ def _input(random: Random, index: int, int8: bool) -> Input:
         )
     )
     name = f"x{index}"
-    if not int8 and index and random.random() < 0.3:
-        return Input(name, shape, random.choice(("int32", "int64", "int8", "uint8")), 50, 50)
+    if not int8 and random.random() < (0.5 if index else 0.1):
+        dtype = random.choice(("int32", "int64", "int8", "uint8"))
+        return Input(name, shape, dtype, 50, 50, kind=random.choice(("", "whole", "ties")))
     if not int8:
-        return Input(name, shape)
+        return Input(name, shape, kind="ties" if random.random() < 0.1 else "")
     scale = 10 ** random.uniform(-4, 4) if random.random() < 0.5 else 1.0
     return Input(name, shape, scale=scale, offset=scale * random.choice((0, 0, 1, -3, 20)))
 

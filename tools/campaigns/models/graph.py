@@ -28,6 +28,8 @@ class Input:
       dtype: NumPy's name.
       scale, offset: f32 values are normally distributed with this deviation around this mean. Integers
         are uniform between -scale and scale around it.
+      kind: "" for such values; "whole" for integers of the whole type with its ends; "ties" for few values, many of
+        them equal: -2 to 2 with both zeros, or ends of an integer type.
       becomes: name of the value that replaces it after a call, which makes it a state; "" for an input.
     """
 
@@ -37,6 +39,7 @@ class Input:
     scale: float = 1.0
     offset: float = 0.0
     becomes: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class Graph:
     def data(self, given: Input, number: int) -> Array:
         """Returns the values of an input in call `number`; for a state, of its beginning."""
         random = self.random(f"{given.name}.{number}")
+        if given.kind:
+            return _special(given, random)
         if given.dtype == "float32":
             values = random.standard_normal(given.shape) * given.scale + given.offset
             return np.asarray(values, np.float32)
@@ -99,6 +104,19 @@ class Graph:
             nodes=tuple(reversed(kept)),
             inputs=tuple(given for given in self.inputs if given.name in read),
         )
+
+
+def _special(given: Input, random: np.random.Generator) -> Array:
+    if given.dtype == "float32":
+        few = np.array([-2, -1, -0.0, 0, 1, 2], np.float32)
+        return np.asarray(random.choice(few, given.shape), np.float32)
+    limits = np.iinfo(given.dtype)
+    ends = np.array([limits.min, limits.min + 1, 0, 1, limits.max - 1, limits.max], given.dtype)
+    some = random.choice(ends, given.shape)
+    if given.kind == "ties":
+        return np.asarray(some, given.dtype)
+    any_ = random.integers(limits.min, limits.max, given.shape, given.dtype, endpoint=True)
+    return np.asarray(np.where(random.random(given.shape) < 0.3, some, any_), given.dtype)
 
 
 def to_text(graphs: Iterable[Graph]) -> str:

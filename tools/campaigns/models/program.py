@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import elementwise
+import indexed
 import loops
 import tensors
 import torch
@@ -21,6 +22,8 @@ OPS: dict[str, Op] = {
     **tensors.PRODUCTS,
     **tensors.MOVES,
     **tensors.OPS,
+    **indexed.AT_INDICES,
+    **indexed.OPS,
     **loops.OPS,
 }
 
