@@ -21,8 +21,9 @@ def find(model: Path, name: str) -> Path:
     Raises:
       BmcError: there is no such file, or it lies outside the model's folder.
     """
-    parts = PurePosixPath(name).parts
-    if not parts or parts[0] == "/" or ".." in parts or "\0" in name or "\\" in name:
+    given = PurePosixPath(name)
+    bad = not given.parts or given.is_absolute() or ".." in given.parts
+    if bad or "\0" in name or "\\" in name:
         raise _outside(model, name)
     path = model.parent / name
     if not path.is_file():

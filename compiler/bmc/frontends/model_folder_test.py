@@ -38,6 +38,7 @@ class ModelFolderTest(support.FolderTest):
             "parts/../../secret",
             "parts/../weights.bin",
             str(self.folder / "secret"),
+            f"/{self.folder / 'secret'}",
             "..\\secret",
             "a\0b",
             "",
