@@ -34,7 +34,7 @@ def of(frontend: str, ops: Mapping[str, int]) -> Spread:
     """Returns the spread of a model: each op adds its share to the differences of what it reads.
 
     Args:
-      frontend: "onnx" or "tflite".
+      frontend: "keras", "onnx", "tflite" or "torch".
       ops: how many ops of each kind the model has, by the framework's names.
     """
     table = _table()[frontend]["ops"]

@@ -15,7 +15,7 @@ from bmc.spread import Spread
 class SpreadTest(unittest.TestCase):
     def test_the_table_says_what_was_measured(self) -> None:
         table = json.loads(spread.TABLE.read_text())
-        self.assertEqual(sorted(table), ["onnx", "tflite"])
+        self.assertEqual(sorted(table), ["keras", "onnx", "tflite", "torch"])
         for frontend, part in table.items():
             self.assertRegex(part["measured with"], r"\A[\w-]+ \d+\.\d+")
             for op, (relative, absolute) in part["ops"].items():

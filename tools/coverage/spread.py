@@ -23,7 +23,12 @@ from subject import Subject
 
 from bmc import spread
 
-_PACKAGES = {"onnx": "onnxruntime", "tflite": "ai-edge-litert"}
+_PACKAGES = {
+    "keras": "tensorflow",
+    "onnx": "onnxruntime",
+    "tflite": "ai-edge-litert",
+    "torch": "torch",
+}
 # Scale and mean of the inputs. Some ops have small results only far from zero.
 _INPUTS = ((1.0, 0.0), (10.0, 0.0), (0.01, 0.0), (1.0, -12.0), (1.0, 12.0))
 # Results below this are small: there, the distance itself counts, not its share of the largest result.

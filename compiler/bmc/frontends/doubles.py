@@ -59,7 +59,7 @@ def of_torch(program: Any) -> str:
         return getattr(node.meta.get("val"), "dtype", None) == torch.float64
 
     for node in program.graph.nodes:
-        if node.op != "call_function" or _base(node.target) in _TORCH:
+        if node.op != "call_function" or torch_places.op_name(node.target) in _TORCH:
             continue
         # Of what is f64 beside f32, PyTorch takes the f32; but two numbers of f64 are compared in f64.
         compares = getattr(node.meta.get("val"), "dtype", None) == torch.bool
@@ -94,11 +94,6 @@ def noted(model: ImportedModel, checks: Sequence[OutputCheck]) -> ImportedModel:
         )
     note += ". A model with an f64 input or output is all computed as it is written"
     return replace(model, notes=(*model.notes, note))
-
-
-def _base(target: Any) -> str:
-    """Returns "add" for aten.add.Tensor."""
-    return (*str(target).split("."), "")[1]
 
 
 def _at(op: str, place: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import artifacts, dtype, factory, golden, intake, progress, samples, spec
+from bmc import artifacts, dtype, factory, golden, intake, progress, samples, spec, spread
 from bmc.artifacts import ImportedModel
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -158,6 +159,7 @@ def _import(
         expected=expected,
         weights=weights,
         in_f64=doubles.of_mlir(out / artifacts.MODEL_FILE),
+        apart=spread.of("keras", Counter(op.type for op in traced.graph.get_operations())),
         answer=lambda case: _arrays(_run(program.call, case, folder)),
     )
 

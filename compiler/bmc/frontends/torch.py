@@ -6,10 +6,11 @@ import contextlib
 import importlib.metadata
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, factory, golden, progress, spec, tolerances
+from bmc import artifacts, factory, golden, progress, spec, spread, tolerances
 from bmc.artifacts import Golden, ImportedModel, Parameter, Signature
 from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_export, user_cases
@@ -148,7 +149,7 @@ def _export_forward(
         source=artifacts.GOLDEN_FRAMEWORK,
     )
     progress.begin(progress.EXPORT)
-    in_f64 = torch_export.export(
+    exported = torch_export.export(
         module,
         tuple(torch.from_numpy(array) for array in model.cases[0]),
         output_type,
@@ -156,7 +157,10 @@ def _export_forward(
         out / artifacts.MODEL_FILE,
         out / "reproducer",
     )
-    return artifacts.main_signature(inputs, outputs), data, in_f64
+    if not model.tolerance:
+        apart = spread.of("torch", exported.ops)
+        data = replace(data, policies=tolerances.default(outputs, expected, apart))
+    return artifacts.main_signature(inputs, outputs), data, exported.in_f64
 
 
 def _train_mode(module: Any) -> tuple[str, ...]:

@@ -126,7 +126,7 @@ def _write(
                 progress.begin(progress.CONVERT)
                 lower(function.mlir, reproducer)
             functions.append(function)
-            in_f64 = in_f64 or found
+            in_f64 = in_f64 or found.in_f64
         link.link(tuple(functions), states, out / artifacts.MODEL_FILE)
     return in_f64
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,19 @@ _LOOP_HINT = (
 )
 # torch-mlir's largest number of steps of a loop.
 _ENDLESS = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What a program computes.
+
+    Attributes:
+      in_f64: as in ImportedModel.
+      ops: how many ops of each kind it has.
+    """
+
+    in_f64: str
+    ops: Mapping[str, int]
 
 
 def tensors(module: Any) -> dict[str, Any]:
@@ -85,8 +100,8 @@ def export(
     output: Path,
     reproducer: Path,
     function: str = "main",
-) -> str:
-    """Writes MLIR bytecode with one function; returns the first op that computes in f64 and where, "" for none.
+) -> Exported:
+    """Writes MLIR bytecode with one function.
 
     Its locations name files relative to the model's folder, "<python>/..." for libraries, or the path of a
     module as "<layer>/...".
@@ -138,7 +153,8 @@ def export(
         imported.write_bytecode(file)
     if any(op.name.startswith("tm_tensor.") for op in _walk(imported)):
         tm_tensor.lower(output, reproducer)
-    return doubles.of_torch(program)
+    names = (torch_places.op_name(n.target) for n in program.graph.nodes if n.op == "call_function")
+    return Exported(doubles.of_torch(program), Counter(names))
 
 
 @contextlib.contextmanager

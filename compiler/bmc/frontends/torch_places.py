@@ -24,6 +24,11 @@ def relative_frames(stack_trace: str, root: Path) -> str:
     return _FRAME.sub(relative, stack_trace)
 
 
+def op_name(target: Any) -> str:
+    """Returns "add" for aten.add.Tensor, the target of a node."""
+    return (*str(target).split("."), "")[1]
+
+
 def layer_frame(node: Any) -> str:
     """Returns an outermost frame that names the module of a node; torch-mlir makes its locations of frames."""
     stack = node.meta.get("nn_module_stack") or {}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmc import dtype, factory, golden, samples, spec, tolerances
+from bmc import dtype, factory, golden, samples, spec
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_archive, user_cases
@@ -36,16 +36,15 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     inputs = golden.fix(declared, given.cases[0] if given.cases else None)
     golden.check_cases(given.cases, inputs)
     names = tuple(_describe(node).name for node in _outputs(program, path.name))
-    cases, tolerance = given.cases, given.tolerance
+    cases = given.cases
     if not cases:
         cases = samples.cases(inputs)
         expected = tuple(torch_frontend.run(module, case, path.parent) for case in cases)
         cases, expected = samples.sensible(cases, expected)
-        tolerance = tolerances.default(golden.infos(expected[0], names, "output"), expected)
     model = spec.ModelSpec(
         module=module,
         cases=cases,
-        tolerance=tolerance,
+        tolerance=given.tolerance,
         labels=given.labels,
         input_names=tuple(info.name for info in inputs),
         output_names=names,
