@@ -120,8 +120,9 @@ def parse(lines: Iterable[str]) -> list[Record]:
 def judge(outcome: Outcome) -> Verdict:
     """Decides whether a run passed.
 
-    A run passes if its last record is PASS, its exit status is 0, and there is no trap or error
-    record. Neither exit status 0 nor PASS proves anything alone.
+    A run passes if its last record is PASS, its exit status is 0, there is no trap or error record, and the
+    cases since the last boot are as many as PASS says, and all right. Neither exit status 0 nor PASS proves anything
+    alone: a board may run another image than it should, and a console may lose lines.
     """
     records = outcome.records()
     kinds = [r.kind for r in records]
@@ -136,11 +137,30 @@ def judge(outcome: Outcome) -> Verdict:
         )
     if kinds[-1] != "PASS":
         return Verdict(False, f"the firmware went on after PASS: {records[-1].text}")
+    if contradiction := _contradiction(records):
+        return Verdict(False, contradiction)
     if outcome.exit_status != 0:
         return Verdict(
             False, f"the firmware printed PASS, then ended with exit status {outcome.exit_status}"
         )
     return Verdict(True, records[-1].text)
+
+
+def _contradiction(records: list[Record]) -> str:
+    """Returns what speaks against the PASS at the end, "" if nothing does."""
+    boots = [index for index, record in enumerate(records) if record.kind == "BOOT"]
+    run = records[boots[-1] if boots else 0 :]
+    try:
+        said = run[-1].number("cases")
+    except RecordError as error:
+        return str(error)
+    wrong = [r for r in run if r.kind in ("CASE", "KERNEL") and r.fields.get("result") != "ok"]
+    if wrong:
+        return f"the firmware printed PASS beside: {wrong[0].text}"
+    cases = sum(record.kind == "CASE" for record in run)
+    if said == 0 or cases not in (0, said):
+        return f"the firmware printed PASS for {said} cases, and results of {cases}"
+    return ""
 
 
 def judge_application(outcome: Outcome, line: str = "") -> Verdict:

@@ -46,7 +46,7 @@ class Screen:
 
     Args:
       reports: the compiler's, of the models in the image.
-      raw: whether all lines are shown as they are.
+      raw: whether all lines are shown as they are; a terminal would obey characters that do not print, and gets "?".
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Screen:
     def line(self, text: str) -> None:
         """Shows a line, or keeps a record until the model that it is about has ended."""
         if self._raw:
-            self._whole.file.write(f"{text}\n")
+            self._whole.file.write(f"{printable(text) if self._whole.is_terminal else text}\n")
             self._whole.file.flush()
         text = printable(text)
         records = result.parse([text])
@@ -81,9 +81,9 @@ class Screen:
         Args:
           how: is added to the sentence.
         """
-        if verdict.ok and self._damage:
-            verdict = result.Verdict(False, self._damage)
         kind, said = self._end
+        if self._damage and (verdict.ok or kind == "PASS"):
+            verdict = result.Verdict(False, self._damage)
         # An exit status may contradict PASS.
         use = expect == "PASS" and kind and verdict.ok == (kind == "PASS")
         sentence = said if use else verdict.sentence

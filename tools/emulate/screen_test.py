@@ -177,6 +177,11 @@ class ScreenTest(unittest.TestCase):
         self.assertEqual(text.splitlines()[:-1], list(lines))
         self.assertIn("\nPASS: 1 case matches the framework's own output", text)
 
+    def test_a_terminal_gets_no_raw_commands(self) -> None:
+        command = "\x1b[2J\x1b]0;title\x07"
+        self.assertIn(command, shown(command, raw=True))
+        self.assertIn("?[2J?]0;title?", shown(command, raw=True, terminal=True))
+
     def test_colors_are_for_terminals(self) -> None:
         lines = ("BM1 MODEL name=m", case(0), STATS, "BM1 PASS cases=1")
         self.assertIn("\x1b[", shown(*lines, terminal=True))

@@ -14,7 +14,6 @@ import tempfile
 from pathlib import Path
 
 from tools import console as terminals
-from tools.emulate import result
 from tools.emulate.screen import Screen
 from tools.flash import board as boards
 from tools.flash import image as images
@@ -175,7 +174,7 @@ def _flash(options: argparse.Namespace, work: Path) -> int:
         outcome = monitor.follow(console, options.deadline, screen.line)
     finally:
         screen.flush()
-    return 0 if screen.verdict(result.judge(outcome), "PASS") else 1
+    return 0 if screen.verdict(monitor.judge(outcome, image), "PASS") else 1
 
 
 if __name__ == "__main__":

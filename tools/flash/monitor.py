@@ -7,11 +7,31 @@ from collections.abc import Callable
 
 from tools.emulate import result
 from tools.flash.errors import FlashError
+from tools.flash.image import Image
 from tools.flash.job import Console
 
 _ENDS = ("PASS", "FAIL", "ERROR", "TRAP")
 # A board has no exit status: what it says within this time after PASS still counts.
 _AFTER_SECONDS = 1.0
+
+
+def judge(outcome: result.Outcome, image: Image) -> result.Verdict:
+    """Decides whether a run passed, and whether it was a run of this image: another may still be in the flash."""
+    verdict = result.judge(outcome)
+    boots, kernels = outcome.records("BOOT"), outcome.records("KERNEL")
+    if not verdict.ok or not image.models or kernels:
+        return verdict
+    if not boots:
+        return result.Verdict(False, "the firmware did not say what it is: it has no BOOT record")
+    ran = tuple(outcome.models())
+    board = boots[-1].field("board")
+    if (board, ran) == (image.board, image.models):
+        return verdict
+    return result.Verdict(
+        False,
+        f"another image ran: {', '.join(ran) or 'no model'} for {board}, and not"
+        f" {', '.join(image.models)} for {image.board}; check that the board boots what was flashed",
+    )
 
 
 def follow(

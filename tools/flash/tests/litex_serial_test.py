@@ -17,7 +17,7 @@ _METHOD = {"litex-serial": {"baud": 115200, "load": "0x1000"}}
 _DATA = random.Random(1).randbytes(40_000)
 _ORIGIN, _BYTES = 0x1000, 0x10000
 _PROMPT = b"\n\r\x1b[92;1mlitex\x1b[0m> "
-_PASS = b"BM1 PASS cases=1\r\n"
+_PASS = b"BM1 BOOT isa=rv64gc vlen=0 board=b\r\nBM1 MODEL name=m\r\nBM1 PASS cases=1\r\n"
 
 
 def _crc16(data: bytes) -> int:

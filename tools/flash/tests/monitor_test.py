@@ -53,6 +53,28 @@ class MonitorTest(fake.FolderTest):
         self.assertEqual((shown[-4], shown[-3]), ("rv64gc on b", _FREE))
         self.assertRegex(shown[-2], r"^m +PASS  error 1\.5e-05$")
 
+    def test_another_image_is_a_failure(self) -> None:
+        boot, model, case, _ = _RECORDS
+        for lines, why in (
+            (
+                (boot.replace("board=b", "board=old"), model, case),
+                "another image ran: m for old, and",
+            ),
+            (
+                (boot, "BM1 MODEL name=other", case),
+                "another image ran: other for b, and not m for b",
+            ),
+            ((), "the firmware did not say what it is"),
+            ((boot, model, case, case), "PASS for 1 cases, and results of 2"),
+            (
+                (boot, model, case.replace("=ok", "=mismatch")),
+                "PASS beside: CASE index=0 result=mism",
+            ),
+        ):
+            status, shown = self.follow((*lines, _PASS))
+            self.assertEqual(status, 1)
+            self.assertIn(why, shown[-1])
+
     def test_a_damaged_record_is_a_failure(self) -> None:
         for args in ((), ("--raw",)):
             status, shown = self.follow((*_RECORDS, "BM1 garbage", _PASS), *args)
