@@ -18,7 +18,7 @@ from bmc.spec import ModelSpec, Tolerance
 _ABSENT = (
     "PIL", "PIL.Image", "cv2", "librosa", "librosa.core", "librosa.feature", "librosa.filters", "librosa.sequence",
     "librosa.util", "matplotlib", "matplotlib.pyplot", "requests", "requests.adapters", "resampy", "scipy",
-    "scipy.ndimage", "scipy.ndimage.morphology", "torchaudio", "torchaudio.functional", "torchvision",
+    "scipy.io", "scipy.io.wavfile", "scipy.ndimage", "scipy.ndimage.morphology", "scipy.signal", "torchaudio", "torchaudio.functional", "torchvision",
     "torchvision.ops", "torchvision.ops.boxes", "torchvision.transforms", "torchvision.transforms.functional", "tqdm",
     "webrtcvad",
 )  # fmt: skip
