@@ -34,6 +34,17 @@ class CompareTest(unittest.TestCase):
         other = np.array([np.nan, 0.0, 1.5], np.float32)
         self.assertEqual(answers.compare(nan, other, Tolerance(1.0, 0.0)).differing, 2)
 
+    def test_exact_is_bit_by_bit_but_for_nan(self) -> None:
+        zero, nan = np.zeros(2, np.float32), np.array([np.nan, 0], np.float32)
+        for got, want, ok in (
+            (zero, zero, True),
+            (zero, -zero, False),
+            (nan, np.copysign(nan, [-1, 1]).astype(np.float32), True),
+            (nan, zero, False),
+            (np.array(2**60 + 1), np.array(2**60 + 2), False),
+        ):
+            self.assertEqual(answers.compare(got, want, Exact()).ok, ok, (got, want))
+
     def test_bf16_is_no_integer(self) -> None:
         one, half = np.array([0x3F80], np.uint16), np.array([0x3F00], np.uint16)
         for dtype, ok in ((DType.BF16, True), (None, False)):

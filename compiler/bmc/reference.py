@@ -82,13 +82,22 @@ class HostModel:
         from iree.compiler import ir
 
         from bmc.ir import ir_util
-        from bmc.rewrites import indices, insertions, loops, nans, sorts, states, wide_constants
+        from bmc.rewrites import (
+            indices,
+            insertions,
+            loops,
+            nans,
+            sorts,
+            states,
+            updates,
+            wide_constants,
+        )
 
         with tempfile.TemporaryDirectory() as work:
             with ir.Context(), ir.Location.unknown():
                 module = ir_util.read(mlir)
                 explicit = states.make_explicit(module)
-                for rewrite in (loops, insertions, indices, sorts, nans, wide_constants):
+                for rewrite in (loops, insertions, indices, updates, sorts, nans, wide_constants):
                     rewrite.apply(module)
                 ir_util.write(module, Path(work) / artifacts.MODEL_FILE)
             flags = (*HOST_FLAGS, *phases.f64_flags(signatures), *more)

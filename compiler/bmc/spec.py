@@ -29,7 +29,7 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Every element must be equal."""
+    """Every element must be equal: bit by bit, but for NaN, of which one is as good as another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from bmc.spec import ModelSpec, Tolerance
 # What the packages need beside their networks: for sound, pictures, plots and bars of progress.
 _ABSENT = (
     "PIL", "PIL.Image", "cv2", "librosa", "librosa.core", "librosa.feature", "librosa.filters", "librosa.sequence",
-    "librosa.util", "matplotlib", "matplotlib.pyplot", "requests", "requests.adapters", "resampy", "scipy",
-    "scipy.io", "scipy.io.wavfile", "scipy.ndimage", "scipy.ndimage.morphology", "scipy.signal", "torchaudio", "torchaudio.functional", "torchvision",
-    "torchvision.ops", "torchvision.ops.boxes", "torchvision.transforms", "torchvision.transforms.functional", "tqdm",
-    "webrtcvad",
+    "librosa.util", "matplotlib", "matplotlib.pyplot", "requests", "requests.adapters", "resampy", "scipy", "scipy.io",
+    "scipy.io.wavfile", "scipy.ndimage", "scipy.ndimage.morphology", "scipy.signal", "torchaudio",
+    "torchaudio.functional", "torchvision", "torchvision.ops", "torchvision.ops.boxes", "torchvision.transforms",
+    "torchvision.transforms.functional", "tqdm", "webrtcvad",
 )  # fmt: skip
 
 

@@ -93,6 +93,11 @@ static void exact_policy_compares_bytes(void) {
   const float minus_zero = -0.0f;
   BM_EXPECT(compare(&policy, BM_DTYPE_F32, &zero, &zero, 1, 1).ok);
   BM_EXPECT(!compare(&policy, BM_DTYPE_F32, &zero, &minus_zero, 1, 1).ok);
+  // But one NaN is as good as another.
+  const float nan = NAN;
+  const float other_nan = -NAN;
+  BM_EXPECT(compare(&policy, BM_DTYPE_F32, &nan, &other_nan, 1, 1).ok);
+  BM_EXPECT(!compare(&policy, BM_DTYPE_F32, &nan, &zero, 1, 1).ok);
   // Equal as doubles, different as integers.
   const int64_t big = (1ll << 60) + 1;
   const int64_t bigger = (1ll << 60) + 2;

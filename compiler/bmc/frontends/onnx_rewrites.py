@@ -4,6 +4,7 @@
 - Its importer takes for ever over a Pad that wraps around, and refuses many that reflect.
 - It takes recurrent layers only forwards, and bidirectional ones only of LSTM.
 - It divides and clips unsigned numbers as signed ones (onnx_unsigned.py).
+- Its remainder of floats subtracts a rounded product.
 """
 
 from __future__ import annotations
@@ -36,10 +37,29 @@ def apply(model: Any) -> None:
                 or node.op_type in _RECURRENT
                 and _recurrent(graph, node)
                 or onnx_unsigned.rewrite(graph, node)
+                or node.op_type == "Mod"
+                and _rest(graph, node)
             ):
                 continue
         graph.nodes.append(node)
     graph.finish()
+
+
+def _rest(graph: Graph, node: Any) -> bool:
+    """Gives the exact remainder of floats without signs the sign of the dividend; returns whether it did."""
+    from onnx import TensorProto, helper
+
+    floats = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+    element = graph.element(node.input[0])
+    if not attributes(node).get("fmod") or element not in floats:
+        return False
+    sizes = [graph.add("Abs", [name], node) for name in node.input]
+    rest = graph.add("Mod", sizes, node)  # without fmod, which takes the sign of the divisor
+    zero = np.zeros((), helper.tensor_dtype_to_np_dtype(element))
+    is_negative = graph.add("Less", [node.input[0], zero], node)
+    signed = graph.add("Where", [is_negative, graph.add("Neg", [rest], node), rest], node)
+    graph.rename(signed, node.output[0])
+    return True
 
 
 def _crop(graph: Graph, node: Any) -> None:

@@ -2,6 +2,8 @@
 
 - A remainder has the sign of the divisor. It gets that of the dividend.
 - A quotient of integers that is rounded down is computed in floats, which do not have all integers.
+- fmod() of floats subtracts a rounded product, which is another number where the quotient is large or infinite.
+- A quotient of floats that is rounded down is that of PyTorch's fmod(): 1 // 0.1 is 9, because 0.1 is a little more.
 """
 
 from __future__ import annotations
@@ -17,21 +19,68 @@ def apply(program: Any) -> None:
 
     aten = torch.ops.aten
     quotients = (aten.div.Tensor_mode, aten.div.Scalar_mode, aten.floor_divide.default)
+    remainders = (aten.fmod.Tensor, aten.fmod.Scalar)
     for node in list(program.graph.nodes):
         if node.target in (aten.remainder.Tensor, aten.remainder.Scalar):
             made = _remainder(program.graph, node)
-        elif node.target in quotients and _rounds_integers_down(node):
-            made = _quotient(program.graph, node)
+        elif node.target in quotients and _rounds_down(node):
+            is_float = node.meta["val"].is_floating_point()
+            made = (_float_quotient if is_float else _quotient)(program.graph, node)
+        elif node.target in remainders and node.meta["val"].is_floating_point():
+            x, divisor = node.args
+            made = _rest(program.graph, node, x, _tensor(program.graph, node, x, divisor))
         else:
             continue
         node.replace_all_uses_with(made)
         program.graph.erase_node(node)
 
 
-def _rounds_integers_down(node: Any) -> bool:
-    value = node.meta["val"]
-    rounds = arguments(node).get("rounding_mode", "floor")
-    return bool(rounds == "floor" and not value.is_floating_point())
+def _rounds_down(node: Any) -> bool:
+    return bool(arguments(node).get("rounding_mode", "floor") == "floor")
+
+
+def _tensor(graph: Any, node: Any, like: Any, divisor: Any) -> Any:
+    """Returns the divisor as a tensor."""
+    import torch
+
+    if isinstance(divisor, torch.fx.Node):
+        return divisor
+    return call(graph, node, torch.ops.aten.full_like.default, (like, divisor))
+
+
+def _rest(graph: Any, node: Any, x: Any, divisor: Any) -> Any:
+    """fmod(): of numbers without signs, the remainder is exact. It gets the sign of the dividend."""
+    import torch
+
+    aten = torch.ops.aten
+    sizes = [call(graph, node, aten.abs.default, (value,)) for value in (x, divisor)]
+    rest = call(graph, node, aten.remainder.Tensor, tuple(sizes))
+    return call(graph, node, aten.copysign.Tensor, (rest, x))
+
+
+def _float_quotient(graph: Any, node: Any) -> Any:
+    """What PyTorch's div_floor_floating() computes."""
+    import torch
+
+    aten = torch.ops.aten
+
+    def add(op: Any, *args: Any) -> Any:
+        return call(graph, node, op, args)
+
+    x, divisor = node.args[0], _tensor(graph, node, node.args[0], node.args[1])
+    rest = _rest(graph, node, x, divisor)
+    whole = add(aten.div.Tensor, add(aten.sub.Tensor, x, rest), divisor)
+    less = add(aten.sub.Scalar, whole, 1.0)
+    # Of the number itself, because torch-mlir compares a tensor of -0.3 with 0 as if it were one of integers.
+    whole = add(aten.where.self, _differs(graph, node, rest, node.args[1]), less, whole)
+    down = add(aten.floor.default, whole)
+    # The quotient was rounded itself.
+    next_ = add(aten.gt.Scalar, add(aten.sub.Tensor, whole, down), 0.5)
+    down = add(aten.where.self, next_, add(aten.add.Scalar, down, 1.0), down)
+    plain = add(aten.div.Tensor, x, divisor)
+    zero = add(aten.mul.Scalar, plain, 0.0)
+    down = add(aten.where.self, add(aten.eq.Scalar, whole, 0.0), zero, down)
+    return add(aten.where.self, add(aten.eq.Scalar, divisor, 0.0), plain, down)
 
 
 def _remainder(graph: Any, node: Any) -> Any:

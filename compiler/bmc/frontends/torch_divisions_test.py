@@ -40,6 +40,20 @@ def linalg():
     return _spec(also, np.array([-7, 7, -1, 2147483647], np.int32), np.array([3, -3, 5, 5], np.int32))
 
 
+_TENTHS = np.array([1, 0.5, 6, -1, 3, 1e10, 65504, 5, -5, -1e10, 7, 0, -7.5], np.float32)
+_PARTS = np.array([0.1, 0.1, 0.2, np.inf, -np.inf, 3, 6e-3, np.inf, np.inf, 0.37, 0, 0, 2], np.float32)
+
+
+def rests():
+    return _spec(lambda x, y: (torch.fmod(x, y), torch.fmod(x, 0.1), x % y), _TENTHS, _PARTS)
+
+
+def floors():
+    return _spec(
+        lambda x, y: (x // y, x // 0.1, torch.div(x, y, rounding_mode="floor"), x // -0.3), _TENTHS, _PARTS
+    )
+
+
 # These two are right for their cases.
 def remainder():
     return _spec(lambda x: x % 3, np.array([7, 4, 2], np.int32))
@@ -57,7 +71,7 @@ class DivisionsTest(support.FolderTest):
         return import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
 
     def test_they_are_right(self) -> None:
-        for factory in ("floats", "integers", "longs", "linalg"):
+        for factory in ("floats", "integers", "longs", "linalg", "rests", "floors"):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory).second_reference)
 

@@ -27,6 +27,16 @@ def operation(name: str, kind: Any, *operands: Any, **attributes: Any) -> Any:
     return ir.Operation.create(name, [kind], list(operands), attributes=attributes).result
 
 
+def copied(value: Any) -> Any:
+    """A copy of a tensor, of which IREE does not know that it is one."""
+    scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    always = operation(
+        "stablehlo.constant", scalar, value=ir.Attribute.parse(f"dense<true> : {scalar}")
+    )
+    always = operation("stablehlo.optimization_barrier", scalar, always)
+    return operation("stablehlo.select", value.type, always, value, zeros(value.type))
+
+
 def constant(value: Array, kind: Any) -> Any:
     """A constant of StableHLO with the element type of `kind`."""
     element = kind.element_type

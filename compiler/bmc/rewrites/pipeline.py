@@ -47,6 +47,7 @@ from bmc.rewrites import (
     states,
     stored_halves,
     subpixels,
+    updates,
     views,
     wide_constants,
     wide_weights,
@@ -86,6 +87,12 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         phases.INPUT,
         "After separable_gathers, which recognizes how tuples of indices are made.",
         indices.apply,
+    ),
+    Rewrite(
+        "updates",
+        phases.INPUT,
+        "While updates are as the framework's exporter wrote them.",
+        updates.apply,
     ),
     Rewrite(
         "sorts",

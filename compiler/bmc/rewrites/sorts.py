@@ -41,21 +41,11 @@ def _call(op: ir_util.Op) -> None:
 
 
 def _copy_operands(sort: ir_util.Op) -> None:
-    """Gives a sort copies that nothing else reads, of which IREE does not know that they are copies."""
+    """Gives a sort copies that nothing else reads."""
     for number, value in enumerate(sort.operands):
         if isinstance(value.owner, ir.Block) or len(list(value.uses)) > 1:
             with ir.InsertionPoint(sort), sort.location:
-                sort.operands[number] = _copied(value)
-
-
-def _copied(value: Any) -> Any:
-    scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-    always = stablehlo.operation(
-        "stablehlo.constant", scalar, value=ir.Attribute.parse(f"dense<true> : {scalar}")
-    )
-    always = stablehlo.operation("stablehlo.optimization_barrier", scalar, always)
-    nothing = stablehlo.zeros(value.type)
-    return stablehlo.operation("stablehlo.select", value.type, always, value, nothing)
+                sort.operands[number] = stablehlo.copied(value)
 
 
 def _hold(sort: ir_util.Op) -> None:
