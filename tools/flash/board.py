@@ -160,6 +160,8 @@ def number(settings: Settings, key: str, default: int = 0) -> int:
 def read(path: Path) -> Board:
     """Reads board.json; FlashError names the first thing that is wrong with it."""
     try:
+        if not path.is_file() and path.exists():
+            raise FlashError(f"{path} is no file: name a board.json")
         with path.open("rb") as file:
             content = file.read(_MAX_FILE_BYTES + 1)
     except OSError as error:

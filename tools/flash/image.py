@@ -30,6 +30,8 @@ _DAMAGED = (
 # Those of a note, and of a firmware as one run of bytes, which is held in memory.
 _MAX_NOTE_BYTES = 1 << 20
 _MAX_FLAT_BYTES = 2 << 30
+# Of what a segment takes in memory.
+_MAX_MEMORY_BYTES = 1 << 40
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -74,6 +76,12 @@ class Image:
 def read(path: Path) -> Image:
     """Reads an image; FlashError when it is not one that Ironcast linked."""
     try:
+        if not path.is_file() and path.exists():
+            raise FlashError(f"{path} is no file: name the .elf of a firmware")
+        if path.stat().st_size > _MAX_FLAT_BYTES:
+            raise FlashError(
+                f"{path} has more than {_MAX_FLAT_BYTES} bytes: no firmware is so large"
+            )
         data = path.read_bytes()
     except OSError as error:
         raise FlashError(f"{path} cannot be read ({error.strerror}): build it first") from error
@@ -87,10 +95,13 @@ def read(path: Path) -> Image:
 
 def _parse(path: Path, elf: ELFFile, size: int) -> Image:
     segments = []
-    left = size
+    left, starts = size, False
     for header in elf.iter_segments("PT_LOAD"):
         # Segments that share bytes could be read thousands of times.
         left -= header["p_filesz"]
+        if header["p_memsz"] > _MAX_MEMORY_BYTES:
+            raise ValueError("a segment takes more memory than any board has")
+        starts |= 0 <= elf["e_entry"] - header["p_vaddr"] < header["p_memsz"]
         if left < 0:
             raise ValueError("a segment reaches past the end of the file, or into another one")
         data = header.data()
@@ -100,6 +111,8 @@ def _parse(path: Path, elf: ELFFile, size: int) -> Image:
             segments.append(Segment(header["p_paddr"], data))
     if not segments:
         raise ValueError("nothing to load")
+    if not starts:
+        raise ValueError(f"it starts at {elf['e_entry']:#x}, where no segment is")
     section = elf.get_section_by_name(NOTE_SECTION)
     if not isinstance(section, NoteSection):
         raise FlashError(

@@ -22,10 +22,11 @@ def word(text: object) -> str:
 
 def configured(openocd: str, board: Board, settings: Settings, port: str) -> list[str]:
     """OpenOCD, set up for a board; what it shall do there is added by the caller."""
-    argv = [openocd]
+    # It looks for scripts in its own folder first, and that of the user may be a stranger's.
+    argv = [openocd, "-c", "cd /"]
     if port:
         argv += ["-c", f"set PORT {word(port)}"]
-    argv += ["-s", str(board.folder)]
+    argv += ["-s", str(board.folder.absolute())]
     config = settings["config"]
     assert isinstance(config, list)
     for file in config:

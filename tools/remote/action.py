@@ -31,6 +31,7 @@ _OPTIONS = {
     **dict.fromkeys(("--die-with-parent", "--unshare-ipc", "--unshare-net", "--unshare-pid"), 0),
     **dict.fromkeys(("--unshare-user", "--unshare-uts"), 0),
 }
+_NOTHING = {"PATH": "/usr/bin:/bin"}
 # Inside, where only the action's own threads count. A limit that is lower already stays.
 _LIMITED = 'ulimit -u "$0" 2> /dev/null; exec "$@"'
 
@@ -87,7 +88,8 @@ def run(bwrap: str, arguments: Sequence[str], limits: Limits) -> int:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     watch = Watch(limits, _root(arguments))
-    action = subprocess.Popen([bwrap, *confined(arguments, limits)], preexec_fn=limit)
+    # An action can read what bubblewrap was started with: it is process 1 there.
+    action = subprocess.Popen([bwrap, *confined(arguments, limits)], env=_NOTHING, preexec_fn=limit)
     while True:
         try:
             status = action.wait(_LOOK_SECONDS)

@@ -236,6 +236,12 @@ class ActionTest(unittest.TestCase):
         self.assertEqual(self.act("head -c 1000 /dev/zero > f")[0], 0)
         self.assertEqual(self.act("kill -9 $$")[0], 137)
 
+    def test_an_action_sees_nothing_of_the_workers_environment(self) -> None:
+        with mock.patch.dict(os.environ, {"SECRET": "of the worker"}):
+            _, said = self.act("tr '\\0' '\\n' < /proc/1/environ; env")
+        self.assertIn("PATH=", said)
+        self.assertNotIn("SECRET", said)
+
     def test_nobody_writes_what_is_the_kernels(self) -> None:
         was = CORE_PATTERN.read_text()
         script = f"ls /sys 2>&1; (echo '{was.strip()}' > {CORE_PATTERN}) 2>&1; exit 0"

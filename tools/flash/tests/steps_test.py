@@ -63,7 +63,7 @@ _METHODS: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
         [],
         [
             "write 200 bytes to WORK/image.bin",
-            "openocd -s FOLDER -c 'script openocd.cfg' -c 'gdb_port disabled' -c 'tcl_port disabled' "
+            "openocd -c 'cd /' -s FOLDER -c 'script openocd.cfg' -c 'gdb_port disabled' -c 'tcl_port disabled' "
             "-c 'telnet_port disabled' -c 'init; reset halt; "
             "flash write_image erase WORK/image.bin 0x20000000 bin; "
             "verify_image WORK/image.bin 0x20000000 bin; reset halt; resume; shutdown'",

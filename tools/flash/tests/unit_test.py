@@ -81,8 +81,30 @@ class ImageTest(fake.FolderTest):
             bad.write_bytes(whole[:96] + size.to_bytes(8, "little") + whole[104:])
             with self.assertRaisesRegex(FlashError, "damaged ELF"):
                 image.read(bad)
+        # What the segment takes in memory, and where the firmware starts.
+        bad.write_bytes(whole[:104] + (2**60).to_bytes(8, "little") + whole[112:])
+        with self.assertRaisesRegex(FlashError, "more memory than any board has"):
+            image.read(bad)
+        bad.write_bytes(whole[:24] + (0x1234567).to_bytes(8, "little") + whole[32:])
+        with self.assertRaisesRegex(FlashError, "starts at 0x1234567, where no segment is"):
+            image.read(bad)
         with self.assertRaisesRegex(FlashError, "build it first"):
             image.read(self.folder / "none.elf")
+
+    def test_what_has_no_end(self) -> None:
+        pipe, large = self.folder / "pipe", self.folder / "large"
+        os.mkfifo(pipe)
+        with large.open("wb") as file:
+            file.truncate(1 << 40)
+        for read, path, sentence in (
+            (image.read, pipe, "is no file"),
+            (image.read, Path("/dev/zero"), "is no file"),
+            (image.read, large, "no firmware is so large"),
+            (board.read, pipe, "is no file: name a board.json"),
+            (board.read, large, "no board.json is so large"),
+        ):
+            with self.assertRaisesRegex(FlashError, sentence):
+                read(path)
 
     def test_any_damage_is_a_sentence(self) -> None:
         # In headers, note and names: the segment's 200 bytes, which begin at 120, may be anything.
