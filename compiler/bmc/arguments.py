@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -234,6 +235,43 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=NUMBER",
         help=f"what the import of a model file may take, where it is not {defaults}",
     )
+
+    parser.add_argument(
+        "--shape",
+        dest="shapes",
+        action="append",
+        type=_shape,
+        default=[],
+        metavar="NAME=1x512",
+        help="shape of an input of a model file whose dimensions are dynamic",
+    )
+    parser.add_argument(
+        "--constant",
+        dest="constants",
+        action="append",
+        type=_constant,
+        default=[],
+        metavar="NAME=VALUE",
+        help="an input of an .onnx file that always has one value, and so becomes a constant",
+    )
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    name, _, dims = text.rpartition("=")
+    if not name or not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8})*", dims):
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=SHAPE, as in audio=1x512")
+    return name, tuple(map(int, dims.split("x")))
+
+
+def _constant(text: str) -> tuple[str, float]:
+    name, _, value = text.rpartition("=")
+    try:
+        number = int(value) if re.fullmatch(r"-?\d{1,19}", value) else float(value)
+    except ValueError:
+        name = ""
+    if not name:
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE, as in sr=16000")
+    return name, number
 
 
 def _limit(text: str) -> tuple[str, int]:

@@ -105,6 +105,8 @@ def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
         arguments.inputs,
         arguments.host_check,
         limits.changed(arguments.limits),
+        dict(arguments.shapes),
+        dict(arguments.constants),
     )
     model = frontends.import_model(arguments.source, options, out)
     for note in model.notes:

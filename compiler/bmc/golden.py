@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,45 @@ class Declared:
     def describe(self) -> str:
         dims = ("?" if dim is None else str(dim) for dim in self.shape)
         return f"{self.name}: {'x'.join((*dims, self.dtype.name.lower()))}"
+
+
+def sized(
+    declared: tuple[Declared, ...], shapes: Mapping[str, tuple[int, ...]]
+) -> tuple[Declared, ...]:
+    """Returns the inputs with the shapes that the user gives by name.
+
+    Raises:
+      BmcError: there is no such input, or it has another shape.
+    """
+    for name in shapes:
+        require_input(name, declared)
+    return tuple(
+        _of_shape(info, shapes[info.name]) if info.name in shapes else info for info in declared
+    )
+
+
+def require_input(name: str, declared: tuple[Declared, ...]) -> Declared:
+    """Returns the input of that name; raises BmcError if there is none."""
+    for info in declared:
+        if info.name == name:
+            return info
+    raise BmcError(
+        "bad-option",
+        f"the model has no input '{name}'",
+        hint=f"its inputs are {', '.join(info.describe() for info in declared)}",
+    )
+
+
+def _of_shape(info: Declared, shape: tuple[int, ...]) -> Declared:
+    given = Declared(info.name, info.dtype, shape)
+    fits = len(shape) == len(info.shape) and all(
+        want in (None, got) for want, got in zip(info.shape, shape, strict=True)
+    )
+    if not fits:
+        raise BmcError(
+            "bad-option", f"input {info.describe()} cannot have the shape of {given.describe()}"
+        )
+    return given
 
 
 def of_file(cases: str) -> spec.Cases | None:
@@ -72,7 +111,8 @@ def _without_case(info: Declared) -> TensorInfo:
             raise BmcError(
                 "dynamic-shape",
                 f"dimension {index} of input {info.describe()} is dynamic",
-                hint=f"give cases, whose shapes determine it ({intake.HOW})",
+                hint=f"give its shape, as in --shape {info.name}=1x512 or bm_model(shapes = {{...}}), or cases,"
+                f" whose shapes determine it ({intake.HOW})",
             )
     return TensorInfo(info.name, info.dtype, tuple(1 if d is None else d for d in info.shape))
 

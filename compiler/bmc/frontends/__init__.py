@@ -111,6 +111,18 @@ def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
             "unknown-kind", f"the folder '{source}' is not a SavedModel: it has no saved_model.pb"
         )
     frontend = _OF_SUFFIX.get(path.suffix)
+    if options.constants and frontend != "onnx":
+        raise BmcError(
+            "bad-option",
+            f"'{source}' is no .onnx file, of which alone an input can be a constant",
+            hint="write a model.py whose forward() passes the value",
+        )
+    if options.shapes and frontend == "mlir":
+        raise BmcError(
+            "bad-option",
+            f"the shapes of '{source}' are what it says",
+            hint="write them into the file",
+        )
     if frontend is None:
         raise BmcError(
             "unknown-kind", f"'{source}' is not a kind of model that bmc knows", hint=KINDS
@@ -126,6 +138,12 @@ def _with_made_up(model: ImportedModel, options: ImportOptions) -> ImportedModel
 
 
 def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedModel:
+    if options.shapes or options.constants:
+        raise BmcError(
+            "bad-option",
+            f"shapes or constants are given for '{Path(source).name}'",
+            hint="they are for model files: the cases of a factory have shapes, and its model constants",
+        )
     with factory.called(source, spec.ModelSpec) as given:
         model = user_cases.of_factory(intake.model_spec(given), options)
         found = _call(_frontend_of(model), "import_spec")(model, source, options, out)

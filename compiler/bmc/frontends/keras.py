@@ -109,7 +109,8 @@ def _import(
 ) -> ImportedModel:
 
     if program.declared is not None:
-        fixed = golden.fix(program.declared, model.cases[0] if model.cases else None)
+        declared = golden.sized(program.declared, options.shapes)
+        fixed = golden.fix(declared, model.cases[0] if model.cases else None)
         cases = model.cases or samples.cases(fixed)
         names = model.input_names or tuple(info.name for info in fixed)
     elif model.cases:

@@ -20,6 +20,7 @@ from bmc.frontends import (
     mlir,
     onnx_file,
     onnx_limits,
+    onnx_pinned,
     onnx_refused,
     onnx_sparse,
     onnx_static,
@@ -80,6 +81,7 @@ def import_spec(
 def _import(
     model: spec.ModelSpec, file: OnnxFile, options: ImportOptions, out: Path
 ) -> ImportedModel:
+    file = onnx_pinned.pinned(file, options.constants)
     onnx_limits.check(file.model, file.name, options.limits)
     onnx_sparse.densify(file.model, file.name, options.limits)
     weights = file.weights()
@@ -87,7 +89,9 @@ def _import(
     for name, array in weights.items():
         golden.check_finite(name, array, is_bound=name in bounds)
     onnx_refused.check(file.model, file.name, weights)
-    declared = golden.fix(file.inputs, model.cases[0] if model.cases else None)
+    declared = golden.fix(
+        golden.sized(file.inputs, options.shapes), model.cases[0] if model.cases else None
+    )
     cases = model.cases or samples.cases(declared)
     golden.check_cases(cases, declared)
     if options.quantize:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import onnx_pads, onnx_rewrites
+from bmc.frontends import onnx_ifs, onnx_pads, onnx_rewrites
 from bmc.frontends.onnx_file import OnnxFile
 
 # Until about this opset, ops changed attributes into inputs. The importer knows the later form.
@@ -53,6 +53,7 @@ def make(
             )
     if model.functions:
         model = inliner.inline_local_functions(model)
+    onnx_ifs.apply(model)
     del model.graph.value_info[:]
     _set_shapes(model.graph.input, inputs)
     for output in model.graph.output:

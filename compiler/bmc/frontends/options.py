@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bmc import limits
@@ -25,6 +26,8 @@ class ImportOptions:
         on, one case after the other along the first axis. For a model with ModelSpec.calls, see user_cases.of_calls().
       host_check: whether to compare IREE's host runtime with the framework, as verify.run() does.
       limits: what the import of a file may take.
+      shapes: of inputs of a model file whose dimensions are dynamic, by name.
+      constants: the one value that an input of an .onnx file always has, by name.
     """
 
     cases: str = ""
@@ -33,3 +36,5 @@ class ImportOptions:
     inputs: Path | None = None
     host_check: bool = True
     limits: Limits = limits.DEFAULT
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    constants: Mapping[str, float] = field(default_factory=dict)

@@ -92,7 +92,8 @@ def import_spec(
             " representative dataset",
         )
     cases = tuple(file.quantize_case(case) for case in model.cases)
-    inputs = golden.fix(file.inputs, cases[0] if cases else None)
+    declared = golden.sized(file.inputs, options.shapes)
+    inputs = golden.fix(declared, cases[0] if cases else None)
     more = _samples(file, inputs, 0) if cases else ()
     cases = cases or _samples(file, inputs, samples.COUNT)
     golden.check_cases(cases, inputs)

@@ -33,6 +33,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     module = program.module(check_guards=False)
     given = user_cases.of_file(options)
     declared = tuple(_describe(node) for node in _inputs(program, path.name))
+    declared = golden.sized(declared, options.shapes)
     inputs = golden.fix(declared, given.cases[0] if given.cases else None)
     golden.check_cases(given.cases, inputs)
     names = tuple(_describe(node).name for node in _outputs(program, path.name))

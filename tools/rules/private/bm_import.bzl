@@ -51,6 +51,10 @@ def _arguments(ctx, path_of):
         words += ["--quantize", ctx.attr.quantize]
     for limit, number in ctx.attr.limits.items():
         words += ["--limit", "{}={}".format(limit, number)]
+    for name, shape in ctx.attr.shapes.items():
+        words += ["--shape", "{}={}".format(name, shape)]
+    for name, value in ctx.attr.constants.items():
+        words += ["--constant", "{}={}".format(name, value)]
     return words + ["--no-host-check"]
 
 def _host_check(ctx, directory):
@@ -145,7 +149,9 @@ bm_import = rule(
             mandatory = True,
         ),
         "limits": attr.string_dict(doc = "What the import of a model file may take: options `--limit` of `bmc import`."),
+        "constants": attr.string_dict(doc = "Inputs of an .onnx file that always have one value."),
         "quantize": attr.string(doc = "`int8`, `f16` or empty.", values = ["", "f16", "int8"]),
+        "shapes": attr.string_dict(doc = "Shapes of inputs, such as `1x512`."),
         "src": attr.label(
             doc = "A model file, or all files of a SavedModel folder.",
             allow_files = True,

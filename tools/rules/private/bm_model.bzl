@@ -153,6 +153,8 @@ def bm_model(
         scalar_kernels = None,
         float_parts = {},
         limits = {},
+        shapes = {},
+        constants = {},
         data = [],
         deps = [],
         **kwargs):
@@ -180,6 +182,8 @@ def bm_model(
         signatures of dispatches that multiply in f32.
       limits: what the import of a model file may take, where that is not the default of `bmc import --limit`:
         `cpu_seconds`, `memory_gib`, `nodes`, `tensor_bytes` or `trips`, each with a number as a string.
+      shapes: of a model file, the shapes of inputs with dynamic dimensions, by name: `{"audio": [1, 512]}`.
+      constants: of an .onnx file, inputs that always have one value, by name: `{"sr": 16000}`.
       data: files that `src` reads, e.g. the external data of an .onnx file.
       deps: Python libraries that `src` and `cases` import.
       **kwargs: attributes of every rule, e.g. visibility, tags.
@@ -207,7 +211,9 @@ def bm_model(
         data = data,
         factory = factory,
         importer = name + "._importer",
+        constants = {input: str(value) for input, value in constants.items()},
         limits = limits,
+        shapes = {input: "x".join([str(size) for size in shape]) for input, shape in shapes.items()},
         quantize = quantize,
         tags = tags,
         **kwargs

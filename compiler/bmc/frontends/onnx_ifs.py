@@ -1,0 +1,88 @@
+"""Puts the branch that is taken in the place of an If whose condition no input of the model decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def apply(model: Any) -> None:
+    """Changes the main graph of a ModelProto; branches may have further ones."""
+    graph = model.graph
+    found = True
+    while found:
+        found = False
+        for index, node in enumerate(graph.node):
+            taken = _condition(model, node.input[0]) if node.op_type == "If" else None
+            if taken is not None:
+                _inline(graph, index, node, taken)
+                found = True
+                break
+
+
+def _condition(model: Any, name: str) -> bool | None:
+    """Returns the value of a condition, None if an input decides it."""
+    from onnx import TensorProto, helper
+    from onnx.reference import ReferenceEvaluator
+
+    graph = model.graph
+    initial = {item.name: item for item in graph.initializer}
+    makers = {output: node for node in graph.node for output in node.output}
+    needed: dict[str, Any] = {}
+    waiting = [name]
+    while waiting:
+        value = waiting.pop()
+        if value in needed or not value or value in initial:
+            continue
+        maker = makers.get(value)
+        if maker is None or any(a.g.node or a.graphs for a in maker.attribute):
+            return None
+        needed[value] = maker
+        waiting += maker.input
+    nodes = [node for node in graph.node if any(node is maker for maker in needed.values())]
+    output = helper.make_tensor_value_info(name, TensorProto.BOOL, None)
+    part = helper.make_graph(nodes, "condition", [], [output], list(initial.values()))
+    made = helper.make_model(part, opset_imports=model.opset_import, ir_version=model.ir_version)
+    (value,) = ReferenceEvaluator(made).run(None, {})
+    return bool(value.reshape(-1)[0]) if value.size == 1 else None
+
+
+def _inline(graph: Any, index: int, node: Any, taken: bool) -> None:
+    from onnx import helper
+
+    wanted = "then_branch" if taken else "else_branch"
+    (branch,) = (item.g for item in node.attribute if item.name == wanted)
+    made = {output for inner in branch.node for output in inner.output if output}
+    inside = made | {item.name for item in branch.initializer}
+    names = {name: f"{node.output[0]}/{name}" for name in inside}
+    last = []
+    for inner, outer in zip(branch.output, node.output, strict=True):
+        if inner.name in made and names[inner.name] not in node.output:
+            names[inner.name] = outer
+        else:
+            last.append((names.get(inner.name, inner.name), outer))
+    nodes = list(branch.node)
+    for inner in nodes:
+        _rename(inner, names)
+    nodes += [helper.make_node("Identity", [value], [outer]) for value, outer in last]
+    for item in branch.initializer:
+        item.name = names[item.name]
+        graph.initializer.append(item)
+    before, after = list(graph.node[:index]), list(graph.node[index + 1 :])
+    del graph.node[:]
+    graph.node.extend([*before, *nodes, *after])
+
+
+def _rename(node: Any, names: Mapping[str, str]) -> None:
+    """Renames what a node and its branches read and write; a branch may have values of the same names."""
+    for values in (node.input, node.output):
+        values[:] = [names.get(value, value) for value in values]
+    for item in node.attribute:
+        for graph in (item.g, *item.graphs):
+            own = {value.name for value in (*graph.input, *graph.initializer)}
+            own |= {output for inner in graph.node for output in inner.output}
+            free = {name: new for name, new in names.items() if name not in own}
+            for inner in graph.node:
+                _rename(inner, free)
+            for output in graph.output:
+                output.name = free.get(output.name, output.name)
