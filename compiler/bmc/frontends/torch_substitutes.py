@@ -6,6 +6,7 @@
   lowering.
 - A maximum pooling of small integers crashes torch-mlir. Floats have all these numbers.
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
+- It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, and torch_divisions.py
   divides integers.
 """
@@ -33,6 +34,10 @@ def apply(program: Any) -> None:
         elif str(node.target).startswith("aten.max_pool"):
             if node.args[0].meta["val"].dtype in (torch.int8, torch.uint8, torch.int16):
                 _pool_floats(program.graph, node)
+        elif node.target is torch.ops.aten.sort.stable:
+            given = arguments(node)
+            node.target, node.kwargs = torch.ops.aten.sort.default, {}
+            node.args = (given["self"], given["dim"], given["descending"])
         elif node.target is torch.ops.aten.gelu.default:
             # Half floats would round at every step, which PyTorch does not.
             exact = node.meta["val"].dtype in (torch.float32, torch.float64)

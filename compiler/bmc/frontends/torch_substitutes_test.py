@@ -78,6 +78,22 @@ def pools():
     return spec.ModelSpec(Pools(), ((x.astype(np.int8),),), (spec.Exact(),) * 3)
 
 
+class Sorts(torch.nn.Module):
+    def forward(self, x, i):
+        return (
+            *torch.sort(x, stable=True),
+            *torch.sort(x, dim=1, descending=True, stable=True),
+            *torch.sort(i, dim=0, stable=True, descending=True),
+            torch.argsort(i, dim=1, stable=True),
+        )
+
+
+def sorts():
+    rng = np.random.default_rng(3)
+    x, i = rng.integers(-2, 3, (5, 9)).astype(np.float32), rng.integers(-2, 3, (9, 7))
+    return spec.ModelSpec(Sorts(), ((x, i),), spec.Exact())
+
+
 def gelu():
     return spec.ModelSpec(Gelu(), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 2)
 """
@@ -104,7 +120,7 @@ class SubstitutesTest(support.FolderTest):
         return model.second_reference
 
     def test_they_are_right(self) -> None:
-        for factory in ("depthwise", "roll", "roll_all", "pools", "gelu"):
+        for factory in ("depthwise", "roll", "roll_all", "pools", "gelu", "sorts"):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
 
@@ -115,6 +131,7 @@ class SubstitutesTest(support.FolderTest):
             ("roll", "import-disagrees"),
             ("roll_all", "op-rejected"),
             ("gelu", "import-disagrees"),
+            ("sorts", "op-rejected"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))

@@ -27,13 +27,19 @@ def operation(name: str, kind: Any, *operands: Any, **attributes: Any) -> Any:
     return ir.Operation.create(name, [kind], list(operands), attributes=attributes).result
 
 
-def copied(value: Any) -> Any:
-    """A copy of a tensor, of which IREE does not know that it is one."""
-    scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+def copied(value: Any, number: int) -> Any:
+    """A copy of a tensor, of which IREE does not know that it is one; it merges copies of the same number."""
+    scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
+    truth = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    held = constant(np.int32(number), scalar)
+    held = operation("stablehlo.optimization_barrier", scalar, held)
     always = operation(
-        "stablehlo.constant", scalar, value=ir.Attribute.parse(f"dense<true> : {scalar}")
+        "stablehlo.compare",
+        truth,
+        held,
+        constant(np.int32(-1), scalar),
+        comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction NE>"),
     )
-    always = operation("stablehlo.optimization_barrier", scalar, always)
     return operation("stablehlo.select", value.type, always, value, zeros(value.type))
 
 

@@ -3,7 +3,7 @@
 IREE goes through neighbors, and lets two of them change places unless the model's comparison says that the first one
 comes before the second. It says so of none of two equal ones, so they change places too. Here they do if the second one
 comes before the first. JAX's top_k is such a sort; IREE's own one takes no notice of NaN, and not of the first of equal
-integers. IREE sorts in place, also what something else still reads, so a sort gets a copy here.
+integers. IREE sorts in place, also what something else still reads, so a sort gets copies here.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ def apply(module: Any, _: object = None) -> None:
     for op in ir_util.all_of(module, "stablehlo.composite"):
         if ir_util.string(op, "name") == _TOP_K:
             _call(op)
-    for op in ir_util.all_of(module, "stablehlo.sort"):
+    for index, op in enumerate(ir_util.all_of(module, "stablehlo.sort")):
         if _is_strict(op):
             _reverse(op.regions[0].blocks[0])
-        _copy_operands(op)
+        _copy_operands(op, index)
         _hold(op)
 
 
@@ -40,12 +40,11 @@ def _call(op: ir_util.Op) -> None:
     op.erase()
 
 
-def _copy_operands(sort: ir_util.Op) -> None:
-    """Gives a sort copies that nothing else reads."""
+def _copy_operands(sort: ir_util.Op, index: int) -> None:
+    """Gives a sort copies that nothing else reads: IREE also merges operands that are computed twice in the same way."""
     for number, value in enumerate(sort.operands):
-        if isinstance(value.owner, ir.Block) or len(list(value.uses)) > 1:
-            with ir.InsertionPoint(sort), sort.location:
-                sort.operands[number] = stablehlo.copied(value)
+        with ir.InsertionPoint(sort), sort.location:
+            sort.operands[number] = stablehlo.copied(value, index)
 
 
 def _hold(sort: ir_util.Op) -> None:

@@ -12,6 +12,8 @@ from iree.compiler import ir
 
 from bmc.ir import ir_util, stablehlo
 
+# Of the copies, so that none is merged with the copy of a sort.
+_FIRST = 1 << 16
 # What IREE may compute without a buffer of its own.
 _VIEWS = (
     "stablehlo.broadcast_in_dim", "stablehlo.dynamic_slice", "stablehlo.reshape", "stablehlo.slice",
@@ -21,11 +23,11 @@ _VIEWS = (
 
 def apply(module: Any, _: object = None) -> None:
     """Rewrites the updates of tensors with parts of themselves."""
-    for op in ir_util.all_of(module, "stablehlo.dynamic_update_slice"):
+    for index, op in enumerate(ir_util.all_of(module, "stablehlo.dynamic_update_slice")):
         target, update = op.operands[0], op.operands[1]
         if _whole(update) == _whole(target) and update != target:
             with ir.InsertionPoint(op), op.location:
-                op.operands[1] = stablehlo.copied(update)
+                op.operands[1] = stablehlo.copied(update, _FIRST + index)
 
 
 def _whole(value: Any) -> Any:
