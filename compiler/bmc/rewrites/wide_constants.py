@@ -24,17 +24,20 @@ def apply(module: Any, _: object = None) -> None:
     if any("f64" in str(op.attributes["function_type"]) for op in functions):
         return
     for op in ops:
-        if op.name in _CONSTANTS:
+        # The bindings cannot read the value of a complex constant.
+        if op.name in _CONSTANTS and isinstance(
+            ir_util.element_type(op.results[0].type), ir.F64Type
+        ):
             _round(op, module)
 
 
 def _round(op: ir_util.Op, module: Any) -> None:
-    value = op.attributes["value"]
     elements = constant_arrays.doubles(op.results[0], module)
     if elements is not None:
         rounded = _nearest(elements)
         op.attributes["value"] = ir.DenseElementsAttr.get(rounded, type=op.results[0].type)
-    elif isinstance(value, ir.FloatAttr) and isinstance(value.type, ir.F64Type):
+    else:
+        value = ir.FloatAttr(op.attributes["value"])
         op.attributes["value"] = ir.FloatAttr.get(value.type, float(_nearest(value.value)))
 
 
