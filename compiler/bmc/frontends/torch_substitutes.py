@@ -6,6 +6,7 @@
   lowering.
 - A maximum pooling of small integers crashes torch-mlir. Floats have all these numbers.
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
+- The largest of truth values begins with true, the least of a signed bit. Integers have a number below both.
 - It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, and torch_divisions.py
   divides integers.
@@ -24,6 +25,8 @@ def apply(program: Any) -> None:
     """Changes such ops in a torch.export program."""
     import torch
 
+    aten = torch.ops.aten
+    largest = (aten.amax.default, aten.amin.default, aten.max.default, aten.min.default)
     for node in list(program.graph.nodes):
         if node.target is torch.ops.aten.roll.default:
             _roll(program.graph, node)
@@ -34,6 +37,8 @@ def apply(program: Any) -> None:
         elif str(node.target).startswith("aten.max_pool"):
             if node.args[0].meta["val"].dtype in (torch.int8, torch.uint8, torch.int16):
                 _pool_floats(program.graph, node)
+        elif node.target in largest and node.args[0].meta["val"].dtype is torch.bool:
+            _of_integers(program.graph, node)
         elif node.target is torch.ops.aten.sort.stable:
             given = arguments(node)
             node.target, node.kwargs = torch.ops.aten.sort.default, {}
@@ -74,6 +79,17 @@ def _pool_floats(graph: Any, node: Any) -> None:
         )
     if readers == [node]:
         graph.erase_node(node)
+
+
+def _of_integers(graph: Any, node: Any) -> None:
+    """Reduces integers, and makes truth values of the result."""
+    import torch
+
+    to = torch.ops.aten.to.dtype
+    truths, *more = node.args
+    found = call(graph, node, node.target, (call(graph, node, to, (truths, torch.int32)), *more))
+    node.replace_all_uses_with(call(graph, node, to, (found, torch.bool)))
+    graph.erase_node(node)
 
 
 def _roll(graph: Any, node: Any) -> None:

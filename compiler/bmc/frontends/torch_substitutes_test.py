@@ -78,6 +78,16 @@ def pools():
     return spec.ModelSpec(Pools(), ((x.astype(np.int8),),), (spec.Exact(),) * 3)
 
 
+class Largest(torch.nn.Module):
+    def forward(self, x):
+        return x.amax(1), x.amin(0), x.amax((0, 1)), x[:1].max(), x.min()
+
+
+def largest():
+    some = np.array([[0, 0, 0], [0, 1, 0], [1, 1, 1]], bool)
+    return spec.ModelSpec(Largest(), ((some,), (np.ones((3, 3), bool),)), spec.Exact())
+
+
 class Sorts(torch.nn.Module):
     def forward(self, x, i):
         return (
@@ -120,7 +130,7 @@ class SubstitutesTest(support.FolderTest):
         return model.second_reference
 
     def test_they_are_right(self) -> None:
-        for factory in ("depthwise", "roll", "roll_all", "pools", "gelu", "sorts"):
+        for factory in ("depthwise", "roll", "roll_all", "pools", "gelu", "sorts", "largest"):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
 
@@ -132,6 +142,7 @@ class SubstitutesTest(support.FolderTest):
             ("roll_all", "op-rejected"),
             ("gelu", "import-disagrees"),
             ("sorts", "op-rejected"),
+            ("largest", "import-disagrees"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))

@@ -41,7 +41,7 @@ def _call(op: ir_util.Op) -> None:
 
 
 def _copy_operands(sort: ir_util.Op, index: int) -> None:
-    """Gives a sort copies that nothing else reads: IREE also merges operands that are computed twice in the same way."""
+    """Gives a sort copies that nothing else reads: IREE also merges operands that are computed twice alike."""
     for number, value in enumerate(sort.operands):
         with ir.InsertionPoint(sort), sort.location:
             sort.operands[number] = stablehlo.copied(value, index)
