@@ -27,6 +27,7 @@ IMPORT_FILE = "import.json"
 FORMAT_VERSION = 7
 
 _MOST_BYTES = 1 << 40
+_MOST_DIMENSIONS = 32
 
 # The sources of expected outputs.
 GOLDEN_FRAMEWORK = "framework"
@@ -46,6 +47,11 @@ class TensorInfo:
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:
+        if len(self.shape) > _MOST_DIMENSIONS:
+            raise BmcError(
+                "too-large",
+                f"{self.name} has {len(self.shape)} dimensions: no more than {_MOST_DIMENSIONS}",
+            )
         if min(self.shape, default=0) < 0 or self.byte_count > _MOST_BYTES:
             raise BmcError("too-large", f"no machine has a tensor such as {self.describe()}")
 

@@ -15,6 +15,9 @@ from bmc.dtype import Array
 # Name of the labels in a file of inputs.
 LABELS = "labels"
 
+# What the arrays of an archive may take.
+_MOST_BYTES = 4 << 30
+
 
 class DataError(Exception):
     """The user's data do not fit; the message is one sentence for the user."""
@@ -127,20 +130,37 @@ def check_classes(labels: Array, scores: TensorInfo) -> Array:
 
 
 def _load(path: Path) -> dict[str, Array]:
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path} is no file: save the arrays with numpy.savez or numpy.save")
     try:
+        if zipfile.is_zipfile(path):
+            _check_size(path)
         file = np.load(path)
         if isinstance(file, np.ndarray):
             return {"": file}
         with file:
             arrays = {name: file[name] for name in file.files}
-    except (EOFError, MemoryError, OSError, ValueError, zipfile.BadZipFile) as error:
+    except DataError:
+        raise
+    except Exception as error:  # NumPy and zipfile raise all kinds for what they did not write.
+        said = next(iter(str(error).splitlines()), "")
         raise DataError(
-            f"{path} cannot be read ({error}): save it with numpy.savez or numpy.save"
+            f"{path} cannot be read ({said or type(error).__name__}): save it with numpy.savez or numpy.save"
         ) from error
     for name, array in arrays.items():
         if not isinstance(array, np.ndarray):  # another file in the archive
             raise DataError(f"{name} in {path} is no array: save it with numpy.savez")
     return arrays
+
+
+def _check_size(path: Path) -> None:
+    """Refuses an archive that unpacks to more than a machine holds."""
+    with zipfile.ZipFile(path) as archive:
+        size = sum(item.file_size for item in archive.infolist())
+    if size > _MOST_BYTES:
+        raise DataError(
+            f"{path} unpacks to {size:,} bytes, more than {_MOST_BYTES:,}: give fewer samples"
+        )
 
 
 def _samples(path: Path, array: Array, tensor: TensorInfo, sequences: bool) -> Array:

@@ -11,7 +11,13 @@ import numpy as np
 from bmc import artifacts, dtype, golden, intake, progress, reference, samples, tolerances
 from bmc.artifacts import Golden, ImportedModel, Signature, TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import doubles, mlir_dialects, mlir_portable, user_cases
+from bmc.frontends import (
+    doubles,
+    mlir_dialects,
+    mlir_locations,
+    mlir_portable,
+    user_cases,
+)
 from bmc.frontends.options import ImportOptions
 from bmc.ir import ir_util
 from bmc.iree.tool import IreeTool
@@ -38,7 +44,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         )
     with tempfile.TemporaryDirectory() as work:
         tool = IreeTool(Path(work), out / "reproducer")
-        shutil.copyfile(path, Path(work) / path.name)
+        (Path(work) / path.name).write_bytes(mlir_locations.without_folders(path.read_bytes()))
         # Two names, because iree-opt removes its output when it fails, and reproducers need the source.
         _parse(tool, path.name)
         parsed = Path(work) / f"imported_{path.name}"

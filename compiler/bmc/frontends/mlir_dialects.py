@@ -32,6 +32,9 @@ _UTIL = frozenset((
 _COMPILERS = (
     "flow.", "hal.", "iree_codegen.", "iree_cpu.", "iree_gpu.", "llvm.", "stream.", "transform.", "vm.",
 )  # fmt: skip
+# Ops with strides, and MLIR's number for one that is computed.
+_STRIDED = ("tensor.extract_slice", "tensor.insert_slice", "tensor.parallel_insert_slice")
+_DYNAMIC = -(2**63)
 _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
 # Matches #hal.device.target<...> and !stream.timepoint.
 _NAMED = re.compile(r"[#!]([A-Za-z_][\w$]*(?:\.[\w$]+)+)")
@@ -69,6 +72,8 @@ def check(path: Path, name: str, allowed: Limits) -> None:
                 )
             if op.name == "scf.for":
                 _check_trips(op, name, allowed)
+            if op.name in _STRIDED:
+                _check_strides(op, name)
         call_tree.check(dict(map(_function, module.regions[0].blocks[0])), name, allowed)
 
 
@@ -86,6 +91,22 @@ def _function(op: Any) -> tuple[str, Function]:
     named = "sym_name" in op.operation.attributes
     name = ir_util.string(op.operation, "sym_name") if named else str(op.location)
     return name, Function(len(inner) - len(calls), calls)
+
+
+def _check_strides(op: Any, source: str) -> None:
+    from iree.compiler import ir
+
+    strides = list(ir.DenseI64ArrayAttr(op.attributes["static_strides"]))
+    computed = strides.count(_DYNAMIC)
+    # They are the last operands.
+    last = list(op.operands)[len(op.operands) - computed :]
+    if any(ir_util.constant(operand) is None for operand in last):
+        raise BmcError(
+            "op-rejected",
+            f"a stride of op '{op.name}' in '{source}' depends on data, so it may lead out of the tensor",
+            where=_line(op),
+            hint="gather the elements at computed indices, which are kept inside",
+        )
 
 
 def _check_trips(op: Any, source: str, allowed: Limits) -> None:
