@@ -28,12 +28,20 @@ _LINKER = re.compile(r"lld: error: (?P<text>.*)")
 # Ops that are loops, by the ends of their names in text and in bytecode.
 _LOOP = re.compile(rb"\bwhile\b|prim\.Loop")
 
+# A message, the line that it is about, and a mark below it.
+_QUOTED = re.compile(r"^(.*:\d+:\d+: \w+: .*\n).*\n *\^.*\n?", re.MULTILINE)
+
 # When torch-mlir cannot lower an op, it often names one of the op's arguments, usually a constant.
 _TORCH_ARGUMENT = re.compile(r"torch\.(?:constant|prim|vtensor)\.")
 _TORCH_OP = re.compile(
     r'= torch\.(?:operator "(?P<foreign>[\w.:]+)"|(?!constant|prim|vtensor)(?P<op>[\w.]+)).*'
     r'loc\([^"]*"(?P<name>[^"]+)"(?P<line>:\d+)?'
 )
+
+
+def without_sources(messages: str) -> str:
+    """Returns messages without the lines of files that they quote: a location may name any file of the user."""
+    return _QUOTED.sub(r"\1", messages)
 
 
 def rejection(

@@ -89,12 +89,13 @@ class IreeTool:
                 hint=f"reproducer: {self.reproducer}",
             ) from None
         supervisor.tell(step="")
-        for line in done.stderr.splitlines():
+        messages = diagnostics.without_sources(done.stderr)
+        for line in messages.splitlines():
             _LOG.debug("%s: %s", tool, line)
         if done.returncode != 0:
-            self._save(tool, argv, source, done.stderr)
+            self._save(tool, argv, source, messages)
             given = (self.work / source).read_bytes()
-            raise diagnostics.rejection(tool, done.stderr, done.returncode, self.reproducer, given)
+            raise diagnostics.rejection(tool, messages, done.returncode, self.reproducer, given)
 
     def _save(self, tool: str, argv: list[str], source: str, messages: str) -> None:
         self.reproducer.mkdir(parents=True, exist_ok=True)
