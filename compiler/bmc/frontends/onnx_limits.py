@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from bmc import limits
 from bmc.errors import BmcError
 from bmc.frontends import call_tree
@@ -59,11 +61,15 @@ def _function(nodes: Any) -> Function:
 
 def _constants(graph: Any) -> dict[str, Any]:
     """Returns the initializers of a graph, which functions lack, and the values of Constant nodes by name."""
+    from onnx import numpy_helper
+
     found = {item.name: item for item in getattr(graph, "initializer", ())}
     for node in graph.node:
         for attribute in node.attribute:
             if node.op_type == "Constant" and attribute.name == "value":
                 found[node.output[0]] = attribute.t
+            if node.op_type == "Constant" and attribute.name == "value_int":
+                found[node.output[0]] = numpy_helper.from_array(np.int64(attribute.i))
     return found
 
 

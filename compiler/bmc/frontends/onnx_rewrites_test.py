@@ -212,6 +212,12 @@ class OnnxRewritesTest(support.ModelFileTest):
         onnx_limits.check(_doubling(4), "model.onnx", Limits(nodes=16))
         part = "op 'Loop' has 4,611,686,018,427,387,904 trips, more than 1,000,000 (at y0_0"
         self.rejects("over-limit", part, "--limit trips=", data=_loop(2**62))
+        number = helper.make_node("Constant", [], ["many"], value_int=2**62)
+        constant = _loop(3)
+        constant.graph.node.insert(0, number)
+        (loop,) = (node for node in constant.graph.node if node.op_type == "Loop")
+        loop.input[0] = "many"
+        self.rejects("over-limit", part, "--limit trips=", data=constant)
         self.rejects("op-rejected", "without a test that ends it (at y0_0", data=_loop(3, "d"))
         onnx_limits.check(_loop(3), "model.onnx", Limits(trips=3))
 
