@@ -186,13 +186,13 @@ def indices(operation: Operation, chance: random.Random) -> Array:
     return np.array(values, operation.dtype).reshape(operation.index)
 
 
-def results(budget: campaign.Budget) -> Iterator[campaign.Result]:
-    """Runs the trials in another process, and goes on in a new one behind a trial that ends it."""
+def results(budget: campaign.Budget, program: str = __file__) -> Iterator[campaign.Result]:
+    """Runs the trials in another process, of a program, and goes on in a new one behind a trial that ends it."""
     environment = {**sanitized.environment(), "PYTHONPATH": os.pathsep.join(sys.path)}
     trial, end = budget.first, budget.first + budget.count
     while trial < end:
         given = ("--seed", budget.seed, "--first", trial, "--count", end - trial, "--inside")
-        command = [sys.executable, __file__, *map(str, given)]
+        command = [sys.executable, program, *map(str, given)]
         with (
             tempfile.TemporaryFile("w+") as errors,
             subprocess.Popen(

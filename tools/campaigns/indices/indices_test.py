@@ -34,8 +34,7 @@ class IndicesTest(unittest.TestCase):
                 "import sys, indices\nfrom bmc.rewrites import indices as rewrite\n"
                 "rewrite.apply = lambda module: None\nsys.exit(indices.main(sys.argv[1:]))\n"
             )
-            with mock.patch.object(indices, "__file__", str(program)):
-                (result,) = indices.results(campaign.Budget(seed=1, first=0, count=1))
+            (result,) = indices.results(campaign.Budget(seed=1, first=0, count=1), str(program))
         self.assertEqual(result.outcome, "stopped")
 
 
