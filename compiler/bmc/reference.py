@@ -87,6 +87,7 @@ class HostModel:
             insertions,
             loops,
             nans,
+            powers,
             sorts,
             states,
             updates,
@@ -97,7 +98,16 @@ class HostModel:
             with ir.Context(), ir.Location.unknown():
                 module = ir_util.read(mlir)
                 explicit = states.make_explicit(module)
-                for rewrite in (loops, insertions, indices, updates, sorts, nans, wide_constants):
+                for rewrite in (
+                    loops,
+                    insertions,
+                    indices,
+                    updates,
+                    powers,
+                    sorts,
+                    nans,
+                    wide_constants,
+                ):
                     rewrite.apply(module)
                 ir_util.write(module, Path(work) / artifacts.MODEL_FILE)
             flags = (*HOST_FLAGS, *phases.f64_flags(signatures), *more)

@@ -33,6 +33,7 @@ from bmc.rewrites import (
     pads,
     pixels,
     planar,
+    powers,
     quantized_maxima,
     rescales,
     rounded_products,
@@ -93,6 +94,12 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         phases.INPUT,
         "While updates are as the framework's exporter wrote them.",
         updates.apply,
+    ),
+    Rewrite(
+        "powers",
+        phases.INPUT,
+        "Before IREE makes its own exp and log of powers.",
+        powers.apply,
     ),
     Rewrite(
         "sorts",

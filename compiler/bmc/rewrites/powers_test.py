@@ -1,0 +1,164 @@
+"""Tests that powers and angles are those of C at their special points, by what IREE computes."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import numpy as np
+import support
+
+from bmc.artifacts import Signature, TensorInfo
+from bmc.dtype import Array, DType
+from bmc.reference import HostModel
+from bmc.rewrites import powers
+
+_INF, _NAN = float("inf"), float("nan")
+_BASES = (-_INF, -7.5, -3, -2, -1, -0.5, -0.0, 0, 0.5, 1, 2, 3, _INF, _NAN)
+_EXPONENTS = (
+    *(-_INF, -1e30, -33554430, -3, -2.5, -2, -1, -1 / 3, -0.0, 0, 1 / 3, 0.5, 1, 2),
+    *(3, 4, 8.5, 31, 16777217, 33554430, 1e30, _INF, _NAN),
+)
+_SIDES = (-_INF, -1e30, -2.5, -1, -1e-30, -0.0, 0, 1e-30, 1, 2.5, 1e30, _INF, _NAN)
+
+
+class PowersTest(support.FolderTest):
+    def computed(self, text: str, *inputs: Array) -> Array:
+        """Runs a function of tensors of one shape, T in its text."""
+        kind = f"tensor<{'x'.join(map(str, inputs[0].shape))}xf32>"
+        path = self.write("model.mlir", text.replace("T", kind))
+        infos = tuple(TensorInfo(f"x{i}", DType.F32, x.shape) for i, x in enumerate(inputs))
+        signature = Signature("main", infos, infos[:1])
+        (result,) = HostModel.compile(path, (signature,), self.folder / "r").run(inputs)
+        return result
+
+    def same(self, got: Array, wanted: Array, *inputs: Array) -> None:
+        for numbers in zip(got.flat, wanted.flat, *(x.flat for x in inputs), strict=True):
+            result, expected = numbers[:2]
+            # IREE's own exp and log are not exact.
+            np.testing.assert_allclose(result, expected, 1e-5, err_msg=str(numbers))
+            if not np.isnan(expected):
+                self.assertEqual(np.signbit(result), np.signbit(expected), numbers)
+
+    def test_powers_of_all_kinds(self) -> None:
+        bases, exponents = _pairs(_BASES, _EXPONENTS)
+        wanted = _power(bases, exponents)
+        for text in (_of_tensors("power"), _of_scalars("powf")):
+            self.same(self.computed(text, bases, exponents), wanted, bases, exponents)
+
+    def test_powers_of_negative_numbers_are_nan_in_iree(self) -> None:
+        # If this fails, IREE does it itself, and the rewrite can go.
+        bases, exponents = _pairs((-2, -1, 0), (0, 3, 4))
+        with mock.patch.object(powers, "apply"):
+            for text in (_of_tensors("power"), _of_scalars("powf")):
+                got = self.computed(text, bases, exponents)
+                self.assertTrue(np.isnan(got).any())
+
+    def test_constant_exponents(self) -> None:
+        bases = np.array(_BASES, np.float32)
+        for exponent in (4.0, 5.0, -3.0, 1.5, -1.5, 0.25, 31.0, *powers._RIGHT):
+            if exponent in powers._ROOTS:
+                bases = np.abs(bases)
+            wanted = _power(bases, np.full_like(bases, exponent))
+            for text in (_raised(exponent), _raised_in_body(exponent)):
+                self.same(self.computed(text, bases), wanted, bases)
+
+    def test_what_is_right_stays(self) -> None:
+        for exponent in powers._RIGHT:
+            for text in (_raised(exponent), _raised_in_body(exponent)):
+                self.assertNotIn("absf", _rewritten(text))
+        base = _raised(10000.0).replace("%x, %c", "%c, %x")
+        self.assertNotIn("absf", _rewritten(base))
+        self.assertNotIn("absf", _rewritten(_of_tensors("power").replace("T", "tensor<4xi32>")))
+
+    def test_even_exponents_cost_little(self) -> None:
+        text = _rewritten(_raised(4.0))
+        self.assertIn("math.absf", text)
+        self.assertNotIn("arith.select", text)
+
+    def test_angles(self) -> None:
+        y, x = _pairs(_SIDES, _SIDES)
+        wanted = np.arctan2(y, x)
+        for text in (_of_tensors("atan2"), _of_scalars("atan2")):
+            self.same(self.computed(text, y, x), wanted, y, x)
+
+    def test_angles_of_zeros_are_nan_in_iree(self) -> None:
+        # If this fails, IREE does it itself, and _angle() can go.
+        zeros = np.zeros(4, np.float32)
+        with mock.patch.object(powers, "apply"):
+            for text in (_of_tensors("atan2"), _of_scalars("atan2")):
+                self.assertTrue(np.isnan(self.computed(text, zeros, zeros)).all())
+
+
+def _pairs(first: tuple[float, ...], second: tuple[float, ...]) -> tuple[Array, Array]:
+    """Returns all pairs of two numbers."""
+    return (
+        np.repeat(np.float32(first), len(second)),
+        np.tile(np.float32(second), len(first)),
+    )
+
+
+def _power(bases: Array, exponents: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return np.power(bases, exponents)
+
+
+def _rewritten(text: str) -> str:
+    return support.rewritten(text.replace("T", "tensor<4xf32>"), powers.apply)
+
+
+def _of_tensors(name: str) -> str:
+    return f"""func.func @main(%x: T, %y: T) -> T {{
+  %z = stablehlo.{name} %x, %y : T
+  return %z : T
+}}
+"""
+
+
+def _of_scalars(name: str) -> str:
+    return f"""#id = affine_map<(d0) -> (d0)>
+func.func @main(%x: T, %y: T) -> T {{
+  %e = tensor.empty() : T
+  %z = linalg.generic {{indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}}
+      ins(%x, %y : T, T) outs(%e : T) {{
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %r = math.{name} %a, %b : f32
+      linalg.yield %r : f32
+  }} -> T
+  return %z : T
+}}
+"""
+
+
+def _raised(exponent: float) -> str:
+    """As PyTorch's exporter writes it."""
+    return f"""func.func @main(%x: T) -> T {{
+  %n = arith.constant dense<{exponent}> : tensor<1xf64>
+  %f = stablehlo.convert %n : (tensor<1xf64>) -> tensor<1xf32>
+  %s = stablehlo.reshape %f : (tensor<1xf32>) -> tensor<f32>
+  %c = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> T
+  %z = stablehlo.power %x, %c : T
+  return %z : T
+}}
+"""
+
+
+def _raised_in_body(exponent: float) -> str:
+    return f"""#id = affine_map<(d0) -> (d0)>
+#one = affine_map<(d0) -> ()>
+func.func @main(%x: T) -> T {{
+  %c = arith.constant dense<{exponent}> : tensor<f32>
+  %e = tensor.empty() : T
+  %z = linalg.generic {{indexing_maps = [#id, #one, #id], iterator_types = ["parallel"]}}
+      ins(%x, %c : T, tensor<f32>) outs(%e : T) {{
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %r = math.powf %a, %b : f32
+      linalg.yield %r : f32
+  }} -> T
+  return %z : T
+}}
+"""
+
+
+if __name__ == "__main__":
+    unittest.main()
