@@ -98,11 +98,11 @@ class HostModel:
             with ir.Context(), ir.Location.unknown():
                 module = ir_util.read(mlir)
                 explicit = states.make_explicit(module)
+                updates.apply_on_host(module)
                 for rewrite in (
                     loops,
                     insertions,
                     indices,
-                    updates,
                     powers,
                     sorts,
                     nans,

@@ -56,7 +56,7 @@ def of_torch(program: Any) -> str:
     import torch
 
     def is_double(node: Any) -> bool:
-        return getattr(node.meta.get("val"), "dtype", None) == torch.float64
+        return getattr(node.meta.get("val"), "dtype", None) is torch.float64
 
     for node in program.graph.nodes:
         if node.op != "call_function" or torch_places.op_name(node.target) in _TORCH:

@@ -31,13 +31,13 @@ def copied(value: Any, number: int) -> Any:
     """A copy of a tensor, of which IREE does not know that it is one; it merges copies of the same number."""
     scalar = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
     truth = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-    held = constant(np.int32(number), scalar)
+    held = constant(np.array(number), scalar)
     held = operation("stablehlo.optimization_barrier", scalar, held)
     always = operation(
         "stablehlo.compare",
         truth,
         held,
-        constant(np.int32(-1), scalar),
+        constant(np.array(-1), scalar),
         comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction NE>"),
     )
     return operation("stablehlo.select", value.type, always, value, zeros(value.type))

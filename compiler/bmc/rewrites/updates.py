@@ -1,7 +1,7 @@
 """Gives an update of a tensor a copy of what it writes, if that is a part of the same tensor.
 
 IREE updates in place and leaves the copy out, so a part that lies over its own new place would be overwritten while it
-is read.
+is read. Whole rows at places that are known become transfers, which a plan orders itself (plan/schedule.py).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util, stablehlo
+from bmc.ir import constant_arrays, ir_util, stablehlo
 
 # Of the copies, so that none is merged with the copy of a sort.
 _FIRST = 1 << 16
@@ -22,12 +22,36 @@ _VIEWS = (
 
 
 def apply(module: Any, _: object = None) -> None:
-    """Rewrites the updates of tensors with parts of themselves."""
+    """Rewrites the updates of tensors with parts of themselves that become no transfers."""
     for index, op in enumerate(ir_util.all_of(module, "stablehlo.dynamic_update_slice")):
-        target, update = op.operands[0], op.operands[1]
-        if _whole(update) == _whole(target) and update != target:
-            with ir.InsertionPoint(op), op.location:
-                op.operands[1] = stablehlo.copied(update, _FIRST + index)
+        if not _moves_rows(op, module):
+            _rewrite(op, index)
+
+
+def apply_on_host(module: Any) -> None:
+    """Rewrites all of them: IREE's own runtime refuses such transfers."""
+    for index, op in enumerate(ir_util.all_of(module, "stablehlo.dynamic_update_slice")):
+        _rewrite(op, index)
+
+
+def _rewrite(op: ir_util.Op, index: int) -> None:
+    target, update = op.operands[0], op.operands[1]
+    if _whole(update) == _whole(target) and update != target:
+        with ir.InsertionPoint(op), op.location:
+            op.operands[1] = stablehlo.copied(update, _FIRST + index)
+
+
+def _moves_rows(op: ir_util.Op, module: Any) -> bool:
+    """Whether an update moves whole neighboring rows from one known place to another."""
+    target, update, *starts = list(op.operands)
+    source = ir_util.definition(update)
+    return (
+        list(target.type.shape)[1:] == list(update.type.shape)[1:]
+        and source is not None
+        and source.name == "stablehlo.slice"
+        and set(ir.DenseI64ArrayAttr(source.attributes["strides"])) == {1}
+        and all(constant_arrays.integers(start, module) is not None for start in starts)
+    )
 
 
 def _whole(value: Any) -> Any:

@@ -23,6 +23,16 @@ _OVER_ITSELF = f"""func.func @main(%x: {_X}, %i: tensor<i32>, %j: tensor<i32>) -
 }}
 """
 
+_ROWS = f"""func.func @main(%x: {_X}, %i: tensor<i32>) -> {_X} {{
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %a = stablehlo.slice %x [1:3, 0:5] : ({_X}) -> tensor<2x5xf32>
+  %y = stablehlo.dynamic_update_slice %x, %a, START, %zero
+      : ({_X}, tensor<2x5xf32>, tensor<i32>, tensor<i32>) -> {_X}
+  return %y : {_X}
+}}
+"""
+
 
 class UpdatesTest(support.FolderTest):
     def computed(self, row: int, column: int) -> Array:
@@ -48,7 +58,7 @@ class UpdatesTest(support.FolderTest):
         # If this fails, IREE makes the copy itself, and the rewrite can go.
         wanted = _numbers()
         wanted[2:4, 1:4] = _numbers()[1:3, 2:5]
-        with mock.patch.object(updates, "apply"):
+        with mock.patch.object(updates, "apply_on_host"):
             self.assertFalse(np.array_equal(self.computed(1, 2), wanted))
 
     def test_other_updates_stay(self) -> None:
@@ -56,6 +66,17 @@ class UpdatesTest(support.FolderTest):
             "  %a =", f"  %z = stablehlo.negate %x : {_X}\n  %a ="
         )
         self.assertNotIn("stablehlo.select", support.rewritten(text, updates.apply))
+
+    def test_the_target_moves_known_rows_itself(self) -> None:
+        known = _ROWS.replace("START", "%one")
+        self.assertNotIn("stablehlo.select", support.rewritten(known, updates.apply))
+        copied = lambda module, _=None: updates.apply_on_host(module)  # noqa: E731
+        self.assertIn("stablehlo.select", support.rewritten(known, copied))
+        for other in (
+            _ROWS.replace("START", "%i"),
+            known.replace("3, 0:5]", "3, 0:4]").replace("2x5", "2x4"),
+        ):
+            self.assertIn("stablehlo.select", support.rewritten(other, updates.apply))
 
 
 def _numbers() -> Array:
