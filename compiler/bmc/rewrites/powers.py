@@ -51,17 +51,17 @@ def _power(op: ir_util.Op, module: Any) -> Any:
     known, positive = _number(exponent, module), _number(base, module)
     if known in _RIGHT or (positive is not None and 0 < positive < math.inf and positive != 1):
         return None
-    constant = known is not None and math.isfinite(known)
+    constant = known if known is not None and math.isfinite(known) else None
     # TOSA's operands may be smaller than the result.
-    if base.type != op.results[0].type or not (constant or exponent.type == base.type):
+    if base.type != op.results[0].type or (constant is None and exponent.type != base.type):
         return None
     size = _made("math.absf", base)
     power = _made(op.name, size, exponent)
-    if not constant:
+    if constant is None:
         return _any_power(base, size, exponent, power)
-    if known % 2 == 0:
+    if constant % 2 == 0:
         return power
-    if known % 2 == 1:
+    if constant % 2 == 1:
         return _signed(power, base)
     return _select(_undefined(base, size), _constant(math.nan, base), power)
 
