@@ -96,8 +96,8 @@ class PowersTest(support.FolderTest):
 def _pairs(first: tuple[float, ...], second: tuple[float, ...]) -> tuple[Array, Array]:
     """Returns all pairs of two numbers."""
     return (
-        np.repeat(np.float32(first), len(second)),
-        np.tile(np.float32(second), len(first)),
+        np.repeat(np.array(first, np.float32), len(second)),
+        np.tile(np.array(second, np.float32), len(first)),
     )
 
 
