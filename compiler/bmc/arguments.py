@@ -235,7 +235,6 @@ def _add_import_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=NUMBER",
         help=f"what the import of a model file may take, where it is not {defaults}",
     )
-
     parser.add_argument(
         "--shape",
         dest="shapes",

@@ -3,24 +3,22 @@
 load("//models:zoo.bzl", "LARGE")
 load("//tools/rules:defs.bzl", "bm_model", "bm_model_suite")
 
-def outside_model(*, name, src, deps):
+def outside_model(*, name, tags = LARGE, **kwargs):
     """Makes `<name>` (bm_model) and `<name>_rv64` (bm_model_suite).
 
     Args:
-      name: name of the model, and of the function in `src` that makes it.
-      src: Python file.
-      deps: Python libraries that `src` imports.
+      name: name of the model.
+      tags: tags of both.
+      **kwargs: other attributes of the bm_model.
     """
     bm_model(
         name = name,
-        src = src,
-        factory = name,
-        tags = LARGE,
-        deps = deps,
+        tags = tags,
+        **kwargs
     )
     bm_model_suite(
         name = name + "_rv64",
         models = [name],
-        tags = LARGE,
+        tags = tags,
         vlens = [256],
     )

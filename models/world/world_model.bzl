@@ -1,9 +1,9 @@
 """world_models: the models of list.bzl, each in an image that is built by name only."""
 
 load("//models:zoo.bzl", "TORCH")
+load("//models/outside:outside_model.bzl", "outside_model")
 load("//models/world:list.bzl", "CONSTANTS", "FILES", "FOLDERS", "MODULES", "SHAPES")
 load("//models/world:package_files.bzl", "package_files")
-load("//tools/rules:defs.bzl", "bm_model", "bm_model_suite")
 load("//tools/rules:exhaustive.bzl", "exhaustive_suite")
 
 _SAVED_MODEL = ["saved_model.pb", "variables/variables.data-00000-of-00001", "variables/variables.index"]
@@ -32,17 +32,10 @@ def world_models(name):
         _world_model(name = model, src = "modules.py", deps = TORCH + [weights], factory = model, tags = tags)
     exhaustive_suite(name = name + "_test", tag = name)
 
-def _world_model(*, name, tags, **kwargs):
-    bm_model(
+def _world_model(*, name, **kwargs):
+    outside_model(
         name = name,
         constants = CONSTANTS.get(name, {}),
         shapes = SHAPES.get(name, {}),
-        tags = tags,
         **kwargs
-    )
-    bm_model_suite(
-        name = name + "_rv64",
-        models = [name],
-        tags = tags,
-        vlens = [256],
     )

@@ -101,28 +101,17 @@ def _in_f16(model: ImportedModel) -> ImportedModel:
 def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
     # Made absolute because the folder `.` has a name too.
     path = Path(os.path.abspath(source))
-    if (path / "saved_model.pb").is_file():
-        return _call("keras", "import_file")(path, options, out)
     names_factory = not path.exists() and Path(source.rpartition(":")[0]).suffix == ".py"
     if names_factory or path.suffix == ".py":
         return _import_factory(source, options, out)
+    _check_options(source, path.suffix, options)
+    if (path / "saved_model.pb").is_file():
+        return _call("keras", "import_file")(path, options, out)
     if path.is_dir():
         raise BmcError(
             "unknown-kind", f"the folder '{source}' is not a SavedModel: it has no saved_model.pb"
         )
     frontend = _OF_SUFFIX.get(path.suffix)
-    if options.constants and frontend != "onnx":
-        raise BmcError(
-            "bad-option",
-            f"'{source}' is no .onnx file, of which alone an input can be a constant",
-            hint="write a model.py whose forward() passes the value",
-        )
-    if options.shapes and frontend == "mlir":
-        raise BmcError(
-            "bad-option",
-            f"the shapes of '{source}' are what it says",
-            hint="write them into the file",
-        )
     if frontend is None:
         raise BmcError(
             "unknown-kind", f"'{source}' is not a kind of model that bmc knows", hint=KINDS
@@ -130,6 +119,22 @@ def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
     if not path.is_file():
         raise BmcError("file-missing", f"model file '{source}' does not exist")
     return _with_made_up(_call(frontend, "import_file")(path, options, out), options)
+
+
+def _check_options(source: str, suffix: str, options: ImportOptions) -> None:
+    """Refuses what is not for this kind of file."""
+    if options.constants and suffix != ".onnx":
+        raise BmcError(
+            "bad-option",
+            f"'{source}' is no .onnx file, of which alone an input can be a constant",
+            hint="write a model.py whose forward() passes the value",
+        )
+    if options.shapes and suffix in (".mlir", ".mlirbc"):
+        raise BmcError(
+            "bad-option",
+            f"shapes are given for '{source}', which has its own",
+            hint="write them into the file",
+        )
 
 
 def _with_made_up(model: ImportedModel, options: ImportOptions) -> ImportedModel:

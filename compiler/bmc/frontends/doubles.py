@@ -55,15 +55,18 @@ def of_torch(program: Any) -> str:
     """The same for a program of torch.export."""
     import torch
 
+    def dtype(node: Any) -> Any:
+        return getattr(node.meta.get("val"), "dtype", None)
+
     def is_double(node: Any) -> bool:
-        return getattr(node.meta.get("val"), "dtype", None) is torch.float64
+        return dtype(node) is torch.float64
 
     for node in program.graph.nodes:
         if node.op != "call_function" or torch_places.op_name(node.target) in _TORCH:
             continue
-        # Of what is f64 beside f32, PyTorch takes the f32; but two numbers of f64 are compared in f64.
-        compares = getattr(node.meta.get("val"), "dtype", None) == torch.bool
-        if is_double(node) or (compares and all(map(is_double, node.all_input_nodes))):
+        # Truth values come of a comparison in f64 if all that is compared is f64: beside f32, PyTorch takes that.
+        compared = node.all_input_nodes if dtype(node) is torch.bool else []
+        if is_double(node) or (compared and all(map(is_double, compared))):
             return _at(
                 str(node.target), torch_places.line_of_trace(node.meta.get("stack_trace", ""))
             )

@@ -11,6 +11,7 @@ from pathlib import Path
 from iree.compiler import ir
 
 from bmc.errors import BmcError
+from bmc.frontends import mlir_locations
 from bmc.ir import ir_util
 from bmc.iree.tool import IreeTool
 
@@ -49,6 +50,7 @@ def to_stablehlo(tool: IreeTool, name: str, out: Path) -> None:
     passes = "passes"
     tool.opt(name, "lowered.mlirbc", _PIPELINE, *_PRINT, f"--mlir-print-ir-tree-dir={passes}")
     (found,) = (tool.work / passes).rglob(f"*_{_PASS}.mlir")
-    found.rename(tool.work / "stablehlo.mlir")
+    text = mlir_locations.without_folders(found.read_bytes())
+    (tool.work / "stablehlo.mlir").write_bytes(text)
     tool.opt("stablehlo.mlir", "stablehlo.mlirbc", "--emit-bytecode")
     shutil.copyfile(tool.work / "stablehlo.mlirbc", out)

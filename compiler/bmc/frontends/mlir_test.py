@@ -220,6 +220,7 @@ class MlirTest(support.FolderTest):
             said = (self.folder / "out" / "reproducer" / "stderr.txt").read_text()
             self.assertIn("error:", said)
             self.assertNotIn("SECRET", said)
+            self.assertNotIn(str(self.folder / "secret"), said)
 
     def test_strides_that_depend_on_data(self) -> None:
         text = """func.func @main(%a: tensor<9xf32>, %i: tensor<index>) -> tensor<2xf32> {

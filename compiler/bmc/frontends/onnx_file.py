@@ -14,7 +14,7 @@ import numpy as np
 from bmc import dtype, factory, spec
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import model_folder
+from bmc.frontends import model_folder, onnx_graph
 from bmc.golden import Declared
 
 # "[ONNXRuntimeError] : 1 : FAIL : what it did /folder/file.cc:256 onnxruntime::Model::Model(...) why"
@@ -47,11 +47,7 @@ class OnnxFile:
         """
         from onnx import numpy_helper
 
-        found = {item.name: item for item in self.model.graph.initializer}
-        for node in self.model.graph.node:
-            for attribute in node.attribute:
-                if node.op_type == "Constant" and attribute.name == "value":
-                    found[node.output[0]] = attribute.t
+        found = onnx_graph.constants(self.model.graph)
         try:
             return {name: numpy_helper.to_array(found[name]) for name in sorted(found)}
         except (KeyError, TypeError, ValueError) as error:

@@ -10,6 +10,20 @@ import numpy as np
 from bmc.dtype import Array
 
 
+def constants(graph: Any) -> dict[str, Any]:
+    """Returns the initializers of a graph, which functions lack, and the values of Constant nodes, by name."""
+    from onnx import numpy_helper
+
+    found = {item.name: item for item in getattr(graph, "initializer", ())}
+    for node in graph.node:
+        for attribute in node.attribute if node.op_type == "Constant" else ():
+            if attribute.name == "value":
+                found[node.output[0]] = attribute.t
+            if attribute.name == "value_int":
+                found[node.output[0]] = numpy_helper.from_array(np.int64(attribute.i))
+    return found
+
+
 class Graph:
     """The main graph of a ModelProto.
 
@@ -26,11 +40,7 @@ class Graph:
             value.name: value.type.tensor_type
             for value in (*self.proto.value_info, *self.proto.input, *self.proto.output)
         }
-        self._constants = {item.name: item for item in self.proto.initializer}
-        for node in self.proto.node:
-            for attribute in node.attribute:
-                if node.op_type == "Constant" and attribute.name == "value":
-                    self._constants[node.output[0]] = attribute.t
+        self._constants = constants(self.proto)
         self._to_array = numpy_helper.to_array
 
     def shape(self, name: str) -> tuple[int, ...] | None:

@@ -21,7 +21,7 @@ def apply(model: Any) -> None:
 
 
 def _condition(model: Any, name: str) -> bool | None:
-    """Returns the value of a condition, None if an input decides it."""
+    """Returns the value of a condition, None if an input decides it, or what ONNX's reference cannot compute."""
     from onnx import TensorProto, helper
     from onnx.reference import ReferenceEvaluator
 
@@ -43,7 +43,10 @@ def _condition(model: Any, name: str) -> bool | None:
     output = helper.make_tensor_value_info(name, TensorProto.BOOL, None)
     part = helper.make_graph(nodes, "condition", [], [output], list(initial.values()))
     made = helper.make_model(part, opset_imports=model.opset_import, ir_version=model.ir_version)
-    (value,) = ReferenceEvaluator(made).run(None, {})
+    try:
+        (value,) = ReferenceEvaluator(made).run(None, {})
+    except Exception:  # It raises all kinds for what it cannot compute; then the If stays.
+        return None
     return bool(value.reshape(-1)[0]) if value.size == 1 else None
 
 

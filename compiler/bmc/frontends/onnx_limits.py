@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from bmc import limits
 from bmc.errors import BmcError
-from bmc.frontends import call_tree
+from bmc.frontends import call_tree, onnx_graph
 from bmc.frontends.call_tree import Function
 from bmc.limits import Limits
 
@@ -25,8 +23,8 @@ def check(model: Any, name: str, allowed: Limits) -> None:
     functions = {_key(f.domain, f.name): _function(f.node) for f in model.functions}
     call_tree.check({"the graph": _function(model.graph.node), **functions}, name, allowed)
     for function in model.functions:
-        _check_loops(function.node, _constants(function), name, allowed)
-    _check_loops(model.graph.node, _constants(model.graph), name, allowed)
+        _check_loops(function.node, onnx_graph.constants(function), name, allowed)
+    _check_loops(model.graph.node, onnx_graph.constants(model.graph), name, allowed)
 
 
 def ops(model: Any) -> Counter[str]:
@@ -59,26 +57,12 @@ def _function(nodes: Any) -> Function:
     return Function(0, [_key(node.domain, node.op_type) for node in found])
 
 
-def _constants(graph: Any) -> dict[str, Any]:
-    """Returns the initializers of a graph, which functions lack, and the values of Constant nodes by name."""
-    from onnx import numpy_helper
-
-    found = {item.name: item for item in getattr(graph, "initializer", ())}
-    for node in graph.node:
-        for attribute in node.attribute:
-            if node.op_type == "Constant" and attribute.name == "value":
-                found[node.output[0]] = attribute.t
-            if node.op_type == "Constant" and attribute.name == "value_int":
-                found[node.output[0]] = numpy_helper.from_array(np.int64(attribute.i))
-    return found
-
-
 def _check_loops(nodes: Any, constants: dict[str, Any], source: str, allowed: Limits) -> None:
     for node in nodes:
         if node.op_type == "Loop" and not node.domain:
             _check_loop(node, constants, source, allowed)
         for graph in _graphs(node):
-            _check_loops(graph.node, {**constants, **_constants(graph)}, source, allowed)
+            _check_loops(graph.node, {**constants, **onnx_graph.constants(graph)}, source, allowed)
 
 
 def _check_loop(node: Any, constants: dict[str, Any], source: str, allowed: Limits) -> None:
@@ -101,7 +85,7 @@ def _check_loop(node: Any, constants: dict[str, Any], source: str, allowed: Limi
 def _goes_on(body: Any) -> bool:
     """Whether a loop's body passes on the condition that it gets, or one that is always true."""
     made = {output: node for node in body.node for output in node.output}
-    constants = _constants(body)
+    constants = onnx_graph.constants(body)
     value = body.output[0].name
     while value in made and made[value].op_type == "Identity":
         value = made[value].input[0]

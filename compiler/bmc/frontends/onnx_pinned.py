@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from bmc import golden
+from bmc.dtype import DType
 from bmc.errors import BmcError
 from bmc.frontends.onnx_file import OnnxFile
 
 
 def pinned(file: OnnxFile, constants: Mapping[str, float]) -> OnnxFile:
-    """Returns a model without these inputs, whose values it has as initializers.
+    """Returns a model without these inputs, whose values it has as initializers; dynamic dimensions become 1.
 
     Raises:
-      BmcError: there is no such input, its shape is dynamic, or its type does not hold the value.
+      BmcError: there is no such input, or its type does not hold the value.
     """
     if not constants:
         return file
@@ -27,14 +29,25 @@ def pinned(file: OnnxFile, constants: Mapping[str, float]) -> OnnxFile:
     for name, value in constants.items():
         info = golden.require_input(name, file.inputs)
         shape = tuple(1 if dim is None else dim for dim in info.shape)
-        try:
-            array = np.full(shape, value, info.dtype.numpy)
-        except OverflowError:
-            array = np.full(shape, 0, info.dtype.numpy)
-        if not info.dtype.is_float and not np.all(array == value):
+        if not _holds(info.dtype, value):
             raise BmcError("bad-option", f"input {info.describe()} cannot be {value:g}")
+        array = np.full(shape, value, info.dtype.numpy)
         (declared,) = (item for item in model.graph.input if item.name == name)
         model.graph.input.remove(declared)
         model.graph.initializer.append(numpy_helper.from_array(array, name))
     inputs = tuple(info for info in file.inputs if info.name not in constants)
     return replace(file, model=model, inputs=inputs)
+
+
+def _holds(dtype: DType, value: float) -> bool:
+    """Whether an element may have the value, rounded if it is a float."""
+    if dtype.is_float:
+        # NumPy lacks bf16.
+        known = dtype is not DType.BF16
+        return known and (
+            not math.isfinite(value) or abs(value) <= float(np.finfo(dtype.numpy).max)
+        )
+    if not math.isfinite(value) or value != int(value):
+        return False
+    limits = np.iinfo(dtype.numpy) if dtype.numpy.kind in "iu" else None
+    return limits.min <= value <= limits.max if limits else value in (0, 1)

@@ -10,6 +10,9 @@ import onnx
 import support
 from onnx import TensorProto, helper, numpy_helper
 
+from bmc.frontends import import_model, onnx_ifs
+from bmc.frontends.options import ImportOptions
+
 
 def _branch(name: str, *nodes: onnx.NodeProto) -> onnx.GraphProto:
     shift = numpy_helper.from_array(np.float32(len(name)), "shift")
@@ -59,11 +62,39 @@ class PinnedTest(support.ModelFileTest):
                 np.testing.assert_allclose(y, (x + shift) * factor, rtol=1e-6)
             self.agrees(model)
 
+    def test_what_cannot_be_decided_stays(self) -> None:
+        model = _model()
+        model.graph.node[1].op_type, model.graph.node[1].domain = "Unknown", "somebody"
+        before = model.SerializeToString()
+        del model.graph.input[1]
+        model.graph.initializer.append(numpy_helper.from_array(np.int64(16000), "sr"))
+        onnx_ifs.apply(model)
+        self.assertIn("If", [node.op_type for node in model.graph.node])
+        other = onnx.ModelProto.FromString(before)
+        onnx_ifs.apply(other)  # "sr" is an input here.
+        self.assertEqual(other.SerializeToString(), before)
+
+    def test_kinds_of_files(self) -> None:
+        saved = self.folder / "saved"
+        saved.mkdir()
+        (saved / "saved_model.pb").touch()
+        for source, options in (
+            (saved, {"constants": {"sr": 1}}),
+            (self.write("model.mlir", ""), {"constants": {"sr": 1}}),
+            (self.write("model.mlir", ""), {"shapes": {"x": (1,)}}),
+            (f"{self.write('model.py', '')}:make", {"shapes": {"x": (1,)}}),
+        ):
+            given: dict[str, Any] = options
+            call = lambda s=source, o=given: import_model(str(s), ImportOptions(**o), self.folder)  # noqa: E731
+            self.refuses("bad-option", call=call)
+
     def test_what_does_not_fit(self) -> None:
         for constants, part in (
             ({"rate": 1}, "no input 'rate'"),
             ({"sr": 0.5}, "sr: i64 cannot be 0.5"),
             ({"sr": 2**70}, "cannot be 1.18059e+21"),
+            ({"sr": float("inf")}, "sr: i64 cannot be inf"),
+            ({"audio": 1e300}, "audio: 1x?xf32 cannot be 1e+300"),
         ):
             call = lambda given=constants: self.load(_model(), constants=given)  # noqa: E731
             self.refuses("bad-option", part, call=call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,15 @@ def definition(value: Value) -> Op | None:
     owner = value.owner
     # The class of some operations has a `name` of its own, so it must be the plain operation.
     return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def behind(value: Value, views: Collection[str]) -> Value:
+    """Returns what a value is made of by operations of these names, each from its first operand; it may be itself."""
+    owner = definition(value)
+    while owner is not None and owner.name in views:
+        value = owner.operands[0]
+        owner = definition(value)
+    return value
 
 
 def constant_expressions(module: Any) -> set[Op]:

@@ -108,6 +108,13 @@ class FailedTest(unittest.TestCase):
         self.assertIn("failed with status 3: LLVM Error: out of memory", error.message)
         self.assertIn("status 3: no message", rejection("starting", status=3).message)
 
+    def test_no_line_of_a_file_is_quoted(self) -> None:
+        said = "/home/me/notes:7:1: error: 'a.b' op is bad\nSECRET of line 7\n^\nm.mlir:1:1: note: called\n"
+        self.assertEqual(
+            diagnostics.without_sources(said),
+            "/home/me/notes:7:1: error: 'a.b' op is bad\nm.mlir:1:1: note: called\n",
+        )
+
     def test_the_linkers_reason(self) -> None:
         said = "m.mlir:1:1: error: failed to link executable (check above for more messages)"
         error = rejection("iree-lld: error: section .text is too large", said)

@@ -120,11 +120,7 @@ def source_of(value: Any) -> Any:
 
 def root_of(value: Any) -> Any:
     """The buffer that a buffer is a view of, which may be itself."""
-    owner = ir_util.definition(value)
-    while owner is not None and owner.name in _VIEWS:
-        value = owner.operands[0]
-        owner = ir_util.definition(value)
-    return value
+    return ir_util.behind(value, _VIEWS)
 
 
 def dtype_of(value: Any) -> str:

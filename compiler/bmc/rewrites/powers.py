@@ -24,6 +24,8 @@ _ALIKE = (
     "arith.extf", "arith.sitofp", "arith.truncf", "stablehlo.broadcast_in_dim", "stablehlo.convert",
     "stablehlo.reshape", "tensor.collapse_shape", "tensor.expand_shape", "tosa.cast", "tosa.reshape",
 )  # fmt: skip
+# PyTorch's norms divide 1 by their order, and take that power.
+_QUOTIENTS = ("arith.divf", "stablehlo.divide")
 # The numbers of arith's comparisons of floats.
 _OEQ, _OLT, _ULT, _UNE = 1, 4, 11, 13
 # The sign bit of an f32.
@@ -132,6 +134,9 @@ def _number(value: Any, module: Any) -> float | None:
             ir_util.element_type(owner.results[0].type), ir.FloatType
         ):
             value = owner.operands[0]
+        elif owner.name in _QUOTIENTS:
+            first, second = (_number(operand, module) for operand in owner.operands)
+            return float(np.float32(first / second)) if first is not None and second else None
         else:
             break
     found = constant_arrays.numbers(value, module)

@@ -22,6 +22,9 @@ _EXPONENTS = (
     *(-_INF, -1e30, -33554430, -3, -2.5, -2, -1, -1 / 3, -0.0, 0, 1 / 3, 0.5, 1, 2),
     *(3, 4, 8.5, 31, 16777217, 33554430, 1e30, _INF, _NAN),
 )
+_INVERSE = """%o = stablehlo.constant dense<1.0> : tensor<f32>
+  %d = stablehlo.divide %o, %s : tensor<f32>
+  %c = stablehlo.broadcast_in_dim %d"""
 _SIDES = (-_INF, -1e30, -2.5, -1, -1e-30, -0.0, 0, 1e-30, 1, 2.5, 1e30, _INF, _NAN)
 
 
@@ -70,9 +73,20 @@ class PowersTest(support.FolderTest):
         for exponent in _RIGHT:
             for text in (_raised(exponent), _raised_in_body(exponent)):
                 self.assertNotIn("absf", _rewritten(text))
+        # The root that PyTorch takes of a norm's sum.
+        norm = _raised(2.0).replace("%c = stablehlo.broadcast_in_dim %s", _INVERSE)
+        self.assertNotIn("absf", _rewritten(norm))
         base = _raised(10000.0).replace("%x, %c", "%c, %x")
         self.assertNotIn("absf", _rewritten(base))
         self.assertNotIn("absf", _rewritten(_of_tensors("power").replace("T", "tensor<4xi32>")))
+
+    def test_tosa(self) -> None:
+        bases, exponents = _pairs(_BASES, _EXPONENTS)
+        text = _of_tensors("power").replace(
+            "stablehlo.power %x, %y : T", "tosa.pow %x, %y : (T, T) -> T"
+        )
+        wanted = _power(bases, exponents)
+        self.same(self.computed(text, bases, exponents), wanted, bases, exponents)
 
     def test_even_exponents_cost_little(self) -> None:
         text = _rewritten(_raised(4.0))

@@ -8,6 +8,8 @@ integers. IREE sorts in place, also what something else still reads, so a sort g
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 from iree.compiler import ir
@@ -22,10 +24,11 @@ def apply(module: Any, _: object = None) -> None:
     for op in ir_util.all_of(module, "stablehlo.composite"):
         if ir_util.string(op, "name") == _TOP_K:
             _call(op)
-    for index, op in enumerate(ir_util.all_of(module, "stablehlo.sort")):
+    numbers = itertools.count()
+    for op in ir_util.all_of(module, "stablehlo.sort"):
         if _is_strict(op):
             _reverse(op.regions[0].blocks[0])
-        _copy_operands(op, index)
+        _copy_operands(op, numbers)
         _hold(op)
 
 
@@ -40,11 +43,11 @@ def _call(op: ir_util.Op) -> None:
     op.erase()
 
 
-def _copy_operands(sort: ir_util.Op, index: int) -> None:
+def _copy_operands(sort: ir_util.Op, numbers: Iterator[int]) -> None:
     """Gives a sort copies that nothing else reads: IREE also merges operands that are computed twice alike."""
-    for number, value in enumerate(sort.operands):
+    for place, value in enumerate(sort.operands):
         with ir.InsertionPoint(sort), sort.location:
-            sort.operands[number] = stablehlo.copied(value, index)
+            sort.operands[place] = stablehlo.copied(value, next(numbers))
 
 
 def _hold(sort: ir_util.Op) -> None:

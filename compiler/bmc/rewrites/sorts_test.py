@@ -94,6 +94,13 @@ class SortsTest(support.FolderTest):
         text = _SORT.replace("LT", "LE")
         self.assertNotIn("stablehlo.not", support.rewritten(text, sorts.apply))
 
+    def test_a_copy_for_each_operand(self) -> None:
+        for operands in ("(%x, %i)", "(%x, %x)"):
+            text = support.rewritten(_SORT.replace("(%x, %i)", operands), sorts.apply)
+            held = [line for line in text.splitlines() if "stablehlo.optimization_barrier" in line]
+            constants = {line.rpartition("optimization_barrier ")[2] for line in held}
+            self.assertEqual(len(constants), 2, text)
+
     def test_what_something_else_reads_is_not_sorted(self) -> None:
         path = self.write("model.mlir", _CALLED)
         info = TensorInfo("x", DType.F32, (4,))

@@ -36,7 +36,8 @@ def apply_on_host(module: Any) -> None:
 
 def _rewrite(op: ir_util.Op, index: int) -> None:
     target, update = op.operands[0], op.operands[1]
-    if _whole(update) == _whole(target) and update != target:
+    whole = ir_util.behind(target, _VIEWS)
+    if ir_util.behind(update, _VIEWS) == whole and update != target:
         with ir.InsertionPoint(op), op.location:
             op.operands[1] = stablehlo.copied(update, _FIRST + index)
 
@@ -52,12 +53,3 @@ def _moves_rows(op: ir_util.Op, module: Any) -> bool:
         and set(ir.DenseI64ArrayAttr(source.attributes["strides"])) == {1}
         and all(constant_arrays.integers(start, module) is not None for start in starts)
     )
-
-
-def _whole(value: Any) -> Any:
-    """Returns what a value is a part of."""
-    owner = ir_util.definition(value)
-    while owner is not None and owner.name in _VIEWS:
-        value = owner.operands[0]
-        owner = ir_util.definition(value)
-    return value
