@@ -101,11 +101,12 @@ def _in_f16(model: ImportedModel) -> ImportedModel:
 def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
     # Made absolute because the folder `.` has a name too.
     path = Path(os.path.abspath(source))
+    is_saved_model = (path / "saved_model.pb").is_file()  # which may be called anything
     names_factory = not path.exists() and Path(source.rpartition(":")[0]).suffix == ".py"
-    if names_factory or path.suffix == ".py":
+    if not is_saved_model and (names_factory or path.suffix == ".py"):
         return _import_factory(source, options, out)
-    _check_options(source, path.suffix, options)
-    if (path / "saved_model.pb").is_file():
+    _check_options(source, "" if is_saved_model else path.suffix, options)
+    if is_saved_model:
         return _call("keras", "import_file")(path, options, out)
     if path.is_dir():
         raise BmcError(
