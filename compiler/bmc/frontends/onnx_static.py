@@ -9,7 +9,7 @@ from typing import Any
 
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import onnx_ifs, onnx_pads, onnx_rewrites
+from bmc.frontends import onnx_ifs, onnx_pads, onnx_rewrites, onnx_scans
 from bmc.frontends.onnx_file import OnnxFile
 
 # Until about this opset, ops changed attributes into inputs. The importer knows the later form.
@@ -72,7 +72,11 @@ def make(
         model.opset_import.add(version=_OPSET)
     model = shape_inference.infer_shapes(model, data_prop=True)
     _refuse_unknown_sizes(model, file.name)
+    if onnx_scans.apply(model):
+        model = shape_inference.infer_shapes(model, data_prop=True)
     onnx_rewrites.apply(model)
+    # ONNX infers twice the frequencies of an STFT, and the shapes behind it; they are of another op now.
+    del model.graph.value_info[:]
     if model.ir_version < 4:
         _separate_initializers(model)
     _set_shapes(model.graph.output, outputs)
