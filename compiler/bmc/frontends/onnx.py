@@ -24,6 +24,7 @@ from bmc.frontends import (
     onnx_refused,
     onnx_sparse,
     onnx_static,
+    onnx_steps,
     quiet,
     user_cases,
 )
@@ -120,7 +121,9 @@ def _import(
         expected=expected,
         weights=weights,
         in_f64=in_f64,
-        apart=spread.of("onnx", onnx_limits.ops(file.model)),
+        apart=onnx_steps.widened(
+            spread.of("onnx", onnx_limits.ops(file.model)), file, cases, expected
+        ),
         answer=lambda case: file.run((case,))[0],
     )
 
@@ -181,7 +184,7 @@ def _convert(file: OnnxFile, static: Any, out: Path) -> None:
 
 def _in_terms_of_the_file(error: BmcError, model: Any) -> BmcError:
     """Names the op in the file, where IREE names one of the ops or constants that it became."""
-    graph = Graph(model)
+    graph = Graph(model.graph)
     foreign = None
     for node in model.graph.node:
         op = f"{node.domain}.{node.op_type}".lstrip(".")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,23 +26,26 @@ def constants(graph: Any) -> dict[str, Any]:
 
 
 class Graph:
-    """The main graph of a ModelProto.
+    """A GraphProto: the main graph of a model, or a branch or body in one.
 
     `nodes` collects its new list of nodes, which finish() puts in place of the old ones.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, proto: Any, outer: Graph | None = None) -> None:
         from onnx import numpy_helper
 
-        self.proto = model.graph
+        self.proto = proto
         self.nodes: list[Any] = []
-        self._taken = {name for node in self.proto.node for name in (*node.input, *node.output)}
-        self._types = {
+        # Graphs of one model share the names, because they read one another's values.
+        self._taken: set[str] = outer._taken if outer else set()
+        self._taken |= {name for node in proto.node for name in (*node.input, *node.output)}
+        self._types: dict[str, Any] = (outer._types if outer else {}) | {
             value.name: value.type.tensor_type
-            for value in (*self.proto.value_info, *self.proto.input, *self.proto.output)
+            for value in (*proto.value_info, *proto.input, *proto.output)
         }
-        self._constants = constants(self.proto)
+        self._constants: dict[str, Any] = (outer._constants if outer else {}) | constants(proto)
         self._to_array = numpy_helper.to_array
+        self._is_body = False
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         """Returns the shape of a value, None if it is not wholly known."""
@@ -73,7 +77,7 @@ class Graph:
 
         Args:
           kind: the op.
-          inputs: names, or arrays that become initializers.
+          inputs: names, or arrays that become initializers, or constants of a body.
           like: the node that it helps to replace, whose name it gets.
           attributes: the op's.
         """
@@ -83,7 +87,12 @@ class Graph:
         for given in inputs:
             if not isinstance(given, str):
                 name = self.new(like)
-                self.proto.initializer.append(numpy_helper.from_array(np.asarray(given), name))
+                tensor = numpy_helper.from_array(np.asarray(given), name)
+                if self._is_body:
+                    # In a graph's body, shapes are inferred only from its own constants.
+                    self.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
+                else:
+                    self.proto.initializer.append(tensor)
                 given = name
             names.append(given)
         output = self.new(like)
@@ -91,6 +100,15 @@ class Graph:
             helper.make_node(kind, names, [output], name=node_name(like), **attributes)
         )
         return output
+
+    @contextlib.contextmanager
+    def body(self) -> Iterator[list[Any]]:
+        """Yields the list of the nodes that are added in this block, for the body of a loop."""
+        outside, self.nodes, self._is_body = self.nodes, [], True
+        try:
+            yield self.nodes
+        finally:
+            self.nodes, self._is_body = outside, False
 
     def rename(self, value: str, wanted: str) -> None:
         """Gives the output of the last node, which nothing reads yet, the name that others read."""
@@ -109,6 +127,14 @@ class Graph:
             number += 1
         self._taken.add(name)
         return name
+
+
+def graphs(node: Any) -> Iterator[Any]:
+    """Yields the graphs that are a node's attributes: the branches of an If, the body of a Loop or Scan."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
 
 
 def node_name(node: Any) -> str:

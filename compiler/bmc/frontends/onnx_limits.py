@@ -37,15 +37,8 @@ def nodes_within(nodes: Any) -> Iterator[Any]:
     """Yields nodes, and those of the graphs that are their attributes."""
     for node in nodes:
         yield node
-        for graph in _graphs(node):
+        for graph in onnx_graph.graphs(node):
             yield from nodes_within(graph.node)
-
-
-def _graphs(node: Any) -> Iterator[Any]:
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
 
 
 def _key(domain: str, name: str) -> str:
@@ -61,13 +54,13 @@ def _check_loops(nodes: Any, constants: dict[str, Any], source: str, allowed: Li
     for node in nodes:
         if node.op_type == "Loop" and not node.domain:
             _check_loop(node, constants, source, allowed)
-        for graph in _graphs(node):
+        for graph in onnx_graph.graphs(node):
             _check_loops(graph.node, {**constants, **onnx_graph.constants(graph)}, source, allowed)
 
 
 def _check_loop(node: Any, constants: dict[str, Any], source: str, allowed: Limits) -> None:
     where = f"{node.name or next(iter(node.output), 'Loop')} in {source}"
-    (body,) = _graphs(node)
+    (body,) = onnx_graph.graphs(node)
     if not node.input[0] or not _goes_on(body):
         raise BmcError(
             "op-rejected",

@@ -17,7 +17,7 @@ import numpy as np
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import onnx_spectra, onnx_unsigned
-from bmc.frontends.onnx_graph import Graph, attributes, node_name
+from bmc.frontends.onnx_graph import Graph, attributes, graphs, node_name
 
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
 # Which of the inputs is the weight, if there is one.
@@ -27,8 +27,13 @@ _RECURRENT = ("GRU", "LSTM", "RNN")
 
 def apply(model: Any) -> None:
     """Changes such ops in a ModelProto with inferred shapes, which have to be inferred again."""
-    graph = Graph(model)
+    _apply(Graph(model.graph))
+
+
+def _apply(graph: Graph) -> None:
     for node in list(graph.proto.node):
+        for inner in graphs(node):
+            _apply(Graph(inner, graph))
         if node.domain in ("", "ai.onnx"):
             if node.op_type in _WINDOWS:
                 _crop(graph, node)

@@ -183,7 +183,7 @@ class OnnxRewritesTest(support.ModelFileTest):
         weights = np.ones((1, 3, 16), np.int8), np.ones((1, 4, 16), np.int8)
         made = after.add(
             "DynamicQuantizeLSTM", "x", *weights, "", "", "", "", "", scale, zero, scale, zero,
-            domain="com.microsoft", hidden_size=4,
+            domain="com.microsoft", hidden_size=4, input_forget=1,
         )  # fmt: skip
         after.add("Squeeze", made)
         model = after.model(["y1_0"])

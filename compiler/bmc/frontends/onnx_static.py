@@ -9,7 +9,7 @@ from typing import Any
 
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import onnx_ifs, onnx_pads, onnx_rewrites, onnx_scans
+from bmc.frontends import onnx_dynamic, onnx_ifs, onnx_pads, onnx_rewrites, onnx_scans
 from bmc.frontends.onnx_file import OnnxFile
 
 # Until about this opset, ops changed attributes into inputs. The importer knows the later form.
@@ -74,13 +74,22 @@ def make(
     _refuse_unknown_sizes(model, file.name)
     if onnx_scans.apply(model):
         model = shape_inference.infer_shapes(model, data_prop=True)
+    while onnx_dynamic.apply(model):
+        model = shape_inference.infer_shapes(model, data_prop=True)
     onnx_rewrites.apply(model)
-    # ONNX infers twice the frequencies of an STFT, and the shapes behind it; they are of another op now.
-    del model.graph.value_info[:]
+    _forget_shapes(model.graph)
     if model.ir_version < 4:
         _separate_initializers(model)
     _set_shapes(model.graph.output, outputs)
     return shape_inference.infer_shapes(model, data_prop=True)
+
+
+def _forget_shapes(graph: Any) -> None:
+    """Forgets inferred shapes, because ONNX infers too many frequencies of an STFT, but not what a Loop was given."""
+    loops = {name for node in graph.node if node.op_type == "Loop" for name in node.output}
+    kept = [value for value in graph.value_info if value.name in loops]
+    del graph.value_info[:]
+    graph.value_info.extend(kept)
 
 
 def _separate_initializers(model: Any) -> None:
