@@ -29,7 +29,7 @@ from bmc.frontends import (
     user_cases,
 )
 from bmc.frontends.onnx_file import OnnxFile
-from bmc.frontends.onnx_graph import Graph, node_name
+from bmc.frontends.onnx_graph import Graph, has_float_products, node_name
 from bmc.frontends.options import ImportOptions
 from bmc.iree.tool import IreeTool
 
@@ -121,6 +121,7 @@ def _import(
         expected=expected,
         weights=weights,
         in_f64=in_f64,
+        mixed=not options.quantize and has_float_products(file.model),
         apart=onnx_steps.widened(
             spread.of("onnx", onnx_limits.ops(file.model)), file, cases, expected
         ),

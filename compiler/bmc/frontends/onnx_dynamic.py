@@ -127,7 +127,7 @@ def _lstm(graph: Graph, node: Any) -> bool:
         state = [
             _part(graph, node, name, index)
             if name
-            else graph.add("Identity", (np.zeros((batch, size), np.float32),), node)
+            else graph.add("ConstantOfShape", (np.array((batch, size)),), node)
             for name in (hidden, cell)
         ]
         sums = _sums(graph, node, bias, index, size) if bias else ""
@@ -148,6 +148,9 @@ def _lstm(graph: Graph, node: Any) -> bool:
 
 def _part(graph: Graph, node: Any, name: str, index: int) -> str:
     """Returns what belongs to one direction."""
+    found = graph.constant(name)
+    if found is not None:  # Cut here, it stays a weight.
+        return graph.add("Identity", (found[index],), node)
     return graph.add("Gather", (name, np.array(index)), node, axis=0)
 
 
@@ -212,7 +215,9 @@ def _loop(
         [flag(again, TensorProto.BOOL),
          floats(next_rows, shape), floats(next_h, (batch, size)), floats(next_c, (batch, size))],
     )  # fmt: skip
-    first = graph.add("Identity", (np.zeros(shape, np.float32),), node)
+    # Every step is overwritten. Zeros would be a weight.
+    cut = [np.array([place]) for place in (0, size, 2)]
+    first = graph.add("Slice", (gates, *cut), node)
     made = graph.add(
         "Loop", (np.array(steps), np.array(True), first, hidden, cell), node, body=body
     )

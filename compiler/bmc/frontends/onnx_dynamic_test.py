@@ -10,7 +10,7 @@ import support
 from onnx import TensorProto, helper, numpy_helper
 
 from bmc.dtype import Array
-from bmc.frontends import onnx_steps
+from bmc.frontends import onnx_graph, onnx_steps
 from bmc.frontends.onnx_file import parse
 from bmc.spread import NONE
 
@@ -88,6 +88,26 @@ class DynamicTest(support.ModelFileTest):
         node = helper.make_node("MatMulIntegerToFloat", inputs, ["y"], domain="com.microsoft")
         del weights["b"]
         self.agrees(self.load(_model([rounded, node], weights, 5, _SIZE)))
+
+    def test_which_files_mix_integers_and_floats(self) -> None:
+        dynamic = helper.make_node(
+            "DynamicQuantizeMatMul", ["x", "w", "s"], ["y"], domain="com.microsoft"
+        )
+        restored = helper.make_node("DequantizeLinear", ["q", "s"], ["r"])
+        moved = helper.make_node("Transpose", ["r"], ["t"])
+        for name, nodes, wanted in (
+            ("quantized while it runs", [dynamic], True),
+            (
+                "quantized before",
+                [restored, moved, helper.make_node("MatMul", ["t", "w"], ["y"])],
+                False,
+            ),
+            ("products of floats", [restored, helper.make_node("MatMul", ["r", "x"], ["y"])], True),
+            ("no products", [helper.make_node("Add", ["x", "w"], ["y"])], False),
+        ):
+            with self.subTest(name):
+                model = _model(nodes, {"w": np.array(1), "s": np.array(1)}, 2, 2)
+                self.assertEqual(onnx_graph.has_float_products(model), wanted)
 
     def test_a_step_is_allowed_only_where_roundings_move_the_outputs_by_one(self) -> None:
         weights: dict[str, Array] = {

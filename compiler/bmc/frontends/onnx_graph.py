@@ -147,3 +147,31 @@ def attributes(node: Any) -> dict[str, Any]:
     from onnx import helper
 
     return {item.name: helper.get_attribute_value(item) for item in node.attribute}
+
+
+# Ops that add up products, and how many of their first inputs are activations.
+_PRODUCTS = {
+    "Attention": 1, "Conv": 1, "ConvTranspose": 1, "Einsum": 2, "FusedMatMul": 2, "GRU": 1, "Gemm": 1, "LSTM": 1,
+    "MatMul": 2, "MultiHeadAttention": 1, "RNN": 1,
+}  # fmt: skip
+_MOVES = (
+    "Flatten", "Gather", "Identity", "MaxPool", "Relu", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze",
+)  # fmt: skip
+
+
+def has_float_products(model: Any) -> bool:
+    """Whether a product of a ModelProto reads activations that were not quantized at export."""
+    for graph in (model.graph, *model.functions):
+        makers = {name: node for node in graph.node for name in node.output}
+        given = constants(graph)
+        for node in graph.node:
+            if node.op_type.startswith("DynamicQuantize"):
+                return True
+            for name in node.input[: _PRODUCTS.get(node.op_type, 0)]:
+                maker = makers.get(name)
+                while maker is not None and maker.op_type in _MOVES:
+                    name = maker.input[0]
+                    maker = makers.get(name)
+                if name not in given and (maker is None or maker.op_type != "DequantizeLinear"):
+                    return True
+    return False
