@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,18 +24,40 @@ def constants(graph: Any) -> dict[str, Any]:
     return found
 
 
+def graphs_of(node: Any) -> Iterator[Any]:
+    """Yields the graphs that are attributes of a node."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def nodes_within(nodes: Any) -> Iterator[Any]:
+    """Yields nodes, and those of the graphs that are their attributes."""
+    for node in nodes:
+        yield node
+        for graph in graphs_of(node):
+            yield from nodes_within(graph.node)
+
+
 class Graph:
-    """The main graph of a ModelProto.
+    """The graph of a ModelProto, or of one of its nodes.
 
     `nodes` collects its new list of nodes, which finish() puts in place of the old ones.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, proto: Any, outer: Graph | None = None) -> None:
+        """Takes a GraphProto, and the graph of the node that it belongs to."""
         from onnx import numpy_helper
 
-        self.proto = model.graph
+        self.proto = proto
         self.nodes: list[Any] = []
-        self._taken = {name for node in self.proto.node for name in (*node.input, *node.output)}
+        self._outer = outer
+        self._taken: set[str] = (
+            outer._taken
+            if outer
+            else {name for node in nodes_within(proto.node) for name in (*node.input, *node.output)}
+        )
         self._types = {
             value.name: value.type.tensor_type
             for value in (*self.proto.value_info, *self.proto.input, *self.proto.output)
@@ -48,6 +70,8 @@ class Graph:
         if name in self._constants:
             return tuple(self._constants[name].dims)
         found = self._types.get(name)
+        if found is None and self._outer:
+            return self._outer.shape(name)
         if found is None or not found.HasField("shape"):
             return None
         dims = found.shape.dim
@@ -59,14 +83,28 @@ class Graph:
         """Returns ONNX's number for the element type of a value, 0 if it is not known."""
         if name in self._constants:
             return int(self._constants[name].data_type)
-        return int(self._types[name].elem_type) if name in self._types else 0
+        if name in self._types:
+            return int(self._types[name].elem_type)
+        return self._outer.element(name) if self._outer else 0
 
     def constant(self, name: str) -> Array | None:
         """Returns the value of an initializer or a Constant node, None for anything else."""
         found: Array | None = None
         if name in self._constants:
             found = self._to_array(self._constants[name])
+        elif name not in self._types and self._outer:
+            found = self._outer.constant(name)
         return found
+
+    def initializer(self, value: Array, like: Any) -> str:
+        """Adds an initializer to the outermost graph, named after a node, and returns its name."""
+        from onnx import numpy_helper
+
+        if self._outer:
+            return self._outer.initializer(value, like)
+        name = self.new(like)
+        self.proto.initializer.append(numpy_helper.from_array(np.asarray(value), name))
+        return name
 
     def add(self, kind: str, inputs: Sequence[str | Array], like: Any, **attributes: Any) -> str:
         """Adds a node with one output and returns the output's name.
@@ -77,15 +115,9 @@ class Graph:
           like: the node that it helps to replace, whose name it gets.
           attributes: the op's.
         """
-        from onnx import helper, numpy_helper
+        from onnx import helper
 
-        names = []
-        for given in inputs:
-            if not isinstance(given, str):
-                name = self.new(like)
-                self.proto.initializer.append(numpy_helper.from_array(np.asarray(given), name))
-                given = name
-            names.append(given)
+        names = [each if isinstance(each, str) else self.initializer(each, like) for each in inputs]
         output = self.new(like)
         self.nodes.append(
             helper.make_node(kind, names, [output], name=node_name(like), **attributes)
