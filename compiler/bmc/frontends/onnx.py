@@ -18,6 +18,7 @@ from bmc.frontends import (
     doubles,
     imported,
     mlir,
+    onnx_clips,
     onnx_file,
     onnx_limits,
     onnx_pinned,
@@ -29,7 +30,7 @@ from bmc.frontends import (
     user_cases,
 )
 from bmc.frontends.onnx_file import OnnxFile
-from bmc.frontends.onnx_graph import Graph, has_float_products, node_name
+from bmc.frontends.onnx_graph import Graph, has_float_products, node_name, nodes_within
 from bmc.frontends.options import ImportOptions
 from bmc.iree.tool import IreeTool
 
@@ -157,7 +158,8 @@ def _convert(file: OnnxFile, static: Any, out: Path) -> None:
     from iree.compiler.extras import onnx_importer
 
     static.graph.name = "main"
-    for node in static.graph.node:
+    nodes = list(nodes_within(static.graph.node))
+    for node in nodes:
         # The name becomes the op's location, so diagnostics name the node.
         node.name = node_name(node)
     with tempfile.TemporaryDirectory() as work:
@@ -180,6 +182,8 @@ def _convert(file: OnnxFile, static: Any, out: Path) -> None:
         except BmcError as error:
             raise _in_terms_of_the_file(error, static) from None
         (out / artifacts.MODEL_FILE).write_bytes((Path(work) / "model.mlirbc").read_bytes())
+    clips = (node.name for node in nodes if node.op_type == "Clip")
+    onnx_clips.keep_nan(out / artifacts.MODEL_FILE, clips)
     mlir.signature(out / artifacts.MODEL_FILE, file.name)
 
 

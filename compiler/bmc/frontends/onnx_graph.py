@@ -25,33 +25,55 @@ def constants(graph: Any) -> dict[str, Any]:
     return found
 
 
+def graphs_of(node: Any) -> Iterator[Any]:
+    """Yields the graphs that are attributes of a node."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def nodes_within(nodes: Any) -> Iterator[Any]:
+    """Yields nodes, and those of the graphs that are their attributes."""
+    for node in nodes:
+        yield node
+        for graph in graphs_of(node):
+            yield from nodes_within(graph.node)
+
+
 class Graph:
-    """A GraphProto: the main graph of a model, or a branch or body in one.
+    """The graph of a ModelProto, or of one of its nodes.
 
     `nodes` collects its new list of nodes, which finish() puts in place of the old ones.
     """
 
     def __init__(self, proto: Any, outer: Graph | None = None) -> None:
+        """Takes a GraphProto, and the graph of the node that it belongs to."""
         from onnx import numpy_helper
 
         self.proto = proto
         self.nodes: list[Any] = []
-        # Graphs of one model share the names, because they read one another's values.
-        self._taken: set[str] = outer._taken if outer else set()
-        self._taken |= {name for node in proto.node for name in (*node.input, *node.output)}
-        self._types: dict[str, Any] = (outer._types if outer else {}) | {
+        self._outer = outer
+        self._taken: set[str] = (
+            outer._taken
+            if outer
+            else {name for node in nodes_within(proto.node) for name in (*node.input, *node.output)}
+        )
+        self._types = {
             value.name: value.type.tensor_type
-            for value in (*proto.value_info, *proto.input, *proto.output)
+            for value in (*self.proto.value_info, *self.proto.input, *self.proto.output)
         }
-        self._constants: dict[str, Any] = (outer._constants if outer else {}) | constants(proto)
-        self._to_array = numpy_helper.to_array
+        self._constants = constants(self.proto)
         self._is_body = False
+        self._to_array = numpy_helper.to_array
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         """Returns the shape of a value, None if it is not wholly known."""
         if name in self._constants:
             return tuple(self._constants[name].dims)
         found = self._types.get(name)
+        if found is None and self._outer:
+            return self._outer.shape(name)
         if found is None or not found.HasField("shape"):
             return None
         dims = found.shape.dim
@@ -63,38 +85,44 @@ class Graph:
         """Returns ONNX's number for the element type of a value, 0 if it is not known."""
         if name in self._constants:
             return int(self._constants[name].data_type)
-        return int(self._types[name].elem_type) if name in self._types else 0
+        if name in self._types:
+            return int(self._types[name].elem_type)
+        return self._outer.element(name) if self._outer else 0
 
     def constant(self, name: str) -> Array | None:
         """Returns the value of an initializer or a Constant node, None for anything else."""
         found: Array | None = None
         if name in self._constants:
             found = self._to_array(self._constants[name])
+        elif name not in self._types and self._outer:
+            found = self._outer.constant(name)
         return found
+
+    def initializer(self, value: Array, like: Any) -> str:
+        """Adds an initializer, or a Constant node in a branch or body, named after a node; returns its name."""
+        from onnx import helper, numpy_helper
+
+        name = self.new(like)
+        tensor = numpy_helper.from_array(np.asarray(value), name)
+        if self._outer or self._is_body:
+            # There, shapes are inferred only from the graph's own constants.
+            self.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
+        else:
+            self.proto.initializer.append(tensor)
+        return name
 
     def add(self, kind: str, inputs: Sequence[str | Array], like: Any, **attributes: Any) -> str:
         """Adds a node with one output and returns the output's name.
 
         Args:
           kind: the op.
-          inputs: names, or arrays that become initializers, or constants of a body.
+          inputs: names, or arrays that become initializers.
           like: the node that it helps to replace, whose name it gets.
           attributes: the op's.
         """
-        from onnx import helper, numpy_helper
+        from onnx import helper
 
-        names = []
-        for given in inputs:
-            if not isinstance(given, str):
-                name = self.new(like)
-                tensor = numpy_helper.from_array(np.asarray(given), name)
-                if self._is_body:
-                    # In a graph's body, shapes are inferred only from its own constants.
-                    self.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
-                else:
-                    self.proto.initializer.append(tensor)
-                given = name
-            names.append(given)
+        names = [each if isinstance(each, str) else self.initializer(each, like) for each in inputs]
         output = self.new(like)
         self.nodes.append(
             helper.make_node(kind, names, [output], name=node_name(like), **attributes)
@@ -127,14 +155,6 @@ class Graph:
             number += 1
         self._taken.add(name)
         return name
-
-
-def graphs(node: Any) -> Iterator[Any]:
-    """Yields the graphs that are a node's attributes: the branches of an If, the body of a Loop or Scan."""
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
 
 
 def node_name(node: Any) -> str:
