@@ -9,11 +9,20 @@ from typing import Any
 
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import onnx_dynamic, onnx_ifs, onnx_pads, onnx_rewrites, onnx_scans
+from bmc.frontends import (
+    onnx_classical,
+    onnx_dynamic,
+    onnx_ifs,
+    onnx_pads,
+    onnx_rewrites,
+    onnx_scans,
+)
 from bmc.frontends.onnx_file import OnnxFile
 
 # Until about this opset, ops changed attributes into inputs. The importer knows the later form.
 _OPSET = 17
+# Ops of other sets, and those that contain others. ONNX does not infer the shapes behind them.
+_LOWER = (onnx_classical.apply, onnx_dynamic.apply, onnx_scans.apply)
 # The sizes of their results are known only after they have run.
 _DATA_DEPENDENT = ("Compress", "NonMaxSuppression", "NonZero", "Unique")
 _RANDOM = (
@@ -72,9 +81,7 @@ def make(
         model.opset_import.add(version=_OPSET)
     model = shape_inference.infer_shapes(model, data_prop=True)
     _refuse_unknown_sizes(model, file.name)
-    if onnx_scans.apply(model):
-        model = shape_inference.infer_shapes(model, data_prop=True)
-    while onnx_dynamic.apply(model):
+    while any([lower(model) for lower in _LOWER]):  # of nodes in a row, the first at a time
         model = shape_inference.infer_shapes(model, data_prop=True)
     onnx_rewrites.apply(model)
     _forget_shapes(model.graph)

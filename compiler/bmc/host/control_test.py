@@ -96,7 +96,9 @@ class ControlTest(support.FolderTest):
         ]
         sets = [s for path in (*paths, entry.driver) for s in path if isinstance(s, Assign)]
         sets = [s for s in sets if chosen == set(s.targets)]
-        self.assertEqual(sorted(sum(source == 1 for source in s.sources) for s in sets), [0, 1, 1, 1])
+        self.assertEqual(
+            sorted(sum(source == 1 for source in s.sources) for s in sets), [0, 1, 1, 1]
+        )
 
 
 def _chain(statement: object) -> list[Branch]:
