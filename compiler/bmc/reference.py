@@ -83,6 +83,7 @@ class HostModel:
 
         from bmc.ir import ir_util
         from bmc.rewrites import (
+            circles,
             indices,
             insertions,
             loops,
@@ -104,6 +105,7 @@ class HostModel:
                     insertions,
                     indices,
                     powers,
+                    circles,
                     sorts,
                     nans,
                     wide_constants,

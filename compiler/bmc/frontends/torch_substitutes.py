@@ -8,6 +8,7 @@
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
 - The largest of truth values begins with true, the least of a signed bit. Integers have a number below both.
 - It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
+- Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, and torch_divisions.py
   divides integers.
 """
@@ -19,6 +20,8 @@ from typing import Any
 
 from bmc.frontends import torch_divisions, torch_indices, torch_writes
 from bmc.frontends.torch_windows import arguments, call
+
+_ROOTS = (-0.5, 0.5)
 
 
 def apply(program: Any) -> None:
@@ -43,6 +46,10 @@ def apply(program: Any) -> None:
             given = arguments(node)
             node.target, node.kwargs = torch.ops.aten.sort.default, {}
             node.args = (given["self"], given["dim"], given["descending"])
+        elif node.target is aten.pow.Tensor_Scalar and node.args[1] in _ROOTS:
+            if node.args[0].meta["val"].dtype.is_floating_point:
+                root = aten.sqrt.default if node.args[1] > 0 else aten.rsqrt.default
+                node.target, node.args = root, node.args[:1]
         elif node.target is torch.ops.aten.gelu.default:
             # Half floats would round at every step, which PyTorch does not.
             exact = node.meta["val"].dtype in (torch.float32, torch.float64)

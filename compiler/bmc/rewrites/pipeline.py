@@ -10,6 +10,7 @@ from bmc.rewrites import (
     biases,
     borders,
     channels_last,
+    circles,
     configs,
     constant_bytes,
     constant_casts,
@@ -100,6 +101,12 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         phases.INPUT,
         "Before IREE makes its own exp and log of powers.",
         powers.apply,
+    ),
+    Rewrite(
+        "circles",
+        phases.INPUT,
+        "Before IREE makes its own polynomials of sines.",
+        circles.apply,
     ),
     Rewrite(
         "sorts",
