@@ -104,6 +104,16 @@ def sorts():
     return spec.ModelSpec(Sorts(), ((x, i),), spec.Exact())
 
 
+class Roots(torch.nn.Module):
+    def forward(self, x):
+        return x.pow(0.5), x**-0.5, (x * 2).pow(0.25), x.pow(2)
+
+
+def roots():
+    x = np.array([-np.inf, -4, -0.0, 0, 0.25, 9, np.inf, np.nan], np.float32)
+    return spec.ModelSpec(Roots(), ((x,),), (spec.Tolerance(1e-5, 1e-5),) * 4)
+
+
 def gelu():
     return spec.ModelSpec(Gelu(), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 2)
 """
@@ -130,7 +140,16 @@ class SubstitutesTest(support.FolderTest):
         return model.second_reference
 
     def test_they_are_right(self) -> None:
-        for factory in ("depthwise", "roll", "roll_all", "pools", "gelu", "sorts", "largest"):
+        for factory in (
+            "depthwise",
+            "roll",
+            "roll_all",
+            "pools",
+            "gelu",
+            "sorts",
+            "largest",
+            "roots",
+        ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
 
@@ -143,6 +162,7 @@ class SubstitutesTest(support.FolderTest):
             ("gelu", "import-disagrees"),
             ("sorts", "op-rejected"),
             ("largest", "import-disagrees"),
+            ("roots", "import-disagrees"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))
