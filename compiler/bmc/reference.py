@@ -84,6 +84,7 @@ class HostModel:
         from bmc.ir import ir_util
         from bmc.rewrites import (
             circles,
+            empties,
             indices,
             insertions,
             loops,
@@ -104,6 +105,7 @@ class HostModel:
                     loops,
                     insertions,
                     indices,
+                    empties,
                     powers,
                     circles,
                     sorts,

@@ -17,6 +17,7 @@ from bmc.rewrites import (
     constants,
     dequantizations,
     divisions,
+    empties,
     gathers,
     halves,
     heads,
@@ -95,6 +96,12 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         phases.INPUT,
         "While updates are as the framework's exporter wrote them.",
         updates.apply,
+    ),
+    Rewrite(
+        "empties",
+        phases.INPUT,
+        "Before IREE divides by how many elements there are.",
+        empties.apply,
     ),
     Rewrite(
         "powers",
