@@ -57,3 +57,13 @@ def like(value: Any, element: Any) -> Any:
 
 def select(condition: Any, then: Any, otherwise: Any) -> Any:
     return ir.Operation.create("arith.select", [then.type], [condition, then, otherwise]).result
+
+
+def join(op: ir_util.Op, name: str, more: Any) -> None:
+    """Puts the result of a comparison together with another truth value, for all that read it."""
+    block = op.block
+    operations = list(block.operations)
+    following = operations[[item.operation for item in operations].index(op) + 1]
+    with ir.InsertionPoint(following), op.location:
+        joined = ir.Operation.create(name, [more.type], [op.results[0], more])
+    op.results[0].replace_all_uses_except(joined.result, joined)
