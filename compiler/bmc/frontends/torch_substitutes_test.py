@@ -88,6 +88,26 @@ def largest():
     return spec.ModelSpec(Largest(), ((some,), (np.ones((3, 3), bool),)), spec.Exact())
 
 
+class Bytes(torch.nn.Module):
+    def forward(self, x):
+        return x.amax(1), x.amin(0), *x.max(1), *x.min(1), x.argmax(0), x.argmin(), x.max()
+
+
+def bytes_():
+    some = np.array([[3, 9, 9], [1, 127, 5], [8, 8, 7]], np.uint8)
+    return spec.ModelSpec(Bytes(), ((some,), (some + np.uint8(126),)), spec.Exact())
+
+
+class Halves(torch.nn.Module):
+    def forward(self, x):
+        return x.sum(1), x.mean((0, 1)), x.mean(), x.sum()
+
+
+def halves():
+    x = np.array([[2048, 1, 1, 1, -2044], [60000, 0.5, -60000, 1, 2]], np.float16)
+    return spec.ModelSpec(Halves(), ((x,),), spec.Tolerance(1e-3, 1e-3))
+
+
 class Sorts(torch.nn.Module):
     def forward(self, x, i):
         return (
@@ -163,6 +183,8 @@ class SubstitutesTest(support.FolderTest):
             ("sorts", "op-rejected"),
             ("largest", "import-disagrees"),
             ("roots", "import-disagrees"),
+            ("bytes_", "import-disagrees"),
+            ("halves", "import-disagrees"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))
