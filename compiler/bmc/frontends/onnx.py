@@ -25,11 +25,12 @@ from bmc.frontends import (
     onnx_refused,
     onnx_sparse,
     onnx_static,
+    onnx_steps,
     quiet,
     user_cases,
 )
 from bmc.frontends.onnx_file import OnnxFile
-from bmc.frontends.onnx_graph import Graph, node_name, nodes_within
+from bmc.frontends.onnx_graph import Graph, has_float_products, node_name, nodes_within
 from bmc.frontends.options import ImportOptions
 from bmc.iree.tool import IreeTool
 
@@ -121,7 +122,10 @@ def _import(
         expected=expected,
         weights=weights,
         in_f64=in_f64,
-        apart=spread.of("onnx", onnx_limits.ops(file.model)),
+        mixed=not options.quantize and has_float_products(file.model),
+        apart=onnx_steps.widened(
+            spread.of("onnx", onnx_limits.ops(file.model)), file, cases, expected
+        ),
         answer=lambda case: file.run((case,))[0],
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -63,6 +64,7 @@ class Graph:
             for value in (*self.proto.value_info, *self.proto.input, *self.proto.output)
         }
         self._constants = constants(self.proto)
+        self._is_body = False
         self._to_array = numpy_helper.to_array
 
     def shape(self, name: str) -> tuple[int, ...] | None:
@@ -97,13 +99,16 @@ class Graph:
         return found
 
     def initializer(self, value: Array, like: Any) -> str:
-        """Adds an initializer to the outermost graph, named after a node, and returns its name."""
-        from onnx import numpy_helper
+        """Adds an initializer, or a Constant node in a branch or body, named after a node; returns its name."""
+        from onnx import helper, numpy_helper
 
-        if self._outer:
-            return self._outer.initializer(value, like)
         name = self.new(like)
-        self.proto.initializer.append(numpy_helper.from_array(np.asarray(value), name))
+        tensor = numpy_helper.from_array(np.asarray(value), name)
+        if self._outer or self._is_body:
+            # There, shapes are inferred only from the graph's own constants.
+            self.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
+        else:
+            self.proto.initializer.append(tensor)
         return name
 
     def add(self, kind: str, inputs: Sequence[str | Array], like: Any, **attributes: Any) -> str:
@@ -123,6 +128,15 @@ class Graph:
             helper.make_node(kind, names, [output], name=node_name(like), **attributes)
         )
         return output
+
+    @contextlib.contextmanager
+    def body(self) -> Iterator[list[Any]]:
+        """Yields the list of the nodes that are added in this block, for the body of a loop."""
+        outside, self.nodes, self._is_body = self.nodes, [], True
+        try:
+            yield self.nodes
+        finally:
+            self.nodes, self._is_body = outside, False
 
     def rename(self, value: str, wanted: str) -> None:
         """Gives the output of the last node, which nothing reads yet, the name that others read."""
@@ -153,3 +167,31 @@ def attributes(node: Any) -> dict[str, Any]:
     from onnx import helper
 
     return {item.name: helper.get_attribute_value(item) for item in node.attribute}
+
+
+# Ops that add up products, and how many of their first inputs are activations.
+_PRODUCTS = {
+    "Attention": 1, "Conv": 1, "ConvTranspose": 1, "Einsum": 2, "FusedMatMul": 2, "GRU": 1, "Gemm": 1, "LSTM": 1,
+    "MatMul": 2, "MultiHeadAttention": 1, "RNN": 1,
+}  # fmt: skip
+_MOVES = (
+    "Flatten", "Gather", "Identity", "MaxPool", "Relu", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze",
+)  # fmt: skip
+
+
+def has_float_products(model: Any) -> bool:
+    """Whether a product of a ModelProto reads activations that were not quantized at export."""
+    for graph in (model.graph, *model.functions):
+        makers = {name: node for node in graph.node for name in node.output}
+        given = constants(graph)
+        for node in graph.node:
+            if node.op_type.startswith("DynamicQuantize"):
+                return True
+            for name in node.input[: _PRODUCTS.get(node.op_type, 0)]:
+                maker = makers.get(name)
+                while maker is not None and maker.op_type in _MOVES:
+                    name = maker.input[0]
+                    maker = makers.get(name)
+                if name not in given and (maker is None or maker.op_type != "DequantizeLinear"):
+                    return True
+    return False

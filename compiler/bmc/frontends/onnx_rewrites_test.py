@@ -124,6 +124,7 @@ class OnnxRewritesTest(support.ModelFileTest):
         )
         net.add("Pad", "x", np.array([0, 1, 2, 0, 0, 0, 9, 3]), mode="wrap")
         net.add("Pad", "x", np.array([1, 2, 0, 4]), "", np.array([1, -1]), mode="reflect")
+        net.add("Pad", "x", np.array([0, -1, 1, 2, 0, 0, -2, 1]), mode="edge")
         sparse = helper.make_sparse_tensor(
             numpy_helper.from_array(_random(2), "sparse"),
             numpy_helper.from_array(np.array([1, 7]), "places"),
@@ -187,7 +188,7 @@ class OnnxRewritesTest(support.ModelFileTest):
         weights = np.ones((1, 3, 16), np.int8), np.ones((1, 4, 16), np.int8)
         made = after.add(
             "DynamicQuantizeLSTM", "x", *weights, "", "", "", "", "", scale, zero, scale, zero,
-            domain="com.microsoft", hidden_size=4,
+            domain="com.microsoft", hidden_size=4, input_forget=1,
         )  # fmt: skip
         after.add("Squeeze", made)
         model = after.model(["y1_0"])

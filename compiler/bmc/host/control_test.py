@@ -91,10 +91,14 @@ class ControlTest(support.FolderTest):
         # It chooses among four commands by three variables, of which each path sets at most one.
         (chain,) = (found for s in entry.driver if len(found := _chain(s)) == 3)
         chosen = {branch.condition for branch in chain}
-        paths = [part for s in entry.driver if isinstance(s, Branch) for part in (s.then, s.otherwise)]
+        paths = [
+            part for s in entry.driver if isinstance(s, Branch) for part in (s.then, s.otherwise)
+        ]
         sets = [s for path in (*paths, entry.driver) for s in path if isinstance(s, Assign)]
         sets = [s for s in sets if chosen == set(s.targets)]
-        self.assertEqual(sorted(sum(s.sources) for s in sets), [0, 1, 1, 1])
+        self.assertEqual(
+            sorted(sum(source == 1 for source in s.sources) for s in sets), [0, 1, 1, 1]
+        )
 
 
 def _chain(statement: object) -> list[Branch]:
