@@ -81,7 +81,7 @@ def _search(generic: ir_util.Op, extract: ir_util.Op) -> None:
 
 
 def _compares(op: ir_util.Op, name: str, predicate: int) -> bool:
-    return op.name == name and ir.IntegerAttr(op.attributes["predicate"]).value == predicate
+    return bool(op.name == name and ir.IntegerAttr(op.attributes["predicate"]).value == predicate)
 
 
 def _within(extract: ir_util.Op) -> Any:
