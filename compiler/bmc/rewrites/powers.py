@@ -28,16 +28,15 @@ _ALIKE = (
     "stablehlo.reshape", "tensor.collapse_shape", "tensor.expand_shape", "tosa.cast", "tosa.reshape",
 )  # fmt: skip
 # What is not negative, and what is not if none of its operands is.
+_CONSTANTS = ("arith.constant", "stablehlo.constant")
 _SIZES = (
-    "math.absf",
-    "math.exp",
-    "math.sqrt",
-    "stablehlo.abs",
-    "stablehlo.exponential",
-    "stablehlo.sqrt",
+    *("math.absf", "math.exp", "math.sqrt"),
+    *("stablehlo.abs", "stablehlo.exponential", "stablehlo.sqrt"),
 )
+_PRODUCTS = ("arith.mulf", "stablehlo.multiply")
 _KEEPING = (
-    *_ALIKE, "stablehlo.add", "stablehlo.divide", "stablehlo.maximum", "stablehlo.multiply",
+    *_ALIKE, *_PRODUCTS, "arith.addf", "arith.divf", "arith.maximumf", "stablehlo.add", "stablehlo.divide",
+    "stablehlo.maximum",
 )  # fmt: skip
 # PyTorch's norms divide 1 by their order, and take that power.
 _QUOTIENTS = ("arith.divf", "stablehlo.divide")
@@ -119,27 +118,37 @@ def _undefined(base: Any, size: Any) -> Any:
     )
 
 
-def _is_not_negative(value: Any, module: Any) -> bool:
-    """Whether a number is known to have no sign, as a sum of squares has none."""
+def _is_not_negative(value: Any, module: Any, within: Any = None) -> bool:
+    """Whether a number is known to have no sign, as a sum of squares; `within` is a loop whose result it is part of."""
     op = ir_util.definition(value)
     if op is None:
-        return False
+        loop, place = value.owner.owner.operation, ir.BlockArgument(value).arg_number
+        if loop.name != "linalg.generic":
+            return False
+        # The sum so far has no sign if that with which it begins and that with which it goes on have none.
+        is_sum = place >= len(loop.operands) - len(loop.results)
+        return (not is_sum or loop == within) and _is_not_negative(loop.operands[place], module)
     operands = list(op.operands)
+    if op.name == "linalg.generic":
+        body = op.regions[0].blocks[0].operations
+        yielded = body[len(body) - 1].operands[ir.OpResult(value).result_number]
+        return _is_not_negative(yielded, module, op)
     if op.name == "stablehlo.reduce":
         bodies = [each.operation.name for each in op.regions[0].blocks[0].operations]
-        if bodies == ["stablehlo.add", "stablehlo.return"]:
-            return all(_is_not_negative(operand, module) for operand in operands)
-        return False
-    if op.name in _POWERS and _number(operands[1], module) == 2:
-        return True
-    if op.name == "stablehlo.multiply" and operands[0] == operands[1]:
-        return True
-    if op.name in ("arith.constant", "stablehlo.constant"):
+        if bodies != ["stablehlo.add", "stablehlo.return"]:
+            return False
+    elif op.name in _CONSTANTS:
         number = _number(value, module)
         return number is not None and not math.copysign(1, number) < 0
-    return op.name in _SIZES or (
-        op.name in _KEEPING and all(_is_not_negative(operand, module) for operand in operands)
-    )
+    elif op.name in _POWERS:
+        return _number(operands[1], module) == 2
+    elif op.name in _PRODUCTS and operands[0] == operands[1]:
+        return True
+    elif op.name == "linalg.fill":
+        operands = operands[:1]
+    elif op.name not in _KEEPING:
+        return op.name in _SIZES
+    return all(_is_not_negative(operand, module, within) for operand in operands)
 
 
 def _cube_root(op: ir_util.Op) -> None:

@@ -32,6 +32,29 @@ _SUM = """%t = stablehlo.constant dense<2.0> : T
     : (T, tensor<f32>) -> tensor<f32>
   %q = stablehlo.broadcast_in_dim %sum, dims = [] : (tensor<f32>) -> T
   %n ="""
+_NORM = """#id = affine_map<(d0) -> (d0)>
+#one = affine_map<(d0) -> ()>
+func.func @main(%x: T) -> tensor<f32> {
+  %half = arith.constant 0.5 : f32
+  %start = arith.constant START : f32
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%start : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %s = linalg.generic {indexing_maps = [#id, #one], iterator_types = ["reduction"]}
+      ins(%x : T) outs(%f : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %p = arith.mulf %a, %a : f32
+      %q = arith.addf %p, %o : f32
+      linalg.yield %q : f32
+  } -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []}
+      ins(%s : tensor<f32>) outs(%e : tensor<f32>) {
+    ^bb0(%a: f32, %o: f32):
+      %p = math.powf %a, %half : f32
+      linalg.yield %p : f32
+  } -> tensor<f32>
+  return %r : tensor<f32>
+}
+"""
 _SIDES = (-_INF, -1e30, -2.5, -1, -1e-30, -0.0, 0, 1e-30, 1, 2.5, 1e30, _INF, _NAN)
 
 
@@ -89,6 +112,8 @@ class PowersTest(support.FolderTest):
         self.assertIn(
             "absf", _rewritten(norm.replace("power %x", "power %q").replace("%n =", started))
         )
+        for start, found in ((0.0, self.assertNotIn), (-1.0, self.assertIn)):
+            found("absf %in", _rewritten(_NORM.replace("START", str(start))))
         base = _raised(10000.0).replace("%x, %c", "%c, %x")
         self.assertNotIn("absf", _rewritten(base))
         self.assertNotIn("absf", _rewritten(_of_tensors("power").replace("T", "tensor<4xi32>")))
