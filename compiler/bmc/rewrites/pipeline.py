@@ -130,8 +130,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "biases",
         phases.INPUT,
-        "Before IREE turns a convolution of dequantized values into an integer one, which it does only"
-        " if the sum starts from zeros.",
+        "Before IREE turns convolutions of dequantized values into integer ones, if their sums start from zeros.",
         biases.apply,
         lambda context: context.int8,
     ),
