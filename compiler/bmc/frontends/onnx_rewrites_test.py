@@ -132,6 +132,11 @@ class OnnxRewritesTest(support.ModelFileTest):
         )
         net.add("MatMul", "x", "sparse")
         net.add("Clip", "x", np.array(-1, np.float32), np.array(np.inf, np.float32))
+        for bounds in (
+            ((-1, 9), (-(2**63), 0), (3, 2), (-2, -1)),
+            ((-9, 3, 3), (-9, -9, 1), (3, 1, -2), (-1, -1, -1)),
+        ):
+            net.add("Slice", "x", *(np.array(each) for each in bounds))
         model = net.model()
         model.graph.sparse_initializer.append(sparse)
         self.agrees(self.load(model))
