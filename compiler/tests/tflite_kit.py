@@ -99,3 +99,45 @@ def lstm() -> bytes:
     builder = flatbuffers.Builder(1024)
     builder.Finish(model.Pack(builder), b"TFL3")
     return bytes(builder.Output())
+
+
+def convert_module(module: tf.Module, function: Any, **options: Any) -> bytes:
+    """Returns the .tflite file of a function of a module, whose variables stay variables."""
+    functions = [function.get_concrete_function()]
+    converter = tf.lite.TFLiteConverter.from_concrete_functions(functions, module)
+    converter.experimental_enable_resource_variables = True
+    for name, value in options.items():
+        setattr(converter, name, value)
+    return bytes(converter.convert())
+
+
+class _Streaming(tf.Module):  # type: ignore[misc]
+    """Convolves its last inputs, of which it keeps three."""
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(7)
+        self.last = tf.Variable(tf.zeros((1, 3, 8)), name="last")
+        self._weight = (rng.standard_normal((4, 8, 4)) / 4).astype(np.float32)
+
+    @tf.function(input_signature=[tensor(1, 1, 8)])  # type: ignore[untyped-decorator]
+    def __call__(self, x: Any) -> Any:
+        window = tf.concat([self.last, x], 1)
+        self.last.assign(window[:, 1:])
+        return tf.nn.relu(tf.nn.conv1d(window, self._weight, 1, "VALID"))[:, 0]
+
+
+def streaming() -> bytes:
+    """Returns an int8 network with a state, as microcontrollers run them for wake words."""
+    rng = np.random.default_rng(8)
+    module = _Streaming()
+    return convert_module(
+        module,
+        module.__call__,
+        optimizations=[tf.lite.Optimize.DEFAULT],
+        representative_dataset=lambda: (
+            [rng.standard_normal((1, 1, 8)).astype(np.float32)] for _ in range(20)
+        ),
+        _experimental_variable_quantization=True,
+        inference_input_type=tf.int8,
+        inference_output_type=tf.int8,
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -92,10 +93,10 @@ class TfliteFile:
         total = 0
         for graph in self.model.subgraphs:
             for op in graph.operators:
-                shapes = [_shape(graph.tensors[index]) for index in op.outputs]
+                shapes = [shape(graph.tensors[index]) for index in op.outputs]
                 total += sum(map(math.prod, shapes))
                 if _builtin(self.model.operatorCodes[op.opcodeIndex]) in products and shapes:
-                    weights = [_shape(graph.tensors[index]) for index in op.inputs[1:2]]
+                    weights = [shape(graph.tensors[index]) for index in op.inputs[1:2]]
                     total += math.prod(shapes[0][:-1]) * sum(map(math.prod, weights))
         return total
 
@@ -114,24 +115,21 @@ class TfliteFile:
 
     def _constant(self, tensor: Any, data: Any, kind: str) -> Array:
         array = np.asarray(data, np.uint8)
-        shape = _shape(tensor)
-        if array.nbytes != math.prod(shape) * np.dtype(kind).itemsize:
+        dims = shape(tensor)
+        if array.nbytes != math.prod(dims) * np.dtype(kind).itemsize:
             raise BmcError(
                 "bad-file",
                 f"'{self.name}' has {array.nbytes} bytes for {text(tensor.name)}, which is {kind}"
-                f" {list(shape)}",
+                f" {list(dims)}",
                 hint="convert the model again, or fetch the whole file",
             )
-        return array.view(kind).reshape(shape)
+        return array.view(kind).reshape(dims)
 
     def ops(self) -> Counter[str]:
         """Returns how many ops of each kind the file has, by TFLite's names."""
-        from ai_edge_litert.schema_py_generated import BuiltinOperator
-
-        names = {number: name for name, number in vars(BuiltinOperator).items()}
-        codes = [names.get(_builtin(code), "") for code in self.model.operatorCodes]
-        ops = (op for graph in self.model.subgraphs for op in graph.operators)
-        return Counter(codes[op.opcodeIndex] for op in ops)
+        return Counter(
+            op_kind(self.model, op) for graph in self.model.subgraphs for op in graph.operators
+        )
 
     def bounds(self) -> set[str]:
         """Returns the names of tensors that ops only compare with others."""
@@ -179,9 +177,14 @@ class Runner:
 
     def __init__(self, file: TfliteFile, inputs: tuple[TensorInfo, ...]) -> None:
         self._file = file
-        self._interpreter = interpreter(file.data, file.name)
+        self._inputs = inputs
+        self.reset()
+
+    def reset(self) -> None:
+        """Gives variables their initial values, which LiteRT does only for a new interpreter."""
+        self._interpreter = interpreter(self._file.data, self._file.name)
         self._indices = [detail["index"] for detail in self._interpreter.get_input_details()]
-        for index, info in zip(self._indices, inputs, strict=True):
+        for index, info in zip(self._indices, self._inputs, strict=True):
             self._interpreter.resize_tensor_input(index, info.shape)
         try:
             self._interpreter.allocate_tensors()
@@ -263,7 +266,8 @@ def read(data: bytes, name: str) -> TfliteFile:
     )
 
 
-def _shape(tensor: Any) -> tuple[int, ...]:
+def shape(tensor: Any) -> tuple[int, ...]:
+    """Returns the shape of a tensor of the schema."""
     return () if tensor.shape is None else tuple(int(size) for size in tensor.shape)
 
 
@@ -274,6 +278,18 @@ def _builtin(code: Any) -> int:
     converters write both.
     """
     return max(int(code.deprecatedBuiltinCode), int(code.builtinCode))
+
+
+def op_kind(model: Any, op: Any) -> str:
+    """Returns the kind of an op by TFLite's name, "" for one that the schema lacks."""
+    return _kinds().get(_builtin(model.operatorCodes[op.opcodeIndex]), "")
+
+
+@functools.cache
+def _kinds() -> dict[int, str]:
+    from ai_edge_litert.schema_py_generated import BuiltinOperator
+
+    return {number: name for name, number in vars(BuiltinOperator).items() if name.isupper()}
 
 
 def _name_tensors(model: Any) -> bool:

@@ -254,22 +254,6 @@ class TfliteTest(support.ModelFileTest):
         data = _convert(_dense, _tensor(1, 8), io=tf.int16, ops=ops)
         self.rejects("unsupported-quantization", "tensor 'x' in", "int16", data=data)
 
-    def test_variables(self) -> None:
-        class Counter(tf.Module):  # type: ignore[misc]
-            def __init__(self) -> None:
-                self.sums = tf.Variable(tf.zeros(4))
-
-            @tf.function(input_signature=[tf.TensorSpec(4)])  # type: ignore[untyped-decorator]
-            def __call__(self, x: Any) -> Any:
-                return self.sums.assign_add(x) * 2.0
-
-        counter = Counter()
-        functions = [counter.__call__.get_concrete_function()]
-        converter = tf.lite.TFLiteConverter.from_concrete_functions(functions, counter)
-        converter.experimental_enable_resource_variables = True
-        data = bytes(converter.convert())
-        self.rejects("variable", "'model.tflite' keeps a state", "an input and an", data=data)
-
     def test_models_without_outputs(self) -> None:
         def without(model: Any) -> None:
             model.subgraphs[0].outputs, model.signatureDefs = [], None
