@@ -11,17 +11,20 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, factory, golden, intake, progress, samples, sequences, spec, spread
+from bmc import artifacts, factory, golden, progress, samples, sequences, spec, spread
 from bmc.artifacts import GoldenCall, ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
     imported,
     mlir,
     quiet,
+    tflite_apart,
     tflite_file,
     tflite_refused,
     tflite_resizes,
     tflite_rounding,
+    tflite_schema,
+    tflite_sparse,
     tflite_variables,
     user_cases,
 )
@@ -95,14 +98,6 @@ def import_spec(
     bounds = file.bounds()
     for name, array in weights.items():
         golden.check_finite(name, array, is_bound=name in bounds)
-    if not model.tolerance and (hybrid := file.hybrid_weight()):
-        raise BmcError(
-            "bad-tolerance",
-            f"'{source}' has int8 weights such as '{hybrid}' for float arithmetic, which LiteRT"
-            " rounds at run time",
-            hint=f"give cases with a tolerance of your own ({intake.HOW}), or convert with a"
-            " representative dataset",
-        )
     has_state = tflite_variables.has_state(file)
     if model.calls and not has_state:
         raise BmcError(
@@ -124,6 +119,18 @@ def import_spec(
         calls = tuple(spec.Call(_MAIN, case, index == 0) for index, case in enumerate(cases))
     cases, expected = _answered(calls, file, runner)
     outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
+    apart = spread.of("tflite", file.ops())
+    notes = file.notes
+    if not model.tolerance and (weight := file.hybrid_weight()):
+        apart = tflite_apart.of_rounded_inputs(file, inputs, _pairs(cases, expected), apart)
+        notes += (
+            f"'{source}' has int8 weights such as '{weight}' for float arithmetic. LiteRT rounds those floats to"
+            f" int8 at run time, bmc does not; the tolerance allows for twice what this changes,"
+            f" {apart.relative:.1%} of the largest output",
+        )
+    elif not (model.cases or model.calls or has_state):
+        steady, apart = tflite_apart.steady(file, inputs, outputs, _pairs(cases, expected), apart)
+        cases, expected = (tuple(part) for part in zip(*steady, strict=True))
     progress.begin(progress.CONVERT)
     _convert(runner.static_data(), file, out)
     inputs = golden.infos(cases[0], model.input_names or [i.name for i in inputs], "input")
@@ -138,13 +145,13 @@ def import_spec(
         cases=cases,
         expected=expected,
         weights=weights,
-        apart=spread.of("tflite", file.ops()),
+        apart=apart,
         answer=None if has_state else runner.run,
         calls=tuple(GoldenCall(0, call.reset) for call in calls) if has_state else (),
     )
     progress.begin(progress.GOLDEN)
     compared = (*result.compared_only, *((case, runner.run(case)) for case in more))
-    return replace(result, compared_only=compared)
+    return replace(result, compared_only=compared, notes=(*result.notes, *notes))
 
 
 def _calls(
@@ -193,6 +200,12 @@ def _in_a_row(
     return sequences.made_up(inputs, count, min(_MOST_CHANGES, affordable // count), answers)
 
 
+def _pairs(
+    cases: tuple[spec.Case, ...], expected: tuple[spec.Case, ...]
+) -> tuple[tuple[spec.Case, spec.Case], ...]:
+    return tuple(zip(cases, expected, strict=True))
+
+
 def _samples(file: TfliteFile, inputs: tuple[TensorInfo, ...], least: int) -> tuple[spec.Case, ...]:
     """Returns `least` made-up inputs, or more if all inputs are quantized and a run is cheap."""
     count = least
@@ -211,9 +224,9 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
                 "op-rejected",
                 f"the converter to TOSA gets op '{op}' wrong",
                 where=f"{tensor} in {file.name}",
-                hint=tflite_file.OTHER_OPS,
+                hint=tflite_schema.OTHER_OPS,
             )
-    explicit = tflite_variables.explicit(data, file)
+    explicit = tflite_variables.explicit(tflite_sparse.dense(data, file.name), file)
     data = tflite_resizes.centered(explicit.data, file)
     converted = _run_converter(data, file, "Bytecode")
     try:
@@ -265,6 +278,6 @@ def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:
                 "op-rejected",
                 f"the converter to TOSA rejects '{file.name}': "
                 + (found["text"][:200] if found else reason),
-                hint=tflite_file.OTHER_OPS,
+                hint=tflite_schema.OTHER_OPS,
             )
         return Path(artifacts.MODEL_FILE).read_bytes()

@@ -14,7 +14,7 @@ from typing import Any
 from bmc import factory
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import link, tflite_file
+from bmc.frontends import link, tflite_file, tflite_schema
 from bmc.frontends.tflite_file import TfliteFile
 
 _HANDLE, _READ, _ASSIGN, _ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
@@ -43,7 +43,7 @@ def has_state(file: TfliteFile) -> bool:
     key = _Keys(file.model, file.name)
     read = set()
     for op in file.model.subgraphs[0].operators:
-        kind = tflite_file.op_kind(file.model, op)
+        kind = tflite_schema.op_kind(file.model, op)
         if kind == _ASSIGN and key(op) in read:
             return True
         if kind == _READ:
@@ -76,9 +76,9 @@ def explicit(data: bytes, file: TfliteFile) -> Explicit:
         model.subgraphs = model.subgraphs[:1]
     model.signatureDefs = None
     return Explicit(
-        tflite_file.pack(model, len(data)),
+        tflite_schema.pack(model, len(data)),
         {
-            f"state{number}_{_NO_SYMBOL.sub('_', tflite_file.text(key[1]))}": values[key]
+            f"state{number}_{_NO_SYMBOL.sub('_', tflite_schema.text(key[1]))}": values[key]
             for number, key in enumerate(states)
         },
     )
@@ -92,12 +92,12 @@ def check(file: TfliteFile) -> None:
         op.builtinOptions.initSubgraphIndex
         for graph in file.model.subgraphs
         for op in graph.operators
-        if tflite_file.op_kind(file.model, op) == _ONCE
+        if tflite_schema.op_kind(file.model, op) == _ONCE
     }
     for number, graph in enumerate(file.model.subgraphs):
         plain = () if number and number not in once else (_HANDLE, _READ, _ASSIGN)
         for op in graph.operators:
-            kind = tflite_file.op_kind(file.model, op)
+            kind = tflite_schema.op_kind(file.model, op)
             for index in (*op.inputs, *op.outputs):
                 tensor = graph.tensors[index] if index >= 0 else None
                 if tensor is None or kind in plain:
@@ -106,7 +106,7 @@ def check(file: TfliteFile) -> None:
                     raise BmcError(
                         "variable",
                         f"op '{kind}' in '{file.name}' takes or makes a table, a list or a variable,"
-                        f" in tensor '{tflite_file.text(tensor.name)}': the converter to TOSA loses it",
+                        f" in tensor '{tflite_schema.text(tensor.name)}': the converter to TOSA loses it",
                         hint="keep a table outside of the model, and read and assign variables outside of"
                         " branches and loops",
                     )
@@ -181,7 +181,7 @@ class _Main:
         return list(before)
 
     def _kind(self, op: Any) -> str:
-        return tflite_file.op_kind(self._model, op)
+        return tflite_schema.op_kind(self._model, op)
 
     def _buffer(self, value: Array) -> int:
         import numpy as np
@@ -196,13 +196,13 @@ class _Main:
         """Requires a tensor to have the type and shape of the variable's initial value; gives it that shape."""
         tensor = self._graph.tensors[index]
         tensor.shapeSignature = None
-        if tflite_file.shape(tensor) != value.shape or tensor.type != _type(value):
+        if tflite_schema.shape(tensor) != value.shape or tensor.type != _type(value):
             raise self._refused(key, "has values of different types or shapes")
 
     def _check_same(self, key: _Key, read: int, assigned: int) -> None:
         """Requires a tensor that is read to mean the same numbers as the one that was assigned."""
         a, b = (self._graph.tensors[index] for index in (read, assigned))
-        if tflite_file.shape(a) != tflite_file.shape(b) or _meaning(a) != _meaning(b):
+        if tflite_schema.shape(a) != tflite_schema.shape(b) or _meaning(a) != _meaning(b):
             raise self._refused(
                 key, "is read with another type or quantization than it is assigned"
             )
@@ -210,7 +210,7 @@ class _Main:
     def _refused(self, key: _Key, what: str) -> BmcError:
         return BmcError(
             "variable",
-            f"variable '{tflite_file.text(key[1])}' in '{self._name}' {what}",
+            f"variable '{tflite_schema.text(key[1])}' in '{self._name}' {what}",
             hint=_HINT,
         )
 
@@ -226,7 +226,7 @@ class _Keys:
                 op.builtinOptions.sharedName or b"",
             )
             for op in model.subgraphs[0].operators
-            if tflite_file.op_kind(model, op) == _HANDLE
+            if tflite_schema.op_kind(model, op) == _HANDLE
         }
 
     def __call__(self, op: Any) -> _Key:
@@ -245,7 +245,7 @@ def _initial(data: bytes, name: str) -> dict[_Key, Array]:
     assigned: set[_Key] = set()
     kept = []
     for op in graph.operators:
-        kind = tflite_file.op_kind(model, op)
+        kind = tflite_schema.op_kind(model, op)
         if kind in (_HANDLE, _ONCE):
             kept.append(op)
         elif kind == _ASSIGN:
@@ -255,7 +255,7 @@ def _initial(data: bytes, name: str) -> dict[_Key, Array]:
             kept.append(op)
     graph.operators, graph.inputs, graph.outputs = kept, [], list(reads.values())
     model.signatureDefs = None
-    litert = tflite_file.interpreter(tflite_file.pack(model, len(data)), name)
+    litert = tflite_file.interpreter(tflite_schema.pack(model, len(data)), name)
     try:
         litert.allocate_tensors()
         litert.invoke()

@@ -1,0 +1,132 @@
+"""How far LiteRT's own answers are apart for one model, which a default tolerance must allow for.
+
+- LiteRT has reference kernels and fast ones. A network that amplifies roundings gets different answers from them, above
+  all for inputs that it was not made for. Such a made-up input says nothing.
+- For int8 weights and floats, LiteRT rounds the floats to int8 at run time (dynamic range quantization). bmc does not:
+  it computes with floats. The same file with float weights tells how much this rounding changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bmc import answers, spec, tolerances
+from bmc.artifacts import TensorInfo
+from bmc.dtype import Array
+from bmc.errors import BmcError
+from bmc.frontends import tflite_schema
+from bmc.frontends.tflite_file import Runner, TfliteFile
+from bmc.spread import Spread
+
+# Other inputs may be further apart than those that were measured.
+_MARGIN = 2
+
+
+def steady(
+    file: TfliteFile,
+    inputs: tuple[TensorInfo, ...],
+    outputs: tuple[TensorInfo, ...],
+    answered: Sequence[tuple[spec.Case, spec.Case]],
+    apart: Spread,
+) -> tuple[list[tuple[spec.Case, spec.Case]], Spread]:
+    """Returns the made-up cases in whose outputs LiteRT's kernels agree, always the first one, and their spread.
+
+    Args:
+      file: the model.
+      inputs, outputs: its signature.
+      answered: cases, and their outputs from reference kernels.
+      apart: the spread of the kernels of the model's ops.
+    """
+    if not any(info.dtype.is_float for info in outputs):
+        return [*answered], apart
+    try:
+        runner = Runner(file, inputs, fast=True)
+        others = [runner.run(case) for case, _ in answered]
+    except BmcError:
+        return [*answered], apart  # There are no fast kernels for it.
+    first = _relative(answered[0][1], others[0])
+    apart = replace(apart, relative=max(apart.relative, _MARGIN * first))
+    policies = tolerances.default(outputs, tuple(expected for _, expected in answered), apart)
+    kept = [
+        index
+        for index, ((_, expected), other) in enumerate(zip(answered, others, strict=True))
+        if index == 0
+        or all(
+            answers.compare(got, want, policy, info.dtype).ok
+            for got, want, policy, info in zip(other, expected, policies, outputs, strict=True)
+        )
+    ]
+    return [answered[index] for index in kept], apart
+
+
+def of_rounded_inputs(
+    file: TfliteFile,
+    inputs: tuple[TensorInfo, ...],
+    answered: Sequence[tuple[spec.Case, spec.Case]],
+    apart: Spread,
+) -> Spread:
+    """Returns the spread of a model with int8 weights for floats: what LiteRT's rounding of the floats changes.
+
+    Args:
+      file: the model.
+      inputs: its inputs.
+      answered: cases, and LiteRT's outputs.
+      apart: the spread of the kernels of the model's ops.
+    """
+    runner = Runner(replace(file, data=_with_float_weights(file.data)), inputs)
+    distance = max(_relative(expected, runner.run(case)) for case, expected in answered)
+    return replace(apart, relative=apart.relative + _MARGIN * distance)
+
+
+def _relative(expected: spec.Case, other: spec.Case) -> float:
+    """Returns the largest distance of two outputs, as a share of the output's largest element."""
+    found = 0.0
+    for a, b in zip(expected, other, strict=True):
+        finite = np.isfinite(a) & np.isfinite(b) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
+        if finite.any():
+            size = float(np.abs(a[finite]).max())
+            found = max(found, float(np.abs(a[finite] - b[finite]).max()) / size if size else 0.0)
+    return found
+
+
+def _with_float_weights(data: bytes) -> bytes:
+    """Returns a file in which ops on floats have float weights instead of int8 ones."""
+    from ai_edge_litert.schema_py_generated import ModelT, TensorType
+
+    model = ModelT.InitFromPackedBuf(data, 0)
+    for graph in model.subgraphs:
+        made: dict[int, int] = {}
+        for op in graph.operators:
+            if not len(op.inputs) or graph.tensors[op.inputs[0]].type != TensorType.FLOAT32:
+                continue
+            for index in op.inputs[1:]:
+                is_int8 = index >= 0 and graph.tensors[index].type == TensorType.INT8
+                if is_int8 and index not in made:
+                    made[index] = _float_of(model, graph, graph.tensors[index])
+            op.inputs = [made.get(index, index) for index in op.inputs]
+    return tflite_schema.pack(model, 4 * len(data))
+
+
+def _float_of(model: Any, graph: Any, weight: Any) -> int:
+    """Adds a float tensor with the numbers that an int8 tensor stands for; returns its index."""
+    from ai_edge_litert.schema_py_generated import BufferT, TensorT, TensorType
+
+    shape, quantization = tflite_schema.shape(weight), weight.quantization
+    stored = np.asarray(model.buffers[weight.buffer].data, np.uint8).view(np.int8).reshape(shape)
+    axis = np.ones(len(shape), int)
+    if len(quantization.scale) > 1:
+        axis[quantization.quantizedDimension] = -1
+    scale = np.asarray(quantization.scale, np.float32).reshape(axis)
+    zero = np.asarray(quantization.zeroPoint, np.float32).reshape(axis)
+    values: Array = (stored.astype(np.float32) - zero) * scale
+    buffer, tensor = BufferT(), TensorT()
+    buffer.data = np.frombuffer(values.astype(np.float32).tobytes(), np.uint8)
+    model.buffers.append(buffer)
+    tensor.name, tensor.type = weight.name + b"_float", TensorType.FLOAT32
+    tensor.shape, tensor.buffer = list(shape), len(model.buffers) - 1
+    graph.tensors.append(tensor)
+    return len(graph.tensors) - 1
