@@ -19,6 +19,7 @@ from bmc.frontends import (
     mlir,
     quiet,
     tflite_apart,
+    tflite_branches,
     tflite_file,
     tflite_refused,
     tflite_resizes,
@@ -226,7 +227,8 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
                 where=f"{tensor} in {file.name}",
                 hint=tflite_schema.OTHER_OPS,
             )
-    explicit = tflite_variables.explicit(tflite_sparse.dense(data, file.name), file)
+    data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)
+    explicit = tflite_variables.explicit(data, file)
     data = tflite_resizes.centered(explicit.data, file)
     converted = _run_converter(data, file, "Bytecode")
     try:

@@ -86,6 +86,14 @@ class TfliteFile:
         """One per input, None if it is not quantized."""
         return tuple(q.zero_point if q else None for q in self.quantizations)
 
+    def is_dynamic(self) -> bool:
+        """Whether the file leaves the shape of a tensor open: of an input, or of one that may be a scalar."""
+        return any(None in info.shape for info in self.inputs) or any(
+            not shape(tensor) and not tensor.hasRank
+            for graph in self.model.subgraphs
+            for tensor in graph.tensors
+        )
+
     def work(self) -> int:
         """Returns the approximate sum of multiply-accumulates and output elements of one run.
 
@@ -212,7 +220,7 @@ class Runner:
 
     def static_data(self) -> bytes:
         """Returns the file with the shapes that tensors had in the last run as static shapes."""
-        if all(None not in info.shape for info in self._file.inputs):
+        if not self._file.is_dynamic():
             return self._file.data
         from ai_edge_litert.schema_py_generated import ModelT
 
@@ -222,6 +230,8 @@ class Runner:
                 if detail["index"] < len(graph.tensors):
                     graph.tensors[detail["index"]].shape = detail["shape"]
                     graph.tensors[detail["index"]].shapeSignature = None
+                    # Without this, a scalar is a tensor of any rank.
+                    graph.tensors[detail["index"]].hasRank = True
         return pack(model, len(self._file.data))
 
     def _failed(self, error: Exception) -> BmcError:

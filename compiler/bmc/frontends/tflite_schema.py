@@ -19,6 +19,14 @@ def shape(tensor: Any) -> tuple[int, ...]:
     return () if tensor.shape is None else tuple(int(size) for size in tensor.shape)
 
 
+def meaning(tensor: Any) -> tuple[Any, ...]:
+    """Returns what tells which numbers a tensor's elements stand for: its type, scales and zero points."""
+    quantization = tensor.quantization
+    if quantization is None or quantization.scale is None:
+        return tensor.type, (), ()
+    return tensor.type, tuple(quantization.scale), tuple(quantization.zeroPoint)
+
+
 def weight_type(tensor: Any) -> str | None:
     """Returns NumPy's name of a tensor's type, None if NumPy has none."""
     return _weight_types().get(tensor.type)

@@ -225,10 +225,6 @@ class TfliteTest(support.ModelFileTest):
     def test_ops_that_cannot_be_converted(self) -> None:
         top = _convert(lambda x: tf.math.top_k(x, 3), _tensor(2, 16))
         self.rejects("op-rejected", "'TOPK_V2' (at Identity in model.tflite)", data=top)
-        branch = _convert(
-            lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: x + 1.0, lambda: x * 2.0), _tensor(4)
-        )
-        self.rejects("op-rejected", "'IF' (at Identity in model.tflite)", data=branch)
         self.rejects(
             "op-rejected", "'UNIDIRECTIONAL_SEQUENCE_LSTM' (at y in", data=tflite_kit.lstm()
         )

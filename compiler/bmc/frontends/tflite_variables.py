@@ -202,7 +202,9 @@ class _Main:
     def _check_same(self, key: _Key, read: int, assigned: int) -> None:
         """Requires a tensor that is read to mean the same numbers as the one that was assigned."""
         a, b = (self._graph.tensors[index] for index in (read, assigned))
-        if tflite_schema.shape(a) != tflite_schema.shape(b) or _meaning(a) != _meaning(b):
+        if tflite_schema.shape(a) != tflite_schema.shape(b) or tflite_schema.meaning(
+            a
+        ) != tflite_schema.meaning(b):
             raise self._refused(
                 key, "is read with another type or quantization than it is assigned"
             )
@@ -272,10 +274,3 @@ def _type(value: Array) -> int:
     from ai_edge_litert.schema_py_generated import TensorType
 
     return int(getattr(TensorType, value.dtype.name.upper()))
-
-
-def _meaning(tensor: Any) -> Any:
-    q = tensor.quantization
-    if q is None or q.scale is None:
-        return tensor.type, (), ()
-    return tensor.type, tuple(q.scale), tuple(q.zeroPoint)
