@@ -63,44 +63,6 @@ def as_before_2_4(model: Any) -> None:
             item.hasRank = False
 
 
-def lstm() -> bytes:
-    """Returns a fused LSTM with its state in variables and most of its inputs absent."""
-    names = dict.fromkeys(range(24), -1)
-    model = schema.ModelT()
-    graph = schema.SubGraphT()
-    model.version, model.subgraphs, model.buffers = 3, [graph], [schema.BufferT()]
-    graph.tensors = []
-
-    def tensor(name: str, shape: tuple[int, ...], constant: bool = True) -> int:
-        new = schema.TensorT()
-        new.name, new.shape, new.isVariable = name.encode(), list(shape), name in ("h", "c")
-        if constant:
-            buffer = schema.BufferT()
-            buffer.data = np.frombuffer(np.full(shape, 0.1, np.float32).tobytes(), np.uint8)
-            model.buffers.append(buffer)
-            new.buffer = len(model.buffers) - 1
-        graph.tensors.append(new)
-        return len(graph.tensors) - 1
-
-    names[0] = tensor("x", (1, 3, 4), constant=False)
-    for gate in range(4):
-        names[1 + gate] = tensor(f"input{gate}", (2, 4))
-        names[5 + gate] = tensor(f"recurrent{gate}", (2, 2))
-        names[12 + gate] = tensor(f"bias{gate}", (2,))
-    names[18], names[19] = (tensor(name, (1, 2), constant=False) for name in "hc")
-    op, code = schema.OperatorT(), schema.OperatorCodeT()
-    op.inputs, op.outputs = list(names.values()), [tensor("y", (1, 3, 2), constant=False)]
-    op.builtinOptionsType = schema.BuiltinOptions.UnidirectionalSequenceLSTMOptions
-    op.builtinOptions = schema.UnidirectionalSequenceLSTMOptionsT()
-    op.builtinOptions.fusedActivationFunction = schema.ActivationFunctionType.TANH
-    code.builtinCode = code.deprecatedBuiltinCode = 44
-    model.operatorCodes, graph.operators = [code], [op]
-    graph.inputs, graph.outputs = [names[0]], op.outputs
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
-
-
 def convert_module(module: tf.Module, function: Any, **options: Any) -> bytes:
     """Returns the .tflite file of a function of a module, whose variables stay variables."""
     functions = [function.get_concrete_function()]

@@ -21,6 +21,7 @@ from bmc.frontends import (
     tflite_apart,
     tflite_branches,
     tflite_file,
+    tflite_lstm,
     tflite_refused,
     tflite_resizes,
     tflite_rounding,
@@ -130,7 +131,8 @@ def import_spec(
             f" {apart.relative:.1%} of the largest output",
         )
     elif not (model.cases or model.calls or has_state):
-        steady, apart = tflite_apart.steady(file, inputs, outputs, _pairs(cases, expected), apart)
+        seen = tflite_apart.with_picture(file, inputs, outputs, _pairs(cases, expected), runner.run)
+        steady, apart = tflite_apart.steady(file, inputs, outputs, seen, apart)
         cases, expected = (tuple(part) for part in zip(*steady, strict=True))
     progress.begin(progress.CONVERT)
     _convert(runner.static_data(), file, out)
@@ -227,6 +229,7 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
                 where=f"{tensor} in {file.name}",
                 hint=tflite_schema.OTHER_OPS,
             )
+    data = tflite_lstm.expand(data, file.name)
     data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)
     explicit = tflite_variables.explicit(data, file)
     data = tflite_resizes.centered(explicit.data, file)

@@ -8,22 +8,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bmc import answers, spec, tolerances
+from bmc import answers, pictures, spec, spread, tolerances
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import tflite_schema
+from bmc.frontends import tflite_build, tflite_schema
 from bmc.frontends.tflite_file import Runner, TfliteFile
 from bmc.spread import Spread
 
 # Other inputs may be further apart than those that were measured.
 _MARGIN = 2
+# Made-up pictures that are tried where noise gives no answer.
+_PICTURES = 24
 
 
 def steady(
@@ -61,6 +63,45 @@ def steady(
         )
     ]
     return [answered[index] for index in kept], apart
+
+
+def with_picture(
+    file: TfliteFile,
+    inputs: tuple[TensorInfo, ...],
+    outputs: tuple[TensorInfo, ...],
+    answered: Sequence[tuple[spec.Case, spec.Case]],
+    answer: Callable[[spec.Case], spec.Case],
+) -> list[tuple[spec.Case, spec.Case]]:
+    """Returns the made-up cases, with a picture before them if an output is no more than rounding without it.
+
+    Args:
+      file: the model.
+      inputs, outputs: its signature.
+      answered: cases, and their outputs from reference kernels.
+      answer: returns such outputs.
+    """
+    apart = spread.of("tflite", file.ops())
+
+    def silent(expected: spec.Case) -> int:
+        policies = tolerances.default(outputs, (expected,), apart)
+        return sum(
+            tolerances.is_met_by_zeros((expected,), index, policy, info)
+            for index, (policy, info) in enumerate(zip(policies, outputs, strict=True))
+        )
+
+    if not pictures.are_pictures(inputs) or not (fewest := silent(answered[0][1])):
+        return [*answered]
+    best: list[spec.Case] = []
+    try:
+        runner = Runner(file, inputs, fast=True)
+        for case in (pictures.case(inputs, index) for index in range(_PICTURES)):
+            if (count := silent(runner.run(case))) < fewest:
+                best, fewest = [case], count
+            if not fewest:
+                break
+    except BmcError:
+        return [*answered]  # There are no fast kernels for it.
+    return [*((case, answer(case)) for case in best), *answered]
 
 
 def of_rounded_inputs(
@@ -113,8 +154,6 @@ def _with_float_weights(data: bytes) -> bytes:
 
 def _float_of(model: Any, graph: Any, weight: Any) -> int:
     """Adds a float tensor with the numbers that an int8 tensor stands for; returns its index."""
-    from ai_edge_litert.schema_py_generated import BufferT, TensorT, TensorType
-
     shape, quantization = tflite_schema.shape(weight), weight.quantization
     stored = np.asarray(model.buffers[weight.buffer].data, np.uint8).view(np.int8).reshape(shape)
     axis = np.ones(len(shape), int)
@@ -123,10 +162,5 @@ def _float_of(model: Any, graph: Any, weight: Any) -> int:
     scale = np.asarray(quantization.scale, np.float32).reshape(axis)
     zero = np.asarray(quantization.zeroPoint, np.float32).reshape(axis)
     values: Array = (stored.astype(np.float32) - zero) * scale
-    buffer, tensor = BufferT(), TensorT()
-    buffer.data = np.frombuffer(values.astype(np.float32).tobytes(), np.uint8)
-    model.buffers.append(buffer)
-    tensor.name, tensor.type = weight.name + b"_float", TensorType.FLOAT32
-    tensor.shape, tensor.buffer = list(shape), len(model.buffers) - 1
-    graph.tensors.append(tensor)
-    return len(graph.tensors) - 1
+    name = tflite_schema.text(weight.name) + "_float"
+    return tflite_build.add_constant(model, graph, name, values.astype(np.float32))

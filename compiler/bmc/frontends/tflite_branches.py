@@ -10,7 +10,7 @@ import copy
 from typing import Any
 
 from bmc.errors import BmcError
-from bmc.frontends import tflite_schema
+from bmc.frontends import tflite_build, tflite_schema
 
 _IF = "IF"
 # Branches within branches may double a graph at every level.
@@ -70,6 +70,8 @@ class _Flat:
                 self.ops.append(op)
 
     def _add_if(self, op: Any) -> None:
+        from ai_edge_litert.schema_py_generated import SelectV2OptionsT
+
         condition, *inputs = op.inputs
         options = op.builtinOptions
         choices = (options.thenSubgraphIndex, options.elseSubgraphIndex)
@@ -89,7 +91,11 @@ class _Flat:
                     where=f"{tflite_schema.text(self._tensors[output].name)} in {self._name}",
                     hint=tflite_schema.OTHER_OPS,
                 )
-            self.ops.append(self._select(condition, yes, no, output))
+            options = SelectV2OptionsT()
+            operands = [condition, yes, no]
+            self.ops.append(
+                tflite_build.op(self._model, "SELECT_V2", operands, [output], options=options)
+            )
 
     def _add_branch(self, number: int, inputs: list[int]) -> list[int]:
         """Adds the ops of a graph that is called with these tensors; returns the tensors of its results."""
@@ -107,24 +113,3 @@ class _Flat:
             ops.append(moved)
         self.add(ops)
         return [self.final(place[int(index)]) for index in graph.outputs]
-
-    def _select(self, condition: int, yes: int, no: int, output: int) -> Any:
-        from ai_edge_litert.schema_py_generated import (
-            BuiltinOperator,
-            BuiltinOptions,
-            OperatorCodeT,
-            OperatorT,
-            SelectV2OptionsT,
-        )
-
-        code, op = OperatorCodeT(), OperatorT()
-        code.builtinCode = code.deprecatedBuiltinCode = BuiltinOperator.SELECT_V2
-        code.version = 1
-        self._model.operatorCodes.append(code)
-        op.opcodeIndex = len(self._model.operatorCodes) - 1
-        op.inputs, op.outputs = [condition, yes, no], [output]
-        op.builtinOptionsType, op.builtinOptions = (
-            BuiltinOptions.SelectV2Options,
-            SelectV2OptionsT(),
-        )
-        return op

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bmc.errors import BmcError
-from bmc.frontends import tflite_schema
+from bmc.frontends import tflite_build, tflite_schema
 
 NAME = b"Convolution2DTransposeBias"
 # Padding, stride of columns, stride of rows.
@@ -50,14 +50,7 @@ def _set_code(code: Any) -> None:
 
 
 def _replace(model: Any, graph: Any, op: Any, name: str) -> None:
-    from ai_edge_litert.schema_py_generated import (
-        BufferT,
-        BuiltinOptions,
-        Padding,
-        TensorT,
-        TensorType,
-        TransposeConvOptionsT,
-    )
+    from ai_edge_litert.schema_py_generated import BuiltinOptions, Padding, TransposeConvOptionsT
 
     try:
         padding, stride_w, stride_h = _OPTIONS.unpack(bytes(bytearray(op.customOptions)))
@@ -78,20 +71,16 @@ def _replace(model: Any, graph: Any, op: Any, name: str) -> None:
         _covered(size, length, stride, scheme == "SAME")
         for size, length, stride in zip(sizes, filters, (stride_h, stride_w), strict=True)
     ]
-    buffer, extent = BufferT(), TensorT()
     shape = np.array([batch, *covered, channels], np.int32)
-    buffer.data = np.frombuffer(shape.tobytes(), np.uint8)
-    model.buffers.append(buffer)
     output = graph.tensors[op.outputs[0]]
     output.shape, output.shapeSignature = [int(size) for size in shape], None
-    extent.name = (output.name or b"") + b"_shape"
-    extent.type, extent.shape, extent.buffer = TensorType.INT32, [4], len(model.buffers) - 1
-    graph.tensors.append(extent)
+    name_of_shape = tflite_schema.text(output.name) + "_shape"
+    extent = tflite_build.add_constant(model, graph, name_of_shape, shape)
     options = TransposeConvOptionsT()
     options.padding, options.strideW, options.strideH = getattr(Padding, scheme), stride_w, stride_h
     op.builtinOptions, op.builtinOptionsType = options, BuiltinOptions.TransposeConvOptions
     op.customOptions = None
-    op.inputs = [len(graph.tensors) - 1, weights, image, bias]
+    op.inputs = [extent, weights, image, bias]
 
 
 def _covered(size: int, length: int, stride: int, same: bool) -> int:

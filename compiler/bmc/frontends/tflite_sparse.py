@@ -14,7 +14,7 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import tflite_schema
+from bmc.frontends import tflite_build, tflite_schema
 
 _DENSIFY = "DENSIFY"
 # DimensionType.
@@ -58,8 +58,6 @@ def make_dense(model: Any, name: str) -> bool:
 
 
 def _make_dense(model: Any, tensor: Any, name: str) -> None:
-    from ai_edge_litert.schema_py_generated import BufferT
-
     data = model.buffers[tensor.buffer].data
     kind = tflite_schema.weight_type(tensor)
     shape = tflite_schema.shape(tensor)
@@ -76,10 +74,7 @@ def _make_dense(model: Any, tensor: Any, name: str) -> None:
         dense = _dense(values.view(kind), shape, tensor.sparsity)
     except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError):
         raise damaged from None
-    buffer = BufferT()
-    buffer.data = np.frombuffer(dense.tobytes(), np.uint8)
-    model.buffers.append(buffer)
-    tensor.buffer, tensor.sparsity = len(model.buffers) - 1, None
+    tensor.buffer, tensor.sparsity = tflite_build.add_buffer(model, dense), None
 
 
 def _dense(values: Array, shape: tuple[int, ...], sparsity: Any) -> Array:

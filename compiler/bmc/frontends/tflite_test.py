@@ -225,9 +225,6 @@ class TfliteTest(support.ModelFileTest):
     def test_ops_that_cannot_be_converted(self) -> None:
         top = _convert(lambda x: tf.math.top_k(x, 3), _tensor(2, 16))
         self.rejects("op-rejected", "'TOPK_V2' (at Identity in model.tflite)", data=top)
-        self.rejects(
-            "op-rejected", "'UNIDIRECTIONAL_SEQUENCE_LSTM' (at y in", data=tflite_kit.lstm()
-        )
         remainder = _convert(lambda x: tf.math.floormod(x, 0.25), _tensor(2, 16))
         self.rejects("op-rejected", "gets op 'FLOOR_MOD' wrong", "Identity", data=remainder)
         svd = _convert(lambda x: tf.linalg.svd(x)[0], _tensor(4, 4), allow_custom_ops=True)
@@ -340,6 +337,16 @@ class TfliteTest(support.ModelFileTest):
         model = self.load(_convert(steep, _tensor(4, 512)))
         cases = [*model.golden.inputs, *(case for case, _ in model.compared_only)]
         self.assertLess(max(float(np.abs(x).max()) for (x,) in cases), 10)
+        self.agrees(model)
+
+    def test_a_network_that_answers_noise_with_nothing(self) -> None:
+        data = _convert(
+            lambda x: tf.sigmoid(40.0 * (tf.reduce_mean(x, [1, 2]) - 0.5)), _tensor(1, 64, 64, 3)
+        )
+        model = self.load(data)
+        (x,), (y,) = model.golden.inputs[0], model.golden.outputs[0]
+        self.assertEqual((x.min(), x.max()), (0, 1))
+        self.assertGreater(y.min(), 1e-3)
         self.agrees(model)
 
     def test_packages_that_are_missing(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from bmc import factory
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import link, tflite_file, tflite_schema
+from bmc.frontends import link, tflite_build, tflite_file, tflite_schema
 from bmc.frontends.tflite_file import TfliteFile
 
 _HANDLE, _READ, _ASSIGN, _ONCE = "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE", "CALL_ONCE"
@@ -166,7 +166,8 @@ class _Main:
                 if key in assigned:
                     before[key] = read
                 else:
-                    graph.tensors[read].buffer = self._buffer(values[key])
+                    buffer = tflite_build.add_buffer(self._model, values[key])
+                    graph.tensors[read].buffer = buffer
             elif kind == _ASSIGN:
                 key = self._key(op)
                 current[key] = op.inputs[1]
@@ -182,15 +183,6 @@ class _Main:
 
     def _kind(self, op: Any) -> str:
         return tflite_schema.op_kind(self._model, op)
-
-    def _buffer(self, value: Array) -> int:
-        import numpy as np
-        from ai_edge_litert.schema_py_generated import BufferT
-
-        buffer = BufferT()
-        buffer.data = np.frombuffer(value.tobytes(), np.uint8)
-        self._model.buffers.append(buffer)
-        return len(self._model.buffers) - 1
 
     def _check_value(self, key: _Key, index: int, value: Array) -> None:
         """Requires a tensor to have the type and shape of the variable's initial value; gives it that shape."""
