@@ -57,17 +57,24 @@ def cases(inputs: Sequence[TensorInfo]) -> tuple[spec.Case, ...]:
 
 
 def sensible(
-    inputs: tuple[spec.Case, ...], outputs: tuple[spec.Case, ...], *, in_a_row: bool = False
+    inputs: tuple[spec.Case, ...],
+    outputs: tuple[spec.Case, ...],
+    is_steady: Callable[[spec.Case, spec.Case], bool] | None = None,
+    *,
+    in_a_row: bool = False,
 ) -> tuple[tuple[spec.Case, ...], tuple[spec.Case, ...]]:
     """Returns the inputs and the framework's outputs without the cases that make no sense.
 
     The first case always remains. Another case is dropped if an output has NaN or Inf, or is so much
-    larger than in the first case that a tolerance for its rounding errors would mean nothing there.
+    larger than in the first case that a tolerance for its rounding errors would mean nothing there, or if
+    `is_steady` says that roundings change its outputs (conditioning.py).
     With `in_a_row`, cases depend on those before them, so all that follow are dropped as well.
     """
     kept = [0]
     for index in range(1, len(inputs)):
-        if all(map(_in_proportion, outputs[index], outputs[0])):
+        if all(map(_in_proportion, outputs[index], outputs[0])) and (
+            is_steady is None or is_steady(inputs[index], outputs[index])
+        ):
             kept.append(index)
         elif in_a_row:
             break

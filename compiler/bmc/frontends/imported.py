@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, golden, samples, spec, tolerances
+from bmc import artifacts, conditioning, golden, samples, spec, tolerances
 from bmc.artifacts import GoldenCall, ImportedModel, Parameter, TensorInfo
 from bmc.dtype import Array
 from bmc.spread import NONE, Spread
@@ -27,7 +27,8 @@ def build(
     weights: Mapping[str, Array],
     apart: Spread = NONE,
     in_f64: str = "",
-    answer: Callable[[spec.Case], spec.Case] | None = None,
+    mixed: bool = False,
+    answer: Callable[[spec.Case], spec.Case],
     calls: tuple[GoldenCall, ...] = (),
 ) -> ImportedModel:
     """Returns the model whose MLIR is in the import directory `out`.
@@ -42,13 +43,19 @@ def build(
       cases, expected: the framework's inputs and outputs.
       weights: arrays by the framework's names.
       apart: the spread of the framework's kernels for this model.
-      in_f64: as in ImportedModel.
+      in_f64, mixed: as in ImportedModel.
       answer: returns the framework's outputs for more inputs.
       calls: the call of each case, if the model has state.
     """
     has_own = bool(model.cases or model.calls)
     if not has_own:
-        cases, expected = samples.sensible(cases, expected, in_a_row=bool(calls))
+        policies = golden.policies_of(
+            model.tolerance or tolerances.default(outputs, expected[:1], apart), outputs
+        )
+        is_steady = conditioning.judge(answer, outputs, policies)
+        cases, expected = samples.sensible(
+            cases, expected, None if calls else is_steady, in_a_row=bool(calls)
+        )
     data = golden.make(
         inputs=cases,
         outputs=expected,
@@ -69,7 +76,8 @@ def build(
             Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
             for name, array in sorted(weights.items())
         ),
-        framework=artifacts.Framework(answer, model.ranges) if answer else None,
+        framework=artifacts.Framework(answer, model.ranges),
         in_f64=in_f64,
+        mixed=mixed,
     )
     return result if has_own else samples.carry_few(result)

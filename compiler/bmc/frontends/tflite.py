@@ -132,8 +132,7 @@ def import_spec(
         )
     elif not (model.cases or model.calls or has_state):
         seen = tflite_apart.with_picture(file, inputs, outputs, _pairs(cases, expected), runner.run)
-        steady, apart = tflite_apart.steady(file, inputs, outputs, seen, apart)
-        cases, expected = (tuple(part) for part in zip(*steady, strict=True))
+        cases, expected = (tuple(part) for part in zip(*seen, strict=True))
     progress.begin(progress.CONVERT)
     _convert(runner.static_data(), file, out)
     inputs = golden.infos(cases[0], model.input_names or [i.name for i in inputs], "input")
@@ -149,7 +148,7 @@ def import_spec(
         expected=expected,
         weights=weights,
         apart=apart,
-        answer=None if has_state else runner.run,
+        answer=runner.run,
         calls=tuple(GoldenCall(0, call.reset) for call in calls) if has_state else (),
     )
     progress.begin(progress.GOLDEN)

@@ -1,7 +1,6 @@
-"""How far LiteRT's own answers are apart for one model, which a default tolerance must allow for.
+"""Made-up inputs and default tolerances by what LiteRT answers.
 
-- LiteRT has reference kernels and fast ones. A network that amplifies roundings gets different answers from them, above
-  all for inputs that it was not made for. Such a made-up input says nothing.
+- A network that looks for something answers noise with nothing but roundings. It may answer a made-up picture.
 - For int8 weights and floats, LiteRT rounds the floats to int8 at run time (dynamic range quantization). bmc does not:
   it computes with floats. The same file with float weights tells how much this rounding changes.
 """
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import answers, pictures, spec, spread, tolerances
+from bmc import pictures, spec, spread, tolerances
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -26,43 +25,6 @@ from bmc.spread import Spread
 _MARGIN = 2
 # Made-up pictures that are tried where noise gives no answer.
 _PICTURES = 24
-
-
-def steady(
-    file: TfliteFile,
-    inputs: tuple[TensorInfo, ...],
-    outputs: tuple[TensorInfo, ...],
-    answered: Sequence[tuple[spec.Case, spec.Case]],
-    apart: Spread,
-) -> tuple[list[tuple[spec.Case, spec.Case]], Spread]:
-    """Returns the made-up cases in whose outputs LiteRT's kernels agree, always the first one, and their spread.
-
-    Args:
-      file: the model.
-      inputs, outputs: its signature.
-      answered: cases, and their outputs from reference kernels.
-      apart: the spread of the kernels of the model's ops.
-    """
-    if not any(info.dtype.is_float for info in outputs):
-        return [*answered], apart
-    try:
-        runner = Runner(file, inputs, fast=True)
-        others = [runner.run(case) for case, _ in answered]
-    except BmcError:
-        return [*answered], apart  # There are no fast kernels for it.
-    first = _relative(answered[0][1], others[0])
-    apart = replace(apart, relative=max(apart.relative, _MARGIN * first))
-    policies = tolerances.default(outputs, tuple(expected for _, expected in answered), apart)
-    kept = [
-        index
-        for index, ((_, expected), other) in enumerate(zip(answered, others, strict=True))
-        if index == 0
-        or all(
-            answers.compare(got, want, policy, info.dtype).ok
-            for got, want, policy, info in zip(other, expected, policies, outputs, strict=True)
-        )
-    ]
-    return [answered[index] for index in kept], apart
 
 
 def with_picture(
