@@ -118,7 +118,9 @@ def import_spec(
             cases = _in_a_row(file, inputs, runner)
         cases = cases or _samples(file, inputs, samples.COUNT)
         golden.check_cases(cases, inputs)
-        calls = tuple(spec.Call(_MAIN, case, index == 0) for index, case in enumerate(cases))
+        calls = tuple(
+            spec.Call(_MAIN, case, has_state and index == 0) for index, case in enumerate(cases)
+        )
     cases, expected = _answered(calls, file, runner)
     outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
     apart = spread.of("tflite", file.ops())
