@@ -31,8 +31,6 @@ from bmc.frontends import (
 from bmc.frontends.options import ImportOptions
 from bmc.golden import Declared
 
-_SIGNATURE = "serving_default"
-
 
 @dataclass(frozen=True)
 class _Program:
@@ -301,27 +299,27 @@ def _of_saved_model(path: Path) -> _Program:
 
     saved_model.check(path)
     try:
-        with quiet.python():
-            loaded = tf.saved_model.load(path)
+        with quiet.python(), saved_model.without_slots(path) as folder:
+            loaded = tf.saved_model.load(folder)
     except Exception as error:
         raise BmcError(
             "bad-file",
             f"TensorFlow cannot load '{path.name}': {factory.first_line(error)}",
             hint="save the model again",
         ) from error
-    if _SIGNATURE not in loaded.signatures:
+    if saved_model.SIGNATURE not in loaded.signatures:
         raise BmcError(
             "no-main",
             f"the SavedModel '{path.name}' has the signatures {sorted(loaded.signatures)}",
-            hint=f"save it with one called {_SIGNATURE}",
+            hint=f"save it with one called {saved_model.SIGNATURE}",
         )
-    signature = loaded.signatures[_SIGNATURE]
+    signature = loaded.signatures[saved_model.SIGNATURE]
     # Signatures take and return names, which TensorFlow flattens in alphabetical order.
     specs = dict(sorted(signature.structured_input_signature[1].items()))
 
     def call(*tensors: Any) -> Any:
         # Through `loaded`, which keeps the variables alive.
-        return loaded.signatures[_SIGNATURE](**dict(zip(specs, tensors, strict=True)))
+        return loaded.signatures[saved_model.SIGNATURE](**dict(zip(specs, tensors, strict=True)))
 
     return _Program(
         call=call,

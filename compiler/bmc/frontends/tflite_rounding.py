@@ -24,7 +24,7 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import tflite_file, tflite_tables
+from bmc.frontends import tflite_schema, tflite_tables
 from bmc.frontends.tflite_file import TfliteFile
 
 # Dialects of the file.
@@ -64,7 +64,7 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
                 f"the converter to TOSA cannot convert op"
                 f" '{left[0].name.partition('.')[2].upper()}'",
                 where=f"{_tensor(left[0])} in {file.name}",
-                hint=tflite_file.OTHER_OPS,
+                hint=tflite_schema.OTHER_OPS,
             )
         # Find all of them first, because a change may alter what identifies the others.
         for correct in list(_corrections(ops, file)):
