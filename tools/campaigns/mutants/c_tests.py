@@ -16,8 +16,8 @@ _COMPILE = (
 _FOLDERS = ("runtime_bm", "boards/host_x86_64")
 # What only boards have, other programs, and what a test includes as text.
 _NOT_THESE = re.compile(
-    r"/(examples|fuzz|firmwares)/|main\.c$|_share(_test)?\.c$|/harts/|thread_harts|share_kernels|profile_"
-    r"|crt/(memory|soft_float|sqrt)\.c$|hooks_default|testing/(quantize|compare)\.c$"
+    r"/(examples|fuzz|firmwares)/|main\.c$|_share(_test)?\.c$|/harts/|thread_harts|share_kernels|profile_(on|harts)"
+    r"|crt/(image|memory|soft_float|sqrt)\.c$|testing/(quantize|compare)\.c$"
 )
 _SECONDS = 60.0
 
@@ -94,6 +94,15 @@ class Builder:
         except subprocess.TimeoutExpired:
             return False
         return run.returncode == 0
+
+    def is_c(self, file: str, text: str) -> bool:
+        """Whether a compiler accepts the text in the place of a file."""
+        several = ["-DBM_SEVERAL_HARTS"] if re.search(r"_share|/harts/", file) else []
+        command = [self.clang, *_COMPILE, *several, "-fsyntax-only", "-x", "c", "-"]
+        done = subprocess.run(
+            command, cwd=self.tree, input=text, capture_output=True, text=True, check=False
+        )
+        return done.returncode == 0
 
     def _compile(self, source: str, folder: Path) -> bool:
         to = folder / _object(source)

@@ -17,6 +17,7 @@ from tools.campaigns.mutants.python_tests import Tests
 
 # Bazel's exit statuses.
 _PASSED = 0
+_UNTESTED = "no test beside the file"
 # A test that does not end is ended by Bazel.
 _TIMEOUT = "--test_timeout=300,600,900,1800"
 
@@ -45,9 +46,9 @@ class Judge:
             return Result(trial, "equivalent")
         fast = self._python if mutant.file.endswith(".py") else self._c
         outcome = fast(mutant)
-        if outcome == "survived" and not self.quick:
+        if outcome in ("survived", _UNTESTED) and not self.quick:
             outcome = self._with(mutant, lambda: self._bazel(mutant))
-        if outcome.startswith("survived"):
+        if outcome == "survived":
             return Result(trial, outcome, f"trial {trial}: {outcome}\n\n{mutant.diff()}")
         return Result(trial, outcome)
 
@@ -62,6 +63,8 @@ class Judge:
 
     def _python(self, mutant: Mutant) -> str:
         noticed = self.tests.notice(mutant.file, mutant.before, mutant.after)
+        if noticed is None:
+            return _UNTESTED
         return "killed beside the file" if noticed else "survived"
 
     def _c(self, mutant: Mutant) -> str:
@@ -71,7 +74,7 @@ class Judge:
             return self._with(mutant, lambda: self._built(mutant, programs, Path(folder)))
 
     def _built(self, mutant: Mutant, programs: list[Program], folder: Path) -> str:
-        outcome = "survived" if not programs else "the same machine code"
+        outcome = "the same machine code" if programs else _UNTESTED
         for program in programs:
             changed = self.builder.rebuilt(program, mutant.file, folder)
             if changed is None:

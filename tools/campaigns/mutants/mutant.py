@@ -6,6 +6,7 @@ import contextlib
 import difflib
 import io
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -74,8 +75,12 @@ class Population:
                 lines[file] = len(path.read_text(encoding="utf-8").splitlines())
         return Population(tree, lines)
 
-    def sample(self, chance: random.Random) -> Mutant:
-        """Returns a mutant that is not trivial; every line is as likely to be changed as any other."""
+    def sample(self, chance: random.Random, is_c: Callable[[str, str], bool]) -> Mutant:
+        """Returns a mutant that compiles and is not trivial; each line is as likely to change as any other.
+
+        Args:
+          is_c: whether a compiler accepts a text in the place of a file.
+        """
         while True:
             (file,) = chance.choices(list(self.lines), weights=list(self.lines.values()))
             text = (self.tree / file).read_text(encoding="utf-8")
@@ -86,7 +91,8 @@ class Population:
             lines = text.splitlines(keepends=True)
             old, lines[line] = lines[line], chance.choice(changes)
             after = "".join(lines)
-            if meaning.differs(Path(file).suffix, text, after):
+            suffix = Path(file).suffix
+            if meaning.differs(suffix, text, after) and (suffix == ".py" or is_c(file, after)):
                 return Mutant(
                     file, text, after, line + 1, old.strip(), "".join(lines[line]).strip()
                 )

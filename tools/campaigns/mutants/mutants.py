@@ -88,7 +88,7 @@ def _run(
         population = Population.of(copy.folder)
         try:
             for trial in left:
-                result = judge(trial, population.sample(budget.random(trial)))
+                result = judge(trial, population.sample(budget.random(trial), builder.is_c))
                 if log:
                     log.add([result])
                 yield result

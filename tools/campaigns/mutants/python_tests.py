@@ -50,9 +50,12 @@ class Tests:
     tree: Path
     _known: dict[str, _Known] = field(default_factory=dict)
 
-    def notice(self, file: str, before: str, after: str) -> bool:
-        """Whether a test in the folder of a file fails, or no longer ends, with another text of the file."""
-        return any(self._notices(test, file, before, after) for test in self._near(file))
+    def notice(self, file: str, before: str, after: str) -> bool | None:
+        """Whether a test in the folder of a file fails, or no longer ends, with another text; None without one."""
+        near = self._near(file)
+        if any(self._notices(test, file, before, after) for test in near):
+            return True
+        return False if any(file in self._known[test].loads for test in near) else None
 
     def _near(self, file: str) -> list[str]:
         """The test of a file, and then those of its folder, the quickest ones first."""
