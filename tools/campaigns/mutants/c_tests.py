@@ -36,6 +36,7 @@ class Builder:
     """Objects of a checkout in a folder."""
 
     clang: Path
+    ar: Path
     tree: Path
     objects: Path
 
@@ -52,8 +53,7 @@ class Builder:
         tests = [s for s in needs if s.endswith("_test.c") and not s.endswith("/bm_test.c")]
         library = [self.objects / _object(source) for source in needs if source not in tests]
         archive = self.objects / "all.a"
-        ar = self.clang.with_name("llvm-ar")
-        subprocess.run([ar, "rcs", archive, *library], check=True, capture_output=True)
+        subprocess.run([self.ar, "rcs", archive, *library], check=True, capture_output=True)
         sources_of = {_object(source): source for source in needs}
         found = []
         for source in tests:

@@ -83,7 +83,8 @@ def _run(
         copy = Copy.make(checkout, Path(work) / "copy")
         objects = Path(work) / "objects"
         objects.mkdir()
-        builder = Builder(Path(os.environ["CLANG"]).absolute(), copy.folder, objects)
+        clang, ar = (Path(os.environ[name]).absolute() for name in ("CLANG", "AR"))
+        builder = Builder(clang, ar, copy.folder, objects)
         judge = Judge(copy, Tests(copy.folder), builder, quick, equivalent.load())
         population = Population.of(copy.folder)
         try:
