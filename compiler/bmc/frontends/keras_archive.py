@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from bmc import limits
 from bmc.errors import BmcError
 from bmc.limits import Limits
-from bmc.names import quoted
+from bmc.names import printable
 
 # Text that describes a model; of the largest networks in keras.applications, it has 1 MB.
 _TEXT_BYTES = 2**26
@@ -45,14 +45,14 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo], allowed: Limits) 
         if place.is_absolute() or ".." in place.parts or "\\" in name or names.count(name) > 1:
             raise BmcError(
                 "unsafe-file",
-                f"'{path.name}' contains {quoted(name)}, which is no part of a model",
+                f"'{path.name}' contains '{printable(name)[:100]}', which is no part of a model",
                 hint="save the model again with keras.Model.save()",
             )
     for member in members:
         if member.filename.endswith(".json") and member.file_size > _TEXT_BYTES:
             raise BmcError(
                 "bad-file",
-                f"{quoted(member.filename)} in '{path.name}' has {member.file_size:,} bytes, more than"
+                f"'{member.filename}' in '{path.name}' has {member.file_size:,} bytes, more than"
                 f" {_TEXT_BYTES:,}",
                 hint="save the model again with keras.Model.save()",
             )

@@ -37,7 +37,7 @@ class KerasArchiveTest(support.FolderTest):
 
     def test_names_of_other_places(self) -> None:
         for name in ("/tmp/x", "../x", "assets/../../x", "a\\x"):
-            self.rejects("unsafe-file", name.replace("\\", ""), path=self.file({name: b""}))
+            self.rejects("unsafe-file", f"contains '{name}'", path=self.file({name: b""}))
 
     def test_two_members_of_one_name(self) -> None:
         path = self.file({"config.jsom": b"{}"})
