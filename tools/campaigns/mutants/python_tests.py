@@ -54,58 +54,60 @@ class Tests:
     def notice(self, file: str, before: str, after: str) -> bool | None:
         """Whether a test in the folder of a file fails, or no longer ends, with another text; None without one."""
         near = self._near(file)
-        if any(self._notices(test, file, before, after) for test in near):
+        beside, rest = near[:1], near[1:]
+        # Those that are known run in one process, which loads everything once.
+        known = [test for test in rest if test in self._known]
+        groups = [beside, *([test] for test in rest if test not in self._known), known]
+        if any(self._notice(group, file, before, after) for group in groups):
             return True
         return False if any(file in self._known[test].loads for test in near) else None
 
     def _near(self, file: str) -> list[str]:
-        """The test of a file, and then those of its folder, the quickest ones first."""
+        """The tests in the folder of a file, its own first."""
         folder = (self.tree / file).parent
         paths = [*folder.glob("*_test.py"), *folder.glob("tests/*_test.py")]
         names = sorted(path.relative_to(self.tree).as_posix() for path in paths)
-        beside = f"/{Path(file).stem}_test.py"
+        return sorted(names, key=lambda name: not name.endswith(f"/{Path(file).stem}_test.py"))
 
-        def key(name: str) -> tuple[bool, float]:
-            return (
-                not name.endswith(beside),
-                self._known[name].seconds if name in self._known else 0,
-            )
-
-        return sorted(names, key=key)
-
-    def _notices(self, test: str, file: str, before: str, after: str) -> bool:
-        known = self._known.get(test)
-        if known and file not in known.loads:
+    def _notice(self, tests: list[str], file: str, before: str, after: str) -> bool:
+        """Whether one of several known tests, or of one, fails."""
+        known = [self._known[test] for test in tests if test in self._known]
+        if known:
+            tests = [test for test in tests if file in self._known[test].loads]
+        if not tests:
             return False
+        seconds = 10 + _SLACK * sum(one.seconds for one in known) if known else _SECONDS
         path = self.tree / file
         path.write_text(after, encoding="utf-8")
         start = time.monotonic()
         try:
-            loads = _run(self.tree, test, 10 + _SLACK * known.seconds if known else _SECONDS)
+            loads = _run(self.tree, tests, seconds)
         finally:
             path.write_text(before, encoding="utf-8")
-        if not loads and not known:
+        if known:
+            return not loads
+        (test,) = tests
+        failed = not loads
+        if failed:
             # Perhaps it needs what only a build gives it.
             start = time.monotonic()
-            loads = _run(self.tree, test, _SECONDS)
-            self._known[test] = _Known(time.monotonic() - start, frozenset(loads))
-            return file in self._known[test].loads
-        self._known.setdefault(test, _Known(time.monotonic() - start, frozenset(loads)))
-        return not loads
+            loads = _run(self.tree, tests, _SECONDS)
+        self._known[test] = _Known(time.monotonic() - start, frozenset(loads))
+        return failed and file in loads
 
 
-def _run(tree: Path, file: str, seconds: float) -> list[str]:
-    """Returns the checkout's files that a test loads; none of them if it fails."""
+def _run(tree: Path, tests: list[str], seconds: float) -> list[str]:
+    """Returns the checkout's files that tests load; none of them if one fails."""
 
-    def work(_: str) -> list[str]:
-        return _passes_here(tree, file)
+    def work(files: list[str]) -> list[str]:
+        return _passes_here(tree, files)
 
-    (done,) = workers.run([file], work, jobs=1, deadline_seconds=seconds)
+    (done,) = workers.run([tests], work, jobs=1, deadline_seconds=seconds)
     return done.answer or []
 
 
-def _passes_here(tree: Path, file: str) -> list[str]:
-    """In a process of its own: runs a test as the checkout has it now."""
+def _passes_here(tree: Path, files: list[str]) -> list[str]:
+    """In a process of its own: runs tests as the checkout has it now."""
     os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -118,13 +120,15 @@ def _passes_here(tree: Path, file: str) -> list[str]:
     sys.dont_write_bytecode = True
     importlib.invalidate_caches()
     os.chdir(tree)
-    name = file.removesuffix(".py").removeprefix("compiler/").replace("/", ".")
+    tests = unittest.TestSuite()
     try:
-        tests = unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(name))
+        for file in files:
+            name = file.removesuffix(".py").removeprefix("compiler/").replace("/", ".")
+            module = importlib.import_module(name)
+            tests.addTests(unittest.defaultTestLoader.loadTestsFromModule(module))
         passed = unittest.TextTestRunner(failfast=True).run(tests).wasSuccessful()
     except (Exception, SystemExit):
         return []
-    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    root = f"{tree}/"
-    loads = [os.path.abspath(path).removeprefix(root) for path in files if path]
-    return loads if passed and tests.countTestCases() else []
+    loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    names = [os.path.abspath(path).removeprefix(f"{tree}/") for path in loaded if path]
+    return names if passed and tests.countTestCases() else []
