@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # As //runtime_bm:copts.bzl and the toolchain for hosts have them; without places in the source, which mutants move.
-_COMPILE = (
+_PLAIN = (
     *("-std=c11", "-O1", "-g0", "-w", "-ffreestanding", "-fno-math-errno", "-fno-trigraphs"),
-    *("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Werror=unused-result", "-I."),
+    *("-Werror=unused-result", "-I."),
 )
+# Sanitized objects also contain places in the source.
+_COMPILE = (*_PLAIN, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+_HERE, _BOARD = ("x86_64", "riscv64")
 _FOLDERS = ("runtime_bm", "boards/host_x86_64")
 # What only boards have, other programs, and what a test includes as text.
 _NOT_THESE = re.compile(
@@ -50,6 +53,9 @@ class Builder:
         for source in names:
             if not _NOT_THESE.search(source) and self._compile(source, self.objects):
                 needs[source] = _needs(self.objects / _object(source, ".d"))
+                for target in (_HERE, _BOARD):
+                    to = self.objects / f"{_object(source)}.{target}"
+                    self._clang([*_PLAIN, f"--target={target}", "-c", source, "-o", to])
         tests = [s for s in needs if s.endswith("_test.c") and not s.endswith("/bm_test.c")]
         library = [self.objects / _object(source) for source in needs if source not in tests]
         archive = self.objects / "all.a"
@@ -72,15 +78,31 @@ class Builder:
     def rebuilt(self, program: Program, file: str, folder: Path) -> dict[str, Path] | None:
         """Compiles again what includes a file; returns the objects that changed, None if one is no C any more."""
         changed = {}
-        for name in program.objects:
-            if file not in _needs((self.objects / name).with_suffix(".d")):
-                continue
-            source = _needs((self.objects / name).with_suffix(".d"))[0]
+        for name, source in self._including(program, file):
             if not (folder / name).exists() and not self._compile(source, folder):
                 return None
-            if (folder / name).read_bytes() != (self.objects / name).read_bytes():
+            if self._differs(source, folder, _HERE):
                 changed[name] = folder / name
         return changed
+
+    def differs_on_boards(self, program: Program, file: str, folder: Path) -> bool:
+        """Whether a file is another one for boards, though not for this machine."""
+        return any(self._differs(s, folder, _BOARD) for _, s in self._including(program, file))
+
+    def _including(self, program: Program, file: str) -> list[tuple[str, str]]:
+        """The objects that include a file, and their sources."""
+        needs = [
+            (name, _needs((self.objects / name).with_suffix(".d"))) for name in program.objects
+        ]
+        return [(name, files[0]) for name, files in needs if file in files]
+
+    def _differs(self, source: str, folder: Path, target: str) -> bool:
+        """Whether the instructions of a source are not those of the checkout as it was; compiles each once."""
+        codes = [path / f"{_object(source)}.{target}" for path in (folder, self.objects)]
+        if not codes[0].exists():
+            self._clang([*_PLAIN, f"--target={target}", "-c", source, "-o", codes[0]])
+        after, before = (path.read_bytes() if path.exists() else b"" for path in codes)
+        return after != before
 
     def passes(self, program: Program, changed: dict[str, Path]) -> bool:
         """Whether a test passes with some of its objects changed."""

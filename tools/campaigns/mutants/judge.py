@@ -83,6 +83,10 @@ class Judge:
                 outcome = "survived"
                 if not self.builder.passes(program, changed):
                     return "killed beside the file"
+            elif outcome != "survived" and self.builder.differs_on_boards(
+                program, mutant.file, folder
+            ):
+                outcome = _UNTESTED
         return outcome
 
     def _bazel(self, mutant: Mutant) -> str:

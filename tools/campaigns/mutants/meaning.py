@@ -49,6 +49,14 @@ class _Meaning(ast.NodeTransformer):
         node.annotation = ast.Constant(None)
         return self.generic_visit(node)
 
+    def visit_For(self, node: ast.For | ast.While) -> ast.AST:
+        # It continues anyway.
+        if isinstance(node.body[-1], ast.Continue):
+            node.body[-1:] = []
+        return self.generic_visit(node)
+
+    visit_While = visit_For
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
         return self.generic_visit(node)

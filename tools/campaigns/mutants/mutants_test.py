@@ -43,6 +43,9 @@ _FILES = {
         #include "runtime_bm/base/sums.h"
         int total(int a, int b) {
           if (a > 10) return 0;
+        #ifdef __riscv
+          if (a > 9) return 0;
+        #endif
           return a + b;
         }
         """,
@@ -77,6 +80,7 @@ class MeaningTest(unittest.TestCase):
             ("x = BmcError('a')", "x = BmcError('')"),
             ("zip(a, b, strict=True)", "zip(a, b, strict=False)"),
             ("assert a is not None", "assert a is None"),
+            ("for a in b:\n  c(a)", "for a in b:\n  c(a)\n  continue"),
         ):
             self.assertFalse(self.differs(before, after), after)
 
@@ -135,6 +139,7 @@ class JudgeTest(unittest.TestCase):
         self.assertEqual(self.become(_C, "a > 10", "a >= 11"), "the same machine code")
         self.assertEqual(self.become(_C, "a > 10", "a > 11"), "survived")
         self.assertEqual(self.become(_C, "a + b;", "a + b"), "does not compile")
+        self.assertEqual(self.become(_C, "a > 9", "a > 8"), "no test beside the file")
         other = self.copy.folder / "runtime_bm/base/other.h"
         other.write_text("int x;")
         self.assertEqual(
@@ -153,7 +158,7 @@ class JudgeTest(unittest.TestCase):
         for mutant in found:
             lines = mutant.before.splitlines()
             self.assertEqual(lines[mutant.line - 1].strip(), mutant.old)
-            self.assertIn(f"-{lines[mutant.line - 1]}\n", mutant.diff())
+            self.assertIn(mutant.new.splitlines()[-1], mutant.diff())
 
     def test_labels(self) -> None:
         self.assertEqual(labels(_PYTHON), ["//compiler/bmc/kernels/..."])
