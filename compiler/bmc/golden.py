@@ -212,7 +212,7 @@ def make(
     check_cases(inputs, input_infos)
     for index, expected in enumerate(outputs):
         _check_signature(f"expected outputs of case {index}", expected, output_infos)
-    policies = _policies(tolerance, output_infos)
+    policies = policies_of(tolerance, output_infos)
     label_tuple: tuple[int, ...] | None = None
     correct = 0
     if labels is not None:
@@ -264,7 +264,7 @@ def make_calls(
     return Golden(
         inputs=_contiguous(inputs),
         outputs=_contiguous(outputs),
-        policies=_policies(tolerance, results),
+        policies=policies_of(tolerance, results),
         labels=None,
         framework_correct=0,
         source=GOLDEN_FRAMEWORK,
@@ -276,15 +276,14 @@ def _contiguous(cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
     return tuple(tuple(np.ascontiguousarray(a).reshape(a.shape) for a in case) for case in cases)
 
 
-def _policies(
+def policies_of(
     tolerance: spec.Policy | tuple[spec.Policy, ...], output_infos: tuple[TensorInfo, ...]
 ) -> tuple[spec.Policy, ...]:
-    policies = tolerance if isinstance(tolerance, tuple) else (tolerance,) * len(output_infos)
-    if len(policies) != len(output_infos):
-        raise BmcError(
-            "bad-spec", f"{len(policies)} tolerances given for {len(output_infos)} outputs"
-        )
-    for info, policy in zip(output_infos, policies, strict=True):
+    """Returns a policy per output; raises BmcError if there are too few, or one is for another type of number."""
+    each = tolerance if isinstance(tolerance, tuple) else (tolerance,) * len(output_infos)
+    if len(each) != len(output_infos):
+        raise BmcError("bad-spec", f"{len(each)} tolerances given for {len(output_infos)} outputs")
+    for info, policy in zip(output_infos, each, strict=True):
         if isinstance(policy, spec.Tolerance) and not info.dtype.is_float:
             raise BmcError(
                 "bad-spec",
@@ -304,7 +303,7 @@ def _policies(
                 "bad-spec",
                 f"{policy} of output {info.describe()} has a number outside 0 to 2^32 - 1",
             )
-    return policies
+    return each
 
 
 def _check_signature(what: str, case: spec.Case, want: tuple[TensorInfo, ...]) -> None:

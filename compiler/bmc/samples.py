@@ -57,16 +57,21 @@ def cases(inputs: Sequence[TensorInfo]) -> tuple[spec.Case, ...]:
 
 
 def sensible(
-    inputs: tuple[spec.Case, ...], outputs: tuple[spec.Case, ...]
+    inputs: tuple[spec.Case, ...],
+    outputs: tuple[spec.Case, ...],
+    is_steady: Callable[[spec.Case, spec.Case], bool] = lambda given, made: True,
 ) -> tuple[tuple[spec.Case, ...], tuple[spec.Case, ...]]:
     """Returns the inputs and the framework's outputs without the cases that make no sense.
 
     The first case always remains. Another case is dropped if an output has NaN or Inf, or is so much
-    larger than in the first case that a tolerance for its rounding errors would mean nothing there.
+    larger than in the first case that a tolerance for its rounding errors would mean nothing there, or if
+    `is_steady` says that roundings change its outputs (conditioning.py).
     """
     kept = [0]
     for index in range(1, len(inputs)):
-        if all(map(_in_proportion, outputs[index], outputs[0])):
+        if all(map(_in_proportion, outputs[index], outputs[0])) and is_steady(
+            inputs[index], outputs[index]
+        ):
             kept.append(index)
     return tuple(inputs[i] for i in kept), tuple(outputs[i] for i in kept)
 

@@ -6,7 +6,7 @@ import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bmc import artifacts, golden, samples, spec, tolerances
+from bmc import artifacts, conditioning, golden, samples, spec, tolerances
 from bmc.artifacts import ImportedModel, Parameter, TensorInfo
 from bmc.dtype import Array
 from bmc.spread import NONE, Spread
@@ -26,7 +26,8 @@ def build(
     weights: Mapping[str, Array],
     apart: Spread = NONE,
     in_f64: str = "",
-    answer: Callable[[spec.Case], spec.Case] | None = None,
+    mixed: bool = False,
+    answer: Callable[[spec.Case], spec.Case],
 ) -> ImportedModel:
     """Returns the model whose MLIR is in the import directory `out`.
 
@@ -40,11 +41,16 @@ def build(
       cases, expected: the framework's inputs and outputs.
       weights: arrays by the framework's names.
       apart: the spread of the framework's kernels for this model.
-      in_f64: as in ImportedModel.
+      in_f64, mixed: as in ImportedModel.
       answer: returns the framework's outputs for more inputs.
     """
     if not model.cases:
-        cases, expected = samples.sensible(cases, expected)
+        policies = golden.policies_of(
+            model.tolerance or tolerances.default(outputs, expected[:1], apart), outputs
+        )
+        cases, expected = samples.sensible(
+            cases, expected, conditioning.judge(answer, outputs, policies)
+        )
     result = ImportedModel(
         mlir=out / artifacts.MODEL_FILE,
         source=source,
@@ -64,7 +70,8 @@ def build(
             Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
             for name, array in sorted(weights.items())
         ),
-        framework=artifacts.Framework(answer, model.ranges) if answer else None,
+        framework=artifacts.Framework(answer, model.ranges),
         in_f64=in_f64,
+        mixed=mixed,
     )
     return result if model.cases else samples.carry_few(result)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
-from bmc import samples, spec
+from bmc import conditioning, samples, spec, tolerances
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import input_roles, quantized
@@ -83,6 +83,11 @@ def added(model: ImportedModel) -> ImportedModel:
     count = _MOST_BYTES // max(sum(array.nbytes for array in arrays), 1)
     if sum(math.prod(parameter.shape) for parameter in model.parameters) > _MANY_WEIGHTS:
         count = min(count, _FEW)
+    is_steady = conditioning.judge(
+        framework.answer,
+        model.outputs,
+        tuple(map(tolerances.of_made_up, data.policies, data.outputs[0])),
+    )
     kinds: list[str] = []
     made: list[tuple[spec.Case, spec.Case]] = []
     for kind, case in samples.beside(first, model.inputs, framework.ranges, uses)[:count]:
@@ -91,7 +96,7 @@ def added(model: ImportedModel) -> ImportedModel:
         except BmcError:
             continue  # The framework does not define it.
         if roles.rounds:
-            kept, _ = samples.sensible((first, case), (data.outputs[0], outputs))
+            kept, _ = samples.sensible((first, case), (data.outputs[0], outputs), is_steady)
             if len(kept) == 1:
                 continue
         kinds.append(kind)

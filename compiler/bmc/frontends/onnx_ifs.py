@@ -66,7 +66,7 @@ def _inline(graph: Any, index: int, node: Any, taken: bool) -> None:
             last.append((names.get(inner.name, inner.name), outer))
     nodes = list(branch.node)
     for inner in nodes:
-        _rename(inner, names)
+        rename(inner, names)
     nodes += [helper.make_node("Identity", [value], [outer]) for value, outer in last]
     for item in branch.initializer:
         item.name = names[item.name]
@@ -76,7 +76,7 @@ def _inline(graph: Any, index: int, node: Any, taken: bool) -> None:
     graph.node.extend([*before, *nodes, *after])
 
 
-def _rename(node: Any, names: Mapping[str, str]) -> None:
+def rename(node: Any, names: Mapping[str, str]) -> None:
     """Renames what a node and its branches read and write; a branch may have values of the same names."""
     for values in (node.input, node.output):
         values[:] = [names.get(value, value) for value in values]
@@ -86,6 +86,6 @@ def _rename(node: Any, names: Mapping[str, str]) -> None:
             own |= {output for inner in graph.node for output in inner.output}
             free = {name: new for name, new in names.items() if name not in own}
             for inner in graph.node:
-                _rename(inner, free)
+                rename(inner, free)
             for output in graph.output:
                 output.name = free.get(output.name, output.name)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from bmc import limits
 from bmc.errors import BmcError
 from bmc.frontends import call_tree, onnx_graph
 from bmc.frontends.call_tree import Function
+from bmc.frontends.onnx_graph import graphs_of, nodes_within
 from bmc.limits import Limits
 
 
@@ -33,21 +33,6 @@ def ops(model: Any) -> Counter[str]:
     return Counter(node.op_type for graph in graphs for node in nodes_within(graph.node))
 
 
-def nodes_within(nodes: Any) -> Iterator[Any]:
-    """Yields nodes, and those of the graphs that are their attributes."""
-    for node in nodes:
-        yield node
-        for graph in _graphs(node):
-            yield from nodes_within(graph.node)
-
-
-def _graphs(node: Any) -> Iterator[Any]:
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
-
-
 def _key(domain: str, name: str) -> str:
     return f"{domain}.{name}".lstrip(".")
 
@@ -61,13 +46,13 @@ def _check_loops(nodes: Any, constants: dict[str, Any], source: str, allowed: Li
     for node in nodes:
         if node.op_type == "Loop" and not node.domain:
             _check_loop(node, constants, source, allowed)
-        for graph in _graphs(node):
+        for graph in graphs_of(node):
             _check_loops(graph.node, {**constants, **onnx_graph.constants(graph)}, source, allowed)
 
 
 def _check_loop(node: Any, constants: dict[str, Any], source: str, allowed: Limits) -> None:
     where = f"{node.name or next(iter(node.output), 'Loop')} in {source}"
-    (body,) = _graphs(node)
+    (body,) = graphs_of(node)
     if not node.input[0] or not _goes_on(body):
         raise BmcError(
             "op-rejected",

@@ -1,10 +1,12 @@
 """Writes some ONNX ops with others, because IREE's importer gets them wrong or does not know them.
 
 - IREE refuses a window of a pool or a convolution that is the only one along a dimension and leaves elements over.
-- Its importer takes for ever over a Pad that wraps around, and refuses many that reflect.
+- Its importer takes for ever over a Pad that wraps around, and refuses many that reflect, or repeat the edge and cut.
 - It takes recurrent layers only forwards, and bidirectional ones only of LSTM.
 - It divides and clips unsigned numbers as signed ones (onnx_unsigned.py).
 - Its remainder of floats subtracts a rounded product.
+- It knows no DFT, and an STFT only as a product with one large matrix (onnx_spectra.py).
+- It leaves out a limit that a Clip lacks (onnx_clips.py).
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import onnx_unsigned
-from bmc.frontends.onnx_graph import Graph, attributes, node_name
+from bmc.frontends import onnx_clips, onnx_spectra, onnx_unsigned
+from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name
 
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
 # Which of the inputs is the weight, if there is one.
@@ -26,17 +28,25 @@ _RECURRENT = ("GRU", "LSTM", "RNN")
 
 def apply(model: Any) -> None:
     """Changes such ops in a ModelProto with inferred shapes, which have to be inferred again."""
-    graph = Graph(model)
+    _apply(Graph(model.graph))
+
+
+def _apply(graph: Graph) -> None:
     for node in list(graph.proto.node):
+        for inner in graphs_of(node):
+            _apply(Graph(inner, graph))
         if node.domain in ("", "ai.onnx"):
             if node.op_type in _WINDOWS:
                 _crop(graph, node)
+            elif node.op_type == "Clip" and onnx_clips.limit(graph, node):
+                pass
             elif (
                 node.op_type == "Pad"
                 and _pad(graph, node)
                 or node.op_type in _RECURRENT
                 and _recurrent(graph, node)
                 or onnx_unsigned.rewrite(graph, node)
+                or onnx_spectra.rewrite(graph, node)
                 or node.op_type == "Mod"
                 and _rest(graph, node)
             ):
@@ -58,6 +68,9 @@ def _rest(graph: Graph, node: Any) -> bool:
     zero = np.zeros((), helper.tensor_dtype_to_np_dtype(element))
     is_negative = graph.add("Less", [node.input[0], zero], node)
     signed = graph.add("Where", [is_negative, graph.add("Neg", [rest], node), rest], node)
+    # A zero may have a sign too.
+    is_whole = graph.add("Equal", [sizes[0], rest], node)
+    signed = graph.add("Where", [is_whole, node.input[0], signed], node)
     graph.rename(signed, node.output[0])
     return True
 
@@ -96,17 +109,25 @@ def _pad(graph: Graph, node: Any) -> bool:
     mode = attributes(node).get("mode", b"constant")
     shape = graph.shape(node.input[0])
     pads = graph.constant(node.input[1]) if len(node.input) > 1 else None
-    if mode not in (b"reflect", b"wrap") or shape is None or pads is None:
+    if mode not in (b"edge", b"reflect", b"wrap") or shape is None or pads is None:
         return False
     named = node.input[3] if len(node.input) > 3 else ""
     axes: Array | None = graph.constant(named) if named else np.arange(len(shape))
-    if axes is None or min(shape) < 1 or not (pads > 0).any() or (pads < 0).any():
+    is_cut = bool((pads < 0).any())
+    if axes is None or min(shape) < 1 or not (pads > 0).any() or is_cut != (mode == b"edge"):
         return False
     value = node.input[0]
     for axis, low, high in zip(axes % len(shape), *pads.reshape(2, -1), strict=True):
         size = shape[axis]
+        if low < 0 or high < 0:  # What is cut off goes first.
+            begin, end = max(-low, 0), size - max(-high, 0)
+            cut = [np.array([number]) for number in (begin, end, axis)]
+            value = graph.add("Slice", (value, *cut), node)
+            low, high, size = max(low, 0), max(high, 0), end - begin
         places = np.arange(-low, size + high)
-        if mode == b"wrap":
+        if mode == b"edge":
+            places = places.clip(0, size - 1)
+        elif mode == b"wrap":
             places %= size
         else:
             period = max(2 * size - 2, 1)

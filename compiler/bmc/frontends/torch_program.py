@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmc import dtype, factory, golden, samples, spec
+from bmc import conditioning, dtype, factory, golden, samples, spec, tolerances
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_archive, user_cases
@@ -41,7 +41,15 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     if not cases:
         cases = samples.cases(inputs)
         expected = tuple(torch_frontend.run(module, case, path.parent) for case in cases)
-        cases, expected = samples.sensible(cases, expected)
+        outputs = golden.infos(expected[0], names, "output")
+        is_steady = conditioning.judge(
+            lambda case: torch_frontend.run(module, case, path.parent),
+            outputs,
+            golden.policies_of(
+                given.tolerance or tolerances.default(outputs, expected[:1]), outputs
+            ),
+        )
+        cases, expected = samples.sensible(cases, expected, is_steady)
     model = spec.ModelSpec(
         module=module,
         cases=cases,
