@@ -249,8 +249,7 @@ class EntryTest(support.FolderTest):
         (command,) = build(
             HostFunction("main", (), (), (), (fill,), variable_bits=(32,) * 4)
         ).commands
-        self.assertEqual(command.constants, (0, 4))
-        self.assertEqual(command.patches, (tables.ConstantPatch(0, 3),))
+        self.assertEqual((*command.constants, *command.patches), (0, 4, tables.ConstantPatch(0, 3)))
 
     def test_a_pattern_of_8_bytes_must_be_one_of_4(self) -> None:
         def constants(pattern: int) -> tuple[int, ...]:
