@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import resource
 import sys
-import time
 import unittest
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,18 +24,12 @@ _LOADED_BEFORE = (
 # Of the checkout: the folders that Python looks in, and the packages that are there.
 _ROOTS = ("compiler", ".", "compiler/tests")
 _PACKAGES = ("bmc", "ironcast", "third_party", "tools")
-# A test that takes longer is left to the build.
-_SECONDS = 30.0
-# Beside other work, a test may take this many times as long as at first.
-_SLACK = 5.0
-
-
-@dataclass(frozen=True)
-class _Known:
-    """A file of tests as the checkout has it: the seconds it takes, and what it loads; nothing if it fails there."""
-
-    seconds: float
-    loads: frozenset[str]
+# CPU time of one process. A test that takes more is left to the build.
+_SECONDS = 30
+# For all others of a folder, each.
+_MORE_SECONDS = 5
+# The clock also runs while other work has the processors.
+_DEADLINE_SECONDS = 1200.0
 
 
 def load() -> None:
@@ -46,21 +40,24 @@ def load() -> None:
 
 @dataclass
 class Tests:
-    """The Python tests of a checkout that need no more than its files."""
+    """The Python tests of a checkout that need no more than its files.
+
+    What each file of tests loads is known once it has run; nothing if it fails as the checkout is.
+    """
 
     tree: Path
-    _known: dict[str, _Known] = field(default_factory=dict)
+    _loads: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def notice(self, file: str, before: str, after: str) -> bool | None:
         """Whether a test in the folder of a file fails, or no longer ends, with another text; None without one."""
         near = self._near(file)
-        beside, rest = near[:1], near[1:]
+        own, rest = near[:1], near[1:]
         # Those that are known run in one process, which loads everything once.
-        known = [test for test in rest if test in self._known]
-        groups = [beside, *([test] for test in rest if test not in self._known), known]
+        known = [test for test in rest if test in self._loads]
+        groups = [own, *([test] for test in rest if test not in self._loads), known]
         if any(self._notice(group, file, before, after) for group in groups):
             return True
-        return False if any(file in self._known[test].loads for test in near) else None
+        return False if any(file in self._loads[test] for test in near) else None
 
     def _near(self, file: str) -> list[str]:
         """The tests in the folder of a file, its own first."""
@@ -70,45 +67,39 @@ class Tests:
         return sorted(names, key=lambda name: not name.endswith(f"/{Path(file).stem}_test.py"))
 
     def _notice(self, tests: list[str], file: str, before: str, after: str) -> bool:
-        """Whether one of several known tests, or of one, fails."""
-        known = [self._known[test] for test in tests if test in self._known]
-        if known:
-            tests = [test for test in tests if file in self._known[test].loads]
+        """Whether one of several known tests, or a single one, fails."""
+        unknown = [test for test in tests if test not in self._loads]
+        tests = [test for test in tests if file in self._loads.get(test, (file,))]
         if not tests:
             return False
-        seconds = 10 + _SLACK * sum(one.seconds for one in known) if known else _SECONDS
         path = self.tree / file
         path.write_text(after, encoding="utf-8")
-        start = time.monotonic()
         try:
-            loads = _run(self.tree, tests, seconds)
+            loads = _run(self.tree, tests)
         finally:
             path.write_text(before, encoding="utf-8")
-        if known:
-            return not loads
-        (test,) = tests
         failed = not loads
-        if failed:
+        for test in unknown:
             # Perhaps it needs what only a build gives it.
-            start = time.monotonic()
-            loads = _run(self.tree, tests, _SECONDS)
-        self._known[test] = _Known(time.monotonic() - start, frozenset(loads))
-        return failed and file in loads
+            self._loads[test] = frozenset(_run(self.tree, [test]) if failed else loads)
+        return failed and all(file in self._loads[test] for test in tests)
 
 
-def _run(tree: Path, tests: list[str], seconds: float) -> list[str]:
+def _run(tree: Path, tests: list[str]) -> list[str]:
     """Returns the checkout's files that tests load; none of them if one fails."""
 
     def work(files: list[str]) -> list[str]:
         return _passes_here(tree, files)
 
-    (done,) = workers.run([tests], work, jobs=1, deadline_seconds=seconds)
+    (done,) = workers.run([tests], work, jobs=1, deadline_seconds=_DEADLINE_SECONDS)
     return done.answer or []
 
 
 def _passes_here(tree: Path, files: list[str]) -> list[str]:
     """In a process of its own: runs tests as the checkout has it now."""
     os.setsid()
+    seconds = _SECONDS + _MORE_SECONDS * len(files)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
