@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from bmc.errors import BmcError
 from bmc.frontends import (
     doubles,
     imported,
+    keras_archive,
     quantized,
     quiet,
     saved_model,
@@ -30,6 +30,7 @@ from bmc.frontends import (
 )
 from bmc.frontends.options import ImportOptions
 from bmc.golden import Declared
+from bmc.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
       BmcError: the file cannot be loaded, or see import_spec().
     """
     _require_tensorflow()
-    program = _of_saved_model(path) if path.is_dir() else _of_keras_file(path)
+    folder = path.is_dir()
+    program = _of_saved_model(path) if folder else _of_keras_file(path, options.limits)
     given = user_cases.of_file(options)
     model = spec.ModelSpec(
         module=None,
@@ -203,15 +205,10 @@ def _of_object(model: Any) -> _Program:
     )
 
 
-def _of_keras_file(path: Path) -> _Program:
+def _of_keras_file(path: Path, allowed: Limits) -> _Program:
     import keras
 
-    if not _is_whole(path):
-        raise BmcError(
-            "bad-file",
-            f"'{path.name}' is damaged or not a .keras file",
-            hint="save the model again",
-        )
+    keras_archive.check(path, allowed)
     try:
         with quiet.python():
             model = keras.saving.load_model(path, compile=False, safe_mode=True)
@@ -223,19 +220,6 @@ def _of_keras_file(path: Path) -> _Program:
             " has classes or lambdas of its own",
         ) from error
     return _of_keras(model)
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether a file is a zip archive whose members have their checksums.
-
-    Keras alone misses damaged weights: it seeks while reading, after which zipfile in Python 3.13 checks
-    nothing.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.testzip() is None
-    except Exception:  # whatever a damaged archive makes zipfile and zlib raise
-        return False
 
 
 def _of_keras(model: Any) -> _Program:
