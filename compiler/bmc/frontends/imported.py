@@ -28,6 +28,7 @@ def build(
     apart: Spread = NONE,
     in_f64: str = "",
     mixed: bool = False,
+    classes: tuple[str, ...] = (),
     answer: Callable[[spec.Case], spec.Case],
     calls: tuple[GoldenCall, ...] = (),
 ) -> ImportedModel:
@@ -43,7 +44,7 @@ def build(
       cases, expected: the framework's inputs and outputs.
       weights: arrays by the framework's names.
       apart: the spread of the framework's kernels for this model.
-      in_f64, mixed: as in ImportedModel.
+      in_f64, mixed, classes: as in ImportedModel.
       answer: returns the framework's outputs for more inputs.
       calls: the call of each case, if the model has state.
     """
@@ -79,5 +80,6 @@ def build(
         framework=artifacts.Framework(answer, model.ranges),
         in_f64=in_f64,
         mixed=mixed,
+        classes=classes,
     )
     return result if has_own else samples.carry_few(result)
