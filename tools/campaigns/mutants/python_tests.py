@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 import resource
+import signal
 import sys
 import unittest
 from dataclasses import dataclass, field
@@ -24,6 +26,7 @@ _LOADED_BEFORE = (
 # Of the checkout: the folders that Python looks in, and the packages that are there.
 _ROOTS = ("compiler", ".", "compiler/tests")
 _PACKAGES = ("bmc", "ironcast", "third_party", "tools")
+_PR_SET_PDEATHSIG = 1
 # CPU time of one process. A test that takes more is left to the build.
 _SECONDS = 30
 # For all others of a folder, each.
@@ -98,6 +101,8 @@ def _run(tree: Path, tests: list[str]) -> list[str]:
 def _passes_here(tree: Path, files: list[str]) -> list[str]:
     """In a process of its own: runs tests as the checkout has it now."""
     os.setsid()
+    # Ends with the campaign.
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     seconds = _SECONDS + _MORE_SECONDS * len(files)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     nothing = os.open(os.devnull, os.O_RDWR)
