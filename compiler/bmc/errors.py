@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bmc.names import printable
 
 EXIT_USER_ERROR = 1
@@ -33,6 +35,12 @@ class BmcError(Exception):
         if self.hint:
             text += f"\n  hint: {self.hint}"
         return text
+
+
+def raise_first(found: Iterable[BmcError]) -> None:
+    """Raises the first of some mistakes, if there is one; who lists them all calls what yields them."""
+    for error in found:
+        raise error
 
 
 class InternalError(Exception):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bmc import errors
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import onnx_ifs, onnx_pads, onnx_rewrites, onnx_scans
@@ -43,14 +45,7 @@ def make(
 
     model = onnx.ModelProto()
     model.CopyFrom(file.model)
-    for node in model.graph.node:
-        if node.op_type in _RANDOM:
-            raise BmcError(
-                "random-model",
-                f"op '{node.op_type}' draws random numbers",
-                where=f"{node.output[0]} in {file.name}",
-                hint="make them an input",
-            )
+    errors.raise_first(random(model, file.name))
     if model.functions:
         model = inliner.inline_local_functions(model)
     onnx_ifs.apply(model)
@@ -81,6 +76,18 @@ def make(
         _separate_initializers(model)
     _set_shapes(model.graph.output, outputs)
     return shape_inference.infer_shapes(model, data_prop=True)
+
+
+def random(model: Any, name: str) -> Iterator[BmcError]:
+    """Yields each op of a ModelProto that draws random numbers; `name` is the file's."""
+    for node in model.graph.node:
+        if node.op_type in _RANDOM:
+            yield BmcError(
+                "random-model",
+                f"op '{node.op_type}' draws random numbers",
+                where=f"{node.output[0]} in {name}",
+                hint="make them an input",
+            )
 
 
 def _separate_initializers(model: Any) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, factory, golden, intake, progress, samples, spec, spread
+from bmc import artifacts, errors, factory, golden, intake, progress, samples, spec, spread
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
@@ -123,6 +124,18 @@ def import_spec(
     return replace(result, compared_only=compared)
 
 
+def misconverted(file: TfliteFile) -> Iterator[BmcError]:
+    """Yields each op that the converter gets wrong."""
+    for op in _MISCONVERTED:
+        for tensor in sorted(file.outputs_of(op)):
+            yield BmcError(
+                "op-rejected",
+                f"the converter to TOSA gets op '{op}' wrong",
+                where=f"{tensor} in {file.name}",
+                hint=tflite_file.OTHER_OPS,
+            )
+
+
 def _samples(file: TfliteFile, inputs: tuple[TensorInfo, ...], least: int) -> tuple[spec.Case, ...]:
     """Returns `least` made-up inputs, or more if all inputs are quantized and a run is cheap."""
     count = least
@@ -135,14 +148,7 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
     """Writes model.mlirbc; `data` is the file with static shapes."""
     from iree.compiler import ir
 
-    for op in _MISCONVERTED:
-        for tensor in sorted(file.outputs_of(op)):
-            raise BmcError(
-                "op-rejected",
-                f"the converter to TOSA gets op '{op}' wrong",
-                where=f"{tensor} in {file.name}",
-                hint=tflite_file.OTHER_OPS,
-            )
+    errors.raise_first(misconverted(file))
     data = tflite_resizes.centered(data, file)
     converted = _run_converter(data, file, "Bytecode")
     try:
@@ -151,6 +157,21 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
         # A left-over TFLite op makes the bytecode unreadable, but the text names it.
         tflite_rounding.finish(_run_converter(data, file, "Text"), file, out / artifacts.MODEL_FILE)
     mlir.signature(out / artifacts.MODEL_FILE, file.name)
+
+
+def unconverted(data: bytes, file: TfliteFile) -> list[BmcError]:
+    """Returns an error for each op that the converter leaves as it is; `data` is the file with static shapes.
+
+    Raises:
+      BmcError: the converter rejects the file.
+    """
+    from iree.compiler import ir
+
+    for output in ("Bytecode", "Text"):
+        # IREE reads neither of some, where several ops are left.
+        with contextlib.suppress(ir.MLIRError):
+            return tflite_rounding.unconverted(_run_converter(data, file, output), file)
+    return []
 
 
 def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:

@@ -1,0 +1,80 @@
+"""Finds every node of an .onnx model that the converter rejects: it cuts out the one that is named, and tries again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from bmc.errors import BmcError
+from bmc.frontends import onnx, onnx_graph
+from bmc.frontends.onnx_file import OnnxFile
+
+# How many different nodes are looked for. Each takes a conversion, of a second or less.
+_ROUNDS = 12
+# Larger constants become inputs, because what is converted here is thrown away.
+_SMALL_BYTES = 1024
+
+
+def rejected(static: Any, file: OnnxFile) -> Iterator[BmcError]:
+    """Yields the converter's error for each node that it rejects, and the same for nodes like it.
+
+    Args:
+      static: the ModelProto with static shapes, which this changes.
+      file: the model, for its name.
+    """
+    _without_weights(static.graph)
+    for _ in range(_ROUNDS):
+        with tempfile.TemporaryDirectory() as out:
+            try:
+                onnx.convert(file, static, Path(out))
+                return
+            except BmcError as error:
+                reason = error
+        nodes = [node for node in static.graph.node if onnx_graph.node_name(node) == reason.where]
+        if not nodes:
+            yield reason
+            return
+        wanted = _kind(nodes[0], static.graph)
+        alike = [node for node in static.graph.node if _kind(node, static.graph) == wanted]
+        for node in alike:
+            where = onnx_graph.node_name(node)
+            yield BmcError(reason.kind, reason.message, where=where, hint=reason.hint)
+        try:
+            cut(static, alike)
+        except ValueError:  # Nothing behind it can be judged.
+            return
+
+
+def cut(model: Any, nodes: Sequence[Any]) -> None:
+    """Makes inputs of the results of nodes of the main graph; raises ValueError if the type of one is not known."""
+    graph = model.graph
+    known = {value.name: value for value in (*graph.value_info, *graph.output)}
+    for node in nodes:
+        for name in filter(None, node.output):
+            if name not in known or not known[name].type.tensor_type.elem_type:
+                raise ValueError(name)
+            graph.input.append(known[name])
+        graph.node.remove(node)
+
+
+def _without_weights(graph: Any) -> None:
+    from onnx import helper
+
+    large = [tensor for tensor in graph.initializer if tensor.ByteSize() > _SMALL_BYTES]
+    declared = {value.name for value in graph.input}
+    for tensor in large:
+        if tensor.name not in declared:
+            graph.input.append(
+                helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
+            )
+        graph.initializer.remove(tensor)
+
+
+def _kind(node: Any, graph: Any) -> tuple[Any, ...]:
+    """Returns what decides whether the converter takes a node: its op, its attributes and which operands are constant."""
+    constants = onnx_graph.constants(graph)
+    attributes = sorted(attribute.SerializeToString() for attribute in node.attribute)
+    operands = tuple(name in constants if name else None for name in node.input)
+    return node.domain, node.op_type, tuple(attributes), operands
