@@ -18,7 +18,10 @@ class BmcError(Exception):
       message: one sentence without a final period that says what is wrong and names the op or file.
       where: "model.py:42", a file or a key; "" if the message says it all.
       hint: what to do about it; "" if there is nothing useful to say.
+      others: further mistakes, of which `bmc check` tells; other commands report one at a time.
     """
+
+    others: tuple[BmcError, ...] = ()
 
     def __init__(self, kind: str, message: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(printable(message))
@@ -38,9 +41,11 @@ class BmcError(Exception):
 
 
 def raise_first(found: Iterable[BmcError]) -> None:
-    """Raises the first of some mistakes, if there is one; who lists them all calls what yields them."""
-    for error in found:
-        raise error
+    """Raises the first of some mistakes, if there is one, with the others."""
+    first, *others = (*found, None)
+    if first is not None:
+        first.others = tuple(other for other in others if other is not None)
+        raise first
 
 
 class InternalError(Exception):

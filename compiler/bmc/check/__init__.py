@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -71,17 +71,17 @@ class _Check:
         if survey.found:
             options = next(self._guessed())
             self._say_inputs(options)
-            rejected = self._rejected(options, survey.found)
-            self.say(wording.findings(_distinct([*survey.found, *rejected])))
+            self.say(wording.findings(survey.found))
+            self._say_rejected(options, survey.found)
             return False
         trial = self._try()
         unknown = trial.error is not None and trial.error.kind in _OF_SIZES
         self._say_inputs(self.options if unknown else trial.options)
         if trial.error is not None:
-            found = [trial.error]
-            if trial.error.kind in _OF_CONVERTERS:
-                found = self._rejected(trial.options, (trial.error,))
-            self.say(wording.findings(_distinct(found)))
+            found = (trial.error, *trial.error.others)
+            self.say(wording.findings(found))
+            if trial.error.kind in _OF_CONVERTERS and not trial.error.others:
+                self._say_rejected(trial.options, found)
             return False
         assert trial.model is not None
         return self._say_rest(trial.options, trial.model)
@@ -115,14 +115,16 @@ class _Check:
         except BmcError as error:
             return _Trial(options, None, error)
 
-    def _rejected(self, options: ImportOptions, known: tuple[BmcError, ...]) -> list[BmcError]:
-        """Returns what the converter rejects; `known` is what is known to block the import."""
-        survey = self.survey
+    def _say_rejected(self, options: ImportOptions, known: Sequence[BmcError]) -> None:
+        """Says what the converter rejects besides what is said already, before it might crash."""
+        if self.survey.rejected is None:
+            return
         with quiet.native(), quiet.advice():
-            found = list(survey.rejected(options, known)) if survey.rejected else []
-        # What the import said first, unless the converter says it again of the same place.
-        places = {error.where for error in found}
-        return [error for error in known if not error.where or error.where not in places] + found
+            found = list(self.survey.rejected(options, known))
+        said = {(error.message, error.where) for error in known}
+        more = [error for error in found if (error.message, error.where) not in said]
+        if more:
+            self.say(wording.findings(more, "the converter also rejects"))
 
     def _say_inputs(self, options: ImportOptions) -> None:
         if not self.survey.inputs:
@@ -181,7 +183,3 @@ _GUESSED = (
 def _without(survey: Survey, constants: Mapping[str, float]) -> Survey:
     return replace(survey, inputs=tuple(i for i in survey.inputs if i.name not in constants))
 
-
-def _distinct(found: list[BmcError]) -> list[BmcError]:
-    """Returns the errors, each place with the same message once."""
-    return list({(e.kind, e.message, e.where): e for e in found}.values())

@@ -59,14 +59,14 @@ def _table(title: str, rows: Sequence[Sequence[str]]) -> str:
     return "\n".join((title, *(line.rstrip() for line in lines)))
 
 
-def findings(found: Sequence[BmcError]) -> str:
+def findings(found: Iterable[BmcError], title: str = "blocks the import") -> str:
     """Lists what blocks the import, with all places of the same kind together, and the way out for each."""
     groups: dict[tuple[str, ...], list[BmcError]] = {}
     for error in found:
         # A message without a place names the tensor itself.
         message = error.message if error.where else _QUOTED.sub("''", error.message)
         groups.setdefault((error.kind, message, error.hint), []).append(error)
-    text = ["blocks the import"]
+    text = [title]
     for number, errors in enumerate(groups.values(), 1):
         first = errors[0]
         text += _wrapped(f"{first.message} [{first.kind}]", f"  {number}. ", "     ")

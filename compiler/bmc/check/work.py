@@ -103,7 +103,7 @@ def _of_flow(module: Any, arena: int) -> Work:
     widened = counts.pop("widened", 0)
     return Work(
         macs=sum(n for kind, n in counts.items() if kind.endswith(("_f", "_i"))),
-        weight_bytes=sum(map(_constant_bytes, ir_util.all_of(module, "util.global"))),
+        weight_bytes=sum(map(_constant_bytes, ir_util.walk(module.operation))),
         widened_bytes=min(widened, _WIDENED_BYTES),
         arena_bytes=arena,
         dispatches=len(calls),
@@ -127,10 +127,14 @@ def _callee(dispatch: Any) -> str:
     return str(dispatch.attributes["entry_points"]).rpartition("::@")[2].rstrip("]").strip('"')
 
 
-def _constant_bytes(global_: Any) -> int:
-    type_ = ir.TypeAttr(global_.attributes["type"]).value
-    is_constant = isinstance(type_, ir.RankedTensorType) and "initial_value" in global_.attributes
-    return ir_util.tensor_bytes(type_) if is_constant else 0
+def _constant_bytes(op: Any) -> int:
+    """Returns the bytes of a constant tensor; IREE puts small ones into the kernels."""
+    key = {"arith.constant": "value", "util.global": "initial_value"}.get(op.name, "")
+    value = op.attributes[key] if key in op.attributes else None
+    type_ = value.type if isinstance(value, ir.Attribute) and hasattr(value, "type") else None
+    is_splat = isinstance(value, ir.DenseElementsAttr) and value.is_splat
+    is_stored = isinstance(type_, ir.RankedTensorType) and not is_splat
+    return ir_util.tensor_bytes(type_) if is_stored else 0
 
 
 def _of_kernel(function: Any) -> Counter[str]:

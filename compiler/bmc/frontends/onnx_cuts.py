@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bmc.errors import BmcError
-from bmc.frontends import onnx, onnx_graph
+from bmc.frontends import onnx, onnx_graph, onnx_limits
 from bmc.frontends.onnx_file import OnnxFile
 
 # How many different nodes are looked for. Each takes a conversion, of a second or less.
@@ -25,7 +25,18 @@ def rejected(static: Any, file: OnnxFile) -> Iterator[BmcError]:
       file: the model, for its name.
     """
     _without_weights(static.graph)
+    unknown = [node for node in static.graph.node if _is_unknown(node, static.graph)]
+    for node in unknown:
+        yield BmcError(
+            "op-rejected",
+            f"ONNX does not know which shapes op '{node.domain}.{node.op_type}' returns",
+            where=onnx_graph.node_name(node),
+            hint="export the model with the ops of ONNX's own operator set",
+        )
+    cut(static, unknown)
     for _ in range(_ROUNDS):
+        if not static.graph.output:
+            return
         with tempfile.TemporaryDirectory() as out:
             try:
                 onnx.convert(file, static, Path(out))
@@ -41,22 +52,45 @@ def rejected(static: Any, file: OnnxFile) -> Iterator[BmcError]:
         for node in alike:
             where = onnx_graph.node_name(node)
             yield BmcError(reason.kind, reason.message, where=where, hint=reason.hint)
-        try:
-            cut(static, alike)
-        except ValueError:  # Nothing behind it can be judged.
-            return
+        cut(static, alike)
+
+
+def _is_unknown(node: Any, graph: Any) -> bool:
+    """Whether a node is of another operator set, and the inference of shapes skipped it."""
+    known = {value.name for value in (*graph.value_info, *graph.output) if _has_type(value)}
+    return node.domain not in ("", "ai.onnx") and not known.issuperset(filter(None, node.output))
 
 
 def cut(model: Any, nodes: Sequence[Any]) -> None:
-    """Makes inputs of the results of nodes of the main graph; raises ValueError if the type of one is not known."""
+    """Makes inputs of what nodes of the main graph return, and drops what reads a value of unknown type."""
     graph = model.graph
-    known = {value.name: value for value in (*graph.value_info, *graph.output)}
+    known = {value.name: value for value in (*graph.output, *graph.value_info) if _has_type(value)}
+    results = {name for node in nodes for name in node.output if name}
+    unknown: set[str] = set()
     for node in nodes:
         for name in filter(None, node.output):
-            if name not in known or not known[name].type.tensor_type.elem_type:
-                raise ValueError(name)
-            graph.input.append(known[name])
+            if name in known:
+                graph.input.append(known[name])
+            else:
+                unknown.add(name)
         graph.node.remove(node)
+    for node in list(graph.node):
+        if unknown & _read(node):
+            unknown.update(filter(None, node.output))
+            graph.node.remove(node)
+    for output in list(graph.output):
+        if output.name in unknown | results:
+            graph.output.remove(output)
+
+
+def _has_type(value: Any) -> bool:
+    tensor = value.type.tensor_type
+    return tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in tensor.shape.dim)
+
+
+def _read(node: Any) -> set[str]:
+    """Returns what a node and the graphs within it read."""
+    return {name for each in onnx_limits.nodes_within([node]) for name in each.input}
 
 
 def _without_weights(graph: Any) -> None:

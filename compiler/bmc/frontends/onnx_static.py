@@ -49,11 +49,7 @@ def make(
     if model.functions:
         model = inliner.inline_local_functions(model)
     onnx_ifs.apply(model)
-    del model.graph.value_info[:]
-    _set_shapes(model.graph.input, inputs)
-    for output in model.graph.output:
-        # The file's own shape may be true for only one input shape.
-        output.type.tensor_type.ClearField("shape")
+    _forget_shapes(model.graph, inputs)
     if fold:
         model = _folded(model)
     if 0 < _opset(model) < _OPSET:
@@ -76,6 +72,23 @@ def make(
         _separate_initializers(model)
     _set_shapes(model.graph.output, outputs)
     return shape_inference.infer_shapes(model, data_prop=True)
+
+
+def inferred(model: Any, inputs: tuple[TensorInfo, ...]) -> Any:
+    """Returns a ModelProto, which this changes, with the shapes that follow from its inputs."""
+    from onnx import shape_inference
+
+    _forget_shapes(model.graph, inputs)
+    return shape_inference.infer_shapes(model, data_prop=True)
+
+
+def _forget_shapes(graph: Any, inputs: tuple[TensorInfo, ...]) -> None:
+    """Leaves only the shapes of inputs."""
+    del graph.value_info[:]
+    _set_shapes(graph.input, inputs)
+    for output in graph.output:
+        # The file's own shape may be true for only one input shape.
+        output.type.tensor_type.ClearField("shape")
 
 
 def random(model: Any, name: str) -> Iterator[BmcError]:

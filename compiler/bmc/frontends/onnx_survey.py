@@ -127,14 +127,15 @@ def _rejected(
     model = type(file.model)()
     model.CopyFrom(file.model)
     try:
+        model = onnx_static.inferred(model, inputs)
         onnx_cuts.cut(model, [node for node in model.graph.node if _place(node) in places])
         static = onnx_static.make(replace(file, model=model), inputs, ())
-    except (BmcError, ValueError) as error:
-        if isinstance(error, BmcError):
-            yield error
+    except BmcError as error:
+        yield error
         return
     yield from onnx_cuts.rejected(static, file)
 
 
 def _place(node: Any) -> str:
+    """Returns where errors say that a node is."""
     return node.name or str(next(iter(node.output), ""))

@@ -165,13 +165,7 @@ def unconverted(data: bytes, file: TfliteFile) -> list[BmcError]:
     Raises:
       BmcError: the converter rejects the file.
     """
-    from iree.compiler import ir
-
-    for output in ("Bytecode", "Text"):
-        # IREE reads neither of some, where several ops are left.
-        with contextlib.suppress(ir.MLIRError):
-            return tflite_rounding.unconverted(_run_converter(data, file, output), file)
-    return []
+    return tflite_rounding.unconverted(_run_converter(data, file, "Bytecode"), file)
 
 
 def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:

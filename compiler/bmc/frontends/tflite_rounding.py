@@ -73,7 +73,8 @@ def unconverted(converted: bytes, file: TfliteFile) -> list[BmcError]:
 
     with ir.Context() as context:
         context.allow_unregistered_dialects = True
-        return list(_left(_walk(ir.Module.parse(converted)), file))
+        module = ir.Module.parse(converted)  # owns the ops
+        return list(_left(_walk(module), file))
 
 
 def _left(ops: list[Any], file: TfliteFile) -> Iterator[BmcError]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from bmc import golden
 from bmc.errors import BmcError
 from bmc.frontends import survey, tflite, tflite_file, tflite_refused
 from bmc.frontends.options import ImportOptions
 from bmc.frontends.survey import Survey
 from bmc.frontends.tflite_file import TfliteFile
+
+
+# The converter's op for a sparse constant.
+_SPARSE = "'PSEUDO_SPARSE_CONST'"
 
 
 def survey_file(path: Path, options: ImportOptions) -> Survey:
@@ -25,15 +29,21 @@ def survey_file(path: Path, options: ImportOptions) -> Survey:
     return Survey(
         inputs=file.inputs,
         found=found,
-        rejected=lambda options, _: _rejected(file, options),
+        # Without anything else, the import itself names all that the converter leaves.
+        rejected=(lambda _options, _known: _rejected(file)) if found else None,
     )
 
 
-def _rejected(file: TfliteFile, options: ImportOptions) -> Iterator[BmcError]:
+def _rejected(file: TfliteFile) -> Iterator[BmcError]:
     """Yields each op that the converter leaves as it is, or the reason why it converts nothing."""
+    from iree.compiler import ir
+
+    if any(None in info.shape for info in file.inputs):
+        return  # LiteRT has to run a model before its other shapes are known.
     try:
-        inputs = golden.fix(golden.sized(file.inputs, options.shapes), None)
-        data = tflite_file.Runner(file, inputs).static_data()
-        yield from tflite.unconverted(data, file)
+        with contextlib.suppress(ir.MLIRError):  # IREE cannot read some of what is left
+            for error in tflite.unconverted(file.data, file):
+                if _SPARSE not in error.message:  # the tensor is named already
+                    yield error
     except BmcError as error:
         yield error
