@@ -42,10 +42,10 @@ class BmcError(Exception):
 
 def raise_first(found: Iterable[BmcError]) -> None:
     """Raises the first of some mistakes, if there is one, with the others."""
-    first, *others = (*found, None)
-    if first is not None:
-        first.others = tuple(other for other in others if other is not None)
-        raise first
+    errors = tuple(found)
+    if errors:
+        errors[0].others = errors[1:]
+        raise errors[0]
 
 
 class InternalError(Exception):

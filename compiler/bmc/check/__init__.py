@@ -143,7 +143,9 @@ class _Check:
             self.say(wording.paragraph(_GUESSED))
 
     def _shaped(self, options: ImportOptions) -> dict[str, tuple[int, ...]]:
-        return {name: shape for name, shape in options.shapes.items() if name not in options.constants}
+        return {
+            name: shape for name, shape in options.shapes.items() if name not in options.constants
+        }
 
     def _say_rest(self, options: ImportOptions, model: ImportedModel) -> bool:
         progress.begin(progress.OPTIMIZE)
@@ -170,7 +172,9 @@ class _Check:
             options.constants,
             options.quantize,
         )
-        self.say(f"nothing blocks the import; BUILD.bazel beside the model\n\n{lines.text(self.target)}")
+        self.say(
+            f"nothing blocks the import; BUILD.bazel beside the model\n\n{lines.text(self.target)}"
+        )
         return True
 
 
@@ -182,4 +186,3 @@ _GUESSED = (
 
 def _without(survey: Survey, constants: Mapping[str, float]) -> Survey:
     return replace(survey, inputs=tuple(i for i in survey.inputs if i.name not in constants))
-

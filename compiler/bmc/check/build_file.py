@@ -71,7 +71,11 @@ class ModelLines:
         if not self._path.is_dir():
             return ()
         pattern = f"{self._path.resolve().name}/**"
-        return (_rule("filegroup", name=_quoted(f"{self.name}_files"), srcs=f"glob([{_quoted(pattern)}])"),)
+        return (
+            _rule(
+                "filegroup", name=_quoted(f"{self.name}_files"), srcs=f"glob([{_quoted(pattern)}])"
+            ),
+        )
 
     def _model(self) -> str:
         is_folder = self._path.is_dir()
@@ -109,7 +113,9 @@ def shapes(given: Mapping[str, tuple[int, ...]]) -> str:
 
 def constants(given: Mapping[str, float]) -> str:
     """Returns the value of bm_model's `constants`."""
-    return _dict({name: f"{value:g}" if value % 1 else str(int(value)) for name, value in given.items()})
+    return _dict(
+        {name: f"{value:g}" if value % 1 else str(int(value)) for name, value in given.items()}
+    )
 
 
 def _board(target: Target) -> tuple[str, str]:

@@ -19,6 +19,8 @@ _VECTORS = {
     "dense_i": 0.046,
     "vector_f": 0.063,
     "vector_i": 0.07,
+    "dot_f": 0.16,
+    "dot_i": 0.07,
     "depthwise_f": 0.01,
     "depthwise_i": 0.01,
     "results": 0.37,

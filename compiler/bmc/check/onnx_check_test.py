@@ -21,14 +21,15 @@ from bmc.frontends.options import ImportOptions
 _FLOAT, _INT64 = TensorProto.FLOAT, TensorProto.INT64
 
 
-def _info(name: str, shape: Sequence[Any], kind: int = _FLOAT) -> onnx.ValueInfoProto:
+def _info(name: str, shape: Sequence[Any] | None, kind: int = _FLOAT) -> onnx.ValueInfoProto:
     return helper.make_tensor_value_info(name, kind, shape)
 
 
 def _model(nodes: list[Any], inputs: list[Any], outputs: list[Any], *weights: Any) -> bytes:
     graph = helper.make_graph(nodes, "g", inputs, outputs, list(weights))
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.acme", 1)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    return bytes(model.SerializeToString())
 
 
 def _dense(name: str = "w", inner: int = 8) -> bytes:
@@ -138,7 +139,7 @@ class OnnxCheckTest(unittest.TestCase):
             helper.make_node("MaxRoiPool", ["d", "w"], ["e"], name="regions", pooled_shape=[2, 2]),
             helper.make_node("Relu", ["e"], ["f"], name="last_relu"),
         ]
-        weight = numpy_helper.from_array(np.float32([[0, 0, 0, 3, 3]]), "w")
+        weight = numpy_helper.from_array(np.array([[0, 0, 0, 3, 3]], np.float32), "w")
         inputs, outputs = [_info("x", [1, 1, 4, 4])], [_info("f", [1, 1, 2, 2])]
         ok, text = self.check(_model(nodes, inputs, outputs, weight))
         self.assertFalse(ok)

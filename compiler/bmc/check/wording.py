@@ -97,11 +97,8 @@ def estimates(work: Work, estimate: Estimate, target: Target) -> str:
         ("instructions, one inference", f"{_about(estimate.instructions):,}", "about"),
     ]
     width = max(len(number) for _, number, _ in rows)
-    lines = [
-        f"  {what:28}{kind:>6} {number:>{width}}"
-        for what, number, kind in rows
-    ]
-    title = f"estimates for {target.isa}, from IREE's kernels before they are compiled"
+    lines = [f"  {what:28}{kind:>6} {number:>{width}}" for what, number, kind in rows]
+    title = f"estimates for {target.isa}, not measurements: see docs/how-to/check.md"
     return "\n".join((title, *lines))
 
 

@@ -30,7 +30,8 @@ _UNEVALUATED = "--iree-opt-const-eval=false"
 _FEW_ROWS = 3
 # Ops of linalg that are no work of their own.
 _NO_WORK = ("linalg.fill", "linalg.index", "linalg.yield")
-# The compiler may store so many bytes of int8 weights in 16 bits (rewrites/wide_weights).
+# Weights that as many rows read may be stored in 16 bits, up to so many more bytes of a model (rewrites/wide_weights).
+_MANY_ROWS = 32
 _WIDENED_BYTES = 96 * 1024
 
 
@@ -45,8 +46,9 @@ class Work:
       arena_bytes: the tensors between kernels that are alive at once.
       dispatches: calls of kernels.
       kernels: different kernels.
-      counts: multiply-accumulates of each kind: `dense_f`, `dense_i`, `vector_f`, `vector_i`, `depthwise_f`,
-        `depthwise_i`, where `f` is for floats; `results` of them, and `elements` of other operations.
+      counts: multiply-accumulates of each kind: `dense_f`, `dense_i`, `depthwise_f`, `depthwise_i`; of a matrix and one
+        or two vectors, `vector_f`, `vector_i`, and if its rows are added up, `dot_f`, `dot_i`. `f` is for floats. Besides
+        `results` of all these, and `elements` of other operations.
     """
 
     macs: int
@@ -129,9 +131,12 @@ def _callee(dispatch: Any) -> str:
 
 def _constant_bytes(op: Any) -> int:
     """Returns the bytes of a constant tensor; IREE puts small ones into the kernels."""
-    key = {"arith.constant": "value", "util.global": "initial_value"}.get(op.name, "")
-    value = op.attributes[key] if key in op.attributes else None
-    type_ = value.type if isinstance(value, ir.Attribute) and hasattr(value, "type") else None
+    if op.name == "arith.constant":
+        type_, value = op.results[0].type, op.attributes["value"]
+    elif op.name == "util.global" and "initial_value" in op.attributes:
+        type_, value = ir.TypeAttr(op.attributes["type"]).value, op.attributes["initial_value"]
+    else:
+        return 0
     is_splat = isinstance(value, ir.DenseElementsAttr) and value.is_splat
     is_stored = isinstance(type_, ir.RankedTensorType) and not is_splat
     return ir_util.tensor_bytes(type_) if is_stored else 0
@@ -159,10 +164,14 @@ def _of_kernel(function: Any) -> Counter[str]:
 
 def _kind(op: Any, rows: int | None) -> str:
     found = contraction.read(op)
-    if found and found.windows:
-        taps = {axis.tap for axis in found.a}
-        return "dense" if set(found.b) - set(found.result) - taps else "depthwise"
-    return "vector" if rows is not None and rows < _FEW_ROWS else "dense"
+    if found is None or rows is None:
+        return "dense"
+    shared = {axis.loop for axis in found.a} & set(found.b) & set(found.result)
+    if found.windows and shared:
+        return "depthwise"
+    if rows >= _FEW_ROWS:
+        return "dense"
+    return "vector" if found.b and found.b[-1] in found.result else "dot"
 
 
 def _rows(op: Any) -> int | None:
@@ -177,9 +186,10 @@ def _rows(op: Any) -> int | None:
 
 def _widened(op: Any, rows: int | None) -> int:
     """Returns the bytes by which weights grow that are stored in 16 bits, because many rows read them."""
-    weights = op.operands[1].type if len(op.operands) > 1 else None
-    is_int8 = isinstance(weights, ir.RankedTensorType) and str(weights.element_type) == "i8"
-    return int(math.prod(weights.shape)) if is_int8 and rows is not None and rows >= 32 else 0
+    if rows is None or rows < _MANY_ROWS:
+        return 0
+    weights = op.operands[1].type
+    return int(math.prod(weights.shape)) if str(weights.element_type) == "i8" else 0
 
 
 def _elements(op: Any, result: Any) -> int:

@@ -25,15 +25,6 @@ def rejected(static: Any, file: OnnxFile) -> Iterator[BmcError]:
       file: the model, for its name.
     """
     _without_weights(static.graph)
-    unknown = [node for node in static.graph.node if _is_unknown(node, static.graph)]
-    for node in unknown:
-        yield BmcError(
-            "op-rejected",
-            f"ONNX does not know which shapes op '{node.domain}.{node.op_type}' returns",
-            where=onnx_graph.node_name(node),
-            hint="export the model with the ops of ONNX's own operator set",
-        )
-    cut(static, unknown)
     for _ in range(_ROUNDS):
         if not static.graph.output:
             return
@@ -55,8 +46,12 @@ def rejected(static: Any, file: OnnxFile) -> Iterator[BmcError]:
         cut(static, alike)
 
 
-def _is_unknown(node: Any, graph: Any) -> bool:
-    """Whether a node is of another operator set, and the inference of shapes skipped it."""
+def foreign(graph: Any) -> list[Any]:
+    """Returns the nodes of other operator sets whose results have shapes that ONNX does not know."""
+    return [node for node in graph.node if _is_foreign(node, graph)]
+
+
+def _is_foreign(node: Any, graph: Any) -> bool:
     known = {value.name for value in (*graph.value_info, *graph.output) if _has_type(value)}
     return node.domain not in ("", "ai.onnx") and not known.issuperset(filter(None, node.output))
 
@@ -107,7 +102,7 @@ def _without_weights(graph: Any) -> None:
 
 
 def _kind(node: Any, graph: Any) -> tuple[Any, ...]:
-    """Returns what decides whether the converter takes a node: its op, its attributes and which operands are constant."""
+    """Returns what decides whether the converter takes a node: its op, attributes and constant operands."""
     constants = onnx_graph.constants(graph)
     attributes = sorted(attribute.SerializeToString() for attribute in node.attribute)
     operands = tuple(name in constants if name else None for name in node.input)

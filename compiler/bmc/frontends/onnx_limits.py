@@ -75,9 +75,7 @@ def _loops(
             yield from _loops(graph.node, within, source, allowed)
 
 
-def _loop(
-    node: Any, constants: dict[str, Any], source: str, allowed: Limits
-) -> Iterator[BmcError]:
+def _loop(node: Any, constants: dict[str, Any], source: str, allowed: Limits) -> Iterator[BmcError]:
     where = f"{node.name or next(iter(node.output), 'Loop')} in {source}"
     (body,) = _graphs(node)
     if not node.input[0] or not _goes_on(body):

@@ -113,7 +113,10 @@ def _compared(model: Any, name: str) -> Iterator[float]:
             same.update(node.output)
         if node.op_type in _COMPARISONS and same & set(node.input):
             for other in node.input:
-                if other in constants and (array := numpy_helper.to_array(constants[other])).size == 1:
+                if (
+                    other in constants
+                    and (array := numpy_helper.to_array(constants[other])).size == 1
+                ):
                     yield float(array.reshape(-1)[0])
 
 
@@ -128,7 +131,16 @@ def _rejected(
     model.CopyFrom(file.model)
     try:
         model = onnx_static.inferred(model, inputs)
-        onnx_cuts.cut(model, [node for node in model.graph.node if _place(node) in places])
+        unknown = onnx_cuts.foreign(model.graph)
+        for node in unknown:
+            yield BmcError(
+                "op-rejected",
+                f"ONNX does not know which shapes op '{node.domain}.{node.op_type}' returns",
+                where=onnx_graph.node_name(node),
+                hint="export the model with the ops of ONNX's own operator set",
+            )
+        refused = [node for node in model.graph.node if _place(node) in places]
+        onnx_cuts.cut(model, [node for node in refused if node not in unknown] + unknown)
         static = onnx_static.make(replace(file, model=model), inputs, ())
     except BmcError as error:
         yield error

@@ -12,7 +12,6 @@ from bmc.frontends.options import ImportOptions
 from bmc.frontends.survey import Survey
 from bmc.frontends.tflite_file import TfliteFile
 
-
 # The converter's op for a sparse constant.
 _SPARSE = "'PSEUDO_SPARSE_CONST'"
 
