@@ -154,6 +154,7 @@ class ImportedModel:
       second_reference: a sentence on a model with which IREE's host runtime agrees. It tells where to look
         if the target does not.
       int8: whether it is quantized. If so, its kernels must compute in integers (plan/audit.py).
+      mixed: whether its file quantizes some products and not others, as its maker wanted.
       f16: whether to compute in f16 what it computes in f32 (rewrites/halves.py).
       compared_only: more inputs of the first entry point, with the framework's outputs. They are only
         compared in IREE's host runtime.
@@ -172,6 +173,7 @@ class ImportedModel:
     parameters: tuple[Parameter, ...]
     second_reference: str = ""
     int8: bool = False
+    mixed: bool = False
     f16: bool = False
     compared_only: tuple[tuple[spec.Case, spec.Case], ...] = ()
     made_up: tuple[str, ...] = ()
@@ -256,6 +258,7 @@ def save(model: ImportedModel, directory: Path) -> None:
             "calls": [asdict(call) for call in golden.calls],
             "second_reference": model.second_reference,
             "int8": model.int8,
+            "mixed": model.mixed,
             "f16": model.f16,
             "parameters": [asdict(parameter) for parameter in model.parameters],
         },
@@ -324,6 +327,7 @@ def _read(
         ),
         second_reference=data["second_reference"],
         int8=data["int8"],
+        mixed=data["mixed"],
         f16=data["f16"],
         compared_only=tuple(cases[len(carried) :]),
         made_up=tuple(data["made_up"]) if compared else (),

@@ -191,7 +191,7 @@ def rewrite_until(model: ImportedModel, options: CompileOptions) -> Path:
 class _Facts:
     """Collects facts from the IR at each phase."""
 
-    def __init__(self, context: Context, float_parts: Mapping[str, str]) -> None:
+    def __init__(self, context: Context, float_parts: Mapping[str, str], mixed: bool) -> None:
         self.macs: dict[str, int] = {}
         self.stored: dict[str, WeightType] = {}
         self.liveness_bound = 0
@@ -199,6 +199,7 @@ class _Facts:
         self.products: tuple[Product, ...] = ()
         self._context = context
         self._float_parts = float_parts
+        self._mixed = mixed
 
     def of_parameters(self, module: Any) -> None:
         self.stored = stored_weights.read(
@@ -212,7 +213,7 @@ class _Facts:
     def of_configured(self, module: Any) -> None:
         self.operands = operands.read(module)
         self.products = products.read(module)
-        if self._context.int8:
+        if self._context.int8 and not self._mixed:
             audit.check_products(self.products, self._float_parts)
         if self._context.f16:
             audit.check_halves(self.products, self._float_parts)
@@ -273,7 +274,7 @@ def _lower(
     context: Context,
 ) -> Lowered:
     tool = IreeTool(work, options.out / "reproducer")
-    facts = _Facts(context, options.float_parts)
+    facts = _Facts(context, options.float_parts, model.mixed)
     linker = linking.link_with(work, options.libcalls)
     pipeline = tuple(rewrite for rewrite in FOR_TARGET if not (options.plain and rewrite.faster))
     applied = {rewrite.name for rewrite in pipeline if rewrite.applies(context)}
@@ -305,7 +306,9 @@ def _lower(
     packed = weights.pack(linked.program, linked.contents, linked.types, model.parameters)
     int8 = None
     if model.int8:
-        int8 = audit.check(facts.products, packed.table.values(), options.float_parts)
+        int8 = audit.check(
+            facts.products, packed.table.values(), options.float_parts, mixed=model.mixed
+        )
     return Lowered(
         program=linked.program,
         weights=packed,

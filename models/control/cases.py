@@ -40,6 +40,29 @@ def branch() -> Cases:
     )
 
 
+def branches() -> Cases:
+    """Includes numbers before the first and after the last branch."""
+    x = np.array([-1.5, 0.5, 2, -3], np.float32)
+    computed = (
+        lambda v: v + x,
+        lambda v: v * x,
+        lambda v: x - v,
+        lambda v: -np.maximum(v, x),
+    )
+    numbers = (-4, -2, -1, 0, 1, 2, 3, 100)
+    expected = []
+    for first in numbers:
+        v = x
+        for number in range(first, first + 3):
+            v = computed[number if 0 <= number < 4 else 3](v)
+        expected.append((v,))
+    return Cases(
+        cases=tuple((np.array(number, np.int32), x) for number in numbers),
+        expected=tuple(expected),
+        tolerance=Exact(),
+    )
+
+
 def update_slice() -> Cases:
     """Includes places before the first and after the last row, which are clamped."""
     x = np.linspace(-1, 1, 128, dtype=np.float32).reshape(8, 16)

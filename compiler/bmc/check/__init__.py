@@ -120,7 +120,7 @@ class _Check:
         if self.survey.rejected is None:
             return
         with quiet.native(), quiet.advice():
-            found = list(self.survey.rejected(options, known))
+            found = list(self.survey.rejected(options))
         said = {(error.message, error.where) for error in known}
         more = [error for error in found if (error.message, error.where) not in said]
         if more:

@@ -47,7 +47,7 @@ class Work:
       dispatches: calls of kernels.
       kernels: different kernels.
       counts: multiply-accumulates of each kind: `dense_f`, `dense_i`, `depthwise_f`, `depthwise_i`; of a matrix and one
-        or two vectors, `vector_f`, `vector_i`, and if its rows are added up, `dot_f`, `dot_i`. `f` is for floats. Besides
+        or two vectors, `vector_f`, `vector_i`, and if its rows are added up, `dot_f`, `dot_i`. `f` is for floats. And
         `results` of all these, and `elements` of other operations.
     """
 

@@ -75,7 +75,7 @@ def of_torch(program: Any) -> str:
 
 def of_onnx(model: Any) -> str:
     """The same for an ONNX model whose types are known."""
-    graph = Graph(model)
+    graph = Graph(model.graph)
     for node in model.graph.node:
         values = (*node.input, *node.output)
         if node.op_type not in _ONNX and _ONNX_DOUBLE in map(graph.element, values):

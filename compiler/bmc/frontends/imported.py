@@ -26,6 +26,7 @@ def build(
     weights: Mapping[str, Array],
     apart: Spread = NONE,
     in_f64: str = "",
+    mixed: bool = False,
     answer: Callable[[spec.Case], spec.Case],
 ) -> ImportedModel:
     """Returns the model whose MLIR is in the import directory `out`.
@@ -40,7 +41,7 @@ def build(
       cases, expected: the framework's inputs and outputs.
       weights: arrays by the framework's names.
       apart: the spread of the framework's kernels for this model.
-      in_f64: as in ImportedModel.
+      in_f64, mixed: as in ImportedModel.
       answer: returns the framework's outputs for more inputs.
     """
     if not model.cases:
@@ -71,5 +72,6 @@ def build(
         ),
         framework=artifacts.Framework(answer, model.ranges),
         in_f64=in_f64,
+        mixed=mixed,
     )
     return result if model.cases else samples.carry_few(result)

@@ -18,17 +18,19 @@ from bmc.frontends import (
     doubles,
     imported,
     mlir,
+    onnx_clips,
     onnx_file,
     onnx_limits,
     onnx_pinned,
     onnx_refused,
     onnx_sparse,
     onnx_static,
+    onnx_steps,
     quiet,
     user_cases,
 )
 from bmc.frontends.onnx_file import OnnxFile
-from bmc.frontends.onnx_graph import Graph, node_name
+from bmc.frontends.onnx_graph import Graph, has_float_products, node_name, nodes_within
 from bmc.frontends.options import ImportOptions
 from bmc.iree.tool import IreeTool
 
@@ -120,7 +122,10 @@ def _import(
         expected=expected,
         weights=weights,
         in_f64=in_f64,
-        apart=spread.of("onnx", onnx_limits.ops(file.model)),
+        mixed=not options.quantize and has_float_products(file.model),
+        apart=onnx_steps.widened(
+            spread.of("onnx", onnx_limits.ops(file.model)), file, cases, expected
+        ),
         answer=lambda case: file.run((case,))[0],
     )
 
@@ -153,7 +158,8 @@ def convert(file: OnnxFile, static: Any, out: Path) -> None:
     from iree.compiler.extras import onnx_importer
 
     static.graph.name = "main"
-    for node in static.graph.node:
+    nodes = list(nodes_within(static.graph.node))
+    for node in nodes:
         # The name becomes the op's location, so diagnostics name the node.
         node.name = node_name(node)
     with tempfile.TemporaryDirectory() as work:
@@ -176,12 +182,14 @@ def convert(file: OnnxFile, static: Any, out: Path) -> None:
         except BmcError as error:
             raise _in_terms_of_the_file(error, static) from None
         (out / artifacts.MODEL_FILE).write_bytes((Path(work) / "model.mlirbc").read_bytes())
+    clips = (node.name for node in nodes if node.op_type == "Clip")
+    onnx_clips.keep_nan(out / artifacts.MODEL_FILE, clips)
     mlir.signature(out / artifacts.MODEL_FILE, file.name)
 
 
 def _in_terms_of_the_file(error: BmcError, model: Any) -> BmcError:
     """Names the op in the file, where IREE names one of the ops or constants that it became."""
-    graph = Graph(model)
+    graph = Graph(model.graph)
     foreign = None
     for node in model.graph.node:
         op = f"{node.domain}.{node.op_type}".lstrip(".")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bmc.errors import BmcError
-from bmc.frontends import onnx, onnx_graph, onnx_limits
+from bmc.frontends import onnx, onnx_graph
 from bmc.frontends.onnx_file import OnnxFile
 
 # How many different nodes are looked for. Each takes a conversion, of a second or less.
@@ -25,6 +25,15 @@ def rejected(static: Any, file: OnnxFile) -> Iterator[BmcError]:
       file: the model, for its name.
     """
     _without_weights(static.graph)
+    unknown = [node for node in static.graph.node if _is_foreign(node, static.graph)]
+    for node in unknown:
+        yield BmcError(
+            "op-rejected",
+            f"ONNX does not know which shapes op '{node.domain}.{node.op_type}' returns",
+            where=onnx_graph.node_name(node),
+            hint="export the model with the ops of ONNX's own operator set",
+        )
+    cut(static, unknown)
     for _ in range(_ROUNDS):
         if not static.graph.output:
             return
@@ -46,12 +55,8 @@ def rejected(static: Any, file: OnnxFile) -> Iterator[BmcError]:
         cut(static, alike)
 
 
-def foreign(graph: Any) -> list[Any]:
-    """Returns the nodes of other operator sets whose results have shapes that ONNX does not know."""
-    return [node for node in graph.node if _is_foreign(node, graph)]
-
-
 def _is_foreign(node: Any, graph: Any) -> bool:
+    """Whether a node is of another operator set, and ONNX does not know the shapes of its results."""
     known = {value.name for value in (*graph.value_info, *graph.output) if _has_type(value)}
     return node.domain not in ("", "ai.onnx") and not known.issuperset(filter(None, node.output))
 
@@ -85,7 +90,7 @@ def _has_type(value: Any) -> bool:
 
 def _read(node: Any) -> set[str]:
     """Returns what a node and the graphs within it read."""
-    return {name for each in onnx_limits.nodes_within([node]) for name in each.input}
+    return {name for each in onnx_graph.nodes_within([node]) for name in each.input}
 
 
 def _without_weights(graph: Any) -> None:

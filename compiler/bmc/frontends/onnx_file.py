@@ -14,7 +14,7 @@ import numpy as np
 from bmc import dtype, factory, spec
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import model_folder, onnx_graph
+from bmc.frontends import model_folder, onnx_graph, onnx_labels
 from bmc.golden import Declared
 
 # "[ONNXRuntimeError] : 1 : FAIL : what it did /folder/file.cc:256 onnxruntime::Model::Model(...) why"
@@ -29,11 +29,13 @@ class OnnxFile:
       name: name of the file, for messages.
       model: the ModelProto.
       inputs: the inputs as declared.
+      classes: the names of a classifier's classes, whose labels are their places here.
     """
 
     name: str
     model: Any
     inputs: tuple[Declared, ...]
+    classes: tuple[str, ...] = ()
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -171,12 +173,13 @@ def _checked(model: Any, name: str) -> OnnxFile:
             f"'{name}' has no outputs",
             hint="export it with the values it computes",
         )
+    classes = onnx_labels.numbered(model)
     for value in model.graph.output:
         if not value.type.HasField("tensor_type"):
             raise BmcError("bad-signature", f"output {value.name} of '{name}' is not a tensor")
     initializers = {item.name for item in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in initializers]
-    return OnnxFile(name, model, tuple(_declared(value, name) for value in inputs))
+    return OnnxFile(name, model, tuple(_declared(value, name) for value in inputs), classes)
 
 
 def _with_ranks(model: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,23 +25,46 @@ def constants(graph: Any) -> dict[str, Any]:
     return found
 
 
+def graphs_of(node: Any) -> Iterator[Any]:
+    """Yields the graphs that are attributes of a node."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def nodes_within(nodes: Any) -> Iterator[Any]:
+    """Yields nodes, and those of the graphs that are their attributes."""
+    for node in nodes:
+        yield node
+        for graph in graphs_of(node):
+            yield from nodes_within(graph.node)
+
+
 class Graph:
-    """The main graph of a ModelProto.
+    """The graph of a ModelProto, or of one of its nodes.
 
     `nodes` collects its new list of nodes, which finish() puts in place of the old ones.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, proto: Any, outer: Graph | None = None) -> None:
+        """Takes a GraphProto, and the graph of the node that it belongs to."""
         from onnx import numpy_helper
 
-        self.proto = model.graph
+        self.proto = proto
         self.nodes: list[Any] = []
-        self._taken = {name for node in self.proto.node for name in (*node.input, *node.output)}
+        self._outer = outer
+        self._taken: set[str] = (
+            outer._taken
+            if outer
+            else {name for node in nodes_within(proto.node) for name in (*node.input, *node.output)}
+        )
         self._types = {
             value.name: value.type.tensor_type
             for value in (*self.proto.value_info, *self.proto.input, *self.proto.output)
         }
         self._constants = constants(self.proto)
+        self._is_body = False
         self._to_array = numpy_helper.to_array
 
     def shape(self, name: str) -> tuple[int, ...] | None:
@@ -48,6 +72,8 @@ class Graph:
         if name in self._constants:
             return tuple(self._constants[name].dims)
         found = self._types.get(name)
+        if found is None and self._outer:
+            return self._outer.shape(name)
         if found is None or not found.HasField("shape"):
             return None
         dims = found.shape.dim
@@ -59,14 +85,31 @@ class Graph:
         """Returns ONNX's number for the element type of a value, 0 if it is not known."""
         if name in self._constants:
             return int(self._constants[name].data_type)
-        return int(self._types[name].elem_type) if name in self._types else 0
+        if name in self._types:
+            return int(self._types[name].elem_type)
+        return self._outer.element(name) if self._outer else 0
 
     def constant(self, name: str) -> Array | None:
         """Returns the value of an initializer or a Constant node, None for anything else."""
         found: Array | None = None
         if name in self._constants:
             found = self._to_array(self._constants[name])
+        elif name not in self._types and self._outer:
+            found = self._outer.constant(name)
         return found
+
+    def initializer(self, value: Array, like: Any) -> str:
+        """Adds an initializer, or a Constant node in a branch or body, named after a node; returns its name."""
+        from onnx import helper, numpy_helper
+
+        name = self.new(like)
+        tensor = numpy_helper.from_array(np.asarray(value), name)
+        if self._outer or self._is_body:
+            # There, shapes are inferred only from the graph's own constants.
+            self.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
+        else:
+            self.proto.initializer.append(tensor)
+        return name
 
     def add(self, kind: str, inputs: Sequence[str | Array], like: Any, **attributes: Any) -> str:
         """Adds a node with one output and returns the output's name.
@@ -77,20 +120,23 @@ class Graph:
           like: the node that it helps to replace, whose name it gets.
           attributes: the op's.
         """
-        from onnx import helper, numpy_helper
+        from onnx import helper
 
-        names = []
-        for given in inputs:
-            if not isinstance(given, str):
-                name = self.new(like)
-                self.proto.initializer.append(numpy_helper.from_array(np.asarray(given), name))
-                given = name
-            names.append(given)
+        names = [each if isinstance(each, str) else self.initializer(each, like) for each in inputs]
         output = self.new(like)
         self.nodes.append(
             helper.make_node(kind, names, [output], name=node_name(like), **attributes)
         )
         return output
+
+    @contextlib.contextmanager
+    def body(self) -> Iterator[list[Any]]:
+        """Yields the list of the nodes that are added in this block, for the body of a loop."""
+        outside, self.nodes, self._is_body = self.nodes, [], True
+        try:
+            yield self.nodes
+        finally:
+            self.nodes, self._is_body = outside, False
 
     def rename(self, value: str, wanted: str) -> None:
         """Gives the output of the last node, which nothing reads yet, the name that others read."""
@@ -121,3 +167,31 @@ def attributes(node: Any) -> dict[str, Any]:
     from onnx import helper
 
     return {item.name: helper.get_attribute_value(item) for item in node.attribute}
+
+
+# Ops that add up products, and how many of their first inputs are activations.
+_PRODUCTS = {
+    "Attention": 1, "Conv": 1, "ConvTranspose": 1, "Einsum": 2, "FusedMatMul": 2, "GRU": 1, "Gemm": 1, "LSTM": 1,
+    "MatMul": 2, "MultiHeadAttention": 1, "RNN": 1,
+}  # fmt: skip
+_MOVES = (
+    "Flatten", "Gather", "Identity", "MaxPool", "Relu", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze",
+)  # fmt: skip
+
+
+def has_float_products(model: Any) -> bool:
+    """Whether a product of a ModelProto reads activations that were not quantized at export."""
+    for graph in (model.graph, *model.functions):
+        makers = {name: node for node in graph.node for name in node.output}
+        given = constants(graph)
+        for node in graph.node:
+            if node.op_type.startswith("DynamicQuantize"):
+                return True
+            for name in node.input[: _PRODUCTS.get(node.op_type, 0)]:
+                maker = makers.get(name)
+                while maker is not None and maker.op_type in _MOVES:
+                    name = maker.input[0]
+                    maker = makers.get(name)
+                if name not in given and (maker is None or maker.op_type != "DequantizeLinear"):
+                    return True
+    return False

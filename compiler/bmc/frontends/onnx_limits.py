@@ -10,6 +10,7 @@ from bmc import errors, limits
 from bmc.errors import BmcError
 from bmc.frontends import call_tree, onnx_graph
 from bmc.frontends.call_tree import Function
+from bmc.frontends.onnx_graph import graphs_of, nodes_within
 from bmc.limits import Limits
 
 
@@ -40,21 +41,6 @@ def ops(model: Any) -> Counter[str]:
     return Counter(node.op_type for graph in graphs for node in nodes_within(graph.node))
 
 
-def nodes_within(nodes: Any) -> Iterator[Any]:
-    """Yields nodes, and those of the graphs that are their attributes."""
-    for node in nodes:
-        yield node
-        for graph in _graphs(node):
-            yield from nodes_within(graph.node)
-
-
-def _graphs(node: Any) -> Iterator[Any]:
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            yield attribute.g
-        yield from attribute.graphs
-
-
 def _key(domain: str, name: str) -> str:
     return f"{domain}.{name}".lstrip(".")
 
@@ -70,14 +56,14 @@ def _loops(
     for node in nodes:
         if node.op_type == "Loop" and not node.domain:
             yield from _loop(node, constants, source, allowed)
-        for graph in _graphs(node):
+        for graph in graphs_of(node):
             within = {**constants, **onnx_graph.constants(graph)}
             yield from _loops(graph.node, within, source, allowed)
 
 
 def _loop(node: Any, constants: dict[str, Any], source: str, allowed: Limits) -> Iterator[BmcError]:
     where = f"{node.name or next(iter(node.output), 'Loop')} in {source}"
-    (body,) = _graphs(node)
+    (body,) = graphs_of(node)
     if not node.input[0] or not _goes_on(body):
         yield BmcError(
             "op-rejected",

@@ -10,8 +10,7 @@ import numpy as np
 from bmc import errors
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends.onnx_graph import attributes, node_name
-from bmc.frontends.onnx_limits import nodes_within
+from bmc.frontends.onnx_graph import attributes, node_name, nodes_within
 
 _RECURRENT = ("GRU", "LSTM", "RNN")
 # Those that the importer computes; it has no factors for others.

@@ -6,6 +6,7 @@
 - It divides and clips unsigned numbers as signed ones (onnx_unsigned.py).
 - Its remainder of floats subtracts a rounded product.
 - It knows no DFT, and an STFT only as a product with one large matrix (onnx_spectra.py).
+- It leaves out a limit that a Clip lacks (onnx_clips.py).
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import onnx_spectra, onnx_unsigned
-from bmc.frontends.onnx_graph import Graph, attributes, node_name
+from bmc.frontends import onnx_clips, onnx_spectra, onnx_unsigned
+from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name
 
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
 # Which of the inputs is the weight, if there is one.
@@ -27,11 +28,18 @@ _RECURRENT = ("GRU", "LSTM", "RNN")
 
 def apply(model: Any) -> None:
     """Changes such ops in a ModelProto with inferred shapes, which have to be inferred again."""
-    graph = Graph(model)
+    _apply(Graph(model.graph))
+
+
+def _apply(graph: Graph) -> None:
     for node in list(graph.proto.node):
+        for inner in graphs_of(node):
+            _apply(Graph(inner, graph))
         if node.domain in ("", "ai.onnx"):
             if node.op_type in _WINDOWS:
                 _crop(graph, node)
+            elif node.op_type == "Clip" and onnx_clips.limit(graph, node):
+                pass
             elif (
                 node.op_type == "Pad"
                 and _pad(graph, node)
@@ -60,6 +68,9 @@ def _rest(graph: Graph, node: Any) -> bool:
     zero = np.zeros((), helper.tensor_dtype_to_np_dtype(element))
     is_negative = graph.add("Less", [node.input[0], zero], node)
     signed = graph.add("Where", [is_negative, graph.add("Neg", [rest], node), rest], node)
+    # A zero may have a sign too.
+    is_whole = graph.add("Equal", [sizes[0], rest], node)
+    signed = graph.add("Where", [is_whole, node.input[0], signed], node)
     graph.rename(signed, node.output[0])
     return True
 

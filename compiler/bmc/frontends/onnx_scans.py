@@ -21,7 +21,7 @@ def apply(model: Any) -> bool:
     """
     if not any(node.op_type == "Scan" and not node.domain for node in model.graph.node):
         return False
-    graph = Graph(model)
+    graph = Graph(model.graph)
     for node in list(graph.proto.node):
         if node.op_type != "Scan" or node.domain or not _write_out(graph, node):
             graph.nodes.append(node)

@@ -11,11 +11,20 @@ from typing import Any
 from bmc import errors
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
-from bmc.frontends import onnx_ifs, onnx_pads, onnx_rewrites, onnx_scans
+from bmc.frontends import (
+    onnx_classical,
+    onnx_dynamic,
+    onnx_ifs,
+    onnx_pads,
+    onnx_rewrites,
+    onnx_scans,
+)
 from bmc.frontends.onnx_file import OnnxFile
 
 # Until about this opset, ops changed attributes into inputs. The importer knows the later form.
 _OPSET = 17
+# Ops of other sets, and those that contain others. ONNX does not infer the shapes behind them.
+_LOWER = (onnx_classical.apply, onnx_dynamic.apply, onnx_scans.apply)
 # The sizes of their results are known only after they have run.
 _DATA_DEPENDENT = ("Compress", "NonMaxSuppression", "NonZero", "Unique")
 _RANDOM = (
@@ -49,7 +58,7 @@ def make(
     if model.functions:
         model = inliner.inline_local_functions(model)
     onnx_ifs.apply(model)
-    _forget_shapes(model.graph, inputs)
+    _set_inputs(model.graph, inputs)
     if fold:
         model = _folded(model)
     if 0 < _opset(model) < _OPSET:
@@ -63,11 +72,10 @@ def make(
         model.opset_import.add(version=_OPSET)
     model = shape_inference.infer_shapes(model, data_prop=True)
     _refuse_unknown_sizes(model, file.name)
-    if onnx_scans.apply(model):
+    while any([lower(model) for lower in _LOWER]):  # of nodes in a row, the first at a time
         model = shape_inference.infer_shapes(model, data_prop=True)
     onnx_rewrites.apply(model)
-    # ONNX infers twice the frequencies of an STFT, and the shapes behind it; they are of another op now.
-    del model.graph.value_info[:]
+    _forget_shapes(model.graph)
     if model.ir_version < 4:
         _separate_initializers(model)
     _set_shapes(model.graph.output, outputs)
@@ -78,11 +86,11 @@ def inferred(model: Any, inputs: tuple[TensorInfo, ...]) -> Any:
     """Returns a ModelProto, which this changes, with the shapes that follow from its inputs."""
     from onnx import shape_inference
 
-    _forget_shapes(model.graph, inputs)
+    _set_inputs(model.graph, inputs)
     return shape_inference.infer_shapes(model, data_prop=True)
 
 
-def _forget_shapes(graph: Any, inputs: tuple[TensorInfo, ...]) -> None:
+def _set_inputs(graph: Any, inputs: tuple[TensorInfo, ...]) -> None:
     """Leaves only the shapes of inputs."""
     del graph.value_info[:]
     _set_shapes(graph.input, inputs)
@@ -101,6 +109,14 @@ def random(model: Any, name: str) -> Iterator[BmcError]:
                 where=f"{node.output[0]} in {name}",
                 hint="make them an input",
             )
+
+
+def _forget_shapes(graph: Any) -> None:
+    """Forgets inferred shapes, because ONNX infers too many frequencies of an STFT, but not what a Loop was given."""
+    loops = {name for node in graph.node if node.op_type == "Loop" for name in node.output}
+    kept = [value for value in graph.value_info if value.name in loops]
+    del graph.value_info[:]
+    graph.value_info.extend(kept)
 
 
 def _separate_initializers(model: Any) -> None:

@@ -51,9 +51,7 @@ def survey_file(path: Path, options: ImportOptions) -> Survey:
     )
     if too_much:
         return replace(survey_of, found=found)
-    return replace(
-        survey_of, found=found, rejected=lambda options, known: _rejected(file, options, known)
-    )
+    return replace(survey_of, found=found, rejected=lambda options: _rejected(file, options, found))
 
 
 def _symbols(file: OnnxFile) -> Iterator[tuple[tuple[str, int], str]]:
@@ -101,7 +99,7 @@ def _compared(model: Any, name: str) -> Iterator[float]:
     """Yields the constants of one element that an input is compared with anywhere in a model."""
     from onnx import numpy_helper
 
-    nodes = list(onnx_limits.nodes_within(model.graph.node))
+    nodes = list(onnx_graph.nodes_within(model.graph.node))
     constants = onnx_graph.constants(model.graph)
     for node in nodes:
         for attribute in node.attribute:
@@ -121,26 +119,17 @@ def _compared(model: Any, name: str) -> Iterator[float]:
 
 
 def _rejected(
-    file: OnnxFile, options: ImportOptions, known: Sequence[BmcError]
+    file: OnnxFile, options: ImportOptions, found: Sequence[BmcError]
 ) -> Iterator[BmcError]:
-    """Yields what the converter rejects of a model without those nodes that are known to be refused."""
+    """Yields what the converter rejects of a model without the nodes that were `found`."""
     file = onnx_pinned.pinned(file, options.constants)
     inputs = golden.fix(golden.sized(file.inputs, options.shapes), None)
-    places = {error.where.removesuffix(f" in {file.name}") for error in known}
+    places = {error.where.removesuffix(f" in {file.name}") for error in found}
     model = type(file.model)()
     model.CopyFrom(file.model)
     try:
         model = onnx_static.inferred(model, inputs)
-        unknown = onnx_cuts.foreign(model.graph)
-        for node in unknown:
-            yield BmcError(
-                "op-rejected",
-                f"ONNX does not know which shapes op '{node.domain}.{node.op_type}' returns",
-                where=onnx_graph.node_name(node),
-                hint="export the model with the ops of ONNX's own operator set",
-            )
-        refused = [node for node in model.graph.node if _place(node) in places]
-        onnx_cuts.cut(model, [node for node in refused if node not in unknown] + unknown)
+        onnx_cuts.cut(model, [node for node in model.graph.node if _place(node) in places])
         static = onnx_static.make(replace(file, model=model), inputs, ())
     except BmcError as error:
         yield error

@@ -1,11 +1,11 @@
-"""Divides and clips unsigned numbers, which IREE's importer takes for signed ones."""
+"""Divides, clips and makes unsigned numbers, which IREE's importer takes for signed ones."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from bmc.errors import BmcError
-from bmc.frontends.onnx_graph import Graph, node_name
+from bmc.frontends.onnx_graph import Graph, attributes, node_name
 
 
 def rewrite(graph: Graph, node: Any) -> bool:
@@ -20,6 +20,8 @@ def rewrite(graph: Graph, node: Any) -> bool:
     unsigned = {
         getattr(TensorProto, name): name for name in ("UINT8", "UINT16", "UINT32", "UINT64")
     }
+    if node.op_type == "Cast":
+        return _cast(graph, node, element)
     if element not in unsigned:
         return False
     if node.op_type == "Clip":
@@ -38,6 +40,19 @@ def rewrite(graph: Graph, node: Any) -> bool:
         graph.rename(graph.add("Cast", [made], node, to=element), node.output[0])
     else:
         return False
+    return True
+
+
+def _cast(graph: Graph, node: Any, element: int) -> bool:
+    """Makes bytes of floats by way of more bits, because the importer's own bytes of floats end at 127."""
+    from onnx import TensorProto
+
+    floats = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
+    wanted = attributes(node)["to"]
+    if element not in floats or wanted != TensorProto.UINT8:
+        return False
+    whole = graph.add("Cast", [node.input[0]], node, to=TensorProto.INT32)
+    graph.rename(graph.add("Cast", [whole], node, to=wanted), node.output[0])
     return True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from bmc import golden
@@ -11,7 +11,7 @@ from bmc.errors import BmcError
 from bmc.frontends.options import ImportOptions
 from bmc.golden import Declared
 
-Rejected = Callable[[ImportOptions, Sequence[BmcError]], Iterable[BmcError]]
+Rejected = Callable[[ImportOptions], Iterable[BmcError]]
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,8 @@ class Survey:
       switches: inputs of one element that decide which branch of an If is taken, with the values that the file
         compares them with.
       found: all that blocks the import and can be told from the file alone.
-      rejected: tries the converter on the model without what is known to block it, and returns all else that it
-        rejects, given the options and the known errors. It takes seconds, so nobody calls it for a model that can be
-        imported.
+      rejected: tries the converter on the model without what was found, and returns all else that it rejects. It takes
+        seconds, so nobody calls it for a model that can be imported.
     """
 
     inputs: tuple[Declared, ...] = ()

@@ -5,6 +5,8 @@
 - LiteRT divides the weighted sums of a bilinear RESIZE with ties away from zero. TOSA's double rounding
   turns 7/16 into 1.
 - LiteRT's CAST truncates. TOSA's rounds.
+- LiteRT's ROUND takes the even one of two integers that are equally near. The converter adds a half, which rounds, and
+  takes the floor.
 - LiteRT's reference kernels compute LOGISTIC and similar ops in integers, see tflite_tables.
 - LiteRT quantizes floats by division, rounds ties away from zero and saturates. The converter multiplies,
   rounds ties to even, and keeps only the lowest bits of a float that is out of range.
@@ -104,6 +106,7 @@ def _walk(module: Any) -> list[Any]:
 def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None]]:
     """Yields the changes that make each op compute as in LiteRT."""
     dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
+    rounds = file.outputs_of("ROUND")
     tables = tflite_tables.tables(file)
     for op in ops:
         if op.name == "tosa.rescale" and _tensor(op) in dense:
@@ -112,6 +115,8 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
             yield partial(_round_away, op)
         if op.name == "tosa.table" and _tensor(op) in tables:
             yield partial(_Maker(op, op.operands[1]).replace, 1, tables[_tensor(op)])
+        if op.name == "tosa.floor" and _tensor(op) in rounds:
+            yield partial(_round_to_even, op)
         if op.name == "tosa.cast" and _tensor(op) in casts:
             yield partial(_truncate, op)
         elif op.name == "tosa.cast" and (rounded := _quantized(op)) is not None:
@@ -135,6 +140,21 @@ def _round_away(rescale: Any) -> None:
     sign = make("arithmetic_right_shift", sums, make.constant(31), round=ir.BoolAttr.get(False))
     rescale.operands[0] = make("add", sums, sign)
     rescale.attributes["rounding_mode"] = ir.Attribute.parse(_SINGLE_ROUND)
+
+
+def _round_to_even(floor: Any) -> None:
+    """Makes a float round to nearest, ties to even."""
+    x = floor.operands[0].owner.operands[0]
+    make = _Maker(floor, x)
+    half = make.constant(0.5)
+    low = make("floor", x)
+    over = make("sub", x, low)
+    halved = make.product(low, half)
+    odd = make.compare("greater", halved, make("floor", halved))
+    up = make.truth("and", make.compare("equal", over, half), odd)
+    up = make.truth("or", up, make.compare("greater", over, half))
+    made = make("select", up, make("add", low, make.constant(1.0)), low)
+    floor.results[0].replace_all_uses_with(made)
 
 
 def _is(value: Any, name: str) -> bool:
@@ -229,6 +249,14 @@ class _Maker:
 
     def compare(self, name: str, a: Any, b: Any) -> Any:
         return self._make(f"tosa.{name}", self._flags, (a, b), {})
+
+    def truth(self, name: str, a: Any, b: Any) -> Any:
+        return self._make(f"tosa.logical_{name}", self._flags, (a, b), {})
+
+    def product(self, a: Any, b: Any) -> Any:
+        dense = self._ir.DenseElementsAttr.get(np.zeros(1, np.int8), context=self._before.context)
+        shift = self._make("tosa.const", dense.type, (), {"values": dense})
+        return self("mul", a, b, shift)
 
     def by_sign(self, positive: Any, negative: Any) -> Any:
         """Returns a tensor with `positive` where x >= 0 and `negative` elsewhere."""

@@ -115,6 +115,18 @@ class TfliteRoundingTest(support.ModelFileTest):
             self.rejects("import-disagrees", "elements differ", data=wrong, cases=tied)
             self.rejects("import-disagrees", "disagrees", data=data, cases=cases)
 
+    def test_floats_are_rounded_to_even(self) -> None:
+        data = tflite_kit.convert(tf.round, tflite_kit.tensor(1, 16))
+        halves = "np.arange(-8, 8, dtype=np.float32)[None] + np.float32(0.5)"
+        edges = (
+            "np.array([[-0.0, 0.49999997, -0.49999997, 8388607.5, 8388609, -8388609, 16777215, np.inf,"
+            " -np.inf, np.nan, 1e30, -1e-30, 0.5000001, 1.4999999, -0.3, -1.5]], np.float32)"
+        )
+        cases = f"return Cases((({halves},), ({edges},)), Exact())"
+        self.agrees(self.load(data, cases))
+        with _AS_CONVERTED:
+            self.rejects("import-disagrees", "off by 1", data=data, cases=cases)
+
     def test_operators_of_older_converters(self) -> None:
         data = _dense()
         model = self.load(data)

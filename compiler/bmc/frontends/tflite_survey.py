@@ -29,7 +29,7 @@ def survey_file(path: Path, options: ImportOptions) -> Survey:
         inputs=file.inputs,
         found=found,
         # Without anything else, the import itself names all that the converter leaves.
-        rejected=(lambda _options, _known: _rejected(file)) if found else None,
+        rejected=(lambda _: _rejected(file)) if found else None,
     )
 
 

@@ -4,14 +4,16 @@ Follows the basic blocks of a function of the host program, each once. A branch 
 taken at build time. That leaves branches on values that the program reads back from its own results, and
 loops over them. Where paths meet, integers that differ become variables. Buffers that differ get one slab
 that each path copies into, so memory remains static at the price of one copy of every tensor that a loop
-carries. A function without such branches is a straight line and needs no driver.
+carries. Where each path has commands of its own for the block that follows, variables say whose commands run:
+IREE makes one block of all branches of a switch that are alike. A function without such branches is a straight
+line and needs no driver.
 
 To find these blocks and arguments, the function runs again whenever an assumption was wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +38,9 @@ from bmc.host.program import (
 )
 from bmc.host.vm import FENCE, VirtualMachine
 
+# What helps if paths of a program that meet again have other things than buffers and numbers apart.
+_ALIKE = "compute the branches of a condition one after the other, and choose among their results"
+
 
 @dataclass
 class _Assumptions:
@@ -43,10 +48,12 @@ class _Assumptions:
 
     Attributes:
       merged: (block, argument) that differs between paths -> bytes of its slab, 0 for an integer.
+      chosen: (block, argument) that is another command buffer on each path -> all of these.
       returns: number of returns that can be reached.
     """
 
     merged: dict[tuple[int, int], int] = field(default_factory=dict)
+    chosen: dict[tuple[int, int], list[Any]] = field(default_factory=dict)
     returns: int = 1
 
 
@@ -133,7 +140,7 @@ class _Attempt:
 
     def compute(self, operation: str, operands: Sequence[Integer]) -> Variable:
         if not all(isinstance(operand, Integer) for operand in operands):
-            raise vm.unsupported(f"{operation} of a reference, decided at run time")
+            raise vm.unsupported(f"{operation} of a reference, decided at run time", _ALIKE)
         narrow = ".cmp." in operation or operation == "vm.trunc.i64.i32"
         bits = 64 if ".i64" in operation and not narrow else 32
         return self._recorder.let(operation, tuple(operands), bits)
@@ -198,7 +205,12 @@ class _Attempt:
         for index, (argument, merged) in enumerate(
             zip(arguments, self._reached[block], strict=True)
         ):
-            if (block, index) not in self._assumptions.merged:
+            if (block, index) in self._assumptions.chosen:
+                self._expect_known(block, index, argument)
+                for choice in _choices(merged):
+                    targets.append(choice.condition)
+                    sources.append(self._is(argument, choice.first))
+            elif (block, index) not in self._assumptions.merged:
                 self._expect_same(block, index, argument, merged)
             elif isinstance(merged, Span):
                 copies.append((argument, self._reach(block, index, argument, merged)))
@@ -210,6 +222,11 @@ class _Attempt:
         return (*self._recorder.new_commands(), *assign, Goto(block))
 
     def _merged_argument(self, block: int, index: int, argument: Any) -> Any:
+        if found := self._assumptions.chosen.get((block, index)):
+            chosen = found[-1]
+            for each in found[-2::-1]:
+                chosen = vm.Choice(self._recorder.variable(32), each, chosen)
+            return chosen
         length = self._assumptions.merged.get((block, index))
         if length is None:
             return argument
@@ -226,8 +243,28 @@ class _Attempt:
             self._assumptions.merged[block, index] = max(argument.length, merged.length)
         elif isinstance(argument, Integer) and isinstance(merged, Integer):
             self._assumptions.merged[block, index] = 0
+        elif "hal.command_buffer" in str(self._blocks[block].arguments[index].type):
+            self._assumptions.chosen[block, index] = []
+            for each in (merged, argument):
+                self._expect_known(block, index, each)
         else:
-            raise vm.unsupported("a reference that depends on a run-time value")
+            raise vm.unsupported("a reference that depends on a run-time value", _ALIKE)
+
+    def _expect_known(self, block: int, index: int, argument: Any) -> None:
+        found = self._assumptions.chosen[block, index]
+        for each in _possible(argument):
+            if each not in found:
+                found.append(each)
+                self.surprised = True
+
+    def _is(self, argument: Any, wanted: Any) -> Integer:
+        """Whether an argument is one of the command buffers that it may be."""
+        if not isinstance(argument, vm.Choice):
+            return int(argument == wanted)
+        first, second = (self._is(part, wanted) for part in (argument.first, argument.second))
+        if first == second:
+            return first
+        return self._recorder.let("vm.select.i32", (argument.condition, first, second), 32)
 
     def _reach(self, block: int, index: int, argument: Span, merged: Span) -> Span:
         """Returns the part of a slab to which `argument` is copied."""
@@ -260,6 +297,20 @@ class _Attempt:
         recorder.copy_all(list(zip(new_states, self._call.places, strict=True)))
         recorder.flush()
         recorder.statements.append(Return())
+
+
+def _choices(value: Any) -> Iterator[vm.Choice]:
+    """Yields a choice, and those among what it may be otherwise."""
+    while isinstance(value, vm.Choice):
+        yield value
+        value = value.second
+
+
+def _possible(value: Any) -> list[Any]:
+    """Returns all that a value may be."""
+    if isinstance(value, vm.Choice):
+        return [*_possible(value.first), *_possible(value.second)]
+    return [value]
 
 
 def _is_in_place(span: Span, taken: list[Span]) -> bool:

@@ -10,7 +10,7 @@ import support
 
 from bmc import target
 from bmc.compile import CompileOptions, lower
-from bmc.host.program import Branch, Load
+from bmc.host.program import Assign, Branch, Load
 from bmc.plan.tables import Region
 
 _MODELS = Path(__file__).parents[3] / "models/control"
@@ -85,6 +85,29 @@ class ControlTest(support.FolderTest):
         (branch,) = (s for s in plan.entries[0].driver if isinstance(s, Branch))
         self.assertTrue(branch.then and branch.otherwise)
         self.assertNotEqual(branch.then, branch.otherwise)
+
+    def test_branches_that_are_alike_become_one_block(self) -> None:
+        (entry,) = self.lower("branches.mlir").plan.entries
+        # It chooses among four commands by three variables, of which each path sets at most one.
+        (chain,) = (found for s in entry.driver if len(found := _chain(s)) == 3)
+        chosen = {branch.condition for branch in chain}
+        paths = [
+            part for s in entry.driver if isinstance(s, Branch) for part in (s.then, s.otherwise)
+        ]
+        sets = [s for path in (*paths, entry.driver) for s in path if isinstance(s, Assign)]
+        sets = [s for s in sets if chosen == set(s.targets)]
+        self.assertEqual(
+            sorted(sum(source == 1 for source in s.sources) for s in sets), [0, 1, 1, 1]
+        )
+
+
+def _chain(statement: object) -> list[Branch]:
+    """Returns a branch, and those that alone are the other sides of the ones before."""
+    found: list[Branch] = []
+    while isinstance(statement, Branch):
+        found.append(statement)
+        statement = statement.otherwise[0]
+    return found
 
 
 if __name__ == "__main__":

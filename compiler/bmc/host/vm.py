@@ -323,9 +323,11 @@ def gave_up(op: ir_util.Op) -> BmcError:
     return BmcError("host-program", f"the host program gives up at build time: {message}")
 
 
-def unsupported(name: str) -> BmcError:
+def unsupported(
+    name: str, hint: str = "the sizes of all tensors must be known when the model is compiled"
+) -> BmcError:
     return BmcError(
         "unsupported-host-op",
         f"the host program contains '{name}', which bmc cannot express in tables and C",
-        hint="the sizes of all tensors must be known when the model is compiled",
+        hint=hint,
     )

@@ -10,6 +10,9 @@ large weight must be int8. A state may begin with floats. Exceptions are listed 
 A key is a dispatch function, its op signature or the name of a weight. Element-wise operations,
 poolings, softmax and normalizations are not products and may be in floating point.
 
+A file that mixes both, such as one that onnxruntime quantized in part, is as its maker wanted it: then the reason is
+the file.
+
 A model that is to compute in f16 is held to the same: its products must add up f16, or be listed.
 """
 
@@ -24,6 +27,7 @@ from bmc.plan.weights import Weight
 
 # Smaller float constants are biases, scales and the like.
 _LARGE_WEIGHT_BYTES = 1024
+_AS_IN_THE_FILE = "as the file has it"
 
 
 def check_products(found: tuple[Product, ...], float_parts: Mapping[str, str]) -> None:
@@ -87,7 +91,11 @@ def check_halves(found: tuple[Product, ...], float_parts: Mapping[str, str]) -> 
 
 
 def check(
-    found: tuple[Product, ...], weights: Collection[Weight], float_parts: Mapping[str, str]
+    found: tuple[Product, ...],
+    weights: Collection[Weight],
+    float_parts: Mapping[str, str],
+    *,
+    mixed: bool = False,
 ) -> dict[str, Any]:
     """Checks a model's weights, and returns the report's section about integers.
 
@@ -95,12 +103,16 @@ def check(
       found: the model's products, which check_products() let pass.
       weights: its constants.
       float_parts: reason by dispatch function, op signature or name of a weight.
+      mixed: whether the model's file has floats beside integers, which then need no other reason.
 
     Raises:
       BmcError: a large weight is in floating point and not listed, or something listed is not in floating point.
     """
     float_products = [product for product in found if not product.is_integer]
     large = {w.offset: w for w in weights if _is_large_float(w)}.values()
+    if mixed:
+        parts = (*(p.op for p in float_products), *(w.framework_name or w.name for w in large))
+        float_parts = {**dict.fromkeys(parts, _AS_IN_THE_FILE), **float_parts}
     heavy = [w for w in large if not {w.name, w.framework_name} & float_parts.keys()]
     if heavy:
         raise BmcError(

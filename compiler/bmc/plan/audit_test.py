@@ -215,6 +215,12 @@ class CheckTest(support.FolderTest):
         report = audit.check((self.INTEGER,), table, {"positions": "added, not multiplied"})
         self.assertEqual((report["int8_weight_bytes"], report["other_weight_bytes"]), (4096, 8192))
 
+    def test_a_file_that_mixes_needs_no_other_reason(self) -> None:
+        table = (self.weight("positions", "f32", 1, 16, 64),)
+        report = audit.check((self.INTEGER, self.FLOAT), table, {}, mixed=True)
+        reason = "as the file has it"
+        self.assertEqual(report["float_parts"], {"conv_f32": reason, "positions": reason})
+
     def test_what_a_state_begins_with_is_no_weight(self) -> None:
         begins = self.weight("cache", "f32", 64, 64, initial=True)
         report = audit.check((self.INTEGER,), (begins,), {})
