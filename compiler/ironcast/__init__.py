@@ -112,7 +112,9 @@ def check(
         status, printed, errors = _run(("check", source, "--isa", isa, *options), work)
     if status not in (0, 1) or not printed.strip():
         raise _error(errors)
-    return Checked(status == 0, printed.strip())
+    # A module in memory has no file that BUILD lines could name.
+    text = printed if is_named else printed.partition("; BUILD.bazel")[0]
+    return Checked(status == 0, text.strip())
 
 
 def compile(

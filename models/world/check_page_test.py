@@ -1,0 +1,26 @@
+"""Tests that docs/how-to/check.md shows what `bmc check` says of three published models."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+import unittest
+from pathlib import Path
+
+import support
+
+
+class CheckPageTest(unittest.TestCase):
+    def test_the_page_shows_what_the_program_prints(self) -> None:
+        page = Path(os.environ["PAGE"]).read_text(encoding="utf-8")
+        for name, status in (("RUNS", 0), ("PINNED", 0), ("BLOCKED", 1)):
+            file = Path(os.environ[name])
+            with self.subTest(file=file.name):
+                done = support.bmc("check", file)
+                self.assertEqual(done.status, status)
+                shown = textwrap.indent(done.out, "    ")
+                self.assertIn(f"    bmc check {file.name}\n\n{shown}", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
