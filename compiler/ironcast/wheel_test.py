@@ -175,7 +175,9 @@ class InstalledTest(unittest.TestCase):
         self.assertTrue((self.folder / f"net_{ISA}/report.json").is_file())
 
     def test_a_function_of_jax_arrays(self) -> None:
-        self.assertEqual(self.passes("python", self.write("script.py", _JAX)), "jax\nTrue True False\n")
+        self.assertEqual(
+            self.passes("python", self.write("script.py", _JAX)), "jax\nTrue True False\n"
+        )
 
     def test_mistakes_are_one_sentence(self) -> None:
         lines = self.passes("python", self.write("script.py", _REFUSED)).splitlines()

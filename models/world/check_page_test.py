@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import textwrap
 import unittest
 from pathlib import Path
 
-import support
+from bmc import cli
 
 
 class CheckPageTest(unittest.TestCase):
@@ -16,9 +18,9 @@ class CheckPageTest(unittest.TestCase):
         for name, status in (("RUNS", 0), ("PINNED", 0), ("BLOCKED", 1)):
             file = Path(os.environ[name])
             with self.subTest(file=file.name):
-                done = support.bmc("check", file)
-                self.assertEqual(done.status, status)
-                shown = textwrap.indent(done.out, "    ")
+                with contextlib.redirect_stdout(io.StringIO()) as out:
+                    self.assertEqual(cli.main(["check", str(file)]), status)
+                shown = textwrap.indent(out.getvalue(), "    ")
                 self.assertIn(f"    bmc check {file.name}\n\n{shown}", page)
 
 
