@@ -155,6 +155,7 @@ class ImportedModel:
         if the target does not.
       int8: whether it is quantized. If so, its kernels must compute in integers (plan/audit.py).
       mixed: whether its file quantizes some products and not others, as its maker wanted.
+      classes: the names of a classifier's classes. Its label is the place of one of them.
       f16: whether to compute in f16 what it computes in f32 (rewrites/halves.py).
       compared_only: more inputs of the first entry point, with the framework's outputs. They are only
         compared in IREE's host runtime.
@@ -174,6 +175,7 @@ class ImportedModel:
     second_reference: str = ""
     int8: bool = False
     mixed: bool = False
+    classes: tuple[str, ...] = ()
     f16: bool = False
     compared_only: tuple[tuple[spec.Case, spec.Case], ...] = ()
     made_up: tuple[str, ...] = ()
@@ -259,6 +261,7 @@ def save(model: ImportedModel, directory: Path) -> None:
             "second_reference": model.second_reference,
             "int8": model.int8,
             "mixed": model.mixed,
+            "classes": model.classes,
             "f16": model.f16,
             "parameters": [asdict(parameter) for parameter in model.parameters],
         },
@@ -328,6 +331,7 @@ def _read(
         second_reference=data["second_reference"],
         int8=data["int8"],
         mixed=data["mixed"],
+        classes=tuple(data["classes"]),
         f16=data["f16"],
         compared_only=tuple(cases[len(carried) :]),
         made_up=tuple(data["made_up"]) if compared else (),

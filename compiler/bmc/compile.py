@@ -350,7 +350,7 @@ def _emit(
     )
     kernels_s = kernels_asm.source(plan.name, code, target) if code else kernels_asm.EMPTY
     return {
-        f"{plan.name}.h": model_h.source(plan, code, target).encode(),
+        f"{plan.name}.h": model_h.source(plan, code, target, model.classes).encode(),
         "plan.c": plan_c.source(plan, code).encode(),
         "kernels.S": kernels_s.encode(),
         "kernels.bin": code.image if code else b"",

@@ -83,6 +83,8 @@ class HostModel:
 
         from bmc.ir import ir_util
         from bmc.rewrites import (
+            circles,
+            empties,
             indices,
             insertions,
             loops,
@@ -103,7 +105,9 @@ class HostModel:
                     loops,
                     insertions,
                     indices,
+                    empties,
                     powers,
+                    circles,
                     sorts,
                     nans,
                     wide_constants,

@@ -139,6 +139,12 @@ class _Pointwise(torch.nn.Module):
     def rsqrt(self, x: torch.Tensor) -> torch.Tensor:
         return torch.rsqrt(x)
 
+    def sin(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.sin(x)
+
+    def tan(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tan(x)
+
 
 def pointwise() -> ModelSpec:
     x = _f32(8, 100)
@@ -154,6 +160,9 @@ def pointwise() -> ModelSpec:
         exp=(x,),
         pow=(np.abs(_f32(8, 33)) + np.float32(0.1), _f32(8, 33, seed=1)),
         rsqrt=(np.abs(x) + np.float32(0.1),),
+        # Thousands of turns, of which only the fraction counts.
+        sin=(x * np.float32(1e5),),
+        tan=(x * np.float32(1e5),),
     )
 
 

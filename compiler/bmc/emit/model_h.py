@@ -80,8 +80,14 @@ class _Identifiers:
         return found
 
 
-def source(model: Plan, kernels: Kernels | None, target: Target) -> str:
-    """Returns the header: the model's sizes, its entry points, its tensors, and an example that compiles."""
+def source(
+    model: Plan, kernels: Kernels | None, target: Target, classes: tuple[str, ...] = ()
+) -> str:
+    """Returns the header: the model's sizes, its entry points, its tensors, and an example that compiles.
+
+    Args:
+      classes: the names of a classifier's classes.
+    """
     name, upper = model.name, model.name.upper()
     entries = _entry_points(model)
     tensors = [a for entry in entries for a in (*entry.inputs, *entry.outputs)]
@@ -100,7 +106,7 @@ def source(model: Plan, kernels: Kernels | None, target: Target) -> str:
         isa=target.isa,
         entries="".join(map(_described, entries)),
         sizes="".join(f"  {constant} = {value},\n" for constant, value in sizes.items()),
-        functions="".join(_functions(entries)),
+        functions="".join((*_functions(entries), *_classes(name, classes))),
         example=_example(name, entries[0]),
     )
 
@@ -145,6 +151,12 @@ def _functions(entries: list[_EntryPoint]) -> Iterator[str]:
             yield _ACCESSOR.format(const="", accessor=a, offset=a.tensor.offset)
         for a in entry.outputs:
             yield _ACCESSOR.format(const="const ", accessor=a, offset=a.tensor.offset)
+
+
+def _classes(name: str, classes: tuple[str, ...]) -> Iterator[str]:
+    if classes:
+        names = "".join(f"    {c_text.string(each)},\n" for each in classes)
+        yield _CLASSES.format(name=name, names=names, count=len(classes))
 
 
 def _example(name: str, entry: _EntryPoint) -> str:
@@ -229,6 +241,16 @@ static inline BM_MUST_USE bm_status_t {getter}(const bm_model_t *model,
 _ACCESSOR = """\
 static inline {const}{accessor.c_type} *{accessor.name}(const bm_model_t *model) {{
   return ({const}{accessor.c_type} *)bm_model_at(model, {offset}u);
+}}
+
+"""
+
+_CLASSES = """\
+// Returns the name of the class with this label, NULL if there is none.
+static inline const char *{name}_class(size_t label) {{
+  static const char *const names[] = {{
+{names}  }};
+  return label < {count}u ? names[label] : NULL;
 }}
 
 """

@@ -76,6 +76,7 @@ def report(
         "macs": macs,
         "parameters": sum(math.prod(parameter.shape) for parameter in model.parameters),
         "entries": [_entry(entry) for entry in result.entries],
+        "classes": list(model.classes),
         "planes": planes,
         "dispatches": _dispatches(result, kernels, configs, operands),
         "commands": _commands(result),

@@ -27,6 +27,7 @@ def build(
     apart: Spread = NONE,
     in_f64: str = "",
     mixed: bool = False,
+    classes: tuple[str, ...] = (),
     answer: Callable[[spec.Case], spec.Case],
 ) -> ImportedModel:
     """Returns the model whose MLIR is in the import directory `out`.
@@ -41,7 +42,7 @@ def build(
       cases, expected: the framework's inputs and outputs.
       weights: arrays by the framework's names.
       apart: the spread of the framework's kernels for this model.
-      in_f64, mixed: as in ImportedModel.
+      in_f64, mixed, classes: as in ImportedModel.
       answer: returns the framework's outputs for more inputs.
     """
     if not model.cases:
@@ -73,5 +74,6 @@ def build(
         framework=artifacts.Framework(answer, model.ranges),
         in_f64=in_f64,
         mixed=mixed,
+        classes=classes,
     )
     return result if model.cases else samples.carry_few(result)

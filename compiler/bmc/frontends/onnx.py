@@ -122,6 +122,7 @@ def _import(
         expected=expected,
         weights=weights,
         in_f64=in_f64,
+        classes=file.classes,
         mixed=not options.quantize and has_float_products(file.model),
         apart=onnx_steps.widened(
             spread.of("onnx", onnx_limits.ops(file.model)), file, cases, expected

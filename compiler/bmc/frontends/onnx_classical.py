@@ -18,7 +18,7 @@ _FLOAT, _INT64 = 1, 7
 
 
 def apply(model: Any) -> bool:
-    """Changes a ModelProto with inferred shapes, which have to be inferred again; returns whether it did.
+    """Changes a ModelProto, whose shapes have to be inferred again; returns whether it did.
 
     Raises:
       BmcError: a model has an attribute that is not known here.
@@ -27,7 +27,10 @@ def apply(model: Any) -> bool:
     changed = False
     for node in list(graph.proto.node):
         lower = _LOWER.get(node.op_type) if node.domain == "ai.onnx.ml" else None
-        if lower and lower(graph, node):
+        # A node behind another waits until ONNX has inferred what the other returns. A LabelEncoder cannot: where a
+        # type is unknown, ONNX crashes on it.
+        is_ready = lower is _label_encoder or (lower and graph.shape(node.input[0]) is not None)
+        if lower and is_ready and lower(graph, node):
             changed = True
         else:
             graph.nodes.append(node)
@@ -43,16 +46,18 @@ def _floats(graph: Graph, node: Any) -> str:
     return graph.add("Cast", (name,), node, to=_FLOAT)
 
 
+def _shape(graph: Graph, node: Any) -> tuple[int, ...]:
+    """Returns the shape of the node's input, which apply() has waited for."""
+    return graph.shape(node.input[0]) or ()
+
+
 def _of(given: dict[str, Any], key: str) -> Array:
     return np.array(given.get(key, ()), np.float32)
 
 
 def _feature_extractor(graph: Graph, node: Any) -> bool:
-    shape = graph.shape(node.input[0])
-    if shape is None:
-        return False
     value = node.input[0]
-    if len(shape) == 1:
+    if len(_shape(graph, node)) == 1:
         value = graph.add("Unsqueeze", (value, np.array([0])), node)
     places = graph.add("Reshape", (node.input[1], np.array([-1])), node)
     graph.rename(graph.add("Gather", (value, places), node, axis=-1), node.output[0])
@@ -149,11 +154,8 @@ def _linear(graph: Graph, node: Any) -> bool:
     given = attributes(node)
     is_classifier = node.op_type == "LinearClassifier"
     classes = onnx_scores.labels(given) if is_classifier else ()
-    shape = graph.shape(node.input[0])
-    coefficients = _of(given, "coefficients")
-    if shape is None:
-        return False
-    weight = coefficients.reshape(-1, shape[-1]).T.copy()
+    features = _shape(graph, node)[-1]
+    weight = _of(given, "coefficients").reshape(-1, features).T.copy()
     scores = graph.add("MatMul", (_floats(graph, node), weight), node)
     bias = _of(given, "intercepts")
     if bias.size:
@@ -168,7 +170,7 @@ def _linear(graph: Graph, node: Any) -> bool:
             onnx_scores.put_one(graph, node, scores, given, True)
         else:
             onnx_scores.put_label(graph, node, scores, 0.0, classes)
-            onnx_scores.put_one(graph, node, scores, given, False)
+            onnx_scores.put_one(graph, node, scores, given, True)
     else:
         onnx_scores.put_best(graph, node, scores, classes)
         onnx_scores.put(graph, node, scores, given, node.output[1])
@@ -176,17 +178,12 @@ def _linear(graph: Graph, node: Any) -> bool:
 
 
 def _vectors(graph: Graph, node: Any) -> bool:
-    if graph.shape(node.input[0]) is None:
-        return False
     onnx_svm.rewrite(graph, node, _floats(graph, node))
     return True
 
 
 def _trees(graph: Graph, node: Any) -> bool:
-    shape = graph.shape(node.input[0])
-    if shape is None:
-        return False
-    onnx_trees.rewrite(graph, node, _floats(graph, node), shape[0])
+    onnx_trees.rewrite(graph, node, _floats(graph, node), _shape(graph, node)[0])
     return True
 
 

@@ -5,6 +5,7 @@
 - It takes recurrent layers only forwards, and bidirectional ones only of LSTM.
 - It divides and clips unsigned numbers as signed ones (onnx_unsigned.py).
 - Its remainder of floats subtracts a rounded product.
+- IREE cannot compile a Slice that goes backwards along two dimensions.
 - It knows no DFT, and an STFT only as a product with one large matrix (onnx_spectra.py).
 - It leaves out a limit that a Clip lacks (onnx_clips.py).
 """
@@ -49,6 +50,8 @@ def _apply(graph: Graph) -> None:
                 or onnx_spectra.rewrite(graph, node)
                 or node.op_type == "Mod"
                 and _rest(graph, node)
+                or node.op_type == "Slice"
+                and _backwards(graph, node)
             ):
                 continue
         graph.nodes.append(node)
@@ -142,6 +145,30 @@ def _pad(graph: Graph, node: Any) -> bool:
             value = graph.add("Concat", parts, node, axis=int(axis))
     graph.rename(value, node.output[0])
     return True
+
+
+def _backwards(graph: Graph, node: Any) -> bool:
+    """Gathers the rows of a Slice that goes backwards along several dimensions; returns whether it did."""
+    shape = graph.shape(node.input[0])
+    if shape is None or len(node.input) < 5:
+        return False
+    given = [graph.constant(name) if name else np.arange(len(shape)) for name in node.input[1:]]
+    starts, ends, axes, steps = ([] if each is None else each.tolist() for each in given)
+    if not (starts and ends and axes) or sum(step < 0 for step in steps) < 2:
+        return False
+    value = node.input[0]
+    for axis, *bounds in zip(axes, starts, ends, steps, strict=False):
+        rows = np.array(_rows(shape[axis], *bounds), np.int64)
+        value = graph.add("Gather", (value, rows), node, axis=axis)
+    graph.rename(value, node.output[0])
+    return True
+
+
+def _rows(size: int, start: int, end: int, step: int) -> range:
+    """Returns which rows a Slice takes. What is too far before the first one stands for it, and for what ends there."""
+    first, last = (-1, size - 1) if step < 0 else (0, size)
+    start, end = (number + size if number < 0 else number for number in (start, end))
+    return range(min(max(start, 0), last), min(max(end, first), size), step)
 
 
 def _recurrent(graph: Graph, node: Any) -> bool:

@@ -132,6 +132,11 @@ class OnnxRewritesTest(support.ModelFileTest):
         )
         net.add("MatMul", "x", "sparse")
         net.add("Clip", "x", np.array(-1, np.float32), np.array(np.inf, np.float32))
+        for bounds in (
+            ((-1, 9), (-(2**63), 0), (3, 2), (-2, -1)),
+            ((-9, 3, 3), (-9, -9, 1), (3, 1, -2), (-1, -1, -1)),
+        ):
+            net.add("Slice", "x", *(np.array(each) for each in bounds))
         model = net.model()
         model.graph.sparse_initializer.append(sparse)
         self.agrees(self.load(model))
@@ -175,8 +180,9 @@ class OnnxRewritesTest(support.ModelFileTest):
 
     def test_the_op_at_fault_is_named(self) -> None:
         alone = _Net(2, 3)
-        alone.add("Binarizer", "x", domain="ai.onnx.ml")
-        self.rejects("op-rejected", "cannot compile op 'ai.onnx.ml.Binarizer'", data=alone.model())
+        alone.add("FastGelu", "x", domain="com.microsoft")
+        message = "cannot compile op 'com.microsoft.FastGelu'"
+        self.rejects("op-rejected", message, data=alone.model())
         # ONNX does not know the shape of what the first op returns, and IREE does not come to it.
         after = _Net(2, 1, 3)
         scale, zero = np.full((1,), 0.01, np.float32), np.zeros((1,), np.int8)

@@ -70,6 +70,7 @@ def make(
     if not _opset(model):
         # Without it, the importer does not come to the ops of other operator sets.
         model.opset_import.add(version=_OPSET)
+    onnx_classical.apply(model)
     model = shape_inference.infer_shapes(model, data_prop=True)
     _refuse_unknown_sizes(model, file.name)
     while any([lower(model) for lower in _LOWER]):  # of nodes in a row, the first at a time

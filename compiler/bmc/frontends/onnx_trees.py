@@ -164,7 +164,7 @@ def _binary(
         columns[1] = graph.add("Add", (columns[0], base[1:]), node)
         columns[0] = graph.add("Neg", (columns[1],), node)
     elif base.size == 2:
-        columns = [graph.add("Add", (c, base[i : i + 1]), node) for i, c in enumerate(columns)]
+        columns[0] = graph.add("Add", (columns[0], base[:1]), node)
     elif base.size == 1:
         columns[0] = graph.add("Add", (columns[0], base), node)
     deciding = columns[1] if has_second else columns[0]

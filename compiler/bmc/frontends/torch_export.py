@@ -20,6 +20,7 @@ from bmc.frontends import (
     quiet,
     tm_tensor,
     torch_places,
+    torch_pools,
     torch_substitutes,
     torch_unsigned,
     torch_windows,
@@ -153,6 +154,8 @@ def export(
         imported.write_bytecode(file)
     if any(op.name.startswith("tm_tensor.") for op in _walk(imported)):
         tm_tensor.lower(output, reproducer)
+    if any("max_pool" in str(node.target) for node in program.graph.nodes):
+        torch_pools.apply(output)
     names = (torch_places.op_name(n.target) for n in program.graph.nodes if n.op == "call_function")
     return Exported(doubles.of_torch(program), Counter(names))
 

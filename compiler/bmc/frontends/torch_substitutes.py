@@ -6,8 +6,11 @@
   lowering.
 - A maximum pooling of small integers crashes torch-mlir. Floats have all these numbers.
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
-- The largest of truth values begins with true, the least of a signed bit. Integers have a number below both.
+- The largest of truth values begins with true, the least of a signed bit, and the largest of unsigned bytes with 128.
+  Integers have a number below all of these.
+- A sum of half floats rounds at every step. PyTorch's is one of floats.
 - It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
+- Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, and torch_divisions.py
   divides integers.
 """
@@ -20,13 +23,20 @@ from typing import Any
 from bmc.frontends import torch_divisions, torch_indices, torch_writes
 from bmc.frontends.torch_windows import arguments, call
 
+_ROOTS = (-0.5, 0.5)
+
 
 def apply(program: Any) -> None:
     """Changes such ops in a torch.export program."""
     import torch
 
     aten = torch.ops.aten
-    largest = (aten.amax.default, aten.amin.default, aten.max.default, aten.min.default)
+    largest = (
+        *(aten.amax.default, aten.amin.default, aten.max.default, aten.min.default),
+        *(aten.max.dim, aten.min.dim),
+    )
+    places = (aten.argmax.default, aten.argmin.default)
+    sums = (aten.mean.default, aten.mean.dim, aten.sum.default, aten.sum.dim_IntList)
     for node in list(program.graph.nodes):
         if node.target is torch.ops.aten.roll.default:
             _roll(program.graph, node)
@@ -36,13 +46,26 @@ def apply(program: Any) -> None:
                 _spread(program.graph, node, given)
         elif str(node.target).startswith("aten.max_pool"):
             if node.args[0].meta["val"].dtype in (torch.int8, torch.uint8, torch.int16):
-                _pool_floats(program.graph, node)
-        elif node.target in largest and node.args[0].meta["val"].dtype is torch.bool:
-            _of_integers(program.graph, node)
+                _widened(program.graph, node, torch.float32)
+        elif node.target in (*largest, *places):
+            if node.args[0].meta["val"].dtype in (torch.bool, torch.uint8):
+                if node.target in largest:
+                    _widened(program.graph, node, torch.int32)
+                else:
+                    integers = (node.args[0], torch.int32)
+                    first = call(program.graph, node, aten.to.dtype, integers)
+                    node.args = (first, *node.args[1:])
+        elif node.target in sums and not node.kwargs:
+            if node.args[0].meta["val"].dtype in (torch.float16, torch.bfloat16):
+                _widened(program.graph, node, torch.float32)
         elif node.target is torch.ops.aten.sort.stable:
             given = arguments(node)
             node.target, node.kwargs = torch.ops.aten.sort.default, {}
             node.args = (given["self"], given["dim"], given["descending"])
+        elif node.target is aten.pow.Tensor_Scalar and node.args[1] in _ROOTS:
+            if node.args[0].meta["val"].dtype.is_floating_point:
+                root = aten.sqrt.default if node.args[1] > 0 else aten.rsqrt.default
+                node.target, node.args = root, node.args[:1]
         elif node.target is torch.ops.aten.gelu.default:
             # Half floats would round at every step, which PyTorch does not.
             exact = node.meta["val"].dtype in (torch.float32, torch.float64)
@@ -54,14 +77,14 @@ def apply(program: Any) -> None:
     program.graph_module.recompile()
 
 
-def _pool_floats(graph: Any, node: Any) -> None:
-    """Pools floats, and makes integers of the result, which may have indices beside it."""
+def _widened(graph: Any, node: Any, dtype: Any) -> None:
+    """Computes with another type, and converts the result back, which may have indices beside it."""
     import torch
 
     to = torch.ops.aten.to.dtype
     image, *more = node.args
-    floats = call(graph, node, to, (image, torch.float32))
-    pooled = call(graph, node, node.target, (floats, *more))
+    wide = call(graph, node, to, (image, dtype))
+    pooled = call(graph, node, node.target, (wide, *more))
     readers = [node]
     if isinstance(pooled.meta["val"], (tuple, list)):
         node.replace_all_uses_with(pooled)
@@ -72,24 +95,13 @@ def _pool_floats(graph: Any, node: Any) -> None:
         if source is reader:
             reader.meta["val"] = pooled.meta["val"][0]
         with graph.inserting_after(reader):
-            integers = graph.call_function(to, (source, image.meta["val"].dtype))
-        integers.meta = {**reader.meta, "val": source.meta["val"].to(image.meta["val"].dtype)}
+            narrow = graph.call_function(to, (source, image.meta["val"].dtype))
+        narrow.meta = {**reader.meta, "val": source.meta["val"].to(image.meta["val"].dtype)}
         reader.replace_all_uses_with(
-            integers, delete_user_cb=lambda user, made=integers: user is not made
+            narrow, delete_user_cb=lambda user, made=narrow: user is not made
         )
     if readers == [node]:
         graph.erase_node(node)
-
-
-def _of_integers(graph: Any, node: Any) -> None:
-    """Reduces integers, and makes truth values of the result."""
-    import torch
-
-    to = torch.ops.aten.to.dtype
-    truths, *more = node.args
-    found = call(graph, node, node.target, (call(graph, node, to, (truths, torch.int32)), *more))
-    node.replace_all_uses_with(call(graph, node, to, (found, torch.bool)))
-    graph.erase_node(node)
 
 
 def _roll(graph: Any, node: Any) -> None:

@@ -88,6 +88,26 @@ def largest():
     return spec.ModelSpec(Largest(), ((some,), (np.ones((3, 3), bool),)), spec.Exact())
 
 
+class Bytes(torch.nn.Module):
+    def forward(self, x):
+        return x.amax(1), x.amin(0), *x.max(1), *x.min(1), x.argmax(0), x.argmin(), x.max()
+
+
+def bytes_():
+    some = np.array([[3, 9, 9], [1, 127, 5], [8, 8, 7]], np.uint8)
+    return spec.ModelSpec(Bytes(), ((some,), (some + np.uint8(126),)), spec.Exact())
+
+
+class Halves(torch.nn.Module):
+    def forward(self, x):
+        return x.sum(1), x.mean((0, 1)), x.mean(), x.sum()
+
+
+def halves():
+    x = np.array([[2048, 1, 1, 1, -2044], [60000, 0.5, -60000, 1, 2]], np.float16)
+    return spec.ModelSpec(Halves(), ((x,),), spec.Tolerance(1e-3, 1e-3))
+
+
 class Sorts(torch.nn.Module):
     def forward(self, x, i):
         return (
@@ -102,6 +122,16 @@ def sorts():
     rng = np.random.default_rng(3)
     x, i = rng.integers(-2, 3, (5, 9)).astype(np.float32), rng.integers(-2, 3, (9, 7))
     return spec.ModelSpec(Sorts(), ((x, i),), spec.Exact())
+
+
+class Roots(torch.nn.Module):
+    def forward(self, x):
+        return x.pow(0.5), x**-0.5, (x * 2).pow(0.25), x.pow(2)
+
+
+def roots():
+    x = np.array([-np.inf, -4, -0.0, 0, 0.25, 9, np.inf, np.nan], np.float32)
+    return spec.ModelSpec(Roots(), ((x,),), (spec.Tolerance(1e-5, 1e-5),) * 4)
 
 
 def gelu():
@@ -130,7 +160,16 @@ class SubstitutesTest(support.FolderTest):
         return model.second_reference
 
     def test_they_are_right(self) -> None:
-        for factory in ("depthwise", "roll", "roll_all", "pools", "gelu", "sorts", "largest"):
+        for factory in (
+            "depthwise",
+            "roll",
+            "roll_all",
+            "pools",
+            "gelu",
+            "sorts",
+            "largest",
+            "roots",
+        ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
 
@@ -143,6 +182,9 @@ class SubstitutesTest(support.FolderTest):
             ("gelu", "import-disagrees"),
             ("sorts", "op-rejected"),
             ("largest", "import-disagrees"),
+            ("roots", "import-disagrees"),
+            ("bytes_", "import-disagrees"),
+            ("halves", "import-disagrees"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))

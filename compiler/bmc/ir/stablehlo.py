@@ -43,6 +43,15 @@ def copied(value: Any, number: int) -> Any:
     return operation("stablehlo.select", value.type, always, value, zeros(value.type))
 
 
+def compared_with_itself(direction: str, value: Any) -> Any:
+    """Whether a float is NaN (NE) or a number (EQ)."""
+    truth = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    attribute = ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>")
+    return ir.Operation.create(
+        "stablehlo.compare", [truth], [value, value], attributes={"comparison_direction": attribute}
+    ).result
+
+
 def constant(value: Array, kind: Any) -> Any:
     """A constant of StableHLO with the element type of `kind`."""
     element = kind.element_type

@@ -10,7 +10,7 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import arith, ir_util, stablehlo
 
 # The numbers of arith's comparisons of floats.
 _OGT, _OGE, _OLT, _OLE, _ORD, _UGT, _ULT, _UNO = 2, 3, 4, 5, 7, 9, 11, 14
@@ -37,7 +37,7 @@ def _sort(sort: ir_util.Op) -> None:
         if kind in (_OGE, _OLE):
             with ir.InsertionPoint(op), op.location:
                 is_nan = _compared(_UNO, *[first if kind == _OGE else second] * 2)
-            _join(op, "arith.ori", is_nan)
+            arith.join(op, "arith.ori", is_nan)
 
 
 def _ordered(sort: ir_util.Op) -> None:
@@ -55,11 +55,11 @@ def _ordered(sort: ir_util.Op) -> None:
             continue
         front, back = (first, second) if direction[0] == "G" else (second, first)
         with ir.InsertionPoint(op), op.location:
-            is_nan = _compared_with_itself("NE", front)
+            is_nan = stablehlo.compared_with_itself("NE", front)
             if direction[1] == "T":
-                both = [is_nan, _compared_with_itself("EQ", back)]
+                both = [is_nan, stablehlo.compared_with_itself("EQ", back)]
                 is_nan = ir.Operation.create("stablehlo.and", [is_nan.type], both).result
-        _join(op, "stablehlo.or", is_nan)
+        arith.join(op, "stablehlo.or", is_nan)
 
 
 def _structured(generic: ir_util.Op) -> None:
@@ -71,7 +71,7 @@ def _structured(generic: ir_util.Op) -> None:
             op.attributes["predicate"] = _number(_UGT if kind == _OGT else _ULT)
             with ir.InsertionPoint(op), op.location:
                 is_number = _compared(_ORD, op.operands[1], op.operands[1])
-            _join(op, "arith.andi", is_number)
+            arith.join(op, "arith.andi", is_number)
 
 
 def _reduction(reduce: ir_util.Op) -> None:
@@ -86,24 +86,15 @@ def _reduction(reduce: ir_util.Op) -> None:
         return
     for direction, op in found.items():
         with ir.InsertionPoint(op), op.location:
-            is_nan = _compared_with_itself("NE", first)
+            is_nan = stablehlo.compared_with_itself("NE", first)
             if direction == "EQ":
-                both = [is_nan, _compared_with_itself("NE", second)]
+                both = [is_nan, stablehlo.compared_with_itself("NE", second)]
                 is_nan = ir.Operation.create("stablehlo.and", [is_nan.type], both).result
-        _join(op, "stablehlo.or", is_nan)
+        arith.join(op, "stablehlo.or", is_nan)
 
 
 def _direction(op: ir_util.Op) -> str:
     return str(op.attributes["comparison_direction"]).split()[-1].rstrip(">")
-
-
-def _compared_with_itself(direction: str, value: Any) -> Any:
-    """Whether a float is NaN (NE) or a number (EQ)."""
-    truth = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-    attribute = ir.Attribute.parse(f"#stablehlo<comparison_direction {direction}>")
-    return ir.Operation.create(
-        "stablehlo.compare", [truth], [value, value], attributes={"comparison_direction": attribute}
-    ).result
 
 
 def _predicate(op: ir_util.Op) -> int:
@@ -119,13 +110,3 @@ def _compared(predicate: int, first: Any, second: Any) -> Any:
     return ir.Operation.create(
         "arith.cmpf", [truth], [first, second], attributes={"predicate": _number(predicate)}
     ).result
-
-
-def _join(op: ir_util.Op, name: str, more: Any) -> None:
-    """Puts the result of a comparison together with another truth value, for all that read it."""
-    block = op.block
-    operations = list(block.operations)
-    following = operations[[item.operation for item in operations].index(op) + 1]
-    with ir.InsertionPoint(following), op.location:
-        joined = ir.Operation.create(name, [more.type], [op.results[0], more])
-    op.results[0].replace_all_uses_except(joined.result, joined)

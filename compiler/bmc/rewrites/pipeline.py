@@ -10,12 +10,14 @@ from bmc.rewrites import (
     biases,
     borders,
     channels_last,
+    circles,
     configs,
     constant_bytes,
     constant_casts,
     constants,
     dequantizations,
     divisions,
+    empties,
     gathers,
     halves,
     heads,
@@ -96,10 +98,22 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         updates.apply,
     ),
     Rewrite(
+        "empties",
+        phases.INPUT,
+        "Before IREE divides by how many elements there are.",
+        empties.apply,
+    ),
+    Rewrite(
         "powers",
         phases.INPUT,
         "Before IREE makes its own exp and log of powers.",
         powers.apply,
+    ),
+    Rewrite(
+        "circles",
+        phases.INPUT,
+        "Before IREE makes its own polynomials of sines.",
+        circles.apply,
     ),
     Rewrite(
         "sorts",
@@ -116,8 +130,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "biases",
         phases.INPUT,
-        "Before IREE turns a convolution of dequantized values into an integer one, which it does only"
-        " if the sum starts from zeros.",
+        "Before IREE turns convolutions of dequantized values into integer ones, if their sums start from zeros.",
         biases.apply,
         lambda context: context.int8,
     ),

@@ -1,6 +1,8 @@
-"""Gives powers, and the angles of atan2, the signs and special values that they have in C and in frameworks.
+"""Gives powers, roots, and the angles of atan2, the signs and special values that they have in C and in frameworks.
 
-IREE computes a power as exp(y * log(x)), which is NaN for a negative x, and for 0 ** 0, inf ** 0 and 1 ** inf. Its
+IREE computes a power as exp(y * log(x)), which is NaN for a negative x, and for 0 ** 0, inf ** 0 and 1 ** inf. Powers
+of 0.5 and -0.5 are square roots in IREE, as in PyTorch, for which frontends/torch_substitutes.py makes them roots. In C
+and in other frameworks, those of -inf exist, and those of -0 have no sign. IREE's cube root of infinity is NaN. Its
 atan2 is NaN for two zeros or two infinities, and pi for -0 and a negative number, where it should be -pi.
 """
 
@@ -12,35 +14,46 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
-from bmc.ir import constant_arrays, ir_util
+from bmc.ir import arith, constant_arrays, ir_util
 
 _POWERS = ("math.powf", "stablehlo.power", "tosa.pow")
 _ANGLES = ("math.atan2", "stablehlo.atan2")
-# IREE has its own ways of computing these powers. Two are roots, as in PyTorch: C has others for -inf and -0.
+_CUBE_ROOTS = ("math.cbrt", "stablehlo.cbrt")
+# IREE has its own ways of computing these powers, and those of no negative number.
+_RIGHT = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
 _ROOTS = (-0.5, 0.5)
-_RIGHT = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, *_ROOTS)
 # What has the same number in all its elements if its operand has, apart from rounding.
 _ALIKE = (
     "arith.extf", "arith.sitofp", "arith.truncf", "stablehlo.broadcast_in_dim", "stablehlo.convert",
     "stablehlo.reshape", "tensor.collapse_shape", "tensor.expand_shape", "tosa.cast", "tosa.reshape",
 )  # fmt: skip
+# What is not negative, and what is not if none of its operands is.
+_CONSTANTS = ("arith.constant", "stablehlo.constant")
+_SIZES = (
+    *("math.absf", "math.exp", "math.sqrt"),
+    *("stablehlo.abs", "stablehlo.exponential", "stablehlo.sqrt"),
+)
+_PRODUCTS = ("arith.mulf", "stablehlo.multiply")
+_KEEPING = (
+    *_ALIKE, *_PRODUCTS, "arith.addf", "arith.divf", "arith.maximumf", "stablehlo.add", "stablehlo.divide",
+    "stablehlo.maximum",
+)  # fmt: skip
 # PyTorch's norms divide 1 by their order, and take that power.
 _QUOTIENTS = ("arith.divf", "stablehlo.divide")
-# The numbers of arith's comparisons of floats.
-_OEQ, _OLT, _ULT, _UNE = 1, 4, 11, 13
-# The sign bit of an f32.
-_SIGN = -(1 << 31)
 
 
 def apply(module: Any, _: object = None) -> None:
     """Rewrites the powers and angles of f32. Operations of arith and math take tensors as well as scalars."""
     for op in list(ir_util.walk(module.operation)):
-        if op.name not in (*_POWERS, *_ANGLES):
+        if op.name not in (*_POWERS, *_ANGLES, *_CUBE_ROOTS):
             continue
         kind = op.results[0].type
         if not isinstance(ir_util.element_type(kind), ir.F32Type):
             continue
         with ir.InsertionPoint(op), op.location:
+            if op.name in _CUBE_ROOTS:
+                _cube_root(op)
+                continue
             made = _power(op, module) if op.name in _POWERS else _angle(op)
         if made is not None:
             op.results[0].replace_all_uses_with(made)
@@ -53,70 +66,111 @@ def _power(op: ir_util.Op, module: Any) -> Any:
     known, positive = _number(exponent, module), _number(base, module)
     if known in _RIGHT or (positive is not None and 0 < positive < math.inf and positive != 1):
         return None
+    if known in _ROOTS and _is_not_negative(base, module):
+        return None
     constant = known if known is not None and math.isfinite(known) else None
     # TOSA's operands may be smaller than the result.
     if base.type != op.results[0].type or (constant is None and exponent.type != base.type):
         return None
-    size = _made("math.absf", base)
-    power = _made(op.name, size, exponent)
+    size = arith.made("math.absf", base)
+    power = arith.made(op.name, size, exponent)
     if constant is None:
         return _any_power(base, size, exponent, power)
     if constant % 2 == 0:
         return power
     if constant % 2 == 1:
-        return _signed(power, base)
-    return _select(_undefined(base, size), _constant(math.nan, base), power)
+        return arith.signed(power, base)
+    return arith.select(_undefined(base, size), arith.constant(math.nan, base), power)
 
 
 def _any_power(base: Any, size: Any, exponent: Any, power: Any) -> Any:
     """Numbers from 2 ** 24 are even integers. Without floor(), which not all targets have."""
-    large, height = _constant(2.0**24, exponent), _made("math.absf", exponent)
-    whole = _select(_compared(_OLT, height, large), height, large)
-    whole = _made("arith.fptosi", whole, kind=_like(exponent, ir.IntegerType.get_signless(32)))
-    truncated = _made("arith.sitofp", whole, kind=exponent.type)
-    fractional = _made(
-        "arith.andi", _compared(_UNE, truncated, height), _compared(_ULT, height, large)
+    large, height = arith.constant(2.0**24, exponent), arith.made("math.absf", exponent)
+    whole = arith.select(arith.compared(arith.OLT, height, large), height, large)
+    whole = arith.made(
+        "arith.fptosi", whole, kind=arith.like(exponent, ir.IntegerType.get_signless(32))
     )
-    odd = _made("arith.trunci", whole, kind=fractional.type)
-    one = _made(
+    truncated = arith.made("arith.sitofp", whole, kind=exponent.type)
+    fractional = arith.made(
+        "arith.andi",
+        arith.compared(arith.UNE, truncated, height),
+        arith.compared(arith.ULT, height, large),
+    )
+    odd = arith.made("arith.trunci", whole, kind=fractional.type)
+    one = arith.made(
         "arith.ori",
-        _compared(_OEQ, exponent, _constant(0.0, exponent)),
-        _compared(_OEQ, size, _constant(1.0, base)),
+        arith.compared(arith.OEQ, exponent, arith.constant(0.0, exponent)),
+        arith.compared(arith.OEQ, size, arith.constant(1.0, base)),
     )
-    power = _select(one, _constant(1.0, base), power)
+    power = arith.select(one, arith.constant(1.0, base), power)
     # The sign of the base is that of all integers' powers but the even ones'.
-    signed = _select(odd, _signed(power, base), power)
-    power = _select(fractional, power, signed)
-    undefined = _made("arith.andi", _undefined(base, size), fractional)
-    return _select(undefined, _constant(math.nan, base), power)
+    signed = arith.select(odd, arith.signed(power, base), power)
+    power = arith.select(fractional, power, signed)
+    undefined = arith.made("arith.andi", _undefined(base, size), fractional)
+    return arith.select(undefined, arith.constant(math.nan, base), power)
 
 
 def _undefined(base: Any, size: Any) -> Any:
     """Whether no fractional power of a number exists. Those of -inf do."""
-    negative = _compared(_OLT, base, _constant(0.0, base))
-    return _made("arith.andi", negative, _compared(_OLT, size, _constant(math.inf, base)))
+    negative = arith.compared(arith.OLT, base, arith.constant(0.0, base))
+    return arith.made(
+        "arith.andi", negative, arith.compared(arith.OLT, size, arith.constant(math.inf, base))
+    )
+
+
+def _is_not_negative(value: Any, module: Any, within: Any = None) -> bool:
+    """Whether a number is known to have no sign, as a sum of squares; `within` is a loop whose result it is part of."""
+    op = ir_util.definition(value)
+    if op is None:
+        loop, place = value.owner.owner.operation, ir.BlockArgument(value).arg_number
+        if loop.name != "linalg.generic":
+            return False
+        # The sum so far has no sign if that with which it begins and that with which it goes on have none.
+        is_sum = place >= len(loop.operands) - len(loop.results)
+        return (not is_sum or loop == within) and _is_not_negative(loop.operands[place], module)
+    operands = list(op.operands)
+    if op.name == "linalg.generic":
+        body = op.regions[0].blocks[0].operations
+        yielded = body[len(body) - 1].operands[ir.OpResult(value).result_number]
+        return _is_not_negative(yielded, module, op)
+    if op.name == "stablehlo.reduce":
+        bodies = [each.operation.name for each in op.regions[0].blocks[0].operations]
+        if bodies != ["stablehlo.add", "stablehlo.return"]:
+            return False
+    elif op.name in _CONSTANTS:
+        number = _number(value, module)
+        return number is not None and not math.copysign(1, number) < 0
+    elif op.name in _POWERS:
+        return _number(operands[1], module) == 2
+    elif op.name in _PRODUCTS and operands[0] == operands[1]:
+        return True
+    elif op.name == "linalg.fill":
+        operands = operands[:1]
+    elif op.name not in _KEEPING:
+        return op.name in _SIZES
+    return all(_is_not_negative(operand, module, within) for operand in operands)
+
+
+def _cube_root(op: ir_util.Op) -> None:
+    """Takes the root of 1 for that of infinity, which is itself."""
+    x = op.operands[0]
+    finite = arith.compared(arith.OLT, arith.made("math.absf", x), arith.constant(math.inf, x))
+    found = arith.made(op.name, arith.select(finite, x, arith.constant(1.0, x)))
+    op.results[0].replace_all_uses_with(arith.select(finite, found, x))
+    op.erase()
 
 
 def _angle(op: ir_util.Op) -> Any:
     """Computes the angle above the axis, and gives it the sign of y. Two equal sizes may as well be 1, or 0 and 1."""
     y, x = op.operands
-    one, height = _constant(1.0, x), _made("math.absf", y)
-    equal = _compared(_OEQ, height, _made("math.absf", x))
-    apart_from_zero = _made("arith.andi", equal, _compared(_UNE, y, _constant(0.0, y)))
-    height = _select(apart_from_zero, one, height)
-    width = _select(equal, _signed(one, x), x)
-    return _signed(_made(op.name, height, width), y)
-
-
-def _signed(size: Any, value: Any) -> Any:
-    """Gives a number without a sign that of another. IREE's interpreter has no copysign."""
-    kind = _like(value, ir.IntegerType.get_signless(32))
-    sign = _made("arith.bitcast", value, kind=kind)
-    sign = _made(
-        "arith.andi", sign, _splat(ir.IntegerAttr.get(ir_util.element_type(kind), _SIGN), kind)
+    one, height = arith.constant(1.0, x), arith.made("math.absf", y)
+    equal = arith.compared(arith.OEQ, height, arith.made("math.absf", x))
+    apart_from_zero = arith.made(
+        "arith.andi", equal, arith.compared(arith.UNE, y, arith.constant(0.0, y))
     )
-    joined = _made("arith.ori", _made("arith.bitcast", size, kind=kind), sign)
-    return _made("arith.bitcast", joined, kind=value.type)
+    height = arith.select(apart_from_zero, one, height)
+    width = arith.select(equal, arith.signed(one, x), x)
+    return arith.signed(arith.made(op.name, height, width), y)
 
 
 def _number(value: Any, module: Any) -> float | None:
@@ -145,37 +199,3 @@ def _number(value: Any, module: Any) -> float | None:
     if found is None or not found.size or (found != found.flat[0]).any():
         return None
     return float(np.float32(found.flat[0]))
-
-
-def _constant(number: float, like: Any) -> Any:
-    return _splat(ir.FloatAttr.get(ir.F32Type.get(), number), like.type)
-
-
-def _splat(value: Any, kind: Any) -> Any:
-    if isinstance(kind, ir.RankedTensorType):
-        value = ir.DenseElementsAttr.get_splat(kind, value)
-    return ir.Operation.create("arith.constant", [kind], attributes={"value": value}).result
-
-
-def _made(name: str, *operands: Any, kind: Any = None) -> Any:
-    return ir.Operation.create(name, [kind or operands[0].type], list(operands)).result
-
-
-def _compared(predicate: int, first: Any, second: Any) -> Any:
-    number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
-    return ir.Operation.create(
-        "arith.cmpf",
-        [_like(first, ir.IntegerType.get_signless(1))],
-        [first, second],
-        attributes={"predicate": number},
-    ).result
-
-
-def _like(value: Any, element: Any) -> Any:
-    """Returns the type of a value with other elements."""
-    kind = value.type
-    return ir.RankedTensorType.get(kind.shape, element) if hasattr(kind, "shape") else element
-
-
-def _select(condition: Any, then: Any, otherwise: Any) -> Any:
-    return ir.Operation.create("arith.select", [then.type], [condition, then, otherwise]).result

@@ -1,0 +1,113 @@
+"""Makes a max pool find the places of -inf and NaN as PyTorch does.
+
+PyTorch takes the first of the largest elements of a window, without its padding, and the last NaN. torch-mlir has two
+ways. In StableHLO, it begins with -inf at place 0, and NaN is no number that it finds. In linalg, it looks for the
+first element of the padded window that equals the largest, which NaN does not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from iree.compiler import ir
+
+from bmc.ir import arith, ir_util, stablehlo
+
+# The numbers of arith's comparisons of integers.
+_EQ, _ULT = 0, 6
+# The place that is none.
+_NONE = -1
+_BODY = ["compare", "select", "compare", "minimum", "select", "select", "return"]
+
+
+def apply(path: Path) -> None:
+    """Changes such searches in a file of MLIR."""
+    with ir.Context(), ir.Location.unknown():
+        module = ir_util.read(path)
+        before = str(module)
+        for op in ir_util.all_of(module, "linalg.generic"):
+            inner = list(op.regions[0].blocks[0].operations)
+            found = [each.operation for each in inner if each.operation.name == "tensor.extract"]
+            if len(found) == 1 and len(op.results) == 1:
+                _search(op, found[0])
+        for op in ir_util.all_of(module, "stablehlo.reduce_window"):
+            if [each.operation.name.partition(".")[2] for each in op.regions[0].blocks[0]] == _BODY:
+                _reduction(op)
+        if str(module) != before:
+            ir_util.write(module, path)
+
+
+def _reduction(window: ir_util.Op) -> None:
+    """The operations of the body are those of _BODY."""
+    first, place, second, other = window.regions[0].blocks[0].arguments
+    above, *_, chosen, end = (op.operation for op in window.regions[0].blocks[0])
+    if not isinstance(ir_util.element_type(first.type), ir.FloatType):
+        return
+    # Behind all places, of which the least one counts.
+    with ir.InsertionPoint(window), window.location:
+        start = window.operands[3].type
+        last = ir.IntegerAttr.get(start.element_type, 2**63 - 1)
+        window.operands[3] = arith.splat(last, start)
+    with ir.InsertionPoint(above), above.location:
+        is_nan = stablehlo.compared_with_itself("NE", first)
+    arith.join(above, "stablehlo.or", is_nan)
+    with ir.InsertionPoint(end), end.location:
+        both = arith.made("stablehlo.and", is_nan, stablehlo.compared_with_itself("NE", second))
+        later = arith.made("stablehlo.maximum", place, other)
+        chosen = chosen.results[0]
+        end.operands[1] = stablehlo.operation("stablehlo.select", chosen.type, both, later, chosen)
+
+
+def _search(generic: ir_util.Op, extract: ir_util.Op) -> None:
+    element, kept = extract.results[0], list(generic.regions[0].blocks[0].arguments)[-1]
+    equal = [op for op, _ in ir_util.uses(element) if _compares(op, "arith.cmpf", arith.OEQ)]
+    unset = [
+        op
+        for op, _ in ir_util.uses(kept)
+        if _compares(op, "arith.cmpi", _EQ) and ir_util.constant(op.operands[1]) == _NONE
+    ]
+    if len(equal) != 1 or len(unset) != 1:
+        return
+    # All of it is computed before the first of the two comparisons.
+    with ir.InsertionPoint(equal[0]), equal[0].location:
+        is_nan = arith.compared(arith.UNE, element, element)
+        within = _within(extract)
+    arith.join(equal[0], "arith.ori", is_nan)
+    if within is not None:
+        (reader,) = (op for op, _ in ir_util.uses(equal[0].results[0]))
+        arith.join(reader, "arith.andi", within)
+    arith.join(unset[0], "arith.ori", is_nan)
+
+
+def _compares(op: ir_util.Op, name: str, predicate: int) -> bool:
+    return bool(op.name == name and ir.IntegerAttr(op.attributes["predicate"]).value == predicate)
+
+
+def _within(extract: ir_util.Op) -> Any:
+    """Whether an element is none of the padding, None if there is none."""
+    tensor, *places = extract.operands
+    pad = ir_util.definition(tensor)
+    if pad is None or pad.name != "tensor.pad":
+        return None
+    low = list(ir.DenseI64ArrayAttr(pad.attributes["static_low"]))
+    sizes, padded = list(pad.operands[0].type.shape), list(tensor.type.shape)
+    within = None
+    for place, before, size, all_ in zip(places, low, sizes, padded, strict=True):
+        if size == all_:
+            continue
+        place = arith.made("arith.subi", place, _index(before))
+        predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), _ULT)
+        truth = ir.Operation.create(
+            "arith.cmpi",
+            [ir.IntegerType.get_signless(1)],
+            [place, _index(size)],
+            attributes={"predicate": predicate},
+        ).result
+        within = truth if within is None else arith.made("arith.andi", within, truth)
+    return within
+
+
+def _index(number: int) -> Any:
+    kind = ir.IndexType.get()
+    return arith.splat(ir.IntegerAttr.get(kind, number), kind)
