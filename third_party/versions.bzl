@@ -233,6 +233,7 @@ PYTHON_PACKAGES = {
     "trio": {"license": "MIT OR Apache-2.0", "why": "for selenium"},
     "trio-websocket": {"license": "MIT", "why": "for selenium"},
     "typing-extensions": {"license": "PSF-2.0", "why": "for torch"},
+    "universalmutator": {"license": "MIT", "why": "makes small changes to sources, which tests ought to notice"},
     "urllib3": {"license": "MIT", "why": "for transformers"},
     "uv": {"license": "MIT OR Apache-2.0", "why": "writes locks: this project's, and those of its users", "programs": ["bin/uv"]},
     "wasmtime": {"license": "Apache-2.0 WITH LLVM-exception", "why": "for yowasp-runtime"},

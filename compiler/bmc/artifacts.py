@@ -158,7 +158,7 @@ class ImportedModel:
       classes: the names of a classifier's classes. Its label is the place of one of them.
       f16: whether to compute in f16 what it computes in f32 (rewrites/halves.py).
       compared_only: more inputs of the first entry point, with the framework's outputs. They are only
-        compared in IREE's host runtime.
+        compared in IREE's host runtime. If the model has state, they are calls that follow the golden data's.
       made_up: the kinds of the last ones of `compared_only`, which are made up (samples.beside()).
       framework: what to ask about made-up inputs, None if nothing is to be made up; it is not saved.
       in_f64: the first operation that the framework computes in f64, and where; it is not saved.

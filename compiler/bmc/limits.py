@@ -18,7 +18,8 @@ class Limits:
     Attributes:
       nodes: ops of the model after each call of a function has become the function's ops.
       trips: trips of a loop.
-      tensor_bytes: bytes of one tensor of the file, counting an element as often as its strides repeat it.
+      tensor_bytes: bytes of one tensor of the file, counting an element as often as its strides repeat it; also of all
+        that a compressed .keras file unpacks to.
       cpu_seconds: CPU time of bmc and the programs that it starts.
       memory_gib: GiB of memory that they have at a time.
     """

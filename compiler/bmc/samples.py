@@ -59,20 +59,25 @@ def cases(inputs: Sequence[TensorInfo]) -> tuple[spec.Case, ...]:
 def sensible(
     inputs: tuple[spec.Case, ...],
     outputs: tuple[spec.Case, ...],
-    is_steady: Callable[[spec.Case, spec.Case], bool] = lambda given, made: True,
+    is_steady: Callable[[spec.Case, spec.Case], bool] | None = None,
+    *,
+    in_a_row: bool = False,
 ) -> tuple[tuple[spec.Case, ...], tuple[spec.Case, ...]]:
     """Returns the inputs and the framework's outputs without the cases that make no sense.
 
     The first case always remains. Another case is dropped if an output has NaN or Inf, or is so much
     larger than in the first case that a tolerance for its rounding errors would mean nothing there, or if
     `is_steady` says that roundings change its outputs (conditioning.py).
+    With `in_a_row`, cases depend on those before them, so all that follow are dropped as well.
     """
     kept = [0]
     for index in range(1, len(inputs)):
-        if all(map(_in_proportion, outputs[index], outputs[0])) and is_steady(
-            inputs[index], outputs[index]
+        if all(map(_in_proportion, outputs[index], outputs[0])) and (
+            is_steady is None or is_steady(inputs[index], outputs[index])
         ):
             kept.append(index)
+        elif in_a_row:
+            break
     return tuple(inputs[i] for i in kept), tuple(outputs[i] for i in kept)
 
 
@@ -87,14 +92,20 @@ def _in_proportion(output: Array, first: Array) -> bool:
 def carry_few(model: ImportedModel) -> ImportedModel:
     """Returns a model whose firmware contains only the first few cases.
 
-    The import compares the other cases on the host.
+    The import compares the other cases on the host. All calls in a row are carried that fit, because a state
+    may fill slowly.
     """
     golden = model.golden
     arrays = (*golden.inputs[0], *golden.outputs[0])
     fitting = _CARRIED_BYTES // sum(array.nbytes for array in arrays)
-    count = max(1, min(_CARRIED, fitting))
+    count = max(1, min(len(golden.calls) or _CARRIED, fitting))
     rest = tuple(zip(golden.inputs[count:], golden.outputs[count:], strict=True))
-    kept = replace(golden, inputs=golden.inputs[:count], outputs=golden.outputs[:count])
+    kept = replace(
+        golden,
+        inputs=golden.inputs[:count],
+        outputs=golden.outputs[:count],
+        calls=golden.calls[:count],
+    )
     return replace(model, golden=kept, compared_only=(*model.compared_only, *rest))
 
 

@@ -54,6 +54,12 @@ class SamplesTest(support.FolderTest):
         self.assertEqual([int(case[0][0]) for case in inputs], [0, 1, 2])
         np.testing.assert_array_equal(kept[1][0], outputs[1])
 
+    def test_calls_in_a_row_end_with_the_first_that_makes_no_sense(self) -> None:
+        given = tuple((np.array([i]),) for i in range(4))
+        outputs = tuple((np.array([size], np.float32),) for size in (1.0, 2.0, np.inf, 1.0))
+        inputs, _ = samples.sensible(given, outputs, in_a_row=True)
+        self.assertEqual([int(case[0][0]) for case in inputs], [0, 1])
+
     def test_kinds_beside_the_users_case(self) -> None:
         inputs = (_FLOATS, _INDICES, TensorInfo("k", DType.I64, (40,)))
         first = (np.ones((4, 64), np.float32), np.zeros(9, np.int32), np.ones(40, np.int64))

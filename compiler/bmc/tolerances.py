@@ -94,6 +94,14 @@ def _largest(expected: Sequence[spec.Case], index: int) -> float:
     return max(float(array[np.isfinite(array)].max(initial=0.0)) for array in arrays)
 
 
+def is_met_by_zeros(
+    cases: Sequence[spec.Case], index: int, policy: spec.Policy, info: TensorInfo
+) -> bool:
+    """Whether zeros would pass as output number `index` of all cases, so that nothing is tested."""
+    wanted = [case[index] for case in cases]
+    return all(answers.compare(np.zeros_like(w), w, policy, info.dtype).ok for w in wanted)
+
+
 def require_meaning(golden: Golden, signatures: tuple[Signature, ...]) -> None:
     """Raises BmcError if zeros would pass as an output in all cases, because then nothing is tested."""
     calls = golden.calls or (GoldenCall(0, False),) * len(golden.inputs)
@@ -104,9 +112,8 @@ def require_meaning(golden: Golden, signatures: tuple[Signature, ...]) -> None:
         ]
         for index, info in enumerate(signature.outputs if made else ()):
             policy = golden.policies[first_policy[entry] + index]
-            wanted = [case[index] for case in made]
-            if all(answers.compare(np.zeros_like(w), w, policy, info.dtype).ok for w in wanted):
-                raise _says_nothing(info, _largest(tuple((w,) for w in wanted), 0), policy)
+            if is_met_by_zeros(made, index, policy, info):
+                raise _says_nothing(info, _largest(made, index), policy)
 
 
 def _says_nothing(info: TensorInfo, largest: float, policy: spec.Policy) -> BmcError:

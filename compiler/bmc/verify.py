@@ -53,7 +53,7 @@ def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
     host = reference.HostModel.compile(model.mlir, model.signatures, reproducer)
     golden = model.golden
     cases = (*zip(golden.inputs, golden.outputs, strict=True), *model.compared_only)
-    calls = golden.calls or (GoldenCall(0, False),) * len(cases)
+    calls = (*golden.calls, *(GoldenCall(0, False),) * (len(cases) - len(golden.calls)))
     # The policies of all entry points follow one another.
     first_policy = [0, *accumulate(len(signature.outputs) for signature in model.signatures)]
     kinds = ("",) * (len(cases) - len(model.made_up)) + model.made_up

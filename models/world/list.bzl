@@ -115,6 +115,7 @@ SHAPES = {
     "ocr_v4_rec": {"x": [1, 3, 48, 96]},
     "ocr_v6_det": {"x": [1, 3, 160, 160]},
     "ocr_v6_rec": {"x": [1, 3, 48, 96]},
+    "openwakeword_melspectrogram": {"input": [1, 1760]},
     "plcmos": {"degraded_audio": [1, 1, 100, 257]},
     "silero_vad": {"input": [1, 512], "state": [2, 1, 128]},
     "silero_vad_16k_op15": {"input": [1, 512], "state": [2, 1, 128]},
@@ -125,6 +126,11 @@ SHAPES = {
     "tashkeel_rawi_int8": {"input": [1, 32]},
     "tashkeel_rawi_v2_int8": {"input": [1, 32]},
     "tashkeel_rawi_v3_int8": {"input": [1, 32]},
+}
+
+# Functions of cases.py, for models that make nothing of the inputs that bmc makes up.
+CASES = {
+    "basic_pitch_saved_model": "tones",
 }
 
 # Inputs that always have one value.

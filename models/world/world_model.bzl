@@ -2,7 +2,7 @@
 
 load("//models:zoo.bzl", "TORCH")
 load("//models/outside:outside_model.bzl", "outside_model")
-load("//models/world:list.bzl", "CONSTANTS", "FILES", "FOLDERS", "MODULES", "SHAPES")
+load("//models/world:list.bzl", "CASES", "CONSTANTS", "FILES", "FOLDERS", "MODULES", "SHAPES")
 load("//models/world:package_files.bzl", "package_files")
 load("//tools/rules:exhaustive.bzl", "exhaustive_suite")
 
@@ -33,9 +33,10 @@ def world_models(name):
     exhaustive_suite(name = name + "_test", tag = name)
 
 def _world_model(*, name, **kwargs):
+    cases = {"cases": "cases.py", "cases_function": CASES[name]} if name in CASES else {}
     outside_model(
         name = name,
         constants = CONSTANTS.get(name, {}),
         shapes = SHAPES.get(name, {}),
-        **kwargs
+        **(cases | kwargs)
     )

@@ -111,8 +111,8 @@ def command(
     return Step(" ".join([*variables, shlex.join(argv)]), run)
 
 
-def start(argv: Sequence[str], recovery: str, env: Mapping[str, str] | None = None) -> str:
-    """Runs an external program and returns what it printed; FlashError with its last words."""
+def start(argv: Sequence[str], recovery: str, env: Mapping[str, str] | None = None) -> None:
+    """Runs an external program; FlashError with its last words."""
     try:
         done = subprocess.run(
             list(argv),
@@ -131,4 +131,3 @@ def start(argv: Sequence[str], recovery: str, env: Mapping[str, str] | None = No
         raise FlashError(
             f"{Path(argv[0]).name} ended with status {done.returncode} ({last}); {recovery}"
         )
-    return done.stdout

@@ -24,13 +24,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.console import complain, standard_output
-from tools.remote import action, privileges
+from tools.remote import action, outputs, privileges
 from tools.remote.action import Limits
 
 # Of this machine, read-only: a shell with the usual small programs, and the C and C++ libraries.
 MOUNTS = ("/bin", "/usr/bin", "/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu")
 FUSE = Path("/dev/fuse")
 _SIZE = re.compile(r"[1-9]\d*[KMGT]")
+_STAND_INS = (action.__file__, outputs.__file__)
 
 
 class WorkerError(Exception):
@@ -74,21 +75,30 @@ def become(options: argparse.Namespace) -> None:
     user = privileges.owner(options.user)
     privileges.give(options.store, user)
     programs = [options.bwrap, options.casd, options.fuse, options.run]
-    python = [Path(sys.executable), Path(os.__file__), Path(action.__file__)]
+    python = [Path(file) for file in (sys.executable, os.__file__, *_STAND_INS)]
     needed = [options.store, *programs, *python]
     privileges.give_up(user, needed, FUSE)
 
 
 def stand_in(options: argparse.Namespace) -> Path:
-    """Returns a folder with the program that BuildBox starts as bubblewrap: tools/remote/action.py."""
+    """Returns the folder of the programs that BuildBox starts: action.py as bubblewrap, outputs.py as its own."""
     limits = Limits(**{f.name: getattr(options, f.name) for f in dataclasses.fields(Limits)})
-    program = [sys.executable, "-I", str(Path(action.__file__).absolute())]
-    program += [str(options.bwrap.absolute()), json.dumps(dataclasses.asdict(limits))]
+    programs = {
+        "bwrap": [
+            action.__file__,
+            options.bwrap.absolute(),
+            json.dumps(dataclasses.asdict(limits)),
+        ],
+        "run": [outputs.__file__, options.run.absolute(), options.store],
+    }
     folder: Path = options.store / "action"
     try:
         folder.mkdir(exist_ok=True)
-        (folder / "bwrap").write_text(f'#!/bin/sh\nexec {shlex.join(program)} "$@"\n')
-        (folder / "bwrap").chmod(0o755)
+        for name, (module, *arguments) in programs.items():
+            words = [sys.executable, "-I", Path(module).absolute(), *arguments]
+            program = shlex.join(map(str, words))
+            (folder / name).write_text(f'#!/bin/sh\nexec {program} "$@"\n')
+            (folder / name).chmod(0o755)
     except OSError as error:
         raise WorkerError(f"--store {options.store}: {error.strerror}") from error
     return folder
@@ -131,7 +141,7 @@ def casd(options: argparse.Namespace) -> list[str]:
         f"--bind={host}:{port}",
         f"--jobs={options.jobs}",
         f"--quota-high={options.size}",
-        f"--buildbox-run={options.run.absolute()}",
+        f"--buildbox-run={options.store / 'action/run'}",
         *mounts,
         str(options.store),
     ]

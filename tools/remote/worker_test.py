@@ -90,6 +90,9 @@ class WorkerTest(unittest.TestCase):
             said,
         )
         started.wait(30)
+        # BuildBox itself starts nothing that is not looked at first.
+        for name in ("bwrap", "run"):
+            self.assertIn("tools/remote/", (self.folder / "store/action" / name).read_text())
 
     def test_inputs_are_mounted_only_if_that_is_allowed(self) -> None:
         device = self.folder / "fuse"

@@ -211,7 +211,8 @@ def _import_factory(
 
 def _frontend_of(model: spec.ModelSpec) -> str:
     packages = {base.__module__.split(".")[0] for base in type(model.module).__mro__}
-    if model.calls and "torch" not in packages:
+    is_tflite = isinstance(model.module, spec.ModelFile) and model.module.suffix == ".tflite"
+    if model.calls and "torch" not in packages and not is_tflite:
         raise BmcError(
             "bad-spec",
             f"ModelSpec.calls is given for a {type(model.module).__name__}",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bmc import artifacts, conditioning, golden, samples, spec, tolerances
-from bmc.artifacts import ImportedModel, Parameter, TensorInfo
+from bmc.artifacts import GoldenCall, ImportedModel, Parameter, TensorInfo
 from bmc.dtype import Array
 from bmc.spread import NONE, Spread
 
@@ -29,11 +30,12 @@ def build(
     mixed: bool = False,
     classes: tuple[str, ...] = (),
     answer: Callable[[spec.Case], spec.Case],
+    calls: tuple[GoldenCall, ...] = (),
 ) -> ImportedModel:
     """Returns the model whose MLIR is in the import directory `out`.
 
     Args:
-      model: gives the tolerance and labels, if it has cases; otherwise there are neither.
+      model: gives the tolerance and labels, if it has cases or calls; otherwise there are neither.
       out: import directory.
       source: name of the file, with the factory if there is one.
       frontend: name of the frontend.
@@ -44,29 +46,33 @@ def build(
       apart: the spread of the framework's kernels for this model.
       in_f64, mixed, classes: as in ImportedModel.
       answer: returns the framework's outputs for more inputs.
+      calls: the call of each case, if the model has state.
     """
-    if not model.cases:
+    has_own = bool(model.cases or model.calls)
+    if not has_own:
         policies = golden.policies_of(
             model.tolerance or tolerances.default(outputs, expected[:1], apart), outputs
         )
+        is_steady = conditioning.judge(answer, outputs, policies)
         cases, expected = samples.sensible(
-            cases, expected, conditioning.judge(answer, outputs, policies)
+            cases, expected, None if calls else is_steady, in_a_row=bool(calls)
         )
+    data = golden.make(
+        inputs=cases,
+        outputs=expected,
+        input_infos=inputs,
+        output_infos=outputs,
+        tolerance=model.tolerance or tolerances.default(outputs, expected, apart),
+        labels=model.labels,
+        source=artifacts.GOLDEN_FRAMEWORK,
+    )
     result = ImportedModel(
         mlir=out / artifacts.MODEL_FILE,
         source=source,
         frontend=frontend,
         versions={name: importlib.metadata.version(name) for name in packages},
         signatures=artifacts.main_signature(inputs, outputs),
-        golden=golden.make(
-            inputs=cases,
-            outputs=expected,
-            input_infos=inputs,
-            output_infos=outputs,
-            tolerance=model.tolerance or tolerances.default(outputs, expected, apart),
-            labels=model.labels,
-            source=artifacts.GOLDEN_FRAMEWORK,
-        ),
+        golden=replace(data, calls=calls[: len(data.inputs)]),
         parameters=tuple(
             Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
             for name, array in sorted(weights.items())
@@ -76,4 +82,4 @@ def build(
         mixed=mixed,
         classes=classes,
     )
-    return result if model.cases else samples.carry_few(result)
+    return result if has_own else samples.carry_few(result)

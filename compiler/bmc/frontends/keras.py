@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from bmc.errors import BmcError
 from bmc.frontends import (
     doubles,
     imported,
+    keras_archive,
     quantized,
     quiet,
     saved_model,
@@ -31,8 +31,7 @@ from bmc.frontends import (
 from bmc.frontends.options import ImportOptions
 from bmc.frontends.survey import Survey
 from bmc.golden import Declared
-
-_SIGNATURE = "serving_default"
+from bmc.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,8 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
       BmcError: the file cannot be loaded, or see import_spec().
     """
     _require_tensorflow()
-    program = _of_saved_model(path) if path.is_dir() else _of_keras_file(path)
+    folder = path.is_dir()
+    program = _of_saved_model(path) if folder else _of_keras_file(path, options.limits)
     given = user_cases.of_file(options)
     model = spec.ModelSpec(
         module=None,
@@ -100,12 +100,12 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     return _import(program, model, path.name, path.parent, options, out)
 
 
-def survey_file(path: Path, _options: ImportOptions) -> Survey:
+def survey_file(path: Path, options: ImportOptions) -> Survey:
     """Returns the inputs of a .keras file or SavedModel, and each op of the latter that does more than compute."""
     _require_tensorflow()
     if path.is_dir() and (found := tuple(saved_model.found(path))):
         return Survey(found=found)
-    program = _of_saved_model(path) if path.is_dir() else _of_keras_file(path)
+    program = _of_saved_model(path) if path.is_dir() else _of_keras_file(path, options.limits)
     return Survey(inputs=program.declared or ())
 
 
@@ -215,15 +215,10 @@ def _of_object(model: Any) -> _Program:
     )
 
 
-def _of_keras_file(path: Path) -> _Program:
+def _of_keras_file(path: Path, allowed: Limits) -> _Program:
     import keras
 
-    if not _is_whole(path):
-        raise BmcError(
-            "bad-file",
-            f"'{path.name}' is damaged or not a .keras file",
-            hint="save the model again",
-        )
+    keras_archive.check(path, allowed)
     try:
         with quiet.python():
             model = keras.saving.load_model(path, compile=False, safe_mode=True)
@@ -235,19 +230,6 @@ def _of_keras_file(path: Path) -> _Program:
             " has classes or lambdas of its own",
         ) from error
     return _of_keras(model)
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether a file is a zip archive whose members have their checksums.
-
-    Keras alone misses damaged weights: it seeks while reading, after which zipfile in Python 3.13 checks
-    nothing.
-    """
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return archive.testzip() is None
-    except Exception:  # whatever a damaged archive makes zipfile and zlib raise
-        return False
 
 
 def _of_keras(model: Any) -> _Program:
@@ -311,27 +293,27 @@ def _of_saved_model(path: Path) -> _Program:
 
     saved_model.check(path)
     try:
-        with quiet.python():
-            loaded = tf.saved_model.load(path)
+        with quiet.python(), saved_model.without_slots(path) as folder:
+            loaded = tf.saved_model.load(folder)
     except Exception as error:
         raise BmcError(
             "bad-file",
             f"TensorFlow cannot load '{path.name}': {factory.first_line(error)}",
             hint="save the model again",
         ) from error
-    if _SIGNATURE not in loaded.signatures:
+    if saved_model.SIGNATURE not in loaded.signatures:
         raise BmcError(
             "no-main",
             f"the SavedModel '{path.name}' has the signatures {sorted(loaded.signatures)}",
-            hint=f"save it with one called {_SIGNATURE}",
+            hint=f"save it with one called {saved_model.SIGNATURE}",
         )
-    signature = loaded.signatures[_SIGNATURE]
+    signature = loaded.signatures[saved_model.SIGNATURE]
     # Signatures take and return names, which TensorFlow flattens in alphabetical order.
     specs = dict(sorted(signature.structured_input_signature[1].items()))
 
     def call(*tensors: Any) -> Any:
         # Through `loaded`, which keeps the variables alive.
-        return loaded.signatures[_SIGNATURE](**dict(zip(specs, tensors, strict=True)))
+        return loaded.signatures[saved_model.SIGNATURE](**dict(zip(specs, tensors, strict=True)))
 
     return _Program(
         call=call,

@@ -23,6 +23,8 @@ from bmc.ir import ir_util
 from bmc.iree.tool import IreeTool
 from bmc.iree.version import installed_version
 
+_BYTECODE = b"ML\xefR"
+
 
 def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     """Imports an MLIR file with the function `main`, which takes and returns tensors.
@@ -44,7 +46,7 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         )
     with tempfile.TemporaryDirectory() as work:
         tool = IreeTool(Path(work), out / "reproducer")
-        (Path(work) / path.name).write_bytes(mlir_locations.without_folders(path.read_bytes()))
+        (Path(work) / path.name).write_bytes(_read(path, out / "reproducer"))
         # Two names, because iree-opt removes its output when it fails, and reproducers need the source.
         _parse(tool, path.name)
         parsed = Path(work) / f"imported_{path.name}"
@@ -71,6 +73,14 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         in_f64=doubles.of_mlir(out / artifacts.MODEL_FILE),
     )
     return model if options.cases or options.inputs else samples.carry_few(model)
+
+
+def _read(path: Path, reproducer: Path) -> bytes:
+    """Returns the file with locations that name no other file."""
+    data = path.read_bytes()
+    if data.startswith(_BYTECODE):
+        return mlir_locations.in_bytecode(data, reproducer)
+    return mlir_locations.without_folders(data)
 
 
 def _given(

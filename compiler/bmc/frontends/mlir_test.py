@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import unittest
 from unittest import mock
@@ -221,6 +222,26 @@ class MlirTest(support.FolderTest):
             self.assertIn("error:", said)
             self.assertNotIn("SECRET", said)
             self.assertNotIn(str(self.folder / "secret"), said)
+
+    def test_locations_in_bytecode_name_no_other_files(self) -> None:
+        """Neither those of an op that is wrong, nor those that a message about a right one would show."""
+        os.mkfifo(self.folder / "fifo")
+        at = f'loc(fused<"x">["layer", callsite("n"("{self.folder}/fifo":1:1) at "/dev/zero":1:1)])'
+        text = _STABLEHLO.replace(" : tensor<4x8xf32>\n", f" : tensor<4x8xf32> {at}\n", 1)
+        self.assertNotEqual(text, _STABLEHLO)
+        model = self.load(self.bytecode(text), ".mlirbc")
+        data = model.mlir.read_bytes()
+        self.assertIn(b"layer", data)
+        self.assertNotIn(b"/fifo", data)
+        self.assertNotIn(b"/dev", data)
+        with ir.Context():
+            module = ir.Module.parse(text)
+            (block,) = module.body.operations[0].regions[0].blocks
+            list(block.operations)[-2].results[0].set_type(ir.Type.parse("tensor<4x7xf32>"))
+            wrong = io.BytesIO()
+            module.operation.write_bytecode(wrong)
+        parts = ("IREE cannot compile op 'stablehlo.multiply'", "at fifo:1")
+        self.refuses("op-rejected", *parts, call=lambda: self.load(wrong.getvalue(), ".mlirbc"))
 
     def test_strides_that_depend_on_data(self) -> None:
         text = """func.func @main(%a: tensor<9xf32>, %i: tensor<index>) -> tensor<2xf32> {

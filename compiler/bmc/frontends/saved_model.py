@@ -7,6 +7,8 @@ without these properties, which are listed here.
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from bmc.errors import BmcError
 from bmc.frontends import model_folder
 
 FILE = "saved_model.pb"
+SIGNATURE = "serving_default"
 
 # Variables, calls, lists of tensors, checks, and random numbers, which are refused later by name.
 _ALLOWED = frozenset((
@@ -72,9 +75,46 @@ def found(folder: Path) -> Iterator[BmcError]:
             hint="save the model again",
         ) from None
     for graph in model.meta_graphs:
+        _check_inputs(graph, folder.name)
         for where, node in _run_nodes(graph):
             if not _is_safe(node):
                 yield _unsafe(node, where, folder.name)
+
+
+@contextlib.contextmanager
+def without_slots(folder: Path) -> Iterator[Path]:
+    """Yields a folder with the SavedModel less what its optimizer keeps for each variable.
+
+    Optimizers of Keras 2 keep that in slots, with which TensorFlow cannot load the model any more.
+    """
+    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+    model = SavedModel.FromString((folder / FILE).read_bytes())
+    nodes = [node for graph in model.meta_graphs for node in graph.object_graph_def.nodes]
+    if not any(node.slot_variables for node in nodes):
+        yield folder
+        return
+    for node in nodes:
+        node.ClearField("slot_variables")
+    with tempfile.TemporaryDirectory() as work:
+        for path in folder.iterdir():
+            if path.name != FILE:
+                (Path(work) / path.name).symlink_to(path.absolute())
+        (Path(work) / FILE).write_bytes(model.SerializeToString())
+        yield Path(work)
+
+
+def _check_inputs(graph: Any, source: str) -> None:
+    from tensorflow.core.framework import types_pb2
+
+    inputs = graph.signature_def[SIGNATURE].inputs if SIGNATURE in graph.signature_def else {}
+    for name, tensor in sorted(inputs.items()):
+        if tensor.dtype == types_pb2.DT_STRING:
+            raise BmcError(
+                "unsupported-dtype",
+                f"input '{name}' of '{source}' is text",
+                hint="save a signature that takes the numbers which the model makes of the text",
+            )
 
 
 def _run_nodes(graph: Any) -> Iterator[tuple[str, Any]]:

@@ -180,6 +180,34 @@ class SavedModelTest(support.FolderTest):
         self.refuses("unsafe-file", "'RestoreV2'", call=lambda: self.load(elsewhere))
         self.assertFalse(self.marker.exists())
 
+    def test_what_an_optimizer_keeps(self) -> None:
+        module = tf.Module()
+        module.weight = tf.Variable([2.0, 3.0])
+        module.slot = tf.Variable([0.0, 0.0])
+        module.call = tf.function(lambda x: x * module.weight, input_signature=_SPEC)
+        path = self.folder / "trained"
+        tf.saved_model.save(module, path, signatures={"serving_default": module.call})
+        graph = loader_impl.parse_saved_model(str(path))
+        objects = graph.meta_graphs[0].object_graph_def
+        places = {child.local_name: child.node_id for child in objects.nodes[0].children}
+        slot = objects.nodes[0].slot_variables.add()
+        slot.slot_name, slot.original_variable_node_id = "m", places["weight"]
+        slot.slot_variable_node_id = places["slot"]
+        (path / saved_model.FILE).write_bytes(graph.SerializeToString())
+        with self.assertRaisesRegex(AttributeError, "add_slot"):
+            tf.saved_model.load(path)
+        golden = self.load(path).golden
+        (x,), (y,) = golden.inputs[0], golden.outputs[0]
+        np.testing.assert_array_equal(y, x * np.array([2, 3], np.float32))
+
+    def test_text(self) -> None:
+        module = tf.Module()
+        spec = [tf.TensorSpec([2], tf.string, "words")]
+        module.call = tf.function(lambda x: tf.strings.length(x), input_signature=spec)
+        path = self.folder / "text"
+        tf.saved_model.save(module, path, signatures={"serving_default": module.call})
+        self.refuses("unsupported-dtype", "input 'words' of 'text'", call=lambda: self.load(path))
+
     def test_links(self) -> None:
         network = keras.Sequential([keras.Input((4,)), layers.Dense(3)])
         network.export(self.folder / "saved", verbose=False)

@@ -12,17 +12,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, errors, factory, golden, intake, progress, samples, spec, spread
-from bmc.artifacts import ImportedModel, TensorInfo
+from bmc import artifacts, errors, factory, golden, progress, samples, sequences, spec, spread
+from bmc.artifacts import GoldenCall, ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
     imported,
     mlir,
     quiet,
+    tflite_apart,
+    tflite_branches,
     tflite_file,
+    tflite_lstm,
     tflite_refused,
     tflite_resizes,
     tflite_rounding,
+    tflite_schema,
+    tflite_sparse,
+    tflite_variables,
     user_cases,
 )
 from bmc.frontends.options import ImportOptions
@@ -35,6 +41,9 @@ _MISCONVERTED = ("FLOOR_MOD",)
 # all of them together may take: a few seconds of LiteRT's reference kernels on any machine.
 MOST_SAMPLES = 256
 SAMPLES_WORK = 2**31
+# Made-up calls of a model with state, and changes that are tried to make its answers differ.
+_FEWEST_CALLS, _MOST_CALLS, _MOST_CHANGES = 4, 48, 128
+_MAIN = "main"
 _ERROR = re.compile(r"error: (?P<text>.*)")
 
 
@@ -49,9 +58,17 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     Raises:
       BmcError: it is not a TFLite file, or an op cannot be converted; the error names the op.
     """
-    given = user_cases.of_file(options)
-    file = spec.ModelFile(path.suffix, path.read_bytes())
-    model = spec.ModelSpec(file, given.cases, given.tolerance, given.labels, ranges=given.ranges)
+    data = path.read_bytes()
+    has_state = tflite_variables.has_state(tflite_file.read(data, path.name))
+    # Inputs for a model with state are calls.
+    given = user_cases.of_file(replace(options, inputs=None) if has_state else options)
+    model = spec.ModelSpec(
+        spec.ModelFile(path.suffix, data),
+        given.cases,
+        given.tolerance,
+        given.labels,
+        ranges=given.ranges,
+    )
     return import_spec(model, path.name, options, out)
 
 
@@ -84,24 +101,41 @@ def import_spec(
     bounds = file.bounds()
     for name, array in weights.items():
         golden.check_finite(name, array, is_bound=name in bounds)
-    if not model.cases and (hybrid := file.hybrid_weight()):
+    has_state = tflite_variables.has_state(file)
+    if model.calls and not has_state:
         raise BmcError(
-            "bad-tolerance",
-            f"'{source}' has int8 weights such as '{hybrid}' for float arithmetic, which LiteRT"
-            " rounds at run time",
-            hint=f"give cases with a tolerance of your own ({intake.HOW}), or convert with a"
-            " representative dataset",
+            "bad-spec", f"calls are given, but '{source}' keeps no state", hint="give cases instead"
         )
     cases = tuple(file.quantize_case(case) for case in model.cases)
+    calls = _calls(model, file, options) if has_state else ()
+    first = file.quantize_case(user_cases.inputs_of(calls[0], 0, ())) if calls else None
     declared = golden.sized(file.inputs, options.shapes)
-    inputs = golden.fix(declared, cases[0] if cases else None)
-    more = _samples(file, inputs, 0) if cases else ()
-    cases = cases or _samples(file, inputs, samples.COUNT)
-    golden.check_cases(cases, inputs)
+    inputs = golden.fix(declared, cases[0] if cases else first)
+    more = _samples(file, inputs, 0) if cases or has_state else ()
     progress.begin(progress.GOLDEN)
     runner = tflite_file.Runner(file, inputs)
-    expected = tuple(runner.run(case) for case in cases)
+    if not calls:
+        if has_state and not cases:
+            cases = _in_a_row(file, inputs, runner)
+        cases = cases or _samples(file, inputs, samples.COUNT)
+        golden.check_cases(cases, inputs)
+        calls = tuple(
+            spec.Call(_MAIN, case, has_state and index == 0) for index, case in enumerate(cases)
+        )
+    cases, expected = _answered(calls, file, runner)
     outputs = golden.infos(expected[0], model.output_names or file.output_names, "output")
+    apart = spread.of("tflite", file.ops())
+    notes = file.notes
+    if not model.tolerance and (weight := file.hybrid_weight()):
+        apart = tflite_apart.of_rounded_inputs(file, inputs, _pairs(cases, expected), apart)
+        notes += (
+            f"'{source}' has int8 weights such as '{weight}' for float arithmetic. LiteRT rounds those floats to"
+            f" int8 at run time, bmc does not; the tolerance allows for twice what this changes,"
+            f" {apart.relative:.1%} of the largest output",
+        )
+    elif not (model.cases or model.calls or has_state):
+        seen = tflite_apart.with_picture(file, inputs, outputs, _pairs(cases, expected), runner.run)
+        cases, expected = (tuple(part) for part in zip(*seen, strict=True))
     progress.begin(progress.CONVERT)
     _convert(runner.static_data(), file, out)
     inputs = golden.infos(cases[0], model.input_names or [i.name for i in inputs], "input")
@@ -116,12 +150,65 @@ def import_spec(
         cases=cases,
         expected=expected,
         weights=weights,
-        apart=spread.of("tflite", file.ops()),
+        apart=apart,
         answer=runner.run,
+        calls=tuple(GoldenCall(0, call.reset) for call in calls) if has_state else (),
     )
     progress.begin(progress.GOLDEN)
     compared = (*result.compared_only, *((case, runner.run(case)) for case in more))
-    return replace(result, compared_only=compared)
+    return replace(result, compared_only=compared, notes=(*result.notes, *notes))
+
+
+def _calls(
+    model: spec.ModelSpec, file: TfliteFile, options: ImportOptions
+) -> tuple[spec.Call, ...]:
+    """Returns the user's calls of a model with state, () if there are none."""
+    calls = user_cases.of_calls(model, options)
+    for call in calls:
+        if call.entry != _MAIN:
+            raise BmcError(
+                "bad-inputs",
+                f"there is no entry point '{call.entry}' in '{file.name}', only '{_MAIN}'",
+            )
+    return calls
+
+
+def _answered(
+    calls: tuple[spec.Call, ...], file: TfliteFile, runner: tflite_file.Runner
+) -> tuple[tuple[spec.Case, ...], tuple[spec.Case, ...]]:
+    """Returns the inputs and the outputs of all calls."""
+    cases: list[spec.Case] = []
+    expected: list[spec.Case] = []
+    for index, call in enumerate(calls):
+        if call.reset:
+            runner.reset()
+        cases.append(file.quantize_case(user_cases.inputs_of(call, index, expected)))
+        expected.append(runner.run(cases[-1]))
+    return tuple(cases), tuple(expected)
+
+
+def _in_a_row(
+    file: TfliteFile, inputs: tuple[TensorInfo, ...], runner: tflite_file.Runner
+) -> tuple[spec.Case, ...]:
+    """Returns made-up calls of a model with state."""
+    golden.check_not_empty(inputs)
+    affordable = SAMPLES_WORK // max(1, file.work())
+    count = max(_FEWEST_CALLS, min(_MOST_CALLS, affordable // _MOST_CHANGES))
+    if None in file.zero_points:
+        # From number 5 on, samples are of one size.
+        return tuple(samples.case(inputs, 5 + index, file.zero_points) for index in range(count))
+
+    def answers(cases: tuple[spec.Case, ...]) -> tuple[spec.Case, ...]:
+        runner.reset()
+        return tuple(map(runner.run, cases))
+
+    return sequences.made_up(inputs, count, min(_MOST_CHANGES, affordable // count), answers)
+
+
+def _pairs(
+    cases: tuple[spec.Case, ...], expected: tuple[spec.Case, ...]
+) -> tuple[tuple[spec.Case, spec.Case], ...]:
+    return tuple(zip(cases, expected, strict=True))
 
 
 def misconverted(file: TfliteFile) -> Iterator[BmcError]:
@@ -132,7 +219,7 @@ def misconverted(file: TfliteFile) -> Iterator[BmcError]:
                 "op-rejected",
                 f"the converter to TOSA gets op '{op}' wrong",
                 where=f"{tensor} in {file.name}",
-                hint=tflite_file.OTHER_OPS,
+                hint=tflite_schema.OTHER_OPS,
             )
 
 
@@ -149,13 +236,16 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
     from iree.compiler import ir
 
     errors.raise_first(misconverted(file))
-    data = tflite_resizes.centered(data, file)
+    explicit = _explicit(data, file)
+    data = tflite_resizes.centered(explicit.data, file)
     converted = _run_converter(data, file, "Bytecode")
     try:
         tflite_rounding.finish(converted, file, out / artifacts.MODEL_FILE)
     except ir.MLIRError:
         # A left-over TFLite op makes the bytecode unreadable, but the text names it.
         tflite_rounding.finish(_run_converter(data, file, "Text"), file, out / artifacts.MODEL_FILE)
+    if explicit.states:
+        tflite_variables.link_states(out / artifacts.MODEL_FILE, explicit.states)
     mlir.signature(out / artifacts.MODEL_FILE, file.name)
 
 
@@ -165,7 +255,15 @@ def unconverted(data: bytes, file: TfliteFile) -> list[BmcError]:
     Raises:
       BmcError: the converter rejects the file.
     """
+    data = tflite_resizes.centered(_explicit(data, file).data, file)
     return tflite_rounding.unconverted(_run_converter(data, file, "Bytecode"), file)
+
+
+def _explicit(data: bytes, file: TfliteFile) -> tflite_variables.Explicit:
+    """Writes out what the converter lacks: LSTMs, sparse tensors, branches and variables."""
+    data = tflite_lstm.expand(data, file.name)
+    data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)
+    return tflite_variables.explicit(data, file)
 
 
 def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:
@@ -207,6 +305,6 @@ def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:
                 "op-rejected",
                 f"the converter to TOSA rejects '{file.name}': "
                 + (found["text"][:200] if found else reason),
-                hint=tflite_file.OTHER_OPS,
+                hint=tflite_schema.OTHER_OPS,
             )
         return Path(artifacts.MODEL_FILE).read_bytes()

@@ -1,4 +1,7 @@
-"""Checks what LiteRT's verifier does not: that a .tflite file's indices of tensors, buffers and ops are valid."""
+"""Checks what LiteRT's verifier does not.
+
+The indices of tensors, buffers, ops and graphs must be valid, and ops that bmc itself replaces must have what it reads.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,28 @@ from collections.abc import Iterable
 from typing import Any
 
 from bmc.errors import BmcError
+from bmc.frontends import tflite_schema
 
 # Stands for an optional operand that is absent.
 _ABSENT = -1
+# Ops that bmc replaces: how many operands and results it reads, the class of their options, "" if it reads none, and
+# those of the options that number a graph.
+_REPLACED: dict[str, tuple[int, int, str, tuple[str, ...]]] = {
+    "ASSIGN_VARIABLE": (2, 0, "", ()),
+    "CALL_ONCE": (0, 0, "CallOnceOptionsT", ("initSubgraphIndex",)),
+    "DENSIFY": (1, 1, "", ()),
+    "IF": (1, 0, "IfOptionsT", ("thenSubgraphIndex", "elseSubgraphIndex")),
+    "READ_VARIABLE": (1, 1, "", ()),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": (1, 1, "UnidirectionalSequenceLSTMOptionsT", ()),
+    "VAR_HANDLE": (0, 1, "VarHandleOptionsT", ()),
+}
 
 
 def check(model: Any, name: str) -> None:
     """Checks a ModelT before any of its indices are used.
 
     Raises:
-      BmcError: an index is out of range.
+      BmcError: an index is out of range, or an op lacks an operand or its options.
     """
     buffers, codes = len(_list(model.buffers)), len(_list(model.operatorCodes))
     for graph in _list(model.subgraphs):
@@ -29,6 +44,21 @@ def check(model: Any, name: str) -> None:
             _require("tensor", indices, len(tensors), name)
         for op in ops:  # Later readers expect empty lists for what is absent.
             op.inputs, op.outputs = _list(op.inputs), _list(op.outputs)
+            _check_replaced(model, op, name)
+
+
+def _check_replaced(model: Any, op: Any, name: str) -> None:
+    kind = tflite_schema.op_kind(model, op)
+    inputs, outputs, options, graphs = _REPLACED.get(kind, (0, 0, "", ()))
+    is_complete = len(op.inputs) >= inputs and len(op.outputs) >= outputs
+    if not is_complete or options not in ("", type(op.builtinOptions).__name__):
+        raise BmcError(
+            "bad-file",
+            f"'{name}' has an op '{kind}' without its operands or options",
+            hint="convert the model again, or fetch the whole file",
+        )
+    numbers = (getattr(op.builtinOptions, graph) for graph in graphs)
+    _require("graph", numbers, len(model.subgraphs), name)
 
 
 def _list(items: Any) -> Any:

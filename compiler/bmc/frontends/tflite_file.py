@@ -15,19 +15,22 @@ from bmc import dtype, errors, factory, spec
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
-from bmc.frontends import tflite_check
+from bmc.frontends import tflite_check, tflite_mediapipe, tflite_mends, tflite_sparse
+from bmc.frontends.tflite_schema import (
+    IDENTIFIER,
+    OTHER_OPS,
+    builtin,
+    op_kind,
+    pack,
+    shape,
+    text,
+    weight_type,
+)
 from bmc.golden import Declared
 
-OTHER_OPS = "use other ops there, or import the model that the file was converted from"
-
-_IDENTIFIER = b"TFL3"
 # Ops whose second input is a weight that includes the output's last dimension.
 _PRODUCTS = (
     "BATCH_MATMUL", "CONV_2D", "CONV_3D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV",
-)  # fmt: skip
-# Weight types in TFLite's schema that NumPy has as well. Weights of other types are ignored.
-_WEIGHT_TYPES = (
-    "bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64",
 )  # fmt: skip
 
 
@@ -53,10 +56,11 @@ class TfliteFile:
 
     name: name of the file, for messages.
     data: its contents.
-    model: the contents as a ModelT of TFLite's schema.
+    model: the contents as a ModelT of TFLite's schema, in which sparse constants are dense.
     inputs: the inputs as declared, with the signature's names.
     quantizations: one per input, None if it is not quantized.
     output_names: the signature's names.
+    notes: sentences that tell the user what was changed.
     """
 
     name: str
@@ -65,6 +69,7 @@ class TfliteFile:
     inputs: tuple[Declared, ...]
     quantizations: tuple[Quantization | None, ...]
     output_names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def quantize_case(self, case: spec.Case) -> spec.Case:
         """Returns the case with floats for quantized inputs converted to integers."""
@@ -82,6 +87,14 @@ class TfliteFile:
         """One per input, None if it is not quantized."""
         return tuple(q.zero_point if q else None for q in self.quantizations)
 
+    def is_dynamic(self) -> bool:
+        """Whether the file leaves the shape of a tensor open: of an input, or of one that may be a scalar."""
+        return any(None in info.shape for info in self.inputs) or any(
+            not shape(tensor) and not tensor.hasRank
+            for graph in self.model.subgraphs
+            for tensor in graph.tensors
+        )
+
     def work(self) -> int:
         """Returns the approximate sum of multiply-accumulates and output elements of one run.
 
@@ -93,46 +106,40 @@ class TfliteFile:
         total = 0
         for graph in self.model.subgraphs:
             for op in graph.operators:
-                shapes = [_shape(graph.tensors[index]) for index in op.outputs]
+                shapes = [shape(graph.tensors[index]) for index in op.outputs]
                 total += sum(map(math.prod, shapes))
-                if _builtin(self.model.operatorCodes[op.opcodeIndex]) in products and shapes:
-                    weights = [_shape(graph.tensors[index]) for index in op.inputs[1:2]]
+                if builtin(self.model.operatorCodes[op.opcodeIndex]) in products and shapes:
+                    weights = [shape(graph.tensors[index]) for index in op.inputs[1:2]]
                     total += math.prod(shapes[0][:-1]) * sum(map(math.prod, weights))
         return total
 
     def weights(self) -> dict[str, Array]:
         """Returns constants by the name of their tensor, sorted by name; raises BmcError for a wrong size."""
-        from ai_edge_litert.schema_py_generated import TensorType
-
-        types = {getattr(TensorType, name.upper()): name for name in _WEIGHT_TYPES}
         found: dict[str, Array] = {}
         for graph in self.model.subgraphs:
             for tensor in graph.tensors:
-                data = self.model.buffers[tensor.buffer].data
-                if data is not None and tensor.type in types:
-                    found[text(tensor.name)] = self._constant(tensor, data, types[tensor.type])
+                data, kind = self.model.buffers[tensor.buffer].data, weight_type(tensor)
+                if data is not None and kind:
+                    found[text(tensor.name)] = self._constant(tensor, data, kind)
         return dict(sorted(found.items()))
 
     def _constant(self, tensor: Any, data: Any, kind: str) -> Array:
         array = np.asarray(data, np.uint8)
-        shape = _shape(tensor)
-        if array.nbytes != math.prod(shape) * np.dtype(kind).itemsize:
+        dims = shape(tensor)
+        if array.nbytes != math.prod(dims) * np.dtype(kind).itemsize:
             raise BmcError(
                 "bad-file",
                 f"'{self.name}' has {array.nbytes} bytes for {text(tensor.name)}, which is {kind}"
-                f" {list(shape)}",
+                f" {list(dims)}",
                 hint="convert the model again, or fetch the whole file",
             )
-        return array.view(kind).reshape(shape)
+        return array.view(kind).reshape(dims)
 
     def ops(self) -> Counter[str]:
         """Returns how many ops of each kind the file has, by TFLite's names."""
-        from ai_edge_litert.schema_py_generated import BuiltinOperator
-
-        names = {number: name for name, number in vars(BuiltinOperator).items()}
-        codes = [names.get(_builtin(code), "") for code in self.model.operatorCodes]
-        ops = (op for graph in self.model.subgraphs for op in graph.operators)
-        return Counter(codes[op.opcodeIndex] for op in ops)
+        return Counter(
+            op_kind(self.model, op) for graph in self.model.subgraphs for op in graph.operators
+        )
 
     def bounds(self) -> set[str]:
         """Returns the names of tensors that ops only compare with others."""
@@ -143,7 +150,7 @@ class TfliteFile:
         others: set[str] = set()
         for graph in self.model.subgraphs:
             for op in graph.operators:
-                is_bound = _builtin(self.model.operatorCodes[op.opcodeIndex]) in kinds
+                is_bound = builtin(self.model.operatorCodes[op.opcodeIndex]) in kinds
                 names = [text(graph.tensors[index].name) for index in op.inputs if index >= 0]
                 (compared if is_bound else others).update(names)
         return compared - others
@@ -152,7 +159,7 @@ class TfliteFile:
         """Returns the names of the first outputs of all ops of a kind, such as FULLY_CONNECTED."""
         from ai_edge_litert.schema_py_generated import BuiltinOperator
 
-        codes = [_builtin(code) for code in self.model.operatorCodes]
+        codes = [builtin(code) for code in self.model.operatorCodes]
         return {
             text(graph.tensors[index].name)
             for graph in self.model.subgraphs
@@ -176,13 +183,24 @@ class TfliteFile:
 
 
 class Runner:
-    """Runs a model in LiteRT with fixed input shapes. Methods raise BmcError if LiteRT fails."""
+    """Runs a model in LiteRT with fixed input shapes. Methods raise BmcError if LiteRT fails.
 
-    def __init__(self, file: TfliteFile, inputs: tuple[TensorInfo, ...]) -> None:
+    With `fast`, it takes the kernels that applications use, and not the reference ones.
+    """
+
+    def __init__(
+        self, file: TfliteFile, inputs: tuple[TensorInfo, ...], *, fast: bool = False
+    ) -> None:
         self._file = file
-        self._interpreter = interpreter(file.data, file.name)
+        self._inputs = inputs
+        self._fast = fast
+        self.reset()
+
+    def reset(self) -> None:
+        """Gives variables their initial values, which LiteRT does only for a new interpreter."""
+        self._interpreter = interpreter(self._file.data, self._file.name, fast=self._fast)
         self._indices = [detail["index"] for detail in self._interpreter.get_input_details()]
-        for index, info in zip(self._indices, inputs, strict=True):
+        for index, info in zip(self._indices, self._inputs, strict=True):
             self._interpreter.resize_tensor_input(index, info.shape)
         try:
             self._interpreter.allocate_tensors()
@@ -203,7 +221,7 @@ class Runner:
 
     def static_data(self) -> bytes:
         """Returns the file with the shapes that tensors had in the last run as static shapes."""
-        if all(None not in info.shape for info in self._file.inputs):
+        if not self._file.is_dynamic():
             return self._file.data
         from ai_edge_litert.schema_py_generated import ModelT
 
@@ -213,6 +231,8 @@ class Runner:
                 if detail["index"] < len(graph.tensors):
                     graph.tensors[detail["index"]].shape = detail["shape"]
                     graph.tensors[detail["index"]].shapeSignature = None
+                    # Without this, a scalar is a tensor of any rank.
+                    graph.tensors[detail["index"]].hasRank = True
         return pack(model, len(self._file.data))
 
     def _failed(self, error: Exception) -> BmcError:
@@ -253,14 +273,24 @@ def parse(data: bytes, name: str) -> TfliteFile:
     Raises:
       BmcError: LiteRT is not installed or rejects the file, or the file has several signatures.
     """
-    details = interpreter(data, name)
+    notes: list[str] = []
+    try:
+        details = interpreter(data, name)
+    except BmcError as error:
+        if not tflite_mends.is_formality(error):
+            raise
+        data, note = tflite_mends.mended(data, name)
+        notes.append(note)
+        details = interpreter(data, name)
     from ai_edge_litert.schema_py_generated import ModelT
 
     model = ModelT.InitFromPackedBuf(data, 0)
     tflite_check.check(model, name)
-    if _name_tensors(model):
+    replaced = tflite_mediapipe.replace(model, name)
+    if _name_tensors(model) or replaced:
         data = pack(model, len(data))
         details = interpreter(data, name)
+    tflite_sparse.make_dense(model, name)
     signatures = model.signatureDefs or []
     if len(signatures) > 1:
         keys = ", ".join(text(signature.signatureKey) for signature in signatures)
@@ -279,20 +309,8 @@ def parse(data: bytes, name: str) -> TfliteFile:
         inputs=tuple(_declared(detail, names) for detail in inputs),
         quantizations=tuple(_quantization(detail) for detail in inputs),
         output_names=tuple(_name(detail, names) for detail in details.get_output_details()),
+        notes=tuple(notes),
     )
-
-
-def _shape(tensor: Any) -> tuple[int, ...]:
-    return () if tensor.shape is None else tuple(int(size) for size in tensor.shape)
-
-
-def _builtin(code: Any) -> int:
-    """Returns the BuiltinOperator of an OperatorCode.
-
-    Converters before TensorFlow 2.4 wrote only the first field, which has room for 127 operators. Later
-    converters write both.
-    """
-    return max(int(code.deprecatedBuiltinCode), int(code.builtinCode))
 
 
 def _name_tensors(model: Any) -> bool:
@@ -312,22 +330,8 @@ def _name_tensors(model: Any) -> bool:
     return renamed
 
 
-def text(name: bytes | None) -> str:
-    """Returns a name from the file as text, with invalid UTF-8 replaced."""
-    return (name or b"").decode(errors="replace")
-
-
-def pack(model: Any, size: int) -> bytes:
-    """Serializes a ModelT to a file of about `size` bytes."""
-    import flatbuffers
-
-    builder = flatbuffers.Builder(size)
-    builder.Finish(model.Pack(builder), _IDENTIFIER)
-    return bytes(builder.Output())
-
-
-def interpreter(data: bytes, name: str) -> Any:
-    """Returns LiteRT's interpreter with reference kernels; raises BmcError if it rejects the file."""
+def interpreter(data: bytes, name: str, *, fast: bool = False) -> Any:
+    """Returns LiteRT's interpreter with reference or fast kernels; raises BmcError if it rejects the file."""
     try:
         from ai_edge_litert.interpreter import Interpreter, OpResolverType
     except ImportError:
@@ -341,10 +345,10 @@ def interpreter(data: bytes, name: str) -> Any:
         return Interpreter(model_content=data, num_threads=1, experimental_op_resolver_type=kernels)
 
     try:
-        if data[4:8] != _IDENTIFIER:
+        if data[4:8] != IDENTIFIER:
             raise ValueError("it does not begin like a TFLite file")
         try:
-            return make(OpResolverType.BUILTIN_REF)
+            return make(OpResolverType.BUILTIN if fast else OpResolverType.BUILTIN_REF)
         except ValueError as error:
             if "builtin opcode" not in str(error):
                 raise

@@ -16,22 +16,11 @@ def check(file: TfliteFile) -> None:
 
 
 def found(file: TfliteFile) -> Iterator[BmcError]:
-    """Yields each tensor that is quantized to 16 bits or sparse, or a variable."""
+    """Yields each tensor that is quantized to 16 bits."""
     from ai_edge_litert.schema_py_generated import TensorType
 
     for graph in file.model.subgraphs:
         for tensor in graph.tensors:
-            if tensor.type in (TensorType.RESOURCE, TensorType.VARIANT):
-                yield BmcError(
-                    "variable",
-                    f"'{file.name}' keeps a state between calls, in the variable of tensor"
-                    f" '{tensor.name.decode(errors='replace')}', which the converter to TOSA loses",
-                    hint="convert the model with its state as an input and an output",
-                )
-            if tensor.sparsity is not None:
-                yield _refused(
-                    file, tensor, "is sparse", "convert the model without pruned storage"
-                )
             if tensor.type == TensorType.INT16 and _is_quantized(tensor):
                 yield _refused(
                     file,

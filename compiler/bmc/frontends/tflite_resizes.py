@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from bmc.errors import BmcError
-from bmc.frontends import tflite_file
+from bmc.frontends import tflite_schema
 from bmc.frontends.tflite_file import TfliteFile
 
 _OP = "RESIZE_NEAREST_NEIGHBOR"
@@ -35,16 +35,16 @@ def centered(data: bytes, file: TfliteFile) -> bytes:
     for graph in model.subgraphs:
         for op in graph.operators:
             result = graph.tensors[op.outputs[0]] if len(op.outputs) else None
-            if result is None or tflite_file.text(result.name) not in outputs:
+            if result is None or tflite_schema.text(result.name) not in outputs:
                 continue
             options = op.builtinOptions
             if options.alignCorners or options.halfPixelCenters:
                 continue
             old, new = graph.tensors[op.inputs[0]].shape[1:3], result.shape[1:3]
             if any(after % before for before, after in zip(old, new, strict=True)):
-                raise _differs(tflite_file.text(result.name), old, new, file)
+                raise _differs(tflite_schema.text(result.name), old, new, file)
             options.halfPixelCenters = changed = True
-    return tflite_file.pack(model, len(data)) if changed else data
+    return tflite_schema.pack(model, len(data)) if changed else data
 
 
 def _differs(tensor: str, old: Any, new: Any, file: TfliteFile) -> BmcError:

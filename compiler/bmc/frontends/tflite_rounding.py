@@ -25,7 +25,7 @@ import numpy as np
 from bmc import errors
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import tflite_file, tflite_tables
+from bmc.frontends import tflite_schema, tflite_tables
 from bmc.frontends.tflite_file import TfliteFile
 
 # Dialects of the file.
@@ -86,7 +86,7 @@ def _left(ops: list[Any], file: TfliteFile) -> Iterator[BmcError]:
                 "op-rejected",
                 f"the converter to TOSA cannot convert op '{op.name.partition('.')[2].upper()}'",
                 where=f"{_tensor(op)} in {file.name}",
-                hint=tflite_file.OTHER_OPS,
+                hint=tflite_schema.OTHER_OPS,
             )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bmc.dtype import Array
-from bmc.frontends import tflite_file
+from bmc.frontends import tflite_file, tflite_schema
 from bmc.frontends.tflite_file import TfliteFile
 
 # Ops that the converter turns into tables.
@@ -32,7 +32,7 @@ def tables(file: TfliteFile) -> dict[str, Array]:
     for graph in model.subgraphs:
         for op in graph.operators:
             ends = [graph.tensors[index] for index in (*op.inputs, *op.outputs)]
-            name = tflite_file.text(ends[-1].name) if ends else ""
+            name = tflite_schema.text(ends[-1].name) if ends else ""
             if name in named and [end.type for end in ends] == [TensorType.INT8] * 2:
                 op.inputs, op.outputs = [len(alone.tensors)], [len(alone.tensors) + 1]
                 alone.tensors += [_of_every_value(end) for end in ends]
@@ -44,7 +44,7 @@ def tables(file: TfliteFile) -> dict[str, Array]:
     alone.outputs = [op.outputs[0] for op in alone.operators]
     model.subgraphs, model.buffers = [alone], [BufferT()]
     model.signatureDefs = model.metadata = None
-    return dict(zip(names, _run(tflite_file.pack(model, 4096), file.name), strict=True))
+    return dict(zip(names, _run(tflite_schema.pack(model, 4096), file.name), strict=True))
 
 
 def _of_every_value(tensor: Any) -> Any:

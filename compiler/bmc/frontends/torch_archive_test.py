@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pickle
+import struct
 import unittest
 import zipfile
 from collections.abc import Callable, Mapping
@@ -221,6 +222,14 @@ class TorchArchiveTest(support.FolderTest):
     def test_members(self) -> None:
         library = self.file(members={"data/aotinductor/model/x.so": b"\x7fELF"})
         self.holds("'data/aotinductor/model/x.so'", library)
+        for name in ("../x", "/tmp/x"):
+            self.holds(f"'{name}'", self.file(members={name: b""}))
+        # It only says that it is of 4 GiB.
+        path = self.file()
+        data = bytearray(path.read_bytes())
+        struct.pack_into("<I", data, data.rindex(b"PK\1\2") + 24, 0xFFFFFFF0)
+        path.write_bytes(data)
+        self.holds("compressed or overlapping members", path)
         bomb = self.file(members={"extra/x": bytes(1 << 20)}, compression=zipfile.ZIP_DEFLATED)
         self.holds("compressed or overlapping members", bomb)
 

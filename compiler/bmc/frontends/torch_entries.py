@@ -13,7 +13,7 @@ from bmc import artifacts, factory, golden, progress, spec
 from bmc.artifacts import Golden, GoldenCall, Signature
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import link, torch_export
+from bmc.frontends import link, torch_export, user_cases
 from bmc.names import WRAPPED
 
 
@@ -221,7 +221,7 @@ def _make_calls(
     inputs: list[spec.Case] = []
     outputs: list[spec.Case] = []
     for index, call in enumerate(calls):
-        case = _inputs(call, index, outputs)
+        case = user_cases.inputs_of(call, index, outputs)
         try:
             with torch.no_grad():
                 if call.reset:
@@ -239,23 +239,6 @@ def _make_calls(
     with torch.no_grad():
         model.reset()
     return tuple(inputs), tuple(outputs)
-
-
-def _inputs(call: spec.Call, index: int, outputs: list[spec.Case]) -> spec.Case:
-    """Returns the input arrays of call `index`, given the outputs of all calls before it."""
-    before = outputs[-1] if outputs else ()
-    arrays = []
-    for given in call.inputs:
-        if isinstance(given, spec.Previous):
-            if not 0 <= given.output < len(before):
-                raise BmcError(
-                    "bad-spec",
-                    f"call {index} takes output {given.output} of the previous call, which returned"
-                    f" {len(before)}",
-                )
-            given = before[given.output]
-        arrays.append(given)
-    return tuple(arrays)
 
 
 def _signature(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,6 +76,23 @@ def of_calls(model: spec.ModelSpec, options: ImportOptions) -> tuple[spec.Call, 
         for part, (entry, arrays) in enumerate(inputs)
         for step in range(arrays[0].shape[1])
     )
+
+
+def inputs_of(call: spec.Call, index: int, outputs: Sequence[spec.Case]) -> spec.Case:
+    """Returns the input arrays of call `index`, given the outputs of all calls before it."""
+    before = outputs[-1] if outputs else ()
+    arrays = []
+    for given in call.inputs:
+        if isinstance(given, spec.Previous):
+            if not 0 <= given.output < len(before):
+                raise BmcError(
+                    "bad-spec",
+                    f"call {index} takes output {given.output} of the previous call, which returned"
+                    f" {len(before)}",
+                )
+            given = before[given.output]
+        arrays.append(given)
+    return tuple(arrays)
 
 
 def read(path: Path) -> tuple[spec.Case, ...]:

@@ -66,6 +66,11 @@ class LinesTest(KernelCase):
                 with self.subTest(dtype=dtype, value=value, size=size, **more):
                     self.agrees(_depthwise(size, 3, dtype, value=value, **more), write=lines.write)
 
+    def test_one_line_without_a_loop_over_lines(self) -> None:
+        product = _depthwise((3, 16), 3, low=(0, 1), high=(0, 1))
+        self.assertEqual([loop.extent for loop in product.grid], [16])
+        self.agrees(product, write=lines.write)
+
     def test_panels_read_the_pixels_between_them(self) -> None:
         """Lines of 40 and 90 pixels, in up to three panels at VLEN 128."""
         for dtype in ("f16", "f32", "i8"):

@@ -56,6 +56,7 @@ class PlaceTest(unittest.TestCase):
 
     def test_random_lives(self) -> None:
         chance = random.Random(1)
+        total = 0
         for _ in range(20):
             blocks = []
             for _ in range(20):
@@ -66,6 +67,9 @@ class PlaceTest(unittest.TestCase):
             placed = self.place(*blocks)
             self.assertGreaterEqual(placed.size, least(blocks))
             self.assertEqual(placed, placement.place(blocks))
+            total += placed.size
+        # Together they need 145,280 at least.
+        self.assertLessEqual(total, 145_600)
 
 
 if __name__ == "__main__":

@@ -244,6 +244,13 @@ class EntryTest(support.FolderTest):
         place = tables.LoadPlace(Region.STATE, 0, _STATE.length, 128, 4)
         self.assertEqual(plan.entries[0].loads, {0: place})
 
+    def test_a_pattern_of_the_drivers(self) -> None:
+        fill = Fill(Span(_STATE, 0, 64), Variable(3, 32), 4)
+        (command,) = build(
+            HostFunction("main", (), (), (), (fill,), variable_bits=(32,) * 4)
+        ).commands
+        self.assertEqual((*command.constants, *command.patches), (0, 4, tables.ConstantPatch(0, 3)))
+
     def test_a_pattern_of_8_bytes_must_be_one_of_4(self) -> None:
         def constants(pattern: int) -> tuple[int, ...]:
             fill = Fill(Span(_STATE, 0, 64), pattern, 8)

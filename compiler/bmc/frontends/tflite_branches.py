@@ -1,0 +1,115 @@
+"""Branches of a .tflite file's main graph become part of it.
+
+The converter to TOSA has no IF. Branches have no side effects (tflite_variables refuses those that have), so both are
+computed, and SELECT_V2 takes the results of one. If the condition is a constant, only that branch remains.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from bmc.errors import BmcError
+from bmc.frontends import tflite_build, tflite_schema
+
+_IF = "IF"
+# Branches within branches may double a graph at every level.
+_MOST_OPS = 100_000
+
+
+def flat(data: bytes, name: str) -> bytes:
+    """Returns the file without IF in its main graph.
+
+    Args:
+      data: the file with static shapes.
+      name: its name, for messages.
+
+    Raises:
+      BmcError: the branches give tensors of different types or quantizations, or have too many ops.
+    """
+    from ai_edge_litert.schema_py_generated import ModelT
+
+    model = ModelT.InitFromPackedBuf(data, 0)
+    graph = model.subgraphs[0]
+    if all(tflite_schema.op_kind(model, op) != _IF for op in graph.operators):
+        return data
+    flattened = _Flat(model, name)
+    flattened.add(graph.operators)
+    graph.operators = flattened.ops
+    graph.outputs = [flattened.final(index) for index in graph.outputs]
+    model.subgraphs, model.signatureDefs = [graph], None
+    return tflite_schema.pack(model, len(data))
+
+
+class _Flat:
+    """The main graph while branches are put into it.
+
+    ops: its ops so far.
+    """
+
+    def __init__(self, model: Any, name: str) -> None:
+        self.ops: list[Any] = []
+        self._model, self._name = model, name
+        self._tensors = model.subgraphs[0].tensors
+        # Result of an IF -> the tensor that it is.
+        self._same: dict[int, int] = {}
+
+    def final(self, index: int) -> int:
+        """Returns the tensor that a tensor of the main graph has become."""
+        return self._same.get(index, index)
+
+    def add(self, ops: list[Any]) -> None:
+        """Adds ops on tensors of the main graph."""
+        for op in ops:
+            if len(self.ops) > _MOST_OPS:
+                raise BmcError("too-large", f"the branches in '{self._name}' have too many ops")
+            op.inputs = [self.final(index) for index in op.inputs]
+            if tflite_schema.op_kind(self._model, op) == _IF:
+                self._add_if(op)
+            else:
+                self.ops.append(op)
+
+    def _add_if(self, op: Any) -> None:
+        from ai_edge_litert.schema_py_generated import SelectV2OptionsT
+
+        condition, *inputs = op.inputs
+        options = op.builtinOptions
+        choices = (options.thenSubgraphIndex, options.elseSubgraphIndex)
+        known = self._model.buffers[self._tensors[condition].buffer].data
+        if known is not None and len(known):
+            results = self._add_branch(choices[0 if known[0] else 1], inputs)
+            self._same |= dict(zip(map(int, op.outputs), results, strict=True))
+            return
+        branches = [self._add_branch(choice, inputs) for choice in choices]
+        for output, yes, no in zip(op.outputs, *branches, strict=True):
+            meanings = {tflite_schema.meaning(self._tensors[i]) for i in (output, yes, no)}
+            shapes = {tflite_schema.shape(self._tensors[i]) for i in (output, yes, no)}
+            if len(meanings) > 1 or len(shapes) > 1:
+                raise BmcError(
+                    "op-rejected",
+                    f"the branches of op '{_IF}' give tensors of different shapes, types or quantizations",
+                    where=f"{tflite_schema.text(self._tensors[output].name)} in {self._name}",
+                    hint=tflite_schema.OTHER_OPS,
+                )
+            options = SelectV2OptionsT()
+            operands = [condition, yes, no]
+            self.ops.append(
+                tflite_build.op(self._model, "SELECT_V2", operands, [output], options=options)
+            )
+
+    def _add_branch(self, number: int, inputs: list[int]) -> list[int]:
+        """Adds the ops of a graph that is called with these tensors; returns the tensors of its results."""
+        graph = self._model.subgraphs[number]
+        place = dict(zip(map(int, graph.inputs), inputs, strict=True))
+        for index, tensor in enumerate(graph.tensors):
+            if index not in place:
+                self._tensors.append(copy.copy(tensor))
+                place[index] = len(self._tensors) - 1
+        ops = []
+        for op in graph.operators:
+            moved = copy.copy(op)
+            moved.inputs = [place.get(int(index), -1) for index in op.inputs]
+            moved.outputs = [place[int(index)] for index in op.outputs]
+            ops.append(moved)
+        self.add(ops)
+        return [self.final(place[int(index)]) for index in graph.outputs]

@@ -1,0 +1,74 @@
+"""Reads and writes the objects of TFLite's schema, which the flatbuffer compiler made without types."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+OTHER_OPS = "use other ops there, or import the model that the file was converted from"
+
+IDENTIFIER = b"TFL3"
+# Weight types in TFLite's schema that NumPy has as well. Weights of other types are ignored.
+_WEIGHT_TYPES = (
+    "bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64",
+)  # fmt: skip
+
+
+def shape(tensor: Any) -> tuple[int, ...]:
+    """Returns the shape of a tensor of the schema."""
+    return () if tensor.shape is None else tuple(int(size) for size in tensor.shape)
+
+
+def meaning(tensor: Any) -> tuple[Any, ...]:
+    """Returns what tells which numbers a tensor's elements stand for: its type, scales and zero points."""
+    quantization = tensor.quantization
+    if quantization is None or quantization.scale is None:
+        return tensor.type, (), ()
+    return tensor.type, tuple(quantization.scale), tuple(quantization.zeroPoint)
+
+
+def weight_type(tensor: Any) -> str | None:
+    """Returns NumPy's name of a tensor's type, None if NumPy has none."""
+    return _weight_types().get(tensor.type)
+
+
+@functools.cache
+def _weight_types() -> dict[int, str]:
+    from ai_edge_litert.schema_py_generated import TensorType
+
+    return {getattr(TensorType, name.upper()): name for name in _WEIGHT_TYPES}
+
+
+def builtin(code: Any) -> int:
+    """Returns the BuiltinOperator of an OperatorCode.
+
+    Converters before TensorFlow 2.4 wrote only the first field, which has room for 127 operators. Later
+    converters write both.
+    """
+    return max(int(code.deprecatedBuiltinCode), int(code.builtinCode))
+
+
+def op_kind(model: Any, op: Any) -> str:
+    """Returns the kind of an op by TFLite's name, "" for one that the schema lacks."""
+    return _kinds().get(builtin(model.operatorCodes[op.opcodeIndex]), "")
+
+
+@functools.cache
+def _kinds() -> dict[int, str]:
+    from ai_edge_litert.schema_py_generated import BuiltinOperator
+
+    return {number: name for name, number in vars(BuiltinOperator).items() if name.isupper()}
+
+
+def text(name: bytes | None) -> str:
+    """Returns a name from the file as text, with invalid UTF-8 replaced."""
+    return (name or b"").decode(errors="replace")
+
+
+def pack(model: Any, size: int) -> bytes:
+    """Serializes a ModelT to a file of about `size` bytes."""
+    import flatbuffers
+
+    builder = flatbuffers.Builder(size)
+    builder.Finish(model.Pack(builder), IDENTIFIER)
+    return bytes(builder.Output())

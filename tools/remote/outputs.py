@@ -1,0 +1,154 @@
+"""Stands before BuildBox's program for one action: refuses outputs outside of the action's root folder.
+
+BuildBox makes the parents of an action's outputs before the action is in its sandbox, and would follow `..` and the
+links among the inputs to anywhere on this machine.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+# Fields of the Remote Execution API's messages.
+_ACTION_COMMAND, _ACTION_INPUTS = 1, 2
+_COMMAND_FOLDER, _COMMAND_OUTPUTS = 6, (3, 4, 7)
+_DIRECTORY_DIRECTORIES, _DIRECTORY_SYMLINKS = 2, 3
+_NODE_NAME, _NODE_DIGEST = 1, 2
+_DIGEST_HASH = 1
+_RESULT_STATUS, _RESULT_STDERR = 4, 7
+# How many bytes follow a field of a wire type that has no length of its own.
+_FIXED = {1: 8, 5: 4}
+
+
+class OutputError(Exception):
+    """One sentence for the user."""
+
+
+def check(action: bytes, store: Path) -> None:
+    """Raises OutputError if an output of an action lies outside of its root folder, or behind a link of its inputs.
+
+    Args:
+      action: the serialized message Action.
+      store: where its command and inputs are.
+    """
+    command = _blob(store, _message(action, _ACTION_COMMAND))
+    folders = [value for field, value in _fields(command) if field == _COMMAND_FOLDER]
+    folder = _path(folders[-1] if folders else b"")
+    for field, value in _fields(command):
+        if field in _COMMAND_OUTPUTS:
+            place = folder / _path(value)
+            _check_links(store, _message(action, _ACTION_INPUTS), place)
+
+
+def _path(value: bytes | int) -> PurePosixPath:
+    path = PurePosixPath(os.fsdecode(value) if isinstance(value, bytes) else "/")
+    if path.is_absolute() or ".." in path.parts:
+        raise OutputError(f"the output {str(path)!r} lies outside of the action's folder")
+    return path
+
+
+def _check_links(store: Path, root: bytes, place: PurePosixPath) -> None:
+    """Follows a path from the digest of the inputs' root as far as there are inputs."""
+    digests = [root]
+    for part in place.parts:
+        below = []
+        for directory in [_blob(store, digest) for digest in digests]:
+            for field, value in _fields(directory):
+                if field in (_DIRECTORY_DIRECTORIES, _DIRECTORY_SYMLINKS):
+                    names = [name for number, name in _fields(value) if number == _NODE_NAME]
+                    if names and names[-1] == os.fsencode(part):
+                        if field == _DIRECTORY_SYMLINKS:
+                            raise OutputError(
+                                f"the output {str(place)!r} lies behind {part!r}, a link among the inputs"
+                            )
+                        below.append(_message(_bytes(value), _NODE_DIGEST))
+        digests = below
+
+
+def _blob(store: Path, digest: bytes) -> bytes:
+    """Returns what the store has for a message Digest; an empty one stands for nothing."""
+    name = b"".join(
+        [_bytes(v) for field, v in _fields(digest) if field == _DIGEST_HASH][-1:]
+    ).decode()
+    if not name:
+        return b""
+    if not name.isalnum():
+        raise OutputError(f"the digest {name!r} is none")
+    path = store / "cas/objects" / name[:2] / name[2:]
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        # The one of no bytes need not be there.
+        if name.startswith("e3b0c44298fc1c14"):
+            return b""
+        raise OutputError(f"the store lacks {name}: {error.strerror}") from error
+
+
+def _message(data: bytes, field: int) -> bytes:
+    """Returns a message in a message; where it is there several times, its parts add up."""
+    return b"".join(_bytes(value) for number, value in _fields(data) if number == field)
+
+
+def _bytes(value: bytes | int) -> bytes:
+    if isinstance(value, int):
+        raise OutputError("the action is damaged")
+    return value
+
+
+def _fields(data: bytes | int) -> Iterator[tuple[int, bytes | int]]:
+    """Yields the number and value of each field of a serialized message."""
+    data = _bytes(data)
+    at = 0
+    while at < len(data):
+        key, at = _number(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = _number(data, at)
+            yield key >> 3, value
+            continue
+        size = _FIXED.get(kind, -1)
+        if kind == 2:
+            size, at = _number(data, at)
+        if size < 0 or at + size > len(data):
+            raise OutputError("the action is damaged")
+        yield key >> 3, data[at : at + size]
+        at += size
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """Returns a number of seven bits to a byte, and where it ends."""
+    value = 0
+    for shift in range(0, 70, 7):
+        if at == len(data):
+            break
+        value |= (data[at] & 127) << shift
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+    raise OutputError("the action is damaged")
+
+
+def refused(sentence: str) -> bytes:
+    """Returns the serialized ActionResult of an action that did not run."""
+    said = f"worker: {sentence}\n".encode()[:10_000]
+    length = bytes([len(said) & 127 | 128, len(said) >> 7])
+    return bytes([_RESULT_STATUS << 3, 1, _RESULT_STDERR << 3 | 2]) + length + said
+
+
+def main(arguments: Sequence[str]) -> int:
+    """RUN STORE ARGUMENT..., where the rest is for BuildBox's program RUN."""
+    run, store, *rest = arguments
+    options = dict(word.removeprefix("--").split("=", 1) for word in rest if "=" in word)
+    if "action" in options:
+        try:
+            check(Path(options["action"]).read_bytes(), Path(store))
+        except OutputError as error:
+            Path(options["action-result"]).write_bytes(refused(str(error)))
+            return 0
+    os.execv(run, [run, *rest])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
