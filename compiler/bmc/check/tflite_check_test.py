@@ -11,7 +11,7 @@ import tensorflow as tf
 import tflite_kit
 
 from bmc import check, target
-from bmc.frontends import tflite_file
+from bmc.frontends import tflite_file, tflite_schema
 from bmc.frontends.options import ImportOptions
 
 
@@ -49,7 +49,7 @@ class TfliteCheckTest(unittest.TestCase):
         for code in model.operatorCodes:
             code.builtinCode = code.deprecatedBuiltinCode = BuiltinOperator.CUSTOM
             code.customCode = f"Magic{code.version}".encode()
-        ok, text = self.check(tflite_file.pack(model, len(data)))
+        ok, text = self.check(tflite_schema.pack(model, len(data)))
         self.assertFalse(ok)
         self.assertIn("op 'Magic1' in 'net.tflite' is not one of TFLite's own", text)
         self.assertIn("way out: use other ops there", text)
