@@ -14,11 +14,15 @@ from bmc.plan.tables import MAX_HARTS
 from bmc.rewrites.pipeline import PIPELINE
 from bmc.rewrites.runner import describe
 
+# That of bm_model_suite.
+_USUAL_ISA = "rv64gcv_zvl256b"
+
 _ABOUT = """Compiles machine-learning models for bare-metal RISC-V.
 
 examples:
   bmc compile --src model.onnx --isa rv64gcv_zvl256b --name net --out compiled
   bmc inspect compiled
+  bmc check model.onnx
 """
 
 
@@ -56,6 +60,22 @@ def parser() -> argparse.ArgumentParser:
         " whose first axis counts the cases; of a model with entry points or state PART.ENTRY.INPUT, whose first"
         " axes count cases and steps",
     )
+
+    checker = commands.add_parser(
+        "check",
+        help="say what a model needs and takes, before there is a BUILD file",
+        description="Lists all that blocks a model's import, its inputs and outputs, estimates of what it takes, and"
+        " the BUILD lines to paste. Exit status: 0 if nothing blocks it, 1 otherwise.",
+    )
+    checker.add_argument("source", help=f"the model: {frontends.KINDS}")
+    _add_import_options(checker)
+    checker.add_argument(
+        "--isa",
+        default=_USUAL_ISA,
+        choices=target.ISA_NAMES,
+        help="instruction set of the estimates and the BUILD lines (default: %(default)s)",
+    )
+    checker.set_defaults(host_check=False, inputs=None)
 
     optimizer = commands.add_parser(
         "optimize",

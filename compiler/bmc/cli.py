@@ -10,7 +10,7 @@ import tempfile
 import textwrap
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bmc import (
@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
         stream=sys.stderr,
     )
     try:
-        _COMMANDS[arguments.command](arguments)
+        return _COMMANDS[arguments.command](arguments) or 0
     except BmcError as error:
         return fail(error)
     except (MemoryError, RecursionError) as error:
@@ -61,7 +61,6 @@ def main(argv: Sequence[str]) -> int:
         return fail(BmcError("file-failed", f"'{error.filename}': {error.strerror}"))
     except Exception:
         return _internal()
-    return 0
 
 
 def _too_large(error: Exception) -> BmcError:
@@ -97,8 +96,8 @@ def _run_import(arguments: argparse.Namespace) -> None:
     print(f"imported {model.source}: {_cases(model)}.{checked} It took: {took}.")
 
 
-def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
-    options = ImportOptions(
+def _options(arguments: argparse.Namespace) -> ImportOptions:
+    return ImportOptions(
         arguments.cases,
         arguments.output_type,
         arguments.quantize,
@@ -108,7 +107,10 @@ def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
         dict(arguments.shapes),
         dict(arguments.constants),
     )
-    model = frontends.import_model(arguments.source, options, out)
+
+
+def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
+    model = frontends.import_model(arguments.source, _options(arguments), out)
     for note in model.notes:
         print(f"note: {note}")
     return model
@@ -117,6 +119,23 @@ def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
 def _cases(model: ImportedModel) -> str:
     count = len(model.golden.inputs)
     return f"{count} case{'s' if count > 1 else ''} for the target"
+
+
+def _run_check(arguments: argparse.Namespace) -> int:
+    from bmc import check
+
+    version.check(arguments.any_iree)
+    options = _options(arguments)
+    parts = 0
+
+    def say(text: str) -> None:
+        nonlocal parts
+        # At once, because a process that takes too much is ended without a chance to write.
+        print("\n" * bool(parts) + text, flush=True)
+        parts += 1
+
+    clear = check.check(arguments.source, options, target.find(arguments.isa), say)
+    return 0 if clear else errors.EXIT_USER_ERROR
 
 
 def _run_optimize(arguments: argparse.Namespace) -> None:
@@ -205,7 +224,8 @@ def _run_mutate(arguments: argparse.Namespace) -> None:
     print(f"{change.weight}[{change.index}]: {change.before:g} became {change.after:g}{more}")
 
 
-_COMMANDS = {
+_COMMANDS: dict[str, Callable[[argparse.Namespace], int | None]] = {
+    "check": _run_check,
     "compile": _run_compile,
     "export": _run_export,
     "import": _run_import,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bmc.names import printable
 
 EXIT_USER_ERROR = 1
@@ -16,7 +18,10 @@ class BmcError(Exception):
       message: one sentence without a final period that says what is wrong and names the op or file.
       where: "model.py:42", a file or a key; "" if the message says it all.
       hint: what to do about it; "" if there is nothing useful to say.
+      others: further mistakes, of which `bmc check` tells; other commands report one at a time.
     """
+
+    others: tuple[BmcError, ...] = ()
 
     def __init__(self, kind: str, message: str, *, where: str = "", hint: str = "") -> None:
         super().__init__(printable(message))
@@ -33,6 +38,14 @@ class BmcError(Exception):
         if self.hint:
             text += f"\n  hint: {self.hint}"
         return text
+
+
+def raise_first(found: Iterable[BmcError]) -> None:
+    """Raises the first of some mistakes, if there is one, with the others."""
+    errors = tuple(found)
+    if errors:
+        errors[0].others = errors[1:]
+        raise errors[0]
 
 
 class InternalError(Exception):

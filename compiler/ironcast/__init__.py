@@ -1,10 +1,11 @@
-"""Ironcast for notebooks and scripts: compile() takes a module in memory, Session runs a model on its target."""
+"""Ironcast for notebooks and scripts: check() and compile() take a module in memory, Session runs it on its target."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from bmc.spec import ModelSpec
 from ironcast.errors import IroncastError
 from ironcast.session import Session
 
-__all__ = ["Compiled", "IroncastError", "Session", "compile"]
+__all__ = ["Checked", "Compiled", "IroncastError", "Session", "check", "compile"]
 
 # What bmc imports instead of the user's model.py.
 _LOADER = """\
@@ -69,6 +70,51 @@ class Compiled:
         except BmcError as error:
             raise IroncastError(f"bmc: {error}") from error
         return Path(folder)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What `bmc check` says of a model.
+
+    Attributes:
+      ok: whether nothing blocks its import.
+      text: what it needs and takes, for people to read.
+    """
+
+    ok: bool
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def check(
+    model: Any,
+    example_inputs: Sequence[Any] | None = None,
+    *,
+    isa: str = "rv64gcv_zvl256b",
+    options: Sequence[str] = (),
+) -> Checked:
+    """Says what blocks a model's import, what it takes, and how its BUILD file would look, as `bmc check` does.
+
+    Args:
+      model: path of a model file or SavedModel folder, `model.py:factory`, or a module as for compile().
+      example_inputs: as for compile(), for a module.
+      isa: instruction set of the estimates.
+      options: more options of `bmc check`, such as ("--shape", "audio=1x512").
+
+    Raises:
+      IroncastError: the module cannot be copied, or bmc ends without a result.
+    """
+    with tempfile.TemporaryDirectory() as work:
+        is_named = isinstance(model, (str, os.PathLike))
+        source = os.fspath(model) if is_named else _write(_model(model, example_inputs), Path(work))
+        status, printed, errors = _run(("check", source, "--isa", isa, *options), work)
+    if status not in (0, 1) or not printed.strip():
+        raise _error(errors)
+    # A module in memory has no file that BUILD lines could name.
+    text = printed if is_named else printed.partition("; BUILD.bazel")[0]
+    return Checked(status == 0, text.strip())
 
 
 def compile(
@@ -148,7 +194,21 @@ def _write(model: ModelSpec, folder: Path) -> str:
 
 
 def _bmc(arguments: Sequence[str], work: str) -> str:
-    """Runs bmc and returns what it prints. Whatever it leaves behind if it is interrupted is in `work`."""
+    """Runs bmc and returns what it prints; raises IroncastError if it fails."""
+    status, printed, errors = _run(arguments, work)
+    if status:
+        raise _error(errors)
+    return printed.strip()
+
+
+def _error(errors: str) -> IroncastError:
+    usage = re.search(r"^bmc \w+: error:", errors, re.MULTILINE)
+    start = max(errors.find("bmc: error["), usage.start() if usage else 0, 0)
+    return IroncastError(errors[start:].strip())
+
+
+def _run(arguments: Sequence[str], work: str) -> tuple[int, str, str]:
+    """Runs bmc; returns its status and what it writes. What it leaves behind if it is interrupted is in `work`."""
     # Modules that lie in the user's folder are copied by name.
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
     process = subprocess.Popen(
@@ -169,7 +229,4 @@ def _bmc(arguments: Sequence[str], work: str) -> str:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         raise
-    if process.returncode:
-        start = max(errors.find("bmc: error["), errors.find("bmc compile: error:"), 0)
-        raise IroncastError(errors[start:].strip())
-    return printed.strip()
+    return process.returncode, printed, errors

@@ -59,6 +59,8 @@ weight = jnp.arange(32.0).reshape(8, 4)
 def layer(x):
     return jnp.tanh(x @ weight)
 print(ironcast.compile(layer, (jnp.ones((1, 8)),), isa="rv64gc", name="layer").report["frontend"])
+checked = ironcast.check(layer, (jnp.ones((1, 8)),))
+print(checked.ok, "multiply-accumulates" in checked.text, ironcast.check("missing.onnx").ok)
 """
 _REFUSED = """
 import threading, torch, ironcast
@@ -173,7 +175,9 @@ class InstalledTest(unittest.TestCase):
         self.assertTrue((self.folder / f"net_{ISA}/report.json").is_file())
 
     def test_a_function_of_jax_arrays(self) -> None:
-        self.assertEqual(self.passes("python", self.write("script.py", _JAX)), "jax\n")
+        self.assertEqual(
+            self.passes("python", self.write("script.py", _JAX)), "jax\nTrue True False\n"
+        )
 
     def test_mistakes_are_one_sentence(self) -> None:
         lines = self.passes("python", self.write("script.py", _REFUSED)).splitlines()
@@ -197,7 +201,7 @@ class InstalledTest(unittest.TestCase):
 
     def test_help(self) -> None:
         text = self.passes("bmc", "--help")
-        for command in ("import", "compile", "inspect", "verify", "export"):
+        for command in ("check", "import", "compile", "inspect", "verify", "export"):
             self.assertRegex(text, rf"\n +{command} ")
 
 

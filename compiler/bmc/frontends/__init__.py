@@ -24,12 +24,18 @@ from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import doubles, made_up, quantized, quiet, user_cases
 from bmc.frontends.options import F16, INT8, ImportOptions
+from bmc.frontends.survey import Survey
 
 KINDS = (
     "model.py:factory (PyTorch, Keras, JAX), or a .pt2, .keras, .tflite, .onnx, .mlir or .mlirbc"
     " file or a SavedModel folder"
 )
 
+# Adds to an imported model.
+Finish = Callable[[ImportedModel, ImportOptions], ImportedModel]
+
+# Frontend -> module with survey_file(path, options), if that is another one.
+_SURVEYS = {"onnx": "onnx_survey", "tflite": "tflite_survey"}
 # Kind of file -> frontend. Each frontend has import_file(path, options, out).
 _OF_SUFFIX = {
     ".keras": "keras",
@@ -56,30 +62,63 @@ def import_model(source: str, options: ImportOptions, out: Path) -> ImportedMode
       BmcError: the kind of file is unknown, the frontend or IREE rejects the model, or IREE computes
         other results than the framework.
     """
-    out.mkdir(parents=True, exist_ok=True)
     is_f16 = options.quantize == F16
-    if is_f16:
-        options = replace(options, quantize="")  # the framework's model stays as it is
     progress.begin(progress.LOAD)
-    with _limited(source, options), arithmetic.pinning():
-        with quiet.native(), quiet.advice():
-            model = _import(source, options, out)
-        tolerances.require_meaning(model.golden, model.signatures)
+    with limited(source, options), arithmetic.pinning():
+        model = converted(source, options, out, _with_made_up)
         checks: tuple[verify.OutputCheck, ...] = ()
         if options.host_check:
             progress.begin(progress.HOST_CHECK)
             checks = verify.run(model, out / "reproducer")
             verify.require(model, checks)
         model = doubles.noted(model, checks)
-    int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
-    model = replace(model, second_reference=verify.verdict(model), int8=int8)
+    model = replace(model, second_reference=verify.verdict(model))
     if is_f16:
         model = _in_f16(model)
     artifacts.save(model, out)
     return model
 
 
-def _limited(source: str, options: ImportOptions) -> contextlib.AbstractContextManager[None]:
+def converted(
+    source: str, options: ImportOptions, out: Path, finish: Finish = lambda model, _: model
+) -> ImportedModel:
+    """Does what import_model() does, except for the limits, the comparison with IREE and import.json.
+
+    Args:
+      source, options, out: as for import_model().
+      finish: adds to a model while its framework is at hand.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    if options.quantize == F16:
+        options = replace(options, quantize="")  # the framework's model stays as it is
+    with quiet.native(), quiet.advice():
+        model = _import(source, options, out, finish)
+    tolerances.require_meaning(model.golden, model.signatures)
+    int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
+    return replace(model, int8=int8)
+
+
+def survey_model(source: str, options: ImportOptions) -> Survey:
+    """Returns what a model file says of itself; that of a factory, which is code, says nothing.
+
+    Raises:
+      BmcError: the file cannot be read.
+    """
+    path = Path(os.path.abspath(source))
+    if _is_factory(source, path):
+        return Survey()
+    with quiet.native(), quiet.advice():
+        frontend = _frontend_of_file(source, path)
+        module = importlib.import_module(f"bmc.frontends.{_SURVEYS.get(frontend, frontend)}")
+        of_file: Callable[[Path, ImportOptions], Survey] = getattr(module, "survey_file", _nothing)
+        return of_file(path, options)
+
+
+def _nothing(_path: Path, _options: ImportOptions) -> Survey:
+    return Survey()
+
+
+def limited(source: str, options: ImportOptions) -> contextlib.AbstractContextManager[None]:
     """Limits the import of a file; a factory is code, which may train a model first."""
     if Path(source.rpartition(":")[0]).suffix == ".py":
         return contextlib.nullcontext()
@@ -98,16 +137,28 @@ def _in_f16(model: ImportedModel) -> ImportedModel:
     return replace(model, golden=golden, f16=True)
 
 
-def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
+def _import(source: str, options: ImportOptions, out: Path, finish: Finish) -> ImportedModel:
     # Made absolute because the folder `.` has a name too.
     path = Path(os.path.abspath(source))
-    is_saved_model = (path / "saved_model.pb").is_file()  # which may be called anything
+    if _is_factory(source, path):
+        return _import_factory(source, options, out, finish)
+    _check_options(source, "" if _is_saved_model(path) else path.suffix, options)
+    model = _call(_frontend_of_file(source, path), "import_file")(path, options, out)
+    return model if _is_saved_model(path) else finish(model, options)
+
+
+def _is_saved_model(path: Path) -> bool:
+    return (path / "saved_model.pb").is_file()  # which may be called anything
+
+
+def _is_factory(source: str, path: Path) -> bool:
     names_factory = not path.exists() and Path(source.rpartition(":")[0]).suffix == ".py"
-    if not is_saved_model and (names_factory or path.suffix == ".py"):
-        return _import_factory(source, options, out)
-    _check_options(source, "" if is_saved_model else path.suffix, options)
-    if is_saved_model:
-        return _call("keras", "import_file")(path, options, out)
+    return not _is_saved_model(path) and (names_factory or path.suffix == ".py")
+
+
+def _frontend_of_file(source: str, path: Path) -> str:
+    if _is_saved_model(path):
+        return "keras"
     if path.is_dir():
         raise BmcError(
             "unknown-kind", f"the folder '{source}' is not a SavedModel: it has no saved_model.pb"
@@ -119,7 +170,7 @@ def _import(source: str, options: ImportOptions, out: Path) -> ImportedModel:
         )
     if not path.is_file():
         raise BmcError("file-missing", f"model file '{source}' does not exist")
-    return _with_made_up(_call(frontend, "import_file")(path, options, out), options)
+    return frontend
 
 
 def _check_options(source: str, suffix: str, options: ImportOptions) -> None:
@@ -143,7 +194,9 @@ def _with_made_up(model: ImportedModel, options: ImportOptions) -> ImportedModel
     return replace(model, framework=None) if options.inputs else made_up.added(model)
 
 
-def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedModel:
+def _import_factory(
+    source: str, options: ImportOptions, out: Path, finish: Finish
+) -> ImportedModel:
     if options.shapes or options.constants:
         raise BmcError(
             "bad-option",
@@ -153,7 +206,7 @@ def _import_factory(source: str, options: ImportOptions, out: Path) -> ImportedM
     with factory.called(source, spec.ModelSpec) as given:
         model = user_cases.of_factory(intake.model_spec(given), options)
         found = _call(_frontend_of(model), "import_spec")(model, source, options, out)
-        return _with_made_up(found, options)
+        return finish(found, options)
 
 
 def _frontend_of(model: spec.ModelSpec) -> str:

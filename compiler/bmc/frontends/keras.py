@@ -29,6 +29,7 @@ from bmc.frontends import (
     user_cases,
 )
 from bmc.frontends.options import ImportOptions
+from bmc.frontends.survey import Survey
 from bmc.golden import Declared
 from bmc.limits import Limits
 
@@ -97,6 +98,15 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
         ranges=given.ranges,
     )
     return _import(program, model, path.name, path.parent, options, out)
+
+
+def survey_file(path: Path, options: ImportOptions) -> Survey:
+    """Returns the inputs of a .keras file or SavedModel, and each op of the latter that does more than compute."""
+    _require_tensorflow()
+    if path.is_dir() and (found := tuple(saved_model.found(path))):
+        return Survey(found=found)
+    program = _of_saved_model(path) if path.is_dir() else _of_keras_file(path, options.limits)
+    return Survey(inputs=program.declared or ())
 
 
 def _import(

@@ -142,19 +142,19 @@ def _write(
     """
     try:
         static = onnx_static.make(file, inputs, outputs)
-        _convert(file, static, out)
+        convert(file, static, out)
     except BmcError as rejected:
         # Report the first error, because it names ops that are in the file.
         with contextlib.suppress(Exception):  # onnxruntime has no base class of its own.
             static = onnx_static.make(file, inputs, outputs, fold=True)
-            _convert(file, static, out)
+            convert(file, static, out)
             return doubles.of_onnx(static)
         raise rejected
     return doubles.of_onnx(static)
 
 
-def _convert(file: OnnxFile, static: Any, out: Path) -> None:
-    """Writes model.mlirbc; `static` is the ModelProto with static shapes."""
+def convert(file: OnnxFile, static: Any, out: Path) -> None:
+    """Writes model.mlirbc; `static` is the ModelProto with static shapes. An error names the node, if that is known."""
     from iree.compiler import ir
     from iree.compiler.extras import onnx_importer
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
-from bmc import limits
+from bmc import errors, limits
 from bmc.errors import BmcError
 from bmc.frontends import call_tree, onnx_graph
 from bmc.frontends.call_tree import Function
@@ -14,17 +15,24 @@ from bmc.limits import Limits
 
 
 def check(model: Any, name: str, allowed: Limits) -> None:
-    """Checks a ModelProto that onnx accepts, before anything writes out its functions or runs its loops.
+    """Checks a ModelProto that onnx accepts; raises BmcError for the first that found() yields."""
+    errors.raise_first(found(model, name, allowed))
 
-    Raises:
-      BmcError: a function calls itself or becomes more than `allowed.nodes` ops, or a loop has more than
-        `allowed.trips` trips.
+
+def found(model: Any, name: str, allowed: Limits) -> Iterator[BmcError]:
+    """Yields what asks for too much, before anything writes out a model's functions or runs its loops.
+
+    That is a function that calls itself or becomes more than `allowed.nodes` ops, and each loop that the importer does
+    not know or that has more than `allowed.trips` trips.
     """
     functions = {_key(f.domain, f.name): _function(f.node) for f in model.functions}
-    call_tree.check({"the graph": _function(model.graph.node), **functions}, name, allowed)
+    try:
+        call_tree.check({"the graph": _function(model.graph.node), **functions}, name, allowed)
+    except BmcError as error:
+        yield error
     for function in model.functions:
-        _check_loops(function.node, onnx_graph.constants(function), name, allowed)
-    _check_loops(model.graph.node, onnx_graph.constants(model.graph), name, allowed)
+        yield from _loops(function.node, onnx_graph.constants(function), name, allowed)
+    yield from _loops(model.graph.node, onnx_graph.constants(model.graph), name, allowed)
 
 
 def ops(model: Any) -> Counter[str]:
@@ -42,19 +50,22 @@ def _function(nodes: Any) -> Function:
     return Function(0, [_key(node.domain, node.op_type) for node in found])
 
 
-def _check_loops(nodes: Any, constants: dict[str, Any], source: str, allowed: Limits) -> None:
+def _loops(
+    nodes: Any, constants: dict[str, Any], source: str, allowed: Limits
+) -> Iterator[BmcError]:
     for node in nodes:
         if node.op_type == "Loop" and not node.domain:
-            _check_loop(node, constants, source, allowed)
+            yield from _loop(node, constants, source, allowed)
         for graph in graphs_of(node):
-            _check_loops(graph.node, {**constants, **onnx_graph.constants(graph)}, source, allowed)
+            within = {**constants, **onnx_graph.constants(graph)}
+            yield from _loops(graph.node, within, source, allowed)
 
 
-def _check_loop(node: Any, constants: dict[str, Any], source: str, allowed: Limits) -> None:
+def _loop(node: Any, constants: dict[str, Any], source: str, allowed: Limits) -> Iterator[BmcError]:
     where = f"{node.name or next(iter(node.output), 'Loop')} in {source}"
     (body,) = graphs_of(node)
     if not node.input[0] or not _goes_on(body):
-        raise BmcError(
+        yield BmcError(
             "op-rejected",
             "IREE's importer takes op 'Loop' only with a number of trips and without a test that ends it",
             where=where,
@@ -62,7 +73,7 @@ def _check_loop(node: Any, constants: dict[str, Any], source: str, allowed: Limi
         )
     count = _scalar(constants.get(node.input[0]))
     if count is not None and count > allowed.trips:
-        raise limits.exceeded(
+        yield limits.exceeded(
             "trips", count, f"op 'Loop' has {count:,} trips, more than {allowed.trips:,}", where
         )
 

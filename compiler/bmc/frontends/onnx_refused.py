@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from bmc import errors
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends.onnx_graph import attributes, node_name, nodes_within
@@ -18,15 +19,20 @@ _PEEPHOLES = 7
 
 
 def check(model: Any, name: str, constants: Mapping[str, Array]) -> None:
-    """Checks all nodes of a ModelProto.
+    """Checks all nodes of a ModelProto; raises BmcError for the first that found() yields."""
+    errors.raise_first(found(model, name, constants))
+
+
+def found(model: Any, name: str, constants: Mapping[str, Array]) -> Iterator[BmcError]:
+    """Yields each node that the importer gets wrong.
 
     Args:
       model: a model that onnx accepts.
       name: name of the file.
       constants: initializers and values of Constant nodes by name.
 
-    Raises:
-      BmcError: an op runs in training mode, with random numbers or batch statistics, or a recurrent layer has an
+    Yields:
+      an op runs in training mode, with random numbers or batch statistics, or a recurrent layer has an
         attribute or input that the importer ignores or lacks.
     """
     graphs = (model.graph, *model.functions)
@@ -36,14 +42,14 @@ def check(model: Any, name: str, constants: Mapping[str, Array]) -> None:
         if node.op_type == "Dropout" and len(node.input) > 2:
             training = bool(np.any(constants.get(node.input[2], False)))
         if training:
-            raise BmcError(
+            yield BmcError(
                 "train-mode",
                 f"op '{node.op_type}' runs in training mode",
                 where=f"{node.name or node.output[0]} in {name}",
                 hint="export the model for inference, for example after eval()",
             )
         if node.op_type in _RECURRENT and not node.domain and (what := _unknown(node, given)):
-            raise BmcError(
+            yield BmcError(
                 "op-rejected",
                 f"IREE's importer does not know {what} of op '{node.op_type}'",
                 where=f"{node_name(node)} in {name}",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bmc import errors
 from bmc.artifacts import TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
@@ -52,22 +54,11 @@ def make(
 
     model = onnx.ModelProto()
     model.CopyFrom(file.model)
-    for node in model.graph.node:
-        if node.op_type in _RANDOM:
-            raise BmcError(
-                "random-model",
-                f"op '{node.op_type}' draws random numbers",
-                where=f"{node.output[0]} in {file.name}",
-                hint="make them an input",
-            )
+    errors.raise_first(random(model, file.name))
     if model.functions:
         model = inliner.inline_local_functions(model)
     onnx_ifs.apply(model)
-    del model.graph.value_info[:]
-    _set_shapes(model.graph.input, inputs)
-    for output in model.graph.output:
-        # The file's own shape may be true for only one input shape.
-        output.type.tensor_type.ClearField("shape")
+    _set_inputs(model.graph, inputs)
     if fold:
         model = _folded(model)
     if 0 < _opset(model) < _OPSET:
@@ -90,6 +81,35 @@ def make(
         _separate_initializers(model)
     _set_shapes(model.graph.output, outputs)
     return shape_inference.infer_shapes(model, data_prop=True)
+
+
+def inferred(model: Any, inputs: tuple[TensorInfo, ...]) -> Any:
+    """Returns a ModelProto, which this changes, with the shapes that follow from its inputs."""
+    from onnx import shape_inference
+
+    _set_inputs(model.graph, inputs)
+    return shape_inference.infer_shapes(model, data_prop=True)
+
+
+def _set_inputs(graph: Any, inputs: tuple[TensorInfo, ...]) -> None:
+    """Leaves only the shapes of inputs."""
+    del graph.value_info[:]
+    _set_shapes(graph.input, inputs)
+    for output in graph.output:
+        # The file's own shape may be true for only one input shape.
+        output.type.tensor_type.ClearField("shape")
+
+
+def random(model: Any, name: str) -> Iterator[BmcError]:
+    """Yields each op of a ModelProto that draws random numbers; `name` is the file's."""
+    for node in model.graph.node:
+        if node.op_type in _RANDOM:
+            yield BmcError(
+                "random-model",
+                f"op '{node.op_type}' draws random numbers",
+                where=f"{node.output[0]} in {name}",
+                hint="make them an input",
+            )
 
 
 def _forget_shapes(graph: Any) -> None:

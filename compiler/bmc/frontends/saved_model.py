@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bmc import factory
+from bmc import errors, factory
 from bmc.errors import BmcError
 from bmc.frontends import model_folder
 
@@ -52,10 +52,15 @@ _BYTECODE = b"ML\xefR"
 
 
 def check(folder: Path) -> None:
-    """Checks a SavedModel folder before TensorFlow loads it.
+    """Checks a SavedModel folder before TensorFlow loads it; raises BmcError for the first that found() yields."""
+    errors.raise_first(found(folder))
+
+
+def found(folder: Path) -> Iterator[BmcError]:
+    """Yields each op that does more than compute, by its name.
 
     Raises:
-      BmcError: an op does more than compute, or a file is a link to another folder; the error names it.
+      BmcError: the folder cannot be read, or a file is a link to another folder.
     """
     from tensorflow.python.saved_model import loader_impl
 
@@ -72,7 +77,8 @@ def check(folder: Path) -> None:
     for graph in model.meta_graphs:
         _check_inputs(graph, folder.name)
         for where, node in _run_nodes(graph):
-            _check_op(node, where, folder.name)
+            if not _is_safe(node):
+                yield _unsafe(node, where, folder.name)
 
 
 @contextlib.contextmanager
@@ -185,16 +191,18 @@ def _called(node: Any) -> Iterable[str]:
         yield from (function.name for function in value.list.func)
 
 
-def _check_op(node: Any, function: str, source: str) -> None:
+def _is_safe(node: Any) -> bool:
     from tensorflow.python.framework import op_def_registry
 
     definition = op_def_registry.get(node.op)
     # The function that a call names is checked like any other.
     if definition is None or node.op in _ALLOWED or _is_computation(definition):
-        return
-    if node.op == "XlaCallModule" and _is_stablehlo(node):
-        return
-    raise BmcError(
+        return True
+    return node.op == "XlaCallModule" and _is_stablehlo(node)
+
+
+def _unsafe(node: Any, function: str, source: str) -> BmcError:
+    return BmcError(
         "unsafe-file",
         f"op '{node.op}' in '{source}' does more than compute",
         where=f"{node.name} in {function}",

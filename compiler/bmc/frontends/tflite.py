@@ -8,10 +8,11 @@ from __future__ import annotations
 import contextlib
 import re
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, factory, golden, progress, samples, sequences, spec, spread
+from bmc import artifacts, errors, factory, golden, progress, samples, sequences, spec, spread
 from bmc.artifacts import GoldenCall, ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
@@ -210,6 +211,18 @@ def _pairs(
     return tuple(zip(cases, expected, strict=True))
 
 
+def misconverted(file: TfliteFile) -> Iterator[BmcError]:
+    """Yields each op that the converter gets wrong."""
+    for op in _MISCONVERTED:
+        for tensor in sorted(file.outputs_of(op)):
+            yield BmcError(
+                "op-rejected",
+                f"the converter to TOSA gets op '{op}' wrong",
+                where=f"{tensor} in {file.name}",
+                hint=tflite_schema.OTHER_OPS,
+            )
+
+
 def _samples(file: TfliteFile, inputs: tuple[TensorInfo, ...], least: int) -> tuple[spec.Case, ...]:
     """Returns `least` made-up inputs, or more if all inputs are quantized and a run is cheap."""
     count = least
@@ -222,17 +235,8 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
     """Writes model.mlirbc; `data` is the file with static shapes."""
     from iree.compiler import ir
 
-    for op in _MISCONVERTED:
-        for tensor in sorted(file.outputs_of(op)):
-            raise BmcError(
-                "op-rejected",
-                f"the converter to TOSA gets op '{op}' wrong",
-                where=f"{tensor} in {file.name}",
-                hint=tflite_schema.OTHER_OPS,
-            )
-    data = tflite_lstm.expand(data, file.name)
-    data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)
-    explicit = tflite_variables.explicit(data, file)
+    errors.raise_first(misconverted(file))
+    explicit = _explicit(data, file)
     data = tflite_resizes.centered(explicit.data, file)
     converted = _run_converter(data, file, "Bytecode")
     try:
@@ -243,6 +247,23 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
     if explicit.states:
         tflite_variables.link_states(out / artifacts.MODEL_FILE, explicit.states)
     mlir.signature(out / artifacts.MODEL_FILE, file.name)
+
+
+def unconverted(data: bytes, file: TfliteFile) -> list[BmcError]:
+    """Returns an error for each op that the converter leaves as it is; `data` is the file with static shapes.
+
+    Raises:
+      BmcError: the converter rejects the file.
+    """
+    data = tflite_resizes.centered(_explicit(data, file).data, file)
+    return tflite_rounding.unconverted(_run_converter(data, file, "Bytecode"), file)
+
+
+def _explicit(data: bytes, file: TfliteFile) -> tflite_variables.Explicit:
+    """Writes out what the converter lacks: LSTMs, sparse tensors, branches and variables."""
+    data = tflite_lstm.expand(data, file.name)
+    data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)
+    return tflite_variables.explicit(data, file)
 
 
 def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bmc import dtype, factory, spec
+from bmc import dtype, errors, factory, spec
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
@@ -244,8 +245,33 @@ def read(data: bytes, name: str) -> TfliteFile:
     """Reads the contents of a file.
 
     Raises:
-      BmcError: LiteRT is not installed or rejects the file, the file has several signatures, or an op
-        is not one of TFLite's own.
+      BmcError: as parse(), or an op is not one of TFLite's own.
+    """
+    file = parse(data, name)
+    errors.raise_first(foreign(file))
+    return file
+
+
+def foreign(file: TfliteFile) -> Iterator[BmcError]:
+    """Yields each op that is not one of TFLite's own."""
+    for graph in file.model.subgraphs:
+        for op in graph.operators:
+            name = file.model.operatorCodes[op.opcodeIndex].customCode
+            if name:
+                results = [text(graph.tensors[index].name) for index in op.outputs[:1]]
+                yield BmcError(
+                    "op-rejected",
+                    f"op '{text(name)}' in '{file.name}' is not one of TFLite's own",
+                    where="".join(f"{result} in {file.name}" for result in results),
+                    hint=OTHER_OPS,
+                )
+
+
+def parse(data: bytes, name: str) -> TfliteFile:
+    """Reads the contents of a file, which may have ops that are not TFLite's own.
+
+    Raises:
+      BmcError: LiteRT is not installed or rejects the file, or the file has several signatures.
     """
     notes: list[str] = []
     try:
@@ -261,13 +287,6 @@ def read(data: bytes, name: str) -> TfliteFile:
     model = ModelT.InitFromPackedBuf(data, 0)
     tflite_check.check(model, name)
     replaced = tflite_mediapipe.replace(model, name)
-    for code in model.operatorCodes:
-        if code.customCode:
-            raise BmcError(
-                "op-rejected",
-                f"op '{text(code.customCode)}' in '{name}' is not one of TFLite's own",
-                hint=OTHER_OPS,
-            )
     if _name_tensors(model) or replaced:
         data = pack(model, len(data))
         details = interpreter(data, name)

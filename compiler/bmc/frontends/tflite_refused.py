@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from bmc import errors
 from bmc.errors import BmcError
 from bmc.frontends.tflite_file import TfliteFile
 
 
 def check(file: TfliteFile) -> None:
-    """Raises BmcError naming a tensor that is quantized to 16 bits."""
+    """Raises BmcError for the first tensor that found() yields."""
+    errors.raise_first(found(file))
+
+
+def found(file: TfliteFile) -> Iterator[BmcError]:
+    """Yields each tensor that is quantized to 16 bits."""
     from ai_edge_litert.schema_py_generated import TensorType
 
     for graph in file.model.subgraphs:
         for tensor in graph.tensors:
             if tensor.type == TensorType.INT16 and _is_quantized(tensor):
-                raise _refused(
+                yield _refused(
                     file,
                     tensor,
                     "is quantized to int16, which rounds differently from int8",

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from bmc import errors
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import tflite_schema, tflite_tables
@@ -57,15 +58,7 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
         context.allow_unregistered_dialects = True
         module = ir.Module.parse(converted)
         ops = _walk(module)
-        left = [op for op in ops if op.name.startswith(_TFLITE) and op.name not in _ARGUMENTS]
-        if left:
-            raise BmcError(
-                "op-rejected",
-                f"the converter to TOSA cannot convert op"
-                f" '{left[0].name.partition('.')[2].upper()}'",
-                where=f"{_tensor(left[0])} in {file.name}",
-                hint=tflite_schema.OTHER_OPS,
-            )
+        errors.raise_first(_left(ops, file))
         # Find all of them first, because a change may alter what identifies the others.
         for correct in list(_corrections(ops, file)):
             correct()
@@ -74,6 +67,27 @@ def finish(converted: bytes, file: TfliteFile, destination: Path) -> None:
             del attributes[name]
         with destination.open("wb") as stream:
             module.operation.write_bytecode(stream)
+
+
+def unconverted(converted: bytes, file: TfliteFile) -> list[BmcError]:
+    """Returns an error for each op that was left in the converter's output; the arguments are those of finish()."""
+    from iree.compiler import ir
+
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        module = ir.Module.parse(converted)  # owns the ops
+        return list(_left(_walk(module), file))
+
+
+def _left(ops: list[Any], file: TfliteFile) -> Iterator[BmcError]:
+    for op in ops:
+        if op.name.startswith(_TFLITE) and op.name not in _ARGUMENTS:
+            yield BmcError(
+                "op-rejected",
+                f"the converter to TOSA cannot convert op '{op.name.partition('.')[2].upper()}'",
+                where=f"{_tensor(op)} in {file.name}",
+                hint=tflite_schema.OTHER_OPS,
+            )
 
 
 def _walk(module: Any) -> list[Any]:

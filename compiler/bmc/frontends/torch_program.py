@@ -13,6 +13,7 @@ from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_archive, user_cases
 from bmc.frontends import torch as torch_frontend
 from bmc.frontends.options import ImportOptions
+from bmc.frontends.survey import Survey
 from bmc.golden import Declared
 from bmc.limits import Limits
 
@@ -63,6 +64,12 @@ def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
     imported = torch_frontend.import_spec(model, f"{path}:forward", options, out)
     imported = replace(imported, source=path.name)
     return imported if given.cases else samples.carry_few(imported)
+
+
+def survey_file(path: Path, options: ImportOptions) -> Survey:
+    """Returns the inputs of a .pt2 file; raises the errors of import_file() for one that cannot be read."""
+    program = _load(path, options.limits)
+    return Survey(inputs=tuple(_describe(node) for node in _inputs(program, path.name)))
 
 
 def _load(path: Path, allowed: Limits) -> Any:

@@ -1,0 +1,78 @@
+"""Tests what is read from IREE's kernels, and the estimates that follow, where the numbers are obvious."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import support
+
+from bmc import target
+from bmc.artifacts import ImportedModel
+from bmc.check import estimate, work
+from bmc.check.work import Work
+
+_RV64 = target.find("rv64gcv_zvl256b")
+_WORK = Work(
+    macs=10**6,
+    weight_bytes=50_000,
+    widened_bytes=8_000,
+    arena_bytes=4_096,
+    dispatches=10,
+    kernels=5,
+    counts=Counter({"dense_i": 10**6, "results": 10**4}),
+)
+
+
+class WorkTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def model(self, text: str = support.MATMUL) -> ImportedModel:
+        return support.import_text(text, self.folder / "import")
+
+    def test_a_matrix_product(self) -> None:
+        found = work.read(self.model(), _RV64, self.folder)
+        self.assertEqual((found.macs, found.counts["dense_f"]), (4 * 32 * 64, 4 * 32 * 64))
+        self.assertEqual((found.dispatches, found.kernels), (1, 1))
+        self.assertEqual(found.weight_bytes, 32 * 64 * 4)
+        self.assertEqual(found.arena_bytes, 4 * 32 * 4 + 4 * 64 * 4)
+
+    def test_elements_without_products(self) -> None:
+        found = work.read(self.model(support.ADD), _RV64, self.folder)
+        self.assertEqual((found.macs, found.counts), (0, Counter({"elements": 16})))
+
+    def test_estimates_follow_the_vectors(self) -> None:
+        model = self.model()
+        numbers = []
+        for isa in ("rv64gcv_zvl128b", "rv64gcv_zvl256b", "rv64gcv_zvl1024b"):
+            numbers.append(estimate.of(model, _WORK, target.find(isa)).instructions)
+        self.assertEqual(numbers, sorted(numbers, reverse=True))
+        self.assertLess(numbers[0], 2 * numbers[1])
+
+    def test_without_vectors_and_floats(self) -> None:
+        model = self.model()
+        floats = replace(_WORK, counts=Counter({"dense_f": 10**6}))
+        soft = estimate.of(model, floats, target.find("rv32imac")).instructions
+        hard = estimate.of(model, floats, target.find("rv64gc")).instructions
+        self.assertGreater(soft, 30 * hard)
+        scalar = estimate.of(model, _WORK, target.find("rv32imc"))
+        self.assertGreater(scalar.instructions, 3 * _WORK.macs)
+
+    def test_weights_in_16_bits_and_of_f16(self) -> None:
+        model = self.model()
+        vectors = estimate.of(model, _WORK, _RV64)
+        scalar = estimate.of(model, _WORK, target.find("rv64gc"))
+        self.assertEqual(vectors.flash_bytes - scalar.flash_bytes, _WORK.widened_bytes)
+        halves = estimate.of(replace(model, f16=True), _WORK, _RV64)
+        self.assertEqual(halves.arena_bytes, _WORK.arena_bytes // 2)
+        self.assertEqual(vectors.flash_bytes - halves.flash_bytes, _WORK.weight_bytes // 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
