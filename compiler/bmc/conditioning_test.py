@@ -32,6 +32,12 @@ class ConditioningTest(unittest.TestCase):
         for array in (np.zeros(8, np.float32), np.full(8, -np.inf, np.float32)):
             self.assertTrue(judge((array,), answer((array,))))
 
+    def test_what_must_be_exact_moves_with_the_inputs(self) -> None:
+        infos = (TensorInfo("y", DType.F32, (3,)),)
+        judge = conditioning.judge(lambda case: (case[0][::-1],), infos, (spec.Exact(),))
+        array = np.array([1, 2, 3], np.float32)
+        self.assertTrue(judge((array,), (array[::-1],)))
+
     def test_integers_do_not_move(self) -> None:
         judge = conditioning.judge(lambda case: self.fail("called"), (), ())
         self.assertTrue(judge((np.zeros(3, np.int32),), ()))
