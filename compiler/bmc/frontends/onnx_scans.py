@@ -19,14 +19,15 @@ def apply(model: Any) -> bool:
     Raises:
       BmcError: all the steps are too many ops.
     """
-    if not any(node.op_type == "Scan" and not node.domain for node in model.graph.node):
-        return False
     graph = Graph(model.graph)
+    changed = False
     for node in list(graph.proto.node):
-        if node.op_type != "Scan" or node.domain or not _write_out(graph, node):
+        if node.op_type == "Scan" and not node.domain and _write_out(graph, node):
+            changed = True
+        else:
             graph.nodes.append(node)
     graph.finish()
-    return True
+    return changed
 
 
 def _write_out(graph: Graph, node: Any) -> bool:

@@ -121,9 +121,24 @@ class ScanTest(unittest.TestCase):
         model = _model([node], x.shape, {"zero": np.zeros(3, np.float32)}, 17)
         want = _run(_rewritten(model, apply=lambda model: None), x)
         rewritten = _rewritten(model, apply=onnx_scans.apply)
+        self.assertFalse(onnx_scans.apply(rewritten))
         self.assertNotIn("Scan", {each.op_type for each in rewritten.graph.node})
         for a, b in zip(_run(rewritten, x), want, strict=True):
             np.testing.assert_array_equal(a, b)
+
+    def test_a_number_of_steps_that_is_not_known(self) -> None:
+        info = helper.make_tensor_value_info
+        body = helper.make_graph(
+            [helper.make_node("Neg", ["c"], ["o"])],
+            "body",
+            [info("c", _F32, ())],
+            [info("o", _F32, ())],
+        )
+        node = helper.make_node("Scan", ["x"], ["y"], body=body, num_scan_inputs=1)
+        model = _model([node], (3,), {}, 17)
+        model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
+        self.assertFalse(onnx_scans.apply(shape_inference.infer_shapes(model)))
+        self.assertEqual(len(model.graph.node), 1)
 
     def test_too_many_steps(self) -> None:
         info = helper.make_tensor_value_info
