@@ -29,7 +29,8 @@ _PROGRAMS = {
     r"//boards:new": "boards/new.py",
     r"//tools/remote:worker": "tools/remote/worker.py",
     r"//tools/coverage:coverage": "tools/coverage/coverage.py",
-    r"//tools/campaigns/\w+:\w+": "tools/campaigns/campaign.py",
+    r"//tools/campaigns/mutants:mutants": "tools/campaigns/mutants/mutants.py",
+    r"//tools/campaigns/(?!mutants)\w+:\w+": "tools/campaigns/campaign.py",
 }
 
 
