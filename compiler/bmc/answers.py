@@ -28,6 +28,13 @@ class Difference:
     min_cosine: float
 
 
+def share(want: Array, got: Array) -> float:
+    """Returns the largest distance of finite floats, as a share of the largest one that is wanted; 0 for integers."""
+    finite = np.isfinite(want) & np.isfinite(got) if want.dtype.kind == "f" else np.False_
+    size = float(np.abs(want).max(initial=0.0, where=finite))
+    return float(np.abs(want - got).max(initial=0.0, where=finite)) / size if size else 0.0
+
+
 def compare(got: Array, want: Array, policy: spec.Policy, dtype: DType | None = None) -> Difference:
     """Judges one output.
 

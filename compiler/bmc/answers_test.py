@@ -34,6 +34,12 @@ class CompareTest(unittest.TestCase):
         other = np.array([np.nan, 0.0, 1.5], np.float32)
         self.assertEqual(answers.compare(nan, other, Tolerance(1.0, 0.0)).differing, 2)
 
+    def test_a_distance_is_a_share_of_what_is_wanted(self) -> None:
+        want, got = (np.array(row, np.float32) for row in ([1, -4, np.inf], [2, -4, 9]))
+        self.assertEqual(answers.share(want, got), 0.25)
+        for empty in (np.zeros(3, np.float32), np.arange(3)):
+            self.assertEqual(answers.share(empty, empty + 1), 0.0)
+
     def test_exact_is_bit_by_bit_but_for_nan(self) -> None:
         zero, nan = np.zeros(2, np.float32), np.array([np.nan, 0], np.float32)
         for got, want, ok in (

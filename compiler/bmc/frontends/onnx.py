@@ -26,11 +26,12 @@ from bmc.frontends import (
     onnx_sparse,
     onnx_static,
     onnx_steps,
+    quantized,
     quiet,
     user_cases,
 )
 from bmc.frontends.onnx_file import OnnxFile
-from bmc.frontends.onnx_graph import Graph, has_float_products, node_name, nodes_within
+from bmc.frontends.onnx_graph import Graph, node_name, nodes_within
 from bmc.frontends.options import ImportOptions
 from bmc.iree.tool import IreeTool
 
@@ -123,7 +124,7 @@ def _import(
         weights=weights,
         in_f64=in_f64,
         classes=file.classes,
-        mixed=not options.quantize and has_float_products(file.model),
+        mixed=not options.quantize and quantized.has_float_products(file.model),
         apart=onnx_steps.widened(
             spread.of("onnx", onnx_limits.ops(file.model)), file, cases, expected
         ),

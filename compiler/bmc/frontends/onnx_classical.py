@@ -163,14 +163,8 @@ def _linear(graph: Graph, node: Any) -> bool:
     if not is_classifier:
         onnx_scores.put(graph, node, scores, given, node.output[0])
     elif weight.shape[1] == 1:
-        if given.get("post_transform", b"NONE") == b"LOGISTIC":
-            scores = graph.add("Sigmoid", (scores,), node)
-            given = {**given, "post_transform": b"NONE"}
-            onnx_scores.put_label(graph, node, scores, 0.5, classes)
-            onnx_scores.put_one(graph, node, scores, given, True)
-        else:
-            onnx_scores.put_label(graph, node, scores, 0.0, classes)
-            onnx_scores.put_one(graph, node, scores, given, True)
+        onnx_scores.put_label(graph, node, scores, 0.0, classes)
+        onnx_scores.put_one(graph, node, scores, given, True)
     else:
         onnx_scores.put_best(graph, node, scores, classes)
         onnx_scores.put(graph, node, scores, given, node.output[1])

@@ -132,7 +132,8 @@ class ClassicalTest(support.ModelFileTest):
         for ids, positive, base, how, classes in (
             ([0, 1, 2], True, [], "NONE", [4, 0, 9]), ([0, 1, 2], False, [0.1, 0.2, 0.3], "SOFTMAX", [0, 1, 2]),
             ([0], True, [], "NONE", [0, 1]), ([0], False, [], "LOGISTIC", [0, 1]),
-            ([0], False, [0.3], "LOGISTIC", [5, 7]),
+            ([0], False, [0.3], "LOGISTIC", [5, 7]), ([0], False, [], "SOFTMAX", [0, 1]),
+            ([0], True, [], "LOGISTIC", [0, 1]), ([0], True, [], "SOFTMAX", [0, 1]),
             ([0, 1], False, [], "NONE", [0, 1]), ([1], True, [], "NONE", [0, 1]),
             ([0], False, [0.2, 0.2], "NONE", [0, 1]),
         ):  # fmt: skip
@@ -146,7 +147,7 @@ class ClassicalTest(support.ModelFileTest):
     def test_linear_models(self) -> None:
         for op, rows, how in (("LinearRegressor", 2, "NONE"), ("LinearClassifier", 3, "SOFTMAX"),
                               ("LinearClassifier", 2, "LOGISTIC"), ("LinearClassifier", 1, "NONE"),
-                              ("LinearClassifier", 1, "LOGISTIC")):  # fmt: skip
+                              ("LinearClassifier", 1, "LOGISTIC"), ("LinearClassifier", 1, "SOFTMAX")):  # fmt: skip
             with self.subTest(op, rows=rows):
                 given: dict[str, Any] = {
                     "coefficients": _floats(rows, _FEATURES),

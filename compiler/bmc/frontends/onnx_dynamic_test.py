@@ -10,7 +10,7 @@ import support
 from onnx import TensorProto, helper, numpy_helper
 
 from bmc.dtype import Array
-from bmc.frontends import onnx_graph, onnx_steps
+from bmc.frontends import onnx_steps, quantized
 from bmc.frontends.onnx_file import parse
 from bmc.spread import NONE
 
@@ -19,7 +19,8 @@ _STEPS, _SIZE, _HIDDEN = 5, 6, 4
 
 
 def _bytes(*shape: int) -> Array:
-    return _RNG.integers(-120, 120, shape).astype(np.int8)
+    """Returns weights of 7 bits: with more, onnxruntime's products saturate on CPUs that have AVX2 and no VNNI."""
+    return _RNG.integers(-63, 64, shape).astype(np.int8)
 
 
 def _model(nodes: list[Any], weights: dict[str, Array], *shape: int) -> Any:
@@ -107,7 +108,7 @@ class DynamicTest(support.ModelFileTest):
         ):
             with self.subTest(name):
                 model = _model(nodes, {"w": np.array(1), "s": np.array(1)}, 2, 2)
-                self.assertEqual(onnx_graph.has_float_products(model), wanted)
+                self.assertEqual(quantized.has_float_products(model), wanted)
 
     def test_a_step_is_allowed_only_where_roundings_move_the_outputs_by_one(self) -> None:
         weights: dict[str, Array] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -169,29 +169,16 @@ def attributes(node: Any) -> dict[str, Any]:
     return {item.name: helper.get_attribute_value(item) for item in node.attribute}
 
 
-# Ops that add up products, and how many of their first inputs are activations.
-_PRODUCTS = {
-    "Attention": 1, "Conv": 1, "ConvTranspose": 1, "Einsum": 2, "FusedMatMul": 2, "GRU": 1, "Gemm": 1, "LSTM": 1,
-    "MatMul": 2, "MultiHeadAttention": 1, "RNN": 1,
-}  # fmt: skip
-_MOVES = (
-    "Flatten", "Gather", "Identity", "MaxPool", "Relu", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze",
-)  # fmt: skip
-
-
-def has_float_products(model: Any) -> bool:
-    """Whether a product of a ModelProto reads activations that were not quantized at export."""
-    for graph in (model.graph, *model.functions):
-        makers = {name: node for node in graph.node for name in node.output}
-        given = constants(graph)
-        for node in graph.node:
-            if node.op_type.startswith("DynamicQuantize"):
-                return True
-            for name in node.input[: _PRODUCTS.get(node.op_type, 0)]:
-                maker = makers.get(name)
-                while maker is not None and maker.op_type in _MOVES:
-                    name = maker.input[0]
-                    maker = makers.get(name)
-                if name not in given and (maker is None or maker.op_type != "DequantizeLinear"):
-                    return True
-    return False
+def rename(node: Any, names: Mapping[str, str]) -> None:
+    """Renames what a node and its branches read and write; a branch may have values of the same names."""
+    for values in (node.input, node.output):
+        values[:] = [names.get(value, value) for value in values]
+    for item in node.attribute:
+        for graph in (item.g, *item.graphs):
+            own = {value.name for value in (*graph.input, *graph.initializer)}
+            own |= {output for inner in graph.node for output in inner.output}
+            free = {name: new for name, new in names.items() if name not in own}
+            for inner in graph.node:
+                rename(inner, free)
+            for output in graph.output:
+                output.name = free.get(output.name, output.name)

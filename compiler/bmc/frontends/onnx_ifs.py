@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
+
+from bmc.frontends import onnx_graph
 
 
 def apply(model: Any) -> None:
@@ -66,7 +67,7 @@ def _inline(graph: Any, index: int, node: Any, taken: bool) -> None:
             last.append((names.get(inner.name, inner.name), outer))
     nodes = list(branch.node)
     for inner in nodes:
-        rename(inner, names)
+        onnx_graph.rename(inner, names)
     nodes += [helper.make_node("Identity", [value], [outer]) for value, outer in last]
     for item in branch.initializer:
         item.name = names[item.name]
@@ -74,18 +75,3 @@ def _inline(graph: Any, index: int, node: Any, taken: bool) -> None:
     before, after = list(graph.node[:index]), list(graph.node[index + 1 :])
     del graph.node[:]
     graph.node.extend([*before, *nodes, *after])
-
-
-def rename(node: Any, names: Mapping[str, str]) -> None:
-    """Renames what a node and its branches read and write; a branch may have values of the same names."""
-    for values in (node.input, node.output):
-        values[:] = [names.get(value, value) for value in values]
-    for item in node.attribute:
-        for graph in (item.g, *item.graphs):
-            own = {value.name for value in (*graph.input, *graph.initializer)}
-            own |= {output for inner in graph.node for output in inner.output}
-            free = {name: new for name, new in names.items() if name not in own}
-            for inner in graph.node:
-                rename(inner, free)
-            for output in graph.output:
-                output.name = free.get(output.name, output.name)

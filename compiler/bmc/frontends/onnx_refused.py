@@ -31,9 +31,8 @@ def found(model: Any, name: str, constants: Mapping[str, Array]) -> Iterator[Bmc
       name: name of the file.
       constants: initializers and values of Constant nodes by name.
 
-    Yields:
-      an op runs in training mode, with random numbers or batch statistics, or a recurrent layer has an
-        attribute or input that the importer ignores or lacks.
+    That is an op in training mode, with random numbers or batch statistics, and a recurrent layer with an attribute or
+    input that the importer ignores or lacks.
     """
     graphs = (model.graph, *model.functions)
     for node in (node for graph in graphs for node in nodes_within(graph.node)):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bmc.errors import BmcError
-from bmc.frontends import onnx_ifs
+from bmc.frontends import onnx_graph
 from bmc.frontends.onnx_graph import Graph, attributes, node_name
 
 _MOST_NODES = 20_000
@@ -85,6 +85,6 @@ def _step(graph: Graph, node: Any, body: Any, inputs: tuple[str, ...]) -> list[s
     for inner in body.node:
         copy = type(inner)()
         copy.CopyFrom(inner)
-        onnx_ifs.rename(copy, names)
+        onnx_graph.rename(copy, names)
         graph.nodes.append(copy)
     return [names.get(value.name, value.name) for value in body.output]

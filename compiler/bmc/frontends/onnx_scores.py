@@ -22,21 +22,26 @@ def put(graph: Graph, node: Any, scores: str, given: dict[str, Any], name: str) 
     Raises:
       BmcError: the transformation is not known here.
     """
-    how = given.get("post_transform", b"NONE")
+    _require_known(node, given)
+    how = given.get("post_transform")
     if how == b"SOFTMAX":
         scores = graph.add("Softmax", (scores,), node, axis=1)
     elif how == b"LOGISTIC":
         scores = graph.add("Sigmoid", (scores,), node)
-    elif how == b"NONE":
-        scores = graph.add("Identity", (scores,), node)
     else:
+        scores = graph.add("Identity", (scores,), node)
+    graph.rename(scores, name)
+
+
+def _require_known(node: Any, given: dict[str, Any]) -> None:
+    how = given.get("post_transform", b"NONE")
+    if how not in (b"NONE", b"SOFTMAX", b"LOGISTIC"):
         raise BmcError(
             "op-rejected",
             f"op '{node.op_type}' has the post_transform '{how.decode()}', which is not known here",
             where=node_name(node),
             hint="export it with NONE, SOFTMAX or LOGISTIC",
         )
-    graph.rename(scores, name)
 
 
 def put_one(graph: Graph, node: Any, score: str, given: dict[str, Any], positive: bool) -> None:
@@ -47,13 +52,12 @@ def put_one(graph: Graph, node: Any, score: str, given: dict[str, Any], positive
       given: the node's attributes.
       positive: whether all of the model's weights are, so that the score is a probability.
     """
-    if positive:
-        other = graph.add("Sub", (np.array(1, np.float32), score), node)
-        given = {**given, "post_transform": b"NONE"}
-    else:
-        other = graph.add("Neg", (score,), node)
+    _require_known(node, given)
+    how = given.get("post_transform")
+    total = np.array(1 if positive and how != b"LOGISTIC" else 0, np.float32)
+    other = graph.add("Sub", (total, score), node)
     both = graph.add("Concat", (other, score), node, axis=1)
-    if given.get("post_transform") == b"SOFTMAX":
+    if how == b"SOFTMAX":  # onnxruntime leaves it out where there is one score.
         given = {**given, "post_transform": b"NONE"}
     put(graph, node, both, given, node.output[1])
 

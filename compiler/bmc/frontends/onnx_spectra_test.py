@@ -18,7 +18,7 @@ _RNG = np.random.default_rng(0)
 _F32 = TensorProto.FLOAT
 
 
-def _model(nodes: Any, shape: tuple[int, ...], weights: dict[str, Array], opset: int) -> Any:
+def _model(nodes: Any, shape: tuple[int | str, ...], weights: dict[str, Array], opset: int) -> Any:
     graph = helper.make_graph(
         nodes,
         "g",
@@ -126,32 +126,22 @@ class ScanTest(unittest.TestCase):
         for a, b in zip(_run(rewritten, x), want, strict=True):
             np.testing.assert_array_equal(a, b)
 
-    def test_a_number_of_steps_that_is_not_known(self) -> None:
+    def scan(self, length: int | str) -> Any:
+        """Returns a model that negates a vector element after element, with inferred shapes."""
         info = helper.make_tensor_value_info
-        body = helper.make_graph(
-            [helper.make_node("Neg", ["c"], ["o"])],
-            "body",
-            [info("c", _F32, ())],
-            [info("o", _F32, ())],
-        )
-        node = helper.make_node("Scan", ["x"], ["y"], body=body, num_scan_inputs=1)
-        model = _model([node], (3,), {}, 17)
-        model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "n"
-        self.assertFalse(onnx_scans.apply(shape_inference.infer_shapes(model)))
-        self.assertEqual(len(model.graph.node), 1)
+        negate = helper.make_node("Neg", ["c"], ["o"])
+        body = helper.make_graph([negate], "body", [info("c", _F32, ())], [info("o", _F32, ())])
+        node = helper.make_node("Scan", ["x"], ["y"], name="long", body=body, num_scan_inputs=1)
+        return shape_inference.infer_shapes(_model([node], (length,), {}, 17))
+
+    def test_a_number_of_steps_that_is_not_known(self) -> None:
+        model = self.scan("n")
+        self.assertFalse(onnx_scans.apply(model))
+        self.assertEqual([node.op_type for node in model.graph.node], ["Scan"])
 
     def test_too_many_steps(self) -> None:
-        info = helper.make_tensor_value_info
-        body = helper.make_graph(
-            [helper.make_node("Neg", ["c"], ["o"])],
-            "body",
-            [info("c", _F32, ())],
-            [info("o", _F32, ())],
-        )
-        node = helper.make_node("Scan", ["x"], ["y"], name="long", body=body, num_scan_inputs=1)
-        model = shape_inference.infer_shapes(_model([node], (30_000,), {}, 17))
         with self.assertRaises(BmcError) as caught:
-            onnx_scans.apply(model)
+            onnx_scans.apply(self.scan(30_000))
         self.assertIn("30000 steps", str(caught.exception))
         self.assertEqual(caught.exception.where, "long")
 

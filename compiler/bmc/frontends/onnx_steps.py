@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import spec
-from bmc.dtype import Array
+from bmc import answers, spec
 from bmc.frontends import onnx_limits
 from bmc.frontends.onnx_file import OnnxFile
 from bmc.spread import Spread
@@ -41,17 +40,10 @@ def widened(
     for seed in range(_TRIALS):
         moved = replace(file, model=_moved(file.model, np.random.default_rng(seed)))
         for outputs, again in zip(expected, moved.run(cases), strict=True):
-            share = max(share, *map(_share, outputs, again))
+            share = max(share, *map(answers.share, outputs, again))
     # A power of 2, which most CPUs agree on.
     least = 2.0 ** math.ceil(math.log2(_MARGIN * share)) if share else 0.0
     return replace(apart, relative=max(apart.relative, least))
-
-
-def _share(output: Array, again: Array) -> float:
-    if output.dtype.kind != "f" or not output.size or not np.isfinite(output).all():
-        return 0.0
-    largest = float(np.abs(output).max())
-    return float(np.abs(output - again).max()) / largest if largest else 0.0
 
 
 def _moved(model: Any, rng: np.random.Generator) -> Any:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from iree.compiler import ir
 
 from bmc import answers, golden, spec, tolerances
 from bmc.errors import BmcError
+from bmc.frontends import onnx_graph
 from bmc.ir import ir_util
 
 _DEQUANTIZE = ("iree_linalg_ext.dequantize_affine", "onnx.DequantizeLinear")
 _TOSA_PRODUCTS = (
     "tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.matmul", "tosa.transpose_conv2d",
+)  # fmt: skip
+
+# Ops that add up products, and how many of their first inputs are activations.
+_PRODUCTS = {
+    "Attention": 1, "Conv": 1, "ConvTranspose": 1, "Einsum": 2, "FusedMatMul": 2, "GRU": 1, "Gemm": 1, "LSTM": 1,
+    "MatMul": 2, "MultiHeadAttention": 1, "RNN": 1,
+}  # fmt: skip
+_MOVES = (
+    "Flatten", "Gather", "Identity", "MaxPool", "Relu", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze",
 )  # fmt: skip
 
 
@@ -58,3 +69,21 @@ def _says_so(op: ir_util.Op) -> bool:
         return all(str(op.operands[i].type.element_type) == "i8" for i in (0, 1))
     name = ir_util.string(op, "name") if op.name == "torch.operator" else op.name
     return name in _DEQUANTIZE
+
+
+def has_float_products(model: Any) -> bool:
+    """Whether a product of a ModelProto reads activations that were not quantized at export."""
+    for graph in (model.graph, *model.functions):
+        makers = {name: node for node in graph.node for name in node.output}
+        given = onnx_graph.constants(graph)
+        for node in graph.node:
+            if node.op_type.startswith("DynamicQuantize"):
+                return True
+            for name in node.input[: _PRODUCTS.get(node.op_type, 0)]:
+                maker = makers.get(name)
+                while maker is not None and maker.op_type in _MOVES:
+                    name = maker.input[0]
+                    maker = makers.get(name)
+                if name not in given and (maker is None or maker.op_type != "DequantizeLinear"):
+                    return True
+    return False

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import pictures, spec, spread, tolerances
+from bmc import answers, pictures, spec, spread, tolerances
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -81,19 +81,10 @@ def of_rounded_inputs(
       apart: the spread of the kernels of the model's ops.
     """
     runner = Runner(replace(file, data=_with_float_weights(file.data)), inputs)
-    distance = max(_relative(expected, runner.run(case)) for case, expected in answered)
+    distance = max(
+        max(map(answers.share, expected, runner.run(case))) for case, expected in answered
+    )
     return replace(apart, relative=apart.relative + _MARGIN * distance)
-
-
-def _relative(expected: spec.Case, other: spec.Case) -> float:
-    """Returns the largest distance of two outputs, as a share of the output's largest element."""
-    found = 0.0
-    for a, b in zip(expected, other, strict=True):
-        finite = np.isfinite(a) & np.isfinite(b) if a.dtype.kind == "f" else np.zeros(a.shape, bool)
-        if finite.any():
-            size = float(np.abs(a[finite]).max())
-            found = max(found, float(np.abs(a[finite] - b[finite]).max()) / size if size else 0.0)
-    return found
 
 
 def _with_float_weights(data: bytes) -> bytes:

@@ -12,19 +12,12 @@ from bmc.frontends.options import ImportOptions
 from bmc.frontends.survey import Survey
 from bmc.frontends.tflite_file import TfliteFile
 
-# The converter's op for a sparse constant.
-_SPARSE = "'PSEUDO_SPARSE_CONST'"
-
 
 def survey_file(path: Path, options: ImportOptions) -> Survey:
     """Surveys a file; raises BmcError if LiteRT cannot read it."""
     file = tflite_file.parse(path.read_bytes(), path.name)
     found = (*tflite_file.foreign(file), *tflite_refused.found(file), *tflite.misconverted(file))
-    try:
-        found += tuple(survey.not_finite(file.weights(), file.bounds()))
-    except BmcError as error:
-        # The data of a sparse tensor do not fill its shape.
-        found = found or (error,)
+    found += tuple(survey.not_finite(file.weights(), file.bounds()))
     return Survey(
         inputs=file.inputs,
         found=found,
@@ -41,8 +34,6 @@ def _rejected(file: TfliteFile) -> Iterator[BmcError]:
         return  # LiteRT has to run a model before its other shapes are known.
     try:
         with contextlib.suppress(ir.MLIRError):  # IREE cannot read some of what is left
-            for error in tflite.unconverted(file.data, file):
-                if _SPARSE not in error.message:  # the tensor is named already
-                    yield error
+            yield from tflite.unconverted(file.data, file)
     except BmcError as error:
         yield error
