@@ -1,4 +1,4 @@
-"""Functions of int16 as LiteRT's reference kernels compute them, where the converter to TOSA rounds or limits otherwise.
+"""Functions of int16 as LiteRT's reference kernels compute them, where the converter to TOSA computes otherwise.
 
 - LiteRT divides the scales of RELU and LEAKY_RELU in f32, and rounds what it scales twice.
 - It rounds 6 to the nearest step for RELU6; the converter takes the next larger one. What a pool ends with, the
@@ -52,22 +52,17 @@ def activations(file: TfliteFile) -> dict[str, Activation]:
     for graph in file.model.subgraphs:
         for op in graph.operators:
             tensors = [graph.tensors[i] for i in (*op.inputs[:1], *op.outputs[:1]) if i >= 0]
-            if len(tensors) == 2 and tensors[1].type == TensorType.INT16:
-                scales = [_scale(each) for each in tensors]
-                if scales[1]:
-                    kind = tflite_schema.op_kind(file.model, op)
-                    name = tflite_schema.text(tensors[1].name)
-                    alpha = np.float32(getattr(op.builtinOptions, "alpha", 0))
-                    limits = _limits(kind, op.builtinOptions, scales[1])
-                    found[name] = Activation(kind, *scales, alpha, *limits)
+            scales = [
+                np.float32(each.quantization.scale[0] if tflite_schema.is_quantized(each) else 0)
+                for each in tensors
+            ]
+            if len(tensors) == 2 and tensors[1].type == TensorType.INT16 and scales[1]:
+                kind = tflite_schema.op_kind(file.model, op)
+                alpha = np.float32(getattr(op.builtinOptions, "alpha", 0))
+                limits = _limits(kind, op.builtinOptions, scales[1])
+                name = tflite_schema.text(tensors[1].name)
+                found[name] = Activation(kind, scales[0], scales[1], alpha, *limits)
     return found
-
-
-def _scale(tensor: Any) -> np.float32:
-    quantization = tensor.quantization
-    if quantization is None or quantization.scale is None:
-        return np.float32(0)
-    return np.float32(quantization.scale[0])
 
 
 def _limits(kind: str, options: Any, scale: np.float32) -> tuple[int, int]:
@@ -92,9 +87,7 @@ def _away(value: np.float32) -> int:
     return int(np.clip(np.trunc(value + np.copysign(np.float32(0.5), value)), -(2**16), 2**16))
 
 
-def corrections(
-    op: Any, name: str, found: dict[str, Activation]
-) -> Iterator[Callable[[], None]]:
+def corrections(op: Any, name: str, found: dict[str, Activation]) -> Iterator[Callable[[], None]]:
     """Yields the changes of an operation of the converter's that computes tensor `name`."""
     if name not in found:
         return

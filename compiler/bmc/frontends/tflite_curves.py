@@ -40,7 +40,7 @@ def curves(file: TfliteFile) -> dict[str, tuple[str, float]]:
             kind = tflite_schema.op_kind(file.model, op)
             if kind in _FORMS and len(op.inputs) and len(op.outputs):
                 given, made = graph.tensors[op.inputs[0]], graph.tensors[op.outputs[0]]
-                if made.type == TensorType.INT16:
+                if made.type == TensorType.INT16 and tflite_schema.is_quantized(given):
                     scale = float(given.quantization.scale[0])
                     found[tflite_schema.text(made.name)] = (kind, scale)
     return found

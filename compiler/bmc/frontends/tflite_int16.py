@@ -1,11 +1,7 @@
 """Sums of products of int16, which TOSA has in 48 bits and IREE computes wrongly.
 
 LiteRT's reference kernels add them up in 64 bits. So does bmc, or in 32 bits where the weights prove that the sums fit.
-Then they scale the sums in one of three ways:
-
-- by a multiplier of 16 bits and a shift, (sum * multiplier + half) >> shift;
-- FULLY_CONNECTED by a double, with ties away from zero; integers multiply its 53 bits in two parts;
-- sums that the file wants in 32 bits, except for those of FULLY_CONNECTED, as int8 is scaled.
+tflite_scaling makes int16 of them again.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import tflite_schema, tflite_text
+from bmc.frontends import tflite_scaling, tflite_schema, tflite_text
 from bmc.frontends.tflite_file import TfliteFile
 from bmc.frontends.tflite_text import constant, tensor
 
@@ -33,9 +29,6 @@ KINDS = {
 }
 # What to do about an op on int16 that bmc does not compute.
 OTHERWISE = "convert with int8 activations: OpsSet.TFLITE_BUILTINS_INT8"
-# A double has 53 bits. With sums of 36 bits, the products with both parts of it fit into an i64.
-_LOW, _HIGH = 27, 26
-_LARGEST_DOUBLE_SUM = 2**36
 
 
 @dataclass(frozen=True)
@@ -116,7 +109,11 @@ def _read(
         return constants.get(tflite_schema.text(operands[place].name))
 
     at_image, at_weights, at_bias = KINDS[kind]
+    if len(operands) <= max(at_image, at_weights):
+        return refused("lacks an operand")
     image, other = operands[at_image], operands[at_weights]
+    if not all(map(tflite_schema.is_quantized, (image, other, output))):
+        return refused("has operands without a scale")
     weights = None if at_bias is None else value(at_weights)
     channels = 3 if kind == "DEPTHWISE_CONV_2D" else 0
     if at_bias is None:
@@ -138,7 +135,7 @@ def _read(
         / np.float64(output.quantization.scale[0])
     )
     sums = Sums(kind, weights, channels, bias, scales, declared == TensorType.INT32)
-    if kind == "FULLY_CONNECTED" and sums.largest >= _LARGEST_DOUBLE_SUM:
+    if kind == "FULLY_CONNECTED" and sums.largest >= tflite_scaling.LARGEST:
         return refused("adds up more than 36 bits")
     return sums
 
@@ -157,19 +154,29 @@ def corrections(op: Any, name: str, ops: dict[str, Sums]) -> Iterator[Callable[[
       ops: the file's sums, by the names of their outputs.
     """
     if op.name in _TEXTS and name in ops:
-        (use,) = op.results[0].uses
-        yield partial(_replace, op, use.owner.operation, ops[name])
+        yield partial(_replace, op, ops[name])
 
 
-def _replace(op: Any, rescale: Any, sums: Sums) -> None:
-    """Replaces the sums and their scaling."""
+def _replace(op: Any, sums: Sums) -> None:
+    """Replaces the sums and their scaling, between which there may be a reshape."""
+    from iree.compiler import ir
+
+    (use,) = op.results[0].uses
+    user = use.owner.operation
     operands = list(op.operands[: 2 if sums.weights is None else 1])
     made = tflite_text.replace(op, _TEXTS[op.name](op, sums), operands)
-    if sums.kind == "FULLY_CONNECTED":
-        scaled = _by_double
-    else:
-        scaled = _by_integers if sums.bits == 32 else _by_wide_integers
-    tflite_text.replace(rescale, scaled(list(made.type.shape), sums), [made])
+    text = _scaling(list(made.type.shape), sums)
+    scaled = tflite_text.insert(user, text, [made])
+    rescale = user
+    if user.name == "tosa.reshape":
+        (use,) = user.results[0].uses
+        rescale = use.owner.operation
+        user.operands[0] = scaled
+        shape, element = user.results[0].type.shape, scaled.type.element_type
+        user.results[0].set_type(ir.RankedTensorType.get(shape, element, loc=user.location))
+        scaled = user.results[0]
+    rescale.results[0].replace_all_uses_with(scaled)
+    rescale.erase()
 
 
 def _convolution(op: Any, sums: Sums) -> str:
@@ -293,102 +300,12 @@ def _numbers(numbers: Any) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _by_integers(shape: list[int], sums: Sums) -> str:
-    """Returns TOSA's operation for sums of 32 bits."""
-    multipliers, shifts = tflite_text.multipliers(sums.scales, 31 if sums.in_32_bits else 15)
-    rounding = tflite_text.DOUBLE_ROUND if sums.in_32_bits else tflite_text.SINGLE_ROUND
-    given, made = tensor(shape, "i32"), tensor(shape, "i16")
-    scaled = tflite_text.rescale(
-        "scaled", "sums", shape, ("i32", "i16"), multipliers, shifts, rounding
-    )
-    return f"""
-func.func @scaled(%sums: {given}) -> {made} {{
-{scaled}
-  return %scaled : {made}
-}}"""
-
-
-def _by_wide_integers(shape: list[int], sums: Sums) -> str:
-    multipliers, shifts = tflite_text.multipliers(sums.scales, 15)
-    body = """
-    %product = arith.muli %sum, %m : i64
-    %one = arith.constant 1 : i64
-    %before = arith.subi %s, %one : i64
-    %half = arith.shli %one, %before : i64
-    %up = arith.addi %product, %half : i64
-    %scaled = arith.shrsi %up, %s : i64
-    %low = arith.constant -32768 : i64
-    %clamped = arith.maxsi %scaled, %low : i64"""
-    return _elementwise(shape, 64, {"m": multipliers, "s": shifts}, body)
-
-
-def _by_double(shape: list[int], sums: Sums) -> str:
-    """Returns the sums times doubles of 53 bits, in two parts, with ties away from zero."""
-    fractions, exponents = np.frexp(sums.scales)
-    whole = (fractions * 2.0 ** (_HIGH + _LOW)).astype(np.int64)
-    shifts = _HIGH - exponents
-    # Shifts of more bits than there are; every sum becomes zero.
-    whole, shifts = np.where(shifts > 62, 0, whole), np.minimum(shifts, 62)
-    widened = "arith.extsi %sum : i32 to i64" if sums.bits == 32 else "arith.addi %sum, %zero : i64"
-    body = f"""
-    %zero = arith.constant 0 : i64
-    %x = {widened}
-    %is_negative = arith.cmpi slt, %x, %zero : i64
-    %opposite = arith.subi %zero, %x : i64
-    %size = arith.select %is_negative, %opposite, %x : i64
-    %upper = arith.muli %size, %h : i64
-    %lower = arith.muli %size, %l : i64
-    %bits = arith.constant {_LOW} : i64
-    %carry = arith.shrsi %lower, %bits : i64
-    %product = arith.addi %upper, %carry : i64
-    %one = arith.constant 1 : i64
-    %before = arith.subi %s, %one : i64
-    %half = arith.shli %one, %before : i64
-    %up = arith.addi %product, %half : i64
-    %scaled = arith.shrsi %up, %s : i64
-    %least = arith.constant 32768 : i64
-    %small = arith.minsi %scaled, %least : i64
-    %negated = arith.subi %zero, %small : i64
-    %clamped = arith.select %is_negative, %negated, %small : i64"""
-    numbers = {"h": whole >> _LOW, "l": whole & (2**_LOW - 1), "s": shifts}
-    return _elementwise(shape, sums.bits, numbers, body)
-
-
-def _elementwise(shape: list[int], bits: int, numbers: dict[str, Array], body: str) -> str:
-    """Returns a loop over sums of so many bits.
-
-    Args:
-      shape: theirs.
-      bits: theirs.
-      numbers: constants by name, one per channel or one for all.
-      body: makes an i64, %clamped, of the sum and numbers. It is at least -32768.
-    """
-    given, made = tensor(shape, f"i{bits}"), tensor(shape, "i16")
-    loops = ", ".join(f"d{axis}" for axis in range(len(shape)))
-    (count,) = next(iter(numbers.values())).shape
-    channel = f"d{len(shape) - 1}" if count > 1 else "0"
-    kind = tensor([count], "i64")
-    constants = "".join(
-        f"\n  %{name}s = {constant(each.astype(np.int64))}" for name, each in numbers.items()
-    )
-    one_each = f"affine_map<({loops}) -> ({channel})>"
-    identity = f"affine_map<({loops}) -> ({loops})>"
-    maps = [identity, *[one_each] * len(numbers), identity]
-    return f"""
-func.func @scaled(%sums: {given}) -> {made} {{{constants}
-  %empty = tensor.empty() : {made}
-  %made = linalg.generic {{indexing_maps = [{", ".join(maps)}],
-    iterator_types = [{", ".join(['"parallel"'] * len(shape))}]}}
-    ins(%sums, {", ".join(f"%{name}s" for name in numbers)} : {given}, {", ".join([kind] * len(numbers))})
-    outs(%empty : {made}) {{
-  ^element(%sum: i{bits}, {", ".join(f"%{name}: i64" for name in numbers)}, %old: i16):{body}
-    %most = arith.constant 32767 : i64
-    %fitting = arith.minsi %clamped, %most : i64
-    %result = arith.trunci %fitting : i64 to i16
-    linalg.yield %result : i16
-  }} -> {made}
-  return %made : {made}
-}}"""
+def _scaling(shape: list[int], sums: Sums) -> str:
+    if sums.kind == "FULLY_CONNECTED":
+        return tflite_scaling.by_double(shape, sums.bits, sums.scales)
+    if sums.bits == 32:
+        return tflite_scaling.by_integers(shape, sums.scales, in_32_bits=sums.in_32_bits)
+    return tflite_scaling.by_wide_integers(shape, sums.scales)
 
 
 _TEXTS = {

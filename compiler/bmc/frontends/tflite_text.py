@@ -12,25 +12,30 @@ from bmc.dtype import Array
 SINGLE_ROUND, DOUBLE_ROUND = "SINGLE_ROUND", "DOUBLE_ROUND"
 
 
-def replace(op: Any, text: str, operands: Sequence[Any]) -> Any:
-    """Replaces an operation of one result; returns the new result.
+def insert(before: Any, text: str, operands: Sequence[Any]) -> Any:
+    """Inserts operations in front of another, with its location; returns their result.
 
     Args:
-      op: the operation.
+      before: the other.
       text: a function with one result, as MLIR.
       operands: its arguments.
     """
     from iree.compiler import ir
 
-    module = ir.Module.parse(text, op.context)  # owns the operations
+    module = ir.Module.parse(text, before.context)  # owns the operations
     block = module.body.operations[0].regions[0].blocks[0]
     for argument, value in zip(block.arguments, operands, strict=True):
         argument.replace_all_uses_with(value)
     *made, end = (each.operation for each in block.operations)
     for each in made:
-        each.move_before(op)
-        each.location = op.location
-    (result,) = end.operands
+        each.move_before(before)
+        each.location = before.location
+    return end.operands[0]
+
+
+def replace(op: Any, text: str, operands: Sequence[Any]) -> Any:
+    """Replaces an operation of one result by what insert() makes; returns the new result."""
+    result = insert(op, text, operands)
     op.results[0].replace_all_uses_with(result)
     op.erase()
     return result
