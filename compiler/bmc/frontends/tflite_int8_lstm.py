@@ -89,8 +89,8 @@ def read(graph: Any, op: Any, constants: dict[str, Array]) -> Lstm | str:
       constants: by the names of tensors.
     """
     hidden = [] if op.intermediates is None else [*op.intermediates][_HIDDEN:]
-    places = [at for at in _WEIGHTS if op.inputs[at] >= 0]
     tensors = {at: graph.tensors[i] for at, i in enumerate(op.inputs) if i >= 0}
+    places = [at for at in _WEIGHTS if at in tensors]
     gates = [at - _WEIGHTS[0] for at in places]
     needed = [at + _RECURRENT[0] for at in gates] + places + [0, _OUTPUT_STATE, _CELL_STATE]
     scaled = [tensors.get(at) for at in needed] + [graph.tensors[i] for i in hidden]
@@ -106,7 +106,8 @@ def read(graph: Any, op: Any, constants: dict[str, Array]) -> Lstm | str:
         return np.float32(tensor.quantization.scale[0])
 
     def zero_point(tensor: Any) -> int:
-        return int(tensor.quantization.zeroPoint[0])
+        points = tensor.quantization.zeroPoint
+        return 0 if points is None else int(points[0])
 
     def scales(first: int, of: Any) -> Array:
         products = [scale(tensors[first + gate]) * scale(of) / _SCALE for gate in gates]
@@ -114,8 +115,11 @@ def read(graph: Any, op: Any, constants: dict[str, Array]) -> Lstm | str:
 
     weights, recurrent = values(_WEIGHTS[0], np.int8), values(_RECURRENT[0], np.int8)
     biases = values(_BIASES[0], np.int32)
-    if not len(weights) == len(recurrent) == len(biases) == len(gates):
+    shapes = [{array.shape for array in arrays} for arrays in (weights, recurrent, biases)]
+    if not len(weights) == len(recurrent) == len(biases) == len(gates) > 0:
         return "with weights that are no constants of int8, or biases that are none of int32"
+    if any(len(each) > 1 for each in shapes):
+        return "with gates of different sizes"
     image, output, cell = tensors[0], tensors[_OUTPUT_STATE], tensors[_CELL_STATE]
     power = np.log2(float(scale(cell)))
     if power != round(power) or not -15 <= power <= -9:
