@@ -8,6 +8,7 @@
 - IREE cannot compile a Slice that goes backwards along two dimensions.
 - It knows no DFT, and an STFT only as a product with one large matrix (onnx_spectra.py).
 - It leaves out a limit that a Clip lacks (onnx_clips.py).
+- It computes powers of integers, and those of negative floats, in floats that have none (onnx_powers.py).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import onnx_clips, onnx_spectra, onnx_unsigned
+from bmc.frontends import onnx_clips, onnx_powers, onnx_spectra, onnx_unsigned
 from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name
 
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
@@ -50,6 +51,8 @@ def _apply(graph: Graph) -> None:
                 or onnx_spectra.rewrite(graph, node)
                 or node.op_type == "Mod"
                 and _rest(graph, node)
+                or node.op_type == "Pow"
+                and onnx_powers.rewrite(graph, node)
                 or node.op_type == "Slice"
                 and _backwards(graph, node)
             ):
