@@ -8,6 +8,7 @@
 - IREE cannot compile a Slice that goes backwards along two dimensions.
 - It knows no DFT, and an STFT only as a product with one large matrix (onnx_spectra.py).
 - It leaves out a limit that a Clip lacks (onnx_clips.py).
+- Its ReduceLogSumExp is infinite from 89 on.
 - It computes powers of integers, and those of negative floats, in floats that have none (onnx_powers.py).
 """
 
@@ -53,6 +54,8 @@ def _apply(graph: Graph) -> None:
                 and _rest(graph, node)
                 or node.op_type == "Pow"
                 and onnx_powers.rewrite(graph, node)
+                or node.op_type == "ReduceLogSumExp"
+                and _log_sum(graph, node)
                 or node.op_type == "Slice"
                 and _backwards(graph, node)
             ):
@@ -78,6 +81,28 @@ def _rest(graph: Graph, node: Any) -> bool:
     is_whole = graph.add("Equal", [sizes[0], rest], node)
     signed = graph.add("Where", [is_whole, node.input[0], signed], node)
     graph.rename(signed, node.output[0])
+    return True
+
+
+def _log_sum(graph: Graph, node: Any) -> bool:
+    """Takes the largest element off before, and adds it afterwards, if it is finite; returns whether it did."""
+    from onnx import TensorProto, helper
+
+    element = graph.element(node.input[0])
+    if element not in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE):
+        return False
+    dtype: Any = helper.tensor_dtype_to_np_dtype(element)
+
+    def largest(**given: Any) -> str:
+        found = graph.add("ReduceMax", node.input, node, **given)
+        size = graph.add("Abs", [found], node)
+        finite = graph.add("Less", [size, np.array(np.inf, dtype)], node)
+        return graph.add("Where", [finite, found, np.zeros((), dtype)], node)
+
+    given = attributes(node)
+    away = graph.add("Sub", [node.input[0], largest(**given | {"keepdims": 1})], node)
+    total = graph.add(node.op_type, [away, *node.input[1:]], node, **given)
+    graph.rename(graph.add("Add", [total, largest(**given)], node), node.output[0])
     return True
 
 
