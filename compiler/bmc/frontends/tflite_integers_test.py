@@ -1,0 +1,42 @@
+"""Imports .tflite files of ops on integers; IREE must agree with LiteRT on the ends of their types."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import numpy as np
+import support
+from tflite_graph import Graph
+
+from bmc.frontends import tflite_integers
+
+_ENDS = "np.array([[-(2**31), 2**31 - 1, -1, 4], [0, 1, 3, 2]], np.int32)"
+
+
+def _file() -> bytes:
+    made = Graph()
+    x, shape = made.tensor("x", (2, 4), "int32"), (2, 4)
+    depth = made.constant("depth", np.array(4, np.int32))
+    values = [made.constant(name, np.float32(number)) for name, number in (("on", 2), ("off", -1))]
+    bits = [made.constant(name, np.int8(number)) for name, number in (("one", 1), ("zero", 0))]
+    negative = made.tensor("negative", shape, "int32")
+    rows, columns = made.tensor("rows", (*shape, 4)), made.tensor("columns", (2, 4, 4), "int8")
+    made.op("NEG", [x], [negative], options="NegOptions")
+    made.op("ONE_HOT", [x, depth, *values], [rows], options="OneHotOptions", axis=-1)
+    made.op("ONE_HOT", [x, depth, *bits], [columns], options="OneHotOptions", axis=1)
+    return made.file([x], [negative, rows, columns])
+
+
+class TfliteIntegersTest(support.ModelFileTest):
+    SUFFIX = ".tflite"
+
+    def test_they_are_right(self) -> None:
+        cases = f"return Cases((({_ENDS},),), Exact())"
+        self.agrees(self.load(_file(), cases))
+        with mock.patch.object(tflite_integers, "expand", side_effect=lambda data: data):
+            self.rejects("import-disagrees", "negative of case 0", data=_file(), cases=cases)
+
+
+if __name__ == "__main__":
+    unittest.main()
