@@ -39,6 +39,21 @@ class RewriteTest(unittest.TestCase):
         self.assertEqual((text.count("math.fma"), text.count("arith.mulf")), (1, 2))
 
 
+    def test_a_product_before_two_jumps(self) -> None:
+        text = support.rewritten(
+            """func.func @f(%x: f32, %y: f32) -> (f32, i1, i1) {
+  %product = arith.mulf %x, %y : f32
+  %sum = arith.addf %product, %y : f32
+  %0 = arith.cmpf ogt, %product, %sum : f32
+  %1 = arith.cmpf olt, %product, %y : f32
+  return %sum, %0, %1 : f32, i1, i1
+}
+""",
+            rounded_products.apply,
+        )
+        self.assertEqual((text.count("math.fma"), text.count("arith.mulf")), (1, 0))
+
+
 class KernelTest(support.FolderTest):
     def fused(self, *without: str) -> int:
         (model,) = re.findall(r"^```mlir\n(.*?)^```", _REPORT.read_text(), re.M | re.S)
