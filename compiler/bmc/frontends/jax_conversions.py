@@ -33,9 +33,7 @@ def apply(path: Path) -> None:
 def _is_one(op: ir_util.Op) -> bool:
     source, result = (value.type.element_type for value in (op.operands[0], op.results[0]))
     # A conversion to truth values compares with 0.
-    return (
-        str(source) in _SIGNIFICANDS and isinstance(result, ir.IntegerType) and result.width != 1
-    )
+    return str(source) in _SIGNIFICANDS and isinstance(result, ir.IntegerType) and result.width != 1
 
 
 def _saturate(op: ir_util.Op) -> None:

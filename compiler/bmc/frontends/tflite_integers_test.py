@@ -18,8 +18,8 @@ def _file() -> bytes:
     made = Graph()
     x, shape = made.tensor("x", (2, 4), "int32"), (2, 4)
     depth = made.constant("depth", np.array(4, np.int32))
-    values = [made.constant(name, np.float32(number)) for name, number in (("on", 2), ("off", -1))]
-    bits = [made.constant(name, np.int8(number)) for name, number in (("one", 1), ("zero", 0))]
+    values = [made.constant(f"value{number}", np.array(number, np.float32)) for number in (2, -1)]
+    bits = [made.constant(f"bit{number}", np.array(number, np.int8)) for number in (1, 0)]
     negative = made.tensor("negative", shape, "int32")
     rows, columns = made.tensor("rows", (*shape, 4)), made.tensor("columns", (2, 4, 4), "int8")
     made.op("NEG", [x], [negative], options="NegOptions")

@@ -55,7 +55,8 @@ from bmc.rewrites import (
     wide_constants,
     wide_weights,
 )
-from bmc.rewrites.context import Context, ModelContext
+from bmc.rewrites.context import Context
+from bmc.rewrites.model_context import ModelContext
 from bmc.rewrites.rewrite import Rewrite
 
 # Those of a model, whatever it is compiled for.

@@ -38,7 +38,6 @@ class RewriteTest(unittest.TestCase):
         # Nothing is added to one, and nothing jumps after the other.
         self.assertEqual((text.count("math.fma"), text.count("arith.mulf")), (1, 2))
 
-
     def test_a_product_before_two_jumps(self) -> None:
         text = support.rewritten(
             """func.func @f(%x: f32, %y: f32) -> (f32, i1, i1) {
