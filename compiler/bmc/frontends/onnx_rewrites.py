@@ -9,7 +9,7 @@
 - It knows no DFT, and an STFT only as a product with one large matrix (onnx_spectra.py).
 - It leaves out a limit that a Clip lacks (onnx_clips.py).
 - It computes Neg of integers in f32.
-- Its ReduceLogSumExp is infinite from 89 on.
+- Its ReduceLogSumExp, Asinh and Acosh overflow (onnx_logarithms.py).
 - It computes powers of integers, and those of negative floats, in floats that have none (onnx_powers.py).
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import onnx_clips, onnx_powers, onnx_spectra, onnx_unsigned
+from bmc.frontends import onnx_clips, onnx_logarithms, onnx_powers, onnx_spectra, onnx_unsigned
 from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name
 
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
@@ -57,8 +57,7 @@ def _apply(graph: Graph) -> None:
                 and onnx_powers.rewrite(graph, node)
                 or node.op_type == "Neg"
                 and _negative(graph, node)
-                or node.op_type == "ReduceLogSumExp"
-                and _log_sum(graph, node)
+                or onnx_logarithms.rewrite(graph, node)
                 or node.op_type == "Slice"
                 and _backwards(graph, node)
             ):
@@ -96,28 +95,6 @@ def _negative(graph: Graph, node: Any) -> bool:
         return False
     zero = np.zeros((), helper.tensor_dtype_to_np_dtype(element))
     graph.rename(graph.add("Sub", [zero, node.input[0]], node), node.output[0])
-    return True
-
-
-def _log_sum(graph: Graph, node: Any) -> bool:
-    """Takes the largest element off before, and adds it afterwards, if it is finite; returns whether it did."""
-    from onnx import TensorProto, helper
-
-    element = graph.element(node.input[0])
-    if element not in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE):
-        return False
-    dtype: Any = helper.tensor_dtype_to_np_dtype(element)
-
-    def largest(**given: Any) -> str:
-        found = graph.add("ReduceMax", node.input, node, **given)
-        size = graph.add("Abs", [found], node)
-        finite = graph.add("Less", [size, np.array(np.inf, dtype)], node)
-        return graph.add("Where", [finite, found, np.zeros((), dtype)], node)
-
-    given = attributes(node)
-    away = graph.add("Sub", [node.input[0], largest(**given | {"keepdims": 1})], node)
-    total = graph.add(node.op_type, [away, *node.input[1:]], node, **given)
-    graph.rename(graph.add("Add", [total, largest(**given)], node), node.output[0])
     return True
 
 

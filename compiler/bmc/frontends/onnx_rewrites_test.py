@@ -221,19 +221,6 @@ class OnnxRewritesTest(support.ModelFileTest):
         numbers = "[16777217, -(2**31), 2**31 - 1, 0]"
         self.agrees(self.load(model, f"return Cases(((np.array({numbers}, np.int32),),), Exact())"))
 
-    def test_logarithms_of_sums_of_large_powers(self) -> None:
-        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 4])
-        nodes = [
-            helper.make_node("ReduceLogSumExp", ["x"], ["a"], axes=[1], keepdims=0),
-            helper.make_node("ReduceLogSumExp", ["x"], ["b"]),
-        ]
-        outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "ab"]
-        graph = helper.make_graph(nodes, "g", [x], outputs)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-        rows = "[[144, 143, -1e4, 0.5], [-144, -150, -149, -300]], [[1e30, 0, 1, 2], [-np.inf] * 4]"
-        cases = f"return Cases(tuple((np.array(a, np.float32),) for a in ({rows})), Tolerance(1e-6, 1e-6))"
-        self.agrees(self.load(model, cases))
-
     def test_functions_and_loops_end(self) -> None:
         part = "function 'f.f20' in 'model.onnx' becomes 1,048,576 ops, more than 1,000,000"
         self.rejects("over-limit", part, "--limit nodes=1048576", data=_doubling(40))
