@@ -10,7 +10,8 @@ from onnx import TensorProto, helper
 
 from bmc.frontends import onnx_logarithms
 
-_CASES = """rows = np.array([[144, 143, -1e4, 0.5], [-144, -150, -149, -300], [1e30, 0, 1, 2], [-np.inf] * 4], np.float32)
+_CASES = """rows = [[144, 143, -1e4, 0.5], [-144, -150, -149, -300], [1e30, 0, 1, 2], [-np.inf] * 4]
+    rows = np.array(rows, np.float32)
     numbers = np.array([-3e5, 7e20, -7e20, 1e-4, -0.01, 0.3, -2, 0, np.inf, -np.inf], np.float32)
     return Cases(((rows, numbers, np.maximum(abs(numbers), 1)),), Tolerance(1e-6, 1e-6))"""
 
