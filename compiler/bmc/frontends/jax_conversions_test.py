@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from bmc import spec
 
-_X = np.array([np.nan, np.inf, -np.inf, 3e9, -3e9, 2.0**31, -(2.0**31), 2147483520, 256, -0.9, 127.5, -1e19], np.float32)
+_LARGE = (3e9, -3e9, 2.0**31, -(2.0**31), 2147483520, -1e19)
+_X = np.array([np.nan, np.inf, -np.inf, *_LARGE, 256, -0.9, 127.5], np.float32)
 
 
 def narrow():
