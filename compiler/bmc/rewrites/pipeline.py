@@ -37,6 +37,7 @@ from bmc.rewrites import (
     planar,
     powers,
     quantized_maxima,
+    quotients,
     rescales,
     rounded_products,
     rounding,
@@ -108,6 +109,12 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         phases.INPUT,
         "Before IREE makes its own exp and log of powers.",
         powers.apply,
+    ),
+    Rewrite(
+        "quotients",
+        phases.INPUT,
+        "Before IREE evaluates constant expressions, or takes an overflow for impossible.",
+        quotients.apply,
     ),
     Rewrite(
         "circles",
