@@ -122,12 +122,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "Before IREE makes its own polynomials of sines.",
         circles.apply,
     ),
-    Rewrite(
-        "sorts",
-        phases.INPUT,
-        "Before IREE makes its own sorts of StableHLO's.",
-        sorts.apply,
-    ),
+    Rewrite("sorts", phases.INPUT, "Before IREE makes its own sorts of StableHLO's.", sorts.apply),
     Rewrite(
         "nans",
         phases.INPUT,
@@ -175,12 +170,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         lambda context: not context.int8,
         faster=True,
     ),
-    Rewrite(
-        "wide_constants",
-        phases.INPUT,
-        "Before IREE makes f32 of f64.",
-        wide_constants.apply,
-    ),
+    Rewrite("wide_constants", phases.INPUT, "Before IREE makes f32 of f64.", wide_constants.apply),
     Rewrite(
         "stored_halves",
         phases.OPTIMIZED,
@@ -331,12 +321,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         own_kernels.applies,
         faster=True,
     ),
-    Rewrite(
-        "alignments",
-        phases.CONFIGURED,
-        "As soon as kernels have bindings.",
-        alignments.apply,
-    ),
+    Rewrite("alignments", phases.CONFIGURED, "As soon as kernels have bindings.", alignments.apply),
     Rewrite(
         "views",
         phases.CONFIGURED,
