@@ -37,6 +37,7 @@ from bmc.rewrites import (
     planar,
     powers,
     quantized_maxima,
+    quotients,
     rescales,
     rounded_products,
     rounding,
@@ -111,17 +112,18 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         powers.apply,
     ),
     Rewrite(
+        "quotients",
+        phases.INPUT,
+        "Before IREE evaluates constant expressions, or takes an overflow for impossible.",
+        quotients.apply,
+    ),
+    Rewrite(
         "circles",
         phases.INPUT,
         "Before IREE makes its own polynomials of sines.",
         circles.apply,
     ),
-    Rewrite(
-        "sorts",
-        phases.INPUT,
-        "Before IREE makes its own sorts of StableHLO's.",
-        sorts.apply,
-    ),
+    Rewrite("sorts", phases.INPUT, "Before IREE makes its own sorts of StableHLO's.", sorts.apply),
     Rewrite(
         "nans",
         phases.INPUT,
@@ -169,12 +171,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         lambda context: not context.int8,
         faster=True,
     ),
-    Rewrite(
-        "wide_constants",
-        phases.INPUT,
-        "Before IREE makes f32 of f64.",
-        wide_constants.apply,
-    ),
+    Rewrite("wide_constants", phases.INPUT, "Before IREE makes f32 of f64.", wide_constants.apply),
     Rewrite(
         "stored_halves",
         phases.OPTIMIZED,
@@ -325,12 +322,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         own_kernels.applies,
         faster=True,
     ),
-    Rewrite(
-        "alignments",
-        phases.CONFIGURED,
-        "As soon as kernels have bindings.",
-        alignments.apply,
-    ),
+    Rewrite("alignments", phases.CONFIGURED, "As soon as kernels have bindings.", alignments.apply),
     Rewrite(
         "views",
         phases.CONFIGURED,
