@@ -1,5 +1,7 @@
-"""The maximum of dequantized numbers is the dequantized maximum of the quantized ones, and of numbers that are quantized
-later, that of the numbers quantized before.
+"""Poolings between quantized layers take the maximum of int8.
+
+The maximum of dequantized numbers is the dequantized maximum of the quantized ones, and a quantized maximum is that of
+the numbers quantized before.
 
 A pooling between two quantized layers of an ONNX model is written for floats. On int8 it reads a quarter of the bytes.
 IREE would also compute the whole image in each kernel that pools it, on the stack, and refuses large images.
@@ -107,12 +109,19 @@ def _pool_after(
     i8 = ir.IntegerType.get_signless(8)
     with ir.InsertionPoint(op), op.location:
         # Scale and zero point may come after the pooling.
-        _, *numbers, _ = map(ir_util.definition, quantization.operands)
-        copies = [number.clone(ir.InsertionPoint(op)).operation.results[0] for number in numbers]
+        _, *numbers, _ = quantization.operands
+        copies = [each.owner.operation.clone(ir.InsertionPoint(op)).results[0] for each in numbers]
         empty = tensor.empty(image.type.shape, i8)
         narrow = quantization.clone(ir.InsertionPoint(op)).operation
         for place, value in enumerate((image, *copies, empty)):
             narrow.operands[place] = value
+        # The pooling may have taken axes away.
+        whole, one = (
+            ir.AffineMap.get_identity(image.type.rank),
+            ir.AffineMap.get(image.type.rank, 0, []),
+        )
+        maps = permute.map_attributes([whole, *[one] * len(copies), whole])
+        narrow.attributes["indexing_maps"] = maps
         narrow.results[0].set_type(ir.RankedTensorType.get(image.type.shape, i8))
         pooled = _pooled(op, narrow.results[0], border)
     quantization.results[0].replace_all_uses_with(pooled)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import unittest
 
 import numpy as np
@@ -110,6 +111,20 @@ class QuantizedMaximaTest(support.FolderTest):
         self.assertIn("tensor<8x6x6xf32>, f32, i64", text)
         self.assertIn("tensor<8x6x6xi8> to tensor<8x7x7xi8>", text)
         self.assertIn("arith.maxsi", text)
+        flat = _LATER.replace("d3, d4) -> (d0, d1, d2)>", "d3, d4) -> (d0, d1)>")
+        for old, new in (
+            ("(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1) -> (d0, d1)"),
+            ("(d0, d1, d2) -> ()", "(d0, d1) -> ()"),
+            ("d1 * 2 + d3, d2 * 2 + d4", "d2, d1 * 2 + d3"),
+            ("(d0, d1, d2, d3, d4)", "(d0, d1, d2, d3)"),
+            ("d3, d4", "d2, d3"),
+            ('"parallel", "parallel", "parallel"', '"parallel", "parallel"'),
+            ("8x3x3", "8x3"),
+            ("tensor<3x3xf32>", "tensor<7x3xf32>"),
+        ):
+            flat = flat.replace(old, new)
+        text = support.rewritten(flat, quantized_maxima.apply)
+        self.assertIn("tensor<8x6x6xf32>, f32, i64", text)
         # What else reads the floats would compute them once more.
         for old, new in (
             ("return %q", "%s = math.exp %0 : tensor<8x3x3xf32>\n  return %q"),
@@ -134,7 +149,8 @@ class QuantizedMaximaTest(support.FolderTest):
         for activation in ("Identity", "PRelu"):
             self.compiled(activation)
             with support.without("quantized_maxima"):
-                self.refuses("op-rejected", "stack", call=lambda: self.compiled(activation))
+                call = functools.partial(self.compiled, activation)
+                self.refuses("op-rejected", "stack", call=call)
 
     def compiled(self, activation: str) -> None:
         """Compiles an activation and a pooling between two quantized layers of an ONNX model."""
