@@ -9,8 +9,9 @@ import onnx
 import support
 from onnx import TensorProto, helper, numpy_helper
 
-from bmc.dtype import Array
-from bmc.frontends import onnx_file
+from bmc.artifacts import TensorInfo
+from bmc.dtype import Array, DType
+from bmc.frontends import onnx_file, onnx_quantize
 from bmc.frontends.options import INT8
 
 _RNG = np.random.default_rng(0)
@@ -94,6 +95,46 @@ class OnnxQuantizeTest(support.ModelFileTest):
             "number": _random(1),
         }
         self.becomes_int8((1, 3, 4, 4), _model((1, 3, 4, 4), nodes, weights))
+
+    def test_what_lies_between_products(self) -> None:
+        nodes = [
+            helper.make_node("Conv", ["x", "f"], ["c"], name="first"),
+            helper.make_node("Add", ["c", "three"], ["s"]),
+            helper.make_node("Clip", ["s", "zero", "six"], ["h"]),
+            helper.make_node("Mul", ["c", "h"], ["m"]),
+            helper.make_node("Div", ["m", "six"], ["a"]),
+            helper.make_node("Conv", ["a", "g"], ["d"], name="second"),
+            helper.make_node("Concat", ["a", "d"], ["j"], axis=1),
+            helper.make_node("Relu", ["j"], ["r"]),
+            helper.make_node("Conv", ["r", "k"], ["e"], name="third"),
+            helper.make_node("Add", ["a", "e"], ["t"], name="residual"),
+            helper.make_node("GlobalAveragePool", ["t"], ["y"], name="mean"),
+        ]
+        weights = {
+            "f": _random(4, 3, 1, 1),
+            "g": _random(4, 4, 1, 1),
+            "k": _random(4, 8, 1, 1),
+            "zero": np.array(0, np.float32),
+            "three": np.array(3, np.float32),
+            "six": np.array(6, np.float32),
+        }
+        model = _model((1, 3, 4, 4), nodes, weights)
+        file = onnx_file.parse(model.SerializeToString(), "x")
+        inputs = (TensorInfo("x", DType.F32, (1, 3, 4, 4)),)
+        quantized = onnx_quantize.quantize(file, inputs, ((_random(1, 3, 4, 4),),)).model.graph
+        found = {node.input[0] for node in quantized.node if node.op_type == "QuantizeLinear"}
+        # Neither within the hard swish nor before the concatenation.
+        self.assertEqual(found, {"x", "a", "r", "e", "t"})
+
+    def test_nothing_to_quantize(self) -> None:
+        model = _model((1, 3), [helper.make_node("Relu", ["x"], ["y"])], {})
+        self.rejects(
+            "quantize-rejected",
+            "no matrix product",
+            data=model,
+            cases=_CASES.format((1, 3)),
+            quantize=INT8,
+        )
 
 
 if __name__ == "__main__":

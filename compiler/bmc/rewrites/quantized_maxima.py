@@ -15,10 +15,10 @@ from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
 from bmc.ir import contraction, ir_util, pad, permute
-from bmc.rewrites import maxima
+from bmc.rewrites import maxima, quantizations
 
 _LEAST = -128
-_QUANTIZE, _DEQUANTIZE = (f"iree_linalg_ext.{name}_affine" for name in ("quantize", "dequantize"))
+_DEQUANTIZE = "iree_linalg_ext.dequantize_affine"
 
 
 def apply(module: Any, _: object) -> None:
@@ -29,18 +29,15 @@ def apply(module: Any, _: object) -> None:
             border = image if image is not None and _is_border(image, op) else None
             source = border.operands[0] if border else op.operands[0]
             dequantization, quantization = ir_util.definition(source), _quantization(op, source)
-            if dequantization is not None and _keeps_order(dequantization, _DEQUANTIZE):
+            if dequantization is not None and _keeps_order(dequantization):
                 _pool_before(op, dequantization, border)
             elif quantization is not None:
                 _pool_after(op, source, quantization, border)
 
 
-def _keeps_order(op: ir_util.Op, name: str) -> bool:
-    """Whether an operation makes floats of int8, or int8 of floats, that are in the same order."""
-    if op.name != name:
-        return False
-    values = op.operands[0] if name == _DEQUANTIZE else op.results[0]
-    if str(values.type.element_type) != "i8":
+def _keeps_order(op: ir_util.Op) -> bool:
+    """Whether an operation makes floats of int8 that are in the same order."""
+    if op.name != _DEQUANTIZE or str(op.operands[0].type.element_type) != "i8":
         return False
     # A tensor of scales has one for each channel.
     scale = ir_util.definition(op.operands[1])
@@ -56,13 +53,7 @@ def _quantization(pooling: ir_util.Op, image: Any) -> ir_util.Op | None:
     if len(readers) != 1 or len(ir_util.uses(image)) != 1:
         return None
     reader, place = readers[0]
-    if place or not _keeps_order(reader, _QUANTIZE):
-        return None
-    numbers = [ir_util.definition(each) for each in list(reader.operands)[1:-1]]
-    if any(number is None or number.name != "arith.constant" for number in numbers):
-        return None
-    maps = permute.maps(reader)
-    return reader if maps[0] == maps[-1] == ir.AffineMap.get_identity(maps[0].n_dims) else None
+    return reader if place == 0 and quantizations.is_uniform(reader) else None
 
 
 def _is_border(op: ir_util.Op, pooling: ir_util.Op) -> bool:
@@ -106,24 +97,8 @@ def _pool_after(
     op: ir_util.Op, image: Any, quantization: ir_util.Op, border: ir_util.Op | None
 ) -> None:
     """Quantizes before numbers are pooled."""
-    i8 = ir.IntegerType.get_signless(8)
     with ir.InsertionPoint(op), op.location:
-        # Scale and zero point may come after the pooling.
-        _, *numbers, _ = quantization.operands
-        copies = [each.owner.operation.clone(ir.InsertionPoint(op)).results[0] for each in numbers]
-        empty = tensor.empty(image.type.shape, i8)
-        narrow = quantization.clone(ir.InsertionPoint(op)).operation
-        for place, value in enumerate((image, *copies, empty)):
-            narrow.operands[place] = value
-        # The pooling may have taken axes away.
-        whole, one = (
-            ir.AffineMap.get_identity(image.type.rank),
-            ir.AffineMap.get(image.type.rank, 0, []),
-        )
-        maps = permute.map_attributes([whole, *[one] * len(copies), whole])
-        narrow.attributes["indexing_maps"] = maps
-        narrow.results[0].set_type(ir.RankedTensorType.get(image.type.shape, i8))
-        pooled = _pooled(op, narrow.results[0], border)
+        pooled = _pooled(op, quantizations.of(quantization, image), border)
     quantization.results[0].replace_all_uses_with(pooled)
     quantization.erase()
     op.erase()
