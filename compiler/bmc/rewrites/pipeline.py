@@ -38,6 +38,7 @@ from bmc.rewrites import (
     powers,
     quantized_maxima,
     quotients,
+    quantized_moves,
     rescales,
     rounded_products,
     rounding,
@@ -150,6 +151,14 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "Before IREE looks for products of dequantized values.",
         dequantizations.apply,
         lambda context: context.int8,
+    ),
+    Rewrite(
+        "quantized_moves",
+        phases.INPUT,
+        "Before IREE splits concatenations into insertions.",
+        quantized_moves.apply,
+        lambda context: context.int8,
+        faster=True,
     ),
     Rewrite(
         "constant_casts",

@@ -35,8 +35,7 @@ def apply(module: Any, _: Context) -> None:
     """Rewrites the products among what such operations read."""
     pending = [v for op in ir_util.walk(module.operation) if op.name in _JUMPS for v in op.operands]
     seen: set[ir_util.Op] = set()
-    # They are rewritten last: `pending` may have the result of one twice.
-    products = []
+    products: list[ir_util.Op] = []
     while pending:
         value = pending.pop()
         op = ir_util.definition(value)
@@ -46,8 +45,9 @@ def apply(module: Any, _: Context) -> None:
         pending += op.operands
         if op.name == "arith.mulf" and any(use.name in _SUMS for use, _ in ir_util.uses(value)):
             products.append(op)
-    for op in products:
-        _round(op)
+    # Values that wait above may be results of these.
+    for product in products:
+        _round(product)
 
 
 def _is_float(value: ir_util.Value) -> bool:
