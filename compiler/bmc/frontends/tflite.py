@@ -22,7 +22,7 @@ from bmc.frontends import (
     tflite_apart,
     tflite_branches,
     tflite_file,
-    tflite_integers,
+    tflite_expansions,
     tflite_lstm,
     tflite_refused,
     tflite_resizes,
@@ -262,7 +262,7 @@ def unconverted(data: bytes, file: TfliteFile) -> list[BmcError]:
 
 def _explicit(data: bytes, file: TfliteFile) -> tflite_variables.Explicit:
     """Writes out what the converter lacks or has otherwise: LSTMs, sparse tensors, branches, variables, integers."""
-    data = tflite_integers.expand(tflite_lstm.expand(data, file.name))
+    data = tflite_expansions.expand(tflite_lstm.expand(data, file.name))
     data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)
     return tflite_variables.explicit(data, file)
 

@@ -1,4 +1,4 @@
-"""Imports .tflite files of ops on integers; IREE must agree with LiteRT on the ends of their types."""
+"""Imports .tflite files of ops with hard inputs: ends of integers, large logits. IREE must agree with LiteRT."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import support
 from tflite_graph import Graph
 
-from bmc.frontends import tflite_integers
+from bmc.frontends import tflite_expansions
 
 _ENDS = "np.array([[-(2**31), 2**31 - 1, -1, 4], [0, 1, 3, 2]], np.int32)"
 
@@ -28,14 +28,25 @@ def _file() -> bytes:
     return made.file([x], [negative, rows, columns])
 
 
-class TfliteIntegersTest(support.ModelFileTest):
+class TfliteExpansionsTest(support.ModelFileTest):
     SUFFIX = ".tflite"
 
     def test_they_are_right(self) -> None:
         cases = f"return Cases((({_ENDS},),), Exact())"
         self.agrees(self.load(_file(), cases))
-        with mock.patch.object(tflite_integers, "expand", side_effect=lambda data: data):
+        with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
             self.rejects("import-disagrees", "negative of case 0", data=_file(), cases=cases)
+
+    def test_large_logits(self) -> None:
+        made = Graph()
+        x, y = made.tensor("x", (2, 4)), made.tensor("y", (2, 4))
+        made.op("LOG_SOFTMAX", [x], [y], options="LogSoftmaxOptions")
+        data = made.file([x], [y])
+        logits = "np.array([[300, 200, -1636, 299.5], [1, 2, 3, 4]], np.float32)"
+        cases = f"return Cases((({logits},),), Tolerance(1e-3, 1e-5))"
+        self.agrees(self.load(data, cases))
+        with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
+            self.rejects("import-disagrees", "y of case 0", data=data, cases=cases)
 
 
 if __name__ == "__main__":

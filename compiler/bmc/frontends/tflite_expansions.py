@@ -1,6 +1,7 @@
-"""Writes ops on integers with others where Arm's converter has another answer than LiteRT.
+"""Writes ops with others where Arm's converter has another answer than LiteRT.
 
 - NEG: the least integer stays what it is in LiteRT. TOSA's becomes the largest.
+- LOG_SOFTMAX of floats: the converter's is the logarithm of SOFTMAX, which is 0 for all but the largest numbers.
 - ONE_HOT: an index that is out of range leaves a row without a hot element. The converter's picks the nearest.
 """
 
@@ -34,6 +35,8 @@ def _written(model: Any, graph: Any, op: Any) -> list[Any]:
     kind = tflite_schema.op_kind(model, op)
     if kind == "NEG":
         return _difference(model, graph, op)
+    if kind == "LOG_SOFTMAX":
+        return _logarithm(model, graph, op)
     return _comparison(model, graph, op) if kind == "ONE_HOT" else []
 
 
@@ -49,6 +52,35 @@ def _difference(model: Any, graph: Any, op: Any) -> list[Any]:
     name = tflite_schema.text(result.name) + "_zero"
     zero = tflite_build.add_constant(model, graph, name, zeros)
     return [tflite_build.op(model, "SUB", [zero, op.inputs[0]], op.outputs, 2, SubOptionsT())]
+
+
+def _logarithm(model: Any, graph: Any, op: Any) -> list[Any]:
+    """Takes the largest element off, and then the logarithm of the sum of the powers."""
+    from ai_edge_litert.schema_py_generated import ReducerOptionsT, SubOptionsT, TensorType
+
+    result = graph.tensors[op.outputs[0]]
+    if result.type != TensorType.FLOAT32:
+        return []
+    shape, name = tflite_schema.shape(result), tflite_schema.text(result.name)
+    row = (*shape[:-1], 1)
+    last = np.array([len(shape) - 1], np.int32)
+    axis = tflite_build.add_constant(model, graph, name + "_axis", last)
+    options = ReducerOptionsT()
+    options.keepDims = True
+
+    def tensor(what: str, extents: tuple[int, ...]) -> int:
+        return tflite_build.add_tensor(graph, f"{name}_{what}", extents)
+
+    largest, total, log = (tensor(what, row) for what in ("largest", "sum", "log"))
+    below, powers = (tensor(what, shape) for what in ("below", "powers"))
+    return [
+        tflite_build.op(model, "REDUCE_MAX", [op.inputs[0], axis], [largest], 1, options),
+        tflite_build.op(model, "SUB", [op.inputs[0], largest], [below], 1, SubOptionsT()),
+        tflite_build.op(model, "EXP", [below], [powers]),
+        tflite_build.op(model, "SUM", [powers, axis], [total], 1, options),
+        tflite_build.op(model, "LOG", [total], [log]),
+        tflite_build.op(model, "SUB", [below, log], op.outputs, 1, SubOptionsT()),
+    ]
 
 
 def _comparison(model: Any, graph: Any, op: Any) -> list[Any]:
