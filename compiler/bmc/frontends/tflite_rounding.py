@@ -8,6 +8,8 @@
 - LiteRT's ROUND takes the even one of two integers that are equally near. The converter adds a half, which rounds, and
   takes the floor.
 - LiteRT's reference kernels compute LOGISTIC and similar ops in integers, see tflite_tables.
+- LiteRT's FLOOR_DIV looks at the signs of integers, the converter at that of their product, which overflows.
+- LiteRT's DIV makes the largest integer of the least one by -1.
 - LiteRT quantizes floats by division, rounds ties away from zero and saturates. The converter multiplies,
   rounds ties to even, and keeps only the lowest bits of a float that is out of range.
 """
@@ -114,6 +116,7 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
     """Yields the changes that make each op compute as in LiteRT."""
     dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
     rounds, quantized = file.outputs_of("ROUND"), file.outputs_of("QUANTIZE")
+    down, quotients = file.outputs_of("FLOOR_DIV"), file.outputs_of("DIV")
     tables = tflite_tables.tables(file)
     sums, curves = tflite_int16.sums(file), tflite_curves.curves(file)
     activations, lstms = tflite_activations.activations(file), tflite_int8_lstm.lstms(file)
@@ -130,6 +133,10 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
             yield partial(_Maker(op, op.operands[1]).replace, 1, tables[_tensor(op)])
         if op.name == "tosa.floor" and _tensor(op) in rounds:
             yield partial(_round_to_even, op)
+        if op.name == "tosa.mul" and _tensor(op) in down and _is_sign(op):
+            yield partial(_join_signs, op)
+        if op.name == "tosa.intdiv" and _tensor(op) in quotients:
+            yield partial(_saturate, op)
         if op.name == "tosa.cast" and _tensor(op) in casts:
             yield partial(_truncate, op)
         elif op.name == "tosa.cast" and _tensor(op) in quantized & activations.keys():
@@ -171,6 +178,30 @@ def _round_to_even(floor: Any) -> None:
     up = make.truth("or", up, make.compare("greater", over, half))
     made = make("select", up, make("add", low, make.constant(1.0)), low)
     floor.results[0].replace_all_uses_with(made)
+
+
+def _is_sign(product: Any) -> bool:
+    """Whether a product of integers is only compared with 0."""
+    uses = [use.owner.name for use in product.results[0].uses]
+    return uses == ["tosa.greater"] and str(product.results[0].type.element_type) == "i32"
+
+
+def _join_signs(product: Any) -> None:
+    """Makes an integer that is negative if one of two is, instead of their product."""
+    make = _Maker(product, product.results[0])
+    product.results[0].replace_all_uses_with(make("bitwise_xor", *list(product.operands)[:2]))
+
+
+def _saturate(division: Any) -> None:
+    x, divisor = division.operands
+    limits = np.iinfo(f"int{x.type.element_type.width}")
+    of_x, of_divisor = _Maker(division, x), _Maker(division, divisor)
+    least = of_x.compare("equal", x, of_x.constant(int(limits.min)))
+    minus_one = of_divisor.compare("equal", divisor, of_divisor.constant(-1))
+    make = _Maker(division, division.results[0])
+    overflows, quotient = make.truth("and", least, minus_one), make("intdiv", x, divisor)
+    made = make("select", overflows, make.constant(int(limits.max)), quotient)
+    division.results[0].replace_all_uses_with(made)
 
 
 def _is(value: Any, name: str) -> bool:

@@ -37,6 +37,8 @@ from bmc.rewrites import (
     planar,
     powers,
     quantized_maxima,
+    quantized_moves,
+    quotients,
     rescales,
     rounded_products,
     rounding,
@@ -55,7 +57,8 @@ from bmc.rewrites import (
     wide_constants,
     wide_weights,
 )
-from bmc.rewrites.context import Context, ModelContext
+from bmc.rewrites.context import Context
+from bmc.rewrites.model_context import ModelContext
 from bmc.rewrites.rewrite import Rewrite
 
 # Those of a model, whatever it is compiled for.
@@ -110,17 +113,18 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         powers.apply,
     ),
     Rewrite(
+        "quotients",
+        phases.INPUT,
+        "Before IREE evaluates constant expressions, or takes an overflow for impossible.",
+        quotients.apply,
+    ),
+    Rewrite(
         "circles",
         phases.INPUT,
         "Before IREE makes its own polynomials of sines.",
         circles.apply,
     ),
-    Rewrite(
-        "sorts",
-        phases.INPUT,
-        "Before IREE makes its own sorts of StableHLO's.",
-        sorts.apply,
-    ),
+    Rewrite("sorts", phases.INPUT, "Before IREE makes its own sorts of StableHLO's.", sorts.apply),
     Rewrite(
         "nans",
         phases.INPUT,
@@ -149,6 +153,14 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         lambda context: context.int8,
     ),
     Rewrite(
+        "quantized_moves",
+        phases.INPUT,
+        "Before IREE splits concatenations into insertions.",
+        quantized_moves.apply,
+        lambda context: context.int8,
+        faster=True,
+    ),
+    Rewrite(
         "constant_casts",
         phases.INPUT,
         "Before IREE evaluates constant expressions.",
@@ -168,12 +180,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         lambda context: not context.int8,
         faster=True,
     ),
-    Rewrite(
-        "wide_constants",
-        phases.INPUT,
-        "Before IREE makes f32 of f64.",
-        wide_constants.apply,
-    ),
+    Rewrite("wide_constants", phases.INPUT, "Before IREE makes f32 of f64.", wide_constants.apply),
     Rewrite(
         "stored_halves",
         phases.OPTIMIZED,
@@ -324,12 +331,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         own_kernels.applies,
         faster=True,
     ),
-    Rewrite(
-        "alignments",
-        phases.CONFIGURED,
-        "As soon as kernels have bindings.",
-        alignments.apply,
-    ),
+    Rewrite("alignments", phases.CONFIGURED, "As soon as kernels have bindings.", alignments.apply),
     Rewrite(
         "views",
         phases.CONFIGURED,
