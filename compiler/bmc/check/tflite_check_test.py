@@ -41,6 +41,21 @@ class TfliteCheckTest(unittest.TestCase):
         self.assertIn("gets op 'FLOOR_MOD' wrong", text)
         self.assertIn("cannot convert op 'SEGMENT_SUM'", text)
 
+    def test_all_ops_on_int16_that_differ(self) -> None:
+        ops = tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
+        data = tflite_kit.convert(
+            lambda x: tf.reduce_sum(tf.abs(tf.tanh(x)), 1),
+            tflite_kit.tensor(2, 3),
+            io=tf.int16,
+            ops=ops,
+        )
+        ok, text = self.check(data)
+        self.assertFalse(ok)
+        self.assertIn("op 'ABS' on int16 is not computed as LiteRT does", text)
+        self.assertIn("op 'SUM' on int16 is not computed as LiteRT does", text)
+        self.assertIn("way out: convert with int8 activations", text)
+        self.assertNotIn("TANH", text)
+
     def test_an_op_of_somebody_elses(self) -> None:
         data = tflite_kit.convert(lambda x: tf.cumsum(tf.sin(x), axis=1), tflite_kit.tensor(1, 3))
         from ai_edge_litert.schema_py_generated import BuiltinOperator

@@ -134,6 +134,8 @@ def _read(
         * np.asarray(other.quantization.scale, np.float64)
         / np.float64(output.quantization.scale[0])
     )
+    if not np.all((scales >= 0) & (scales < tflite_scaling.LARGEST_SCALE)):
+        return refused("scales its sums up by more than 2^13")
     sums = Sums(kind, weights, channels, bias, scales, declared == TensorType.INT32)
     if kind == "FULLY_CONNECTED" and sums.largest >= tflite_scaling.LARGEST:
         return refused("adds up more than 36 bits")

@@ -181,6 +181,10 @@ class TfliteInt16Test(support.ModelFileTest):
         weight = made.weight(np.full((1, 2**15), 127, np.int8), 0.01)
         made.add("FULLY_CONNECTED", (1, 1), 0.01, weight, -1, options="FullyConnectedOptions")
         self.rejects(kind, "adds up more than 36 bits", data=made.file())
+        made = _Ops((1, 1), 1.0)
+        weight = made.weight(np.ones((1, 1), np.int8), 1.0)
+        made.add("FULLY_CONNECTED", (1, 1), 2.0**-14, weight, -1, options="FullyConnectedOptions")
+        self.rejects(kind, "by more than 2^13", data=made.file())
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ from bmc.frontends.tflite_text import constant, tensor
 # A double has 53 bits. With sums of 36 bits, the products with both parts of it fit into an i64.
 _LOW, _HIGH = 27, 26
 LARGEST = 2**36
+# Every sum is shifted to the right by two bits or more, as TOSA has it.
+LARGEST_SCALE = 2.0**13
 
 
 def by_integers(shape: list[int], scales: Array, *, in_32_bits: bool) -> str:
