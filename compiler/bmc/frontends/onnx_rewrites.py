@@ -7,6 +7,7 @@
 - Its remainder of floats subtracts a rounded product.
 - IREE cannot compile a Slice that goes backwards along two dimensions.
 - It knows no DFT, and an STFT only as a product with one large matrix (onnx_spectra.py).
+- Others are in onnx_composites.py.
 - It leaves out a limit that a Clip lacks (onnx_clips.py).
 """
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import onnx_clips, onnx_spectra, onnx_unsigned
+from bmc.frontends import onnx_clips, onnx_composites, onnx_spectra, onnx_unsigned
 from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name
 
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
@@ -48,6 +49,7 @@ def _apply(graph: Graph) -> None:
                 and _recurrent(graph, node)
                 or onnx_unsigned.rewrite(graph, node)
                 or onnx_spectra.rewrite(graph, node)
+                or onnx_composites.rewrite(graph, node)
                 or node.op_type == "Mod"
                 and _rest(graph, node)
                 or node.op_type == "Slice"
