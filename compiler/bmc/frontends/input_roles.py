@@ -121,7 +121,8 @@ class _Flow:
                 continue
             self._seen.add(value)
             for op, number in ir_util.uses(value):
-                extents = _extents(op, number)
+                # A tensor may have no elements, or so many as its data says.
+                extents = [each for each in _extents(op, number) if each > 0]
                 found += extents
                 if not extents:
                     waiting += self._following(op, number)

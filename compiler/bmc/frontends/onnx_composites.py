@@ -1,6 +1,7 @@
 """Writes ONNX ops with simpler ones where IREE's importer does not know them, or divides by zero.
 
 - It knows neither CumProd nor RMSNormalization.
+- Its ReverseSequence is a loop over parts of sizes that depend on data, which IREE cannot compile.
 - Its LpNormalization of zeros is NaN, and onnxruntime's is zero.
 - Its determinant divides by the first number, which may be zero.
 """
@@ -29,6 +30,7 @@ def rewrite(graph: Graph, node: Any) -> bool:
         "CumProd": _products,
         "Det": _determinant,
         "LpNormalization": _normalization,
+        "ReverseSequence": _reversed,
         "RMSNormalization": _root_mean_square,
     }.get(node.op_type)
     shape = graph.shape(node.input[0]) if make else None
@@ -101,6 +103,22 @@ def _normalization(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
     zero, one = (np.array(number, _dtype(graph, node)) for number in (0, 1))
     is_zero = graph.add("Equal", (norm, zero), node)
     return graph.add("Div", (x, graph.add("Where", (is_zero, one, norm), node)), node)
+
+
+def _reversed(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
+    """Gathers each element from as far before the end of its sequence as it is behind the start."""
+    given = attributes(node)
+    axes = given.get("batch_axis", 1), given.get("time_axis", 0)
+    batch, time = (
+        tuple(size if axis == each else 1 for each, size in enumerate(shape)) for axis in axes
+    )
+    steps = np.arange(shape[axes[1]]).reshape(time)
+    lengths = graph.add("Reshape", (node.input[1], np.array(batch)), node)
+    from_end = graph.add("Sub", (graph.add("Sub", (lengths, np.array(1)), node), steps), node)
+    is_inside = graph.add("Less", (steps, lengths), node)
+    places = graph.add("Where", (is_inside, from_end, steps), node)
+    places = graph.add("Expand", (places, np.array(shape)), node)
+    return graph.add("GatherElements", (node.input[0], places), node, axis=axes[1])
 
 
 def _root_mean_square(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:

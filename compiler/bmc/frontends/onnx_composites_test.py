@@ -46,6 +46,18 @@ def _model(rows: int = 3) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 26)], ir_version=10)
 
 
+def _sequences(*more: int) -> onnx.ModelProto:
+    make, info = helper.make_node, helper.make_tensor_value_info
+    nodes = [
+        make("ReverseSequence", ["x", "n"], ["y"]),
+        make("ReverseSequence", ["x", "n"], ["z"], batch_axis=0, time_axis=1),
+    ]
+    inputs = [info("x", TensorProto.FLOAT, [4, 4, *more]), info("n", TensorProto.INT64, [4])]
+    outputs = [info(name, TensorProto.FLOAT, [4, 4, *more]) for name in "yz"]
+    graph = helper.make_graph(nodes, "g", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
 class CompositesTest(support.ModelFileTest):
     SUFFIX = ".onnx"
 
@@ -61,6 +73,18 @@ class CompositesTest(support.ModelFileTest):
 
     def test_a_large_determinant_is_refused(self) -> None:
         self.rejects("op-rejected", "op 'Det' of 5 rows", data=_model(5))
+
+    def test_reversed_sequences(self) -> None:
+        for more in ((3,), ()):
+            shape = (4, 4, *more)
+            x = f"np.arange({np.prod(shape)}, dtype=np.float32).reshape({shape})"
+            lengths = "np.array([4, 1, 3, 2])", "np.array([1, 2, 2, 4])"
+            cases = f"return Cases((({x}, {lengths[0]}), ({x}, {lengths[1]})), Exact())"
+            self.agrees(self.load(_sequences(*more), cases))
+        with mock.patch.object(onnx_composites, "rewrite", return_value=False):
+            self.rejects(
+                "op-rejected", "unrealized_conversion_cast", data=_sequences(), cases=cases
+            )
 
     def test_a_scan_of_batches_is_refused(self) -> None:
         info, make = helper.make_tensor_value_info, helper.make_node
