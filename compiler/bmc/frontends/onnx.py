@@ -102,7 +102,7 @@ def _import(
 
         golden.check_cases(model.calibration, declared)
         progress.begin(progress.QUANTIZE)
-        file = onnx_quantize.quantize(file, model.calibration)
+        file = onnx_quantize.quantize(file, declared, model.calibration)
     progress.begin(progress.GOLDEN)
     expected = file.run(cases)
     results = golden.infos(expected[0], file.output_names, "output")

@@ -49,25 +49,12 @@ def make(
     Raises:
       BmcError: the shape of an output depends on data, or an op draws random numbers.
     """
-    import onnx
-    from onnx import inliner, shape_inference, version_converter
+    from onnx import shape_inference
 
-    model = onnx.ModelProto()
-    model.CopyFrom(file.model)
-    errors.raise_first(random(model, file.name))
-    if model.functions:
-        model = inliner.inline_local_functions(model)
-    onnx_ifs.apply(model)
-    _set_inputs(model.graph, inputs)
-    if fold:
-        model = _folded(model)
-    if 0 < _opset(model) < _OPSET:
-        # The converter lacks rules for some ops; the old form may be good enough for them.
-        with contextlib.suppress(Exception):
-            model = version_converter.convert_version(model, _OPSET)
-    if _opset(model) >= _OPSET:
+    model = updated(file, inputs, fold=fold)
+    if opset(model) >= _OPSET:
         onnx_pads.apply(model)
-    if not _opset(model):
+    if not opset(model):
         # Without it, the importer does not come to the ops of other operator sets.
         model.opset_import.add(version=_OPSET)
     onnx_classical.apply(model)
@@ -81,6 +68,35 @@ def make(
         _separate_initializers(model)
     _set_shapes(model.graph.output, outputs)
     return shape_inference.infer_shapes(model, data_prop=True)
+
+
+def updated(file: OnnxFile, inputs: tuple[TensorInfo, ...], *, fold: bool) -> Any:
+    """Returns the ModelProto with these inputs, without functions and decided branches, and of a recent opset if onnx
+    can convert it.
+
+    Args:
+      file, inputs, fold: as for make().
+
+    Raises:
+      BmcError: an op draws random numbers.
+    """
+    import onnx
+    from onnx import inliner, version_converter
+
+    model = onnx.ModelProto()
+    model.CopyFrom(file.model)
+    errors.raise_first(random(model, file.name))
+    if model.functions:
+        model = inliner.inline_local_functions(model)
+    onnx_ifs.apply(model)
+    _set_inputs(model.graph, inputs)
+    if fold:
+        model = _folded(model)
+    if 0 < opset(model) < _OPSET:
+        # The converter lacks rules for some ops; the old form may be good enough for them.
+        with contextlib.suppress(Exception):
+            model = version_converter.convert_version(model, _OPSET)
+    return model
 
 
 def inferred(model: Any, inputs: tuple[TensorInfo, ...]) -> Any:
@@ -174,5 +190,6 @@ def _set_shapes(values: Any, tensors: tuple[TensorInfo, ...]) -> None:
                 shape.dim.add().dim_value = size
 
 
-def _opset(model: Any) -> int:
+def opset(model: Any) -> int:
+    """Returns the version of ONNX's own ops in a ModelProto, 0 if it has none."""
     return max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)

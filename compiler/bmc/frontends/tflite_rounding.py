@@ -27,7 +27,13 @@ import numpy as np
 from bmc import errors
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import tflite_schema, tflite_tables
+from bmc.frontends import (
+    tflite_activations,
+    tflite_curves,
+    tflite_int16,
+    tflite_schema,
+    tflite_tables,
+)
 from bmc.frontends.tflite_file import TfliteFile
 
 # Dialects of the file.
@@ -108,11 +114,16 @@ def _walk(module: Any) -> list[Any]:
 def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None]]:
     """Yields the changes that make each op compute as in LiteRT."""
     dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
-    rounds = file.outputs_of("ROUND")
+    rounds, quantized = file.outputs_of("ROUND"), file.outputs_of("QUANTIZE")
     down, quotients = file.outputs_of("FLOOR_DIV"), file.outputs_of("DIV")
     tables = tflite_tables.tables(file)
+    sums, curves = tflite_int16.sums(file), tflite_curves.curves(file)
+    activations = tflite_activations.activations(file)
     for op in ops:
-        if op.name == "tosa.rescale" and _tensor(op) in dense:
+        yield from tflite_int16.corrections(op, _tensor(op), sums)
+        yield from tflite_curves.corrections(op, _tensor(op), curves)
+        yield from tflite_activations.corrections(op, _tensor(op), activations)
+        if op.name == "tosa.rescale" and _tensor(op) in dense - sums.keys():
             yield partial(_round_once, op)
         if op.name == "tosa.rescale" and _is(op.operands[0], "tosa.resize"):
             yield partial(_round_away, op)
@@ -126,6 +137,9 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
             yield partial(_saturate, op)
         if op.name == "tosa.cast" and _tensor(op) in casts:
             yield partial(_truncate, op)
+        elif op.name == "tosa.cast" and _tensor(op) in quantized & activations.keys():
+            if _is(op.operands[0], "tosa.mul"):
+                yield partial(_quantize_to_16_bits, op, activations[_tensor(op)].made)
         elif op.name == "tosa.cast" and (rounded := _quantized(op)) is not None:
             yield partial(_quantize, op, rounded)
 
@@ -245,6 +259,25 @@ def _quantize(narrowing: Any, rounded: Any) -> None:
     make = _Maker(narrowing, total)
     total = make("maximum", total, make.constant(int(limits.min)))
     narrowing.operands[0] = make("minimum", total, make.constant(int(limits.max)))
+
+
+def _quantize_to_16_bits(narrowing: Any, scale: np.float32) -> None:
+    """Does what _quantize() does, and divides: with 16 bits, the product with 1 / scale may be next to the quotient."""
+    from iree.compiler import ir
+
+    (product,) = narrowing.operands
+    x = product.owner.operands[0]
+    splat = ir.DenseElementsAttr.get_splat(
+        x.type, ir.FloatAttr.get(x.type.element_type, float(scale), loc=narrowing.location)
+    )
+    i32 = ir.IntegerType.get_signless(32, narrowing.context)
+    whole = ir.RankedTensorType.get(x.type.shape, i32, loc=narrowing.location)
+    with ir.InsertionPoint(narrowing), narrowing.location:
+        divisor = ir.Operation.create("arith.constant", [x.type], attributes={"value": splat})
+        quotient = ir.Operation.create("arith.divf", [x.type], [x, divisor.result])
+        rounded = ir.Operation.create("tosa.cast", [whole], [quotient.result])
+    narrowing.operands[0] = rounded.result
+    _quantize(narrowing, rounded)
 
 
 class _Maker:

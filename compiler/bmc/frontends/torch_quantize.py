@@ -68,12 +68,14 @@ _PRODUCTS = {
 _ADD_PRODUCTS = {_aten.addmm.default: -1, _aten.baddbmm.default: -1}
 _CONVOLUTIONS = tuple(op for op in _PRODUCTS if "conv" in str(op))
 
-# Elementwise ops that turn feature maps into feature maps.
-_ACTIVATION_FUNCTIONS = (
+# Elementwise ops. What they compute from one tensor is an activation function, which stays in the kernel around it.
+_ELEMENTWISE = (
     _aten.relu.default, _aten.relu_.default, _aten.relu6.default, _aten.hardtanh.default,
     _aten.hardtanh_.default, _aten.leaky_relu.default, _aten.hardswish.default, _aten.silu.default,
     _aten.hardswish_.default, _aten.silu_.default, _aten.gelu.default, _aten.batch_norm.default,
-    _aten.dropout.default,
+    _aten.dropout.default, _aten.sigmoid.default, _aten.hardsigmoid.default, _aten.tanh.default,
+    _aten.clamp.default, _aten.softplus.default, _aten.mish.default, _aten.elu.default, _aten.prelu.default,
+    _aten.div.Tensor, _aten.sub.Tensor, _aten.add.Tensor, _aten.add_.Tensor, _aten.mul.Tensor,
 )  # fmt: skip
 # Ops that only select values of their input, so they can keep its scale.
 _SELECTIONS = (
@@ -81,10 +83,11 @@ _SELECTIONS = (
 )  # fmt: skip
 # Ops that read whole feature maps.
 _READERS = (
-    _aten.add.Tensor, _aten.add_.Tensor, _aten.mul.Tensor, _aten.cat.default,
     _aten.avg_pool1d.default, _aten.avg_pool2d.default, _aten.adaptive_avg_pool1d.default,
     _aten.adaptive_avg_pool2d.default, _aten.mean.dim, *_SELECTIONS,
 )  # fmt: skip
+# What is quantized behind it, a rewrite quantizes before it.
+_JOIN = _aten.cat.default
 
 # Composite ops that contain products. They are decomposed so that the products can be quantized.
 _RECURRENT = (_aten.lstm.input, _aten.gru.input, _aten.rnn_tanh.input, _aten.rnn_relu.input)
@@ -210,18 +213,28 @@ class Int8Quantizer(Quantizer):  # type: ignore[misc]
 
     def annotate(self, model: Any) -> Any:
         feature_maps: set[Any] = set()
+        # The tensor that an activation function was computed from.
+        roots: dict[Any, Any] = {}
+        constants: set[Any] = set()
         for node in model.graph.nodes:
+            inputs = [i for i in node.all_input_nodes if i not in constants]
+            if node.op == "get_attr" or (node.all_input_nodes and not inputs):
+                constants.add(node)
             if node.op != "call_function":
                 continue
-            if node.target in _PRODUCTS:
+            reads_maps = any(i in feature_maps for i in inputs)
+            origins = {roots.get(i, i) for i in inputs}
+            is_elementwise = node.target in _ELEMENTWISE
+            if is_elementwise and len(origins) == 1:
+                roots[node] = origins.pop()
+            elif node.target in _PRODUCTS:
                 self._annotate_product(node, node.args[0], node.args[1], _PRODUCTS[node.target])
             elif node.target in _ADD_PRODUCTS:
                 self._annotate_product(node, node.args[1], node.args[2], _ADD_PRODUCTS[node.target])
-            elif node.target in _READERS and any(i in feature_maps for i in node.all_input_nodes):
+            elif reads_maps and (is_elementwise or node.target in _READERS):
                 _annotate_reader(node)
             if node.target in _CONVOLUTIONS or (
-                node.target in (*_ACTIVATION_FUNCTIONS, *_READERS)
-                and any(i in feature_maps for i in node.all_input_nodes)
+                reads_maps and (is_elementwise or node.target in (*_READERS, _JOIN))
             ):
                 feature_maps.add(node)
         return model

@@ -230,6 +230,25 @@ class Int8Test(support.FolderTest):
         report = self.compile("grouped")["int8"]
         self.assertEqual(len(report["integer_dispatches"]), 1, report)
 
+    def test_what_lies_between_convolutions(self) -> None:
+        class Net(torch.nn.Module):  # type: ignore[misc]
+            def __init__(self) -> None:
+                super().__init__()
+                self.layers = torch.nn.ModuleList(torch.nn.Conv2d(4 * n, 4, 1) for n in (1, 1, 2))
+
+            def forward(self, x: torch.Tensor) -> torch.Tensor:
+                first, second, third = self.layers
+                x = first(x)
+                x = x * torch.clamp(x + 3, 0, 6) / 6
+                y = third(torch.cat((x, second(x) * 2), 1))
+                return (x + y).mean((2, 3))
+
+        graph = torch.export.export(Net().eval(), (torch.zeros(1, 4, 2, 2),)).module()
+        torch_quantize.Int8Quantizer().annotate(graph)
+        found = [n.name for n in graph.graph.nodes if "quantization_annotation" in n.meta]
+        # Neither within the hard swish nor before the concatenation; the sum and the mean read stored maps.
+        self.assertEqual(found, ["conv2d", "conv2d_1", "conv2d_2", "add_1", "mean"])
+
     def test_attention(self) -> None:
         self.agrees("attention")
         report = self.compile("attention")["int8"]

@@ -37,6 +37,7 @@ from bmc.rewrites import (
     planar,
     powers,
     quantized_maxima,
+    quantized_moves,
     quotients,
     rescales,
     rounded_products,
@@ -56,7 +57,8 @@ from bmc.rewrites import (
     wide_constants,
     wide_weights,
 )
-from bmc.rewrites.context import Context, ModelContext
+from bmc.rewrites.context import Context
+from bmc.rewrites.model_context import ModelContext
 from bmc.rewrites.rewrite import Rewrite
 
 # Those of a model, whatever it is compiled for.
@@ -149,6 +151,14 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "Before IREE looks for products of dequantized values.",
         dequantizations.apply,
         lambda context: context.int8,
+    ),
+    Rewrite(
+        "quantized_moves",
+        phases.INPUT,
+        "Before IREE splits concatenations into insertions.",
+        quantized_moves.apply,
+        lambda context: context.int8,
+        faster=True,
     ),
     Rewrite(
         "constant_casts",

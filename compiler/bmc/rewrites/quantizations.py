@@ -1,16 +1,68 @@
-"""Quantizations of images as elementwise operations, which later rewrites need not tell from others."""
+"""Quantizations: whether they treat all numbers alike, of another tensor, and as elementwise operations."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from iree.compiler import ir
+from iree.compiler.dialects import tensor
 
 from bmc.ir import ir_util, permute
 from bmc.rewrites import images
 from bmc.rewrites.rounding import constant, create, literal
 
 _QUANTIZE, _DEQUANTIZE = (f"iree_linalg_ext.{name}_affine" for name in ("quantize", "dequantize"))
+
+
+def is_uniform(op: ir_util.Op) -> bool:
+    """Whether `op` quantizes a tensor to signed bytes in the same order, with one scale and one zero point."""
+    if op.name != _QUANTIZE or str(op.results[0].type.element_type) != "i8":
+        return False
+    numbers = [ir_util.definition(each) for each in list(op.operands)[1:-1]]
+    if any(number is None or number.name != "arith.constant" for number in numbers):
+        return False
+    scale = constant(op.operands[1])
+    maps = permute.maps(op)
+    identity = ir.AffineMap.get_identity(maps[0].n_dims)
+    return scale is not None and scale > 0 and maps[0] == maps[-1] == identity
+
+
+def of(op: ir_util.Op, source: Any) -> Any:
+    """Returns `source` as `op` would quantize it, which is_uniform(), before the insertion point.
+
+    A tensor that was quantized in the same way before is that again.
+    """
+    made = ir_util.definition(source)
+    if made is not None and made.name == _DEQUANTIZE and are_alike(made, op):
+        return made.operands[0]
+    type_ = source.type
+    bytes_ = ir.RankedTensorType.get(type_.shape, ir.IntegerType.get_signless(8))
+    _, *numbers, _ = op.operands
+    # Scale and zero point may come later than the insertion point.
+    copies = [each.owner.operation.clone().results[0] for each in numbers]
+    empty = tensor.empty(type_.shape, bytes_.element_type)
+    whole, one = ir.AffineMap.get_identity(type_.rank), ir.AffineMap.get(type_.rank, 0, [])
+    attributes = {name: op.attributes[name] for name in op.attributes}
+    attributes["indexing_maps"] = permute.map_attributes([whole, *[one] * len(copies), whole])
+    return ir.Operation.create(_QUANTIZE, [bytes_], [source, *copies, empty], attributes).result
+
+
+def are_alike(a: ir_util.Op, b: ir_util.Op) -> bool:
+    """Whether two operations quantize or dequantize the same integers with the same constants."""
+    return _parameters(a) == _parameters(b)
+
+
+def _parameters(op: ir_util.Op) -> list[str]:
+    values = op.operands[0] if op.name == _DEQUANTIZE else op.results[0]
+    numbers = [ir_util.definition(each) for each in list(op.operands)[1:-1]]
+    return [
+        str(values.type.element_type),
+        *(
+            str(n.attributes["value"]) if n and n.name == "arith.constant" else str(id(n))
+            for n in numbers
+        ),
+        *(str(op.attributes[f"quant_{end}"]) for end in ("min", "max")),
+    ]
 
 
 def spelled_out(op: ir_util.Op, source: Any) -> Any:

@@ -1,7 +1,10 @@
-"""The maximum of dequantized numbers is the dequantized maximum of the quantized ones.
+"""Poolings between quantized layers take the maximum of int8.
+
+The maximum of dequantized numbers is the dequantized maximum of the quantized ones, and a quantized maximum is that of
+the numbers quantized before.
 
 A pooling between two quantized layers of an ONNX model is written for floats. On int8 it reads a quarter of the bytes.
-IREE would also dequantize the whole image in each kernel that pools it, on the stack, and refuses large images.
+IREE would also compute the whole image in each kernel that pools it, on the stack, and refuses large images.
 """
 
 from __future__ import annotations
@@ -12,24 +15,27 @@ from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
 from bmc.ir import contraction, ir_util, pad, permute
-from bmc.rewrites import maxima
+from bmc.rewrites import maxima, quantizations
 
 _LEAST = -128
 _DEQUANTIZE = "iree_linalg_ext.dequantize_affine"
 
 
 def apply(module: Any, _: object) -> None:
-    """Rewrites poolings of dequantized images."""
+    """Rewrites poolings of dequantized images, and poolings that only a quantization reads."""
     for op in ir_util.all_of(module, "linalg.generic"):
         if maxima.is_pooling(op):
             image = ir_util.definition(op.operands[0])
             border = image if image is not None and _is_border(image, op) else None
-            dequantization = ir_util.definition(border.operands[0]) if border else image
-            if dequantization is not None and _dequantizes(dequantization):
-                _rewrite(op, dequantization, border)
+            source = border.operands[0] if border else op.operands[0]
+            dequantization, quantization = ir_util.definition(source), _quantization(op, source)
+            if dequantization is not None and _keeps_order(dequantization):
+                _pool_before(op, dequantization, border)
+            elif quantization is not None:
+                _pool_after(op, source, quantization, border)
 
 
-def _dequantizes(op: ir_util.Op) -> bool:
+def _keeps_order(op: ir_util.Op) -> bool:
     """Whether an operation makes floats of int8 that are in the same order."""
     if op.name != _DEQUANTIZE or str(op.operands[0].type.element_type) != "i8":
         return False
@@ -39,6 +45,15 @@ def _dequantizes(op: ir_util.Op) -> bool:
         return False
     factor = scale.attributes["value"]
     return isinstance(factor, ir.FloatAttr) and ir.FloatAttr(factor).value > 0
+
+
+def _quantization(pooling: ir_util.Op, image: Any) -> ir_util.Op | None:
+    """Returns what quantizes the result of a pooling, if nothing else reads that or the image."""
+    readers = ir_util.uses(pooling.results[0])
+    if len(readers) != 1 or len(ir_util.uses(image)) != 1:
+        return None
+    reader, place = readers[0]
+    return reader if place == 0 and quantizations.is_uniform(reader) else None
 
 
 def _is_border(op: ir_util.Op, pooling: ir_util.Op) -> bool:
@@ -65,20 +80,46 @@ def _around(op: ir_util.Op) -> tuple[list[int], list[int]]:
     return low, high
 
 
-def _rewrite(op: ir_util.Op, dequantization: ir_util.Op, border: ir_util.Op | None) -> None:
-    i8 = ir.IntegerType.get_signless(8)
-    image, result = dequantization.operands[0], op.results[0].type
+def _pool_before(op: ir_util.Op, dequantization: ir_util.Op, border: ir_util.Op | None) -> None:
+    """Pools before numbers are dequantized."""
+    result = op.results[0].type
     with ir.InsertionPoint(op), op.location:
-        value = {"value": ir.IntegerAttr.get(i8, _LEAST)}
-        least = ir.Operation.create("arith.constant", [i8], attributes=value).result
-        if border is not None:
-            image = pad.padded(image, *_around(border), least)
-        start = _filled(least, ir.RankedTensorType.get(result.shape, i8))
+        pooled = _pooled(op, dequantization.operands[0], border)
         empty = tensor.empty(result.shape, result.element_type)
-        pooled = op.clone(ir.InsertionPoint(op)).operation
         floats = dequantization.clone(ir.InsertionPoint(op)).operation
+    floats.operands[0], floats.operands[len(floats.operands) - 1] = pooled, empty
+    floats.results[0].set_type(result)
+    for reader, _ in ir_util.uses(op.results[0]):
+        if quantizations.is_uniform(reader) and quantizations.are_alike(reader, dequantization):
+            reader.results[0].replace_all_uses_with(pooled)
+            reader.erase()
+    op.results[0].replace_all_uses_with(floats.results[0])
+    op.erase()
+
+
+def _pool_after(
+    op: ir_util.Op, image: Any, quantization: ir_util.Op, border: ir_util.Op | None
+) -> None:
+    """Quantizes before numbers are pooled."""
+    with ir.InsertionPoint(op), op.location:
+        pooled = _pooled(op, quantizations.of(quantization, image), border)
+    quantization.results[0].replace_all_uses_with(pooled)
+    quantization.erase()
+    op.erase()
+
+
+def _pooled(op: ir_util.Op, image: Any, border: ir_util.Op | None) -> Any:
+    """Returns what the pooling makes of an image of int8."""
+    i8 = ir.IntegerType.get_signless(8)
+    value = {"value": ir.IntegerAttr.get(i8, _LEAST)}
+    least = ir.Operation.create("arith.constant", [i8], attributes=value).result
+    if border is not None:
+        image = pad.padded(image, *_around(border), least)
+    kind = ir.RankedTensorType.get(op.results[0].type.shape, i8)
+    start = _filled(least, kind)
+    pooled = op.clone(ir.InsertionPoint(op)).operation
     pooled.operands[0], pooled.operands[2] = image, start
-    pooled.results[0].set_type(ir.RankedTensorType.get(result.shape, i8))
+    pooled.results[0].set_type(kind)
     block = pooled.regions[0].blocks[0]
     old = block.operations[0].operation
     for place in (0, 2):
@@ -87,10 +128,7 @@ def _rewrite(op: ir_util.Op, dequantization: ir_util.Op, border: ir_util.Op | No
         new = ir.Operation.create("arith.maxsi", [i8], list(old.operands))
     old.results[0].replace_all_uses_with(new.result)
     old.erase()
-    floats.operands[0], floats.operands[len(floats.operands) - 1] = pooled.results[0], empty
-    floats.results[0].set_type(result)
-    op.results[0].replace_all_uses_with(floats.results[0])
-    op.erase()
+    return pooled.results[0]
 
 
 def _filled(number: Any, kind: Any) -> Any:

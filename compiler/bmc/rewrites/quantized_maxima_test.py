@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import unittest
 
 import numpy as np
@@ -56,6 +57,41 @@ _PADDED = (
     .replace("WINDOW", "3x3")
 )
 
+# The image is computed in floats; what is pooled is quantized later.
+_LATER = """
+#image = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#none = affine_map<(d0, d1, d2) -> ()>
+#windows = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1 * 2 + d3, d2 * 2 + d4)>
+#taps = affine_map<(d0, d1, d2, d3, d4) -> (d3, d4)>
+#pooled = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
+func.func @main(%x: tensor<8x6x6xf32>) -> tensor<8x3x3xi8> {
+  %scale = arith.constant 0.25 : f32
+  %zero = arith.constant -3 : i64
+  %least = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<8x6x6xf32>
+  %f = math.exp %x : tensor<8x6x6xf32>
+  %image = tensor.pad %f low[0, 1, 1] high[0, 0, 0] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %least : f32
+  } : tensor<8x6x6xf32> to tensor<8x7x7xf32>
+  %window = tensor.empty() : tensor<3x3xf32>
+  %r = tensor.empty() : tensor<8x3x3xf32>
+  %start = linalg.fill ins(%least : f32) outs(%r : tensor<8x3x3xf32>) -> tensor<8x3x3xf32>
+  %0 = linalg.generic {indexing_maps = [#windows, #taps, #pooled],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%image, %window : tensor<8x7x7xf32>, tensor<3x3xf32>) outs(%start : tensor<8x3x3xf32>) {
+  ^bb0(%in: f32, %w: f32, %out: f32):
+    %m = arith.maximumf %out, %in : f32
+    linalg.yield %m : f32
+  } -> tensor<8x3x3xf32>
+  %b = tensor.empty() : tensor<8x3x3xi8>
+  %q = iree_linalg_ext.quantize_affine <indexing_maps = [#image, #none, #none, #image], quant_min = -128,
+      quant_max = 127> ins(%0, %scale, %zero : tensor<8x3x3xf32>, f32, i64)
+      outs(%b : tensor<8x3x3xi8>) -> tensor<8x3x3xi8>
+  return %q : tensor<8x3x3xi8>
+}
+"""
+
 
 class QuantizedMaximaTest(support.FolderTest):
     def test_int8_is_pooled(self) -> None:
@@ -65,10 +101,54 @@ class QuantizedMaximaTest(support.FolderTest):
         self.assertIn("f32, i64) outs(%", text)
         self.assertIn("tensor<8x3x3xi8>, f32, i64", text)
 
+    def test_what_is_quantized_in_the_same_way_again(self) -> None:
+        again = """%b = tensor.empty() : tensor<8x3x3xi8>
+  %q = iree_linalg_ext.quantize_affine <indexing_maps = [#image, #none, #none, #image], quant_min = -128,
+      quant_max = 127> ins(%0, SCALE, %zero : tensor<8x3x3xf32>, f32, i64)
+      outs(%b : tensor<8x3x3xi8>) -> tensor<8x3x3xi8>
+  return %0, %q : tensor<8x3x3xf32>, tensor<8x3x3xi8>"""
+        for scale, count in (("%scale", 0), ("%other", 1)):
+            body = again.replace("SCALE", scale)
+            text = _PLAIN.replace("return %0 : tensor<8x3x3xf32>", body)
+            text = text.replace(
+                "-> tensor<8x3x3xf32> {", "-> (tensor<8x3x3xf32>, tensor<8x3x3xi8>) {", 1
+            )
+            text = text.replace("%zero =", "%other = arith.constant 0.5 : f32\n  %zero =")
+            found = support.rewritten(text, quantized_maxima.apply)
+            self.assertEqual(found.count("iree_linalg_ext.quantize_affine"), count)
+
     def test_around_the_image_is_the_least_number(self) -> None:
         text = support.rewritten(_PADDED, quantized_maxima.apply)
         self.assertIn("arith.constant -128 : i8", text)
         self.assertIn("tensor<8x6x6xi8> to tensor<8x7x7xi8>", text)
+
+    def test_what_is_quantized_later(self) -> None:
+        text = support.rewritten(_LATER, quantized_maxima.apply)
+        self.assertIn("tensor<8x6x6xf32>, f32, i64", text)
+        self.assertIn("tensor<8x6x6xi8> to tensor<8x7x7xi8>", text)
+        self.assertIn("arith.maxsi", text)
+        flat = _LATER.replace("d3, d4) -> (d0, d1, d2)>", "d3, d4) -> (d0, d1)>")
+        for old, new in (
+            ("(d0, d1, d2) -> (d0, d1, d2)", "(d0, d1) -> (d0, d1)"),
+            ("(d0, d1, d2) -> ()", "(d0, d1) -> ()"),
+            ("d1 * 2 + d3, d2 * 2 + d4", "d2, d1 * 2 + d3"),
+            ("(d0, d1, d2, d3, d4)", "(d0, d1, d2, d3)"),
+            ("d3, d4", "d2, d3"),
+            ('"parallel", "parallel", "parallel"', '"parallel", "parallel"'),
+            ("8x3x3", "8x3"),
+            ("tensor<3x3xf32>", "tensor<7x3xf32>"),
+        ):
+            flat = flat.replace(old, new)
+        text = support.rewritten(flat, quantized_maxima.apply)
+        self.assertIn("tensor<8x6x6xf32>, f32, i64", text)
+        # What else reads the floats would compute them once more.
+        for old, new in (
+            ("return %q", "%s = math.exp %0 : tensor<8x3x3xf32>\n  return %q"),
+            ("%window =", "%s = math.exp %f : tensor<8x6x6xf32>\n  %window ="),
+            ("0.25", "-0.25"),
+        ):
+            other = support.rewritten(_LATER.replace(old, new), quantized_maxima.apply)
+            self.assertNotIn("maxsi", other)
 
     def test_others_stay_as_they_are(self) -> None:
         for text in (
@@ -81,17 +161,20 @@ class QuantizedMaximaTest(support.FolderTest):
         ):
             self.assertNotIn("maxsi", support.rewritten(text, quantized_maxima.apply))
 
-    def test_a_large_image(self) -> None:
-        self.compiled()
-        with support.without("quantized_maxima"):
-            self.refuses("op-rejected", "stack allocation", call=self.compiled)
+    def test_large_images(self) -> None:
+        for activation in ("Identity", "PRelu"):
+            self.compiled(activation)
+            with support.without("quantized_maxima"):
+                call = functools.partial(self.compiled, activation)
+                self.refuses("op-rejected", "stack", call=call)
 
-    def compiled(self) -> None:
-        """Compiles a pooling between two quantized layers of an ONNX model."""
+    def compiled(self, activation: str) -> None:
+        """Compiles an activation and a pooling between two quantized layers of an ONNX model."""
         rng = np.random.default_rng(0)
         constants = {
             "s": np.float32(0.02), "z": np.int8(-10), "t": np.float32(0.05), "u": np.int8(3),
             "v": np.float32(0.01), "n": np.int8(0), "w": rng.integers(-99, 99, (16, 3, 3, 3)).astype(np.int8),
+            "k": rng.random((16, 1, 1), np.float32),
         }  # fmt: skip
         nodes = [
             helper.make_node("QuantizeLinear", ["x", "s", "z"], ["xq"]),
@@ -100,7 +183,8 @@ class QuantizedMaximaTest(support.FolderTest):
             helper.make_node("Conv", ["xf", "wf"], ["c"], pads=[1, 1, 1, 1]),
             helper.make_node("QuantizeLinear", ["c", "t", "u"], ["cq"]),
             helper.make_node("DequantizeLinear", ["cq", "t", "u"], ["cf"]),
-            helper.make_node("MaxPool", ["cf"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+            helper.make_node(activation, ["cf", "k"][: 1 + (activation == "PRelu")], ["a"]),
+            helper.make_node("MaxPool", ["a"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
             helper.make_node("QuantizeLinear", ["p", "t", "u"], ["pq"]),
             helper.make_node("DequantizeLinear", ["pq", "t", "u"], ["y"]),
         ]

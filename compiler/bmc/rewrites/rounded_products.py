@@ -35,6 +35,7 @@ def apply(module: Any, _: Context) -> None:
     """Rewrites the products among what such operations read."""
     pending = [v for op in ir_util.walk(module.operation) if op.name in _JUMPS for v in op.operands]
     seen: set[ir_util.Op] = set()
+    products: list[ir_util.Op] = []
     while pending:
         value = pending.pop()
         op = ir_util.definition(value)
@@ -43,7 +44,10 @@ def apply(module: Any, _: Context) -> None:
         seen.add(op)
         pending += op.operands
         if op.name == "arith.mulf" and any(use.name in _SUMS for use, _ in ir_util.uses(value)):
-            _round(op)
+            products.append(op)
+    # Values that wait above may be results of these.
+    for product in products:
+        _round(product)
 
 
 def _is_float(value: ir_util.Value) -> bool:

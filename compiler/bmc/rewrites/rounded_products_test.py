@@ -38,6 +38,24 @@ class RewriteTest(unittest.TestCase):
         # Nothing is added to one, and nothing jumps after the other.
         self.assertEqual((text.count("math.fma"), text.count("arith.mulf")), (1, 2))
 
+    def test_products_that_several_jumps_read(self) -> None:
+        text = support.rewritten(
+            """func.func @f(%a: f32, %b: f32) -> (i1, i1, i1, i1) {
+  %p = arith.mulf %a, %b : f32
+  %q = arith.mulf %b, %b : f32
+  %s = arith.addf %p, %a : f32
+  %t = arith.addf %q, %a : f32
+  %0 = arith.cmpf ogt, %p, %s : f32
+  %1 = arith.cmpf ogt, %q, %t : f32
+  %2 = arith.cmpf olt, %p, %s : f32
+  %3 = arith.cmpf olt, %q, %t : f32
+  return %0, %1, %2, %3 : i1, i1, i1, i1
+}
+""",
+            rounded_products.apply,
+        )
+        self.assertEqual((text.count("math.fma"), text.count("arith.mulf")), (2, 0))
+
 
 class KernelTest(support.FolderTest):
     def fused(self, *without: str) -> int:
