@@ -89,10 +89,6 @@ def _pool_before(op: ir_util.Op, dequantization: ir_util.Op, border: ir_util.Op 
         floats = dequantization.clone(ir.InsertionPoint(op)).operation
     floats.operands[0], floats.operands[len(floats.operands) - 1] = pooled, empty
     floats.results[0].set_type(result)
-    for reader, _ in ir_util.uses(op.results[0]):
-        if quantizations.is_uniform(reader) and quantizations.are_alike(reader, dequantization):
-            reader.results[0].replace_all_uses_with(pooled)
-            reader.erase()
     op.results[0].replace_all_uses_with(floats.results[0])
     op.erase()
 
