@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import re
 from importlib.util import find_spec
 from pathlib import Path
 
-from bmc import frontends, limits, target
-from bmc.frontends.options import F16, INT8
-from bmc.iree import version
+from bmc import frontends, target
+from bmc.frontends import importing
 from bmc.plan.tables import MAX_HARTS
 from bmc.rewrites.pipeline import PIPELINE
 from bmc.rewrites.runner import describe
@@ -31,35 +29,10 @@ def parser() -> argparse.ArgumentParser:
     whole = argparse.ArgumentParser(
         prog="bmc", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    whole.add_argument(
-        "--verbose", action="store_true", help="log every command of IREE and its messages"
-    )
-    whole.add_argument(
-        "--any-iree", action="store_true", help=f"accept IREE versions other than {version.PINNED}"
-    )
+    importing.add_general(whole)
     commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    importer = commands.add_parser(
-        "import",
-        help="import a model as MLIR, with its golden data",
-        description="Runs a model's framework, and writes the model as MLIR, with inputs and the framework's answers.",
-    )
-    importer.add_argument("source", help=f"the model: {frontends.KINDS}")
-    _add_import_options(importer)
-    importer.add_argument("--out", type=Path, required=True, help="import directory to write")
-    importer.add_argument(
-        "--no-host-check",
-        dest="host_check",
-        action="store_false",
-        help="leave the comparison with IREE's host runtime to `bmc verify`, on which reports then rely",
-    )
-    importer.add_argument(
-        "--inputs",
-        type=Path,
-        help=".npz file with other inputs than the model's own cases: arrays named 0, 1, ..., one for each input,"
-        " whose first axis counts the cases; of a model with entry points or state PART.ENTRY.INPUT, whose first"
-        " axes count cases and steps",
-    )
+    importing.add_command(commands)
 
     checker = commands.add_parser(
         "check",
@@ -68,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
         " the BUILD lines to paste. Exit status: 0 if nothing blocks it, 1 otherwise.",
     )
     checker.add_argument("source", help=f"the model: {frontends.KINDS}")
-    _add_import_options(checker)
+    importing.add_options(checker)
     checker.add_argument(
         "--isa",
         default=_USUAL_ISA,
@@ -137,7 +110,7 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     what = compiler.add_mutually_exclusive_group(required=True)
     what.add_argument("--import", dest="imported", type=Path, help="directory of `bmc import`")
     what.add_argument("--src", dest="source", help="model to import first")
-    _add_import_options(compiler)
+    importing.add_options(compiler)
     compiler.add_argument("--isa", required=True, choices=target.ISA_NAMES, help="instruction set")
     compiler.add_argument("--name", required=True, help="C name of the model")
     compiler.add_argument("--out", type=Path, required=True, help="folder for the results")
@@ -225,81 +198,6 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         metavar="NAME",
         help="model whose kernels the program copies to RAM when it starts, not linked in place",
     )
-
-
-def _add_import_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--cases",
-        default="",
-        help="module.py:function that returns bmc.spec.Cases, for a model that is a file",
-    )
-    parser.add_argument(
-        "--output-type",
-        choices=("stablehlo", "linalg"),
-        default="stablehlo",
-        help="dialect that torch-mlir lowers PyTorch to (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--quantize",
-        choices=("", INT8, F16),
-        default="",
-        help="quantize the model with its own framework and its calibration data, or compute in f16 on the target",
-    )
-    defaults = ", ".join(f"{name}={getattr(limits.DEFAULT, name)}" for name in limits.NAMES)
-    parser.add_argument(
-        "--limit",
-        dest="limits",
-        action="append",
-        type=_limit,
-        default=[],
-        metavar="NAME=NUMBER",
-        help=f"what the import of a model file may take, where it is not {defaults}",
-    )
-    parser.add_argument(
-        "--shape",
-        dest="shapes",
-        action="append",
-        type=_shape,
-        default=[],
-        metavar="NAME=1x512",
-        help="shape of an input of a model file whose dimensions are dynamic",
-    )
-    parser.add_argument(
-        "--constant",
-        dest="constants",
-        action="append",
-        type=_constant,
-        default=[],
-        metavar="NAME=VALUE",
-        help="an input of an .onnx file that always has one value, and so becomes a constant",
-    )
-
-
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
-    name, _, dims = text.rpartition("=")
-    if not name or not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8})*", dims):
-        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=SHAPE, as in audio=1x512")
-    return name, tuple(map(int, dims.split("x")))
-
-
-def _constant(text: str) -> tuple[str, float]:
-    name, _, value = text.rpartition("=")
-    try:
-        number = int(value) if re.fullmatch(r"-?\d{1,19}", value) else float(value)
-    except ValueError:
-        name = ""
-    if not name:
-        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE, as in sr=16000")
-    return name, number
-
-
-def _limit(text: str) -> tuple[str, int]:
-    name, _, number = text.partition("=")
-    if name not in limits.NAMES or not number.isdecimal() or not int(number):
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not NAME=NUMBER with one of {', '.join(limits.NAMES)}"
-        )
-    return name, int(number)
 
 
 def _named_reason(text: str) -> tuple[str, str]:

@@ -24,7 +24,7 @@ from bmc.errors import BmcError
 MODEL_FILE = "model.mlirbc"
 CASES_FILE = "cases.npz"
 IMPORT_FILE = "import.json"
-FORMAT_VERSION = 7
+FORMAT_VERSION = 8
 
 _MOST_BYTES = 1 << 40
 _MOST_DIMENSIONS = 32
@@ -102,6 +102,11 @@ class Golden:
     source: str
     calls: tuple[GoldenCall, ...] = ()
 
+    def first_of(self, entry: int) -> tuple[spec.Case, spec.Case]:
+        """Returns the inputs and outputs of the first call of an entry point."""
+        index = next((i for i, call in enumerate(self.calls) if call.entry == entry), 0)
+        return self.inputs[index], self.outputs[index]
+
     def first(self, count: int) -> Golden:
         """Returns the first `count` cases, or all if there are no more; of fewer, no accuracy is known."""
         if count >= len(self.inputs):
@@ -131,11 +136,12 @@ class Framework:
     """A model in its framework, to be asked about more inputs.
 
     Attributes:
-      answer: returns the framework's outputs; raises BmcError if it refuses the inputs.
+      answers: for each entry point what returns the framework's outputs in the initial state; it raises BmcError if
+        the framework refuses the inputs.
       ranges: as in ModelSpec.
     """
 
-    answer: Callable[[spec.Case], spec.Case]
+    answers: tuple[Callable[[spec.Case], spec.Case], ...]
     ranges: tuple[tuple[float, float] | None, ...]
 
 
@@ -159,7 +165,9 @@ class ImportedModel:
       f16: whether to compute in f16 what it computes in f32 (rewrites/halves.py).
       compared_only: more inputs of the first entry point, with the framework's outputs. They are only
         compared in IREE's host runtime. If the model has state, they are calls that follow the golden data's.
-      made_up: the kinds of the last ones of `compared_only`, which are made up (samples.beside()).
+      made_up: the kinds of the last ones of `compared_only`, which are made up (samples.beside()). They are for the
+        initial state.
+      made_up_entries: the numbers of their entry points.
       framework: what to ask about made-up inputs, None if nothing is to be made up; it is not saved.
       in_f64: the first operation that the framework computes in f64, and where; it is not saved.
       notes: sentences that tell the user what the import did unasked; they are not saved.
@@ -179,6 +187,7 @@ class ImportedModel:
     f16: bool = False
     compared_only: tuple[tuple[spec.Case, spec.Case], ...] = ()
     made_up: tuple[str, ...] = ()
+    made_up_entries: tuple[int, ...] = ()
     framework: Framework | None = None
     in_f64: str = ""
     notes: tuple[str, ...] = ()
@@ -253,6 +262,7 @@ def save(model: ImportedModel, directory: Path) -> None:
             "case_count": len(golden.inputs),
             "compared_count": len(model.compared_only),
             "made_up": model.made_up,
+            "made_up_entries": model.made_up_entries,
             "policies": [_policy_to_json(policy) for policy in golden.policies],
             "labels": golden.labels,
             "framework_correct": golden.framework_correct,
@@ -299,7 +309,10 @@ def _read(
     signatures = tuple(_signature_from_json(item) for item in data["signatures"])
     calls = tuple(GoldenCall(item["entry"], item["reset"]) for item in data["calls"])
     called = [signatures[call.entry] for call in calls] or [signatures[0]] * data["case_count"]
-    called += [signatures[0]] * data["compared_count"] * compared
+    if compared:
+        made_up = data["made_up_entries"]
+        called += [signatures[0]] * (data["compared_count"] - len(made_up))
+        called += [signatures[entry] for entry in made_up]
     cases = [
         (
             tuple(arrays[f"in{i}_{case}"] for i in range(len(signature.inputs))),
@@ -335,6 +348,7 @@ def _read(
         f16=data["f16"],
         compared_only=tuple(cases[len(carried) :]),
         made_up=tuple(data["made_up"]) if compared else (),
+        made_up_entries=tuple(data["made_up_entries"]) if compared else (),
     )
 
 

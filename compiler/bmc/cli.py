@@ -1,24 +1,17 @@
-"""The command line of bmc, and the only module that prints."""
+"""The command line of bmc. Only this module, command.py and frontends/importing.py print."""
 
 from __future__ import annotations
 
 import argparse
-import logging
-import shutil
-import sys
 import tempfile
-import textwrap
-import time
-import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from bmc import (
     artifacts,
+    command,
     errors,
-    frontends,
     inspection,
-    limits,
     mutate,
     optimize,
     progress,
@@ -27,14 +20,11 @@ from bmc import (
 )
 from bmc.arguments import parser
 from bmc.artifacts import ImportedModel
+from bmc.command import Command
 from bmc.compile import CompileOptions, compile_model, rewrite_until
-from bmc.errors import BmcError
-from bmc.frontends.options import ImportOptions
+from bmc.frontends import importing
 from bmc.iree import version
 from bmc.libraries import library
-
-# Longer lines are hard to read, however wide the terminal is.
-_WIDTH = 100
 
 
 def main(argv: Sequence[str]) -> int:
@@ -43,89 +33,14 @@ def main(argv: Sequence[str]) -> int:
     Raises:
       SystemExit: for a usage error (status 2), and after --help and --print-pipeline (status 0).
     """
-    arguments = parser().parse_args(argv)
-    logging.basicConfig(
-        level=logging.DEBUG if arguments.verbose else logging.WARNING,
-        format="%(name)s: %(message)s",
-        stream=sys.stderr,
-    )
-    try:
-        return _COMMANDS[arguments.command](arguments) or 0
-    except BmcError as error:
-        return fail(error)
-    except (MemoryError, RecursionError) as error:
-        return fail(_too_large(error))
-    except OSError as error:
-        if not error.filename:
-            return _internal()
-        return fail(BmcError("file-failed", f"'{error.filename}': {error.strerror}"))
-    except Exception:
-        return _internal()
-
-
-def _too_large(error: Exception) -> BmcError:
-    deep = isinstance(error, RecursionError)
-    what = "is nested more deeply than Python can follow" if deep else "does not fit into memory"
-    return BmcError("too-large", f"the model {what}")
-
-
-def _internal() -> int:
-    traceback.print_exc()
-    print("bmc: internal error: please report the lines above", file=sys.stderr)
-    return errors.EXIT_INTERNAL_ERROR
-
-
-def fail(error: BmcError) -> int:
-    """Prints what the user has to fix, folded between words on a terminal; returns the exit status."""
-    lines = f"bmc: {error}".splitlines()
-    if sys.stderr.isatty():
-        width = min(shutil.get_terminal_size().columns, _WIDTH)
-        # A name with hyphens stays one word, which can be copied.
-        wrap = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
-        lines = [wrap.fill(line) for line in lines]
-    print(*lines, sep="\n", file=sys.stderr)
-    return errors.EXIT_USER_ERROR
-
-
-def _run_import(arguments: argparse.Namespace) -> None:
-    version.check(arguments.any_iree)
-    with progress.Phases() as phases:
-        model = _import(arguments, arguments.out)
-        took = phases.summary(time.time())
-    checked = f" {model.second_reference}." if arguments.host_check else ""
-    print(f"imported {model.source}: {_cases(model)}.{checked} It took: {took}.")
-
-
-def _options(arguments: argparse.Namespace) -> ImportOptions:
-    return ImportOptions(
-        arguments.cases,
-        arguments.output_type,
-        arguments.quantize,
-        arguments.inputs,
-        arguments.host_check,
-        limits.changed(arguments.limits),
-        dict(arguments.shapes),
-        dict(arguments.constants),
-    )
-
-
-def _import(arguments: argparse.Namespace, out: Path) -> ImportedModel:
-    model = frontends.import_model(arguments.source, _options(arguments), out)
-    for note in model.notes:
-        print(f"note: {note}")
-    return model
-
-
-def _cases(model: ImportedModel) -> str:
-    count = len(model.golden.inputs)
-    return f"{count} case{'s' if count > 1 else ''} for the target"
+    return command.dispatch(parser().parse_args(argv), _COMMANDS)
 
 
 def _run_check(arguments: argparse.Namespace) -> int:
     from bmc import check
 
     version.check(arguments.any_iree)
-    options = _options(arguments)
+    options = importing.options(arguments)
     parts = 0
 
     def say(text: str) -> None:
@@ -167,7 +82,7 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         _compile(artifacts.load(arguments.imported), options)
     else:
         with tempfile.TemporaryDirectory() as imported, progress.Phases():
-            model = _import(arguments, Path(imported))
+            model = importing.import_(arguments, Path(imported))
             _compile(model, options)
 
 
@@ -224,11 +139,11 @@ def _run_mutate(arguments: argparse.Namespace) -> None:
     print(f"{change.weight}[{change.index}]: {change.before:g} became {change.after:g}{more}")
 
 
-_COMMANDS: dict[str, Callable[[argparse.Namespace], int | None]] = {
+_COMMANDS: dict[str, Command] = {
     "check": _run_check,
     "compile": _run_compile,
     "export": _run_export,
-    "import": _run_import,
+    "import": importing.run,
     "inspect": _run_inspect,
     "mutate": _run_mutate,
     "optimize": _run_optimize,

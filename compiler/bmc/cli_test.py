@@ -11,7 +11,7 @@ from unittest import mock
 
 import support
 
-from bmc import artifacts, cli, frontends
+from bmc import artifacts, cli, command, frontends
 from bmc.errors import BmcError
 
 _FUNCTION = "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {"
@@ -236,7 +236,7 @@ class FoldingTest(unittest.TestCase):
         error = BmcError("stop", f"one of {' '.join(names)} is wrong")
         shown = Terminal()
         with contextlib.redirect_stderr(shown), mock.patch.dict(os.environ, COLUMNS="40"):
-            self.assertEqual(cli.fail(error), 1)
+            self.assertEqual(command.fail(error), 1)
         lines = shown.getvalue().splitlines()
         self.assertGreater(len(lines), 3)
         self.assertLessEqual(max(map(len, lines)), 40)

@@ -83,7 +83,7 @@ def _run_child(command: Callable[[], int], traceback: IO[str]) -> None:
     except KeyboardInterrupt:
         status = 128 + signal.SIGINT
     except Exception:
-        # bmc itself or one of its packages is broken. cli.main reports everything else.
+        # bmc itself or one of its packages is broken. command.dispatch reports everything else.
         sys.excepthook(*sys.exc_info())
     finally:
         sys.stdout.flush()

@@ -21,7 +21,7 @@ from bmc.facts import half_floats
 from bmc.iree import phases
 from bmc.iree.phases import Phase
 from bmc.iree.tool import IreeTool
-from bmc.rewrites.context import ModelContext, StateInfo, States, Uses
+from bmc.rewrites.model_context import ModelContext, StateInfo, States, Uses
 from bmc.rewrites.pipeline import FOR_ALL
 from bmc.rewrites.runner import Runner
 

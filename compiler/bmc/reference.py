@@ -20,7 +20,7 @@ from bmc.iree import phases, version
 from bmc.iree.tool import IreeTool
 
 if TYPE_CHECKING:
-    from bmc.rewrites.context import States
+    from bmc.rewrites.model_context import States
 
 HOST_FLAGS = (
     "--iree-hal-target-device=local",
@@ -51,7 +51,7 @@ class HostModel:
 
     def reset(self) -> None:
         """Gives all states their initial values."""
-        from bmc.rewrites.context import RESET
+        from bmc.rewrites.model_context import RESET
 
         if self._values:
             self._call(RESET, ())
@@ -90,6 +90,7 @@ class HostModel:
             loops,
             nans,
             powers,
+            quotients,
             sorts,
             states,
             updates,
@@ -107,6 +108,7 @@ class HostModel:
                     indices,
                     empties,
                     powers,
+                    quotients,
                     circles,
                     sorts,
                     nans,

@@ -101,8 +101,9 @@ class ModelSpec:
         state. The methods that they name become entry points. Buffers that the module changes become
         state, which stays on the target between calls. The calls are made in this order, and
         `quantize = "int8"` measures ranges on them. A .tflite file with variables takes calls to "main".
-      ranges: for each input the least and the largest number that it may have, or None. The import also compares
-        made-up inputs (docs/how-to/made-up-inputs.md), which keep to it. (0, 9) says of a digit what its type does not.
+      ranges: for each input, of all entry points in order, the least and the largest number that it may have, or None.
+        The import also compares made-up inputs (docs/how-to/made-up-inputs.md), which keep to it. (0, 9) says of a
+        digit what its type does not.
     """
 
     module: Any

@@ -116,6 +116,25 @@ def require_meaning(golden: Golden, signatures: tuple[Signature, ...]) -> None:
                 raise _says_nothing(info, _largest(made, index), policy)
 
 
+def cases_not_told_from_zeros(golden: Golden, signatures: tuple[Signature, ...]) -> tuple[str, ...]:
+    """Returns a sentence for each output that is so small in a case that zeros pass there, beside larger ones."""
+    if golden.calls:
+        return ()  # The steps of a sequence may well begin with zeros.
+    notes = []
+    for index, info in enumerate(signatures[0].outputs):
+        policy = golden.policies[index]
+        for number, case in enumerate(golden.outputs):
+            size = _largest([case], index)
+            if size and is_met_by_zeros([case], index, policy, info):
+                notes.append(
+                    f"zeros would pass as output {info.name} of case {number}: its largest element is {size:.3g}, and"
+                    f" that of all cases {_largest(golden.outputs, index):.3g}, which the tolerance {policy} is for."
+                    " Give a tolerance, or leave one of these cases out"
+                )
+                break
+    return tuple(notes)
+
+
 def _says_nothing(info: TensorInfo, largest: float, policy: spec.Policy) -> BmcError:
     if largest == 0.0:
         return BmcError(

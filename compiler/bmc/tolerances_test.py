@@ -9,6 +9,7 @@ import numpy as np
 import support
 
 from bmc import artifacts, golden, tolerances
+from bmc.artifacts import Golden, Signature
 from bmc.dtype import Array
 from bmc.frontends import import_model
 from bmc.frontends.options import ImportOptions
@@ -18,7 +19,7 @@ from bmc.spec import Exact, IntStep, Policy, Tolerance
 class MeaningTest(support.FolderTest):
     """A tolerance that zeros would satisfy tests nothing."""
 
-    def require(self, policy: Policy, *outputs: Array) -> None:
+    def made(self, policy: Policy, *outputs: Array) -> tuple[Golden, tuple[Signature, ...]]:
         infos = golden.infos(outputs[:1], ("logits",), "output")
         cases = tuple((output,) for output in outputs)
         data = golden.make(
@@ -30,7 +31,20 @@ class MeaningTest(support.FolderTest):
             labels=None,
             source=artifacts.GOLDEN_FRAMEWORK,
         )
-        tolerances.require_meaning(data, artifacts.main_signature(infos, infos))
+        return data, artifacts.main_signature(infos, infos)
+
+    def require(self, policy: Policy, *outputs: Array) -> None:
+        tolerances.require_meaning(*self.made(policy, *outputs))
+
+    def test_a_case_far_below_the_others_is_named(self) -> None:
+        one, huge = np.ones(2, np.float32), np.full(2, 1e30, np.float32)
+        (note,) = tolerances.cases_not_told_from_zeros(*self.made(Tolerance(1e25, 1e-4), huge, one))
+        self.assertIn(
+            "logits of case 1: its largest element is 1, and that of all cases 1e+30", note
+        )
+        for outputs in ((one, one), (huge, huge), (huge, 0 * one)):
+            data = self.made(Tolerance(1e-5 * float(outputs[0].max()), 1e-4), *outputs)
+            self.assertEqual(tolerances.cases_not_told_from_zeros(*data), ())
 
     def test_zeros_must_not_pass(self) -> None:
         tiny = np.array([6.8e-10, -1e-10], np.float32)

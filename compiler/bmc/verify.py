@@ -53,7 +53,9 @@ def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
     host = reference.HostModel.compile(model.mlir, model.signatures, reproducer)
     golden = model.golden
     cases = (*zip(golden.inputs, golden.outputs, strict=True), *model.compared_only)
-    calls = (*golden.calls, *(GoldenCall(0, False),) * (len(cases) - len(golden.calls)))
+    made_up = tuple(GoldenCall(entry, True) for entry in model.made_up_entries)
+    others = len(cases) - len(golden.calls) - len(made_up)
+    calls = (*golden.calls, *(GoldenCall(0, False),) * others, *made_up)
     # The policies of all entry points follow one another.
     first_policy = [0, *accumulate(len(signature.outputs) for signature in model.signatures)]
     kinds = ("",) * (len(cases) - len(model.made_up)) + model.made_up
@@ -65,9 +67,10 @@ def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
         for index, info in enumerate(model.signatures[call.entry].outputs):
             policy = golden.policies[first_policy[call.entry] + index]
             if kind:
-                policy = tolerances.of_made_up(policy, golden.outputs[0][index])
+                policy = tolerances.of_made_up(policy, golden.first_of(call.entry)[1][index])
             difference = answers.compare(got[index], wanted[index], policy, info.dtype)
-            checks.append(OutputCheck(case, info.name, difference, kind))
+            whose = f" for {model.signatures[call.entry].name}" if kind and golden.calls else ""
+            checks.append(OutputCheck(case, info.name, difference, kind + whose))
     return tuple(checks)
 
 

@@ -32,7 +32,8 @@ from bmc.iree.tool import IreeTool
 from bmc.libraries.library import Library
 from bmc.plan import schedule
 from bmc.plan.tables import Plan
-from bmc.rewrites.context import Context, ModelContext
+from bmc.rewrites.context import Context
+from bmc.rewrites.model_context import ModelContext
 from bmc.rewrites.pipeline import FOR_ALL, FOR_TARGET, PIPELINE
 
 ISA = "rv64gcv_zvl256b"

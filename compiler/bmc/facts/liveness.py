@@ -14,7 +14,7 @@ from iree.compiler import ir
 
 from bmc.ir import ir_util
 from bmc.rewrites.alignments import ALIGNMENT
-from bmc.rewrites.context import States, Uses
+from bmc.rewrites.model_context import States, Uses
 
 
 def bound(module: Any, states: States) -> int:

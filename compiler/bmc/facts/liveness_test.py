@@ -7,7 +7,7 @@ import unittest
 from iree.compiler import ir
 
 from bmc.facts import liveness
-from bmc.rewrites.context import States
+from bmc.rewrites.model_context import States
 
 _INPUT = 1024
 _OUTPUT = 1024

@@ -94,8 +94,9 @@ def converted(
     with quiet.native(), quiet.advice():
         model = _import(source, options, out, finish)
     tolerances.require_meaning(model.golden, model.signatures)
+    notes = tolerances.cases_not_told_from_zeros(model.golden, model.signatures)
     int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
-    return replace(model, int8=int8)
+    return replace(model, int8=int8, notes=(*model.notes, *notes))
 
 
 def survey_model(source: str, options: ImportOptions) -> Survey:

@@ -77,7 +77,7 @@ def build(
             Parameter(name, array.shape, array.dtype.name, artifacts.sha256(array.tobytes()))
             for name, array in sorted(weights.items())
         ),
-        framework=artifacts.Framework(answer, model.ranges),
+        framework=None if calls else artifacts.Framework((answer,), model.ranges),
         in_f64=in_f64,
         mixed=mixed,
         classes=classes,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from iree.compiler import ir
 
+from bmc.frontends import link
 from bmc.ir import ir_util, stablehlo
 
 # Operations with floats that do not round: they move, compare and choose numbers.
@@ -55,16 +57,21 @@ class Roles:
     divides: bool
 
 
-def read(module: Any) -> Roles:
-    """Returns the roles of the inputs of a module's function `main`."""
-    ops = list(ir_util.walk(module.operation))
+def read(module: Any, entry: str = "main", entries: Sequence[str] = ()) -> Roles:
+    """Returns the roles of the inputs of an entry point; `entries` are the names of all."""
+    others = {each for name in entries if name != entry for each in (name, link.pure_name(name))}
+    ops = []
+    for op in module.body.operations:
+        name = op.operation.attributes.get("sym_name")
+        if name is None or ir.StringAttr(name).value not in others:
+            ops += [op.operation, *ir_util.walk(op.operation)]
     names = {op.name for op in ops}
     functions = {
         ir_util.string(op, "sym_name"): op
         for op in ops
         if op.name in ("func.func", "util.func") and len(op.regions[0].blocks)
     }
-    main = functions.get("main")
+    main = functions.get(entry)
     extents: dict[int, int] = {}
     for number, argument in enumerate(main.regions[0].blocks[0].arguments if main else ()):
         if isinstance(ir_util.element_type(argument.type), ir.IntegerType):

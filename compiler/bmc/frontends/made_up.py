@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from iree.compiler import ir
 
 from bmc import conditioning, samples, spec, tolerances
-from bmc.artifacts import ImportedModel
+from bmc.artifacts import Framework, ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import input_roles, quantized
 from bmc.ir import ir_util
@@ -45,30 +46,56 @@ _FEW = 2
 def added(model: ImportedModel) -> ImportedModel:
     """Returns the model with made-up inputs and the framework's answers in `compared_only`.
 
-    A model that is quantized, or has several entry points or state, gets none.
+    A model that is quantized, or whose framework cannot be asked, gets none.
 
     Raises:
       BmcError: the user's ranges are not one per input.
     """
-    framework, name = model.framework, model.frontend
-    data = model.golden
+    framework = model.framework
     model = replace(model, framework=None)
-    if framework is None or data.calls or quantized.is_quantized(model.mlir):
+    if framework is None or quantized.is_quantized(model.mlir):
         return model
-    if framework.ranges and len(framework.ranges) != len(model.inputs):
+    inputs = [info for signature in model.signatures for info in signature.inputs]
+    if framework.ranges and len(framework.ranges) != len(inputs):
         raise BmcError(
             "bad-spec",
-            f"{len(framework.ranges)} ranges given for {len(model.inputs)} inputs",
+            f"{len(framework.ranges)} ranges given for {len(inputs)} inputs",
             hint="give one (least, largest) per input, or None",
         )
-    first, defined = data.inputs[0], _DEFINED[name]
+    kinds: list[str] = []
+    entries: list[int] = []
+    made: list[tuple[spec.Case, spec.Case]] = []
+    for entry in range(len(model.signatures)):
+        for kind, case, outputs in _of_entry(model, framework, entry):
+            kinds.append(kind)
+            entries.append(entry)
+            made.append((case, outputs))
+    return replace(
+        model,
+        made_up=tuple(kinds),
+        made_up_entries=tuple(entries),
+        compared_only=(*model.compared_only, *made),
+    )
+
+
+def _of_entry(
+    model: ImportedModel, framework: Framework, entry: int
+) -> Iterator[tuple[str, spec.Case, spec.Case]]:
+    """Yields the kinds of what is made up for an entry point, the inputs and the framework's answers."""
+    signature, answer = model.signatures[entry], framework.answers[entry]
+    before = model.signatures[:entry]
+    first, answered = model.golden.first_of(entry)
+    ranges = framework.ranges[sum(len(s.inputs) for s in before) :][: len(first)]
+    policies = model.golden.policies[sum(len(s.outputs) for s in before) :][: len(answered)]
+    name, defined = model.frontend, _DEFINED[model.frontend]
     with ir.Context() as context:
         context.allow_unregistered_dialects = True
-        roles = input_roles.read(ir_util.read(model.mlir))
+        names = tuple(each.name for each in model.signatures)
+        roles = input_roles.read(ir_util.read(model.mlir), signature.name, names)
     moves = not roles.rounds
     # Integers that become integers are right or wrong, whatever the IR computes them with.
     counts = not model.parameters and not any(
-        info.dtype.is_float for info in (*model.inputs, *model.outputs)
+        info.dtype.is_float for info in (*signature.inputs, *signature.outputs)
     )
     uses = samples.Uses(
         roles.extents,
@@ -79,30 +106,20 @@ def added(model: ImportedModel) -> ImportedModel:
         from_end=defined.from_end,
         outside=defined.outside,
     )
-    arrays = (*first, *data.outputs[0])
-    count = _MOST_BYTES // max(sum(array.nbytes for array in arrays), 1)
+    most = _MOST_BYTES // len(model.signatures)
+    count = most // max(sum(array.nbytes for array in (*first, *answered)), 1)
     if sum(math.prod(parameter.shape) for parameter in model.parameters) > _MANY_WEIGHTS:
         count = min(count, _FEW)
     is_steady = conditioning.judge(
-        framework.answer,
-        model.outputs,
-        tuple(map(tolerances.of_made_up, data.policies, data.outputs[0])),
+        answer, signature.outputs, tuple(map(tolerances.of_made_up, policies, answered))
     )
-    kinds: list[str] = []
-    made: list[tuple[spec.Case, spec.Case]] = []
-    for kind, case in samples.beside(first, model.inputs, framework.ranges, uses)[:count]:
+    for kind, case in samples.beside(first, signature.inputs, ranges, uses)[:count]:
         try:
-            outputs = framework.answer(case)
+            outputs = answer(case)
         except BmcError:
             continue  # The framework does not define it.
         if roles.rounds:
-            kept, _ = samples.sensible((first, case), (data.outputs[0], outputs), is_steady)
+            kept, _ = samples.sensible((first, case), (answered, outputs), is_steady)
             if len(kept) == 1:
                 continue
-        kinds.append(kind)
-        made.append((case, outputs))
-    return replace(
-        model,
-        made_up=tuple(kinds),
-        compared_only=(*model.compared_only, *made),
-    )
+        yield kind, case, outputs

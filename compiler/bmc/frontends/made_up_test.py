@@ -50,6 +50,29 @@ def words():
 def digits():
     given = np.array([3, 1, 4, 1, 5, 9], np.int32)
     return spec.ModelSpec(Model(lambda x: 10 * x), ((given,),), (), ranges=((0, 9),))
+
+
+class Parts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("total", torch.ones(3, dtype=torch.int32))
+        self.register_buffer("rows", torch.arange(20.0).reshape(5, 4))
+
+    def largest(self, x):
+        return x.argmax(1)
+
+    def add(self, n):
+        self.total += n
+        return self.total.clone()
+
+    def pick(self, i):
+        return torch.sin(self.rows[i])
+
+
+def parts():
+    n, i = np.array([3, -1, 4], np.int32), np.array([2, 0])
+    calls = (spec.Call("largest", (_X,)), spec.Call("add", (n,), True), spec.Call("add", (n,)), spec.Call("pick", (i,)))
+    return spec.ModelSpec(Parts(), (), calls=calls, tolerance=(spec.Exact(), spec.Exact(), spec.Tolerance(1e-5, 1e-5)))
 """
 )
 
@@ -84,6 +107,26 @@ class MadeUpTest(support.FolderTest):
         self.assertTrue(model.made_up)
         for (digits,), _ in model.compared_only:
             self.assertTrue(((digits >= 0) & (digits <= 9)).all())
+
+    def test_each_entry_point_gets_its_own(self) -> None:
+        model = self.load("parts")
+        loaded = artifacts.load(self.folder / "out", compared=True)
+        self.assertEqual(loaded.made_up_entries, model.made_up_entries)
+        found: dict[str, set[str]] = {signature.name: set() for signature in model.signatures}
+        for entry, kind in zip(loaded.made_up_entries, loaded.made_up, strict=True):
+            found[model.signatures[entry].name].add(kind)
+        self.assertIn("floats with NaN and infinities", found["largest"])
+        self.assertIn("integers of the whole type", found["add"])
+        self.assertEqual(
+            found["pick"],
+            {"indices that count from the front", "indices that count from the end"},
+        )
+        with mock.patch.object(nans, "apply"):
+            self.refuses(
+                "import-disagrees",
+                "made-up floats with NaN and infinities for largest",
+                call=lambda: self.load("parts"),
+            )
 
     def test_they_are_the_same_each_time_and_are_saved(self) -> None:
         first, again = self.load("largest"), self.load("largest", "again")

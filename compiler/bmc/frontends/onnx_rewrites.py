@@ -8,6 +8,9 @@
 - IREE cannot compile a Slice that goes backwards along two dimensions.
 - It knows no DFT, and an STFT only as a product with one large matrix (onnx_spectra.py).
 - It leaves out a limit that a Clip lacks (onnx_clips.py).
+- It computes Neg of integers in f32.
+- Its ReduceLogSumExp, Asinh and Acosh overflow (onnx_logarithms.py).
+- It computes powers of integers, and those of negative floats, in floats that have none (onnx_powers.py).
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import onnx_clips, onnx_spectra, onnx_unsigned
+from bmc.frontends import onnx_clips, onnx_logarithms, onnx_powers, onnx_spectra, onnx_unsigned
 from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name
 
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
@@ -50,6 +53,11 @@ def _apply(graph: Graph) -> None:
                 or onnx_spectra.rewrite(graph, node)
                 or node.op_type == "Mod"
                 and _rest(graph, node)
+                or node.op_type == "Pow"
+                and onnx_powers.rewrite(graph, node)
+                or node.op_type == "Neg"
+                and _negative(graph, node)
+                or onnx_logarithms.rewrite(graph, node)
                 or node.op_type == "Slice"
                 and _backwards(graph, node)
             ):
@@ -75,6 +83,18 @@ def _rest(graph: Graph, node: Any) -> bool:
     is_whole = graph.add("Equal", [sizes[0], rest], node)
     signed = graph.add("Where", [is_whole, node.input[0], signed], node)
     graph.rename(signed, node.output[0])
+    return True
+
+
+def _negative(graph: Graph, node: Any) -> bool:
+    """Takes integers from 0; returns whether it did."""
+    from onnx import TensorProto, helper
+
+    element = graph.element(node.input[0])
+    if element not in (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64):
+        return False
+    zero = np.zeros((), helper.tensor_dtype_to_np_dtype(element))
+    graph.rename(graph.add("Sub", [zero, node.input[0]], node), node.output[0])
     return True
 
 

@@ -213,6 +213,14 @@ class OnnxRewritesTest(support.ModelFileTest):
         arrays = f"tuple(np.array(a, np.float32) for a in ({numbers}))"
         self.agrees(self.load(model, f"return Cases(({arrays},), Exact())"))
 
+    def test_large_integers_with_the_other_sign(self) -> None:
+        x = helper.make_tensor_value_info("x", TensorProto.INT32, [4])
+        y = helper.make_tensor_value_info("y", TensorProto.INT32, [4])
+        graph = helper.make_graph([helper.make_node("Neg", ["x"], ["y"])], "g", [x], [y])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        numbers = "[16777217, -(2**31), 2**31 - 1, 0]"
+        self.agrees(self.load(model, f"return Cases(((np.array({numbers}, np.int32),),), Exact())"))
+
     def test_functions_and_loops_end(self) -> None:
         part = "function 'f.f20' in 'model.onnx' becomes 1,048,576 ops, more than 1,000,000"
         self.rejects("over-limit", part, "--limit nodes=1048576", data=_doubling(40))

@@ -22,6 +22,7 @@ from bmc.frontends import (
     tflite_apart,
     tflite_branches,
     tflite_file,
+    tflite_expansions,
     tflite_lstm,
     tflite_refused,
     tflite_resizes,
@@ -260,8 +261,8 @@ def unconverted(data: bytes, file: TfliteFile) -> list[BmcError]:
 
 
 def _explicit(data: bytes, file: TfliteFile) -> tflite_variables.Explicit:
-    """Writes out what the converter lacks: LSTMs, sparse tensors, branches and variables."""
-    data = tflite_lstm.expand(data, file.name)
+    """Writes out what the converter lacks or has otherwise: LSTMs, sparse tensors, branches, variables, integers."""
+    data = tflite_expansions.expand(tflite_lstm.expand(data, file.name))
     data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)
     return tflite_variables.explicit(data, file)
 

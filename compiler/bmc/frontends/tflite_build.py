@@ -10,6 +10,25 @@ import numpy as np
 from bmc.dtype import Array
 
 
+def empty() -> Any:
+    """Returns a model of one graph without ops."""
+    from ai_edge_litert.schema_py_generated import BufferT, ModelT, SubGraphT
+
+    model, graph = ModelT(), SubGraphT()
+    model.version, model.buffers, model.operatorCodes, model.subgraphs = 3, [BufferT()], [], [graph]
+    graph.tensors, graph.operators = [], []
+    return model
+
+
+def quantize(graph: Any, tensor: int, scale: float) -> None:
+    """Gives a tensor a scale."""
+    from ai_edge_litert.schema_py_generated import QuantizationParametersT
+
+    quantization = QuantizationParametersT()
+    quantization.scale, quantization.zeroPoint = [scale], [0]
+    graph.tensors[tensor].quantization = quantization
+
+
 def add_buffer(model: Any, values: Array) -> int:
     """Returns the index of a new buffer."""
     from ai_edge_litert.schema_py_generated import BufferT

@@ -1,41 +1,75 @@
-"""Refuses tensors that the converter to TOSA gets wrong, or loses."""
+"""Refuses int16 that the converter to TOSA, or LiteRT itself, computes otherwise than bmc can."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from bmc import errors
 from bmc.errors import BmcError
+from bmc.frontends import tflite_int16, tflite_schema
 from bmc.frontends.tflite_file import TfliteFile
+from bmc.frontends.tflite_int16 import OTHERWISE
+
+# Ops whose int16 the tests hold to LiteRT's, bit for bit.
+_EXACT = {
+    *tflite_int16.KINDS, "ADD", "AVERAGE_POOL_2D", "BATCH_TO_SPACE_ND", "CONCATENATION", "DEQUANTIZE", "EXP", "GATHER",
+    "GATHER_ND", "LEAKY_RELU", "LOG", "LOGISTIC", "MAXIMUM", "MAX_POOL_2D", "MEAN", "MINIMUM", "MIRROR_PAD", "MUL",
+    "PACK", "PAD", "QUANTIZE", "REDUCE_MAX", "REDUCE_MIN", "RELU", "RELU6", "RESHAPE", "RESIZE_NEAREST_NEIGHBOR",
+    "REVERSE_V2", "SLICE", "SOFTMAX", "SPACE_TO_BATCH_ND", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "SUB",
+    "TANH", "TILE", "TRANSPOSE", "UNPACK",
+}  # fmt: skip
+# Ops in which int16 may also be a state that LiteRT keeps to itself, or that only pass on what they get.
+_ANY = {
+    "ASSIGN_VARIABLE", "CALL_ONCE", "IF", "READ_VARIABLE", "UNIDIRECTIONAL_SEQUENCE_LSTM", "VAR_HANDLE",
+}  # fmt: skip
 
 
 def check(file: TfliteFile) -> None:
-    """Raises BmcError for the first tensor that found() yields."""
+    """Raises BmcError for the first op or tensor that found() yields."""
     errors.raise_first(found(file))
 
 
 def found(file: TfliteFile) -> Iterator[BmcError]:
-    """Yields each tensor that is quantized to 16 bits."""
+    """Yields each op on tensors that are quantized to 16 bits which bmc cannot compute as LiteRT does."""
+    for graph in file.model.subgraphs:
+        for tensor in filter(_is_int16, graph.tensors):
+            if np.any(tensor.quantization.zeroPoint):
+                name = tflite_schema.text(tensor.name)
+                yield BmcError(
+                    "unsupported-quantization",
+                    f"tensor '{name}' in '{file.name}' is quantized to int16 with a zero point",
+                    hint=OTHERWISE,
+                )
+        for op in graph.operators:
+            yield from _of_op(file, graph, op)
+    for _, sums in tflite_int16.found(file):
+        if isinstance(sums, BmcError):
+            yield sums
+
+
+def _of_op(file: TfliteFile, graph: Any, op: Any) -> Iterator[BmcError]:
+    kind = tflite_schema.op_kind(file.model, op)
+    tensors = [graph.tensors[index] for index in (*op.inputs, *op.outputs) if index >= 0]
+    if kind in _ANY or not any(map(_is_int16, tensors)):
+        return
+    why = ""
+    if kind not in _EXACT:
+        why = "is not computed as LiteRT does"
+    elif getattr(op.builtinOptions, "potScaleInt16", False):
+        why = "with potScaleInt16 rounds otherwise than with other scales"
+    if why:
+        yield BmcError(
+            "unsupported-quantization",
+            f"op '{kind}' on int16 {why}",
+            where=f"{tflite_schema.text(tensors[-1].name)} in {file.name}",
+            hint=OTHERWISE,
+        )
+
+
+def _is_int16(tensor: Any) -> bool:
     from ai_edge_litert.schema_py_generated import TensorType
 
-    for graph in file.model.subgraphs:
-        for tensor in graph.tensors:
-            if tensor.type == TensorType.INT16 and _is_quantized(tensor):
-                yield _refused(
-                    file,
-                    tensor,
-                    "is quantized to int16, which rounds differently from int8",
-                    "convert with int8 activations: OpsSet.TFLITE_BUILTINS_INT8",
-                )
-
-
-def _is_quantized(tensor: Any) -> bool:
-    return tensor.quantization is not None and tensor.quantization.scale is not None
-
-
-def _refused(file: TfliteFile, tensor: Any, what: str, hint: str) -> BmcError:
-    name = tensor.name.decode(errors="replace")
-    return BmcError(
-        "unsupported-quantization", f"tensor '{name}' in '{file.name}' {what}", hint=hint
-    )
+    return tensor.type == TensorType.INT16 and tflite_schema.is_quantized(tensor)

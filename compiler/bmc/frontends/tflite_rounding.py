@@ -8,6 +8,8 @@
 - LiteRT's ROUND takes the even one of two integers that are equally near. The converter adds a half, which rounds, and
   takes the floor.
 - LiteRT's reference kernels compute LOGISTIC and similar ops in integers, see tflite_tables.
+- LiteRT's FLOOR_DIV looks at the signs of integers, the converter at that of their product, which overflows.
+- LiteRT's DIV makes the largest integer of the least one by -1.
 - LiteRT quantizes floats by division, rounds ties away from zero and saturates. The converter multiplies,
   rounds ties to even, and keeps only the lowest bits of a float that is out of range.
 """
@@ -25,7 +27,13 @@ import numpy as np
 from bmc import errors
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import tflite_schema, tflite_tables
+from bmc.frontends import (
+    tflite_activations,
+    tflite_curves,
+    tflite_int16,
+    tflite_schema,
+    tflite_tables,
+)
 from bmc.frontends.tflite_file import TfliteFile
 
 # Dialects of the file.
@@ -106,10 +114,16 @@ def _walk(module: Any) -> list[Any]:
 def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None]]:
     """Yields the changes that make each op compute as in LiteRT."""
     dense, casts = file.outputs_of("FULLY_CONNECTED"), file.outputs_of("CAST")
-    rounds = file.outputs_of("ROUND")
+    rounds, quantized = file.outputs_of("ROUND"), file.outputs_of("QUANTIZE")
+    down, quotients = file.outputs_of("FLOOR_DIV"), file.outputs_of("DIV")
     tables = tflite_tables.tables(file)
+    sums, curves = tflite_int16.sums(file), tflite_curves.curves(file)
+    activations = tflite_activations.activations(file)
     for op in ops:
-        if op.name == "tosa.rescale" and _tensor(op) in dense:
+        yield from tflite_int16.corrections(op, _tensor(op), sums)
+        yield from tflite_curves.corrections(op, _tensor(op), curves)
+        yield from tflite_activations.corrections(op, _tensor(op), activations)
+        if op.name == "tosa.rescale" and _tensor(op) in dense - sums.keys():
             yield partial(_round_once, op)
         if op.name == "tosa.rescale" and _is(op.operands[0], "tosa.resize"):
             yield partial(_round_away, op)
@@ -117,8 +131,15 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
             yield partial(_Maker(op, op.operands[1]).replace, 1, tables[_tensor(op)])
         if op.name == "tosa.floor" and _tensor(op) in rounds:
             yield partial(_round_to_even, op)
+        if op.name == "tosa.mul" and _tensor(op) in down and _is_sign(op):
+            yield partial(_join_signs, op)
+        if op.name == "tosa.intdiv" and _tensor(op) in quotients:
+            yield partial(_saturate, op)
         if op.name == "tosa.cast" and _tensor(op) in casts:
             yield partial(_truncate, op)
+        elif op.name == "tosa.cast" and _tensor(op) in quantized & activations.keys():
+            if _is(op.operands[0], "tosa.mul"):
+                yield partial(_quantize_to_16_bits, op, activations[_tensor(op)].made)
         elif op.name == "tosa.cast" and (rounded := _quantized(op)) is not None:
             yield partial(_quantize, op, rounded)
 
@@ -155,6 +176,30 @@ def _round_to_even(floor: Any) -> None:
     up = make.truth("or", up, make.compare("greater", over, half))
     made = make("select", up, make("add", low, make.constant(1.0)), low)
     floor.results[0].replace_all_uses_with(made)
+
+
+def _is_sign(product: Any) -> bool:
+    """Whether a product of integers is only compared with 0."""
+    uses = [use.owner.name for use in product.results[0].uses]
+    return uses == ["tosa.greater"] and str(product.results[0].type.element_type) == "i32"
+
+
+def _join_signs(product: Any) -> None:
+    """Makes an integer that is negative if one of two is, instead of their product."""
+    make = _Maker(product, product.results[0])
+    product.results[0].replace_all_uses_with(make("bitwise_xor", *list(product.operands)[:2]))
+
+
+def _saturate(division: Any) -> None:
+    x, divisor = division.operands
+    limits = np.iinfo(f"int{x.type.element_type.width}")
+    of_x, of_divisor = _Maker(division, x), _Maker(division, divisor)
+    least = of_x.compare("equal", x, of_x.constant(int(limits.min)))
+    minus_one = of_divisor.compare("equal", divisor, of_divisor.constant(-1))
+    make = _Maker(division, division.results[0])
+    overflows, quotient = make.truth("and", least, minus_one), make("intdiv", x, divisor)
+    made = make("select", overflows, make.constant(int(limits.max)), quotient)
+    division.results[0].replace_all_uses_with(made)
 
 
 def _is(value: Any, name: str) -> bool:
@@ -214,6 +259,25 @@ def _quantize(narrowing: Any, rounded: Any) -> None:
     make = _Maker(narrowing, total)
     total = make("maximum", total, make.constant(int(limits.min)))
     narrowing.operands[0] = make("minimum", total, make.constant(int(limits.max)))
+
+
+def _quantize_to_16_bits(narrowing: Any, scale: np.float32) -> None:
+    """Does what _quantize() does, and divides: with 16 bits, the product with 1 / scale may be next to the quotient."""
+    from iree.compiler import ir
+
+    (product,) = narrowing.operands
+    x = product.owner.operands[0]
+    splat = ir.DenseElementsAttr.get_splat(
+        x.type, ir.FloatAttr.get(x.type.element_type, float(scale), loc=narrowing.location)
+    )
+    i32 = ir.IntegerType.get_signless(32, narrowing.context)
+    whole = ir.RankedTensorType.get(x.type.shape, i32, loc=narrowing.location)
+    with ir.InsertionPoint(narrowing), narrowing.location:
+        divisor = ir.Operation.create("arith.constant", [x.type], attributes={"value": splat})
+        quotient = ir.Operation.create("arith.divf", [x.type], [x, divisor.result])
+        rounded = ir.Operation.create("tosa.cast", [whole], [quotient.result])
+    narrowing.operands[0] = rounded.result
+    _quantize(narrowing, rounded)
 
 
 class _Maker:

@@ -127,6 +127,18 @@ class TfliteRoundingTest(support.ModelFileTest):
         with _AS_CONVERTED:
             self.rejects("import-disagrees", "off by 1", data=data, cases=cases)
 
+    def test_quotients_of_large_integers(self) -> None:
+        tensors = [tf.TensorSpec([4], tf.int32)] * 2
+        cases = (
+            "return Cases(((np.array([-(2**31), 2**31 - 1, -7, 65536 * 3], np.int32),"
+            " np.array([-1, -2, 65536, -65537], np.int32)),), Exact())"
+        )
+        for divide in (tf.math.floordiv, tf.truncatediv):
+            data = tflite_kit.convert(divide, *tensors)
+            self.agrees(self.load(data, cases))
+            with _AS_CONVERTED:
+                self.rejects("import-disagrees", "elements differ", data=data, cases=cases)
+
     def test_operators_of_older_converters(self) -> None:
         data = _dense()
         model = self.load(data)

@@ -19,6 +19,14 @@ def shape(tensor: Any) -> tuple[int, ...]:
     return () if tensor.shape is None else tuple(int(size) for size in tensor.shape)
 
 
+def is_quantized(tensor: Any) -> bool:
+    """Whether a tensor has a scale; an operand that is absent is None and has none."""
+    quantization = getattr(tensor, "quantization", None)
+    return (
+        quantization is not None and quantization.scale is not None and len(quantization.scale) > 0
+    )
+
+
 def meaning(tensor: Any) -> tuple[Any, ...]:
     """Returns what tells which numbers a tensor's elements stand for: its type, scales and zero points."""
     quantization = tensor.quantization

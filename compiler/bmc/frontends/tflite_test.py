@@ -230,11 +230,6 @@ class TfliteTest(support.ModelFileTest):
         svd = _convert(lambda x: tf.linalg.svd(x)[0], _tensor(4, 4), allow_custom_ops=True)
         self.rejects("op-rejected", "'Svd'", "not one of TFLite's own", data=svd)
 
-    def test_what_rounds_otherwise(self) -> None:
-        ops = tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
-        data = _convert(_dense, _tensor(1, 8), io=tf.int16, ops=ops)
-        self.rejects("unsupported-quantization", "tensor 'x' in", "int16", data=data)
-
     def test_models_without_outputs(self) -> None:
         def without(model: Any) -> None:
             model.subgraphs[0].outputs, model.signatureDefs = [], None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.metadata
 import re
 from collections.abc import Callable, Iterator
@@ -64,16 +65,22 @@ def import_spec(
         parameters=_parameters(weights),
         notes=notes,
         in_f64=in_f64,
-        framework=artifacts.Framework(_answer(model.module, folder), model.ranges),
+        framework=artifacts.Framework(_answers(model, folder, signatures), model.ranges),
     )
 
 
-def _answer(module: Any, folder: Path) -> Callable[[spec.Case], spec.Case]:
-    def answer(case: spec.Case) -> spec.Case:
-        with _evaluating(module):
-            return run(module, case, folder)
+def _answers(
+    model: spec.ModelSpec, folder: Path, signatures: tuple[Signature, ...]
+) -> tuple[Callable[[spec.Case], spec.Case], ...]:
+    def answer(entry: str, case: spec.Case) -> spec.Case:
+        with _evaluating(model.module):
+            if not model.calls:
+                return run(model.module, case, folder)
+            from bmc.frontends import torch_entries
 
-    return answer
+            return torch_entries.answer(model.module, entry, case, folder)
+
+    return tuple(functools.partial(answer, signature.name) for signature in signatures)
 
 
 @contextlib.contextmanager

@@ -37,7 +37,16 @@ def longs():
 def linalg():
     # StableHLO has no top_k, so the model becomes linalg.
     also = lambda x, y: (*_all(x, y), torch.topk(x.float(), 2).values)
-    return _spec(also, np.array([-7, 7, -1, 2147483647], np.int32), np.array([3, -3, 5, 5], np.int32))
+    return _spec(also, np.array([-7, 7, -_MOST - 1, _MOST]), np.array([3, -3, -1, 5]))
+
+
+def bytes_():
+    # By tensors and by numbers, in linalg.
+    x, y = np.array([-128, 127, -7, 9], np.int8), np.array([-1, 3, 5, -4], np.int8)
+    u, v = (x.view(np.uint8) for x in (x, y))
+    function = lambda x, y: (*_all(x, y)[:3], torch.fmod(x, 7))
+    also = lambda x, y, u, v: (*function(x, y), *function(u, v), torch.topk(x.float(), 2).values)
+    return _spec(also, x, y, u, v)
 
 
 _TENTHS = np.array([1, 0.5, 6, -1, 3, 1e10, 65504, 5, -5, -1e10, 7, 0, -7.5], np.float32)
@@ -71,7 +80,7 @@ class DivisionsTest(support.FolderTest):
         return import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
 
     def test_they_are_right(self) -> None:
-        for factory in ("floats", "integers", "longs", "linalg", "rests", "floors"):
+        for factory in ("floats", "integers", "longs", "linalg", "bytes_", "rests", "floors"):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory).second_reference)
 

@@ -93,6 +93,12 @@ def export(
     return signatures, data, _weights(entries, states), in_f64
 
 
+def answer(module: torch.nn.Module, entry: str, case: spec.Case, folder: Path) -> spec.Case:
+    """Returns what a method returns in the initial state; raises BmcError if it refuses the inputs."""
+    _, outputs = _make_calls(_Methods(module), (spec.Call(entry, case, True),), folder)
+    return outputs[0]
+
+
 def _write(
     entries: dict[str, torch.nn.Module],
     examples: dict[str, tuple[torch.Tensor, ...]],

@@ -11,6 +11,7 @@
 - A sum of half floats rounds at every step. PyTorch's is one of floats.
 - It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
 - Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
+- An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, and torch_divisions.py
   divides integers.
 """
@@ -66,6 +67,11 @@ def apply(program: Any) -> None:
             if node.args[0].meta["val"].dtype.is_floating_point:
                 root = aten.sqrt.default if node.args[1] > 0 else aten.rsqrt.default
                 node.target, node.args = root, node.args[:1]
+        elif node.target is aten.rms_norm.default and arguments(node)["eps"] is None:
+            given = arguments(node)
+            dtype = given["input"].meta["val"].dtype
+            node.args = (given["input"], given["normalized_shape"], given["weight"])
+            node.args, node.kwargs = (*node.args, torch.finfo(dtype).eps), {}
         elif node.target is torch.ops.aten.gelu.default:
             # Half floats would round at every step, which PyTorch does not.
             exact = node.meta["val"].dtype in (torch.float32, torch.float64)

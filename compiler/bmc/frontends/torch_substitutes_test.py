@@ -134,6 +134,11 @@ def roots():
     return spec.ModelSpec(Roots(), ((x,),), (spec.Tolerance(1e-5, 1e-5),) * 4)
 
 
+def norm():
+    cases = ((_X,), (0 * _X,), (1e-4 * _X,))
+    return spec.ModelSpec(torch.nn.RMSNorm(_X.shape[-1]), cases, spec.Tolerance(1e-5, 1e-5))
+
+
 def gelu():
     return spec.ModelSpec(Gelu(), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 2)
 """
@@ -169,6 +174,7 @@ class SubstitutesTest(support.FolderTest):
             "sorts",
             "largest",
             "roots",
+            "norm",
         ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
@@ -183,6 +189,7 @@ class SubstitutesTest(support.FolderTest):
             ("sorts", "op-rejected"),
             ("largest", "import-disagrees"),
             ("roots", "import-disagrees"),
+            ("norm", "import-disagrees"),
             ("bytes_", "import-disagrees"),
             ("halves", "import-disagrees"),
         ):

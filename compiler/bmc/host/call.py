@@ -10,7 +10,7 @@ from bmc.artifacts import Signature, TensorInfo
 from bmc.dtype import DType
 from bmc.host.program import Span, Storage, StorageKind, View
 from bmc.host.recorder import EntryRecorder
-from bmc.rewrites.context import States
+from bmc.rewrites.model_context import States
 
 
 @dataclass

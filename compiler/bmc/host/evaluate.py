@@ -14,7 +14,7 @@ from bmc.host.hal import Hal
 from bmc.host.program import HalCommand, HostFunction, HostProgram, State
 from bmc.host.vm import VirtualMachine
 from bmc.ir import ir_util
-from bmc.rewrites.context import RESET, States
+from bmc.rewrites.model_context import RESET, States
 
 
 def run(vm_module: Path, signatures: tuple[Signature, ...], states: States) -> HostProgram:

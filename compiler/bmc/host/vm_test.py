@@ -11,7 +11,7 @@ from iree.compiler import ir
 from bmc import artifacts
 from bmc.host import evaluate, vm
 from bmc.ir import ir_util
-from bmc.rewrites.context import States
+from bmc.rewrites.model_context import States
 
 
 class VmTest(support.FolderTest):

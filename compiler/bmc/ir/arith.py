@@ -29,6 +29,13 @@ def constant(number: float, like: Any) -> Any:
     return splat(ir.FloatAttr.get(ir.F32Type.get(), number), like.type)
 
 
+def integer(number: int, like: Any) -> Any:
+    """Makes an integer, or a tensor of it, of the type of another value. It may be written without its sign."""
+    element = ir_util.element_type(like.type)
+    number -= (number >> (element.width - 1) & 1) << element.width if number > 0 else 0
+    return splat(ir.IntegerAttr.get(element, number), like.type)
+
+
 def splat(value: Any, kind: Any) -> Any:
     if isinstance(kind, ir.RankedTensorType):
         value = ir.DenseElementsAttr.get_splat(kind, value)
@@ -46,6 +53,17 @@ def compared(predicate: int, first: Any, second: Any) -> Any:
         [like(first, ir.IntegerType.get_signless(1))],
         [first, second],
         attributes={"predicate": number},
+    ).result
+
+
+def equal(value: Any, number: int) -> Any:
+    """Whether integers are this one."""
+    predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
+    return ir.Operation.create(
+        "arith.cmpi",
+        [like(value, ir.IntegerType.get_signless(1))],
+        [value, integer(number, value)],
+        attributes={"predicate": predicate},
     ).result
 
 

@@ -188,6 +188,8 @@ class ReadTest(ReadCase):
         for arguments in ((32, "shrsi", "sgt"), (33, "shrui"), (64, "shrsi"), (31, "shrsi")):
             with self.subTest(arguments=arguments):
                 self.declines("an epilogue with", text(*arguments))
+        unsigned = text(32, "shrsi").replace("arith.extsi %a", "arith.extui %a")
+        self.declines("an epilogue with", unsigned)
 
     def test_rounding_instructions(self) -> None:
         """What rewrites/rescales makes of a rescale of |v| < 2^29, where it says that nothing wraps around."""

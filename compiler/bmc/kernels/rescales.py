@@ -49,8 +49,10 @@ def read(op: Any) -> Rescale | None:
     factors = [_narrow(operand) for operand in products[0].operands]
     if _is_constant(factors[0]):
         factors.reverse()
+    if any(factor is None for factor in factors):
+        return None
     added = [_added(term, factors[0]) for term in terms if ir_util.definition(term) != products[0]]
-    if any(factor is None for factor in factors) or any(each is None for each in added):
+    if any(each is None for each in added):
         return None
     positive, negative = (sum(each[side] for each in added if each) for side in (0, 1))
     return Rescale((factors[0], factors[1]), (positive, negative), shift)

@@ -107,9 +107,11 @@ def _digits(group: Any, shift: Any) -> Iterator[Any]:
             first << 32 | second
             for first, second in zip(_TURN[index:], _TURN[index + 1 :], strict=False)
         ]
-        found = _integer(pairs[4], shift)
+        found = arith.integer(pairs[4], shift)
         for number in range(4):
-            found = arith.select(_equal(group, number), _integer(pairs[number], shift), found)
+            found = arith.select(
+                arith.equal(group, number), arith.integer(pairs[number], shift), found
+            )
         yield _with("shrui", arith.made("arith.shli", found, shift), 32)
 
 
@@ -133,23 +135,7 @@ def _polynomial(x: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def _with(name: str, value: Any, number: int) -> Any:
-    return arith.made(f"arith.{name}", value, _integer(number, value))
-
-
-def _integer(number: int, like: Any) -> Any:
-    element = ir_util.element_type(like.type)
-    number -= (number >> (element.width - 1) & 1) << element.width if number > 0 else 0
-    return arith.splat(ir.IntegerAttr.get(element, number), like.type)
-
-
-def _equal(value: Any, number: int) -> Any:
-    predicate = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 0)
-    return ir.Operation.create(
-        "arith.cmpi",
-        [_kind(value, 1)],
-        [value, _integer(number, value)],
-        attributes={"predicate": predicate},
-    ).result
+    return arith.made(f"arith.{name}", value, arith.integer(number, value))
 
 
 def _wide(value: Any) -> Any:

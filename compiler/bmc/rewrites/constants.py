@@ -14,7 +14,7 @@ from iree.compiler import ir
 
 from bmc.errors import BmcError
 from bmc.ir import contraction, ir_util
-from bmc.rewrites.context import RESET
+from bmc.rewrites.model_context import RESET
 
 # Smaller constants are better inlined into kernels, where IREE puts them by itself. There are two exceptions. IREE
 # keeps resources as buffers, and VM bytecode loses their bytes. And later rewrites store the weights of convolutions in

@@ -8,7 +8,7 @@ import support
 
 from bmc.errors import BmcError
 from bmc.rewrites import constants
-from bmc.rewrites.context import RESET
+from bmc.rewrites.model_context import RESET
 
 
 class ConstantsTest(unittest.TestCase):

@@ -15,7 +15,8 @@ from iree.compiler import ir
 
 from bmc.dtype import nearest_f16
 from bmc.ir import contraction, ir_util, permute
-from bmc.rewrites.context import RESET, Context
+from bmc.rewrites.context import Context
+from bmc.rewrites.model_context import RESET
 
 _BARRIER = "iree_tensor_ext.compute_barrier.start"
 _VIEWS = (

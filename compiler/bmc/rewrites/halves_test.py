@@ -12,7 +12,8 @@ from bmc import target
 from bmc.compile import CompileOptions, compile_model
 from bmc.dtype import nearest_f16
 from bmc.rewrites import halves
-from bmc.rewrites.context import RESET, Context
+from bmc.rewrites.context import Context
+from bmc.rewrites.model_context import RESET
 
 _HEAD = """
 #id = affine_map<(d0, d1) -> (d0, d1)>

@@ -38,6 +38,7 @@ from bmc.rewrites import (
     powers,
     quantized_maxima,
     quantized_moves,
+    quotients,
     rescales,
     rounded_products,
     rounding,
@@ -56,7 +57,8 @@ from bmc.rewrites import (
     wide_constants,
     wide_weights,
 )
-from bmc.rewrites.context import Context, ModelContext
+from bmc.rewrites.context import Context
+from bmc.rewrites.model_context import ModelContext
 from bmc.rewrites.rewrite import Rewrite
 
 # Those of a model, whatever it is compiled for.
@@ -111,17 +113,18 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         powers.apply,
     ),
     Rewrite(
+        "quotients",
+        phases.INPUT,
+        "Before IREE evaluates constant expressions, or takes an overflow for impossible.",
+        quotients.apply,
+    ),
+    Rewrite(
         "circles",
         phases.INPUT,
         "Before IREE makes its own polynomials of sines.",
         circles.apply,
     ),
-    Rewrite(
-        "sorts",
-        phases.INPUT,
-        "Before IREE makes its own sorts of StableHLO's.",
-        sorts.apply,
-    ),
+    Rewrite("sorts", phases.INPUT, "Before IREE makes its own sorts of StableHLO's.", sorts.apply),
     Rewrite(
         "nans",
         phases.INPUT,
@@ -177,12 +180,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         lambda context: not context.int8,
         faster=True,
     ),
-    Rewrite(
-        "wide_constants",
-        phases.INPUT,
-        "Before IREE makes f32 of f64.",
-        wide_constants.apply,
-    ),
+    Rewrite("wide_constants", phases.INPUT, "Before IREE makes f32 of f64.", wide_constants.apply),
     Rewrite(
         "stored_halves",
         phases.OPTIMIZED,
@@ -333,12 +331,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         own_kernels.applies,
         faster=True,
     ),
-    Rewrite(
-        "alignments",
-        phases.CONFIGURED,
-        "As soon as kernels have bindings.",
-        alignments.apply,
-    ),
+    Rewrite("alignments", phases.CONFIGURED, "As soon as kernels have bindings.", alignments.apply),
     Rewrite(
         "views",
         phases.CONFIGURED,

@@ -13,7 +13,7 @@ from bmc.ir import ir_util
 from bmc.iree import phases
 from bmc.iree.tool import IreeTool
 from bmc.rewrites import pipeline, runner
-from bmc.rewrites.context import ModelContext
+from bmc.rewrites.model_context import ModelContext
 from bmc.rewrites.rewrite import Rewrite
 from bmc.rewrites.runner import Runner, Stopped
 

@@ -17,7 +17,7 @@ from iree.compiler import ir
 from bmc import dtype
 from bmc.errors import BmcError
 from bmc.ir import ir_util
-from bmc.rewrites.context import RESET, ModelContext, StateInfo, States, Uses
+from bmc.rewrites.model_context import RESET, ModelContext, StateInfo, States, Uses
 
 _HINT = "load and store state in the entry point itself, outside of loops and branches"
 

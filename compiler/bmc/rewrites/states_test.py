@@ -9,7 +9,7 @@ import support
 
 from bmc.plan.tables import CommandKind, Region
 from bmc.rewrites import states
-from bmc.rewrites.context import ModelContext
+from bmc.rewrites.model_context import ModelContext
 
 _MODELS = Path(__file__).parents[3] / "models/control"
 

@@ -144,7 +144,7 @@ def command(argv: list[str], model: Path) -> Outcome:
 
 
 def _import(model: Path, said: int) -> NoReturn:
-    from bmc import cli, guard
+    from bmc import cli, command, guard
     from bmc.errors import BmcError
     from bmc.iree.tool import IreeTool
 
@@ -164,7 +164,7 @@ def _import(model: Path, said: int) -> NoReturn:
                     lambda: cli.main(["import", str(model), "--out", out]), outputs=[Path(out)]
                 )
             except BmcError as crash:
-                status = cli.fail(crash)
+                status = command.fail(crash)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

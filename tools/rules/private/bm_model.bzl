@@ -198,9 +198,9 @@ def bm_model(
     imported = name + "._imported"
     py_binary(
         name = name + "._importer",
-        srcs = [Label("//compiler/bmc:__main__.py")],
-        main = Label("//compiler/bmc:__main__.py"),
-        deps = [Label("//compiler:bmc_lib")] + frameworks + deps,
+        srcs = [Label("//compiler/bmc/frontends:__main__.py")],
+        main = Label("//compiler/bmc/frontends:__main__.py"),
+        deps = [Label("//compiler:importing")] + frameworks + deps,
         **private
     )
     bm_import(

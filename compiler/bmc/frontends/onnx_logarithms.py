@@ -1,0 +1,70 @@
+"""Computes logarithms of sums without numbers so large that they overflow."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bmc.frontends.onnx_graph import Graph, attributes
+
+# From here on, x and sqrt(x * x + 1) are the same in f32; up to here, x * x overflows in no type but f16.
+_LARGE = 1e4
+# Up to here, x - x^3 / 6 is as exact as f32.
+_SMALL = 0.05
+
+
+def rewrite(graph: Graph, node: Any) -> bool:
+    """Writes such a node with others; returns whether it did."""
+    from onnx import TensorProto, helper
+
+    element = graph.element(node.input[0]) if node.input else 0
+    if element not in (TensorProto.FLOAT, TensorProto.DOUBLE):
+        return False
+    dtype: Any = helper.tensor_dtype_to_np_dtype(element)
+    if node.op_type == "ReduceLogSumExp":
+        _sum(graph, node, dtype)
+    elif node.op_type in ("Acosh", "Asinh"):
+        _hyperbolic(graph, node, dtype)
+    else:
+        return False
+    return True
+
+
+def _sum(graph: Graph, node: Any, dtype: Any) -> None:
+    """Takes the largest element off before, and adds it afterwards, if it is finite."""
+
+    def largest(**given: Any) -> str:
+        found = graph.add("ReduceMax", node.input, node, **given)
+        size = graph.add("Abs", [found], node)
+        finite = graph.add("Less", [size, np.array(np.inf, dtype)], node)
+        return graph.add("Where", [finite, found, np.zeros((), dtype)], node)
+
+    given = attributes(node)
+    away = graph.add("Sub", [node.input[0], largest(**given | {"keepdims": 1})], node)
+    total = graph.add(node.op_type, [away, *node.input[1:]], node, **given)
+    graph.rename(graph.add("Add", [total, largest(**given)], node), node.output[0])
+
+
+def _hyperbolic(graph: Graph, node: Any, dtype: Any) -> None:
+    """Computes log(2 * x) of a large x, and the inverse sine of a negative number from its size."""
+    x = node.input[0]
+    is_sine = node.op_type == "Asinh"
+    size = graph.add("Abs", [x], node) if is_sine else x
+    square = graph.add("Mul", [size, size], node)
+    below = graph.add("Add", [square, np.array(1 if is_sine else -1, dtype)], node)
+    near = graph.add("Add", [size, graph.add("Sqrt", [below], node)], node)
+    is_large = graph.add("Greater", [size, np.array(_LARGE, dtype)], node)
+    logs = [graph.add("Log", [each], node) for each in (size, near)]
+    logs[0] = graph.add("Add", [logs[0], np.array(math.log(2), dtype)], node)
+    result = graph.add("Where", [is_large, *logs], node)
+    if is_sine:
+        opposite = graph.add("Neg", [result], node)
+        is_negative = graph.add("Less", [x, np.zeros((), dtype)], node)
+        result = graph.add("Where", [is_negative, opposite, result], node)
+        cube = graph.add("Mul", [graph.add("Mul", [square, x], node), np.array(1 / 6, dtype)], node)
+        near = graph.add("Sub", [x, cube], node)
+        is_small = graph.add("Less", [size, np.array(_SMALL, dtype)], node)
+        result = graph.add("Where", [is_small, near, result], node)
+    graph.rename(result, node.output[0])

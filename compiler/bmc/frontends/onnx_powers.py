@@ -1,0 +1,83 @@
+"""Multiplies powers of integers out, and gives floats' powers of integers the base's sign where the power is odd.
+
+IREE's importer computes both in f64, which has no powers of negative numbers there, and becomes f32 in the firmware.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bmc.dtype import Array
+from bmc.frontends.onnx_graph import Graph
+
+
+def rewrite(graph: Graph, node: Any) -> bool:
+    """Writes a Pow whose exponents are integers of 32 or 64 bits with other nodes; returns whether it did."""
+    from onnx import TensorProto
+
+    base, exponent = (graph.element(name) for name in node.input)
+    integers = (TensorProto.INT32, TensorProto.INT64)
+    if exponent not in integers:
+        return False
+    if base in integers:
+        _multiply(graph, node, base)
+    elif base in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE):
+        _sign(graph, node, base)
+    else:
+        return False
+    return True
+
+
+def _is_odd(graph: Graph, node: Any, value: str, dtype: Any) -> str:
+    rest = graph.add("Mod", [value, np.array(2, dtype)], node)  # with the sign of 2
+    return graph.add("Equal", [rest, np.array(1, dtype)], node)
+
+
+def _multiply(graph: Graph, node: Any, element: int) -> None:
+    """Squares the base once for each bit of its exponent that does not only overflow."""
+    dtype: Any = _dtype(element)
+    base, exponent = node.input
+    if graph.element(exponent) != element:
+        exponent = graph.add("Cast", [exponent], node, to=element)
+    zero, one = (np.array(number, dtype) for number in (0, 1))
+    rest, square = graph.add("Abs", [exponent], node), base
+    power: str | Array = one
+    bits = 5 if dtype == np.int32 else 6
+    for bit in range(bits):
+        odd = _is_odd(graph, node, rest, dtype)
+        product = graph.add("Mul", [power, square], node)
+        power = graph.add("Where", [odd, product, power], node)
+        if bit < bits - 1:
+            rest = graph.add("Div", [rest, np.array(2, dtype)], node)
+            square = graph.add("Mul", [square, square], node)
+    # The reciprocal of a whole number is none but for 1 and -1; zero has no odd power of another bit.
+    is_reciprocal = graph.add("Less", [exponent, zero], node)
+    size = graph.add("Abs", [base], node)
+    vanishes = graph.add("And", [is_reciprocal, graph.add("Greater", [size, one], node)], node)
+    is_zero = graph.add("Equal", [base, zero], node)
+    is_first = graph.add("Equal", [exponent, zero], node)
+    zeros = graph.add("And", [is_zero, graph.add("Not", [is_first], node)], node)
+    vanishes = graph.add("Or", [vanishes, zeros], node)
+    graph.rename(graph.add("Where", [vanishes, zero, power], node), node.output[0])
+
+
+def _sign(graph: Graph, node: Any, element: int) -> None:
+    dtype: Any = _dtype(element)
+    base, exponent = node.input
+    odd = _is_odd(graph, node, exponent, _dtype(graph.element(exponent)))
+    size = graph.add("Abs", [base], node)
+    power = graph.add("Pow", [size, graph.add("Cast", [exponent], node, to=element)], node)
+    # A zero may have a sign, too, which its reciprocal shows.
+    reciprocal = graph.add("Div", [np.array(1, dtype), base], node)
+    signs = [graph.add("Less", [each, np.array(0, dtype)], node) for each in (base, reciprocal)]
+    negative = graph.add("And", [odd, graph.add("Or", signs, node)], node)
+    opposite = graph.add("Neg", [power], node)
+    graph.rename(graph.add("Where", [negative, opposite, power], node), node.output[0])
+
+
+def _dtype(element: int) -> Any:
+    from onnx import helper
+
+    return helper.tensor_dtype_to_np_dtype(element)

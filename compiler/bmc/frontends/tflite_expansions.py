@@ -1,0 +1,118 @@
+"""Writes ops with others where Arm's converter has another answer than LiteRT.
+
+- NEG: the least integer stays what it is in LiteRT. TOSA's becomes the largest.
+- LOG_SOFTMAX of floats: the converter's is the logarithm of SOFTMAX, which is 0 for all but the largest numbers.
+- ONE_HOT: an index that is out of range leaves a row without a hot element. The converter's picks the nearest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bmc.frontends import tflite_build, tflite_schema
+
+
+def expand(data: bytes) -> bytes:
+    """Returns a file without such ops; `data` is the file with static shapes."""
+    from ai_edge_litert.schema_py_generated import ModelT
+
+    model = ModelT.InitFromPackedBuf(data, 0)
+    found = False
+    for graph in model.subgraphs:
+        ops: list[Any] = []
+        for op in graph.operators:
+            written = _written(model, graph, op)
+            found = found or bool(written)
+            ops += written or [op]
+        graph.operators = ops
+    return tflite_schema.pack(model, len(data)) if found else data
+
+
+def _written(model: Any, graph: Any, op: Any) -> list[Any]:
+    """Returns what takes the place of an op, [] if it stays."""
+    kind = tflite_schema.op_kind(model, op)
+    if kind == "NEG":
+        return _difference(model, graph, op)
+    if kind == "LOG_SOFTMAX":
+        return _logarithm(model, graph, op)
+    return _comparison(model, graph, op) if kind == "ONE_HOT" else []
+
+
+def _difference(model: Any, graph: Any, op: Any) -> list[Any]:
+    from ai_edge_litert.schema_py_generated import SubOptionsT, TensorType
+
+    result = graph.tensors[op.outputs[0]]
+    types = {TensorType.INT32: np.int32, TensorType.INT64: np.int64}
+    if result.type not in types:
+        return []
+    # SUB of other ranks takes one of the least elements.
+    zeros = np.zeros([1] * len(tflite_schema.shape(result)), types[result.type])
+    name = tflite_schema.text(result.name) + "_zero"
+    zero = tflite_build.add_constant(model, graph, name, zeros)
+    return [tflite_build.op(model, "SUB", [zero, op.inputs[0]], op.outputs, 2, SubOptionsT())]
+
+
+def _logarithm(model: Any, graph: Any, op: Any) -> list[Any]:
+    """Takes the largest element off, and then the logarithm of the sum of the powers."""
+    from ai_edge_litert.schema_py_generated import ReducerOptionsT, SubOptionsT, TensorType
+
+    result = graph.tensors[op.outputs[0]]
+    if result.type != TensorType.FLOAT32:
+        return []
+    shape, name = tflite_schema.shape(result), tflite_schema.text(result.name)
+    row = (*shape[:-1], 1)
+    last = np.array([len(shape) - 1], np.int32)
+    axis = tflite_build.add_constant(model, graph, name + "_axis", last)
+    options = ReducerOptionsT()
+    options.keepDims = True
+
+    def tensor(what: str, extents: tuple[int, ...]) -> int:
+        return tflite_build.add_tensor(graph, f"{name}_{what}", extents)
+
+    largest, total, log = (tensor(what, row) for what in ("largest", "sum", "log"))
+    below, powers = (tensor(what, shape) for what in ("below", "powers"))
+    return [
+        tflite_build.op(model, "REDUCE_MAX", [op.inputs[0], axis], [largest], 1, options),
+        tflite_build.op(model, "SUB", [op.inputs[0], largest], [below], 1, SubOptionsT()),
+        tflite_build.op(model, "EXP", [below], [powers]),
+        tflite_build.op(model, "SUM", [powers, axis], [total], 1, options),
+        tflite_build.op(model, "LOG", [total], [log]),
+        tflite_build.op(model, "SUB", [below, log], op.outputs, 1, SubOptionsT()),
+    ]
+
+
+def _comparison(model: Any, graph: Any, op: Any) -> list[Any]:
+    from ai_edge_litert.schema_py_generated import (
+        EqualOptionsT,
+        ReshapeOptionsT,
+        SelectV2OptionsT,
+        TensorType,
+    )
+
+    indices, _, on, off = op.inputs
+    types = {TensorType.INT32: np.int32, TensorType.INT64: np.int64}
+    kind = graph.tensors[indices].type
+    result = graph.tensors[op.outputs[0]]
+    shape = tflite_schema.shape(result)
+    if kind not in types:
+        return []
+    axis = op.builtinOptions.axis % len(shape)
+    name = tflite_schema.text(result.name)
+    dtype = np.dtype(types[kind])
+    # The depth is the result's extent: the shapes are static.
+    places = np.arange(shape[axis], dtype=dtype)
+    places = places.reshape([-1 if dim == axis else 1 for dim in range(len(shape))])
+    options = ReshapeOptionsT()
+    options.newShape = [1 if dim == axis else size for dim, size in enumerate(shape)]
+    beside = tflite_build.add_tensor(graph, name + "_indices", options.newShape, dtype.name)
+    extent = np.array(options.newShape, np.int32)
+    extents = tflite_build.add_constant(model, graph, name + "_shape", extent)
+    range_ = tflite_build.add_constant(model, graph, name + "_places", places)
+    hot = tflite_build.add_tensor(graph, name + "_hot", shape, "bool")
+    return [
+        tflite_build.op(model, "RESHAPE", [indices, extents], [beside], 1, options),
+        tflite_build.op(model, "EQUAL", [beside, range_], [hot], 2, EqualOptionsT()),
+        tflite_build.op(model, "SELECT_V2", [hot, on, off], op.outputs, 1, SelectV2OptionsT()),
+    ]
