@@ -42,10 +42,15 @@ def of(op: ir_util.Op, source: Any) -> Any:
     # Scale and zero point may come later than the insertion point.
     copies = [each.owner.operation.clone().results[0] for each in numbers]
     empty = tensor.empty(type_.shape, bytes_.element_type)
-    whole, one = ir.AffineMap.get_identity(type_.rank), ir.AffineMap.get(type_.rank, 0, [])
     attributes = {name: op.attributes[name] for name in op.attributes}
-    attributes["indexing_maps"] = permute.map_attributes([whole, *[one] * len(copies), whole])
+    attributes["indexing_maps"] = uniform_maps(type_.rank, len(copies) + 2)
     return ir.Operation.create(_QUANTIZE, [bytes_], [source, *copies, empty], attributes).result
+
+
+def uniform_maps(rank: int, operands: int) -> Any:
+    """Returns the indexing maps of an operation with so many operands, which treats all numbers alike."""
+    whole, one = ir.AffineMap.get_identity(rank), ir.AffineMap.get(rank, 0, [])
+    return permute.map_attributes([whole, *[one] * (operands - 2), whole])
 
 
 def integer(op: ir_util.Op, number: float) -> int:
