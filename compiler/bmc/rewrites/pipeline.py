@@ -145,7 +145,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "quantized_moves",
         phases.INPUT,
-        "Before IREE splits concatenations into insertions.",
+        "Before IREE splits concatenations into insertions, and joins pads with convolutions.",
         quantized_moves.apply,
         lambda context: context.int8,
         faster=True,
