@@ -112,12 +112,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "Before IREE makes its own exp and log of powers.",
         powers.apply,
     ),
-    Rewrite(
-        "quotients",
-        phases.INPUT,
-        "Before IREE evaluates constant expressions, or takes an overflow for impossible.",
-        quotients.apply,
-    ),
+    Rewrite("quotients", phases.INPUT, "Before IREE evaluates constants.", quotients.apply),
     Rewrite(
         "circles",
         phases.INPUT,
