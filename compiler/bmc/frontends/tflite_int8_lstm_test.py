@@ -74,13 +74,12 @@ class TfliteInt8LstmTest(support.ModelFileTest):
     SUFFIX = ".tflite"
 
     def test_forms(self) -> None:
-        for seed, options in enumerate(
-            (
-                {"input_gate": False},
-                {"timeMajor": True, "cellClip": 1.5, "cell": 2.0**-12, "weight": 0.05},
-                {"batch": 1, "cells": 8, "cell": 2.0**-9, "weight": 0.1},
-            )
-        ):
+        forms: tuple[dict[str, Any], ...] = (
+            {"input_gate": False},
+            {"timeMajor": True, "cellClip": 1.5, "cell": 2.0**-12, "weight": 0.05},
+            {"batch": 1, "cells": 8, "cell": 2.0**-9, "weight": 0.1},
+        )
+        for seed, options in enumerate(forms):
             with self.subTest(options):
                 model = self.load(_file(seed, **options))
                 self.assertGreater(len(np.unique(np.stack(model.golden.outputs))), 16)

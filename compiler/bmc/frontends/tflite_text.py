@@ -76,8 +76,8 @@ def rescale(
       rounding: SINGLE_ROUND or DOUBLE_ROUND.
     """
     given, made = (tensor(shape, element) for element in types)
-    zeros = [np.zeros(1, f"int{element[1:]}") for element in types]
-    numbers = [multipliers.astype(np.int32), shifts.astype(np.int8), *zeros]
+    zeros: list[Array] = [np.zeros(1, f"int{element[1:]}") for element in types]
+    numbers: list[Array] = [multipliers.astype(np.int32), shifts.astype(np.int8), *zeros]
     lines = [f"  %{name}_n{i} = {tosa_constant(each)}" for i, each in enumerate(numbers)]
     return "\n".join(
         (
