@@ -98,6 +98,15 @@ def bytes_():
     return spec.ModelSpec(Bytes(), ((some,), (some + np.uint8(126),)), spec.Exact())
 
 
+class Negative(torch.nn.Module):
+    def forward(self, x):
+        return -x
+
+
+def negatives():
+    return spec.ModelSpec(Negative(), ((np.array([2**53 + 1, -(2**63), 7]),),), spec.Exact())
+
+
 class Halves(torch.nn.Module):
     def forward(self, x):
         return x.sum(1), x.mean((0, 1)), x.mean(), x.sum()
@@ -175,6 +184,7 @@ class SubstitutesTest(support.FolderTest):
             "largest",
             "roots",
             "norm",
+            "negatives",
         ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
@@ -190,6 +200,7 @@ class SubstitutesTest(support.FolderTest):
             ("largest", "import-disagrees"),
             ("roots", "import-disagrees"),
             ("norm", "import-disagrees"),
+            ("negatives", "import-disagrees"),
             ("bytes_", "import-disagrees"),
             ("halves", "import-disagrees"),
         ):
