@@ -9,7 +9,7 @@
 - The largest of truth values begins with true, the least of a signed bit, and the largest of unsigned bytes with 128.
   Integers have a number below all of these.
 - A sum of half floats rounds at every step. PyTorch's is one of floats.
-- It negates integers as floats, which do not have all of them.
+- In linalg, it negates integers as floats, which do not have all of them.
 - It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
 - Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.

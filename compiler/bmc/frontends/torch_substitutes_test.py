@@ -100,7 +100,7 @@ def bytes_():
 
 class Negative(torch.nn.Module):
     def forward(self, x):
-        return -x
+        return -x, torch.topk(x, 2).values  # which StableHLO lacks
 
 
 def negatives():
