@@ -30,13 +30,15 @@ _ELEMENTWISE = frozenset((
     "HardSwish", "Identity", "LeakyRelu", "Log", "Max", "Min", "Mish", "Mul", "Neg", "PRelu", "Pow", "Reciprocal",
     "Relu", "Selu", "Sigmoid", "Softplus", "Softsign", "Sqrt", "Sub", "Swish", "Tanh", "ThresholdedRelu",
 ))  # fmt: skip
+# Its result has the scale of what it reads.
+_POOLING = "MaxPool"
 # Ops that read whole feature maps.
 _READERS = (
-    "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "InstanceNormalization", "ReduceMean", "Resize",
+    "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "InstanceNormalization", "ReduceMean", "Resize", _POOLING,
 )  # fmt: skip
 # Ops that only select values: what is quantized behind them, rewrites quantize before them.
 _SELECTIONS = (
-    "Concat", "Flatten", "MaxPool", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze",
+    "Concat", "Flatten", "Pad", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze",
 )  # fmt: skip
 
 
@@ -82,7 +84,10 @@ def quantize(
                     quant_format=quantization.QuantFormat.QDQ,
                     op_types_to_quantize=kinds,
                     nodes_to_quantize=[node.name for node in chosen],
-                    extra_options={"OpTypesToExcludeOutputQuantization": kinds},
+                    extra_options={
+                        "ForceQuantizeNoInputCheck": True,
+                        "OpTypesToExcludeOutputQuantization": sorted({*kinds} - {_POOLING}),
+                    },
                     per_channel=onnx_static.opset(prepared) >= _CHANNELS_OPSET,
                     activation_type=quantization.QuantType.QInt8,
                     weight_type=quantization.QuantType.QInt8,

@@ -107,7 +107,8 @@ class OnnxQuantizeTest(support.ModelFileTest):
             helper.make_node("Concat", ["a", "d"], ["j"], axis=1),
             helper.make_node("Relu", ["j"], ["r"]),
             helper.make_node("Conv", ["r", "k"], ["e"], name="third"),
-            helper.make_node("Add", ["a", "e"], ["t"], name="residual"),
+            helper.make_node("MaxPool", ["e"], ["p"], kernel_shape=[1, 1]),
+            helper.make_node("Add", ["a", "p"], ["t"], name="residual"),
             helper.make_node("GlobalAveragePool", ["t"], ["y"], name="mean"),
         ]
         weights = {
@@ -122,9 +123,10 @@ class OnnxQuantizeTest(support.ModelFileTest):
         file = onnx_file.parse(model.SerializeToString(), "x")
         inputs = (TensorInfo("x", DType.F32, (1, 3, 4, 4)),)
         quantized = onnx_quantize.quantize(file, inputs, ((_random(1, 3, 4, 4),),)).model.graph
-        found = {node.input[0] for node in quantized.node if node.op_type == "QuantizeLinear"}
+        found = {n.input[0]: n.input[1] for n in quantized.node if n.op_type == "QuantizeLinear"}
         # Neither within the hard swish nor before the concatenation.
-        self.assertEqual(found, {"x", "a", "r", "e", "t"})
+        self.assertEqual(found.keys(), {"x", "a", "r", "e", "p", "t"})
+        self.assertEqual(found["p"], found["e"])
 
     def test_nothing_to_quantize(self) -> None:
         model = _model((1, 3), [helper.make_node("Relu", ["x"], ["y"])], {})

@@ -100,19 +100,14 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "While updates are as the framework's exporter wrote them.",
         updates.apply,
     ),
+    Rewrite("empties", phases.INPUT, "Before IREE divides by their number.", empties.apply),
+    Rewrite("powers", phases.INPUT, "Before IREE makes exp and log of powers.", powers.apply),
     Rewrite(
-        "empties",
+        "quotients",
         phases.INPUT,
-        "Before IREE divides by how many elements there are.",
-        empties.apply,
+        "Before IREE evaluates constant expressions, or takes an overflow for impossible.",
+        quotients.apply,
     ),
-    Rewrite(
-        "powers",
-        phases.INPUT,
-        "Before IREE makes its own exp and log of powers.",
-        powers.apply,
-    ),
-    Rewrite("quotients", phases.INPUT, "Before IREE evaluates constants.", quotients.apply),
     Rewrite(
         "circles",
         phases.INPUT,
@@ -150,7 +145,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "quantized_moves",
         phases.INPUT,
-        "Before IREE splits concatenations into insertions.",
+        "Before IREE splits concatenations into insertions, and joins pads with convolutions.",
         quantized_moves.apply,
         lambda context: context.int8,
         faster=True,

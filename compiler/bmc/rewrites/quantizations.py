@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
@@ -41,10 +42,24 @@ def of(op: ir_util.Op, source: Any) -> Any:
     # Scale and zero point may come later than the insertion point.
     copies = [each.owner.operation.clone().results[0] for each in numbers]
     empty = tensor.empty(type_.shape, bytes_.element_type)
-    whole, one = ir.AffineMap.get_identity(type_.rank), ir.AffineMap.get(type_.rank, 0, [])
     attributes = {name: op.attributes[name] for name in op.attributes}
-    attributes["indexing_maps"] = permute.map_attributes([whole, *[one] * len(copies), whole])
+    attributes["indexing_maps"] = uniform_maps(type_.rank, len(copies) + 2)
     return ir.Operation.create(_QUANTIZE, [bytes_], [source, *copies, empty], attributes).result
+
+
+def uniform_maps(rank: int, operands: int) -> Any:
+    """Returns the indexing maps of an operation with so many operands, which treats all numbers alike."""
+    whole, one = ir.AffineMap.get_identity(rank), ir.AffineMap.get(rank, 0, [])
+    return permute.map_attributes([whole, *[one] * (operands - 2), whole])
+
+
+def integer(op: ir_util.Op, number: float) -> int:
+    """Returns what `op`, which is_uniform(), makes of a number that is not NaN."""
+    scale, zero_point = constant(op.operands[1]), _zero_point(op)
+    assert scale is not None and zero_point is not None
+    low, high = (ir.IntegerAttr(op.attributes[f"quant_{end}"]).value for end in ("min", "max"))
+    quotient = np.rint(np.float32(number) / np.float32(scale)) + zero_point
+    return int(np.clip(quotient, low, high))
 
 
 def are_alike(a: ir_util.Op, b: ir_util.Op) -> bool:

@@ -39,7 +39,9 @@ def _keeps_order(op: ir_util.Op) -> bool:
     """Whether an operation makes floats of int8 that are in the same order."""
     if op.name != _DEQUANTIZE or str(op.operands[0].type.element_type) != "i8":
         return False
-    # A tensor of scales has one for each channel.
+    # A tensor of scales or zero points has one for each channel.
+    if any(isinstance(each.type, ir.RankedTensorType) for each in list(op.operands)[1:-1]):
+        return False
     scale = ir_util.definition(op.operands[1])
     if scale is None or scale.name != "arith.constant":
         return False
@@ -89,10 +91,9 @@ def _pool_before(op: ir_util.Op, dequantization: ir_util.Op, border: ir_util.Op 
         floats = dequantization.clone(ir.InsertionPoint(op)).operation
     floats.operands[0], floats.operands[len(floats.operands) - 1] = pooled, empty
     floats.results[0].set_type(result)
-    for reader, _ in ir_util.uses(op.results[0]):
-        if quantizations.is_uniform(reader) and quantizations.are_alike(reader, dequantization):
-            reader.results[0].replace_all_uses_with(pooled)
-            reader.erase()
+    floats.attributes["indexing_maps"] = quantizations.uniform_maps(
+        result.rank, len(floats.operands)
+    )
     op.results[0].replace_all_uses_with(floats.results[0])
     op.erase()
 

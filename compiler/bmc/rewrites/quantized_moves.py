@@ -1,4 +1,4 @@
-"""What is joined and then quantized is quantized before it is joined.
+"""What is joined or padded and then quantized is quantized before.
 
 The kernels that compute the parts then store bytes, where they would store floats for one that quantizes the whole.
 """
@@ -9,14 +9,17 @@ from typing import Any
 
 from iree.compiler import ir
 
-from bmc.ir import ir_util
+from bmc.ir import ir_util, pad
 from bmc.rewrites import quantizations
+from bmc.rewrites.rounding import constant, literal
+
+_MOVES = {"tensor.concat", "tensor.pad"}
 
 
 def apply(module: Any, _: object) -> None:
-    """Rewrites concatenations that only quantizations read, all with the same scale and zero point."""
-    # A part may be a concatenation as well.
-    for op in reversed(ir_util.all_of(module, "tensor.concat")):
+    """Rewrites what only quantizations read, all with the same scale and zero point."""
+    # What is moved may have been moved before.
+    for op in reversed([op for op in ir_util.walk(module.operation) if op.name in _MOVES]):
         readers = [reader for reader, _ in ir_util.uses(op.results[0])]
         if readers and all(map(quantizations.is_uniform, readers)):
             first, *others = readers
@@ -25,12 +28,30 @@ def apply(module: Any, _: object) -> None:
 
 
 def _rewrite(op: ir_util.Op, readers: list[ir_util.Op]) -> None:
+    quantization = readers[0]
     with ir.InsertionPoint(op), op.location:
-        parts = [quantizations.of(readers[0], part) for part in op.operands]
-        joined = ir.Operation.create(
-            op.name, [readers[0].results[0].type], parts, {"dim": op.attributes["dim"]}
-        )
+        if op.name == "tensor.concat":
+            parts = [quantizations.of(quantization, part) for part in op.operands]
+            attributes = {"dim": op.attributes["dim"]}
+            kind = quantization.results[0].type
+            moved = ir.Operation.create(op.name, [kind], parts, attributes).result
+        else:
+            number = _around(op)
+            if number is None:
+                return
+            byte = quantizations.integer(quantization, number)
+            edge = literal(ir.IntegerAttr.get(ir.IntegerType.get_signless(8), byte))
+            low, high = (
+                list(ir.DenseI64ArrayAttr(op.attributes[f"static_{s}"])) for s in ("low", "high")
+            )
+            moved = pad.padded(quantizations.of(quantization, op.operands[0]), low, high, edge)
     for reader in readers:
-        reader.results[0].replace_all_uses_with(joined.result)
+        reader.results[0].replace_all_uses_with(moved)
         reader.erase()
     op.erase()
+
+
+def _around(op: ir_util.Op) -> float | None:
+    """Returns the number that a tensor is padded with, if it is constant, and so is how far it is padded."""
+    last = list(op.regions[0].blocks[0].operations)[-1].operation
+    return constant(last.operands[0]) if len(op.operands) == 1 else None

@@ -1,4 +1,4 @@
-"""Tests that what is joined and then quantized is quantized before it is joined."""
+"""Tests that what is joined or padded and then quantized is quantized before."""
 
 from __future__ import annotations
 
@@ -43,6 +43,24 @@ class QuantizedMovesTest(unittest.TestCase):
         text = _rewritten(_JOINED + _quantized("q", "c"), f"%q: {_INT8}")
         self.assertIn("(tensor<2x3xi8>, tensor<2x4xi8>) -> tensor<2x7xi8>", text)
         self.assertEqual(text.count("quantize_affine"), 2)
+
+    def test_padding(self) -> None:
+        padded = """  %f = arith.constant NUMBER : f32
+  %c = tensor.pad %y low[0, 2] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %f : f32
+  } : tensor<2x4xf32> to tensor<2x7xf32>
+"""
+        for number, byte in (("0.0", -3), ("1.1", 1), ("0xFF800000", -128), ("9.9e9", 127)):
+            body = padded.replace("NUMBER", number) + _quantized("q", "c")
+            text = _rewritten(body, f"%q: {_INT8}")
+            self.assertIn(f"arith.constant {byte} : i8", text)
+            self.assertIn("tensor<2x4xi8> to tensor<2x7xi8>", text)
+        # Another number for each element.
+        body = padded.replace("NUMBER", "0.0").replace("yield %f", "yield %e")
+        extracted = "    %e = tensor.extract %x[%i, %i] : tensor<2x3xf32>\n    tensor.yield"
+        body = body.replace("    tensor.yield", extracted) + _quantized("q", "c")
+        self.assertIn("to tensor<2x7xf32>", _rewritten(body, f"%q: {_INT8}"))
 
     def test_several_readers(self) -> None:
         results = (f"%q: {_INT8}", f"%r: {_INT8}")

@@ -6,7 +6,6 @@ twice. If x / scale is clamped first, it is so small that adding 1.5 * 2^23 leav
 The addition itself then rounds to nearest, ties to even, and the lowest bits of the sum hold the integer.
 The result is the same for every x, including infinities and NaN. An even zero point is part of what is added, because
 it does not change which integer is the even one. If the int8 is dequantized at once, the addition is undone instead.
-A ReLU before it has no say, if zero becomes the smallest int8.
 
 QEMU 7.2 aborts on vfcvt.rtz.x.f.v, which is what fptosi becomes, unless an earlier instruction of the same
 block uses the dynamic rounding mode. Rewritten kernels run there too.
@@ -25,8 +24,6 @@ _TO_INTEGER = ("arith.fptosi", "arith.fptoui")
 CLAMPS = ("arith.maxnumf", "arith.minnumf")
 # 1.5 * 2^23. Between 2^23 and 2^24 neighboring f32 values are 1 apart, and their lowest bits count up.
 MAGIC = 12582912.0
-# Predicates of arith.cmpf: ordered and unordered.
-_GREATER, _LESS = (2, 3, 9, 10), (4, 5, 11, 12)
 # Keeps the sum in that range.
 LARGEST = 2.0**22
 
@@ -62,10 +59,6 @@ def _rewrite(conversion: ir_util.Op) -> None:
     f32, i32, i8 = value.type, ir.IntegerType.get_signless(32), conversion.results[0].type
     with ir.InsertionPoint(conversion), conversion.location:
         clamped = rounding.operands[0]
-        first, least = limits[-1]
-        if first.name == "arith.maxnumf":
-            clamped, maximum = _before_maximum(clamped, least - zero_point)
-            chain += maximum
         for clamp, bound in reversed(limits):
             limit = literal(ir.FloatAttr.get(f32, bound - zero_point))
             clamped = create(clamp.name, f32, clamped, limit)
@@ -84,28 +77,6 @@ def _rewrite(conversion: ir_util.Op) -> None:
             integer = create("arith.addi", i8, integer, literal(ir.IntegerAttr.get(i8, wrapped)))
         conversion.results[0].replace_all_uses_with(integer)
     erase_unread(chain)
-
-
-def _before_maximum(value: ir_util.Value, least: float) -> tuple[ir_util.Value, list[ir_util.Op]]:
-    """Returns what `value` is the maximum of and how, if the other number is not above `least`.
-
-    A later maximum of that and `least` is the same, also of NaN. Otherwise returns the value.
-    """
-    found: list[Any] = [_defined_by(value, ("arith.maximumf", "arith.maxnumf"))]
-    if found[0] is None:
-        selection = _defined_by(value, ("arith.select",))
-        comparison = selection and _defined_by(selection.operands[0], ("arith.cmpf",))
-        if selection is None or not comparison:
-            return value, []
-        kind = ir.IntegerAttr(comparison.attributes["predicate"]).value
-        pair = list(comparison.operands)
-        kinds = {_GREATER: pair, _LESS: pair[::-1]}
-        if not any(kind in k and list(selection.operands)[1:] == v for k, v in kinds.items()):
-            return value, []
-        found = [selection, comparison]
-    number, other = found[-1].operands
-    bound = constant(other)
-    return (value, []) if bound is None or bound > least else (number, found)
 
 
 def is_magic(value: float | None) -> bool:

@@ -90,55 +90,6 @@ class RoundingTest(quantization_case.QuantizationTest):
             rewritten = support.rewritten(text.replace("MODE", mode), rounding.apply)
             self.assertEqual("bitcast" in rewritten, is_addition, mode)
 
-    def test_a_relu_whose_zero_is_the_smallest(self) -> None:
-        text = """func.func @f(%x: f32) -> i8 {
-  %zero = arith.constant ZERO : f32
-  %point = arith.constant POINT : f32
-  %low = arith.constant -1.280000e+02 : f32
-  %high = arith.constant 1.270000e+02 : f32
-  RELU
-  %0 = math.roundeven %y : f32
-  %1 = arith.addf %0, %point : f32
-  %2 = arith.maxnumf %1, %low : f32
-  %3 = arith.minnumf %2, %high : f32
-  %4 = arith.fptosi %3 : f32 to i8
-  return %4 : i8
-}
-"""
-        largest = "%y = arith.maximumf %x, %zero : f32"
-        select = "%c = arith.cmpf {}, %x, %zero : f32\n  %y = arith.select %c, {} : f32"
-        for relu, zero, point, is_left in (
-            (largest, 0, -128, False),
-            (select.format("ugt", "%x, %zero"), 0, -128, False),
-            (select.format("olt", "%zero, %x"), -1, -128, False),
-            (largest, 0, -127, True),
-            (largest, 1, -128, True),
-            (largest.replace("max", "min"), 0, -128, True),
-            (select.format("ugt", "%zero, %x"), 0, -128, True),
-            (select.format("olt", "%x, %zero"), 0, -128, True),
-        ):
-            case = (
-                text.replace("RELU", relu)
-                .replace("ZERO", f"{zero}.0")
-                .replace("POINT", f"{point}.0")
-            )
-            found = support.rewritten(case, rounding.apply)
-            self.assertIn("bitcast", found)
-            self.assertEqual("cmpf" in found or "imumf" in found, is_left, (relu, zero, point))
-
-    def test_a_relu_on_this_machine(self) -> None:
-        relu = """    %c = arith.cmpf ugt, %a, %z : f32
-    %r = arith.select %c, %a, %z : f32
-    %0 = arith.divf %r, %scale : f32
-"""
-        one = _THERE_AND_BACK.replace("    %0 = arith.divf %a, %scale : f32\n", relu).replace(
-            "%scale = arith.constant 0.1",
-            "%z = arith.constant 0.0 : f32\n  %scale = arith.constant 1.0",
-        )
-        self.kernels(one.replace("ZERO_POINT", "-128"))
-        x = (np.arange(_SIZE) - _SIZE // 2).astype(np.float32) * np.float32(0.5)
-        np.testing.assert_array_equal(self.run_rewritten(x), np.clip(np.rint(x), 0, 255))
-
     def test_unclamped_conversions_are_left_alone(self) -> None:
         text = """
 func.func @main(%x: tensor<8xf32>) -> tensor<8xi8> {
