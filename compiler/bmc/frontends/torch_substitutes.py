@@ -9,6 +9,7 @@
 - The largest of truth values begins with true, the least of a signed bit, and the largest of unsigned bytes with 128.
   Integers have a number below all of these.
 - A sum of half floats rounds at every step. PyTorch's is one of floats.
+- In linalg, it negates integers as floats, which do not have all of them.
 - It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
 - Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
@@ -60,6 +61,9 @@ def apply(program: Any) -> None:
         elif node.target in sums and not node.kwargs:
             if node.args[0].meta["val"].dtype in (torch.float16, torch.bfloat16):
                 _widened(program.graph, node, torch.float32)
+        elif node.target is aten.neg.default:
+            if not node.meta["val"].dtype.is_floating_point and not node.meta["val"].is_complex():
+                node.target, node.args = aten.mul.Scalar, (node.args[0], -1)
         elif node.target is torch.ops.aten.sort.stable:
             given = arguments(node)
             node.target, node.kwargs = torch.ops.aten.sort.default, {}

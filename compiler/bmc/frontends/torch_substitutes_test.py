@@ -98,6 +98,15 @@ def bytes_():
     return spec.ModelSpec(Bytes(), ((some,), (some + np.uint8(126),)), spec.Exact())
 
 
+class Negative(torch.nn.Module):
+    def forward(self, x):
+        return -x, torch.topk(x, 2).values  # which StableHLO lacks
+
+
+def negatives():
+    return spec.ModelSpec(Negative(), ((np.array([2**53 + 1, -(2**63), 7]),),), spec.Exact())
+
+
 class Halves(torch.nn.Module):
     def forward(self, x):
         return x.sum(1), x.mean((0, 1)), x.mean(), x.sum()
@@ -185,6 +194,7 @@ class SubstitutesTest(support.FolderTest):
             "largest",
             "roots",
             "norm",
+            "negatives",
             "log_sums",
         ):
             with self.subTest(factory):
@@ -201,6 +211,7 @@ class SubstitutesTest(support.FolderTest):
             ("largest", "import-disagrees"),
             ("roots", "import-disagrees"),
             ("norm", "import-disagrees"),
+            ("negatives", "import-disagrees"),
             ("log_sums", "import-disagrees"),
             ("bytes_", "import-disagrees"),
             ("halves", "import-disagrees"),

@@ -33,7 +33,7 @@ class Attention(torch.nn.Module):
 
     def forward(self, scores):
         masked = torch.where(self.causal[:, :5, :5], scores, torch.full([], -1e9))
-        return torch.softmax(masked, -1), scores + self.levels
+        return torch.softmax(masked, -1), scores + self.levels, scores * (self.levels > 100)
 
 
 def attention():
