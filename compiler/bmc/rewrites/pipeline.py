@@ -197,7 +197,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "subpixels",
         phases.OPTIMIZED,
-        "Before constants, while weights are in the IR, and after rescales, which proves ranges with them as they were.",
+        "Before constants, while weights are in the IR, and after rescales, which proves ranges with them unchanged.",
         subpixels.apply,
         faster=True,
     ),
