@@ -118,6 +118,7 @@ class Uses:
       floats: whether floats of any kind make sense: the model only moves and compares them.
       integers: whether integers of any kind make sense where they are no indices.
       equal: whether the framework defines what it does with equal numbers.
+      signs: whether the framework defines what it does with the sign of zero.
       zeros: whether an integer may be zero; otherwise it is also not -1, since both are divisors that crash.
       from_end: whether the framework defines what an index does that counts from the end of a tensor.
       outside: whether it defines what an index further outside of a tensor does.
@@ -127,6 +128,7 @@ class Uses:
     floats: bool = True
     integers: bool = True
     equal: bool = True
+    signs: bool = True
     zeros: bool = True
     from_end: bool = True
     outside: bool = True
@@ -239,7 +241,8 @@ def _floats(kind: str) -> _Make:
         most = 100 if info.dtype.byte_count > 2 else 10
         distinct = (rng.permutation(size) - size // 2 + 0.5).astype(np.float64)
         if kind == "equal":
-            values = rng.choice((-2.0, -1.0, -0.0, 0.0, 1.0, 2.0), size) if uses.equal else distinct
+            zeros = (-0.0 if uses.signs else 0.0, 0.0)
+            values = rng.choice((-2.0, -1.0, *zeros, 1.0, 2.0), size) if uses.equal else distinct
         elif kind == "sizes":
             values = np.ldexp(
                 rng.integers(-1000, 1001, size) / 1024.0, rng.integers(-most, most, size)
@@ -264,7 +267,7 @@ _KINDS: dict[str, _Make] = {
     "integers of the whole type but 0": _integers(small=False, zeros=False),
     "small integers": _integers(small=True, zeros=True),
     "small integers but 0": _integers(small=True, zeros=False),
-    "floats with equal elements and both zeros": _floats("equal"),
+    "floats with equal elements and zeros": _floats("equal"),
     "floats of all sizes": _floats("sizes"),
     "floats with NaN and infinities": _floats("special"),
 }

@@ -85,12 +85,15 @@ class SamplesTest(support.FolderTest):
         self.assertLess(len(np.unique(made["small integers"][2])), 8)
         floats, _, _ = made["floats with NaN and infinities"]
         self.assertTrue(np.isnan(floats).any() and np.isinf(floats).any())
-        floats, _, _ = made["floats with equal elements and both zeros"]
+        floats, _, _ = made["floats with equal elements and zeros"]
         self.assertEqual(set(np.signbit(floats[floats == 0])), {False, True})
 
     def test_what_a_framework_leaves_open_is_not_made_up(self) -> None:
         inputs = (_FLOATS, _INDICES, TensorInfo("k", DType.I64, (40,)))
         first = (np.ones((4, 64), np.float32), np.zeros(9, np.int32), np.ones(40, np.int64))
+        without_signs = dict(samples.beside(first, inputs, (), samples.Uses({1: 7}, signs=False)))
+        for case in without_signs.values():
+            self.assertFalse(np.signbit(case[0][case[0] == 0]).any())
         uses = samples.Uses({1: 7}, equal=False, zeros=False, outside=False)
         made = dict(samples.beside(first, inputs, ((-3, 3), None, None), uses))
         self.assertNotIn("indices outside of what they index", made)

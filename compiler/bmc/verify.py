@@ -84,10 +84,15 @@ def require(model: ImportedModel, checks: tuple[OutputCheck, ...]) -> None:
         raise BmcError(
             "import-disagrees",
             f"IREE disagrees with {_BY_FRONTEND[model.frontend]}:"
-            f" output {worst.output} of {which} is off by {worst.difference.max_abs:.3g},"
-            f" {worst.difference.differing} elements differ",
+            f" output {worst.output} of {which} {_by_how_much(worst.difference)}",
             hint=_of_doubles(model) or (_OF_MADE_UP if worst.kind else _OF_CASES),
         )
+
+
+def _by_how_much(difference: Difference) -> str:
+    if not difference.differing:
+        return "differs in the sign of a zero, or in the last digits of integers beyond 2^53"
+    return f"is off by {difference.max_abs:.3g}, {difference.differing} elements differ"
 
 
 def _of_doubles(model: ImportedModel) -> str:

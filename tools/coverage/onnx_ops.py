@@ -21,8 +21,8 @@ from bmc.frontends.options import ImportOptions
 
 # Inputs that are parameters, not data. In an exported model they are constants.
 _PARAMETERS = {
-    "K", "axes", "axis", "depth", "ends", "k", "output_shape", "pads", "repeats", "roi", "scales",
-    "shape", "sizes", "split", "starts", "steps",
+    "K", "axes", "axis", "depth", "ends", "frame_length", "frame_step", "k", "output_shape", "pads", "repeats", "roi",
+    "scales", "shape", "sizes", "split", "starts", "steps",
 }  # fmt: skip
 # The node tests ask for 1e-7, but no two libraries' exponentials agree that closely.
 _SMALLEST_ATOL = 1e-5

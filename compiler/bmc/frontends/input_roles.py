@@ -25,6 +25,11 @@ _EXACT = frozenset((
     "tensor.expand_shape", "tensor.extract", "tensor.extract_slice", "tensor.insert_slice", "tensor.pad",
     "tensor.yield",
 ))  # fmt: skip
+# Frameworks leave open which of 0 and -0 these return.
+_CHOICES = frozenset((
+    "arith.maximumf", "arith.maxnumf", "arith.minimumf", "arith.minnumf", "stablehlo.clamp", "stablehlo.maximum",
+    "stablehlo.minimum", "tosa.maximum", "tosa.minimum",
+))  # fmt: skip
 _LOOPS = ("scf.for", "scf.while", "stablehlo.while")
 # The operand that has indices, and that with what they are indices of.
 _INDEXED = {
@@ -47,6 +52,7 @@ class Roles:
       rounds: whether results of operations with floats are rounded.
       loops: whether it has loops, which may depend on data.
       sorts: whether a sort has an order for equal elements that its framework does not define.
+      chooses: whether a number is chosen because it is the larger or smaller one.
       divides: whether integers are divided by a computed one.
     """
 
@@ -54,6 +60,7 @@ class Roles:
     rounds: bool
     loops: bool
     sorts: bool
+    chooses: bool
     divides: bool
 
 
@@ -83,6 +90,7 @@ def read(module: Any, entry: str = "main", entries: Sequence[str] = ()) -> Roles
         rounds=any(map(_rounds, ops)),
         loops=bool(names & set(_LOOPS)),
         sorts="iree_linalg_ext.sort" in names,
+        chooses=bool(names & _CHOICES),
         divides=any(
             op.name in _QUOTIENTS and ir_util.constant(op.operands[1]) is None for op in ops
         ),
@@ -113,7 +121,8 @@ class _Flow:
                 continue
             self._seen.add(value)
             for op, number in ir_util.uses(value):
-                extents = _extents(op, number)
+                # A tensor may have no elements, or so many as its data says.
+                extents = [each for each in _extents(op, number) if each > 0]
                 found += extents
                 if not extents:
                     waiting += self._following(op, number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unittest
 from unittest import mock
 
+import jax
 import support
 
 from bmc.frontends import import_model, jax_conversions
@@ -37,6 +38,11 @@ def half():
 
 
 class JaxConversionsTest(support.FolderTest):
+    def setUp(self) -> None:
+        super().setUp()
+        # One of the models changes it for the whole process.
+        self.addCleanup(jax.config.update, "jax_enable_x64", jax.config.jax_enable_x64)
+
     def load(self, factory: str) -> str:
         path = self.write("model.py", _MODEL)
         model = import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")

@@ -102,6 +102,7 @@ def _of_entry(
         floats=moves and not roles.loops and defined.floats,
         integers=(moves or counts) and not roles.loops,
         equal=not roles.sorts or name != "torch",
+        signs=not roles.chooses,
         zeros=not roles.divides or defined.floats,
         from_end=defined.from_end,
         outside=defined.outside,

@@ -31,8 +31,8 @@ def found(model: Any, name: str, constants: Mapping[str, Array]) -> Iterator[Bmc
       name: name of the file.
       constants: initializers and values of Constant nodes by name.
 
-    That is an op in training mode, with random numbers or batch statistics, and a recurrent layer with an attribute or
-    input that the importer ignores or lacks.
+    That is an op in training mode, with random numbers or batch statistics, a recurrent layer with an attribute or
+    input that the importer ignores or lacks, and a Scan of batches.
     """
     graphs = (model.graph, *model.functions)
     for node in (node for graph in graphs for node in nodes_within(graph.node)):
@@ -46,6 +46,13 @@ def found(model: Any, name: str, constants: Mapping[str, Array]) -> Iterator[Bmc
                 f"op '{node.op_type}' runs in training mode",
                 where=f"{node.name or node.output[0]} in {name}",
                 hint="export the model for inference, for example after eval()",
+            )
+        if node.op_type == "Scan" and len(node.input) != len(given["body"].input):
+            yield BmcError(
+                "op-rejected",
+                "op 'Scan' of opset 8 has batches, each with a number of steps of its own",
+                where=f"{node_name(node)} in {name}",
+                hint="export the model with opset 9 or later",
             )
         if node.op_type in _RECURRENT and not node.domain and (what := _unknown(node, given)):
             yield BmcError(

@@ -11,6 +11,7 @@
 - It computes Neg of integers in f32.
 - Its ReduceLogSumExp, Asinh and Acosh overflow (onnx_logarithms.py).
 - It computes powers of integers, and those of negative floats, in floats that have none (onnx_powers.py).
+- Others are in onnx_composites.py.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import onnx_clips, onnx_logarithms, onnx_powers, onnx_spectra, onnx_unsigned
+from bmc.frontends import (
+    onnx_clips,
+    onnx_composites,
+    onnx_logarithms,
+    onnx_powers,
+    onnx_spectra,
+    onnx_unsigned,
+)
 from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name
 
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
@@ -51,6 +59,7 @@ def _apply(graph: Graph) -> None:
                 and _recurrent(graph, node)
                 or onnx_unsigned.rewrite(graph, node)
                 or onnx_spectra.rewrite(graph, node)
+                or onnx_composites.rewrite(graph, node)
                 or node.op_type == "Mod"
                 and _rest(graph, node)
                 or node.op_type == "Pow"

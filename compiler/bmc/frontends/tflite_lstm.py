@@ -1,6 +1,7 @@
 """An LSTM of a .tflite file becomes the ops of its steps, because the converter to TOSA has no such op.
 
 Every call begins with zeros, as in LiteRT after reset_all_variables(). Gates of one step are parts of one product.
+TFLite has no ops for the steps of an LSTM of int8. It becomes one product, of which tflite_int8_lstm makes the steps.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import numpy as np
 
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import tflite_build, tflite_schema
+from bmc.frontends import tflite_build, tflite_int8_lstm, tflite_schema
 
-_LSTM = "UNIDIRECTIONAL_SEQUENCE_LSTM"
+_LSTM = tflite_int8_lstm.KIND
 # Places of the op's operands: weights of inputs, of the last output, and biases; for the input gate, the forget
 # gate, the cell and the output gate. Without an input gate, its weights are absent.
 _WEIGHTS, _RECURRENT, _BIASES = (1, 2, 3, 4), (5, 6, 7, 8), (12, 13, 14, 15)
@@ -24,7 +25,7 @@ _MOST_STEPS = 1024
 
 
 def expand(data: bytes, name: str) -> bytes:
-    """Returns the file without LSTMs on floats; raises BmcError for one that is not understood.
+    """Returns the file without LSTMs; raises BmcError for one that is not understood.
 
     Args:
       data: the file with static shapes.
@@ -62,8 +63,9 @@ class _Lstm:
         for place in _UNKNOWN:
             if self._operand(place) != _ABSENT:
                 raise self._refused("with a peephole, a projection or a layer normalization")
-        if self._graph.tensors[self._op.inputs[0]].type != TensorType.FLOAT32:
-            raise self._refused("on integers")
+        kinds = (TensorType.FLOAT32, TensorType.INT8)
+        if self._graph.tensors[self._op.inputs[0]].type not in kinds:
+            raise self._refused("on int16 or uint8")
         if self._options.fusedActivationFunction != ActivationFunctionType.TANH:
             raise self._refused("with another activation than TANH")
         if self._options.diagonalRecurrentTensors:
@@ -105,6 +107,8 @@ class _Lstm:
         steps, batch = outer[time], outer[1 - time]
         if steps > _MOST_STEPS:
             raise self._refused(f"with more than {_MOST_STEPS} steps")
+        if tflite_int8_lstm.is_int8(self._graph, self._op):
+            return self._product()
         weights, recurrent, biases = map(self._joined, (_WEIGHTS, _RECURRENT, _BIASES))
         gates = 3 if self._operand(_WEIGHTS[0]) == _ABSENT else 4
         size = len(weights) // gates
@@ -151,6 +155,31 @@ class _Lstm:
             tflite_build.op(self._model, "PACK", outputs, self._op.outputs, options=pack)
         )
         return self._ops
+
+    def _product(self) -> list[Any]:
+        """Returns a product of the shape of an LSTM of int8."""
+        from ai_edge_litert.schema_py_generated import FullyConnectedOptionsT
+
+        lstm = tflite_int8_lstm.read(self._graph, self._op, self._constants())
+        if isinstance(lstm, str):
+            raise self._refused(lstm)
+        weights = self._constant("shape", lstm.weights[0])
+        tflite_build.quantize(self._graph, weights, 1.0)
+        options = FullyConnectedOptionsT()
+        options.keepNumDims = True
+        operands = [self._op.inputs[0], weights, _ABSENT]
+        kind, outputs = "FULLY_CONNECTED", self._op.outputs
+        return [tflite_build.op(self._model, kind, operands, outputs, version=5, options=options)]
+
+    def _constants(self) -> dict[str, Array]:
+        """Returns the operands that are constants by their names."""
+        found: dict[str, Array] = {}
+        for tensor in (self._graph.tensors[index] for index in self._op.inputs if index >= 0):
+            data, kind = self._model.buffers[tensor.buffer].data, tflite_schema.weight_type(tensor)
+            if data is not None and kind:
+                values = np.asarray(data, np.uint8).view(kind)
+                found[tflite_schema.text(tensor.name)] = values.reshape(tflite_schema.shape(tensor))
+        return found
 
     def _step(self, parts: list[int], cell: int, shape: list[int]) -> tuple[int, int]:
         """Returns the output and the cell after a step; without a cell before it, that was zeros."""

@@ -30,6 +30,7 @@ from bmc.errors import BmcError
 from bmc.frontends import (
     tflite_activations,
     tflite_curves,
+    tflite_int8_lstm,
     tflite_int16,
     tflite_schema,
     tflite_tables,
@@ -118,8 +119,9 @@ def _corrections(ops: list[Any], file: TfliteFile) -> Iterator[Callable[[], None
     down, quotients = file.outputs_of("FLOOR_DIV"), file.outputs_of("DIV")
     tables = tflite_tables.tables(file)
     sums, curves = tflite_int16.sums(file), tflite_curves.curves(file)
-    activations = tflite_activations.activations(file)
+    activations, lstms = tflite_activations.activations(file), tflite_int8_lstm.lstms(file)
     for op in ops:
+        yield from tflite_int8_lstm.corrections(op, _tensor(op), lstms)
         yield from tflite_int16.corrections(op, _tensor(op), sums)
         yield from tflite_curves.corrections(op, _tensor(op), curves)
         yield from tflite_activations.corrections(op, _tensor(op), activations)

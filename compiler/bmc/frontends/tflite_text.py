@@ -76,13 +76,13 @@ def rescale(
       rounding: SINGLE_ROUND or DOUBLE_ROUND.
     """
     given, made = (tensor(shape, element) for element in types)
-    zeros = [np.zeros(1, f"int{element[1:]}") for element in types]
-    numbers = [multipliers.astype(np.int32), shifts.astype(np.int8), *zeros]
-    lines = [f"  %{name}_{i} = {tosa_constant(each)}" for i, each in enumerate(numbers)]
+    zeros: list[Array] = [np.zeros(1, f"int{element[1:]}") for element in types]
+    numbers: list[Array] = [multipliers.astype(np.int32), shifts.astype(np.int8), *zeros]
+    lines = [f"  %{name}_n{i} = {tosa_constant(each)}" for i, each in enumerate(numbers)]
     return "\n".join(
         (
             *lines,
-            f'  %{name} = "tosa.rescale"(%{of}, {", ".join(f"%{name}_{i}" for i in range(4))}) <{{'
+            f'  %{name} = "tosa.rescale"(%{of}, {", ".join(f"%{name}_n{i}" for i in range(4))}) <{{'
             "input_unsigned = false, output_unsigned = false,"
             f" per_channel = {str(multipliers.size > 1).lower()},"
             f" rounding_mode = #tosa.rounding_mode<{rounding}>, scale32 = true}}>"

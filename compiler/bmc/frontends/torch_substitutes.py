@@ -11,6 +11,7 @@
 - A sum of half floats rounds at every step. PyTorch's is one of floats.
 - It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
 - Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
+- Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, and torch_divisions.py
   divides integers.
@@ -67,6 +68,8 @@ def apply(program: Any) -> None:
             if node.args[0].meta["val"].dtype.is_floating_point:
                 root = aten.sqrt.default if node.args[1] > 0 else aten.rsqrt.default
                 node.target, node.args = root, node.args[:1]
+        elif node.target is aten.logcumsumexp.default:
+            _log_sums(program.graph, node)
         elif node.target is aten.rms_norm.default and arguments(node)["eps"] is None:
             given = arguments(node)
             dtype = given["input"].meta["val"].dtype
@@ -123,6 +126,42 @@ def _roll(graph: Any, node: Any) -> None:
     flat = call(graph, node, aten.reshape.default, (x, [-1]))
     rolled = call(graph, node, aten.roll.default, (flat, [shifts[0] % max(shape.numel(), 1)], [0]))
     node.replace_all_uses_with(call(graph, node, aten.reshape.default, (rolled, list(shape))))
+    graph.erase_node(node)
+
+
+def _log_sums(graph: Any, node: Any) -> None:
+    """Sums up each element with all before it, less the largest of them."""
+    import torch
+
+    aten = torch.ops.aten
+    x, dim = node.args
+    value = x.meta["val"]
+    if not value.ndim:
+        node.replace_all_uses_with(x)
+        graph.erase_node(node)
+        return
+    dim %= value.ndim
+    ones = call(graph, node, aten.ones_like.default, (x,))
+    places = call(graph, node, aten.cumsum.default, (ones, dim))
+    rows, columns = (
+        call(graph, node, aten.unsqueeze.default, (places, axis)) for axis in (dim + 1, dim)
+    )
+    later = call(graph, node, aten.lt.Tensor, (rows, columns))
+    wide = call(graph, node, aten.unsqueeze.default, (x, dim))
+    kept = call(graph, node, aten.masked_fill.Scalar, (wide, later, -math.inf))
+    largest = call(graph, node, aten.amax.default, (kept, [dim + 1], True))
+    largest = call(graph, node, aten.clamp.default, (largest, torch.finfo(value.dtype).min))
+    powers = call(
+        graph, node, aten.exp.default, (call(graph, node, aten.sub.Tensor, (kept, largest)),)
+    )
+    log = call(
+        graph,
+        node,
+        aten.log.default,
+        (call(graph, node, aten.sum.dim_IntList, (powers, [dim + 1], True)),),
+    )
+    total = call(graph, node, aten.add.Tensor, (log, largest))
+    node.replace_all_uses_with(call(graph, node, aten.squeeze.dim, (total, dim + 1)))
     graph.erase_node(node)
 
 

@@ -134,6 +134,16 @@ def roots():
     return spec.ModelSpec(Roots(), ((x,),), (spec.Tolerance(1e-5, 1e-5),) * 4)
 
 
+class LogSums(torch.nn.Module):
+    def forward(self, x):
+        return x.logcumsumexp(-1), x.logcumsumexp(0), x[0].logcumsumexp(0)
+
+
+def log_sums():
+    x = np.array([[1, -3, 144, 2], [-200, -150, 0.5, 300]], np.float32)
+    return spec.ModelSpec(LogSums(), ((x,),), (spec.Tolerance(1e-5, 1e-5),) * 3)
+
+
 def norm():
     cases = ((_X,), (0 * _X,), (1e-4 * _X,))
     return spec.ModelSpec(torch.nn.RMSNorm(_X.shape[-1]), cases, spec.Tolerance(1e-5, 1e-5))
@@ -175,6 +185,7 @@ class SubstitutesTest(support.FolderTest):
             "largest",
             "roots",
             "norm",
+            "log_sums",
         ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
@@ -190,6 +201,7 @@ class SubstitutesTest(support.FolderTest):
             ("largest", "import-disagrees"),
             ("roots", "import-disagrees"),
             ("norm", "import-disagrees"),
+            ("log_sums", "import-disagrees"),
             ("bytes_", "import-disagrees"),
             ("halves", "import-disagrees"),
         ):

@@ -18,6 +18,7 @@ _INTEGERS = {"i8": "<i1", "i16": "<i2", "i32": "<i4", "i64": "<i8"}
 _KNOWN = {**_INTEGERS, "f32": "<f4"}
 _HALVES = {"f16": "<f2"}
 _DOUBLES = {"f64": "<f8"}
+_BRAIN_HALVES = {"bf16": "<u2"}
 _CONSTANTS = ("arith.constant", "stablehlo.constant", "tosa.const")
 
 
@@ -44,6 +45,11 @@ def numbers(value: ir_util.Value, module: Any) -> Array | None:
 def halves(value: ir_util.Value, module: Any) -> Array | None:
     """Returns what numbers() does, but of a constant tensor of f16, and None for everything else."""
     return _read(value, module, _HALVES)
+
+
+def brain_halves(value: ir_util.Value, module: Any) -> Array | None:
+    """Returns what numbers() does, but the bits of a constant tensor of bf16, and None for everything else."""
+    return _read(value, module, _BRAIN_HALVES)
 
 
 def doubles(value: ir_util.Value, module: Any) -> Array | None:

@@ -53,6 +53,8 @@ class Elementwise:
         self.maps = permute.maps(op)
         self.constant_map: Any = None
         self._added: list[tuple[Any, Array]] = []
+        # A long body may read a value in many places.
+        self._known: dict[Any, Array | None] = {}
 
     @property
     def yielded(self) -> Any:
@@ -71,6 +73,11 @@ class Elementwise:
 
     def constant(self, value: ir_util.Value) -> Array | None:
         """Returns a value of the body as int64, one for each element of the constant operands; None if computed."""
+        if value not in self._known:
+            self._known[value] = self._constant(value)
+        return self._known[value]
+
+    def _constant(self, value: ir_util.Value) -> Array | None:
         number = self.operand(value)
         if number is not None:
             return self._element(self.op.operands[number], self.maps[number])

@@ -100,18 +100,8 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "While updates are as the framework's exporter wrote them.",
         updates.apply,
     ),
-    Rewrite(
-        "empties",
-        phases.INPUT,
-        "Before IREE divides by how many elements there are.",
-        empties.apply,
-    ),
-    Rewrite(
-        "powers",
-        phases.INPUT,
-        "Before IREE makes its own exp and log of powers.",
-        powers.apply,
-    ),
+    Rewrite("empties", phases.INPUT, "Before IREE divides by their number.", empties.apply),
+    Rewrite("powers", phases.INPUT, "Before IREE makes exp and log of powers.", powers.apply),
     Rewrite(
         "quotients",
         phases.INPUT,

@@ -181,6 +181,30 @@ class RescalesTest(support.OptimizedTest):
         self.assertEqual(_of_64_bits(rewritten), "")
         np.testing.assert_array_equal(self.run_rewritten(_X), _X.astype(np.int32) << 10)
 
+    def test_bodies_that_read_each_value_twice(self) -> None:
+        # Each way to the input on its own would be 2^40 ways.
+        squares = "\n".join(f"    %{i} = arith.muli %{i - 1}, %{i - 1} : i32" for i in range(1, 41))
+        text = f"""func.func @main(%x: tensor<8xi16>) -> tensor<8xi32> {{
+  %none = tensor.empty() : tensor<8xi32>
+  %m = arith.constant 1925051689 : i64
+  %s = arith.constant 32 : i64
+  %made = linalg.generic {{
+      indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}}
+      ins(%x : tensor<8xi16>) outs(%none : tensor<8xi32>) {{
+  ^element(%e: i16, %old: i32):
+    %0 = arith.extsi %e : i16 to i32
+{squares}
+    %wide = arith.extsi %40 : i32 to i64
+    %product = arith.muli %wide, %m : i64
+    %high = arith.shrsi %product, %s : i64
+    %result = arith.trunci %high : i64 to i32
+    linalg.yield %result : i32
+  }} -> tensor<8xi32>
+  return %made : tensor<8xi32>
+}}
+"""
+        self.assertNotEqual(_of_64_bits(self.rewritten(text, rescales.apply)), "")
+
     def test_bias_and_zero_point_become_one_constant(self) -> None:
         rng = np.random.default_rng(0)
         x = rng.integers(-128, 128, (1, 4, 4, 32)).astype(np.int8)

@@ -1,8 +1,8 @@
-"""Rounds f64 constants to values of f32, because IREE truncates them, or cannot convert large ones.
+"""Rounds f64 constants to values of f32, because IREE truncates them, or cannot convert large ones, as those of bf16.
 
 IREE computes f64 as f32 (iree/phases.py). It makes 0.1 the f32 below it, where frameworks take the nearest one, and
 a clamp at 0.1 would return another number than the framework's. Of a large constant, which is a resource, it changes
-the type alone.
+the type alone; those of bf16, which it computes as f32 too, become constants of another kind here.
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ _CONSTANTS = ("arith.constant", "stablehlo.constant")
 def apply(module: Any, _: object = None) -> None:
     """Rounds the constants of a model that has no f64 inputs or outputs, which keep the model in f64."""
     ops = list(ir_util.walk(module.operation))
+    for op in ops:
+        if op.name in _CONSTANTS and "dense_resource" in str(op.attributes["value"])[:20]:
+            bits = constant_arrays.brain_halves(op.results[0], module)
+            if bits is not None:
+                kind = op.results[0].type
+                op.attributes["value"] = ir.DenseElementsAttr.get(bits, type=kind)
     functions = [op for op in ops if "function_type" in op.attributes]
     if any("f64" in str(op.attributes["function_type"]) for op in functions):
         return

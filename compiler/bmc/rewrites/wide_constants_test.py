@@ -31,6 +31,16 @@ _CLAMP = f"""func.func @main(%x: {_X}) -> {_X} {{
   return %2 : {_X}
 }}
 """
+# 1.0, -2.0, 0.5 and 3.0, behind four bytes that say how they are aligned.
+_BRAIN = f"""func.func @main(%x: {_X}) -> {_X} {{
+  %w = arith.constant dense_resource<weights> : tensor<2x2xbf16>
+  %a = stablehlo.convert %x : ({_X}) -> tensor<2xbf16>
+  %0 = stablehlo.dot_general %w, %a, contracting_dims = [1] x [0] : (tensor<2x2xbf16>, tensor<2xbf16>) -> tensor<2xbf16>
+  %1 = stablehlo.convert %0 : (tensor<2xbf16>) -> {_X}
+  return %1 : {_X}
+}}
+{{-# dialect_resources: {{builtin: {{weights: "0x02000000803F00C0003F4040"}}}} #-}}
+"""
 _WIDE = """func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {
   %a = arith.constant dense<[0.1, 1.0e300]> : tensor<2xf64>
   return %a : tensor<2xf64>
@@ -39,16 +49,22 @@ _WIDE = """func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {
 
 
 class WideConstantsTest(support.FolderTest):
-    def run_host(self) -> list[float]:
+    def run_host(self, text: str = _CLAMP) -> list[float]:
         tensor = TensorInfo("x", DType.F32, (2,))
         signature = Signature("main", (tensor,), (tensor,))
-        path = self.write("model.mlir", _CLAMP)
+        path = self.write("model.mlir", text)
         model = HostModel.compile(path, (signature,), self.folder / "reproducer")
         (result,) = model.run((np.array([-1, 1], np.float32),))
         return [float(number) for number in result]
 
     def test_a_clamp_returns_its_limits(self) -> None:
         self.assertEqual(self.run_host(), [float(np.float32(0.1)), float(np.float32(0.3))])
+
+    def test_weights_of_bf16(self) -> None:
+        self.assertEqual(self.run_host(_BRAIN), [-3.0, 2.5])
+        with mock.patch.object(wide_constants, "apply"):
+            call = lambda: self.run_host(_BRAIN)  # noqa: E731
+            self.refuses("op-rejected", "'arith.constant'", call=call)
 
     def test_iree_truncates(self) -> None:
         # If this fails, IREE rounds, and the rewrite can go.

@@ -1,0 +1,143 @@
+"""Writes ONNX ops with simpler ones where IREE's importer does not know them, or divides by zero.
+
+- It knows neither CumProd nor RMSNormalization.
+- Its ReverseSequence is a loop over parts of sizes that depend on data, which IREE cannot compile.
+- Its LpNormalization of zeros is NaN, and onnxruntime's is zero.
+- Its determinant divides by the first number, which may be zero.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bmc.errors import BmcError
+from bmc.frontends.onnx_graph import Graph, attributes, node_name
+
+# More elements in a row than this, one after the other, are too many ops.
+_MOST_FACTORS = 256
+_MOST_ROWS = 4
+
+
+def rewrite(graph: Graph, node: Any) -> bool:
+    """Replaces such an op of known sizes; returns whether it did.
+
+    Raises:
+      BmcError: a determinant has too many rows.
+    """
+    make = {
+        "CumProd": _products,
+        "Det": _determinant,
+        "LpNormalization": _normalization,
+        "ReverseSequence": _reversed,
+        "RMSNormalization": _root_mean_square,
+    }.get(node.op_type)
+    shape = graph.shape(node.input[0]) if make else None
+    made = make(graph, node, shape) if make and shape is not None else None
+    if made is not None:
+        graph.rename(made, node.output[0])
+    return made is not None
+
+
+def _products(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
+    """Multiplies one element after the other, because another order overflows elsewhere."""
+    given, along = attributes(node), graph.constant(node.input[1])
+    if along is None:
+        return None
+    axis = int(along) % len(shape)
+    if not 0 < shape[axis] <= _MOST_FACTORS:
+        return None
+    exclusive = bool(given.get("exclusive"))
+    order = range(shape[axis])[:: -1 if given.get("reverse") else 1]
+    made: list[str] = []
+    for place in order:
+        if exclusive and not made:
+            kept = (*shape[:axis], 1, *shape[axis + 1 :])
+            made.append(graph.initializer(np.ones(kept, _dtype(graph, node)), node))
+        if len(made) == len(order):
+            break
+        row = graph.add("Gather", (node.input[0], np.array([place])), node, axis=axis)
+        made.append(graph.add("Mul", (made[-1], row), node) if made else row)
+    return graph.add("Concat", made[:: order.step], node, axis=axis)
+
+
+def _determinant(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
+    size = shape[-1]
+    if size > _MOST_ROWS:
+        raise BmcError(
+            "op-rejected",
+            f"op 'Det' of {size} rows divides by numbers that may be zero in IREE",
+            where=node_name(node),
+            hint=f"{_MOST_ROWS} rows are the most",
+        )
+    rows = [graph.add("Gather", (node.input[0], np.array(i)), node, axis=-2) for i in range(size)]
+    elements = [
+        [graph.add("Gather", (row, np.array(i)), node, axis=-1) for i in range(size)]
+        for row in rows
+    ]
+    return _expanded(graph, node, elements)
+
+
+def _expanded(graph: Graph, node: Any, elements: list[list[str]]) -> str:
+    """Returns a determinant, developed by its first row."""
+    first, *others = elements
+    made = ""
+    for place, factor in enumerate(first):
+        smaller = [row[:place] + row[place + 1 :] for row in others]
+        term = (
+            graph.add("Mul", (factor, _expanded(graph, node, smaller)), node) if others else factor
+        )
+        made = graph.add("Sub" if place % 2 else "Add", (made, term), node) if made else term
+    return made
+
+
+def _normalization(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
+    given = attributes(node)
+    x, axes = node.input[0], np.array([given.get("axis", -1) % len(shape)])
+    if given.get("p", 2) == 1:
+        norm = graph.add("ReduceSum", (graph.add("Abs", (x,), node), axes), node)
+    else:
+        squares = graph.add("ReduceSum", (graph.add("Mul", (x, x), node), axes), node)
+        norm = graph.add("Sqrt", (squares,), node)
+    zero, one = (np.array(number, _dtype(graph, node)) for number in (0, 1))
+    is_zero = graph.add("Equal", (norm, zero), node)
+    return graph.add("Div", (x, graph.add("Where", (is_zero, one, norm), node)), node)
+
+
+def _reversed(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
+    """Gathers each element from as far before the end of its sequence as it is behind the start."""
+    given = attributes(node)
+    axes = given.get("batch_axis", 1), given.get("time_axis", 0)
+    batch, time = (
+        tuple(size if axis == each else 1 for each, size in enumerate(shape)) for axis in axes
+    )
+    steps = np.arange(shape[axes[1]]).reshape(time)
+    lengths = graph.add("Reshape", (node.input[1], np.array(batch)), node)
+    from_end = graph.add("Sub", (graph.add("Sub", (lengths, np.array(1)), node), steps), node)
+    is_inside = graph.add("Less", (steps, lengths), node)
+    places = graph.add("Where", (is_inside, from_end, steps), node)
+    places = graph.add("Expand", (places, np.array(shape)), node)
+    return graph.add("GatherElements", (node.input[0], places), node, axis=axes[1])
+
+
+def _root_mean_square(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
+    from onnx import TensorProto
+
+    given = attributes(node)
+    x, scale = node.input[:2]
+    if graph.element(x) != TensorProto.FLOAT or graph.element(scale) != TensorProto.FLOAT:
+        return None
+    axes = np.arange(given.get("axis", -1) % len(shape), len(shape))
+    count = np.prod([shape[axis] for axis in axes])
+    squares = graph.add("ReduceSum", (graph.add("Mul", (x, x), node), axes), node)
+    mean = graph.add("Div", (squares, np.array(count, np.float32)), node)
+    epsilon = np.array(given.get("epsilon", 1e-5), np.float32)
+    size = graph.add("Sqrt", (graph.add("Add", (mean, epsilon), node),), node)
+    return graph.add("Mul", (graph.add("Div", (x, size), node), scale), node)
+
+
+def _dtype(graph: Graph, node: Any) -> Any:
+    from onnx import helper
+
+    return helper.tensor_dtype_to_np_dtype(graph.element(node.input[0]))
