@@ -187,8 +187,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     Rewrite(
         "subpixels",
         phases.OPTIMIZED,
-        "Before constants, while the weights are still in the IR, and after rescales, which proves ranges with the"
-        " weights as they were.",
+        "Before constants, while weights are in the IR, and after rescales, which proves ranges with them unchanged.",
         subpixels.apply,
         faster=True,
     ),
@@ -240,8 +239,7 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
     Rewrite(
         "channels_last",
         phases.PARAMETERS,
-        "While convolutions are still linalg on whole tensors, so that its transpositions fuse with the"
-        " ops between them.",
+        "While convolutions are linalg on whole tensors, so that its transpositions fuse with the ops between them.",
         channels_last.apply,
         faster=True,
     ),
