@@ -16,6 +16,7 @@ _OURS = re.compile(r"(tools/bazel|bmc|python3 -m tools\.\w+|tools/\w+/\w+\.py) "
 _FLAG = re.compile(r"--[a-z][a-z-]*")
 # Options of `bazel` that mean something here, beside `--board` and `--config`.
 _BAZEL = {"--expunge", "--profile", "--repo_env", "--test_arg"}
+_BMC = "compiler/bmc/arguments.py"
 # Target -> source of the program that gets what is behind `--`.
 _PROGRAMS = {
     r".*\.(flash|flash_test)|//tools/flash:flash": "tools/flash/main.py",
@@ -25,7 +26,7 @@ _PROGRAMS = {
     r".*\.view": "tools/view/view.py",
     r"//models:overview": "tools/view/overview.py",
     r"//models:(table|large_table)": "tools/size/model_table.py",
-    r"//compiler:compiler": "compiler/bmc/arguments.py",
+    r"//compiler:compiler": _BMC,
     r"//boards:new": "boards/new.py",
     r"//tools/remote:worker": "tools/remote/worker.py",
     r"//tools/coverage:coverage": "tools/coverage/coverage.py",
@@ -95,15 +96,20 @@ def _bazel(words: list[str], tree: Path, targets: set[str]) -> list[str]:
 
 
 def _bmc(words: list[str], tree: Path) -> list[str]:
-    source = tree / "compiler/bmc/arguments.py"
-    known = re.findall(r'add_parser\(\s*"(\w+)"', source.read_text())
+    known = re.findall(r'add_parser\(\s*"(\w+)"', _text(tree / _BMC))
     if not words[0].startswith("-") and words[0] not in known:
         return [f"bmc has no command {words[0]}"]
-    return _options(words, source)
+    return _options(words, tree / _BMC)
+
+
+def _text(source: Path) -> str:
+    """Returns a program's source; arguments of bmc are in two files."""
+    more = [source.parent / "frontends/importing.py"] if source.match(_BMC) else []
+    return "".join(path.read_text() for path in (source, *more) if path.is_file())
 
 
 def _options(words: list[str], source: Path) -> list[str]:
     """Returns the options among `words` that a program's source does not declare."""
-    text = source.read_text() if source.is_file() else ""
+    text = _text(source)
     options = {match[0] for word in words if (match := _FLAG.match(word))} - {"--help"}
     return [f"{source.name} has no {one}" for one in sorted(options) if f'"{one}"' not in text]

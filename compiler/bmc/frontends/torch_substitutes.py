@@ -62,7 +62,8 @@ def apply(program: Any) -> None:
             if node.args[0].meta["val"].dtype in (torch.float16, torch.bfloat16):
                 _widened(program.graph, node, torch.float32)
         elif node.target is aten.neg.default:
-            if not node.meta["val"].dtype.is_floating_point and not node.meta["val"].is_complex():
+            # Products of unsigned bytes crash it, and floats have all of these.
+            if node.meta["val"].dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
                 node.target, node.args = aten.mul.Scalar, (node.args[0], -1)
         elif node.target is torch.ops.aten.sort.stable:
             given = arguments(node)
