@@ -12,6 +12,7 @@ from bmc import conditioning, samples, spec, tolerances
 from bmc.artifacts import Framework, ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import input_roles, quantized
+from bmc.frontends.input_roles import Roles
 from bmc.ir import ir_util
 
 
@@ -65,8 +66,13 @@ def added(model: ImportedModel) -> ImportedModel:
     kinds: list[str] = []
     entries: list[int] = []
     made: list[tuple[spec.Case, spec.Case]] = []
+    names = tuple(signature.name for signature in model.signatures)
+    with ir.Context() as context:
+        context.allow_unregistered_dialects = True
+        module = ir_util.read(model.mlir)
+        roles = [input_roles.read(module, name, names) for name in names]
     for entry in range(len(model.signatures)):
-        for kind, case, outputs in _of_entry(model, framework, entry):
+        for kind, case, outputs in _of_entry(model, framework, entry, roles[entry]):
             kinds.append(kind)
             entries.append(entry)
             made.append((case, outputs))
@@ -79,7 +85,7 @@ def added(model: ImportedModel) -> ImportedModel:
 
 
 def _of_entry(
-    model: ImportedModel, framework: Framework, entry: int
+    model: ImportedModel, framework: Framework, entry: int, roles: Roles
 ) -> Iterator[tuple[str, spec.Case, spec.Case]]:
     """Yields the kinds of what is made up for an entry point, the inputs and the framework's answers."""
     signature, answer = model.signatures[entry], framework.answers[entry]
@@ -88,10 +94,6 @@ def _of_entry(
     ranges = framework.ranges[sum(len(s.inputs) for s in before) :][: len(first)]
     policies = model.golden.policies[sum(len(s.outputs) for s in before) :][: len(answered)]
     name, defined = model.frontend, _DEFINED[model.frontend]
-    with ir.Context() as context:
-        context.allow_unregistered_dialects = True
-        names = tuple(each.name for each in model.signatures)
-        roles = input_roles.read(ir_util.read(model.mlir), signature.name, names)
     moves = not roles.rounds
     # Integers that become integers are right or wrong, whatever the IR computes them with.
     counts = not model.parameters and not any(

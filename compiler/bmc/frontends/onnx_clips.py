@@ -20,12 +20,9 @@ _ORDERED = {9: 2, 11: 4}
 
 def limit(graph: Graph, node: Any) -> bool:
     """Gives a Clip of floats the limits that it lacks; returns whether it is one of floats."""
-    from onnx import TensorProto, helper
-
-    element = graph.element(node.input[0])
-    if element not in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE):
+    dtype = graph.dtype(node.input[0])
+    if dtype.kind != "f":
         return False
-    dtype = helper.tensor_dtype_to_np_dtype(element)
     limits = [*node.input[1:], "", ""][:2]
     if not all(limits):
         info = np.finfo(dtype)

@@ -54,7 +54,7 @@ def _products(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
     for place in order:
         if exclusive and not made:
             kept = (*shape[:axis], 1, *shape[axis + 1 :])
-            made.append(graph.initializer(np.ones(kept, _dtype(graph, node)), node))
+            made.append(graph.initializer(np.ones(kept, graph.dtype(node.input[0])), node))
         if len(made) == len(order):
             break
         row = graph.add("Gather", (node.input[0], np.array([place])), node, axis=axis)
@@ -100,7 +100,7 @@ def _normalization(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
     else:
         squares = graph.add("ReduceSum", (graph.add("Mul", (x, x), node), axes), node)
         norm = graph.add("Sqrt", (squares,), node)
-    zero, one = (np.array(number, _dtype(graph, node)) for number in (0, 1))
+    zero, one = (np.array(number, graph.dtype(node.input[0])) for number in (0, 1))
     is_zero = graph.add("Equal", (norm, zero), node)
     return graph.add("Div", (x, graph.add("Where", (is_zero, one, norm), node)), node)
 
@@ -122,11 +122,9 @@ def _reversed(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
 
 
 def _root_mean_square(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
-    from onnx import TensorProto
-
     given = attributes(node)
     x, scale = node.input[:2]
-    if graph.element(x) != TensorProto.FLOAT or graph.element(scale) != TensorProto.FLOAT:
+    if graph.dtype(x) != np.float32 or graph.dtype(scale) != np.float32:
         return None
     axes = np.arange(given.get("axis", -1) % len(shape), len(shape))
     count = np.prod([shape[axis] for axis in axes])
@@ -135,9 +133,3 @@ def _root_mean_square(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | 
     epsilon = np.array(given.get("epsilon", 1e-5), np.float32)
     size = graph.add("Sqrt", (graph.add("Add", (mean, epsilon), node),), node)
     return graph.add("Mul", (graph.add("Div", (x, size), node), scale), node)
-
-
-def _dtype(graph: Graph, node: Any) -> Any:
-    from onnx import helper
-
-    return helper.tensor_dtype_to_np_dtype(graph.element(node.input[0]))

@@ -89,6 +89,13 @@ class Graph:
             return int(self._types[name].elem_type)
         return self._outer.element(name) if self._outer else 0
 
+    def dtype(self, name: str) -> np.dtype[Any]:
+        """Returns the element type of a value as NumPy has it, that of objects if it is not known."""
+        from onnx import helper
+
+        element = self.element(name)
+        return np.dtype(helper.tensor_dtype_to_np_dtype(element) if element else object)
+
     def constant(self, name: str) -> Array | None:
         """Returns the value of an initializer or a Constant node, None for anything else."""
         found: Array | None = None

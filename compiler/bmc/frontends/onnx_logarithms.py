@@ -17,22 +17,19 @@ _SMALL = 0.05
 
 def rewrite(graph: Graph, node: Any) -> bool:
     """Writes such a node with others; returns whether it did."""
-    from onnx import TensorProto, helper
-
-    element = graph.element(node.input[0]) if node.input else 0
-    if element not in (TensorProto.FLOAT, TensorProto.DOUBLE):
+    if node.op_type not in ("Acosh", "Asinh", "ReduceLogSumExp"):
         return False
-    dtype: Any = helper.tensor_dtype_to_np_dtype(element)
+    dtype = graph.dtype(node.input[0])
+    if dtype not in (np.float32, np.float64):
+        return False
     if node.op_type == "ReduceLogSumExp":
         _sum(graph, node, dtype)
-    elif node.op_type in ("Acosh", "Asinh"):
-        _hyperbolic(graph, node, dtype)
     else:
-        return False
+        _hyperbolic(graph, node, dtype)
     return True
 
 
-def _sum(graph: Graph, node: Any, dtype: Any) -> None:
+def _sum(graph: Graph, node: Any, dtype: np.dtype[Any]) -> None:
     """Takes the largest element off before, and adds it afterwards, if it is finite."""
 
     def largest(**given: Any) -> str:
@@ -47,7 +44,7 @@ def _sum(graph: Graph, node: Any, dtype: Any) -> None:
     graph.rename(graph.add("Add", [total, largest(**given)], node), node.output[0])
 
 
-def _hyperbolic(graph: Graph, node: Any, dtype: Any) -> None:
+def _hyperbolic(graph: Graph, node: Any, dtype: np.dtype[Any]) -> None:
     """Computes log(2 * x) of a large x, and the inverse sine of a negative number from its size."""
     x = node.input[0]
     is_sine = node.op_type == "Asinh"

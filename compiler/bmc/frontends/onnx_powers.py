@@ -12,35 +12,33 @@ import numpy as np
 from bmc.dtype import Array
 from bmc.frontends.onnx_graph import Graph
 
+_INTEGERS = (np.int32, np.int64)
+
 
 def rewrite(graph: Graph, node: Any) -> bool:
     """Writes a Pow whose exponents are integers of 32 or 64 bits with other nodes; returns whether it did."""
-    from onnx import TensorProto
-
-    base, exponent = (graph.element(name) for name in node.input)
-    integers = (TensorProto.INT32, TensorProto.INT64)
-    if exponent not in integers:
+    base, exponent = map(graph.dtype, node.input)
+    if exponent not in _INTEGERS:
         return False
-    if base in integers:
+    if base in _INTEGERS:
         _multiply(graph, node, base)
-    elif base in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE):
+    elif base.kind == "f":
         _sign(graph, node, base)
     else:
         return False
     return True
 
 
-def _is_odd(graph: Graph, node: Any, value: str, dtype: Any) -> str:
+def _is_odd(graph: Graph, node: Any, value: str, dtype: np.dtype[Any]) -> str:
     rest = graph.add("Mod", [value, np.array(2, dtype)], node)  # with the sign of 2
     return graph.add("Equal", [rest, np.array(1, dtype)], node)
 
 
-def _multiply(graph: Graph, node: Any, element: int) -> None:
+def _multiply(graph: Graph, node: Any, dtype: np.dtype[Any]) -> None:
     """Squares the base once for each bit of its exponent that does not only overflow."""
-    dtype: Any = _dtype(element)
     base, exponent = node.input
-    if graph.element(exponent) != element:
-        exponent = graph.add("Cast", [exponent], node, to=element)
+    if graph.dtype(exponent) != dtype:
+        exponent = graph.add("Cast", [exponent], node, to=graph.element(base))
     zero, one = (np.array(number, dtype) for number in (0, 1))
     rest, square = graph.add("Abs", [exponent], node), base
     power: str | Array = one
@@ -63,21 +61,16 @@ def _multiply(graph: Graph, node: Any, element: int) -> None:
     graph.rename(graph.add("Where", [vanishes, zero, power], node), node.output[0])
 
 
-def _sign(graph: Graph, node: Any, element: int) -> None:
-    dtype: Any = _dtype(element)
+def _sign(graph: Graph, node: Any, dtype: np.dtype[Any]) -> None:
     base, exponent = node.input
-    odd = _is_odd(graph, node, exponent, _dtype(graph.element(exponent)))
+    odd = _is_odd(graph, node, exponent, graph.dtype(exponent))
     size = graph.add("Abs", [base], node)
-    power = graph.add("Pow", [size, graph.add("Cast", [exponent], node, to=element)], node)
+    power = graph.add(
+        "Pow", [size, graph.add("Cast", [exponent], node, to=graph.element(base))], node
+    )
     # A zero may have a sign, too, which its reciprocal shows.
     reciprocal = graph.add("Div", [np.array(1, dtype), base], node)
     signs = [graph.add("Less", [each, np.array(0, dtype)], node) for each in (base, reciprocal)]
     negative = graph.add("And", [odd, graph.add("Or", signs, node)], node)
     opposite = graph.add("Neg", [power], node)
     graph.rename(graph.add("Where", [negative, opposite, power], node), node.output[0])
-
-
-def _dtype(element: int) -> Any:
-    from onnx import helper
-
-    return helper.tensor_dtype_to_np_dtype(element)

@@ -77,15 +77,12 @@ def _apply(graph: Graph) -> None:
 
 def _rest(graph: Graph, node: Any) -> bool:
     """Gives the exact remainder of floats without signs the sign of the dividend; returns whether it did."""
-    from onnx import TensorProto, helper
-
-    floats = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
-    element = graph.element(node.input[0])
-    if not attributes(node).get("fmod") or element not in floats:
+    dtype = graph.dtype(node.input[0])
+    if not attributes(node).get("fmod") or dtype.kind != "f":
         return False
     sizes = [graph.add("Abs", [name], node) for name in node.input]
     rest = graph.add("Mod", sizes, node)  # without fmod, which takes the sign of the divisor
-    zero = np.zeros((), helper.tensor_dtype_to_np_dtype(element))
+    zero = np.zeros((), dtype)
     is_negative = graph.add("Less", [node.input[0], zero], node)
     signed = graph.add("Where", [is_negative, graph.add("Neg", [rest], node), rest], node)
     # A zero may have a sign too.
@@ -97,13 +94,10 @@ def _rest(graph: Graph, node: Any) -> bool:
 
 def _negative(graph: Graph, node: Any) -> bool:
     """Takes integers from 0; returns whether it did."""
-    from onnx import TensorProto, helper
-
-    element = graph.element(node.input[0])
-    if element not in (TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT64):
+    dtype = graph.dtype(node.input[0])
+    if dtype.kind != "i":
         return False
-    zero = np.zeros((), helper.tensor_dtype_to_np_dtype(element))
-    graph.rename(graph.add("Sub", [zero, node.input[0]], node), node.output[0])
+    graph.rename(graph.add("Sub", [np.zeros((), dtype), node.input[0]], node), node.output[0])
     return True
 
 

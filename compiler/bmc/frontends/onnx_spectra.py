@@ -134,7 +134,7 @@ def _transform(
     value = graph.add("Reshape", (value, np.array([rows, first, second, parts])), node)
     value = graph.add("Transpose", (value,), node, perm=[0, 2, 3, 1])
     value = graph.add("Reshape", (value, np.array([rows, second, parts * first])), node)
-    dtype = _float_type(graph, node.input[0])
+    dtype = graph.dtype(node.input[0])
     matrix = _roots(first, np.arange(first), np.arange(first), sign)
     value = graph.add("MatMul", (value, _real(matrix)[: parts * first].astype(dtype)), node)
     if first > 1:
@@ -160,7 +160,7 @@ def _transform(
 
 def _turned(graph: Graph, node: Any, value: str, by: Array) -> str:
     """Returns complex numbers [rows, n2, (2, k1)] times `by` [n2, k1]."""
-    dtype = _float_type(graph, node.input[0])
+    dtype = graph.dtype(node.input[0])
     second, first = by.shape
     halves = []
     for number in range(2):
@@ -184,9 +184,3 @@ def _roots(size: int, n: Array, k: Array, sign: int) -> Array:
 def _real(matrix: Array) -> Array:
     """Returns the matrix [(2, n), (2, k)] that multiplies real and imaginary parts in a row by a complex one."""
     return np.block([[matrix.real, matrix.imag], [-matrix.imag, matrix.real]])
-
-
-def _float_type(graph: Graph, name: str) -> Any:
-    from onnx import helper
-
-    return helper.tensor_dtype_to_np_dtype(graph.element(name))

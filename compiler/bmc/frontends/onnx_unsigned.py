@@ -21,7 +21,7 @@ def rewrite(graph: Graph, node: Any) -> bool:
         getattr(TensorProto, name): name for name in ("UINT8", "UINT16", "UINT32", "UINT64")
     }
     if node.op_type == "Cast":
-        return _cast(graph, node, element)
+        return _cast(graph, node)
     if element not in unsigned:
         return False
     if node.op_type == "Clip":
@@ -43,13 +43,12 @@ def rewrite(graph: Graph, node: Any) -> bool:
     return True
 
 
-def _cast(graph: Graph, node: Any, element: int) -> bool:
+def _cast(graph: Graph, node: Any) -> bool:
     """Makes bytes of floats by way of more bits, because the importer's own bytes of floats end at 127."""
     from onnx import TensorProto
 
-    floats = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE)
     wanted = attributes(node)["to"]
-    if element not in floats or wanted != TensorProto.UINT8:
+    if graph.dtype(node.input[0]).kind != "f" or wanted != TensorProto.UINT8:
         return False
     whole = graph.add("Cast", [node.input[0]], node, to=TensorProto.INT32)
     graph.rename(graph.add("Cast", [whole], node, to=wanted), node.output[0])

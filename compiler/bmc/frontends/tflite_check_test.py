@@ -75,6 +75,9 @@ class TfliteCheckTest(support.FolderTest):
             ("CALL_ONCE", 0, 0, branch, "without its operands or options"),
             ("VAR_HANDLE", 0, 1, None, "without its operands or options"),
             ("READ_VARIABLE", 0, 1, None, "without its operands or options"),
+            ("NEG", 0, 1, None, "without its operands or options"),
+            ("ONE_HOT", 3, 1, schema.OneHotOptionsT(), "without its operands or options"),
+            ("ONE_HOT", 4, 1, None, "without its operands or options"),
             ("ASSIGN_VARIABLE", 1, 0, None, "op 'ASSIGN_VARIABLE' without"),
         ):
             self.refuses(

@@ -32,12 +32,8 @@ def expand(data: bytes) -> bytes:
 
 def _written(model: Any, graph: Any, op: Any) -> list[Any]:
     """Returns what takes the place of an op, [] if it stays."""
-    kind = tflite_schema.op_kind(model, op)
-    if kind == "NEG":
-        return _difference(model, graph, op)
-    if kind == "LOG_SOFTMAX":
-        return _logarithm(model, graph, op)
-    return _comparison(model, graph, op) if kind == "ONE_HOT" else []
+    make = _EXPANSIONS.get(tflite_schema.op_kind(model, op))
+    return make(model, graph, op) if make else []
 
 
 def _difference(model: Any, graph: Any, op: Any) -> list[Any]:
@@ -59,9 +55,9 @@ def _logarithm(model: Any, graph: Any, op: Any) -> list[Any]:
     from ai_edge_litert.schema_py_generated import ReducerOptionsT, SubOptionsT, TensorType
 
     result = graph.tensors[op.outputs[0]]
-    if result.type != TensorType.FLOAT32:
-        return []
     shape, name = tflite_schema.shape(result), tflite_schema.text(result.name)
+    if result.type != TensorType.FLOAT32 or not shape:
+        return []
     row = (*shape[:-1], 1)
     last = np.array([len(shape) - 1], np.int32)
     axis = tflite_build.add_constant(model, graph, name + "_axis", last)
@@ -96,7 +92,7 @@ def _comparison(model: Any, graph: Any, op: Any) -> list[Any]:
     kind = graph.tensors[indices].type
     result = graph.tensors[op.outputs[0]]
     shape = tflite_schema.shape(result)
-    if kind not in types:
+    if kind not in types or not shape:
         return []
     axis = op.builtinOptions.axis % len(shape)
     name = tflite_schema.text(result.name)
@@ -116,3 +112,6 @@ def _comparison(model: Any, graph: Any, op: Any) -> list[Any]:
         tflite_build.op(model, "EQUAL", [beside, range_], [hot], 2, EqualOptionsT()),
         tflite_build.op(model, "SELECT_V2", [hot, on, off], op.outputs, 1, SelectV2OptionsT()),
     ]
+
+
+_EXPANSIONS = {"LOG_SOFTMAX": _logarithm, "NEG": _difference, "ONE_HOT": _comparison}

@@ -20,11 +20,11 @@ from bmc.frontends.tflite_schema import (
     IDENTIFIER,
     OTHER_OPS,
     builtin,
+    constants,
     op_kind,
     pack,
     shape,
     text,
-    weight_type,
 )
 from bmc.golden import Declared
 
@@ -117,23 +117,8 @@ class TfliteFile:
         """Returns constants by the name of their tensor, sorted by name; raises BmcError for a wrong size."""
         found: dict[str, Array] = {}
         for graph in self.model.subgraphs:
-            for tensor in graph.tensors:
-                data, kind = self.model.buffers[tensor.buffer].data, weight_type(tensor)
-                if data is not None and kind:
-                    found[text(tensor.name)] = self._constant(tensor, data, kind)
+            found |= constants(self.model, graph.tensors, self.name)
         return dict(sorted(found.items()))
-
-    def _constant(self, tensor: Any, data: Any, kind: str) -> Array:
-        array = np.asarray(data, np.uint8)
-        dims = shape(tensor)
-        if array.nbytes != math.prod(dims) * np.dtype(kind).itemsize:
-            raise BmcError(
-                "bad-file",
-                f"'{self.name}' has {array.nbytes} bytes for {text(tensor.name)}, which is {kind}"
-                f" {list(dims)}",
-                hint="convert the model again, or fetch the whole file",
-            )
-        return array.view(kind).reshape(dims)
 
     def ops(self) -> Counter[str]:
         """Returns how many ops of each kind the file has, by TFLite's names."""

@@ -121,7 +121,9 @@ def _read(
             return refused("has int8 operands")
     elif weights is None or weights.dtype != np.int8:
         return refused("has weights that are no constants of int8")
-    elif kind == "CONV_2D" and weights.shape[3] != tflite_schema.shape(image)[3]:
+    elif weights.ndim != (2 if kind == "FULLY_CONNECTED" else 4):
+        return refused("has weights of another rank")
+    elif kind == "CONV_2D" and weights.shape[3:] != tflite_schema.shape(image)[3:]:
         return refused("has groups")
     bias = value(at_bias)
     declared = getattr(op.builtinOptions, "quantizedBiasType", 0)
@@ -129,11 +131,12 @@ def _read(
         bias = np.zeros(1, np.int64)
     elif (bias.dtype == np.int32) != (declared == TensorType.INT32):
         return refused("has a bias of another type than its options say")
-    scales = (
-        np.float64(image.quantization.scale[0])
-        * np.asarray(other.quantization.scale, np.float64)
-        / np.float64(output.quantization.scale[0])
-    )
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        scales = (
+            np.float64(image.quantization.scale[0])
+            * np.asarray(other.quantization.scale, np.float64)
+            / np.float64(output.quantization.scale[0])
+        )
     if not np.all((scales >= 0) & (scales < tflite_scaling.LARGEST_SCALE)):
         return refused("scales its sums up by more than 2^13")
     sums = Sums(kind, weights, channels, bias, scales, declared == TensorType.INT32)

@@ -13,6 +13,8 @@ from ai_edge_litert import schema_py_generated as schema
 from numpy.typing import NDArray
 from tflite_graph import Graph
 
+from bmc.frontends import tflite_file, tflite_refused
+
 _OPS = tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
 _FUSED = schema.ActivationFunctionType
 _SAME, _VALID = schema.Padding.SAME, schema.Padding.VALID
@@ -39,6 +41,25 @@ def _vision(x: tf.Tensor) -> Any:
     seen = tf.sigmoid(x @ _weight(24, 10) + _weight(10)) * tf.tanh(x @ _weight(24, 10))
     tall = tf.reshape(large, [1, 2, 8, 16])
     return tf.nn.softmax(seen), tf.matmul(tall, tall, transpose_b=True)
+
+
+def _moves(x: tf.Tensor) -> Any:
+    """Contains ops that move, choose and look up numbers."""
+    first, second = tf.split(x, 2, 3)
+    rows = tf.unstack(x, axis=1)
+    tiles = tf.space_to_batch(x, [2, 2], [[0, 0], [0, 0]])
+    return (
+        *(first, second, *tf.split(x, [1, 3], 1), tf.stack(rows[:2])),
+        *(tf.maximum(first, second), tf.minimum(first, second)),
+        *(tf.reduce_max(x, 2), tf.reduce_min(x, 2)),
+        *(tf.gather(x, [2, 0], axis=1), tf.gather_nd(x, [[0, 1, 2], [0, 3, 0]])),
+        *(x[:, 1:3, ::2], tf.slice(x, [0, 1, 0, 0], [1, 2, 3, 4]), tf.squeeze(x, 0)),
+        *(tf.reverse(x, [1]), tf.tile(x, [1, 2, 1, 1]), tf.transpose(x, [0, 3, 1, 2])),
+        tf.pad(x, [[0, 0], [1, 1], [2, 0], [0, 0]], "REFLECT"),
+        tf.image.resize(x, [8, 8], method="nearest"),
+        tf.batch_to_space(tiles, [2, 2], [[0, 0], [0, 1]]),
+        tf.math.log(tf.nn.relu(x) + 1.5),
+    )
 
 
 class _Ops:
@@ -76,6 +97,15 @@ class TfliteInt16Test(support.ModelFileTest):
         self.describes(model, "x: 1x16x16x3xi16", "Identity: 1x10xi16", "Identity_1: 1x2x8x8xi16")
         self.assertGreater(len(np.unique(np.stack([case[0] for case in model.golden.outputs]))), 9)
         self.agrees(model)
+
+    def test_moves(self) -> None:
+        data = _convert(_moves, tflite_kit.tensor(1, 4, 4, 4))
+        model = schema.ModelT.InitFromPackedBuf(data, 0)
+        (graph,) = model.subgraphs
+        results = {graph.tensors[i].type for op in graph.operators for i in op.outputs}
+        self.assertEqual(results, {schema.TensorType.INT16})
+        self.assertEqual(len({op.opcodeIndex for op in graph.operators}), 24)
+        self.agrees(self.load(data))
 
     def test_floats_at_the_border(self) -> None:
         data = _convert(lambda x: x @ _weight(8, 4), tflite_kit.tensor(64, 8), io=tf.float32)
@@ -181,6 +211,13 @@ class TfliteInt16Test(support.ModelFileTest):
         weight = made.weight(np.full((1, 2**15), 127, np.int8), 0.01)
         made.add("FULLY_CONNECTED", (1, 1), 0.01, weight, -1, options="FullyConnectedOptions")
         self.rejects(kind, "adds up more than 36 bits", data=made.file())
+        made = _Ops((1, 4, 4, 4), 1.0)
+        weight = made.weight(np.ones((2, 4), np.int8), 1.0)
+        options = {"options": "Conv2DOptions", "padding": _VALID, "strideW": 1, "strideH": 1}
+        made.add("CONV_2D", (1, 4, 4, 2), 1.0, weight, **options)
+        damaged = tflite_file.parse(made.file(), "model.tflite")
+        call = lambda: tflite_refused.check(damaged)  # noqa: E731
+        self.refuses(kind, "'CONV_2D' on int16 has weights of another rank", call=call)
         made = _Ops((1, 1), 1.0)
         weight = made.weight(np.ones((1, 1), np.int8), 1.0)
         made.add("FULLY_CONNECTED", (1, 1), 2.0**-14, weight, -1, options="FullyConnectedOptions")

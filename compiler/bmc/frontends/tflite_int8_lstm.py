@@ -20,9 +20,10 @@ from bmc.frontends.tflite_text import DOUBLE_ROUND, constant, tensor
 
 # Bits of a gate's sum before the point, and their scale.
 _BITS, _SCALE = 3, np.float32(2.0**-12)
-# Places of an op's operands for the input gate, the forget gate, the cell and the output gate, of its states, and of
-# the output among its intermediate tensors.
-_WEIGHTS, _RECURRENT, _BIASES = (1, 2, 3, 4), (5, 6, 7, 8), (12, 13, 14, 15)
+# Places of an LSTM's operands: weights of inputs, of the last output, and biases; for the input gate, the forget gate,
+# the cell and the output gate. Without an input gate, its weights are absent.
+WEIGHTS, RECURRENT, BIASES = (1, 2, 3, 4), (5, 6, 7, 8), (12, 13, 14, 15)
+# Places of its states, and of the output among its intermediate tensors.
 _OUTPUT_STATE, _CELL_STATE, _HIDDEN = 18, 19, 4
 KIND = "UNIDIRECTIONAL_SEQUENCE_LSTM"
 
@@ -90,9 +91,9 @@ def read(graph: Any, op: Any, constants: dict[str, Array]) -> Lstm | str:
     """
     hidden = [] if op.intermediates is None else [*op.intermediates][_HIDDEN:]
     tensors = {at: graph.tensors[i] for at, i in enumerate(op.inputs) if i >= 0}
-    places = [at for at in _WEIGHTS if at in tensors]
-    gates = [at - _WEIGHTS[0] for at in places]
-    needed = [at + _RECURRENT[0] for at in gates] + places + [0, _OUTPUT_STATE, _CELL_STATE]
+    places = [at for at in WEIGHTS if at in tensors]
+    gates = [at - WEIGHTS[0] for at in places]
+    needed = [at + RECURRENT[0] for at in gates] + places + [0, _OUTPUT_STATE, _CELL_STATE]
     scaled = [tensors.get(at) for at in needed] + [graph.tensors[i] for i in hidden]
     if len(hidden) != 1 or not all(map(tflite_schema.is_quantized, scaled)):
         return "without the scales of its tensors"
@@ -113,8 +114,8 @@ def read(graph: Any, op: Any, constants: dict[str, Array]) -> Lstm | str:
         products = [scale(tensors[first + gate]) * scale(of) / _SCALE for gate in gates]
         return np.array(products, np.float32)
 
-    weights, recurrent = values(_WEIGHTS[0], np.int8), values(_RECURRENT[0], np.int8)
-    biases = values(_BIASES[0], np.int32)
+    weights, recurrent = values(WEIGHTS[0], np.int8), values(RECURRENT[0], np.int8)
+    biases = values(BIASES[0], np.int32)
     shapes = [{array.shape for array in arrays} for arrays in (weights, recurrent, biases)]
     if not len(weights) == len(recurrent) == len(biases) == len(gates) > 0:
         return "with weights that are no constants of int8, or biases that are none of int32"
@@ -132,8 +133,8 @@ def read(graph: Any, op: Any, constants: dict[str, Array]) -> Lstm | str:
         weights=np.stack(weights),
         recurrent=np.stack(recurrent),
         biases=np.stack(biases) - zero_point(image) * rows,
-        weight_scales=scales(_WEIGHTS[0], image),
-        recurrent_scales=scales(_RECURRENT[0], output),
+        weight_scales=scales(WEIGHTS[0], image),
+        recurrent_scales=scales(RECURRENT[0], output),
         zero_point=zero_point(made),
         last_zero_point=zero_point(output),
         hidden_scale=float(np.float32(2.0**-15 / float(scale(made)) * 2.0**-15)),

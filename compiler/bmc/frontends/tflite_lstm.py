@@ -13,11 +13,8 @@ import numpy as np
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import tflite_build, tflite_int8_lstm, tflite_schema
+from bmc.frontends.tflite_int8_lstm import BIASES, KIND, RECURRENT, WEIGHTS
 
-_LSTM = tflite_int8_lstm.KIND
-# Places of the op's operands: weights of inputs, of the last output, and biases; for the input gate, the forget
-# gate, the cell and the output gate. Without an input gate, its weights are absent.
-_WEIGHTS, _RECURRENT, _BIASES = (1, 2, 3, 4), (5, 6, 7, 8), (12, 13, 14, 15)
 # Peepholes, projections and coefficients of layer normalization.
 _UNKNOWN = (9, 10, 11, 16, 17, 20, 21, 22, 23)
 _ABSENT = -1
@@ -38,7 +35,7 @@ def expand(data: bytes, name: str) -> bytes:
     for graph in model.subgraphs:
         ops: list[Any] = []
         for op in graph.operators:
-            if tflite_schema.op_kind(model, op) == _LSTM:
+            if tflite_schema.op_kind(model, op) == KIND:
                 found = True
                 ops += _Lstm(model, graph, op, name).ops()
             else:
@@ -74,7 +71,7 @@ class _Lstm:
     def _refused(self, what: str) -> BmcError:
         return BmcError(
             "op-rejected",
-            f"bmc does not know op '{_LSTM}' {what}",
+            f"bmc does not know op '{KIND}' {what}",
             where=f"{self._name} in {self._file}",
             hint=tflite_schema.OTHER_OPS,
         )
@@ -109,8 +106,8 @@ class _Lstm:
             raise self._refused(f"with more than {_MOST_STEPS} steps")
         if tflite_int8_lstm.is_int8(self._graph, self._op):
             return self._product()
-        weights, recurrent, biases = map(self._joined, (_WEIGHTS, _RECURRENT, _BIASES))
-        gates = 3 if self._operand(_WEIGHTS[0]) == _ABSENT else 4
+        weights, recurrent, biases = map(self._joined, (WEIGHTS, RECURRENT, BIASES))
+        gates = 3 if self._operand(WEIGHTS[0]) == _ABSENT else 4
         size = len(weights) // gates
         whole = schema.FullyConnectedOptionsT()
         whole.keepNumDims = True
@@ -160,26 +157,18 @@ class _Lstm:
         """Returns a product of the shape of an LSTM of int8."""
         from ai_edge_litert.schema_py_generated import FullyConnectedOptionsT
 
-        lstm = tflite_int8_lstm.read(self._graph, self._op, self._constants())
+        operands = [self._graph.tensors[index] for index in self._op.inputs if index >= 0]
+        constants = tflite_schema.constants(self._model, operands, self._file)
+        lstm = tflite_int8_lstm.read(self._graph, self._op, constants)
         if isinstance(lstm, str):
             raise self._refused(lstm)
         weights = self._constant("shape", lstm.weights[0])
         tflite_build.quantize(self._graph, weights, 1.0)
         options = FullyConnectedOptionsT()
         options.keepNumDims = True
-        operands = [self._op.inputs[0], weights, _ABSENT]
-        kind, outputs = "FULLY_CONNECTED", self._op.outputs
-        return [tflite_build.op(self._model, kind, operands, outputs, version=5, options=options)]
-
-    def _constants(self) -> dict[str, Array]:
-        """Returns the operands that are constants by their names."""
-        found: dict[str, Array] = {}
-        for tensor in (self._graph.tensors[index] for index in self._op.inputs if index >= 0):
-            data, kind = self._model.buffers[tensor.buffer].data, tflite_schema.weight_type(tensor)
-            if data is not None and kind:
-                values = np.asarray(data, np.uint8).view(kind)
-                found[tflite_schema.text(tensor.name)] = values.reshape(tflite_schema.shape(tensor))
-        return found
+        given, made = [self._op.inputs[0], weights, _ABSENT], self._op.outputs
+        kind = "FULLY_CONNECTED"
+        return [tflite_build.op(self._model, kind, given, made, version=5, options=options)]
 
     def _step(self, parts: list[int], cell: int, shape: list[int]) -> tuple[int, int]:
         """Returns the output and the cell after a step; without a cell before it, that was zeros."""

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
+
+from bmc.dtype import Array
+from bmc.errors import BmcError
 
 OTHER_OPS = "use other ops there, or import the model that the file was converted from"
 
@@ -45,6 +52,31 @@ def _weight_types() -> dict[int, str]:
     from ai_edge_litert.schema_py_generated import TensorType
 
     return {getattr(TensorType, name.upper()): name for name in _WEIGHT_TYPES}
+
+
+def constants(model: Any, tensors: Iterable[Any], name: str) -> dict[str, Array]:
+    """Returns which of a ModelT's tensors are constants, by their names; raises BmcError for a wrong size.
+
+    Args:
+      model: holds the data.
+      tensors: objects of the schema.
+      name: name of the file, for messages.
+    """
+    found: dict[str, Array] = {}
+    for tensor in tensors:
+        data, kind = model.buffers[tensor.buffer].data, weight_type(tensor)
+        if data is None or not kind:
+            continue
+        array, dims = np.asarray(data, np.uint8), shape(tensor)
+        if array.nbytes != math.prod(dims) * np.dtype(kind).itemsize:
+            raise BmcError(
+                "bad-file",
+                f"'{name}' has {array.nbytes} bytes for {text(tensor.name)}, which is {kind}"
+                f" {list(dims)}",
+                hint="convert the model again, or fetch the whole file",
+            )
+        found[text(tensor.name)] = array.view(kind).reshape(dims)
+    return found
 
 
 def builtin(code: Any) -> int:
