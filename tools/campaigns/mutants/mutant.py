@@ -75,6 +75,11 @@ class Population:
                 lines[file] = len(path.read_text(encoding="utf-8").splitlines())
         return Population(tree, lines)
 
+    def below(self, folder: str) -> Population:
+        """Those in a folder of the checkout, or whose path begins so."""
+        inside = {file: count for file, count in self.lines.items() if file.startswith(folder)}
+        return Population(self.tree, inside)
+
     def sample(self, chance: random.Random, is_c: Callable[[str, str], bool]) -> Mutant:
         """Returns a mutant that compiles and is not trivial; each line is as likely to change as any other.
 

@@ -150,6 +150,7 @@ class JudgeTest(unittest.TestCase):
     def test_sample(self) -> None:
         population = Population.of(self.copy.folder)
         self.assertEqual(set(population.lines), {_PYTHON, _C, "runtime_bm/base/sums.h"})
+        self.assertEqual(set(population.below("compiler").lines), {_PYTHON})
         found = [population.sample(random.Random(i), self.builder.is_c) for i in range(30)]
         self.assertEqual(found[3], population.sample(random.Random(3), self.builder.is_c))
         self.assertEqual(
