@@ -10,8 +10,10 @@ from pathlib import Path
 
 # As //runtime_bm:copts.bzl and the toolchain for hosts have them; without places in the source, which mutants move.
 _PLAIN = (
-    *("-std=c11", "-O1", "-g0", "-w", "-ffreestanding", "-fno-math-errno", "-fno-trigraphs"),
-    *("-Werror=unused-result", "-I."),
+    *("-std=c11", "-O1", "-g0", "-ffreestanding", "-fno-math-errno", "-fno-trigraphs", "-I."),
+    # Behind -w, nothing would be an error.
+    *("-Wno-everything", "-Werror=unused-result", "-Werror=return-type"),
+    "-Werror=incompatible-pointer-types",
 )
 # Sanitized objects also contain places in the source.
 _COMPILE = (*_PLAIN, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
