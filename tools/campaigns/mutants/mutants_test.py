@@ -43,6 +43,7 @@ _FILES = {
         #include "runtime_bm/base/sums.h"
         int total(int a, int b) {
           if (a > 10) return 0;
+          if (a < -10) return __LINE__;
         #ifdef __riscv
           if (a > 9) return 0;
         #endif
@@ -137,6 +138,7 @@ class JudgeTest(unittest.TestCase):
     def test_c(self) -> None:
         self.assertEqual(self.become(_C, "a + b", "a - b"), "killed beside the file")
         self.assertEqual(self.become(_C, "a > 10", "a >= 11"), "the same machine code")
+        self.assertEqual(self.become(_C, "{\n", "{\n;\n"), "the same machine code")
         self.assertEqual(self.become(_C, "a > 10", "a > 11"), "survived")
         self.assertEqual(self.become(_C, "a + b;", "a + b"), "does not compile")
         self.assertEqual(self.become(_C, "a > 9", "a > 8"), "no test beside the file")
