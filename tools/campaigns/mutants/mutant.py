@@ -27,7 +27,7 @@ FOLDERS = (
     "tools/seal",
     "tools/validate",
 )
-_NOT_THESE = ("/tests/", "/testing/", "/examples/")
+_NOT_THESE = ("/tests/", "/testing/", "/examples/", "/fake_")
 _RULES = {
     ".py": ["universal.rules", "python.rules"],
     ".c": ["universal.rules", "c_like.rules", "c.rules"],

@@ -82,6 +82,7 @@ class MeaningTest(unittest.TestCase):
             ("zip(a, b, strict=True)", "zip(a, b, strict=False)"),
             ("assert a is not None", "assert a is None"),
             ("for a in b:\n  c(a)", "for a in b:\n  c(a)\n  continue"),
+            ("while a:\n  return b", "while a:\n  return b\n  break"),
         ):
             self.assertFalse(self.differs(before, after), after)
 
