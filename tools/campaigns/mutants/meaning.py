@@ -37,12 +37,14 @@ class _Meaning(ast.NodeTransformer):
     """Leaves out what a program does not do."""
 
     def visit(self, node: ast.AST) -> Any:
+        found = super().visit(node)
         for name in ("body", "orelse", "finalbody"):
-            block = getattr(node, name, None)
+            block = getattr(found, name, None)
             if isinstance(block, list):
                 ends = [place for place, each in enumerate(block) if isinstance(each, _ENDS)]
-                del block[ends[0] + 1 if ends else len(block) :]
-        return super().visit(node)
+                done = block[: ends[0] + 1] if ends else block
+                block[:] = [each for each in done if not isinstance(each, ast.Pass)]
+        return found
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         constant = isinstance(node.value, ast.Constant)

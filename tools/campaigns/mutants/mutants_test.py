@@ -83,6 +83,7 @@ class MeaningTest(unittest.TestCase):
             ("assert a is not None", "assert a is None"),
             ("for a in b:\n  c(a)", "for a in b:\n  c(a)\n  continue"),
             ("while a:\n  return b", "while a:\n  return b\n  break"),
+            ("if a:\n  # b\n  b()", "if a:\n  pass\n  b()"),
         ):
             self.assertFalse(self.differs(before, after), after)
 
