@@ -14,8 +14,8 @@
 - Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
-- torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, and torch_divisions.py
-  divides integers.
+- torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
+  divides integers, and torch_bytes.py changes what else crashes it for bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bmc.frontends import torch_divisions, torch_indices, torch_writes
+from bmc.frontends import torch_bytes, torch_divisions, torch_indices, torch_writes
 from bmc.frontends.torch_windows import arguments, call
 
 _ROOTS = (-0.5, 0.5)
@@ -33,6 +33,7 @@ def apply(program: Any) -> None:
     """Changes such ops in a torch.export program."""
     import torch
 
+    torch_bytes.apply(program)
     aten = torch.ops.aten
     largest = (
         *(aten.amax.default, aten.amin.default, aten.max.default, aten.min.default),
@@ -65,6 +66,7 @@ def apply(program: Any) -> None:
             # Products of unsigned bytes crash it, and floats have all of these.
             if node.meta["val"].dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
                 node.target, node.args = aten.mul.Scalar, (node.args[0], -1)
+                torch_bytes.widen(program.graph, node)
         elif node.target is torch.ops.aten.sort.stable:
             given = arguments(node)
             node.target, node.kwargs = torch.ops.aten.sort.default, {}
