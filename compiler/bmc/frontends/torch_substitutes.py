@@ -2,8 +2,8 @@
 
 - A depthwise transposed convolution cannot become linalg. It is a convolution of the operand with zeros between and
   around its elements.
-- A roll by more than a dimension's size takes the elements from the wrong places, and one of all elements has no
-  lowering.
+- A roll by more than a dimension's size takes the elements from the wrong places, one of all elements has no lowering,
+  and one that moves nothing has parts of no elements, on which IREE's reshapes fail.
 - A maximum pooling of small integers crashes torch-mlir. Floats have all these numbers.
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
 - The largest of truth values begins with true, the least of a signed bit, and the largest of unsigned bytes with 128.
@@ -127,12 +127,19 @@ def _roll(graph: Any, node: Any) -> None:
     x, shifts, *dims = node.args
     shape = x.meta["val"].shape
     if dims and dims[0]:
-        shifts = [shift % max(shape[dim], 1) for shift, dim in zip(shifts, *dims, strict=True)]
-        node.args = (x, shifts, *dims)
-        return
-    flat = call(graph, node, aten.reshape.default, (x, [-1]))
-    rolled = call(graph, node, aten.roll.default, (flat, [shifts[0] % max(shape.numel(), 1)], [0]))
-    node.replace_all_uses_with(call(graph, node, aten.reshape.default, (rolled, list(shape))))
+        all_by = [
+            (shift % max(shape[dim], 1), dim) for shift, dim in zip(shifts, *dims, strict=True)
+        ]
+        if moving := [each for each in all_by if each[0]]:
+            node.args = (x, *map(list, zip(*moving, strict=True)))
+            return
+        made = x
+    else:
+        flat = call(graph, node, aten.reshape.default, (x, [-1]))
+        by_all = shifts[0] % max(shape.numel(), 1)
+        rolled = call(graph, node, aten.roll.default, (flat, [by_all], [0])) if by_all else flat
+        made = call(graph, node, aten.reshape.default, (rolled, list(shape)))
+    node.replace_all_uses_with(made)
     graph.erase_node(node)
 
 
