@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from bmc.kernels import pairs
 from bmc.kernels.assembly import Assembly
 from bmc.kernels.block import Block
 from bmc.kernels.product import LOADS, WIDTHS, A, B, Loop, Product
@@ -125,9 +126,7 @@ class Columns:
             step = innermost.strides[B] * steps
             out.add(column, step, block.constants.get(step, ""))
         if extends:
-            block.lanes.use(out, 16)
-            out.emit(f"vfwcvt.f.f.v v{wide}, v{first}")
-            block.lanes.use(out, 32)
+            pairs.extend(out, block, f"v{first}", f"v{wide}")
         if not is_wide:
             narrow = first + number % most * _narrow(lmul)
             out.emit(f"vsext.vf2 v{wide}, v{narrow}{masked}")

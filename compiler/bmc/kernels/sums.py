@@ -87,8 +87,8 @@ class Sums:
         self.pairs = product.lanes.strides[A] != 0
         if self.pairs and math.prod(loop.extent for loop in product.sums) > _MOST_PAIRS:
             raise Unsupported("a large window")
-        if product.extended is not None and (self.pairs or masks and product.extended == B):
-            raise Unsupported("f16 as f32 in lanes of both operands, or behind a mask")
+        if (product.extended == B and masks) or (product.extended == A and self.pairs):
+            raise Unsupported("an image of f16 with weights of f32")
 
     @property
     def distances(self) -> list[int]:
@@ -129,7 +129,8 @@ class Sums:
         total = 0.0
         for count, rows, missing in self._borders.blocks(most):
             free = pairs.weights(lmul, REGISTERS - rows * lmul, keeps) if self._shares else 0
-            total += count * pairs.cost(self._line, self._taps, (rows, missing), column, free)
+            load = (column if self._product.extended is None else 2, column)
+            total += count * pairs.cost(self._line, self._taps, (rows, missing), load, free)
         return total
 
     def _step(self, rows: int, column: float) -> float:
