@@ -71,7 +71,9 @@ def apply(module: Any, context: Context) -> None:
             if entry and entry.is_own:
                 raise _refused(config, entry, context, reason) from None
             (padded if pads else kept).update(shapes)
-            wide |= shapes & context.wide if entry is None else set()
+            # Where it has none in 8 bits either, the padding may be what is in the way.
+            if entry is None and not (pads and _narrow_cost(function, context) is None):
+                wide |= shapes & context.wide
             halves |= shapes & context.extended if entry is None else set()
         else:
             if context.proposes:
@@ -109,11 +111,17 @@ def apply(module: Any, context: Context) -> None:
 
 def is_better_narrow(function: ir_util.Op, context: Context, kernel: Kernel) -> bool:
     """Whether a kernel would take fewer instructions with weights in 8 bits, as where its lanes are pixels then."""
+    cost = _narrow_cost(function, context)
+    return cost is not None and cost < kernel.cost
+
+
+def _narrow_cost(function: ir_util.Op, context: Context) -> float | None:
+    """Returns the instructions of a kernel that reads weights in 8 bits, None if there is none."""
     try:
         product = read(function, narrow=True).product
-        return fastest.write(product, context.target.vlen_bits).cost < kernel.cost
+        return fastest.write(product, context.target.vlen_bits).cost
     except Unsupported:
-        return False
+        return None
 
 
 def cost(function: ir_util.Op, context: Context) -> float:
