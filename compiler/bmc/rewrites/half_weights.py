@@ -24,6 +24,7 @@ def apply(module: Any, context: Context) -> None:
     Raises:
       BmcError: there are none.
     """
+    exact = context.exact_halves or frozenset()
     globals_ = product_weights.loaded_once(module)
     found = [
         weight
@@ -34,7 +35,7 @@ def apply(module: Any, context: Context) -> None:
         for place in (0, 1)
         if (weight := product_weights.find(op, place)) is not None
         and weight.name in globals_
-        and weight.name in context.exact_halves
+        and weight.name in exact
     ]
     if not found:
         raise BmcError(
