@@ -31,7 +31,11 @@ class GainTest(unittest.TestCase):
         self.assertEqual(gain.note([_row("conv", "i32", 100), _row("fc", "f32", 99)], {}), "")
 
     def test_floats_between_products(self) -> None:
-        rows = [_row("conv", "i32", 100, 2), _row("exp", "", 0, 3, "f32"), _row("never", "f32", 9, 0)]
+        rows = [
+            _row("conv", "i32", 100, 2),
+            _row("exp", "", 0, 3, "f32"),
+            _row("never", "f32", 9, 0),
+        ]
         self.assertIn("its 2 integer products", gain.note(rows, {}))
         self.assertIn(": 3 other kernels compute with floats", gain.note(rows, {}))
         self.assertEqual(gain.note([*rows, _row("fc", "i32", 1)], {}), "")
