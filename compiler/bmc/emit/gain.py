@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 # With more integers than that, nothing needs to be said.
 _SHARE = 0.5
+# A float between products takes about as many instructions as this many multiply-accumulates.
+_WORK = 16
 _FLOATS = ("f16", "f32", "f64")
 
 
@@ -30,12 +33,12 @@ def note(dispatches: Iterable[dict[str, Any]], float_parts: Mapping[str, str]) -
             f" integers, and {_macs(most):,} of {total:,} are in '{most['op']}', which stays in"
             f" {most['accumulator']}{reason}."
         )
-    products = sum(row["uses"] for row in rows if row["macs"] and row not in floats)
-    between = sum(row["uses"] for row in rows if not row["macs"] and _has_floats(row))
-    if between > products:
+    between = [row for row in rows if not row["macs"] and _elements(row)]
+    elements = sum(row["uses"] * _elements(row) for row in between)
+    if _WORK * elements > integers:
         return (
-            f"int8 gains little over f32 where its {products} integer products are not most of the work: {between} other"
-            " kernels compute with floats between them."
+            f"int8 gains little over f32 here: besides {integers:,} multiply-accumulates of integers,"
+            f" {elements:,} floats are computed between the products, in {len(between)} of {len(rows)} kernels."
         )
     return ""
 
@@ -44,5 +47,13 @@ def _macs(row: dict[str, Any]) -> int:
     return int(row["macs"] * row["uses"])
 
 
-def _has_floats(row: dict[str, Any]) -> bool:
-    return any(operand["dtype"] in _FLOATS for operand in row["operands"])
+def _elements(row: dict[str, Any]) -> int:
+    """Returns how many floats a kernel reads or writes of its largest tensor of them."""
+    return max(
+        (
+            math.prod(operand["shape"])
+            for operand in row["operands"]
+            if operand["dtype"] in _FLOATS and operand["shape"] is not None
+        ),
+        default=0,
+    )
