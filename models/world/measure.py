@@ -1,0 +1,116 @@
+"""Measures the models of the list on Spike, one after the other, and writes docs/world.md.
+
+examples:
+  tools/bazel run //models/world:measure                    what has not been measured yet
+  tools/bazel run //models/world:measure -- dtln_1 dtln_2   these, once more
+  tools/bazel run //models/world:measure -- --page          nothing; writes the page
+
+Each result is kept as soon as there is one, so the program may be ended and started again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import page
+from kit import Kit
+
+from tools.emulate import result
+from tools.size import image_report, size
+
+_KIT = Path("tools/coverage/spike.json")
+_TABLE = Path("models/world/table.json")
+_MEASURED = Path("models/world/measured.json")
+_PAGE = Path("docs/world.md")
+# Spike makes some 50 million instructions a second.
+_DEADLINE_SECONDS = 3600.0
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="measure", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("models", nargs="*", help="names of models")
+    parser.add_argument("--page", action="store_true", help="only write the page")
+    options = parser.parse_args(argv)
+    table = json.loads(_TABLE.read_text(encoding="utf-8"))
+    root = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
+    unknown = sorted(set(options.models) - set(table))
+    if unknown:
+        parser.error(f"the list has no {', '.join(unknown)}")
+    measured = json.loads((root / _MEASURED).read_text(encoding="utf-8"))
+    todo = options.models or [name for name in table if name not in measured]
+    with tempfile.TemporaryDirectory() as files:
+        kit = Kit.load(_KIT, Path(files))
+        for name in [] if options.page else todo:
+            with tempfile.TemporaryDirectory() as work:
+                measured[name] = measure(table[name]["arguments"], kit, Path(work))
+            print(f"{name}: {measured[name]}", flush=True)
+            ordered = {each: measured[each] for each in table if each in measured}
+            text = json.dumps(ordered, indent=1, ensure_ascii=False)
+            (root / _MEASURED).write_text(text + "\n", encoding="utf-8")
+    (root / _PAGE).write_text(page.text(table, measured), encoding="utf-8")
+    return 0
+
+
+def measure(arguments: list[str], kit: Kit, work: Path) -> dict[str, Any]:
+    """Returns what one inference of a model takes, or `refused`, with the sentence that says why.
+
+    Args:
+      arguments: those of `bmc import`.
+      kit: what links and boots.
+      work: an empty folder.
+    """
+    imported, compiled = work / "imported", work / "compiled"
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    to_compile = ["--import", str(imported), "--isa", kit.data["isa"]]
+    to_compile += ["--name", kit.data["c_name"], "--out", str(compiled)]
+    refused = _bmc("import", *arguments, "--out", str(imported)) or _bmc("compile", *to_compile)
+    if refused:
+        return {"date": date, "refused": refused}
+    report = json.loads((compiled / "report.json").read_text(encoding="utf-8"))
+    (environment,) = kit.data["runs"]
+    try:
+        outcome = kit.run(kit.link(compiled), environment, deadline=_DEADLINE_SECONDS)
+        run = size.run_summary(outcome)
+    except (RuntimeError, image_report.SizeError, result.RecordError) as error:
+        return {"date": date, "fails": " ".join(str(error).split())}
+    return {
+        "arena_bytes": report["arena"]["bytes"],
+        "date": date,
+        "instructions": run["instructions"],
+        "macs": sum(report["macs"].values()),
+        "max_abs": run["models"][0]["max_abs"],
+        "weights_bytes": report["flash"]["weights_bytes"],
+    }
+
+
+def _bmc(*arguments: str) -> str:
+    """Runs bmc; returns the sentence with which it refuses, "" if it does not."""
+    path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    done = subprocess.run(
+        [sys.executable, "-m", "bmc", *arguments],
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode == 0:
+        return ""
+    said = re.search(r"bmc: error\[[\w-]+\]: (.*)", done.stderr, re.DOTALL)
+    return " ".join((said[1] if said else done.stderr[-400:]).split())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
