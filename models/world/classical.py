@@ -10,8 +10,18 @@ import onnxmltools
 import skl2onnx
 import xgboost
 from onnxmltools.convert.common.data_types import FloatTensorType
-from sklearn import datasets, ensemble, linear_model, naive_bayes, neighbors, neural_network
-from sklearn import pipeline, preprocessing, svm, tree
+from sklearn import (
+    datasets,
+    ensemble,
+    linear_model,
+    naive_bayes,
+    neighbors,
+    neural_network,
+    pipeline,
+    preprocessing,
+    svm,
+    tree,
+)
 from sklearn.decomposition import PCA
 
 from bmc.spec import Array, ModelFile, ModelSpec

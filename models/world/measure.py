@@ -3,6 +3,7 @@
 examples:
   tools/bazel run //models/world:measure                    what has not been measured yet
   tools/bazel run //models/world:measure -- dtln_1 dtln_2   these, once more
+  tools/bazel run //models/world:measure -- --host          nothing on Spike: imports and compiles, which takes less
   tools/bazel run //models/world:measure -- --page          nothing; writes the page
 
 Each result is kept as soon as there is one, so the program may be ended and started again.
@@ -21,7 +22,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import page
+import world_page
 from kit import Kit
 
 from tools.emulate import result
@@ -40,6 +41,7 @@ def main(argv: list[str]) -> int:
         prog="measure", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("models", nargs="*", help="names of models")
+    parser.add_argument("--host", action="store_true", help="do not run on Spike")
     parser.add_argument("--page", action="store_true", help="only write the page")
     options = parser.parse_args(argv)
     table = json.loads(_TABLE.read_text(encoding="utf-8"))
@@ -48,27 +50,34 @@ def main(argv: list[str]) -> int:
     if unknown:
         parser.error(f"the list has no {', '.join(unknown)}")
     measured = json.loads((root / _MEASURED).read_text(encoding="utf-8"))
-    todo = options.models or [name for name in table if name not in measured]
+    todo = options.models or [
+        name
+        for name in table
+        if name not in measured or (not options.host and world_page.is_on_host(measured[name]))
+    ]
     with tempfile.TemporaryDirectory() as files:
         kit = Kit.load(_KIT, Path(files))
         for name in [] if options.page else todo:
             with tempfile.TemporaryDirectory() as work:
-                measured[name] = measure(table[name]["arguments"], kit, Path(work))
+                measured[name] = measure(
+                    table[name]["arguments"], kit, Path(work), is_run=not options.host
+                )
             print(f"{name}: {measured[name]}", flush=True)
             ordered = {each: measured[each] for each in table if each in measured}
             text = json.dumps(ordered, indent=1, ensure_ascii=False)
             (root / _MEASURED).write_text(text + "\n", encoding="utf-8")
-    (root / _PAGE).write_text(page.text(table, measured), encoding="utf-8")
+    (root / _PAGE).write_text(world_page.text(table, measured), encoding="utf-8")
     return 0
 
 
-def measure(arguments: list[str], kit: Kit, work: Path) -> dict[str, Any]:
+def measure(arguments: list[str], kit: Kit, work: Path, *, is_run: bool = True) -> dict[str, Any]:
     """Returns what one inference of a model takes, or `refused`, with the sentence that says why.
 
     Args:
       arguments: those of `bmc import`.
       kit: what links and boots.
       work: an empty folder.
+      is_run: whether to run it on Spike.
     """
     imported, compiled = work / "imported", work / "compiled"
     date = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -78,28 +87,33 @@ def measure(arguments: list[str], kit: Kit, work: Path) -> dict[str, Any]:
     if refused:
         return {"date": date, "refused": refused}
     report = json.loads((compiled / "report.json").read_text(encoding="utf-8"))
+    found = {
+        "arena_bytes": report["arena"]["bytes"],
+        "date": date,
+        "macs": sum(report["macs"].values()),
+        "weights_bytes": report["flash"]["weights_bytes"],
+    }
+    if not is_run:
+        return found
     (environment,) = kit.data["runs"]
     try:
         outcome = kit.run(kit.link(compiled), environment, deadline=_DEADLINE_SECONDS)
         run = size.run_summary(outcome)
     except (RuntimeError, image_report.SizeError, result.RecordError) as error:
         return {"date": date, "fails": " ".join(str(error).split())}
-    return {
-        "arena_bytes": report["arena"]["bytes"],
-        "date": date,
-        "instructions": run["instructions"],
-        "macs": sum(report["macs"].values()),
-        "max_abs": run["models"][0]["max_abs"],
-        "weights_bytes": report["flash"]["weights_bytes"],
-    }
+    measured = {"instructions": run["instructions"], "max_abs": run["models"][0]["max_abs"]}
+    return found | measured
 
 
 def _bmc(*arguments: str) -> str:
     """Runs bmc; returns the sentence with which it refuses, "" if it does not."""
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
+    env = {**os.environ, "PYTHONPATH": path}
+    # Paths of the list are relative to this process's folder, not to the user's.
+    env.pop("BUILD_WORKING_DIRECTORY", None)
     done = subprocess.run(
         [sys.executable, "-m", "bmc", *arguments],
-        env={**os.environ, "PYTHONPATH": path},
+        env=env,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

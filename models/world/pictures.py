@@ -10,7 +10,12 @@ from models.world import package_data
 
 _Box = tuple[int, int, int, int]
 # Places in astronaut.png and page.png: left, top, right, bottom.
-_WOMAN, _BUST, _HEAD, _FACE = (0, 0, 512, 512), (98, 0, 354, 256), (148, 20, 308, 180), (170, 45, 280, 180)
+_WOMAN, _BUST, _HEAD, _FACE = (
+    (0, 0, 512, 512),
+    (98, 0, 354, 256),
+    (148, 20, 308, 180),
+    (170, 45, 280, 180),
+)
 _EYE, _PATCH, _HELMET = (175, 85, 223, 133), (130, 340, 218, 428), (270, 340, 512, 512)
 _WORD, _LINE, _TEXT = (4, 6, 104, 40), (4, 42, 382, 62), (0, 0, 384, 191)
 
@@ -29,7 +34,9 @@ def _page(width: int, height: int, *boxes: _Box) -> list[Array]:
     return [_picture("page", box, width, height)[None] for box in boxes]
 
 
-def _cases(pictures: list[Array], *, low: float = 0, high: float = 1, channels_first: bool = False) -> Cases:
+def _cases(
+    pictures: list[Array], *, low: float = 0, high: float = 1, channels_first: bool = False
+) -> Cases:
     """Cases of pictures from `low` to `high`, with the tolerance of a file that has no cases."""
     scaled = [(each / 255 * (high - low) + low).astype(np.float32) for each in pictures]
     turned = [np.moveaxis(each, -1, 1) if channels_first else each for each in scaled]

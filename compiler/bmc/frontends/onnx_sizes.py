@@ -1,7 +1,7 @@
 """Computes the integers that follow from shapes and constants, so that shapes are known that follow from them.
 
-ONNX's own inference follows few of the ops with which exporters compute paddings and sizes. Integers have one answer, so
-this changes no rounding.
+ONNX's own inference follows few of the ops with which exporters compute paddings and sizes. Integers have one answer,
+so this changes no rounding.
 """
 
 from __future__ import annotations
