@@ -61,11 +61,11 @@ def alexa() -> Cases:
 
 
 def hey_jarvis() -> Cases:
-    return _said("Hey Jarvis")
+    return _said("Hey, Jarvis!")
 
 
 def hey_mycroft() -> Cases:
-    return _said("Hey Mycroft")
+    return _said("Hey my croft")  # "Mycroft" is too short, as eSpeak NG says it.
 
 
 def hey_rhasspy() -> Cases:
