@@ -34,6 +34,12 @@ _MEASURED = Path("models/world/measured.json")
 _PAGE = Path("docs/world.md")
 # Spike makes some 50 million instructions a second.
 _DEADLINE_SECONDS = 3600.0
+# Prints the allocations for a file. It may end the process.
+_TFLM = """
+import sys
+from tflite_micro.python.tflite_micro import runtime
+runtime.Interpreter.from_file(sys.argv[1]).print_allocations()
+"""
 
 
 def main(argv: list[str]) -> int:
@@ -91,6 +97,8 @@ def measure(arguments: list[str], kit: Kit, work: Path, *, is_run: bool = True) 
         "arena_bytes": report["arena"]["bytes"],
         "date": date,
         "macs": sum(report["macs"].values()),
+        "state_bytes": report["state_bytes"],
+        "tflm_bytes": _tflm_bytes(arguments[0]),
         "weights_bytes": report["flash"]["weights_bytes"],
     }
     if not is_run:
@@ -105,14 +113,30 @@ def measure(arguments: list[str], kit: Kit, work: Path, *, is_run: bool = True) 
     return found | measured
 
 
+def _tflm_bytes(source: str) -> int | None:
+    """Returns the arena that TensorFlow Lite for Microcontrollers takes, None if it does not take the model."""
+    done = _python("-c", _TFLM, source) if source.endswith(".tflite") else None
+    said = re.search(r"Arena allocation total (\d+)", done.stdout + done.stderr) if done else None
+    return int(said[1]) if said else None
+
+
 def _bmc(*arguments: str) -> str:
     """Runs bmc; returns the sentence with which it refuses, "" if it does not."""
+    done = _python("-m", "bmc", *arguments)
+    if done.returncode == 0:
+        return ""
+    said = re.search(r"bmc: error\[[\w-]+\]: (.*)", done.stderr, re.DOTALL)
+    text = said[1].replace("\n  hint:", ";") if said else done.stderr[-400:]
+    return " ".join(text.split())
+
+
+def _python(*arguments: str) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(os.path.abspath(entry) for entry in sys.path)
     env = {**os.environ, "PYTHONPATH": path}
     # Paths of the list are relative to this process's folder, not to the user's.
     env.pop("BUILD_WORKING_DIRECTORY", None)
-    done = subprocess.run(
-        [sys.executable, "-m", "bmc", *arguments],
+    return subprocess.run(
+        [sys.executable, *arguments],
         env=env,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -120,10 +144,6 @@ def _bmc(*arguments: str) -> str:
         errors="replace",
         check=False,
     )
-    if done.returncode == 0:
-        return ""
-    said = re.search(r"bmc: error\[[\w-]+\]: (.*)", done.stderr, re.DOTALL)
-    return " ".join((said[1] if said else done.stderr[-400:]).split())
 
 
 if __name__ == "__main__":

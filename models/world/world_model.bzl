@@ -29,7 +29,7 @@ MEASURED_PACKAGES = {
     label: None
     for label in _CLASSICAL_DEPS + TORCH + [_package(package) for package in MODULES.values()] + [
         requirement(package)
-        for package in ["tensorflow", "tosa-converter-for-tflite"]
+        for package in ["tensorflow", "tflite-micro", "tosa-converter-for-tflite"]
     ]
 }.keys()
 

@@ -11,15 +11,16 @@ This page is generated. The [list](../models/world/list.bzl) has {models} models
 and exports of classical models. Each is imported with its framework's answers, which IREE must reproduce on the host,
 compiled for `rv64gcv_zvl256b`, linked with the self-check and run on Spike. *Error* is the largest difference from the
 framework's outputs there; it is "host" for a model that has only been run on the host. Instructions and
-multiply-accumulates (MACs) are those of one inference.
+multiply-accumulates (MACs) are those of one inference. Arena, state and weights are in bytes. So is the arena that
+TensorFlow Lite for Microcontrollers (TFLM) takes, if it runs the model; it also holds what its interpreter knows of ops.
 
 Right on Spike: {right}. Right on the host, and compiled: {host}. Refused: {refused}. Failing: {fails}.
 Not tried yet: {rest}.
 
 `tools/bazel run //models/world:measure` measures the rest and writes this page; names behind `--` measure those again.
 
-| Model | Package | Instructions | MACs | Per MAC | Arena, bytes | Weights, bytes | Error | Measured |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |
+| Model | Package | Instructions | MACs | Per MAC | Arena and state | TFLM's arena | Weights | Error | Measured |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
 """
 _OTHERS = """
 ## What does not run
@@ -71,7 +72,8 @@ def _right(name: str, package: str, row: Mapping[str, Any]) -> str:
         f"{instructions:,}" if instructions else "-",
         f"{macs:,}",
         f"{instructions / macs:.2f}" if instructions and macs else "-",
-        f"{row['arena_bytes']:,}",
+        f"{row['arena_bytes'] + row['state_bytes']:,}",
+        f"{row['tflm_bytes']:,}" if row.get("tflm_bytes") else "-",
         f"{row['weights_bytes']:,}",
         f"{row['max_abs']:.1e}" if row.get("max_abs") else "0" if instructions else "host",
         row["date"],

@@ -14,6 +14,8 @@ _ROW = {
     "instructions": 1500,
     "macs": 1000,
     "max_abs": 0.0,
+    "state_bytes": 8,
+    "tflm_bytes": 4096,
     "weights_bytes": 10,
 }
 
@@ -36,14 +38,19 @@ class WorldPageTest(unittest.TestCase):
             "a": _ROW,
             "b": {"date": "2026-11-27", "refused": "op 'X' of a|b"},
             "c": {"date": "2026-11-26", "fails": "the deadline passed"},
-            "e": {key: _ROW[key] for key in ("arena_bytes", "date", "macs", "weights_bytes")},
+            "e": {
+                key: _ROW[key]
+                for key in ("arena_bytes", "date", "macs", "state_bytes", "weights_bytes")
+            },
         }
         page = world_page.text(table, measured)
-        self.assertIn("| `a` | p | 1,500 | 1,000 | 1.50 | 2,048 | 10 | 0 | 2026-11-28 |\n", page)
+        self.assertIn(
+            "| `a` | p | 1,500 | 1,000 | 1.50 | 2,056 | 4,096 | 10 | 0 | 2026-11-28 |\n", page
+        )
         self.assertIn("| `b` | p | refused: op 'X' of a\\|b | 2026-11-27 |\n", page)
         self.assertIn("| `c` | p | fails: the deadline passed | 2026-11-26 |\n", page)
         self.assertIn("| `d` | p | not tried yet | |\n", page)
-        self.assertIn("| `e` | p | - | 1,000 | - | 2,048 | 10 | host | 2026-11-28 |\n", page)
+        self.assertIn("| `e` | p | - | 1,000 | - | 2,056 | - | 10 | host | 2026-11-28 |\n", page)
         counts = "Right on Spike: 1. Right on the host, and compiled: 1. Refused: 1. Failing: 1."
         self.assertIn(f"{counts}\nNot tried yet: 1.\n", page)
 
