@@ -12,7 +12,7 @@ and exports of classical models. Each is imported with its framework's answers, 
 compiled for `rv64gcv_zvl256b`, linked with the self-check and run on Spike. *Error* is the largest difference from the
 framework's outputs there; it is "host" for a model that has only been run on the host. Instructions and
 multiply-accumulates (MACs) are those of one inference. Arena, state and weights are in bytes. So is the arena that
-TensorFlow Lite for Microcontrollers (TFLM) takes, if it runs the model; it also holds what its interpreter knows of ops.
+TensorFlow Lite for Microcontrollers (TFLM) takes, if it runs the model; that holds also what its interpreter knows.
 
 Right on Spike: {right}. Right on the host, and compiled: {host}. Refused: {refused}. Failing: {fails}.
 Not tried yet: {rest}.
