@@ -237,13 +237,6 @@ CONSTANTS = {
     "silero_vad_op18_ifless": {"sr": 16000},
 }
 
-# What an import may take, where that is not the default of `bmc import`.
-LIMITS = {
-    "dnsmos_bak_ovr": {"cpu_seconds": "600"},
-    "dnsmos_sig": {"cpu_seconds": "600"},
-    "dnsmos_sig_bak_ovr": {"cpu_seconds": "600"},
-}
-
 # Those that `bmc import` refuses; docs/world.md says why. No suite has their tests.
 REFUSED = ["programming_languages"]
 

@@ -5,7 +5,7 @@ load("@pypi//:requirements.bzl", "requirement")
 load("//models:small_vectors.bzl", "small_vectors_test")
 load("//models:zoo.bzl", "TORCH")
 load("//models/outside:outside_model.bzl", "outside_model")
-load("//models/world:list.bzl", "CASES", "CLASSICAL", "CONSTANTS", "FILES", "FOLDERS", "LIMITS", "MODULES", "REFUSED", "SHAPES", "SMALL")
+load("//models/world:list.bzl", "CASES", "CLASSICAL", "CONSTANTS", "FILES", "FOLDERS", "MODULES", "REFUSED", "SHAPES", "SMALL")
 load("//models/world:package_files.bzl", "package_files")
 load("//tools/rules:exhaustive.bzl", "exhaustive_suite")
 
@@ -29,7 +29,7 @@ MEASURED_PACKAGES = {
     label: None
     for label in _CLASSICAL_DEPS + TORCH + [_package(package) for package in MODULES.values()] + [
         requirement(package)
-        for package in ["tensorflow", "tflite-micro", "tosa-converter-for-tflite"]
+        for package in ["pyyaml", "tensorflow", "tflite-micro", "tosa-converter-for-tflite"]
     ]
 }.keys()
 
@@ -97,8 +97,6 @@ def _row(model, package, place):
         arguments += ["--shape", "{}={}".format(input, "x".join([str(size) for size in shape]))]
     for input, value in CONSTANTS.get(model, {}).items():
         arguments += ["--constant", "{}={}".format(input, value)]
-    for limit, number in LIMITS.get(model, {}).items():
-        arguments += ["--limit", "{}={}".format(limit, number)]
     if model in CASES:
         arguments += ["--cases", "models/world/" + CASES[model]]
     return {"arguments": arguments, "package": package}
@@ -112,7 +110,6 @@ def _world_model(*, name, deps = [], **kwargs):
         name = name,
         constants = CONSTANTS.get(name, {}),
         deps = deps,
-        limits = LIMITS.get(name, {}),
         shapes = SHAPES.get(name, {}),
         **kwargs
     )
