@@ -14,7 +14,7 @@ from pathlib import Path
 from tools.inner_bazel import inner_bazel
 
 RUNFILES = Path.cwd()
-ARCHIVE = (RUNFILES / "ironcast.tar.gz").resolve()
+ARCHIVE = (RUNFILES / "examples/ironcast.tar.gz").resolve()
 # Ironcast's options for `--config=worker`.
 _AS_A_WORKER = re.compile(r"build:worker .*\n")
 
@@ -93,7 +93,7 @@ def overrides(repositories: dict[str, Path]) -> list[str]:
 def _with_archive(workspace: str) -> str:
     """The example's WORKSPACE with the release's own words about its archive."""
     block = re.compile(r"http_archive\(\n(?:    .*\n)*\)\n")
-    found = block.search((RUNFILES / "ironcast.snippet").read_text())
+    found = block.search((RUNFILES / "examples/ironcast.snippet").read_text())
     assert found
     url = f'url = "{ARCHIVE.as_uri()}"'
     text, changed = block.subn(re.sub('url = ".*"', url, found[0]), workspace)

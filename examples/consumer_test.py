@@ -28,6 +28,7 @@ import numpy as np
 
 import ironcast
 from examples.consumer import Consumer, overrides
+from examples.mistakes import MISTAKES
 from tools.inner_bazel import inner_bazel
 from tools.remote import worker
 
@@ -127,6 +128,7 @@ class ConsumerTest(unittest.TestCase):
         executed = self.check_that_a_worker_needs_nothing_of_its_machine(first)
         self.check_that_others_share_its_results(executed, first.built("app/app.bin"))
         self.check_that_everything_runs(first)
+        self.check_that_mistakes_end_in_a_sentence(first)
         self.check_that_the_application_runs_with_modules(first)
 
     def check_that_a_worker_needs_nothing_of_its_machine(self, consumer: Consumer) -> int:
@@ -176,6 +178,20 @@ class ConsumerTest(unittest.TestCase):
         with ironcast.Session("//bands:bands_rv64", checkout=consumer.root) as session:
             (bands,) = session.run(None, {session.get_inputs()[0].name: frame})
         np.testing.assert_allclose(bands, [[0, 0, 16, 0, 0, 0, 0, 0]], atol=0.01)
+
+    def check_that_mistakes_end_in_a_sentence(self, consumer: Consumer) -> None:
+        for mistake in MISTAKES:
+            with self.subTest(mistake.last_line):
+                package = consumer.root / "mistake"
+                package.mkdir()
+                self.addCleanup(shutil.rmtree, package, ignore_errors=True)
+                for name, text in (("BUILD.bazel", mistake.build), *mistake.files):
+                    (package / name).write_text(text)
+                with self.assertRaises(AssertionError) as failed:
+                    consumer.bazel(*mistake.arguments)
+                shutil.rmtree(package)
+                *_, last = str(failed.exception).splitlines()
+                self.assertTrue(last.endswith(mistake.last_line), last)
 
     def check_that_the_application_runs_with_modules(self, consumer: Consumer) -> None:
         """And that the model can be flashed to the example's board."""

@@ -13,6 +13,7 @@ import tempfile
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,12 @@ from ironcast.errors import IroncastError
 from ironcast.session import Session
 
 __all__ = ["Checked", "Compiled", "IroncastError", "Session", "check", "compile"]
+
+try:
+    __version__ = metadata.version("ironcast")
+except metadata.PackageNotFoundError:
+    # Not installed: the source tree, which Bazel builds.
+    __version__ = "0.dev0"
 
 # What bmc imports instead of the user's model.py.
 _LOADER = """\
@@ -108,7 +115,7 @@ def check(
     """
     with tempfile.TemporaryDirectory() as work:
         is_named = isinstance(model, (str, os.PathLike))
-        source = os.fspath(model) if is_named else _write(_model(model, example_inputs), Path(work))
+        source = _source(model, example_inputs, work)
         status, printed, errors = _run(("check", source, "--isa", isa, *options), work)
     if status not in (0, 1) or not printed.strip():
         raise _error(errors)
@@ -118,7 +125,7 @@ def check(
 
 
 def compile(
-    module: Any,
+    model: Any,
     example_inputs: Sequence[Any] | None = None,
     *,
     isa: str,
@@ -126,17 +133,17 @@ def compile(
     folder: Path | str | None = None,
     options: Sequence[str] = (),
 ) -> Compiled:
-    """Compiles a module for one instruction set and checks it against its framework.
+    """Compiles a model for one instruction set and checks it against its framework.
 
-    It does what `bmc compile` does with a model.py, and in the same way: in another process, which computes
-    the same on every machine. The module goes there as a copy, with its classes and functions if they are
-    of a notebook or script.
+    It does what `bmc compile` does, and in the same way: in another process, which computes the same on every machine.
+    A module goes there as a copy, with its classes and functions if they are of a notebook or script.
 
     Args:
-      module: torch.nn.Module, keras.Model of Keras's own layers or function of JAX arrays, on the CPU; or a ModelSpec,
-        which can also give tolerances, several cases and calls.
-      example_inputs: one tensor or array per input. The model is exported for their shapes and checked on
-        their values. None with a ModelSpec, which has cases.
+      model: path of a model file or SavedModel folder, `model.py:factory`, torch.nn.Module, keras.Model of Keras's own
+        layers or function of JAX arrays, on the CPU; or a ModelSpec, which can also give tolerances, several cases and
+        calls.
+      example_inputs: one tensor or array per input of a module, which is exported for their shapes and checked on
+        their values. None with a path or a ModelSpec.
       isa: instruction set, as for `bmc compile --isa`.
       name: C name of the model.
       folder: where to write the results; by default `NAME_ISA` in the current folder.
@@ -147,14 +154,23 @@ def compile(
     """
     out = Path(folder or f"{name}_{isa}").absolute()
     with tempfile.TemporaryDirectory() as work:
-        source = _write(_model(module, example_inputs), Path(work))
+        source = _source(model, example_inputs, work)
         arguments = ("--isa", isa, "--name", name, "--out", str(out), *options)
         summary = _bmc(("compile", "--src", source, *arguments), work)
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     return Compiled(out, report, summary)
 
 
-def _model(module: Any, example_inputs: Sequence[Any] | None) -> ModelSpec:
+def _source(model: Any, example_inputs: Sequence[Any] | None, work: str) -> str:
+    """The model as bmc takes it: its path, or a copy of the module in `work`."""
+    if not isinstance(model, (str, os.PathLike)):
+        return _write(_spec(model, example_inputs), Path(work))
+    if example_inputs is not None:
+        raise IroncastError("a model file has inputs of its own: leave out example_inputs")
+    return os.fspath(model)
+
+
+def _spec(module: Any, example_inputs: Sequence[Any] | None) -> ModelSpec:
     if isinstance(module, ModelSpec):
         if example_inputs is not None:
             raise IroncastError("a ModelSpec has cases of its own: leave out example_inputs")

@@ -62,6 +62,16 @@ print(ironcast.compile(layer, (jnp.ones((1, 8)),), isa="rv64gc", name="layer").r
 checked = ironcast.check(layer, (jnp.ones((1, 8)),))
 print(checked.ok, "multiply-accumulates" in checked.text, ironcast.check("missing.onnx").ok)
 """
+_FILE = """
+from pathlib import Path
+import ironcast
+Path("negate.mlir").write_text(
+    "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {"
+    " %y = arith.negf %x : tensor<4xf32> return %y : tensor<4xf32> }"
+)
+print(ironcast.compile(Path("negate.mlir"), isa="rv64gc", name="negate").report["frontend"])
+print(ironcast.__version__)
+"""
 _REFUSED = """
 import threading, torch, ironcast
 from bmc.spec import ModelSpec, Exact
@@ -81,6 +91,7 @@ tell(Wrong(), x)
 tell(Wrong(), (x,), isa="rv65")
 tell(holding, (x,))
 tell(ModelSpec(Wrong(), ((x,),), Exact()), (x,))
+tell("model.onnx", (x,))
 """
 
 
@@ -179,10 +190,14 @@ class InstalledTest(unittest.TestCase):
             self.passes("python", self.write("script.py", _JAX)), "jax\nTrue True False\n"
         )
 
+    def test_a_model_file_by_its_path(self) -> None:
+        said = self.passes("python", self.write("script.py", _FILE))
+        self.assertEqual(said, f"mlir\n{WHEEL.name.split('-')[1]}\n")
+
     def test_mistakes_are_one_sentence(self) -> None:
         lines = self.passes("python", self.write("script.py", _REFUSED)).splitlines()
         place = next(i for i, line in enumerate(_REFUSED.splitlines(), 1) if "# wrong" in line)
-        self.assertEqual(len(lines), 5, lines)
+        self.assertEqual(len(lines), 6, lines)
         self.assertRegex(lines[0], rf"^bmc: error\[model-failed\]: .*\(at script.py:{place}\)$")
         self.assertEqual(
             lines[1], "example_inputs is Tensor, not a tuple: write (x,) for one input"
@@ -190,6 +205,7 @@ class InstalledTest(unittest.TestCase):
         self.assertIn("invalid choice: 'rv65'", lines[2])
         self.assertIn("cannot be copied to another process: TypeError: cannot pickle", lines[3])
         self.assertIn("leave out example_inputs", lines[4])
+        self.assertIn("a model file has inputs of its own", lines[5])
 
     def test_a_missing_extra_is_named(self) -> None:
         self.assertIsNone(importlib.util.find_spec("onnx"), "this test must not see the extra")

@@ -15,7 +15,7 @@ _INLINE = re.compile(r"`([^`]+)`")
 _OURS = re.compile(r"(tools/bazel|bmc|python3 -m tools\.\w+|tools/\w+/\w+\.py) ")
 _FLAG = re.compile(r"--[a-z][a-z-]*")
 # Options of `bazel` that mean something here, beside `--board` and `--config`.
-_BAZEL = {"--expunge", "--profile", "--repo_env", "--test_arg"}
+_BAZEL = {"--expunge", "--profile", "--repo_env", "--test_arg", "--verbose_failures"}
 _BMC = "compiler/bmc/arguments.py"
 # Target -> source of the program that gets what is behind `--`.
 _PROGRAMS = {

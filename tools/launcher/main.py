@@ -1,4 +1,4 @@
-"""tools/bazel: finds or fetches the right Bazel and replaces itself with it."""
+"""tools/bazel: finds or fetches the right Bazel, starts it, and says in a sentence what was wrong."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from third_party.debian.errors import AptError
-from tools.launcher import latin1, patterns, rc_files, store, truststore
+from tools.launcher import build, latin1, patterns, rc_files, store, truststore
 from tools.launcher.cache import cache_dir, disk_full, is_full, say
 from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose
 from tools.launcher.debian_bazel import java_home
@@ -44,10 +44,6 @@ _COMMANDS = frozenset(
         "version",
     ]
 )
-
-
-# Those that start what BUILD files say.
-_RUN_ACTIONS = ("build", "coverage", "run", "test")
 
 
 def startup_options(bazel: Bazel, cache: Path, env: Mapping[str, str]) -> list[str]:
@@ -109,7 +105,7 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def run(root: Path, ironcast: Traversable, args: Sequence[str]) -> int:
-    """Replaces this process with Bazel; returns only if Bazel is not needed. Raises LauncherError."""
+    """Runs Bazel and returns its exit status, or becomes Bazel if it builds nothing. Raises LauncherError."""
     env = environment(os.environ)
     cache = cache_dir()
     bazel = choose(root, ironcast, cache, env)
@@ -135,18 +131,19 @@ def run(root: Path, ironcast: Traversable, args: Sequence[str]) -> int:
     ]
     if patterns.needs_expansion(command, rest):
         rest = patterns.expand(command, rest, patterns.bazel_query(line, env))
-    line += [*([command] if command else []), *rest]
     if command == "shutdown":
-        status = subprocess.run(line, env=env).returncode
+        status = subprocess.run([*line, command, *rest], env=env).returncode
         collect(disk)
         return status
     if disk is not None:
         if disk.is_due():
             collect(disk)
         disk.hold()
-    if command in _RUN_ACTIONS and os.geteuid() == 0:
+    if command in build.COMMANDS and os.geteuid() == 0:
         warn_root(cache)
-    os.execve(bazel.program, line, env)
+    if build.as_child(command, rest):
+        return build.run(line, command, rest, env, root, cache)
+    os.execve(bazel.program, [*line, *([command] if command else []), *rest], env)
 
 
 def warn_root(cache: Path) -> None:

@@ -1,5 +1,16 @@
 """tree_repo: changes whenever a file of the source tree does, so that a test that reads the tree itself is cached."""
 
+# Part -> how the names of its files end, its checker's settings too.
+_LANGUAGES = {
+    "c": (".c", ".h", ".cc", ".clang-format", ".clang-tidy"),
+    "python": (".py", "/pyproject.toml", " pyproject.toml"),
+    "starlark": (".bzl", ".bazel", " WORKSPACE", "/WORKSPACE"),
+}
+
+def _of_a_network(name):
+    parts = name.split("/")
+    return parts[0] == "models" and len(parts) > 2 and parts[1] != "support"
+
 def _tree_repo_impl(ctx):
     root = ctx.workspace_root
     entries = [
@@ -20,10 +31,17 @@ def _tree_repo_impl(ctx):
     )
     if done.return_code:
         fail("cannot read the source tree: " + done.stderr)
-    ctx.file("contents.txt", done.stdout)
-    ctx.file("BUILD.bazel", "exports_files([\"contents.txt\"])\n")
+    lines = done.stdout.splitlines()
+    parts = {"contents": lines} | {
+        part: [line for line in lines if line.endswith(ends)]
+        for part, ends in _LANGUAGES.items()
+    } | {"without_networks": [line for line in lines if not _of_a_network(line.split(" ", 2)[2])]}
+    for part, lines in parts.items():
+        ctx.file(part + ".txt", "".join([line + "\n" for line in lines]))
+    ctx.file("BUILD.bazel", "exports_files({})\n".format([part + ".txt" for part in parts]))
 
 tree_repo = repository_rule(
     implementation = _tree_repo_impl,
-    doc = "Makes @NAME//:contents.txt, a line with name, size and checksum for every file of the workspace.",
+    doc = "Makes @NAME//:contents.txt, a line with checksum, size and name for every file of the workspace, and parts of " +
+          "it: c.txt, python.txt, starlark.txt, and without_networks.txt, without the folders of networks in models/.",
 )
