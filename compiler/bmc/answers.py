@@ -9,6 +9,9 @@ import numpy as np
 from bmc import spec
 from bmc.dtype import Array, DType
 
+# The largest atol or rtol.
+LARGEST_TOLERANCE = float(np.finfo(np.float32).max)
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -56,7 +59,10 @@ def compare(got: Array, want: Array, policy: spec.Policy, dtype: DType | None = 
         ok = max_abs <= policy.max_step and differing <= policy.max_differing
     else:
         # The firmware has the policy's numbers in f32.
-        atol, rtol = (float(np.float32(number)) for number in (policy.atol, policy.rtol))
+        atol, rtol = (
+            float(np.float32(min(number, LARGEST_TOLERANCE)))
+            for number in (policy.atol, policy.rtol)
+        )
         ok = bool(np.all(error <= atol + rtol * np.abs(np.where(np.isfinite(w), w, 0.0))))
         if policy.min_cosine is not None and policy.min_cosine > -1:
             ok = ok and cosine >= float(np.float32(policy.min_cosine))

@@ -290,6 +290,14 @@ def policies_of(
                 f"a float tolerance is given for output {info.describe()}",
                 hint="use Exact or IntStep",
             )
+        if isinstance(policy, spec.Tolerance) and not (
+            max(policy.atol, policy.rtol) <= answers.LARGEST_TOLERANCE
+        ):
+            raise BmcError(
+                "bad-spec",
+                f"{policy} of output {info.describe()} has a number beyond f32, in which the firmware has it",
+                hint="give an atol of 0, and the fraction that is allowed as rtol",
+            )
         if isinstance(policy, spec.IntStep) and info.dtype.is_float:
             raise BmcError(
                 "bad-spec",

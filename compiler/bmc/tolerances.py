@@ -85,6 +85,8 @@ def _close(info: TensorInfo, largest: float, apart: Spread) -> spec.Tolerance:
 def _within(relative: float, largest: float, least: float = 0.0) -> spec.Tolerance:
     # Two digits are enough, and are the same on every machine except for a tie.
     atol = float(f"{max(relative * largest, least):.1e}")
+    # The firmware has it in f32. Of numbers beyond that, rtol alone allows a fraction.
+    atol = min(atol, answers.LARGEST_TOLERANCE)
     return spec.Tolerance(atol=atol, rtol=max(relative, 1e-4))
 
 

@@ -8,7 +8,7 @@ import unittest
 import numpy as np
 import support
 
-from bmc import artifacts, golden, tolerances
+from bmc import answers, artifacts, golden, tolerances
 from bmc.artifacts import Golden, Signature
 from bmc.dtype import Array
 from bmc.frontends import import_model
@@ -112,6 +112,7 @@ class MeaningTest(support.FolderTest):
             np.array([-6.8e-10, 1e-11], np.float32),
             np.array([3], np.int64),
             np.array([100.0], np.float16),
+            np.array([1e300, 3.0]),
         )
         policies = tolerances.default(golden.infos(outputs, (), "output"), (outputs, outputs))
         self.assertEqual(
@@ -121,8 +122,20 @@ class MeaningTest(support.FolderTest):
                 Tolerance(6.8e-15, 1e-4),
                 Exact(),
                 Tolerance(1.0, 1e-2),
+                # The firmware has it in f32.
+                Tolerance(answers.LARGEST_TOLERANCE, 1e-4),
             ),
         )
+        self.require(policies[-1], outputs[-1])
+
+    def test_numbers_beyond_f32_are_refused(self) -> None:
+        infos = golden.infos((np.array([1e300]),), ("y",), "output")
+        for policy in (Tolerance(1e295, 1e-4), Tolerance(0.0, 1e39)):
+            self.refuses(
+                "bad-spec",
+                "of output y: 1xf64 has a number beyond f32, in which the firmware has it",
+                call=functools.partial(golden.policies_of, policy, infos),
+            )
 
     def test_an_import_is_refused(self) -> None:
         text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bmc.spec import Cases, Exact
+from bmc.spec import Cases, Exact, Tolerance
 
 
 def matmul_i8() -> Cases:
@@ -14,6 +14,19 @@ def matmul_i8() -> Cases:
     rhs = random.integers(-128, 128, (64, 40), dtype=np.int8)
     expected = lhs.astype(np.int32) @ rhs.astype(np.int32)
     return Cases(cases=((lhs, rhs),), expected=((expected,),), tolerance=Exact())
+
+
+def normalization() -> Cases:
+    """f32 [4, 12], of which two rows are of equal numbers: the products cancel, and nothing but beta is left."""
+    x = np.random.default_rng(0).standard_normal((4, 12)).astype(np.float32)
+    x[1], x[2] = 1000, -77
+    gamma = np.array([1, -0.1, 0.2, -0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.5, 1.1], np.float32)
+    beta = np.arange(12, dtype=np.float32) / np.float32(10)
+    mean = x.mean(1, keepdims=True)
+    variance = np.square(x - mean).mean(1, keepdims=True)
+    scale = gamma / np.sqrt(variance + np.float32(1e-3))
+    expected = x * scale + (beta - mean * scale)
+    return Cases(cases=((x,),), expected=((expected,),), tolerance=Tolerance(1e-5, 1e-5))
 
 
 def remainder() -> Cases:

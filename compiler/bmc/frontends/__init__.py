@@ -96,7 +96,8 @@ def converted(
     tolerances.require_meaning(model.golden, model.signatures)
     notes = tolerances.cases_not_told_from_zeros(model.golden, model.signatures)
     int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
-    return replace(model, int8=int8, notes=(*model.notes, *notes))
+    mixed = model.mixed or (not options.quantize and quantized.is_mixed(model.mlir))
+    return replace(model, int8=int8, mixed=mixed, notes=(*model.notes, *notes))
 
 
 def survey_model(source: str, options: ImportOptions) -> Survey:

@@ -89,6 +89,14 @@ def _loop(trips: int, test: str = "c") -> onnx.ModelProto:
     return net.model()
 
 
+def _remainder(dtype: int) -> onnx.ModelProto:
+    x, y, z = (helper.make_tensor_value_info(name, dtype, [6]) for name in "xyz")
+    graph = helper.make_graph(
+        [helper.make_node("Mod", ["x", "y"], ["z"], fmod=1)], "g", [x, y], [z]
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
 def _doubling(depth: int) -> onnx.ModelProto:
     """Returns a model whose functions each call the next twice."""
     opsets = [helper.make_opsetid("", 19), helper.make_opsetid("f", 1)]
@@ -201,17 +209,14 @@ class OnnxRewritesTest(support.ModelFileTest):
         )
 
     def test_remainders_of_floats_are_exact(self) -> None:
-        x, y = ([TensorProto.FLOAT, [6]] for _ in range(2))
-        graph = helper.make_graph(
-            [helper.make_node("Mod", ["x", "y"], ["z"], fmod=1)],
-            "g",
-            [helper.make_tensor_value_info("x", *x), helper.make_tensor_value_info("y", *y)],
-            [helper.make_tensor_value_info("z", *x)],
-        )
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
         numbers = "[-2147483648, 1e10, 5, -5, 65504, -0.0], [7, 3, np.inf, np.inf, 6e-3, 2]"
         arrays = f"tuple(np.array(a, np.float32) for a in ({numbers}))"
+        model = _remainder(TensorProto.FLOAT)
         self.agrees(self.load(model, f"return Cases(({arrays},), Exact())"))
+
+    def test_remainders_of_f64(self) -> None:
+        part = "the model takes a remainder of f64, for which IREE's library has no function"
+        self.rejects("op-rejected", part, "the node of z", data=_remainder(TensorProto.DOUBLE))
 
     def test_large_integers_with_the_other_sign(self) -> None:
         x = helper.make_tensor_value_info("x", TensorProto.INT32, [4])

@@ -10,7 +10,7 @@ from iree.compiler import ir
 from bmc import answers, golden, spec, tolerances
 from bmc.errors import BmcError
 from bmc.frontends import onnx_graph
-from bmc.ir import ir_util
+from bmc.ir import contraction, ir_util
 
 _DEQUANTIZE = ("iree_linalg_ext.dequantize_affine", "onnx.DequantizeLinear")
 _TOSA_PRODUCTS = (
@@ -54,21 +54,34 @@ def require_same(framework: str, exported: spec.Case, called: spec.Case) -> None
 
 
 def is_quantized(mlir: Path) -> bool:
-    """Whether the model in `mlir` dequantizes anything or multiplies int8 tensors (TOSA).
+    """Whether the model in `mlir` dequantizes anything, or multiplies tensors of int8 or int16 (TOSA, linalg).
 
-    Such a model has quantize ops (QDQ) or int8 products.
+    Such a model has quantize ops (QDQ) or products of integers.
     """
+    return bool(_kinds(mlir) & {"dequantized", "integers"})
+
+
+def is_mixed(mlir: Path) -> bool:
+    """Whether the model in `mlir` itself multiplies integers in one place and floats in another (TOSA, linalg)."""
+    return _kinds(mlir) == {"integers", "floats"}
+
+
+def _kinds(mlir: Path) -> set[str]:
+    """Returns which of "dequantized" values and products of "integers" and "floats" a model has."""
     with ir.Context() as context:
         context.allow_unregistered_dialects = True
         module = ir_util.read(mlir)
-        return any(map(_says_so, ir_util.walk(module.operation)))
+        return {kind for kind in map(_kind, ir_util.walk(module.operation)) if kind}
 
 
-def _says_so(op: ir_util.Op) -> bool:
-    if op.name in _TOSA_PRODUCTS:
-        return all(str(op.operands[i].type.element_type) == "i8" for i in (0, 1))
+def _kind(op: ir_util.Op) -> str:
+    if op.name in _TOSA_PRODUCTS or (op.name.startswith("linalg.") and contraction.accumulator(op)):
+        types = [op.operands[i].type.element_type for i in (0, 1)]
+        if all(str(each) in ("i8", "i16") for each in types):
+            return "integers"
+        return "" if any(isinstance(each, ir.IntegerType) for each in types) else "floats"
     name = ir_util.string(op, "name") if op.name == "torch.operator" else op.name
-    return name in _DEQUANTIZE
+    return "dequantized" if name in _DEQUANTIZE else ""
 
 
 def has_float_products(model: Any) -> bool:

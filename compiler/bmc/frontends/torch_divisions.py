@@ -2,7 +2,7 @@
 
 - A remainder has the sign of the divisor. It gets that of the dividend.
 - A quotient of integers that is rounded down is computed in floats, which do not have all integers.
-- A division of bytes by one number crashes torch-mlir's linalg. Wider integers have the same quotients.
+- A division of bytes by one number crashes torch-mlir's linalg (torch_bytes.py).
 - fmod() of integers by a number has no lowering to linalg. It gets a tensor of that number.
 - fmod() of floats subtracts a rounded product, which is another number where the quotient is large or infinite.
 - A quotient of floats that is rounded down is that of PyTorch's fmod(): 1 // 0.1 is 9, because 0.1 is a little more.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from bmc.frontends import torch_bytes
 from bmc.frontends.torch_windows import arguments, call
 
 
@@ -24,7 +25,7 @@ def apply(program: Any) -> None:
     remainders = (aten.fmod.Tensor, aten.fmod.Scalar)
     for node in list(program.graph.nodes):
         if node.target in (*quotients, *remainders, aten.remainder.Tensor, aten.remainder.Scalar):
-            _widen(program.graph, node)
+            torch_bytes.widen(program.graph, node)
         if node.target in (aten.remainder.Tensor, aten.remainder.Scalar):
             made = _remainder(program.graph, node)
         elif node.target in quotients and _rounds_down(node):
@@ -46,26 +47,6 @@ def apply(program: Any) -> None:
 
 def _rounds_down(node: Any) -> bool:
     return bool(arguments(node).get("rounding_mode", "floor") == "floor")
-
-
-def _widen(graph: Any, node: Any) -> None:
-    """Divides bytes as 32-bit integers."""
-    import torch
-
-    to = torch.ops.aten.to.dtype
-    dtype = node.meta["val"].dtype
-    if dtype not in (torch.int8, torch.uint8):
-        return
-    node.args = tuple(
-        call(graph, node, to, (each, torch.int32)) if isinstance(each, torch.fx.Node) else each
-        for each in node.args
-    )
-    meta = {key: item for key, item in node.meta.items() if key != "tensor_meta"}
-    node.meta = {**meta, "val": meta["val"].to(torch.int32)}
-    with graph.inserting_after(node):
-        narrow = graph.call_function(to, (node, dtype))
-    narrow.meta = meta
-    node.replace_all_uses_with(narrow, delete_user_cb=lambda user: user is not narrow)
 
 
 def _tensor(graph: Any, node: Any, like: Any, divisor: Any) -> Any:

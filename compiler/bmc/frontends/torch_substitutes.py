@@ -2,8 +2,8 @@
 
 - A depthwise transposed convolution cannot become linalg. It is a convolution of the operand with zeros between and
   around its elements.
-- A roll by more than a dimension's size takes the elements from the wrong places, and one of all elements has no
-  lowering.
+- A roll by more than a dimension's size takes the elements from the wrong places, one of all elements has no lowering,
+  and one that moves nothing has parts of no elements, on which IREE's reshapes fail.
 - A maximum pooling of small integers crashes torch-mlir. Floats have all these numbers.
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
 - The largest of truth values begins with true, the least of a signed bit, and the largest of unsigned bytes with 128.
@@ -14,8 +14,8 @@
 - Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
-- torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, and torch_divisions.py
-  divides integers.
+- torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
+  divides integers, and torch_bytes.py changes what else crashes it for bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bmc.frontends import torch_divisions, torch_indices, torch_writes
+from bmc.frontends import torch_bytes, torch_divisions, torch_indices, torch_writes
 from bmc.frontends.torch_windows import arguments, call
 
 _ROOTS = (-0.5, 0.5)
@@ -33,6 +33,7 @@ def apply(program: Any) -> None:
     """Changes such ops in a torch.export program."""
     import torch
 
+    torch_bytes.apply(program)
     aten = torch.ops.aten
     largest = (
         *(aten.amax.default, aten.amin.default, aten.max.default, aten.min.default),
@@ -65,6 +66,7 @@ def apply(program: Any) -> None:
             # Products of unsigned bytes crash it, and floats have all of these.
             if node.meta["val"].dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
                 node.target, node.args = aten.mul.Scalar, (node.args[0], -1)
+                torch_bytes.widen(program.graph, node)
         elif node.target is torch.ops.aten.sort.stable:
             given = arguments(node)
             node.target, node.kwargs = torch.ops.aten.sort.default, {}
@@ -125,12 +127,19 @@ def _roll(graph: Any, node: Any) -> None:
     x, shifts, *dims = node.args
     shape = x.meta["val"].shape
     if dims and dims[0]:
-        shifts = [shift % max(shape[dim], 1) for shift, dim in zip(shifts, *dims, strict=True)]
-        node.args = (x, shifts, *dims)
-        return
-    flat = call(graph, node, aten.reshape.default, (x, [-1]))
-    rolled = call(graph, node, aten.roll.default, (flat, [shifts[0] % max(shape.numel(), 1)], [0]))
-    node.replace_all_uses_with(call(graph, node, aten.reshape.default, (rolled, list(shape))))
+        all_by = [
+            (shift % max(shape[dim], 1), dim) for shift, dim in zip(shifts, *dims, strict=True)
+        ]
+        if moving := [each for each in all_by if each[0]]:
+            node.args = (x, *map(list, zip(*moving, strict=True)))
+            return
+        made = x
+    else:
+        flat = call(graph, node, aten.reshape.default, (x, [-1]))
+        by_all = shifts[0] % max(shape.numel(), 1)
+        rolled = call(graph, node, aten.roll.default, (flat, [by_all], [0])) if by_all else flat
+        made = call(graph, node, aten.reshape.default, (rolled, list(shape)))
+    node.replace_all_uses_with(made)
     graph.erase_node(node)
 
 

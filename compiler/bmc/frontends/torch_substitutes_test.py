@@ -53,6 +53,15 @@ class RollAll(torch.nn.Module):
         return torch.roll(x, 1), torch.roll(x, 1000)
 
 
+class RollNothing(torch.nn.Module):
+    def forward(self, x):
+        return F.pixel_shuffle(torch.roll(x, -3, 0), 3)
+
+
+def roll_nothing():
+    return spec.ModelSpec(RollNothing(), ((_X.reshape(1, 9, 4, 5),),), spec.Exact())
+
+
 def roll():
     return spec.ModelSpec(Roll(), ((_X,),), spec.Exact())
 
@@ -188,6 +197,7 @@ class SubstitutesTest(support.FolderTest):
             "depthwise",
             "roll",
             "roll_all",
+            "roll_nothing",
             "pools",
             "gelu",
             "sorts",

@@ -218,18 +218,24 @@ def _multiplies(value: Any, summed: set[Any]) -> bool:
     A square, as in a variance, is not a product of two inputs. Neither is an int32 times its scale, as in
     requantization: the int32 is itself a sum of products.
     """
-    definition = ir_util.definition(value)
-    if definition is None:
-        return False
-    if definition.name in _MULTIPLICATIONS:
-        left, right = (_inputs(operand, summed) for operand in definition.operands)
-        if left and right and left != right:
-            return True
-    return any(_multiplies(operand, summed) for operand in definition.operands)
+    found: dict[Any, set[Any]] = {}
+    _find_inputs(value, summed, found)
+    for definition in map(ir_util.definition, found):
+        if definition is not None and definition.name in _MULTIPLICATIONS:
+            left, right = (found[operand] for operand in definition.operands)
+            if left and right and left != right:
+                return True
+    return False
 
 
-def _inputs(value: Any, summed: set[Any]) -> set[Any]:
+def _find_inputs(value: Any, summed: set[Any], found: dict[Any, set[Any]]) -> None:
+    """Finds the inputs that `value` and each value before it depend on; a long body may read one in many places."""
+    if value in found:
+        return
     definition = ir_util.definition(value)
     if definition is None:
-        return {value} & summed if str(value.type) != "i32" else set()
-    return {found for operand in definition.operands for found in _inputs(operand, summed)}
+        found[value] = {value} & summed if str(value.type) != "i32" else set()
+        return
+    for operand in definition.operands:
+        _find_inputs(operand, summed, found)
+    found[value] = set().union(*(found[operand] for operand in definition.operands))

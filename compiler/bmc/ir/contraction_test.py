@@ -110,6 +110,12 @@ class AccumulatorTest(unittest.TestCase):
         square = "%d = arith.subf %a, %b0 : f32\n%p = arith.mulf %d, %d : f32\n%s = arith.addf %o, %p : f32"
         self.assertEqual(_accumulator(_generic("i, c, x", square, weight="y, x, n")), "")
 
+    def test_bodies_that_read_each_value_twice(self) -> None:
+        # Each way to the input on its own would be 2^60 ways.
+        squares = "\n".join(f"%p{i} = arith.mulf %p{i - 1}, %p{i - 1} : f32" for i in range(1, 61))
+        body = f"%p0 = arith.addf %a, %a0 : f32\n{squares}\n%s = arith.addf %o, %p60 : f32"
+        self.assertEqual(_accumulator(_generic("y + i, x, c", body)), "")
+
 
 class WindowsTest(unittest.TestCase):
     def test_any_operation(self) -> None:

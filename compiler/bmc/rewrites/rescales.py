@@ -79,6 +79,8 @@ class _Scaling:
         self.truncation = truncation
         self.body = body
         self.ranges = ranges
+        # A long body may read a value in many places.
+        self._lines: dict[Any, _Line | None] = {}
 
     def rewrite(self) -> None:
         """Rewrites the scaling, or leaves it alone."""
@@ -99,6 +101,11 @@ class _Scaling:
             self.truncation.results[0].replace_all_uses_with(result)
 
     def _line(self, value: ir_util.Value) -> _Line | None:
+        if value not in self._lines:
+            self._lines[value] = self._read(value)
+        return self._lines[value]
+
+    def _read(self, value: ir_util.Value) -> _Line | None:
         constant = self.body.constant(value)
         if constant is not None:
             return _Line(None, _scalar(0), constant, constant)

@@ -71,6 +71,10 @@ _UNSIGNED = """func.func @main(%x: tensor<65536xi16>) -> tensor<65536xi32> {
 """
 
 
+# Each is twice the one before it.
+_DOUBLED = [f"%w{i} = arith.addi %w{i - 1}, %w{i - 1} : i64" for i in range(1, 61)]
+
+
 def _scale(v: int, m: int, s: int, *, double: bool) -> int:
     """TOSA 1.0's apply_scale_32."""
     rounding = 1 << (s - 1)
@@ -182,9 +186,14 @@ class RescalesTest(support.OptimizedTest):
         np.testing.assert_array_equal(self.run_rewritten(_X), _X.astype(np.int32) << 10)
 
     def test_bodies_that_read_each_value_twice(self) -> None:
-        # Each way to the input on its own would be 2^40 ways.
-        squares = "\n".join(f"    %{i} = arith.muli %{i - 1}, %{i - 1} : i32" for i in range(1, 41))
-        text = f"""func.func @main(%x: tensor<8xi16>) -> tensor<8xi32> {{
+        # Each way to the input on its own would be 2^60 ways.
+        narrow = [f"%{i} = arith.muli %{i - 1}, %{i - 1} : i32" for i in range(1, 61)]
+        for steps, wide in (
+            ([*narrow, "%wide = arith.extsi %60 : i32 to i64"], "%wide"),
+            (["%w0 = arith.extsi %0 : i32 to i64", *_DOUBLED], "%w60"),
+        ):
+            steps_text = "\n".join(f"    {step}" for step in steps)
+            text = f"""func.func @main(%x: tensor<8xi16>) -> tensor<8xi32> {{
   %none = tensor.empty() : tensor<8xi32>
   %m = arith.constant 1925051689 : i64
   %s = arith.constant 32 : i64
@@ -193,9 +202,8 @@ class RescalesTest(support.OptimizedTest):
       ins(%x : tensor<8xi16>) outs(%none : tensor<8xi32>) {{
   ^element(%e: i16, %old: i32):
     %0 = arith.extsi %e : i16 to i32
-{squares}
-    %wide = arith.extsi %40 : i32 to i64
-    %product = arith.muli %wide, %m : i64
+{steps_text}
+    %product = arith.muli {wide}, %m : i64
     %high = arith.shrsi %product, %s : i64
     %result = arith.trunci %high : i64 to i32
     linalg.yield %result : i32
@@ -203,7 +211,11 @@ class RescalesTest(support.OptimizedTest):
   return %made : tensor<8xi32>
 }}
 """
-        self.assertNotEqual(_of_64_bits(self.rewritten(text, rescales.apply)), "")
+            self.assertNotEqual(_of_64_bits(self.rewritten(text, rescales.apply)), "")
+        # Of 2^60 * m * x, whose product wraps around, nothing was left but its lowest 64 bits.
+        products = (_X[:8].astype(np.uint64) << np.uint64(60)) * np.uint64(1_925_051_689)
+        want = (products.view(np.int64) >> 32).astype(np.int32)
+        np.testing.assert_array_equal(self.run_rewritten(_X[:8]), want)
 
     def test_bias_and_zero_point_become_one_constant(self) -> None:
         rng = np.random.default_rng(0)

@@ -1,0 +1,117 @@
+"""Ops on bytes that crash torch-mlir's lowering to linalg.
+
+- Matrix products, convolutions, products with a number and arange() are of 32-bit integers, whose lowest bits are the
+  same.
+- Truth values beside bytes become bytes.
+- A power of integers that is a float is one of floats. A power by a small integer is products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bmc.frontends.torch_windows import call
+
+# Ops of two tensors, whose elements become of one type.
+_OF_TWO = (
+    "add",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "eq",
+    "ge",
+    "gt",
+    "le",
+    "lt",
+    "maximum",
+    "minimum",
+    "mul",
+    "ne",
+    "sub",
+)
+# Products by squaring take at most ten multiplications for these.
+_LARGEST_EXPONENT = 64
+
+
+def apply(program: Any) -> None:
+    """Changes such ops in a torch.export program, which its caller compiles again."""
+    import torch
+
+    aten = torch.ops.aten
+    wider = (aten.mm.default, aten.bmm.default, aten.convolution.default, aten.arange.start_step)
+    products = (aten.mul.Scalar, aten.mul.Tensor)
+    for node in list(program.graph.nodes):
+        by_number = node.target in products and not isinstance(node.args[1], torch.fx.Node)
+        if node.target in wider or by_number:
+            widen(program.graph, node)
+        elif node.target is aten.cat.default:
+            node.args = (_of_one_type(program.graph, node, node.args[0]), *node.args[1:])
+        elif node.target is aten.where.self:
+            node.args = (node.args[0], *_of_one_type(program.graph, node, node.args[1:]))
+        elif getattr(getattr(node.target, "overloadpacket", None), "__name__", "") in _OF_TWO:
+            node.args = tuple(_of_one_type(program.graph, node, node.args))
+        elif node.target is aten.pow.Tensor_Scalar:
+            _power(program.graph, node)
+
+
+def widen(graph: Any, node: Any) -> None:
+    """Computes an op on bytes with 32-bit integers, and takes the lowest bits of its result."""
+    import torch
+
+    to = torch.ops.aten.to.dtype
+    dtype = node.meta["val"].dtype
+    if dtype not in (torch.int8, torch.uint8):
+        return
+    node.args = tuple(
+        call(graph, node, to, (each, torch.int32)) if isinstance(each, torch.fx.Node) else each
+        for each in node.args
+    )
+    if "dtype" in node.kwargs:
+        node.kwargs = {**node.kwargs, "dtype": torch.int32}
+    meta = {key: item for key, item in node.meta.items() if key != "tensor_meta"}
+    node.meta = {**meta, "val": meta["val"].to(torch.int32)}
+    with graph.inserting_after(node):
+        narrow = graph.call_function(to, (node, dtype))
+    narrow.meta = meta
+    node.replace_all_uses_with(narrow, delete_user_cb=lambda user: user is not narrow)
+
+
+def _of_one_type(graph: Any, node: Any, operands: Sequence[Any]) -> list[Any]:
+    """Returns the operands of an op, of which truth values become bytes if the others are bytes."""
+    import torch
+
+    nodes = [each for each in operands if isinstance(each, torch.fx.Node)]
+    types = {each.meta["val"].dtype for each in nodes}
+    if torch.bool not in types or len(types) != 2 or not types & {torch.int8, torch.uint8}:
+        return list(operands)
+    (byte,) = types - {torch.bool}
+    to = torch.ops.aten.to.dtype
+    return [
+        call(graph, node, to, (each, byte)) if each.meta["val"].dtype == torch.bool else each
+        for each in nodes
+    ]
+
+
+def _power(graph: Any, node: Any) -> None:
+    import torch
+
+    aten = torch.ops.aten
+    x, exponent = node.args
+    dtype = node.meta["val"].dtype
+    if x.meta["val"].dtype != dtype:
+        x = call(graph, node, aten.to.dtype, (x, dtype))
+        node.args = (x, exponent)
+    if dtype.is_floating_point or not 0 <= exponent <= _LARGEST_EXPONENT:
+        return
+    made, square = None, x
+    if exponent == 0:
+        made = call(graph, node, aten.ones_like.default, (x,))
+    while exponent:
+        if exponent % 2:
+            made = square if made is None else call(graph, node, aten.mul.Tensor, (made, square))
+        exponent //= 2
+        if exponent:
+            square = call(graph, node, aten.mul.Tensor, (square, square))
+    node.replace_all_uses_with(made)
+    graph.erase_node(node)

@@ -1,0 +1,109 @@
+"""Imports ops on bytes that crash torch-mlir's linalg; IREE's host runtime must agree with PyTorch."""
+
+from __future__ import annotations
+
+import functools
+import unittest
+from unittest import mock
+
+import support
+
+from bmc import guard
+from bmc.frontends import import_model
+from bmc.frontends.options import ImportOptions
+
+_MODEL = (
+    support.TORCH_FUNCTIONS
+    + """
+_RNG = np.random.default_rng(1)
+_BYTES = _RNG.integers(0, 256, (2, 3, 4)).astype(np.uint8)
+_SIGNED = _BYTES.view(np.int8)
+
+
+def _products(x):
+    kernel = x[:1, :, :2]
+    return (
+        x[0] @ x[1].T,
+        x @ x.transpose(1, 2),
+        torch.nn.functional.linear(x, x[0], x[0, :, 0]),
+        torch.conv1d(x, kernel),
+        torch.conv2d(x[None], kernel[None].transpose(0, 1).expand(1, 2, 3, 2)),
+    )
+
+
+def products():
+    return _spec(_products, _BYTES)
+
+
+def signed_products():
+    return _spec(_products, _SIGNED)
+
+
+def rows():
+    return _spec(lambda x: x + torch.arange(250, 254, dtype=torch.uint8), _BYTES)
+
+
+def powers():
+    x = _BYTES.astype(np.int32)
+    return _spec(lambda x: (x**1, x**2, x**13, x**0, x.to(torch.uint8) ** 3, (x > 9) ** 2), x)
+
+
+def numbers():
+    x = np.array([[-128, -3, 0, 5, 127]], np.int8)
+    return _spec(lambda x: (x * 3, x * -1, -x, x.to(torch.uint8) * 7, x.clone().mul_(2).add_(1)), x)
+
+
+def truths():
+    def compute(x):
+        large = x > 100
+        return (
+            *(x * large, x + large, torch.maximum(large, x), x > large, x & large),
+            *(torch.where(x > 9, large, x), torch.cat([large, x, large])),
+        )
+
+    return _spec(lambda x: (*compute(x), *compute(x.to(torch.int8))), _BYTES)
+
+
+def roots():
+    made = Model(lambda x: (x**0.5, x**1.5, x.to(torch.int32) ** 0.5))
+    return spec.ModelSpec(made, ((_BYTES,),), (spec.Tolerance(1e-5, 1e-5),) * 3)
+"""
+)
+
+
+class TorchBytesTest(support.FolderTest):
+    def load(self, factory: str, output_type: str = "linalg") -> str:
+        path = self.write("model.py", _MODEL)
+        options = ImportOptions(output_type=output_type)
+        return import_model(f"{path}:{factory}", options, self.folder / "out").second_reference
+
+    def test_they_are_right(self) -> None:
+        for factory in (
+            "products",
+            "signed_products",
+            "rows",
+            "powers",
+            "roots",
+            "numbers",
+            "truths",
+        ):
+            for output_type in ("linalg", "stablehlo"):
+                with self.subTest(factory, output_type=output_type):
+                    self.assertIn(support.AGREES, self.load(factory, output_type))
+
+    def test_without_it_they_crash(self) -> None:
+        # If one of these models can be imported, torch-mlir has mended what the model needs.
+        crashes = dict.fromkeys(("products", "rows", "roots", "numbers", "truths"), "crashed")
+        for factory, kind in {**crashes, "powers": "op-rejected"}.items():
+            with self.subTest(factory), mock.patch("bmc.frontends.torch_bytes.apply"):
+                call = functools.partial(self.load, factory)
+                self.refuses(
+                    kind,
+                    call=call
+                    if kind not in crashes.values()
+                    else lambda c=call: guard.run(lambda: len(c())),
+                )
+
+
+if __name__ == "__main__":
+    unittest.main()
