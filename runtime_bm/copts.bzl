@@ -3,6 +3,9 @@
 BM_COPTS = [
     # Ignoring a status is a bug, not a warning.
     "-Werror=unused-result",
+    # So is one that is not returned, and a pointer to something else.
+    "-Werror=return-type",
+    "-Werror=incompatible-pointer-types",
     # The compiler must not assume a libc, not even on a host.
     "-ffreestanding",
     # There is no errno: a square root is one instruction, not a call.

@@ -131,6 +131,12 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     compiler.add_argument(
         "--first-cases", type=int, metavar="N", help="check the target on no more"
     )
+    compiler.add_argument(
+        "--stored-weights",
+        choices=("f16",),
+        default="",
+        help="store weights so that f16 holds exactly, which products extend as they read them",
+    )
     compiler.add_argument("--tuning", type=Path, help="tuning.json with tile sizes")
     compiler.add_argument(
         "--float-part",

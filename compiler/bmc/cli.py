@@ -77,6 +77,7 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         harts=arguments.harts,
         first_cases=arguments.first_cases,
         optimized=arguments.optimized,
+        stored_weights=arguments.stored_weights,
     )
     if arguments.imported:
         _compile(artifacts.load(arguments.imported), options)

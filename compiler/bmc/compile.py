@@ -62,6 +62,7 @@ class CompileOptions:
       libraries: kernel libraries; the first one that wants a dispatch gets it.
       harts: how many harts share the work of a dispatch.
       first_cases: on how many cases the target is checked, None for all.
+      stored_weights: "f16" to store weights of f32 so that f16 holds exactly, "" to store them as they are.
     """
 
     name: str
@@ -78,6 +79,7 @@ class CompileOptions:
     harts: int = 1
     first_cases: int | None = None
     optimized: Path | None = None
+    stored_weights: str = ""
 
     def __post_init__(self) -> None:
         """Raises BmcError for a name that cannot be in a C symbol, no cases, and a file that is missing."""
@@ -232,6 +234,8 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
     """
     if model.f16 and not options.target.has_f16:
         raise soft_halves.refusal(options.target, "is to compute", "leave out quantize")
+    if options.stored_weights and not options.target.has_f16:
+        raise soft_halves.refusal(options.target, "is to store weights", "leave out stored_weights")
     tuned = tuning.read(options.tuning, options.target) if options.tuning else Tuning()
     if not options.libraries:
         tuned = tuned.without_libraries()
@@ -246,6 +250,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             keep=options.keep,
             stop_after=options.stop_after,
         )
+    exact_halves = weights.exact_halves(optimized.archive) if options.stored_weights else None
     decisions = Decisions()
     while True:
         context = Context(
@@ -258,6 +263,7 @@ def lower(model: ImportedModel, options: CompileOptions, work: Path) -> Lowered:
             options.libraries,
             optimized.states,
             decisions,
+            exact_halves=exact_halves,
         )
         try:
             return _lower(model, options, work, optimized, context)

@@ -87,6 +87,7 @@ def _int8(audit: dict[str, Any]) -> list[str]:
         f" {audit['int8_weight_bytes']:,} B of weights are int8,"
         f" {audit['other_weight_bytes']:,} B are not",
         *(f"in floating point: {name}: {why}" for name, why in audit["float_parts"].items()),
+        *([audit["note"]] if audit["note"] else []),
     ]
 
 

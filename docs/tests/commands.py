@@ -29,6 +29,7 @@ _PROGRAMS = {
     r"//compiler:compiler": _BMC,
     r"//boards:new": "boards/new.py",
     r"//tools/remote:worker": "tools/remote/worker.py",
+    r"//models/world:measure": "models/world/measure.py",
     r"//tools/coverage:coverage": "tools/coverage/coverage.py",
     r"//tools/campaigns/mutants:mutants": "tools/campaigns/mutants/mutants.py",
     r"//tools/campaigns/(?!mutants)\w+:\w+": "tools/campaigns/campaign.py",

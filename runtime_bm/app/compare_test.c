@@ -19,7 +19,9 @@ static bm_compare_t compare(const bm_golden_output_t *policy, uint32_t dtype,
       .dtype = dtype,
       .bytes = (size_t)count * bm_dtype_bytes(dtype),
   };
+  // What is in memory before is no result.
   bm_compare_t result;
+  memset(&result, 0x7F, sizeof(result));
   bm_compare_begin(&result);
   bm_compare_output(&result, policy, &tensor, want);
   return result;
@@ -71,6 +73,11 @@ static void cosine_is_checked_per_row(void) {
   BM_EXPECT(result.min_cosine > 0.7071 && result.min_cosine < 0.7072);
   result = compare(&policy, BM_DTYPE_F32, want, want, 4, 2);
   BM_EXPECT(result.ok && result.min_cosine == 1);
+  // A row that is worse than the one before, and not enough, hides no other.
+  const float turning[] = {1, 0, 1, 0, 1, 0};
+  const float turned[] = {1, 0.25f, 1, 1, 1, 0.25f};
+  result = compare(&policy, BM_DTYPE_F32, turned, turning, 6, 2);
+  BM_EXPECT(!result.ok && result.min_cosine < 0.7072);
   // As one row it is close enough.
   result = compare(&policy, BM_DTYPE_F32, got, want, 4, 4);
   BM_EXPECT(result.ok);

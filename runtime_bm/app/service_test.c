@@ -223,6 +223,9 @@ static void a_repeated_request_is_not_executed_again(void) {
   BM_EXPECT(*(const float *)input.data == 1);
   write(2, 0, 0, &five, sizeof(five));
   BM_EXPECT(*(const float *)input.data == 5);
+  // Another request of the same number is no repetition.
+  BM_EXPECT_EQ(request(BM_SERVICE_RUN, 2, 0), 1);
+  BM_EXPECT_EQ(data_size(), 16);
 }
 
 static void nothing_outside_of_a_tensor_is_touched(void) {
@@ -246,23 +249,35 @@ static void nothing_outside_of_a_tensor_is_touched(void) {
   BM_EXPECT_EQ(data_size(), 1);
 }
 
+// Sends zeros: the first tensor or region, nothing of it.
+static void expect_refused(uint8_t kind, uint8_t number, size_t size) {
+  memset(bm_frame_payload(&line), 0, size);
+  BM_EXPECT_EQ(request(kind, number, size), 1);
+  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+}
+
 static void what_it_does_not_know_is_refused(void) {
   open();
   BM_EXPECT_EQ(request(9, 1, 0), 1);
   BM_EXPECT_CODE(status(), UNIMPLEMENTED);
-  BM_EXPECT_EQ(request(BM_SERVICE_WRITE, 2, 5), 1);
-  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
-  BM_EXPECT_EQ(request(BM_SERVICE_READ, 3, 7), 1);
-  BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+  static const uint8_t kSizes[][2] = {
+      {BM_SERVICE_WRITE, 5}, {BM_SERVICE_READ, 7}, {BM_SERVICE_READ, 9},
+      {BM_SERVICE_PEEK, 7},  {BM_SERVICE_PEEK, 9}, {BM_SERVICE_RUN, 4}};
+  for (uint8_t i = 0; i < sizeof(kSizes) / sizeof(kSizes[0]); ++i) {
+    expect_refused(kSizes[i][0], 2 + i, kSizes[i][1]);
+  }
+  // After each of these, there is no model.
+  expect_refused(BM_SERVICE_OPEN, 0, 1);
+  expect_refused(BM_SERVICE_OPEN, 0, 3);
   bm_frame_put(bm_frame_payload(&line), MODEL_COUNT, 2);
-  BM_EXPECT_EQ(request(BM_SERVICE_OPEN, 4, 2), 1);
+  BM_EXPECT_EQ(request(BM_SERVICE_OPEN, 0, 2), 1);
   BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
-  // There is no model now.
-  static const uint8_t kOthers[] = {BM_SERVICE_RUN, BM_SERVICE_ENTRY,
-                                    BM_SERVICE_RESET, BM_SERVICE_PEEK};
-  for (size_t i = 0; i < sizeof(kOthers); ++i) {
-    BM_EXPECT_EQ(request(kOthers[i], 5, 8), 1);
-    BM_EXPECT_CODE(status(), INVALID_ARGUMENT);
+  static const uint8_t kOthers[][2] = {
+      {BM_SERVICE_WRITE, 6}, {BM_SERVICE_RUN, 0},   {BM_SERVICE_RUN, 8},
+      {BM_SERVICE_READ, 8},  {BM_SERVICE_ENTRY, 4}, {BM_SERVICE_RESET, 0},
+      {BM_SERVICE_PEEK, 8}};
+  for (uint8_t i = 0; i < sizeof(kOthers) / sizeof(kOthers[0]); ++i) {
+    expect_refused(kOthers[i][0], 1 + i, kOthers[i][1]);
   }
 }
 

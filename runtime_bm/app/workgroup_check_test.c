@@ -98,6 +98,34 @@ static void workgroups_that_are_apart(void) {
   for (uint32_t i = 0; i < FAKE_ELEMENTS; ++i) BM_EXPECT(y[i] == 2 * x[i]);
 }
 
+// In the order of all three numbers.
+static int in_order(const bm_abi_environment_t *environment,
+                    const bm_abi_dispatch_state_t *dispatch,
+                    const bm_abi_workgroup_state_t *workgroup) {
+  (void)environment;
+  const uint32_t row =
+      workgroup->id_z * dispatch->workgroup_count_y + workgroup->id_y;
+  const uint32_t number = row * dispatch->workgroup_count_x + workgroup->id_x;
+  if (workgroup->id_z >= dispatch->workgroup_count_z) return 1;
+  multiply(dispatch, number * 16, 16);
+  return 0;
+}
+
+static void workgroups_of_all_dimensions(void) {
+  static const uint32_t kCounts[][3] = {
+      {1, 4, 1}, {1, 1, 4}, {2, 2, 1}, {2, 1, 2}, {1, 2, 2}};
+  for (size_t i = 0; i < sizeof(kCounts) / sizeof(kCounts[0]); ++i) {
+    use(in_order, MULTIPLY);
+    memcpy(tables.commands[MULTIPLY].workgroup_count, kCounts[i],
+           sizeof(kCounts[i]));
+    BM_EXPECT_OK(run(MULTIPLY));
+    BM_EXPECT_EQ(check.fault, BM_WORKGROUP_OK);
+    const float *x = (const float *)arena;
+    const float *y = (const float *)(arena + 512);
+    for (uint32_t j = 0; j < FAKE_ELEMENTS; ++j) BM_EXPECT(y[j] == 2 * x[j]);
+  }
+}
+
 static void two_that_write_the_same_byte(void) {
   use(overlapping, MULTIPLY);
   BM_EXPECT_OK(run(MULTIPLY));
@@ -116,21 +144,19 @@ static void one_that_needs_what_another_writes(void) {
   BM_EXPECT_EQ(check.byte / 4, 20);
 }
 
-// y = y * t, in place: what is written is read before.
+// y = y * x, in place: what is written is read before.
+static void use_in_place(kernel_t *kernel) {
+  use(kernel, ADD);
+  tables.bindings[tables.commands[ADD].first_binding + 1].offset = 0;
+  for (uint32_t i = 0; i < FAKE_ELEMENTS; ++i) ((float *)(arena + 512))[i] = 3;
+}
+
 static void results_in_the_place_of_operands(void) {
-  use(apart, ADD);
-  for (uint32_t i = 0; i < FAKE_ELEMENTS; ++i) {
-    ((float *)(arena + 512))[i] = 3;
-    ((float *)(arena + 256))[i] = 5;
-  }
+  use_in_place(apart);
   BM_EXPECT_OK(run(ADD));
   BM_EXPECT_EQ(check.fault, BM_WORKGROUP_OK);
-  BM_EXPECT(((const float *)(arena + 512))[63] == 15);
-  use(depending, ADD);
-  for (uint32_t i = 0; i < FAKE_ELEMENTS; ++i) {
-    ((float *)(arena + 512))[i] = 3;
-    ((float *)(arena + 256))[i] = 5;
-  }
+  BM_EXPECT(((const float *)(arena + 512))[63] == 3 * 63);
+  use_in_place(depending);
   BM_EXPECT_OK(run(ADD));
   BM_EXPECT_EQ(check.fault, BM_WORKGROUP_DEPENDS);
 }
@@ -149,6 +175,7 @@ static void refuses_what_it_cannot_check(void) {
 
 int main(void) {
   BM_TEST(workgroups_that_are_apart);
+  BM_TEST(workgroups_of_all_dimensions);
   BM_TEST(two_that_write_the_same_byte);
   BM_TEST(one_that_needs_what_another_writes);
   BM_TEST(results_in_the_place_of_operands);

@@ -1,11 +1,25 @@
 #include "runtime_bm/testing/fake_library.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "runtime_bm/abi/executable_library.h"
+
+// Whether a kernel is told what compiled ones may rely on.
+static bool is_told(const bm_abi_environment_t *environment,
+                    const bm_abi_dispatch_state_t *dispatch, uint32_t bindings,
+                    uint32_t constants) {
+  return environment != NULL && dispatch->workgroup_size_x == 1 &&
+         dispatch->workgroup_size_y == 1 && dispatch->workgroup_size_z == 1 &&
+         dispatch->max_concurrency != 0 &&
+         dispatch->binding_count == bindings &&
+         dispatch->constant_count == constants;
+}
 
 static int multiply(const bm_abi_environment_t *environment,
                     const bm_abi_dispatch_state_t *dispatch,
                     const bm_abi_workgroup_state_t *workgroup) {
-  (void)environment;
+  if (!is_told(environment, dispatch, 3, 1)) return 1;
   const float *a = dispatch->binding_pointers[0];
   const float *b = dispatch->binding_pointers[1];
   float *out = dispatch->binding_pointers[2];
@@ -18,7 +32,7 @@ static int multiply(const bm_abi_environment_t *environment,
 static int add(const bm_abi_environment_t *environment,
                const bm_abi_dispatch_state_t *dispatch,
                const bm_abi_workgroup_state_t *workgroup) {
-  (void)environment;
+  if (!is_told(environment, dispatch, 3, 1)) return 1;
   const float *a = dispatch->binding_pointers[0];
   const float *b = dispatch->binding_pointers[1];
   float *out = dispatch->binding_pointers[2];
@@ -31,7 +45,7 @@ static int add(const bm_abi_environment_t *environment,
 static int ids(const bm_abi_environment_t *environment,
                const bm_abi_dispatch_state_t *dispatch,
                const bm_abi_workgroup_state_t *workgroup) {
-  (void)environment;
+  if (!is_told(environment, dispatch, 1, 0)) return 1;
   uint32_t *out = dispatch->binding_pointers[0];
   const uint32_t row =
       workgroup->id_z * dispatch->workgroup_count_y + workgroup->id_y;
@@ -43,8 +57,8 @@ static int ids(const bm_abi_environment_t *environment,
 static int return_constant(const bm_abi_environment_t *environment,
                            const bm_abi_dispatch_state_t *dispatch,
                            const bm_abi_workgroup_state_t *workgroup) {
-  (void)environment;
   (void)workgroup;
+  if (!is_told(environment, dispatch, 0, 1)) return 1;
   return (int)dispatch->constants[0];
 }
 

@@ -67,6 +67,7 @@ static void *enter(void *hart) {
   number = (uint32_t)(uintptr_t)hart;
   thread_harts_dawdle();
   bm_harts_enter(number);
+  return NULL;
 }
 
 uint32_t bm_hal_hart(void) { return number; }

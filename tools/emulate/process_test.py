@@ -124,7 +124,8 @@ class DeadlineTest(unittest.TestCase):
 class LeftoverTest(unittest.TestCase):
     """When the runner is killed from outside, the emulator must end too."""
 
-    def check(self, signum: int) -> None:
+    def check(self, signum: int) -> int:
+        """Returns the runner's exit status."""
         code = (
             "from tools.emulate import process\n"
             f"process.run(['{SHELL}', '-c', 'echo $$; exec sleep 1000000'], {NEVER},\n"
@@ -139,9 +140,10 @@ class LeftoverTest(unittest.TestCase):
             self.assertTrue(alive(pid))
             runner.send_signal(signum)
         wait_gone(pid)
+        return runner.returncode
 
     def test_terminated(self) -> None:
-        self.check(signal.SIGTERM)
+        self.assertEqual(self.check(signal.SIGTERM), 128 + signal.SIGTERM)
 
     def test_killed(self) -> None:
         self.check(signal.SIGKILL)

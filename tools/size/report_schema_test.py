@@ -79,7 +79,7 @@ class SchemaTest(unittest.TestCase):
             (more, r"commands\[0\].*'colour' was unexpected"),
             (missing, r"tensors\[0\].*'offset' is a required property"),
             (text, r"instructions: 'many' is not of type 'integer'"),
-            (older, r"format_version: 4 was expected"),
+            (older, r"format_version: 5 was expected"),
         ]
         for change, message in changes:
             report = copy.deepcopy(REPORTS[0])

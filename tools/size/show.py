@@ -101,6 +101,8 @@ def show(report: dict[str, Any], out: Console) -> None:
         out.print(_sizes(rows), "")
     for model in models:
         out.print(_arena_line(model))
+        if model["int8"] and model["int8"]["note"]:
+            out.print(f"{model['name']}: {model['int8']['note']}")
     for region in report["memory"]:
         share = 100 * region["used"] / region["length"]
         out.print(

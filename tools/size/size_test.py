@@ -194,6 +194,7 @@ class RunTest(unittest.TestCase):
         m = {
             **MODEL,
             "arena": arena,
+            "int8": None,
             "code": {},
             "commands": [dispatch],
             "dispatches": dispatches,
@@ -219,6 +220,15 @@ class RunTest(unittest.TestCase):
         # In a file or a pipe nothing is folded, and nothing in a name is markup.
         row = rf"30 +60.0 % +2 +fc \(Linear\)  {re.escape(kernel)} *\n +20 +40.0 % +1 +fill"
         self.assertRegex(text, row)
+
+    def test_what_int8_does_not_gain(self) -> None:
+        report = self.measured("k")
+        report["models"][1]["int8"] = {"note": "int8 gains little over f32 here."}
+        report["models"][0]["int8"] = {"note": ""}
+        out = io.StringIO()
+        show.show(report, Console(file=out, width=200))
+        self.assertIn("\nn: int8 gains little over f32 here.\n", out.getvalue())
+        self.assertEqual(out.getvalue().count("int8"), 1)
 
     def test_what_a_library_computes(self) -> None:
         out = io.StringIO()

@@ -58,7 +58,7 @@ class Bench:
     Attributes:
       kit: what links images and boots them; its environment counts every instruction.
       imported, optimized: folders of the model, from `bmc import` and `bmc optimize`.
-      float_parts: as in CompileOptions.
+      float_parts, stored_weights: as in CompileOptions.
       objdump, mca: programs.
     """
 
@@ -66,6 +66,7 @@ class Bench:
     imported: Path
     optimized: Path
     float_parts: Mapping[str, str]
+    stored_weights: str
     objdump: Path
     mca: Path
 
@@ -77,6 +78,7 @@ class Bench:
             Path(model["imported"]).absolute(),
             Path(model["optimized"]).absolute(),
             model["float_parts"],
+            model["stored_weights"],
             Path(session["objdump"]).absolute(),
             Path(session["mca"]).absolute(),
         )
@@ -102,6 +104,7 @@ class Bench:
                 self.float_parts,
                 proposes=proposes,
                 optimized=self.optimized,
+                stored_weights=self.stored_weights,
             )
             report = compile_model(artifacts.load(self.imported), options)
             elf = self.kit.link(out)

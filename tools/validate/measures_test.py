@@ -89,6 +89,7 @@ class MeasuresTest(unittest.TestCase):
         ]
         # An error of 0.5 in an output whose values are 1 is larger than one of 1 beside 100.
         self.assertEqual(measures.sizes(got, want), [0.01, 0.5, 0])
+        self.assertEqual(measures.sizes(got[:1], want[:1]), [0.01])
 
     def test_many_classes_become_pairs(self) -> None:
         matrix = np.zeros((30, 30), np.int64)

@@ -14,7 +14,7 @@ from tools.bench import audit, bound
 from tools.size.harts import efficiency
 from tools.view import tensors
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 NO_LAYER = "(no layer)"
 _COPY = "copy with a layout"
 
@@ -345,6 +345,8 @@ def _warnings(model: Json, commands: list[Json]) -> list[str]:
             spent = sum(command["instructions"] for command in those)
             size = sum(command["bytes"] for command in those)
             found.append(f"{len(those)} {plural}: {size:,} bytes, {spent:,} instructions")
+    if model["int8"] and model["int8"]["note"]:
+        found.append(model["int8"]["note"])
     arena = model["arena"]
     above = arena["bytes"] - arena["liveness_bound_bytes"]
     if above > 0:

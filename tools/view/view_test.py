@@ -188,6 +188,12 @@ class DataTest(unittest.TestCase):
         self.assertRegex(copies, r"^1 copies: 35,072 bytes, [\d,]+ instructions$")
         self.assertEqual(arena, "the arena is 64 bytes above its liveness bound of 49,152")
 
+    def test_what_int8_does_not_gain_is_a_warning(self) -> None:
+        report = copy_of(REPORTS[1])
+        report["models"][0]["int8"]["note"] = "int8 gains little over f32 here."
+        (model,) = page_data.build(report)["models"]
+        self.assertEqual(model["warnings"], ["int8 gains little over f32 here."])
+
     def test_a_library_is_shown_beside_the_kernel_that_there_would_be(self) -> None:
         (model,), (run,) = (
             page_data.build(DEVICE_REPORT)["models"],

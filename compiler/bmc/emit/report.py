@@ -10,7 +10,7 @@ from typing import Any
 from bmc import artifacts
 from bmc.artifacts import ImportedModel
 from bmc.elf.kernels import Kernels
-from bmc.emit import c_text
+from bmc.emit import c_text, gain
 from bmc.facts.operands import Kernel
 from bmc.names import op_signature
 from bmc.plan import tables
@@ -20,7 +20,7 @@ from bmc.plan.weights import PackedWeights
 from bmc.rewrites.context import Config
 from bmc.target import Target
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 
 
 def report(
@@ -52,6 +52,9 @@ def report(
       int8: what plan/audit.py found, None for a model that is not int8.
       outputs: sha256 of each output file by name.
     """
+    dispatches = _dispatches(result, kernels, configs, operands)
+    if int8 is not None:
+        int8 = {**int8, "note": gain.note(dispatches, int8["float_parts"])}
     return {
         "format_version": FORMAT_VERSION,
         "name": result.name,
@@ -78,7 +81,7 @@ def report(
         "entries": [_entry(entry) for entry in result.entries],
         "classes": list(model.classes),
         "planes": planes,
-        "dispatches": _dispatches(result, kernels, configs, operands),
+        "dispatches": dispatches,
         "commands": _commands(result),
         "weights": [asdict(weight) for weight in weights.table.values()],
         "golden": _golden(model),

@@ -18,6 +18,7 @@ from bmc.frontends import (
     onnx_pads,
     onnx_rewrites,
     onnx_scans,
+    onnx_sizes,
 )
 from bmc.frontends.onnx_file import OnnxFile
 
@@ -59,6 +60,8 @@ def make(
         model.opset_import.add(version=_OPSET)
     onnx_classical.apply(model)
     model = shape_inference.infer_shapes(model, data_prop=True)
+    while onnx_sizes.apply(model):
+        model = shape_inference.infer_shapes(model, data_prop=True)
     _refuse_unknown_sizes(model, file.name)
     while any([lower(model) for lower in _LOWER]):  # of nodes in a row, the first at a time
         model = shape_inference.infer_shapes(model, data_prop=True)

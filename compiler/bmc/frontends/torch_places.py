@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 from pathlib import Path
@@ -19,7 +20,7 @@ def relative_frames(stack_trace: str, root: Path) -> str:
     """Makes file names in a stack trace independent of where the model and Python are installed."""
 
     def relative(match: re.Match[str]) -> str:
-        return f'File "{_relative_name(Path(match[1]), root)}", line {match[2]}'
+        return f'File "{_relative_name(match[1], root, tuple(sys.path))}", line {match[2]}'
 
     return _FRAME.sub(relative, stack_trace)
 
@@ -41,10 +42,12 @@ def layer_frame(node: Any) -> str:
     return f'File "{LAYER_PREFIX}{name} ({kind})", line 0, in forward\n'
 
 
-def _relative_name(file: Path, root: Path) -> str:
+# Every op has a frame in each of the same few files.
+@functools.cache
+def _relative_name(name: str, root: Path, search: tuple[str, ...]) -> str:
     # Do not resolve: in a Bazel sandbox the model's files are links to another folder.
-    file = file.absolute()
-    entries = sorted((Path(e).absolute() for e in sys.path if e), key=lambda e: -len(str(e)))
+    file = Path(name).absolute()
+    entries = sorted((Path(e).absolute() for e in search if e), key=lambda e: -len(str(e)))
     # A virtual environment may lie inside the model's folder.
     installed = [entry for entry in entries if entry.name in _INSTALLED]
     for entry in (*installed, root, *entries):

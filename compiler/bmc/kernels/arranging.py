@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from bmc.kernels.product import (
     FEWEST_LANES,
+    FLOATS,
     LARGEST_GAP,
     LARGEST_GAP_OF_FEW,
     LARGEST_WINDOW,
@@ -64,16 +65,17 @@ def arranged(
         ((B, A), sys.maxsize, False),
     ):
         order, widest, neighbors = choice
-        if order == (B, A) and dtypes[A] != dtypes[B]:
+        if order == (B, A) and dtypes[A] != dtypes[B] and dtypes[A] not in FLOATS:
             continue
         rest = range(RESULT, len(dtypes))
+        types = tuple(dtypes[each] for each in (*order, *rest))
         mine = [
             replace(loop, strides=tuple(loop.strides[each] for each in (*order, *rest)))
             for loop in loops
         ]
         around = replace(padding, operand=order.index(padding.operand)) if padding else None
         further = stored(epilogue)
-        for found in _arranged(dtypes, mine, summed, widest, neighbors, around, further):
+        for found in _arranged(types, mine, summed, widest, neighbors, around, further):
             outer, rows, lanes, grid = found
             if widest == sys.maxsize and any(loop.extent >= FEWEST_LANES for loop in rows):
                 continue
@@ -88,7 +90,7 @@ def arranged(
             # Small steps of `a` are in its loads, so they come last.
             sums = sorted((mine[each] for each in summed), key=lambda loop: -loop.strides[A])
             nodes = needed(with_scalars(epilogue, lanes))
-            product = Product(dtypes, outer, rows, lanes, tuple(sums), initial, nodes, around, grid)
+            product = Product(types, outer, rows, lanes, tuple(sums), initial, nodes, around, grid)
             if (product, order == (B, A)) not in possible:
                 possible.append((product, order == (B, A)))
             if len(possible) > number:

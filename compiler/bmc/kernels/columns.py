@@ -1,4 +1,4 @@
-"""Loads the groups of `b` that sums multiply with, and widens those of int8.
+"""Loads the groups of `b` that sums multiply with, and widens those of int8, and those of f16 for sums of f32.
 
 Lanes may be apart in memory, as pixels with several channels. If the steps of a sum read what is between them, one
 instruction loads the groups of several steps.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 
+from bmc.kernels import pairs
 from bmc.kernels.assembly import Assembly
 from bmc.kernels.block import Block
-from bmc.kernels.product import WIDTHS, B, Loop, Product
+from bmc.kernels.product import LOADS, WIDTHS, A, B, Loop, Product
 
 # Registers that an instruction can load, at most.
 _MOST = 8
@@ -60,7 +61,7 @@ class Columns:
     def cost(self, lmul: int, lanes: int) -> float:
         """Returns the instructions of a step for so many lanes, about."""
         if self._product.is_float or self._product.is_wide:
-            return 2
+            return 5 if self._product.extended == B else 2
         steps = self.steps(lmul, self._innermost[0])
         gap = 0 if self._product.is_contiguous else lanes * GAP
         return ((2 if steps == 1 else 4) + gap) / steps + 1
@@ -74,7 +75,8 @@ class Columns:
     def groups(self, lmul: int) -> int:
         """Returns how many groups of so many registers the loads need."""
         if self._product.keeps_width:
-            return 1 + self._has_masks
+            # What is extended is the upper half of a group, except of a single register.
+            return 1 + (self._has_masks or (self._product.extended == B and lmul == 1))
         if self._product.is_wide:
             return math.ceil((self.wide(lmul) + _wide(lmul)) / lmul)
         return max(
@@ -105,7 +107,9 @@ class Columns:
         masked = ", v0.t" if self._has_masks else ""
         wide = self.wide(lmul)
         most = self.steps(lmul, innermost)
+        extends = product.extended == B
         first = wide if is_wide else self._narrow(lmul, most)
+        first += max(1, lmul // 2) if extends else 0
         if number % most == 0:
             steps = min(most, count - number)
             apart = block.constants.get(product.lanes.strides[B], "")
@@ -121,9 +125,18 @@ class Columns:
                 block.lanes.use(out, 16, policy)
             step = innermost.strides[B] * steps
             out.add(column, step, block.constants.get(step, ""))
+        if extends:
+            pairs.extend(out, block, f"v{first}", f"v{wide}")
         if not is_wide:
             narrow = first + number % most * _narrow(lmul)
             out.emit(f"vsext.vf2 v{wide}, v{narrow}{masked}")
+
+
+def load_number(out: Assembly, product: Product, register: str, offset: int, base: str) -> None:
+    """Emits the load of a number of `a` from so many bytes behind an address."""
+    out.emit(f"{LOADS[product.dtypes[A]]} {register}, {offset}({base})")
+    if product.extended == A:
+        out.emit(f"fcvt.s.h {register}, {register}")
 
 
 def _wide(lmul: int) -> int:

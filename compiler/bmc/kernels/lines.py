@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from bmc.kernels import epilogue
 from bmc.kernels.assembly import Assembly, Kernel, fits
+from bmc.kernels.columns import load_number
 from bmc.kernels.constants import Constants, hoisted
 from bmc.kernels.lanes import Lanes
 from bmc.kernels.product import LOADS, RESULT, WIDTHS, A, B, Edge, Loop, Product, Unsupported
@@ -96,7 +97,7 @@ class _Lines:
             or product.dtypes[A] not in LOADS
         ):
             raise Unsupported("lines that several channels read")
-        if product.is_float and not product.keeps_width:
+        if product.is_float and (not product.keeps_width or product.extended == B):
             raise Unsupported("lines of f16 whose sums are f32")
         self._filler = int(padding.value)
         if padding.value and product.is_float:
@@ -272,7 +273,6 @@ class _Lines:
 
     def _load_weights(self, weights: list[str]) -> None:
         out = self._out
-        load = LOADS[self._product.dtypes[A]]
         places = itertools.product(range(self._down.extent), range(self._along.extent))
         with out.registers(1) as (address,):
             out.move(address, self._bases[A])
@@ -282,7 +282,7 @@ class _Lines:
                 if not fits(place - at):
                     out.add(address, place - at)
                     at = place
-                out.emit(f"{load} {weight}, {place - at}({address})")
+                load_number(out, self._product, weight, place - at, address)
 
     def _block(self, blocks: _Blocks, panel: _Panel) -> None:
         """Emits some lines of results, and moves to those behind them."""

@@ -159,6 +159,13 @@ class Pairs:
             if width == 1:
                 out.emit(f"vsext.vf2 v{to}, v{narrow}")
 
+        def load_weight(pointer: str, move: int) -> None:
+            if self._product.extended == B:
+                load(B, image, pointer, move)
+                extend(out, block, f"v{image}", "v0")
+            else:
+                load(B, 0, pointer, move)
+
         # Where each row's address goes, tap by tap.
         ways = []
         for row, pointer in enumerate(at.rows):
@@ -166,7 +173,7 @@ class Pairs:
             ways[row].append(end.a)
             out.add(pointer, ways[row][0] - taps[0].a)
         for tap, following in zip(taps, [*taps[1:], end], strict=True):
-            load(B, 0, at.column, following.b - tap.b)
+            load_weight(at.column, following.b - tap.b)
             for row, register in enumerate(block.registers):
                 if (row, tap.across) not in block.missing:
                     x = ways[row].pop(0)
@@ -212,6 +219,14 @@ class Pairs:
             if width == 1:
                 out.emit(f"vsext.vf2 {to}, v{size}")
 
+        def load_weight(to: str) -> None:
+            if self._product.extended == B:
+                # The image that is there has been multiplied.
+                load(B, "v0", at.column)
+                extend(out, block, "v0", to)
+            else:
+                load(B, to, at.column)
+
         places = self._places(taps, block)
         last = {tap: place for place, readers in places.items() for _, tap in readers}
         for place, readers in places.items():
@@ -221,7 +236,7 @@ class Pairs:
                 held[number] = free.pop()
                 out.add(at.column, taps[number].b - column)
                 column = taps[number].b
-                load(B, held[number], at.column)
+                load_weight(held[number])
                 self._fill_missing(taps[number], held[number], block)
             out.add(pointer, place - image)
             image = place
@@ -249,7 +264,7 @@ def cost(
     line: Loop,
     taps: Loop,
     block: tuple[int, Missing],
-    load: float,
+    load: tuple[float, float],
     free: int,
 ) -> float:
     """Returns the instructions at the taps along one line of a window, about.
@@ -258,7 +273,7 @@ def cost(
       line: the loop over rows.
       taps: those of the window that the rows may share.
       block: its rows, and what they miss.
-      load: instructions to load a group of an operand.
+      load: instructions to load a group of `a`, and one of `b`.
       free: how many groups of weights there are registers for, 0 if rows do not share what they read.
     """
     rows, missing = block
@@ -270,7 +285,15 @@ def cost(
     readers = [each for _, each in sorted(places.items())]
     products = sum(map(len, readers))
     read = len(readers) if _at_a_time(readers) <= free else products
-    return load * (taps.extent + read) + products
+    image, weight = load
+    return weight * taps.extent + image * read + products
+
+
+def extend(out: Assembly, block: Block, source: str, to: str) -> None:
+    """Emits the extension of a group of f16 to f32."""
+    block.lanes.use(out, 16)
+    out.emit(f"vfwcvt.f.f.v {to}, {source}")
+    block.lanes.use(out, 32)
 
 
 def weights(lmul: int, free: int, keeps_width: bool) -> int:

@@ -179,9 +179,15 @@ class Product:
         return 16 if self.dtypes[A] == "f16" and is_half(self.epilogue) else 32
 
     @property
+    def extended(self) -> int | None:
+        """The operand that is f16 and multiplied as f32, if there is one."""
+        types = self.dtypes[: B + 1]
+        return types.index("f16") if sorted(types) == ["f16", "f32"] else None
+
+    @property
     def is_wide(self) -> bool:
         """Whether `b` has 16 bits, as it is multiplied, and sums have 32."""
-        return WIDTHS[self.dtypes[B]] == 2 and self.bits == 32
+        return WIDTHS[self.dtypes[B]] == 2 and self.bits == 32 and self.extended is None
 
     @property
     def keeps_width(self) -> bool:
@@ -208,7 +214,7 @@ class Product:
             and self.lanes.strides[B] > LARGEST_GAP_OF_FEW
             and any(
                 loop.extent >= self.lanes.extent
-                and loop.strides[A] == loop.strides[B] == WIDTHS[self.dtypes[B]]
+                and all(loop.strides[each] == WIDTHS[self.dtypes[each]] for each in (A, B))
                 for loop in self.sums
             )
         )

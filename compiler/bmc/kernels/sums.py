@@ -16,9 +16,9 @@ from bmc.kernels.assembly import Assembly, fits
 from bmc.kernels.block import REGISTERS, Block
 from bmc.kernels.borders import Borders, step
 from bmc.kernels.choice import Choice
-from bmc.kernels.columns import Columns
+from bmc.kernels.columns import Columns, load_number
 from bmc.kernels.masks import Masks
-from bmc.kernels.product import LOADS, A, B, Loop, Product, Unsupported
+from bmc.kernels.product import A, B, Loop, Product, Unsupported
 
 # Taps where both operands have lanes. All of them are unrolled.
 _MOST_PAIRS = 49
@@ -87,6 +87,8 @@ class Sums:
         self.pairs = product.lanes.strides[A] != 0
         if self.pairs and math.prod(loop.extent for loop in product.sums) > _MOST_PAIRS:
             raise Unsupported("a large window")
+        if (product.extended == B and masks) or (product.extended == A and self.pairs):
+            raise Unsupported("an image of f16 with weights of f32")
 
     @property
     def distances(self) -> list[int]:
@@ -127,7 +129,8 @@ class Sums:
         total = 0.0
         for count, rows, missing in self._borders.blocks(most):
             free = pairs.weights(lmul, REGISTERS - rows * lmul, keeps) if self._shares else 0
-            total += count * pairs.cost(self._line, self._taps, (rows, missing), column, free)
+            load = (column if self._product.extended is None else 2, column)
+            total += count * pairs.cost(self._line, self._taps, (rows, missing), load, free)
         return total
 
     def _step(self, rows: int, column: float) -> float:
@@ -330,8 +333,7 @@ class Sums:
                 return
             start = max(each for each in at.a if each <= offset)
             numbers[offset] = out.take_float() if is_float else out.register()
-            load = LOADS[self._product.dtypes[A]]
-            out.emit(f"{load} {numbers[offset]}, {offset - start + away}({at.a[start]})")
+            load_number(out, self._product, numbers[offset], offset - start + away, at.a[start])
 
     def _offsets(self, block: Block, first: int = 0) -> list[int]:
         """Returns the distances in `a` of the numbers that a block reads from this tap on."""

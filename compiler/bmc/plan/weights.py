@@ -140,6 +140,19 @@ def pack(
     return PackedWeights(bytes(packed), weights)
 
 
+def exact_halves(archive: Path) -> frozenset[str]:
+    """Returns the names of the weights that f16 holds exactly, if they are f32."""
+    found = set()
+    for name, data in _read_archive(archive).items():
+        if len(data) % 4 == 0:
+            numbers = np.frombuffer(data, "<f4")
+            with np.errstate(over="ignore", invalid="ignore"):
+                is_exact = np.array_equal(numbers.astype(np.float16), numbers)
+            if is_exact:
+                found.add(name)
+    return frozenset(found)
+
+
 def _order_of_use(commands: Iterable[HalCommand]) -> list[int]:
     spans = (span for command in commands for span in command.spans)
     used = (span.storage.index for span in spans if span.storage.kind is StorageKind.CONSTANT)

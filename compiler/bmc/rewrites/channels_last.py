@@ -9,13 +9,14 @@ through indexing maps, so the transpositions added here disappear in them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from iree.compiler import ir
 from iree.compiler.dialects import tensor
 
 from bmc.ir import contraction, ir_util, permute
+from bmc.kernels import layouts
 from bmc.rewrites.context import Context
 
 _PARALLEL, _REDUCTION = (f"#linalg.iterator_type<{kind}>" for kind in ("parallel", "reduction"))
@@ -30,7 +31,7 @@ class _Roles:
       taps: loops over the window, in the same order; () for 1x1.
       channel: loop over the output channels.
       inner: loops over the input channels, which are summed over; () if depthwise, or for pooling.
-      image: dimensions of the image in the order pixels, channels.
+      image: dimensions of the image in the order pixels, channels; a signal of one channel has no dimension for it.
       weight: dimensions of the weight in the order taps, input channels, output channels; of a pooling, its window's.
     """
 
@@ -57,7 +58,7 @@ def apply(module: Any, context: Context) -> None:
             _put_channels_last(op, pooled)
             continue
         roles = _roles(op)
-        if roles is None:
+        if roles is None or not (len(roles.image) > 1 or _is_faster(op, roles, context)):
             continue
         load = op.operands[1].owner
         if isinstance(load, ir.Block) or load.name != "util.global.load":
@@ -109,7 +110,10 @@ def _roles(op: ir_util.Op) -> _Roles | None:
         elif axis.is_plain:
             others.append(dimension)
     tap_loops = tuple(taps[pixel] for pixel in pixels if pixel in taps)
-    if len(places) != len(pixels) or len(others) != 1 or len(tap_loops) not in (0, len(pixels)):
+    is_signal = not others and len(pixels) == 1
+    if len(places) != len(pixels) or len(tap_loops) not in (0, len(pixels)):
+        return None
+    if len(others) != 1 and not is_signal:
         return None
     inner = tuple(product.a[d].loop for d in others if product.a[d].loop != channel)
     order = (*tap_loops, *inner, channel)
@@ -118,6 +122,26 @@ def _roles(op: ir_util.Op) -> _Roles | None:
     image = (*(places[pixel] for pixel in pixels), *others)
     weight = tuple(product.b.index(loop) for loop in order)
     return _Roles(tuple(pixels), tap_loops, channel, inner, image, weight)
+
+
+def _is_faster(op: ir_util.Op, roles: _Roles, context: Context) -> bool:
+    """Whether a convolution of a signal is faster with channels in its lanes, as where pixels are apart in memory."""
+    found = contraction.read(op)
+    if found is None or not context.has_own_kernels:
+        return False
+    signal, weight, result = (value.type for value in op.operands)
+    turned = replace(found, b=tuple(found.b[axis] for axis in roles.weight))
+    ways = (
+        (turned, permute.permuted(weight, roles.weight), (1, 0)),
+        (found, weight, (0, 1)),
+    )
+    channels, pixels = (
+        layouts.cost(
+            each, (signal, stored, result), ((0,), order), context.target.vlen_bits, gaps=False
+        )
+        for each, stored, order in ways
+    )
+    return channels < pixels
 
 
 def _pooling(op: ir_util.Op) -> _Roles | None:

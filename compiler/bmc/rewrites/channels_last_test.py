@@ -71,8 +71,44 @@ _POOLING = """util.func @f(%image: tensor<8x9x7xf32>) -> tensor<8x4x3xf32> {
 }
 """
 
+# A signal of one channel, of which each pixel reads a window STEP behind the one before.
+_SIGNAL = """util.global private @w = #flow.parameter.named<"model"::"w"> : tensor<CHANNELSx16xi8>
+util.func @f(%signal: tensor<INxi8>) -> tensor<CHANNELSx64xi32> {
+  %w = util.global.load immutable @w : tensor<CHANNELSx16xi8>
+  %zero = arith.constant 0 : i32
+  %empty = tensor.empty() : tensor<CHANNELSx64xi32>
+  %init = linalg.fill ins(%zero : i32) outs(%empty : tensor<CHANNELSx64xi32>) -> tensor<CHANNELSx64xi32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(c, x, i) -> (x * STEP + i)>,
+      affine_map<(c, x, i) -> (c, i)>, affine_map<(c, x, i) -> (c, x)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%signal, %w : tensor<INxi8>, tensor<CHANNELSx16xi8>) outs(%init : tensor<CHANNELSx64xi32>) {
+  ^bb0(%a: i8, %b: i8, %sum: i32):
+    %c = arith.extsi %a : i8 to i32
+    %d = arith.extsi %b : i8 to i32
+    %product = arith.muli %c, %d : i32
+    %next = arith.addi %sum, %product : i32
+    linalg.yield %next : i32
+  } -> tensor<CHANNELSx64xi32>
+  util.return %0 : tensor<CHANNELSx64xi32>
+}
+"""
+
 
 class RewriteTest(support.FolderTest):
+    def test_a_signal_has_channels_last_where_that_is_faster(self) -> None:
+        """Windows far from each other and many channels: lanes are channels. Otherwise they are pixels."""
+        for step, channels, isa, axes in (
+            (4, 64, support.ISA, {"w": (1, 0)}),
+            (1, 8, support.ISA, {}),
+            (4, 64, "rv64gc", {}),
+        ):
+            text = _SIGNAL.replace("STEP", str(step)).replace("CHANNELS", str(channels))
+            text = text.replace("IN", str(63 * step + 16))
+            context = Context(target.find(isa))
+            rewritten = support.rewritten(text, channels_last.apply, context=context)
+            self.assertEqual(context.permutations, axes)
+            self.assertEqual(f"outs(%2 : tensor<64x{channels}xi32>)" in rewritten, bool(axes))
+
     def test_convolutions_and_what_is_between_them_have_channels_last(self) -> None:
         context = Context(target.find(support.ISA))
         text = support.rewritten(_CHANNELS_FIRST, channels_last.apply, context=context)

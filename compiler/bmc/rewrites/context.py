@@ -61,6 +61,7 @@ class Decisions:
         computes them as they are.
       narrow: products whose weights stay in 8 bits, because no kernel of bmc's own reads them in 16, or one that reads
         8 takes fewer instructions.
+      whole: products whose weights stay f32, because no kernel of bmc's own reads them as f16.
       left: dispatch functions that no kernel library takes, because a weight that it would pack is no constant.
     """
 
@@ -68,6 +69,7 @@ class Decisions:
     copied: frozenset[Shape] = frozenset()
     gathered: frozenset[Shape] = frozenset()
     narrow: frozenset[Shape] = frozenset()
+    whole: frozenset[Shape] = frozenset()
     left: frozenset[str] = frozenset()
 
     def __or__(self, other: Decisions) -> Decisions:
@@ -95,7 +97,10 @@ class Context:
       single: convolutions of one channel that stay as they are; set by `im2col`.
       widened: weights of int8 that are stored in 16 bits; set by `wide_weights`.
       wide: the products that read them; set by `wide_weights`.
-      halved: weights of f32 that are stored as f16; set by `halves`.
+      exact_halves: the weights of f32 that are to be stored as f16 because that holds them exactly; None if
+        none is to be.
+      halved: weights of f32 that are stored as f16; set by `halves` and `half_weights`.
+      extended: the products that read those in f32; set by `half_weights`.
       configs: the lowering configurations; set by `configs` and `own_kernels`.
       taken: the dispatch functions that kernel libraries take; set by `kernel_libraries`.
     """
@@ -114,7 +119,9 @@ class Context:
     single: frozenset[Shape] = frozenset()
     widened: frozenset[str] = frozenset()
     wide: frozenset[Shape] = frozenset()
+    exact_halves: frozenset[str] | None = None
     halved: frozenset[str] = frozenset()
+    extended: frozenset[Shape] = frozenset()
     configs: tuple[Config, ...] = ()
     taken: dict[str, Taken] = field(default_factory=dict)
 

@@ -45,13 +45,15 @@ def apply(module: Any, context: Context) -> None:
 
     Raises:
       Again: IREE would have to write the kernel of a convolution of planes, one number at a time, or one of a
-        convolution with its padding, or of an image with one channel, or with weights of int8 in 16 bits.
+        convolution with its padding, or of an image with one channel, or with weights of int8 in 16 bits or of f32 in
+        f16.
       BmcError: tuning.json has a choice that a dispatch does not have.
     """
     configs = {config.function: config for config in context.configs}
     kept: set[Shape] = set()
     padded: set[Shape] = set()
     wide: set[Shape] = set()
+    halves: set[Shape] = set()
     for function in ir_util.all_of(module, "func.func"):
         name = ir_util.string(function, "sym_name")
         config = configs.get(name, Config(name, "", "", {}, {}, "iree"))
@@ -69,10 +71,13 @@ def apply(module: Any, context: Context) -> None:
             if entry and entry.is_own:
                 raise _refused(config, entry, context, reason) from None
             (padded if pads else kept).update(shapes)
-            wide |= shapes & context.wide if entry is None else set()
+            # Where it has none in 8 bits either, the padding may be what is in the way.
+            if entry is None and not (pads and _narrow_cost(function, context) is None):
+                wide |= shapes & context.wide
+            halves |= shapes & context.extended if entry is None else set()
         else:
             if context.proposes:
-                alone = not pads and not shapes & (context.planes | context.wide)
+                alone = not pads and not shapes & (context.planes | context.wide | context.extended)
                 config = replace(config, proposals=_proposals(function, context), replaceable=alone)
             if entry and entry.is_own:
                 choice = entry.choice
@@ -93,7 +98,7 @@ def apply(module: Any, context: Context) -> None:
     # One after the other, because each may make the next ones needless: a kernel that refuses weights in 16 bits may
     # read through paddings with weights in 8, and images whose padded copies are counted may be worth no planes.
     for decisions in (
-        Decisions(narrow=frozenset(wide)),
+        Decisions(narrow=frozenset(wide), whole=frozenset(halves)),
         Decisions(copied=frozenset(padded - context.decisions.copied)),
         Decisions(
             pixels=frozenset(kept & context.planes), gathered=frozenset(kept & context.single)
@@ -106,11 +111,17 @@ def apply(module: Any, context: Context) -> None:
 
 def is_better_narrow(function: ir_util.Op, context: Context, kernel: Kernel) -> bool:
     """Whether a kernel would take fewer instructions with weights in 8 bits, as where its lanes are pixels then."""
+    cost = _narrow_cost(function, context)
+    return cost is not None and cost < kernel.cost
+
+
+def _narrow_cost(function: ir_util.Op, context: Context) -> float | None:
+    """Returns the instructions of a kernel that reads weights in 8 bits, None if there is none."""
     try:
         product = read(function, narrow=True).product
-        return fastest.write(product, context.target.vlen_bits).cost < kernel.cost
+        return fastest.write(product, context.target.vlen_bits).cost
     except Unsupported:
-        return False
+        return None
 
 
 def cost(function: ir_util.Op, context: Context) -> float:

@@ -19,6 +19,7 @@ from bmc.rewrites import (
     divisions,
     empties,
     gathers,
+    half_weights,
     halves,
     heads,
     im2col,
@@ -296,6 +297,13 @@ FOR_TARGET: tuple[Rewrite[Context], ...] = (
         # Libraries get weights as they are.
         lambda context: own_kernels.applies(context) and not context.libraries,
         faster=True,
+    ),
+    Rewrite(
+        "half_weights",
+        phases.PARAMETERS,
+        "After the rewrites of products, which read and turn weights of f32.",
+        half_weights.apply,
+        lambda context: context.exact_halves is not None,
     ),
     Rewrite(
         "borders",

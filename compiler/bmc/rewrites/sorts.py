@@ -3,7 +3,8 @@
 IREE goes through neighbors, and lets two of them change places unless the model's comparison says that the first one
 comes before the second. It says so of none of two equal ones, so they change places too. Here they do if the second one
 comes before the first. JAX's top_k is such a sort; IREE's own one takes no notice of NaN, and not of the first of equal
-integers. IREE sorts in place, also what something else still reads, so a sort gets copies here.
+integers. IREE sorts in place, also what something else still reads, so a sort gets copies here. They also keep IREE
+from making its top_k of a sort whose slices are read, for which it looks for an iota among the operands.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ def apply(module: Any, _: object = None) -> None:
         if _is_strict(op):
             _reverse(op.regions[0].blocks[0])
         _copy_operands(op, numbers)
-        _hold(op)
 
 
 def _call(op: ir_util.Op) -> None:
@@ -48,21 +48,6 @@ def _copy_operands(sort: ir_util.Op, numbers: Iterator[int]) -> None:
     for place, value in enumerate(sort.operands):
         with ir.InsertionPoint(sort), sort.location:
             sort.operands[place] = stablehlo.copied(value, next(numbers))
-
-
-def _hold(sort: ir_util.Op) -> None:
-    """Keeps IREE from making its own top_k of slices of a sort."""
-    results = list(sort.results)
-    readers = {use.owner.operation.name for result in results for use in result.uses}
-    if "stablehlo.slice" not in readers:
-        return
-    block = list(sort.block.operations)
-    following = block[[item.operation for item in block].index(sort) + 1]
-    with ir.InsertionPoint(following), sort.location:
-        types = [result.type for result in results]
-        held = ir.Operation.create("stablehlo.optimization_barrier", types, results)
-    for old, new in zip(results, held.results, strict=True):
-        old.replace_all_uses_except(new, held)
 
 
 def _is_strict(sort: ir_util.Op) -> bool:

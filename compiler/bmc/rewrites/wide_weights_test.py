@@ -56,6 +56,33 @@ _PLANES = f"""func.func @main(%x: tensor<512x20xi8>) -> tensor<16x512xi32> {{
 }}
 """
 
+# A signal that is padded for a window which is too large to be read through the padding.
+_PADDED = f"""func.func @main(%x: tensor<140xi8>) -> tensor<35x64xi32> {{
+  %w = arith.constant dense<"0x{_WEIGHTS[:15].tobytes().hex()}"> : tensor<15x64xi8>
+  %zero = arith.constant 0 : i32
+  %value = arith.constant 3 : i8
+  %p = tensor.pad %x low[7] high[7] {{
+  ^bb0(%i: index):
+    tensor.yield %value : i8
+  }} : tensor<140xi8> to tensor<154xi8>
+  %e = tensor.empty() : tensor<35x64xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%e : tensor<35x64xi32>) -> tensor<35x64xi32>
+  %0 = linalg.generic {{
+      indexing_maps = [affine_map<(d0, d1, d2) -> (d0 * 4 + d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>,
+                       affine_map<(d0, d1, d2) -> (d0, d1)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}}
+      ins(%p, %w : tensor<154xi8>, tensor<15x64xi8>) outs(%f : tensor<35x64xi32>) {{
+  ^bb0(%a: i8, %b: i8, %c: i32):
+    %q = arith.extsi %a : i8 to i32
+    %r = arith.extsi %b : i8 to i32
+    %s = arith.muli %q, %r : i32
+    %t = arith.addi %c, %s : i32
+    linalg.yield %t : i32
+  }} -> tensor<35x64xi32>
+  return %0 : tensor<35x64xi32>
+}}
+"""
+
 
 def _text(*rows: int) -> str:
     """A function with products of so many rows, each of which has a weight of 128 bytes."""
@@ -130,6 +157,11 @@ class WideWeightsTest(support.FolderTest):
         with mock.patch.object(own_kernels, "is_better_narrow", return_value=False):
             lowered = support.lower_text(_PLANES, self.folder).lowered
         self.assertEqual(len(lowered.weights.data), 2 * _WEIGHTS[:20, :16].size)
+
+    def test_a_padding_that_no_kernel_reads_through_keeps_no_weight_in_8_bits(self) -> None:
+        packed = support.lower_text(_PADDED, self.folder).lowered.weights
+        (weight,) = packed.table.values()
+        self.assertEqual((weight.dtype, weight.is_widened), ("i16", True))
 
     def lowered(self, text: str, op: str, entry: dict[str, Any]) -> Lowered:
         path = self.write("tuning.json", json.dumps({support.ISA: {op: entry}}))

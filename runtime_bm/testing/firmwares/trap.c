@@ -9,4 +9,5 @@ int main(void) {
   // All ones is no instruction. All zeros is none either, but VexRiscv executes
   // it.
   __asm__ volatile(".4byte 0xFFFFFFFF");
+  return 0;
 }

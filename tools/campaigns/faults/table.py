@@ -1,4 +1,4 @@
-"""The table of faults: each is one small change that would harm a user, and the tests that ought to notice.
+"""The table of faults: each harms a user, no mutator makes it, and it names the tests that ought to notice.
 
     [[fault]]
     name = "kernels-pointer-off-by-one"

@@ -8,12 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-# As //runtime_bm:copts.bzl and the toolchain for hosts have them; without places in the source, which mutants move.
+# As //runtime_bm:copts.bzl and the toolchain for hosts have them.
 _PLAIN = (
-    *("-std=c11", "-O1", "-g0", "-w", "-ffreestanding", "-fno-math-errno", "-fno-trigraphs"),
-    *("-Werror=unused-result", "-I."),
+    *("-std=c11", "-O1", "-g0", "-ffreestanding", "-fno-math-errno", "-fno-trigraphs", "-I."),
+    # Behind -w, nothing would be an error.
+    *("-Wno-everything", "-Werror=unused-result", "-Werror=return-type"),
+    "-Werror=incompatible-pointer-types",
 )
-# Sanitized objects also contain places in the source.
+# Without places in the source, which mutants move: a status has its line.
+_CODE = (*_PLAIN, "-D__LINE__=1")
 _COMPILE = (*_PLAIN, "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 _HERE, _BOARD = ("x86_64", "riscv64")
 _FOLDERS = ("runtime_bm", "boards/host_x86_64")
@@ -55,7 +58,7 @@ class Builder:
                 needs[source] = _needs(self.objects / _object(source, ".d"))
                 for target in (_HERE, _BOARD):
                     to = self.objects / f"{_object(source)}.{target}"
-                    self._clang([*_PLAIN, f"--target={target}", "-c", source, "-o", to])
+                    self._clang([*_CODE, f"--target={target}", "-c", source, "-o", to])
         tests = [s for s in needs if s.endswith("_test.c") and not s.endswith("/bm_test.c")]
         library = [self.objects / _object(source) for source in needs if source not in tests]
         archive = self.objects / "all.a"
@@ -100,7 +103,7 @@ class Builder:
         """Whether the instructions of a source are not those of the checkout as it was; compiles each once."""
         codes = [path / f"{_object(source)}.{target}" for path in (folder, self.objects)]
         if not codes[0].exists():
-            self._clang([*_PLAIN, f"--target={target}", "-c", source, "-o", codes[0]])
+            self._clang([*_CODE, f"--target={target}", "-c", source, "-o", codes[0]])
         after, before = (path.read_bytes() if path.exists() else b"" for path in codes)
         return after != before
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from typing import Any
 
 # They refuse what no caller does, or say how objects are stored.
 _CHECKS = {"strict", "frozen", "slots", "kw_only", "order"}
+# Nothing behind them in a block is done.
+_ENDS = (ast.Break, ast.Continue, ast.Raise, ast.Return)
 # Texts for people.
 _TEXTS = {"hint", "help", "description", "metavar", "prog", "epilog", "title"}
 _C_LEFT_OUT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|#include[^\n]*|\s+', re.DOTALL)
@@ -32,6 +35,16 @@ def _dump(text: str) -> str:
 
 class _Meaning(ast.NodeTransformer):
     """Leaves out what a program does not do."""
+
+    def visit(self, node: ast.AST) -> Any:
+        found = super().visit(node)
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(found, name, None)
+            if isinstance(block, list):
+                ends = [place for place, each in enumerate(block) if isinstance(each, _ENDS)]
+                done = block[: ends[0] + 1] if ends else block
+                block[:] = [each for each in done if not isinstance(each, ast.Pass)]
+        return found
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         constant = isinstance(node.value, ast.Constant)

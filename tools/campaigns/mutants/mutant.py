@@ -27,7 +27,7 @@ FOLDERS = (
     "tools/seal",
     "tools/validate",
 )
-_NOT_THESE = ("/tests/", "/testing/", "/examples/")
+_NOT_THESE = ("/tests/", "/testing/", "/examples/", "/fake_")
 _RULES = {
     ".py": ["universal.rules", "python.rules"],
     ".c": ["universal.rules", "c_like.rules", "c.rules"],
@@ -74,6 +74,11 @@ class Population:
             if path.suffix in _RULES and not tests:
                 lines[file] = len(path.read_text(encoding="utf-8").splitlines())
         return Population(tree, lines)
+
+    def below(self, folder: str) -> Population:
+        """Those in a folder of the checkout, or whose path begins so."""
+        inside = {file: count for file, count in self.lines.items() if file.startswith(folder)}
+        return Population(self.tree, inside)
 
     def sample(self, chance: random.Random, is_c: Callable[[str, str], bool]) -> Mutant:
         """Returns a mutant that compiles and is not trivial; each line is as likely to change as any other.

@@ -11,6 +11,7 @@ find is a mutant that no test noticed and that equivalent.toml does not have.
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import os
 import sys
@@ -44,6 +45,9 @@ def main(args: list[str]) -> int:
     parser.add_argument(
         "--quick", action="store_true", help="only the tests beside the file, without a build"
     )
+    parser.add_argument(
+        "--below", metavar="FOLDER", default="", help="change only what is in this folder"
+    )
     options = parser.parse_args(args)
     if options.summary and not options.log:
         parser.error("--summary needs --log FILE")
@@ -63,7 +67,7 @@ def main(args: list[str]) -> int:
     try:
         return campaign.run(
             "mutants",
-            itertools.chain(before, _run(checkout, budget, left, log, quick=options.quick)),
+            itertools.chain(before, _run(checkout, budget, left, log, options)),
             count=len(before) + len(left),
             finds=campaign.finds_folder(options),
             console=Console(),
@@ -74,7 +78,11 @@ def main(args: list[str]) -> int:
 
 
 def _run(
-    checkout: Path, budget: Budget, left: list[int], log: Log | None, *, quick: bool
+    checkout: Path,
+    budget: Budget,
+    left: list[int],
+    log: Log | None,
+    options: argparse.Namespace,
 ) -> Iterator[Result]:
     if not left:
         return
@@ -85,8 +93,10 @@ def _run(
         objects.mkdir()
         clang, ar = (Path(os.environ[name]).absolute() for name in ("CLANG", "AR"))
         builder = Builder(clang, ar, copy.folder, objects)
-        judge = Judge(copy, Tests(copy.folder), builder, quick, equivalent.load())
-        population = Population.of(copy.folder)
+        judge = Judge(copy, Tests(copy.folder), builder, options.quick, equivalent.load())
+        population = Population.of(copy.folder).below(options.below)
+        if not population.lines:
+            raise trials.CampaignError(f"nothing in {options.below} is changed")
         try:
             for trial in left:
                 result = judge(trial, population.sample(budget.random(trial), builder.is_c))
@@ -94,7 +104,7 @@ def _run(
                     log.add([result])
                 yield result
         finally:
-            if not quick:
+            if not options.quick:
                 copy.remove()
 
 

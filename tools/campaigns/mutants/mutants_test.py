@@ -43,6 +43,7 @@ _FILES = {
         #include "runtime_bm/base/sums.h"
         int total(int a, int b) {
           if (a > 10) return 0;
+          if (a < -10) return __LINE__;
         #ifdef __riscv
           if (a > 9) return 0;
         #endif
@@ -81,6 +82,8 @@ class MeaningTest(unittest.TestCase):
             ("zip(a, b, strict=True)", "zip(a, b, strict=False)"),
             ("assert a is not None", "assert a is None"),
             ("for a in b:\n  c(a)", "for a in b:\n  c(a)\n  continue"),
+            ("while a:\n  return b", "while a:\n  return b\n  break"),
+            ("if a:\n  # b\n  b()", "if a:\n  pass\n  b()"),
         ):
             self.assertFalse(self.differs(before, after), after)
 
@@ -137,6 +140,7 @@ class JudgeTest(unittest.TestCase):
     def test_c(self) -> None:
         self.assertEqual(self.become(_C, "a + b", "a - b"), "killed beside the file")
         self.assertEqual(self.become(_C, "a > 10", "a >= 11"), "the same machine code")
+        self.assertEqual(self.become(_C, "{\n", "{\n;\n"), "the same machine code")
         self.assertEqual(self.become(_C, "a > 10", "a > 11"), "survived")
         self.assertEqual(self.become(_C, "a + b;", "a + b"), "does not compile")
         self.assertEqual(self.become(_C, "a > 9", "a > 8"), "no test beside the file")
@@ -150,6 +154,7 @@ class JudgeTest(unittest.TestCase):
     def test_sample(self) -> None:
         population = Population.of(self.copy.folder)
         self.assertEqual(set(population.lines), {_PYTHON, _C, "runtime_bm/base/sums.h"})
+        self.assertEqual(set(population.below("compiler").lines), {_PYTHON})
         found = [population.sample(random.Random(i), self.builder.is_c) for i in range(30)]
         self.assertEqual(found[3], population.sample(random.Random(3), self.builder.is_c))
         self.assertEqual(

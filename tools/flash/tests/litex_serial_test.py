@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from unittest import mock
 
 from tools.emulate.fake_clock import FakeClock
-from tools.flash import litex_serial, monitor, shell
+from tools.flash import litex_serial, monitor, sfl, shell
 from tools.flash.tests import fake
 
 _METHOD = {"litex-serial": {"baud": 115200, "load": "0x1000"}}
@@ -228,6 +228,13 @@ class LitexSerialTest(fake.FolderTest):
         said = self.assert_started(bios)
         self.assertIn(f"verified: crc32 {zlib.crc32(_DATA):08x} as computed by LiteX", said)
         self.assertEqual(bios.commands.count("serialboot"), 3)
+
+    def test_progress_is_what_has_been_taken(self) -> None:
+        told: list[int] = []
+        bios = Bios()
+        bios.write(b"serialboot\r")
+        sfl.send(bios, _ORIGIN, _DATA[:1000], told.append)
+        self.assertEqual(told, [*range(116, 1000, 116), 1000])
 
     def test_console_is_followed(self) -> None:
         self.assertIn("PASS: 1 case", self.assert_started(Bios(), "--monitor"))

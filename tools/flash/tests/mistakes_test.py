@@ -205,6 +205,15 @@ class CodeTest(fake.FolderTest):
         self.assertEqual(status, 2)
         self.assertIn("a folder of their own", said)
 
+    def test_folders_without_end_and_files(self) -> None:
+        loop = self.board / "loop"
+        loop.mkdir()
+        for name in "ab":
+            (loop / name).symlink_to(loop)
+        status, said = self.load()
+        self.assertEqual(status, 2)
+        self.assertIn("more than 10000 files: put", said)
+
 
 if __name__ == "__main__":
     unittest.main()

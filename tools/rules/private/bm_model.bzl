@@ -48,6 +48,8 @@ def _bmc_compile(ctx, isa, libraries, out):
     args.add("--out", files["plan.c"].dirname)
     if ctx.attr.first_cases:
         args.add("--first-cases", ctx.attr.first_cases)
+    if ctx.attr.stored_weights:
+        args.add("--stored-weights", ctx.attr.stored_weights)
     if ctx.file.tuning:
         args.add("--tuning", ctx.file.tuning)
     for part, reason in ctx.attr.float_parts.items():
@@ -99,6 +101,7 @@ def _bm_model_impl(ctx):
         float_parts = ctx.attr.float_parts,
         imported = import_info.directory,
         optimized = import_info.optimized,
+        stored_weights = ctx.attr.stored_weights,
         tuning = ctx.file.tuning,
     )]
 
@@ -128,6 +131,10 @@ _bm_model = rule(
         "load_kernels": attr.bool(
             doc = "Whether the runtime loads the kernels' ELF into RAM when it starts, instead of running them in place.",
         ),
+        "stored_weights": attr.string(
+            doc = "`f16` to store weights so that f16 holds exactly; empty to store them as they are.",
+            values = ["", "f16"],
+        ),
         "tuning": attr.label(
             doc = "tuning.json: what replaces the compiler's own choices for kernels.",
             allow_single_file = [".json"],
@@ -152,6 +159,7 @@ def bm_model(
         load_kernels = False,
         scalar_kernels = None,
         float_parts = {},
+        stored_weights = "",
         limits = {},
         shapes = {},
         constants = {},
@@ -180,6 +188,8 @@ def bm_model(
       float_parts: for an int8 model, op signatures of dispatches and names of weights that stay in
         floating point, each with the reason. Anything else in floating point fails the build. For an f16 model, op
         signatures of dispatches that multiply in f32.
+      stored_weights: `f16` stores weights so that f16 holds exactly, as those of a file that has them in f16. Products
+        extend them to f32 as they read them, which needs an ISA with Zvfh (docs/how-to/f16.md).
       limits: what the import of a model file may take, where that is not the default of `bmc import --limit`:
         `cpu_seconds`, `memory_gib`, `nodes`, `tensor_bytes` or `trips`, each with a number as a string.
       shapes: of a model file, the shapes of inputs with dynamic dimensions, by name: `{"audio": [1, 512]}`.
@@ -225,6 +235,7 @@ def bm_model(
         kernels = kernels,
         load_kernels = load_kernels,
         scalar_kernels = scalar_kernels,
+        stored_weights = stored_weights,
         tags = tags,
         tuning = tuning,
         **kwargs
@@ -240,6 +251,7 @@ def bm_model_variant(
         tuning = None,
         float_parts = {},
         scalar_kernels = None,
+        stored_weights = "",
         **kwargs):
     """A model that has been imported already, compiled in another way, or to be checked on fewer cases.
 
@@ -252,6 +264,7 @@ def bm_model_variant(
       tuning: as in bm_model.
       float_parts: as in bm_model; those of `model` are to be repeated.
       scalar_kernels: as in bm_model.
+      stored_weights: as in bm_model.
       **kwargs: attributes of every rule, e.g. visibility.
     """
     label = native.package_relative_label(model)
@@ -263,6 +276,7 @@ def bm_model_variant(
         kernels = kernels,
         load_kernels = load_kernels,
         scalar_kernels = scalar_kernels,
+        stored_weights = stored_weights,
         tags = kwargs.pop("tags", []) + ["manual"],
         tuning = tuning,
         **kwargs
@@ -293,7 +307,15 @@ def _compiled(*, name, kernels, tags, **kwargs):
             tags = tags,
             **kwargs
         )
-    for compiled_only in ["first_cases", "float_parts", "imported", "load_kernels", "scalar_kernels", "tuning"]:
+    for compiled_only in [
+        "first_cases",
+        "float_parts",
+        "imported",
+        "load_kernels",
+        "scalar_kernels",
+        "stored_weights",
+        "tuning",
+    ]:
         kwargs.pop(compiled_only, None)
     bm_mutated_model(
         name = name + ".mutated",

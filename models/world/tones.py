@@ -1,4 +1,4 @@
-"""Inputs for models that answer silence with an amplified rounding error."""
+"""Tones, for models that answer silence with an amplified rounding error."""
 
 from __future__ import annotations
 

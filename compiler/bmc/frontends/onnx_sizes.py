@@ -1,0 +1,80 @@
+"""Computes the integers that follow from shapes and constants, so that shapes are known that follow from them.
+
+ONNX's own inference follows few of the ops with which exporters compute paddings and sizes. Integers have one answer,
+so this changes no rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bmc.dtype import Array
+from bmc.frontends.onnx_graph import Graph, attributes
+
+# Not Div and Mod, of whose negative results ONNX's reference makes others.
+_OPS = frozenset(
+    ("Add", "Cast", "Concat", "Gather", "Identity", "Max", "Min", "Mul", "Neg", "ReduceProd")
+    + ("Reshape", "Slice", "Squeeze", "Sub", "Transpose", "Unsqueeze")
+)
+# The most elements of a value. A shape has few.
+_MOST = 64
+
+
+def apply(model: Any) -> bool:
+    """Puts initializers in the place of nodes of a ModelProto whose shapes are inferred; returns whether it did."""
+    from onnx import numpy_helper
+
+    graph = Graph(model.graph)
+    outputs = {value.name for value in model.graph.output}
+    known: dict[str, Array] = {}
+    for node in model.graph.node:
+        value = None if outputs.intersection(node.output) else _value(node, graph, known, model)
+        if value is None:
+            graph.nodes.append(node)
+        else:
+            known[node.output[0]] = value
+    if known:
+        graph.finish()
+        model.graph.initializer.extend(
+            numpy_helper.from_array(value, name) for name, value in known.items()
+        )
+    return bool(known)
+
+
+def _value(node: Any, graph: Graph, known: dict[str, Array], model: Any) -> Array | None:
+    """Returns the only output of a node, None if it depends on data, or is no small tensor of integers."""
+    if node.op_type == "Shape":
+        shape = graph.shape(node.input[0])
+        given = attributes(node)
+        bounds = slice(given.get("start", 0), given.get("end"))
+        return None if shape is None else np.array(shape, np.int64)[bounds]
+    if node.op_type not in _OPS:
+        return None
+    inputs = {}
+    for name in filter(None, node.input):
+        shape = graph.shape(name)
+        if name not in known and (shape is None or math.prod(shape) > _MOST):
+            return None
+        inputs[name] = known[name] if name in known else graph.constant(name)
+    if any(value is None or value.dtype.kind != "i" for value in inputs.values()):
+        return None
+    value = _computed(node, inputs, model)
+    return value if value is not None and value.dtype.kind == "i" and value.size <= _MOST else None
+
+
+def _computed(node: Any, inputs: dict[str, Any], model: Any) -> Array | None:
+    from onnx import TensorProto, helper, numpy_helper
+    from onnx.reference import ReferenceEvaluator
+
+    output = helper.make_tensor_value_info(node.output[0], TensorProto.UNDEFINED, None)
+    given = [numpy_helper.from_array(value, name) for name, value in inputs.items()]
+    part = helper.make_graph([node], "sizes", [], [output], given)
+    made = helper.make_model(part, opset_imports=model.opset_import, ir_version=model.ir_version)
+    try:
+        (value,) = ReferenceEvaluator(made).run(None, {})
+    except Exception:  # It raises all kinds for what it cannot compute; then the node stays.
+        return None
+    return np.asarray(value)

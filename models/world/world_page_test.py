@@ -1,0 +1,59 @@
+"""Tests that docs/world.md is made of what was measured, and says so of each model."""
+
+from __future__ import annotations
+
+import json
+import unittest
+from pathlib import Path
+
+import world_page
+
+_ROW = {
+    "arena_bytes": 2048,
+    "date": "2026-11-28",
+    "instructions": 1500,
+    "macs": 1000,
+    "max_abs": 0.0,
+    "state_bytes": 8,
+    "tflm_bytes": 4096,
+    "weights_bytes": 10,
+}
+
+
+class WorldPageTest(unittest.TestCase):
+    def test_the_page_is_up_to_date(self) -> None:
+        table, measured = (
+            json.loads(Path(f"models/world/{name}.json").read_text(encoding="utf-8"))
+            for name in ("table", "measured")
+        )
+        page = Path("docs/world.md").read_text(encoding="utf-8")
+        hint = "`tools/bazel run //models/world:measure -- --page` writes it"
+        self.assertEqual(page, world_page.text(table, measured), hint)
+        self.assertEqual([name for name in table if f"| `{name}` |" not in page], [])
+        self.assertEqual(set(measured) - set(table), set(), "the list lacks what was measured")
+
+    def test_rows(self) -> None:
+        table = {name: {"package": "p"} for name in ("a", "b", "c", "d", "e")}
+        measured = {
+            "a": _ROW,
+            "b": {"date": "2026-11-27", "refused": "op 'X' of a|b"},
+            "c": {"date": "2026-11-26", "fails": "the deadline passed"},
+            "e": {
+                key: _ROW[key]
+                for key in ("arena_bytes", "date", "macs", "state_bytes", "weights_bytes")
+            },
+        }
+        page = world_page.text(table, measured)
+        self.assertIn(
+            "| `a` | p | 1,500 | 1,000 | 1.50 | 2,056 | 4,096 | 10 | 0 | 2026-11-28 |\n", page
+        )
+        self.assertIn("| `b` | p | refused: op 'X' of a\\|b | 2026-11-27 |\n", page)
+        self.assertIn("| `c` | p | fails: the deadline passed | 2026-11-26 |\n", page)
+        self.assertIn("| `d` | p | not tried yet | |\n", page)
+        self.assertIn("| `e` | p | - | 1,000 | - | 2,056 | - | 10 | host | 2026-11-28 |\n", page)
+        counts = "Right on Spike: 1. Right on the host, and compiled: 1. Refused: 1. Failing: 1."
+        self.assertIn(f"{counts}\nNot tried yet: 1.\n", page)
+
+
+if __name__ == "__main__":
+    unittest.main()
