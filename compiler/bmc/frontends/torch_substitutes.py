@@ -15,7 +15,7 @@
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
-  divides integers, and torch_bytes.py changes what else crashes it for bytes.
+  divides integers, torch_shifts.py shifts them, and torch_bytes.py changes what else crashes it for bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bmc.frontends import torch_bytes, torch_divisions, torch_indices, torch_writes
+from bmc.frontends import torch_bytes, torch_divisions, torch_indices, torch_shifts, torch_writes
 from bmc.frontends.torch_windows import arguments, call
 
 _ROOTS = (-0.5, 0.5)
@@ -90,6 +90,7 @@ def apply(program: Any) -> None:
     torch_writes.apply(program)
     torch_indices.apply(program)
     torch_divisions.apply(program)
+    torch_shifts.apply(program)
     program.graph_module.recompile()
 
 

@@ -1,0 +1,48 @@
+"""Shifts as PyTorch does, also by counts that an integer does not have bits for.
+
+In torch-mlir's linalg they are the machine's shifts, which take the count modulo the width or are undefined. PyTorch
+leaves nothing of a number that is shifted so far, or only its sign: a negative count is one that is too large.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bmc.frontends.torch_windows import call
+
+
+def apply(program: Any) -> None:
+    """Changes shifts by tensors in a torch.export program, which its caller compiles again."""
+    import torch
+
+    aten = torch.ops.aten
+    left = (aten.bitwise_left_shift.Tensor, aten.__lshift__.Tensor)
+    right = (aten.bitwise_right_shift.Tensor, aten.__rshift__.Tensor)
+    for node in list(program.graph.nodes):
+        if node.target in (*left, *right):
+            made = _shift(program.graph, node, node.target in left)
+            node.replace_all_uses_with(made)
+            program.graph.erase_node(node)
+
+
+def _shift(graph: Any, node: Any, is_left: bool) -> Any:
+    import torch
+
+    aten = torch.ops.aten
+
+    def add(op: Any, *args: Any) -> Any:
+        return call(graph, node, op, args)
+
+    dtype = node.meta["val"].dtype
+    bits = torch.iinfo(dtype).bits
+    x, count = (add(aten.to.dtype, operand, dtype) for operand in node.args)
+    is_none = add(aten.ge.Scalar, count, bits)
+    if dtype.is_signed:
+        is_none = add(aten.logical_or.default, is_none, add(aten.lt.Scalar, count, 0))
+    # A shift to the right by all bits but one leaves the sign of a signed number.
+    count = add(aten.where.self, is_none, add(aten.full_like.default, count, bits - 1), count)
+    op = aten.bitwise_left_shift.Tensor if is_left else aten.bitwise_right_shift.Tensor
+    shifted = add(op, x, count)
+    if not is_left and dtype.is_signed:
+        return shifted
+    return add(aten.where.self, is_none, add(aten.zeros_like.default, shifted), shifted)
