@@ -213,9 +213,10 @@ def _integers(small: bool, zeros: bool) -> _Make:
         else:
             values = rng.integers(low, high, size, dtype, endpoint=True)
             if uses.equal:
-                ends = rng.permutation([low, low + 1, high, high - 1, 1, low, high, 7])
+                extremes = [low, low + 1, high, high - 1, 1, low, high, 7]
+                ends = rng.permutation(np.array(extremes, dtype))
                 places = rng.permutation(size)[: max(size // 2, 1)][: len(ends)]
-                values[places] = ends[: len(places)].astype(dtype)
+                values[places] = ends[: len(places)]
         if not zeros and not small:
             # A small number beside each large one of another input: their quotients are large.
             less = (np.arange(size) + place) % 2 == 1

@@ -1,8 +1,13 @@
-"""Divides, clips and makes unsigned numbers, which IREE's importer takes for signed ones."""
+"""Divides, clips, shifts and makes unsigned numbers, which IREE's importer takes for signed ones.
+
+A shift by more bits than a number has leaves nothing of it. The importer's is the machine's, which differ there.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+import numpy as np
 
 from bmc.errors import BmcError
 from bmc.frontends.onnx_graph import Graph, attributes, node_name
@@ -26,6 +31,8 @@ def rewrite(graph: Graph, node: Any) -> bool:
         return False
     if node.op_type == "Clip":
         _clip(graph, node)
+    elif node.op_type == "BitShift":
+        _shift(graph, node)
     elif node.op_type in ("Div", "Mod"):
         if element != TensorProto.UINT8:
             kind = unsigned[element].lower()
@@ -53,6 +60,16 @@ def _cast(graph: Graph, node: Any) -> bool:
     whole = graph.add("Cast", [node.input[0]], node, to=TensorProto.INT32)
     graph.rename(graph.add("Cast", [whole], node, to=wanted), node.output[0])
     return True
+
+
+def _shift(graph: Graph, node: Any) -> None:
+    x, count = node.input
+    dtype = graph.dtype(x)
+    safe = graph.add("Min", [count, np.array(8 * dtype.itemsize - 1, dtype)], node)
+    shifted = graph.add("BitShift", [x, safe], node, direction=attributes(node)["direction"])
+    is_safe = graph.add("Equal", [safe, count], node)
+    made = graph.add("Where", [is_safe, shifted, np.array(0, dtype)], node)
+    graph.rename(made, node.output[0])
 
 
 def _clip(graph: Graph, node: Any) -> None:

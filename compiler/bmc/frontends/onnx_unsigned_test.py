@@ -15,12 +15,12 @@ from bmc.frontends import onnx_static, onnx_unsigned
 _MORE = "integers of the whole type"
 
 
-def _model(kind: str, dtype: type, *constants: int) -> onnx.ModelProto:
+def _model(kind: str, dtype: type, *constants: int, **options: str) -> onnx.ModelProto:
     element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
     names = [f"c{number}" for number, _ in enumerate(constants)]
     value: list[Array] = [np.array(number, dtype) for number in constants]
     graph = helper.make_graph(
-        [helper.make_node(kind, ["x", *names], ["y"])],
+        [helper.make_node(kind, ["x", *(names or ["x"])], ["y"], **options)],
         "g",
         [helper.make_tensor_value_info("x", element, [16])],
         [helper.make_tensor_value_info("y", element, [16])],
@@ -38,6 +38,9 @@ class UnsignedTest(support.ModelFileTest):
             _model("Mod", np.uint8, 3),
             _model("Clip", np.uint8, 1, 250),
             _model("Clip", np.uint32, 1, 2**32 - 9),
+            # By themselves: most have fewer bits than that.
+            _model("BitShift", np.uint8, direction="LEFT"),
+            _model("BitShift", np.uint64, direction="LEFT"),
         ):
             with self.subTest(model.graph.node[0].op_type):
                 loaded = self.load(model)
@@ -45,7 +48,7 @@ class UnsignedTest(support.ModelFileTest):
                 self.agrees(loaded)
 
     def test_without_it_made_up_inputs_refuse_the_model(self) -> None:
-        for model in (_model("Mod", np.uint8, 3),):
+        for model in (_model("Mod", np.uint8, 3), _model("BitShift", np.uint8, direction="LEFT")):
             patch = mock.patch.object(onnx_unsigned, "rewrite", return_value=False)
             with self.subTest(model.graph.node[0].op_type), patch:
                 self.rejects("import-disagrees", f"made-up {_MORE}", data=model)
