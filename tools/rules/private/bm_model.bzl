@@ -195,7 +195,9 @@ def bm_model(
       shapes: of a model file, the shapes of inputs with dynamic dimensions, by name: `{"audio": [1, 512]}`.
       constants: of an .onnx file, inputs that always have one value, by name: `{"sr": 16000}`.
       data: files that `src` reads, e.g. the external data of an .onnx file.
-      deps: Python libraries that `src` and `cases` import.
+      deps: Python libraries that `src` and `cases` import, and for a Python file the packages of its framework: torch and
+        torch-mlir (for int8 also torchao), or keras and tensorflow (for int8 also ai-edge-litert and
+        tosa-converter-for-tflite), or jax, each as `requirement("torch")`.
       **kwargs: attributes of every rule, e.g. visibility, tags.
     """
     suffix = suffix_of(src)
