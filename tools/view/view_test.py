@@ -301,7 +301,7 @@ class CommandTest(unittest.TestCase):
             ("{", "is not JSON"),
             ("[]", "is not a report of an image with a run"),
             (json.dumps(without_run), "is not a report of an image with a run"),
-            (json.dumps(old), "has reports of format 3, not 4"),
+            (json.dumps(old), "has reports of format 3, not 5"),
             (None, "cannot be read: No such file"),
         ):
             other = self.folder / "other.json"
