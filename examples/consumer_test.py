@@ -183,15 +183,15 @@ class ConsumerTest(unittest.TestCase):
         for mistake in MISTAKES:
             with self.subTest(mistake.last_line):
                 package = consumer.root / "mistake"
+                shutil.rmtree(package, ignore_errors=True)
                 package.mkdir()
-                self.addCleanup(shutil.rmtree, package, ignore_errors=True)
                 for name, text in (("BUILD.bazel", mistake.build), *mistake.files):
                     (package / name).write_text(text)
                 with self.assertRaises(AssertionError) as failed:
                     consumer.bazel(*mistake.arguments)
-                shutil.rmtree(package)
                 *_, last = str(failed.exception).splitlines()
                 self.assertTrue(last.endswith(mistake.last_line), last)
+        shutil.rmtree(consumer.root / "mistake")
 
     def check_that_the_application_runs_with_modules(self, consumer: Consumer) -> None:
         """And that the model can be flashed to the example's board."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
-from tools.launcher import failures
+from tools.launcher import failures, patterns
 from tools.launcher.cache import say
 
 COMMANDS = ("build", "coverage", "run", "test")
@@ -27,7 +27,7 @@ _SAID = ("SUCCESS", "TESTS_FAILED", "INTERRUPTED")
 
 def as_child(command: str, args: Sequence[str]) -> bool:
     """Whether run() is for this command."""
-    own = args[: args.index("--")] if "--" in args else args
+    own = patterns.bazels_own(command, args)
     return command in COMMANDS and not any(_AS_IT_IS.match(arg) for arg in own)
 
 
@@ -47,8 +47,10 @@ def run(
         events = Path(folder, "events.json")
         quiet = [f"--build_event_json_file={events}", "--ui_event_filters=-error"]
         status = _wait([*bazel, command, *quiet, *args], env)
+        if status == 0:
+            return status
         end = failures.finished(events)
-        if status == 0 or end.status in _SAID:
+        if end.status in _SAID:
             return status
         found = failures.in_events(events, root)
     if end.status == "NO_TESTS_FOUND":
@@ -98,18 +100,9 @@ def _again(
     )
     found = failures.in_output(done.stderr, root)
     if found and (match := _NOT_EXECUTABLE.search(found[0].sentence)):
-        query = [
-            *bazel,
-            "query",
-            "--noshow_progress",
-            f"kind('bm_(firmware|run) rule', {match['package']}:all)",
-        ]
-        said = subprocess.run(
-            query, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True
-        ).stdout
-        names = failures.runnable(
-            match["name"], [label.rpartition(":")[2] for label in said.split()]
-        )
+        programs = f"kind('bm_(firmware|run) rule', {match['package']}:all)"
+        labels = patterns.bazel_query(bazel, env)([], programs)
+        names = failures.runnable(match["name"], [label.rpartition(":")[2] for label in labels])
         if names:
             listed = " or ".join(f"{match['package']}:{name}" for name in names)
             sentence = f"{match['package']}:{match['name']} is nothing to run: run {listed}"

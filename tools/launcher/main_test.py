@@ -82,6 +82,12 @@ class ToolsBazel(unittest.TestCase):
         self.assertEqual(done.stdout.splitlines()[1], "/my/ca.pem /my/qemu 1")
         self.assertEqual(done.stderr, "")
 
+    def test_a_build_s_status_passes_through_and_its_output_may_stay_as_it_is(self) -> None:
+        for options, watched in (((), True), (("--verbose_failures",), False)):
+            done = self.start("build", *options, "fail")
+            self.assertEqual(done.returncode, 7)
+            self.assertEqual("--ui_event_filters=-error" in done.stdout, watched)
+
     def test_a_named_pattern_is_expanded(self) -> None:
         done = self.start("test", "--jobs=1", "//...:qemu_test")
         self.assertEqual(

@@ -42,7 +42,7 @@ Query = Callable[[list[str], str], list[str]]
 def needs_expansion(command: str, args: Sequence[str]) -> bool:
     """Whether an argument of this command is a pattern that Bazel would refuse."""
     return command in _TAKES_PATTERNS and any(
-        _NAMED_BELOW.fullmatch(a) for a in _bazels_own(command, args)
+        _NAMED_BELOW.fullmatch(a) for a in bazels_own(command, args)
     )
 
 
@@ -52,7 +52,7 @@ def expand(command: str, args: Sequence[str], query: Query) -> list[str]:
     query: (flags, expression) -> labels.
     Raises LauncherError for a pattern without matches.
     """
-    own = _bazels_own(command, args)
+    own = bazels_own(command, args)
     flags = [a for a in own if a.partition("=")[0] in _FORWARDED and "=" in a]
     result: list[str] = []
     for arg in own:
@@ -88,6 +88,6 @@ def bazel_query(bazel: Sequence[str], env: Mapping[str, str]) -> Query:
     return query
 
 
-def _bazels_own(command: str, args: Sequence[str]) -> Sequence[str]:
+def bazels_own(command: str, args: Sequence[str]) -> Sequence[str]:
     """What precedes the arguments of a program that is run."""
     return args[: args.index("--")] if command == "run" and "--" in args else args

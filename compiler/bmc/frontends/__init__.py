@@ -95,8 +95,9 @@ def converted(
         model = _import(source, options, out, finish)
     tolerances.require_meaning(model.golden, model.signatures)
     notes = tolerances.cases_not_told_from_zeros(model.golden, model.signatures)
-    int8 = options.quantize == INT8 or quantized.is_quantized(model.mlir)
-    mixed = model.mixed or (not options.quantize and quantized.is_mixed(model.mlir))
+    kinds = quantized.kinds(model.mlir)
+    int8 = options.quantize == INT8 or quantized.is_quantized(kinds)
+    mixed = model.mixed or (not options.quantize and quantized.is_mixed(kinds))
     return replace(model, int8=int8, mixed=mixed, notes=(*model.notes, *notes))
 
 

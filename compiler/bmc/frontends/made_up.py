@@ -54,7 +54,7 @@ def added(model: ImportedModel) -> ImportedModel:
     """
     framework = model.framework
     model = replace(model, framework=None)
-    if framework is None or quantized.is_quantized(model.mlir):
+    if framework is None or quantized.is_quantized(quantized.kinds(model.mlir)):
         return model
     inputs = [info for signature in model.signatures for info in signature.inputs]
     if framework.ranges and len(framework.ranges) != len(inputs):

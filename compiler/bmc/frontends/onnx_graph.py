@@ -164,6 +164,28 @@ class Graph:
         return name
 
 
+def evaluated(model: Any, nodes: list[Any], initializers: list[Any], output: str) -> Array | None:
+    """Returns a value that no input decides; None if ONNX's reference cannot compute it.
+
+    Args:
+      model: the ModelProto, for its opsets.
+      nodes: those that compute the value, in order.
+      initializers: TensorProtos that they read.
+      output: name of the value.
+    """
+    from onnx import TensorProto, helper
+    from onnx.reference import ReferenceEvaluator
+
+    wanted = helper.make_tensor_value_info(output, TensorProto.UNDEFINED, None)
+    part = helper.make_graph(nodes, "part", [], [wanted], initializers)
+    made = helper.make_model(part, opset_imports=model.opset_import, ir_version=model.ir_version)
+    try:
+        (value,) = ReferenceEvaluator(made).run(None, {})
+    except Exception:  # It raises all kinds for what it cannot compute.
+        return None
+    return np.asarray(value)
+
+
 def node_name(node: Any) -> str:
     """Returns a node's own name, or one that says which value it computes."""
     return node.name or f"the node of {next(filter(None, node.output), node.op_type)}"

@@ -23,9 +23,6 @@ def apply(model: Any) -> None:
 
 def _condition(model: Any, name: str) -> bool | None:
     """Returns the value of a condition, None if an input decides it, or what ONNX's reference cannot compute."""
-    from onnx import TensorProto, helper
-    from onnx.reference import ReferenceEvaluator
-
     graph = model.graph
     initial = {item.name: item for item in graph.initializer}
     makers = {output: node for node in graph.node for output in node.output}
@@ -41,14 +38,8 @@ def _condition(model: Any, name: str) -> bool | None:
         needed[value] = maker
         waiting += maker.input
     nodes = [node for node in graph.node if any(node is maker for maker in needed.values())]
-    output = helper.make_tensor_value_info(name, TensorProto.BOOL, None)
-    part = helper.make_graph(nodes, "condition", [], [output], list(initial.values()))
-    made = helper.make_model(part, opset_imports=model.opset_import, ir_version=model.ir_version)
-    try:
-        (value,) = ReferenceEvaluator(made).run(None, {})
-    except Exception:  # It raises all kinds for what it cannot compute; then the If stays.
-        return None
-    return bool(value.reshape(-1)[0]) if value.size == 1 else None
+    is_met = onnx_graph.evaluated(model, nodes, list(initial.values()), name)
+    return bool(is_met.reshape(-1)[0]) if is_met is not None and is_met.size == 1 else None
 
 
 def _inline(graph: Any, index: int, node: Any, taken: bool) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bmc.dtype import Array
+from bmc.frontends import onnx_graph
 from bmc.frontends.onnx_graph import Graph, attributes
 
 # Not Div and Mod, of whose negative results ONNX's reference makes others.
@@ -46,6 +47,8 @@ def apply(model: Any) -> bool:
 
 def _value(node: Any, graph: Graph, known: dict[str, Array], model: Any) -> Array | None:
     """Returns the only output of a node, None if it depends on data, or is no small tensor of integers."""
+    from onnx import numpy_helper
+
     if node.op_type == "Shape":
         shape = graph.shape(node.input[0])
         given = attributes(node)
@@ -61,20 +64,6 @@ def _value(node: Any, graph: Graph, known: dict[str, Array], model: Any) -> Arra
         inputs[name] = known[name] if name in known else graph.constant(name)
     if any(value is None or value.dtype.kind != "i" for value in inputs.values()):
         return None
-    value = _computed(node, inputs, model)
+    initializers = [numpy_helper.from_array(value, name) for name, value in inputs.items()]
+    value = onnx_graph.evaluated(model, [node], initializers, node.output[0])
     return value if value is not None and value.dtype.kind == "i" and value.size <= _MOST else None
-
-
-def _computed(node: Any, inputs: dict[str, Any], model: Any) -> Array | None:
-    from onnx import TensorProto, helper, numpy_helper
-    from onnx.reference import ReferenceEvaluator
-
-    output = helper.make_tensor_value_info(node.output[0], TensorProto.UNDEFINED, None)
-    given = [numpy_helper.from_array(value, name) for name, value in inputs.items()]
-    part = helper.make_graph([node], "sizes", [], [output], given)
-    made = helper.make_model(part, opset_imports=model.opset_import, ir_version=model.ir_version)
-    try:
-        (value,) = ReferenceEvaluator(made).run(None, {})
-    except Exception:  # It raises all kinds for what it cannot compute; then the node stays.
-        return None
-    return np.asarray(value)

@@ -53,25 +53,25 @@ def require_same(framework: str, exported: spec.Case, called: spec.Case) -> None
     )
 
 
-def is_quantized(mlir: Path) -> bool:
-    """Whether the model in `mlir` dequantizes anything, or multiplies tensors of int8 or int16 (TOSA, linalg).
+def kinds(mlir: Path) -> set[str]:
+    """Returns which of "dequantized" values and products of "integers" and "floats" the model in `mlir` has.
 
-    Such a model has quantize ops (QDQ) or products of integers.
+    Products of integers are those of int8 or int16 tensors (TOSA, linalg).
     """
-    return bool(_kinds(mlir) & {"dequantized", "integers"})
-
-
-def is_mixed(mlir: Path) -> bool:
-    """Whether the model in `mlir` itself multiplies integers in one place and floats in another (TOSA, linalg)."""
-    return _kinds(mlir) == {"integers", "floats"}
-
-
-def _kinds(mlir: Path) -> set[str]:
-    """Returns which of "dequantized" values and products of "integers" and "floats" a model has."""
     with ir.Context() as context:
         context.allow_unregistered_dialects = True
         module = ir_util.read(mlir)
         return {kind for kind in map(_kind, ir_util.walk(module.operation)) if kind}
+
+
+def is_quantized(kinds: set[str]) -> bool:
+    """Whether a model of these kinds() has quantize ops (QDQ) or products of integers."""
+    return bool(kinds & {"dequantized", "integers"})
+
+
+def is_mixed(kinds: set[str]) -> bool:
+    """Whether a model of these kinds() itself multiplies integers in one place and floats in another."""
+    return kinds == {"integers", "floats"}
 
 
 def _kind(op: ir_util.Op) -> str:

@@ -28,7 +28,7 @@ _LINALG = """func.func @main(%x: tensor<2x4xi16>, %y: tensor<4x3xi8>, %z: tensor
 
 class QuantizedTest(support.FolderTest):
     def is_quantized(self, text: str) -> bool:
-        return quantized.is_quantized(self.write("m.mlir", text))
+        return quantized.is_quantized(quantized.kinds(self.write("m.mlir", text)))
 
     def test_products_of_int8(self) -> None:
         self.assertTrue(self.is_quantized(_TOSA))
@@ -46,7 +46,7 @@ class QuantizedTest(support.FolderTest):
         floats = _LINALG.replace("i16", "f32").replace("i8", "f32").replace("i64", "f32")
         both = _LINALG + floats.replace("@main", "@other")
         for text, mixed in ((both, True), (floats, False), (_LINALG, False)):
-            self.assertEqual(quantized.is_mixed(self.write("m.mlir", text)), mixed)
+            self.assertEqual(quantized.is_mixed(quantized.kinds(self.write("m.mlir", text))), mixed)
 
     def test_dequantized_values(self) -> None:
         for op in ("onnx.DequantizeLinear", "onnx.Relu"):

@@ -1,7 +1,7 @@
 """Stores weights in f16 that f16 holds exactly: `stored_weights = "f16"`.
 
 A model file may have its weights in f16, which the import makes f32. In f16 they take half of the flash. Products
-extend them while they read them, and compute in f32 as before, so that answers stay the same.
+extend them while they read them, and compute in f32 as before. No number is rounded.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def apply(module: Any, context: Context) -> None:
     if not found:
         raise BmcError(
             "no-f16-weights",
-            "none of the model's weights can be stored as f16: a product must read it, and f16 must hold each of its"
-            " numbers exactly",
+            "none of the model's weights can be stored as f16: f16 must hold each of its numbers exactly, and a kernel"
+            " of bmc's own must read it in one product",
             hint="leave out stored_weights",
         )
     for weight in found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,12 +62,14 @@ def find(product: ir_util.Op, place: int) -> ProductWeight | None:
 
 def loaded_once(module: Any) -> dict[str, ir_util.Op]:
     """Returns the globals, by name, that never change and of which there is one load."""
-    loads = [ir_util.string(op, "global") for op in ir_util.all_of(module, "util.global.load")]
+    loads = Counter(
+        ir_util.string(op, "global") for op in ir_util.all_of(module, "util.global.load")
+    )
     globals_ = {ir_util.string(op, "sym_name"): op for op in ir_util.all_of(module, "util.global")}
     return {
         name: op
         for name, op in globals_.items()
-        if loads.count(name) == 1 and "is_mutable" not in op.attributes
+        if loads[name] == 1 and "is_mutable" not in op.attributes
     }
 
 
