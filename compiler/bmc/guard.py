@@ -23,6 +23,8 @@ from bmc.errors import BmcError
 _FRAME = re.compile(
     r'File "[^"]*/site-packages/(?!bmc/)(?P<package>\w+)[^"]*", line \d+ in (?P<function>\S+)'
 )
+# Packages whose frontend can tell every step of what crashed (supervisor.tells_steps).
+_TELL_STEPS = ("torch_mlir",)
 # An option of prctl(2).
 _PARENT_DEATH_SIGNAL = 1
 # Loaded before any fork.
@@ -36,6 +38,21 @@ def run(command: Callable[[], int], *, outputs: Sequence[Path] | None = None) ->
       outputs: if given, `command` reads data of others'. It has no network, and if root runs it, then it has none of
         root's capabilities and writes only here and into the current folder, as far as the system allows all that.
     """
+    code, traceback, _ = _run(command, outputs)
+    if code >= 0:
+        return code
+    frame = _FRAME.search(traceback)
+    step = ""
+    if frame and frame["package"] in _TELL_STEPS:
+        again, _, step = _run(command, outputs, tells_steps=True)
+        step = step if again == code else ""
+    raise crash(-code, frame, step)
+
+
+def _run(
+    command: Callable[[], int], outputs: Sequence[Path] | None, *, tells_steps: bool = False
+) -> tuple[int, str, str]:
+    """Runs `command` in a child; returns its status, faulthandler's traceback and the step that it told last."""
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as traceback,
         # Whatever ends the child, its temporary files end too.
@@ -47,23 +64,21 @@ def run(command: Callable[[], int], *, outputs: Sequence[Path] | None = None) ->
         if child == 0:
             end_with(parent)
             os.environ["TMPDIR"] = tempfile.tempdir = scratch
-            supervisor.told_through(tells)
+            supervisor.told_through(tells, tells_steps=tells_steps)
             if outputs is not None:
                 confine.confine([Path.cwd(), Path(scratch), *outputs])
             _run_child(command, traceback)
         os.close(tells)
         # Ctrl-C reaches the child too and ends it.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        watching = supervisor.Supervisor(child, told)
         try:
-            status = supervisor.Supervisor(child, told).wait()
+            status = watching.wait()
         finally:
             signal.signal(signal.SIGINT, before)
             os.close(told)
-        code = os.waitstatus_to_exitcode(status)
-        if code >= 0:
-            return code
         traceback.seek(0)
-        raise crash(-code, traceback.read())
+        return os.waitstatus_to_exitcode(status), traceback.read(), watching.step
 
 
 def end_with(parent: int) -> None:
@@ -91,8 +106,14 @@ def _run_child(command: Callable[[], int], traceback: IO[str]) -> None:
         os._exit(status)
 
 
-def crash(number: int, traceback: str) -> BmcError:
-    """Returns the error for a process that died from signal `number`, given faulthandler's traceback."""
+def crash(number: int, frame: re.Match[str] | None, step: str = "") -> BmcError:
+    """Returns the error for a process that died from signal `number`.
+
+    Args:
+      number: the signal.
+      frame: the innermost function of a package, as faulthandler names it.
+      step: what the package did, where that is known.
+    """
     name = signal.Signals(number).name
     if number == signal.SIGKILL:
         return BmcError(
@@ -100,14 +121,19 @@ def crash(number: int, traceback: str) -> BmcError:
             f"bmc was killed by {name}, probably because memory ran out",
             hint="run fewer builds at once (--jobs), or on a machine with more memory",
         )
+    who = f"the package {frame['package']}" if frame else "a native library"
+    if step:
+        return BmcError(
+            "crashed",
+            f"{who} crashed with {name} on {step}",
+            hint="it crashes without bmc too: compute that part of the model with other ops, or with another type",
+        )
     part = "it crashes without bmc too: remove parts of the model to find the op"
     if number == signal.SIGFPE:
         part = (
             "it crashes without bmc too, as it does where it divides constant integers by zero, or the least one"
             " by -1: take such a division out of the model"
         )
-    frame = _FRAME.search(traceback)
-    who = f"the package {frame['package']}" if frame else "a native library"
     doing = f" in {frame['function']}" if frame else ""
     return BmcError(
         "crashed",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 HOST_FLAGS = (
     "--iree-hal-target-device=local",
     "--iree-hal-local-target-device-backends=llvm-cpu",
-    "--iree-llvmcpu-target-cpu=generic",
+    "--iree-llvmcpu-target-cpu=x86-64-v2",
     target.WHOLE_VECTORS,
     # Initializers compute constant expressions when the module is loaded. Evaluating them earlier would take another
     # compilation and check nothing more.

@@ -32,6 +32,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _TIMES, _RESIDENT = slice(11, 15), 21
 
 _pipe: int | None = None
+_tells_steps = False
 
 
 def tell(**what: Any) -> None:
@@ -50,10 +51,15 @@ def limited(name: str, allowed: Limits) -> Iterator[None]:
         tell(name="", limits=None)
 
 
-def told_through(pipe: int) -> None:
+def told_through(pipe: int, *, tells_steps: bool = False) -> None:
     """Makes this process, a child, tell its supervisor through a pipe."""
-    global _pipe
-    _pipe = pipe
+    global _pipe, _tells_steps
+    _pipe, _tells_steps = pipe, tells_steps
+
+
+def tells_steps() -> bool:
+    """Whether a package crashed on the same work before, and the supervisor asks on which of its steps."""
+    return _tells_steps
 
 
 @dataclass
@@ -104,6 +110,11 @@ class Supervisor:
             self._phase, self._step, self._silent = what["phase"], "", QUIET_SECONDS
             self._begun = time.monotonic()
         self._step = what.get("step", self._step)
+
+    @property
+    def step(self) -> str:
+        """The step that the child told last, "" if that has ended."""
+        return self._step
 
     @property
     def _doing(self) -> str:

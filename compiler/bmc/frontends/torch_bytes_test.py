@@ -94,10 +94,17 @@ class TorchBytesTest(support.FolderTest):
 
     def test_without_it_they_crash(self) -> None:
         # If one of these models can be imported, torch-mlir has mended what the model needs.
-        for factory in ("products", "rows", "roots", "numbers", "truths"):
+        for factory, op in (
+            ("products", "'aten.mm.default' of uint8"),
+            ("rows", "'aten.arange.start_step'"),
+            ("roots", "'aten.pow.Tensor_Scalar' of uint8"),
+            ("numbers", "'aten.mul.Tensor' of int8"),
+            ("truths", "'aten.mul.Tensor' of bool, uint8"),
+        ):
             with self.subTest(factory), mock.patch("bmc.frontends.torch_bytes.apply"):
+                said = f"torch_mlir crashed with SIGSEGV on op {op} (at model.py:"
                 alone = functools.partial(self.load_alone, factory)
-                self.refuses("crashed", call=functools.partial(guard.run, alone))
+                self.refuses("crashed", said, call=functools.partial(guard.run, alone))
         with mock.patch("bmc.frontends.torch_bytes.apply"):
             self.refuses("op-rejected", call=functools.partial(self.load, "powers"))
 

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from bmc import factory, spec
+from bmc import factory, spec, supervisor
 from bmc.errors import BmcError
 from bmc.frontends import (
     doubles,
     quiet,
     tm_tensor,
+    torch_alone,
     torch_places,
     torch_pools,
     torch_substitutes,
@@ -126,6 +127,8 @@ def export(
     from torch_mlir.extras.fx_importer import FxImporter
 
     program = _exported_program(module, example, root)
+    if supervisor.tells_steps():
+        torch_alone.lower(program, output_type)
     context = ir.Context()
     torch_dialect.register_dialect(context)
     imported = None
