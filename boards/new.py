@@ -111,7 +111,10 @@ def main(args: list[str]) -> int:
         return 1
     for path in written:
         print(path.relative_to(into.parent) if path.is_relative_to(into.parent) else path)
-    print('See "Add a board" in boards/README.md for what to change in each.')
+    page = "boards/README.md" + (f" of {options.repository}" if options.repository else "")
+    print(f'See "Add a board" in {page} for what to change in each.')
+    if into.name == "boards":
+        print(f"tools/bazel run --board=//boards/{options.name} X boots a suite's image X on it.")
     return 0
 
 

@@ -194,11 +194,13 @@ class ConsumerTest(unittest.TestCase):
         shutil.rmtree(consumer.root / "mistake")
 
     def check_that_the_application_runs_with_modules(self, consumer: Consumer) -> None:
-        """And that the model can be flashed to the example's board."""
+        """And that the model can be flashed to the example's board, and boots in its emulator."""
         consumer.configure(*consumer.use_modules())
         targets = [f"--board={BOARD}", APPLICATION, "//bands:bands_rv64.flash"]
         said = consumer.bazel("test", "--test_output=errors", *targets)
         self.assertEqual(passed(said), {APPLICATION})
+        booted = consumer.bazel("run", f"--board={BOARD}", "//bands:bands_rv64")
+        self.assertIn("board=sensor_node", booted)
 
 
 if __name__ == "__main__":

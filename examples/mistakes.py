@@ -99,6 +99,12 @@ MISTAKES = (
         bands__mlir=_MLIR,
     ),
     _in_package(
+        _MODEL,
+        'hint: pip install scipy; in a BUILD file, deps = [requirement("scipy")]',
+        cases__py="import scipy.signal\n",
+        bands__mlir=_MLIR,
+    ),
+    _in_package(
         'cc_library(name = "m", srcs = ["m.c"])',
         "1 error generated.",
         m__c="int answer(void) { return nothing; }\n",

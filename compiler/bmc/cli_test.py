@@ -40,6 +40,8 @@ def leaving():
     raise SystemExit(0)
 def floats():
     return spec.Cases((([1.0, 2.0],),), spec.Exact(), (([2.0, 4.0],),))
+def importing():
+    import lite_thing.layers
 """
 
 
@@ -159,6 +161,14 @@ class CommandLineTest(support.FolderTest):
             ("number", "cases.py:number returned int"),
             ("raising", "ValueError: boom (at cases.py:14)"),
             ("leaving", "cases.py:leaving raised SystemExit: 0 (at cases.py:16)"),
+            (
+                "importing",
+                "cases.py:importing raised ModuleNotFoundError: No module named 'lite_thing'",
+            ),
+            (
+                "importing",
+                'pip install lite-thing; in a BUILD file, deps = [requirement("lite-thing")]',
+            ),
             ("floats", "input 0 of case 0 is of type list, not a numpy array"),
             ("nowhere", "no function 'nowhere'"),
         ):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from bmc import installing
 from bmc.errors import BmcError
 
 T = TypeVar("T")
@@ -93,6 +94,7 @@ def _call(path: Path, name: str, result_type: type[T]) -> T:
             "model-failed",
             f"{path.name}:{name} raised {type(error).__name__}: {first_line(error)}",
             where=model_line(error, path.parent),
+            hint=installing.of_module(error) if isinstance(error, ImportError) else "",
         ) from error
     finally:
         # Not by its place: the file may have changed the list.

@@ -185,7 +185,7 @@ def read(path: Path) -> Board:
     if not isinstance(flash, dict) or not flash.get("methods"):
         raise FlashError(
             f"{name} has no `flash` in its board.json: it only runs in an emulator "
-            "(`bazel run` without .flash); choose another board with --board=LABEL"
+            "(`tools/bazel run --board=LABEL X` boots it there); choose another board with --board=LABEL"
         )
     methods = flash["methods"]
     if not isinstance(methods, dict):

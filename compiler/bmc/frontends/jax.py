@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import artifacts, factory, golden, progress, spec
+from bmc import artifacts, factory, golden, installing, progress, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -93,7 +93,7 @@ def _require_jax() -> None:
         raise BmcError(
             "jax-missing",
             f"importing a function of arrays needs the package {error.name}",
-            hint="pip install jax",
+            hint=installing.hint("jax"),
         ) from None
 
 

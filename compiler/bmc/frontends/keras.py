@@ -12,7 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from bmc import artifacts, dtype, factory, golden, intake, progress, samples, spec, spread
+from bmc import (
+    artifacts,
+    dtype,
+    factory,
+    golden,
+    installing,
+    intake,
+    progress,
+    samples,
+    spec,
+    spread,
+)
 from bmc.artifacts import ImportedModel
 from bmc.dtype import Array
 from bmc.errors import BmcError
@@ -184,7 +195,7 @@ def _require_tensorflow() -> None:
         raise BmcError(
             "tensorflow-missing",
             f"importing a Keras model needs the package {error.name}",
-            hint="pip install tensorflow keras",
+            hint=installing.hint("keras", "tensorflow"),
         ) from None
     if keras.config.backend() != "tensorflow":
         raise BmcError(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import dtype, factory, spec
+from bmc import dtype, factory, installing, spec
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import model_folder, onnx_graph, onnx_labels
@@ -228,7 +228,7 @@ def _package(name: str) -> Any:
         raise BmcError(
             "onnx-missing",
             f"importing an .onnx model needs the package {name}",
-            hint="pip install onnx onnxruntime",
+            hint=installing.hint("onnx", "onnxruntime"),
         ) from None
 
 

@@ -393,7 +393,8 @@ class OnnxTest(support.ModelFileTest):
     def test_packages_that_are_missing(self) -> None:
         for name in ("onnx", "onnxruntime"):
             with mock.patch.dict(sys.modules, {name: None}):
-                self.rejects("onnx-missing", f"package {name}", "pip install", data=_vision())
+                said = (f"package {name}", "pip install", 'deps = [requirement("onnx")')
+                self.rejects("onnx-missing", *said, data=_vision())
 
 
 if __name__ == "__main__":

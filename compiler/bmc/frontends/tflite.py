@@ -12,7 +12,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from bmc import artifacts, errors, factory, golden, progress, samples, sequences, spec, spread
+from bmc import (
+    artifacts,
+    errors,
+    factory,
+    golden,
+    installing,
+    progress,
+    samples,
+    sequences,
+    spec,
+    spread,
+)
 from bmc.artifacts import GoldenCall, ImportedModel, TensorInfo
 from bmc.errors import BmcError
 from bmc.frontends import (
@@ -284,7 +295,7 @@ def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:
         raise BmcError(
             "tflite-missing",
             "importing a .tflite model needs the package tosa-converter-for-tflite",
-            hint="pip install tosa-converter-for-tflite",
+            hint=installing.hint("ai-edge-litert", "tosa-converter-for-tflite"),
         ) from None
     # Locations contain the file name given here, so give it without a folder.
     with tempfile.TemporaryDirectory() as work, contextlib.chdir(work):

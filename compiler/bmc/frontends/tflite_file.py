@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bmc import dtype, errors, factory, spec
+from bmc import dtype, errors, factory, installing, spec
 from bmc.artifacts import TensorInfo
 from bmc.dtype import Array, DType
 from bmc.errors import BmcError
@@ -323,7 +323,7 @@ def interpreter(data: bytes, name: str, *, fast: bool = False) -> Any:
         raise BmcError(
             "tflite-missing",
             "importing a .tflite model needs the package ai-edge-litert",
-            hint="pip install ai-edge-litert tosa-converter-for-tflite",
+            hint=installing.hint("ai-edge-litert", "tosa-converter-for-tflite"),
         ) from None
 
     def make(kernels: Any) -> Any:

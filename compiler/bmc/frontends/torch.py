@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmc import artifacts, factory, golden, progress, spec, spread, tolerances
+from bmc import artifacts, factory, golden, installing, progress, spec, spread, tolerances
 from bmc.artifacts import Golden, ImportedModel, Parameter, Signature
 from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_export, user_cases
@@ -50,7 +50,9 @@ def import_spec(
         raise BmcError(
             "torch-missing",
             f"importing a PyTorch model needs the package {error.name}",
-            hint="pip install torch torch-mlir" + (" torchao" if options.quantize else ""),
+            hint=installing.hint(
+                "torch", "torch-mlir", *(("torchao",) if options.quantize else ())
+            ),
         ) from None
     with _evaluating(model.module) as notes:
         signatures, data, weights, in_f64 = _export(model, options, folder, out)

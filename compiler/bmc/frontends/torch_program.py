@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bmc import conditioning, dtype, factory, golden, samples, spec, tolerances
+from bmc import conditioning, dtype, factory, golden, installing, samples, spec, tolerances
 from bmc.artifacts import ImportedModel
 from bmc.errors import BmcError
 from bmc.frontends import quiet, torch_archive, user_cases
@@ -80,7 +80,7 @@ def _load(path: Path, allowed: Limits) -> Any:
         raise BmcError(
             "torch-missing",
             f"importing a .pt2 file needs the package {error.name}",
-            hint="pip install torch torch-mlir",
+            hint=installing.hint("torch", "torch-mlir"),
         ) from None
     if not zipfile.is_zipfile(path):
         raise BmcError(

@@ -89,7 +89,7 @@ bm_board = rule(
             If it is empty, `hal` defines `const uintptr_t bm_device_NAME`.""",
         ),
         "exec_env": attr.label(
-            doc = "Where a suite's `X.debug` and `X.bisect` run a board that is an emulator; others are reached by probe.",
+            doc = "The emulator of the board, where `bazel run` boots its images, and `X.debug` and `X.bisect` run them. A board without one is reached by probe.",
             providers = [BmExecEnvInfo],
         ),
         "flash_files": attr.label_list(

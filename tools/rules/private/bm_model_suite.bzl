@@ -26,6 +26,10 @@ _SPIKE = Label("//boards/spike_rv64")
 def _env(board, vlen, isa):
     return board.same_package_label(env_name(vlen, isa))
 
+def _for_isa(name):
+    """Returns a function that names a suite's firmware for the chosen board, from the board's ISA."""
+    return lambda isa: "{}._for_{}".format(name, isa)
+
 def bm_model_suite(
         *,
         name,
@@ -55,7 +59,7 @@ def bm_model_suite(
     debug probe (`docs/how-to/validate.md`).
     `<name>.library` is the models and the runtime as a C library, and `<name>.export` writes it into a
     folder that builds without Bazel.
-    `--board=LABEL` chooses the board of `<name>.flash`, `<name>.flash_test`, `<name>.validate`, `<name>.probe.validate`,
+    `--board=LABEL` chooses the board in whose emulator `bazel run <name>` boots, and the board of `<name>.flash`, `<name>.flash_test`, `<name>.validate`, `<name>.probe.validate`,
     `<name>.service.flash`, which puts the firmware for `.validate` on it, `<name>.debug` (under gdb) and `<name>.bisect` (the first dispatch that differs from the host's).
 
     Args:
@@ -89,6 +93,7 @@ def bm_model_suite(
             isa = isa,
             models = models,
             profile = board == _SPIKE,
+            run_as = by_chosen_board(_for_isa(name), None) if board == _QEMU else None,
             run_env = _env(board, vlens[0], isa),
             tags = tags,
             **kwargs
@@ -233,7 +238,7 @@ def bm_model_suite(
     # Of the chosen board's ISA only the one image is built.
     for board_isa in ISAS:
         bm_firmware(
-            name = "{}._for_{}".format(name, board_isa),
+            name = _for_isa(name)(board_isa),
             board = CHOSEN_BOARD,
             harts = harts,
             hooks = hooks,
@@ -242,7 +247,7 @@ def bm_model_suite(
             tags = tags + ["manual"],
             **kwargs
         )
-    chosen = by_chosen_board(lambda board_isa: "{}._for_{}".format(name, board_isa), name)
+    chosen = by_chosen_board(_for_isa(name), name)
     chosen_env = by_chosen_board(lambda _: None, _env(_QEMU, vlens[0], isa))
     for part, reference in {".bisect": name + ".host", ".debug": None}.items():
         bm_debug(

@@ -26,8 +26,12 @@ IMAGE_ATTRS = LLVM_ATTRS | {
     ),
     "isa": attr.string(doc = "ISA of the kernels, e.g. rv64gcv_zvl256b.", mandatory = True),
     "run_env": attr.label(
-        doc = "Where `bazel run` boots it. Omitted for a board without an emulator.",
+        doc = "Where `bazel run` boots it, if not in the `exec_env` of its board.",
         providers = [BmExecEnvInfo],
+    ),
+    "run_as": attr.label(
+        doc = "The same for the board that `--board` names, which `bazel run` boots instead; None if it names none.",
+        providers = [BmFirmwareInfo],
     ),
     "_flash": attr.label(default = "//tools/flash", executable = True, cfg = tool_transition),
     "_live": attr.label(default = "//tools/emulate:live", executable = True, cfg = tool_transition),
@@ -191,9 +195,18 @@ def _flash_image(ctx, board, elf):
     )
     return out
 
-def _boot(ctx, firmware):
-    """Returns the executable that boots the image in `run_env`, as DefaultInfo's fields."""
-    env = ctx.attr.run_env[BmExecEnvInfo]
+def _run(ctx, firmware):
+    """Returns what `bazel run` starts, as DefaultInfo's fields."""
+    if ctx.attr.run_as:
+        script = ctx.actions.declare_file(ctx.label.name + ".sh")
+        program = ctx.attr.run_as[DefaultInfo].files_to_run.executable
+        ctx.actions.symlink(output = script, target_file = program, is_executable = True)
+        return {"executable": script, "runfiles": ctx.attr.run_as[DefaultInfo].default_runfiles}
+    env = ctx.attr.run_env[BmExecEnvInfo] if ctx.attr.run_env else firmware.board.exec_env
+    return _boot(ctx, firmware, env) if env else _no_emulator(ctx, firmware)
+
+def _boot(ctx, firmware, env):
+    """Returns the executable that boots the image in an environment, as DefaultInfo's fields."""
     args = ["--deadline", str(env.deadline_seconds), "--expect", firmware.expect]
     for tool in env.path_tools:
         args += ["--tool-path", tool.executable]
@@ -209,9 +222,9 @@ def _no_emulator(ctx, firmware):
     """Returns an executable that reports that nothing here can run the image."""
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(script, """#!/bin/sh
-echo "{}: no emulator runs the board {}: boards/{}/README.md says how to load the image there" >&2
+echo "{}: no emulator runs the board {}: `tools/bazel run --board=LABEL X.flash` puts a suite's image on it" >&2
 exit 1
-""".format(ctx.label, firmware.board.name, firmware.board.name), is_executable = True)
+""".format(ctx.label, firmware.board.name), is_executable = True)
     return {"executable": script}
 
 def image_providers(ctx, image, models = [], report = None):
@@ -241,7 +254,6 @@ def image_providers(ctx, image, models = [], report = None):
         model_reports = [model.report for model in models],
         report = report,
     )
-    run = _boot(ctx, firmware) if ctx.attr.run_env else _no_emulator(ctx, firmware)
     groups = {
         "bin": image.bin,
         "disasm": [image.disasm],
@@ -250,7 +262,7 @@ def image_providers(ctx, image, models = [], report = None):
         "report": [report] if report else [],
     }
     return [
-        DefaultInfo(files = depset([file for files in groups.values() for file in files]), **run),
+        DefaultInfo(files = depset([file for files in groups.values() for file in files]), **_run(ctx, firmware)),
         OutputGroupInfo(
             flash = depset([firmware.flash] if firmware.flash else []),
             golden = depset([model.files["golden.bin"] for model in models]),
