@@ -222,7 +222,7 @@ def _no_emulator(ctx, firmware):
     """Returns an executable that reports that nothing here can run the image."""
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(script, """#!/bin/sh
-echo "{}: no emulator runs the board {}: `tools/bazel run --board=LABEL X.flash` puts a suite's image on it" >&2
+echo '{}: no emulator runs the board {}: X.flash of a suite X puts its image on a board' >&2
 exit 1
 """.format(ctx.label, firmware.board.name), is_executable = True)
     return {"executable": script}
