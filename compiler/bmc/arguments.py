@@ -152,7 +152,8 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         type=Path,
         default=[],
-        help="archive to link into the kernels, e.g. libgcc.a for floats on an ISA without F",
+        help="archive to link into the kernels, e.g. libgcc.a for floats on an ISA without F, instead of"
+        " those that the wheel brings",
     )
     compiler.add_argument(
         "--kernel-library",
@@ -196,6 +197,11 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     exporter.add_argument(
         "--out", type=Path, required=True, help="a new or empty folder, or an earlier export"
+    )
+    exporter.add_argument(
+        "--complete",
+        action="store_true",
+        help="with startup code, linker script and main, so that make builds an image that boots in QEMU",
     )
     exporter.add_argument(
         "--loaded",

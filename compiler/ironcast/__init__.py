@@ -58,22 +58,23 @@ class Compiled:
     report: dict[str, Any]
     summary: str
 
-    def export(self, folder: Path | str) -> Path:
+    def export(self, folder: Path | str, *, complete: bool = False) -> Path:
         """Writes the model and its runtime into a folder that CMake, make, Zephyr and Arduino build.
 
         Several models for one program: `bmc export`.
 
         Args:
           folder: a new or empty folder, or an earlier export.
+          complete: with startup code, linker script and main, so that make builds an image that boots in QEMU.
 
         Returns:
           The folder; its README.md says how to use it.
 
         Raises:
-          IroncastError: the folder holds something else, or the model is not for RISC-V.
+          IroncastError: the folder holds something else, the model is not for RISC-V, or QEMU cannot run it.
         """
         try:
-            _export.export([_export.read_model(self.folder, ())], Path(folder))
+            _export.export([_export.read_model(self.folder, ())], Path(folder), complete=complete)
         except BmcError as error:
             raise IroncastError(f"bmc: {error}") from error
         return Path(folder)

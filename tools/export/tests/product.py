@@ -75,6 +75,16 @@ def boot(image: Path, cpu: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+def make_run(folder: Path, qemu: str) -> str:
+    """Builds and boots a complete export as its README says; returns what it printed, and fails with it.
+
+    Args:
+      folder: the export.
+      qemu: variable that names the emulator.
+    """
+    return call(MAKE, "run", f"CC={GCC}", f"QEMU={path(qemu)}", folder=folder)
+
+
 def cases(golden: Path) -> tuple[str, str]:
     """Returns images.h, with a model's first pictures, and the digits that its framework sees in them.
 
