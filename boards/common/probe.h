@@ -12,7 +12,7 @@
 // Floats of 16 bits, in scalar and vector registers: fmv.h.x ft0, zero;
 // fadd.h ft0, ft0, ft0; vsetivli zero, 1, e16, m1, ta, ma; vmv.v.i v0, 0;
 // vfadd.vv v0, v0, v0. As words, because GCC 12's assembler lacks Zvfh.
-#define BM_TRIES_ZVFH   \
+#define BM_TRIES_ZVFH  \
   ".word 0xf4000053\n" \
   ".word 0x04007053\n" \
   ".word 0xcc80f057\n" \

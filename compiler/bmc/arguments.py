@@ -96,6 +96,8 @@ def parser() -> argparse.ArgumentParser:
     # The program that compiles models in a build lacks it.
     if find_spec("bmc.export"):
         _add_export(commands)
+    if find_spec("bmc.boot"):
+        _add_run(commands)
     return whole
 
 
@@ -209,6 +211,21 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         default=[],
         metavar="NAME",
         help="model whose kernels the program copies to RAM when it starts, not linked in place",
+    )
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    runner = commands.add_parser(
+        "run",
+        help="boot compiled models in QEMU and compare them with their frameworks",
+        description="Builds an image of compiled models, boots it in QEMU, and compares what it computes with what the"
+        " models' frameworks computed. Exit status: 0 if it agrees, 1 otherwise.",
+    )
+    runner.add_argument(
+        "compiled", nargs="+", type=Path, help="folder of `bmc compile`, one for each model"
+    )
+    runner.add_argument(
+        "--raw", action="store_true", help="show the console as the firmware writes it"
     )
 
 

@@ -119,6 +119,12 @@ def _run_export(arguments: argparse.Namespace) -> None:
     print(export.export(models, arguments.out, complete=arguments.complete))
 
 
+def _run_run(arguments: argparse.Namespace) -> int:
+    from bmc import boot
+
+    return boot.run(arguments.compiled, raw=arguments.raw)
+
+
 def _run_verify(arguments: argparse.Namespace) -> None:
     version.check(arguments.any_iree)
     model = artifacts.load(arguments.imported, compared=True)
@@ -158,5 +164,6 @@ _COMMANDS: dict[str, Command] = {
     "inspect": _run_inspect,
     "mutate": _run_mutate,
     "optimize": _run_optimize,
+    "run": _run_run,
     "verify": _run_verify,
 }

@@ -23,9 +23,9 @@ Summary: Compiles machine-learning models for bare-metal RISC-V
 License-Expression: Apache-2.0 AND GPL-3.0-or-later WITH GCC-exception-3.1
 {licenses}Requires-Python: >=3.11,<3.14
 {requires}
-Installs the program `bmc` (import, compile, inspect, verify, export), and for Python `ironcast.compile` and
-`ironcast.Session`, which runs models on their targets given a checkout of Ironcast's source tree.
-Exports have the runtime that runs the model; boards and images to flash are made in Ironcast's source tree.
+Installs the program `bmc` (import, compile, inspect, verify, export, run), and for Python `ironcast.compile`,
+`ironcast.run`, which boots models in QEMU, and `ironcast.Session`, which runs them on their targets given a checkout of
+Ironcast's source tree. Exports have the runtime that runs the model; boards and images to flash are made in that tree.
 
 All of it is under the Apache License 2.0, but for the files `*_libgcc.a` in `bmc/libcalls`: GCC's libgcc for kernels of
 32 bits, from Debian's package gcc-riscv64-unknown-elf, whose source package has the source. It is under the GNU General

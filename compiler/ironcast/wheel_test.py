@@ -89,6 +89,10 @@ Path("relu_pool.mlir").write_text(
 compiled = ironcast.compile("relu_pool.mlir", isa="rv32imac", name="relu_pool")
 print(compiled.report["isa"])
 compiled.export("relu_pool_c", complete=True)
+print(ironcast.run(compiled).text)
+(compiled.folder / "golden.bin").write_bytes(b"@" * (compiled.folder / "golden.bin").stat().st_size)
+ran = ironcast.run(compiled.folder)
+print(ran.ok, ran.text.splitlines()[-1])
 """
 _REFUSED = """
 import threading, torch, ironcast
@@ -138,6 +142,7 @@ class InstalledTest(unittest.TestCase):
             [sys.executable, "-m", "venv", "--without-pip", cls.root / "venv"], check=True
         )
         cls.bin = cls.root / "venv/bin"
+        product.write_tools(cls.root / "tools")
         pip = "import pkgutil, runpy, sys; pkgutil.ImpImporter = object; runpy.run_module('pip', run_name='__main__')"
         done = subprocess.run(
             [cls.bin / "python", "-c", pip, "install", "--no-index", "--no-deps", WHEEL],
@@ -158,7 +163,7 @@ class InstalledTest(unittest.TestCase):
         return subprocess.run(
             [self.bin / program, *map(str, arguments)],
             cwd=self.folder,
-            env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
+            env={"PATH": f"{self.root}/tools:{os.environ['PATH']}", "HOME": str(self.folder)},
             capture_output=True,
             text=True,
         )
@@ -219,7 +224,14 @@ class InstalledTest(unittest.TestCase):
 
     def test_model_files_by_their_paths_also_for_a_hart_without_floats(self) -> None:
         said = self.passes("python", self.write("script.py", _FILE))
-        self.assertEqual(said, f"mlir\n{WHEEL.name.split('-')[1]}\nrv32imac\n")
+        first = f"mlir\n{WHEEL.name.split('-')[1]}\nrv32imac\nrv32imac on qemu_virt_rv32\n"
+        self.assertEqual(said[: len(first)], first)
+        self.assertRegex(
+            said, r"\nPASS: \d+ cases match the framework's own output \(.* s in the emulator\)\n"
+        )
+        self.assertRegex(
+            said, r"\nFalse FAIL: .* differ from the framework's output: relu_pool \(.*\)\n$"
+        )
         said = product.make_run(self.folder / "relu_pool_c", "QEMU_RV32")
         self.assertRegex(said, r"BM1 CASE index=1 result=ok [^$]*\nBM1 PASS cases=\d+\n$")
 
@@ -246,7 +258,7 @@ class InstalledTest(unittest.TestCase):
 
     def test_help(self) -> None:
         text = self.passes("bmc", "--help")
-        for command in ("check", "import", "compile", "inspect", "verify", "export"):
+        for command in ("check", "import", "compile", "inspect", "verify", "export", "run"):
             self.assertRegex(text, rf"\n +{command} ")
 
 

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bmc.export import folder
+from bmc.export.complete import qemu_arguments
 from bmc.export.contents import contents
 from bmc.export.kernels import KernelLibrary, read_libraries
 from bmc.export.models import Model, read_model
 
-__all__ = ["KernelLibrary", "Model", "export", "read_libraries", "read_model"]
+__all__ = ["KernelLibrary", "Model", "export", "qemu_arguments", "read_libraries", "read_model"]
 
 
 def export(

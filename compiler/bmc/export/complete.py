@@ -67,9 +67,8 @@ def files(
                 text = path.read_text(encoding="utf-8")
                 result[place] = text.replace('.incbin "', f'.incbin "{model.name}/')
     more = {
-        "FIRMWARE_CPU": _cpu(isa),
         "FIRMWARE_LIBGCC": "",
-        "FIRMWARE_MEGABYTES": str(_MEMORY[isa.xlen]),
+        "FIRMWARE_QEMU": " ".join(qemu_arguments(isa)),
         "FIRMWARE_BITS": str(isa.xlen),
         "FIRMWARE_SOURCES": _lines(
             f"{_PLACE}/src/{place}" for place in sources if place.endswith((".c", ".S"))
@@ -110,6 +109,14 @@ def _libgcc() -> Path:
             hint="use the wheel, or X.export of a workspace",
         )
     return found[-1]
+
+
+def qemu_arguments(isa: Target) -> tuple[str, ...]:
+    """Returns QEMU's arguments for a machine that runs the kernels; `-kernel IMAGE` comes behind them."""
+    words = (
+        f"-machine virt -m {_MEMORY[isa.xlen]}M -bios none -nographic -monitor none -icount shift=0"
+    )
+    return (*words.split(), "-cpu", _cpu(isa))
 
 
 def _cpu(isa: Target) -> str:

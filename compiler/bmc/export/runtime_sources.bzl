@@ -1,7 +1,7 @@
 """runtime_sources: the runtime's sources beside a Python module that reads them, also in a wheel."""
 
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
-load("//tools/rules/private:transitions.bzl", "isa_transition")
+load("//tools/rules:wheel.bzl", "isa_transition")
 
 _SourcesInfo = provider(
     doc = "The C files of a cc_library and of its dependencies.",
