@@ -140,5 +140,5 @@ def _make(tools: Tools, folder: Path) -> None:
         raise BmcError(
             "image-failed",
             f"{tools.compiler} cannot build the image: {reason.strip()}",
-            hint="bmc export --complete writes what it compiles",
+            hint="name another with IRONCAST_CLANG; bmc export --complete writes what it compiles",
         )
