@@ -53,6 +53,11 @@ ends with the record `BM1 PASS`, or with an exit status that is not 0. The compi
 options are chosen for you. `make build/lib@NAME@.a` makes the library of the table.
 """
 
+_LIBGCC_LICENSE = """
+`firmware/libgcc.a` is all of GCC's libgcc, from Debian's package gcc-riscv64-unknown-elf, whose source package has the
+source. The file itself is under the GNU General Public License 3 or later, with that exception; images are not.
+"""
+
 _KERNEL_COMPILER = """
 Some kernels are functions of kernel libraries, sources in this folder. CMake and make compile them with `{}`, so
 your compiler must know these extensions, and what else the sources use, such as intrinsics.
@@ -107,6 +112,7 @@ def contents(
             files[f"src/{place}"] = path
     values = _values(models, libraries) | {
         "FIRMWARE": "include firmware/firmware.mk\n" if boots else "",
+        "FIRMWARE_LICENSE": _LIBGCC_LICENSE if boots and models[0].target.xlen == 32 else "",
         "FIRMWARE_README": _FIRMWARE_README.replace("@NAME@", models[0].name) if boots else "",
     }
     if boots:
