@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 MAX_LINES = 400
+_STARTS = 'if __name__ == "__main__":'
 
 # Folder -> pattern -> reason. The target has no libc and no heap; a host board is the only exception.
 _BANNED: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
@@ -55,6 +56,10 @@ def check(files: Mapping[str, str]) -> list[str]:
         generated = path.endswith((".md", ".json", ".txt"))
         if len(lines) > MAX_LINES and not generated:
             problems.append(f"{path}: {len(lines)} lines; at most {MAX_LINES}: is it one thing?")
+        if path.endswith("_test.py") and _STARTS not in text:
+            problems.append(
+                f"{path}: no `{_STARTS}`: started by itself, it runs no test and passes"
+            )
         for where, what, why in _BANNED:
             if not where.search(path):
                 continue

@@ -6,6 +6,8 @@ import unittest
 
 from tools.lint import text_checks
 
+_STARTS = 'if __name__ == "__main__":\n'
+
 
 class TextChecksTest(unittest.TestCase):
     def test_each_rule_fires(self) -> None:
@@ -16,8 +18,9 @@ class TextChecksTest(unittest.TestCase):
             "compiler/bmc/rewrites/x.py": "import subprocess",
             "compiler/bmc/rewrites/y.py": "print(1)",
             # Escaped, because this file is checked too.
-            "tools/x_test.py": "module.\x5fname()",
-            "tools/y_test.py": 'mock.patch.object(module, "\x5fname")',
+            "tools/x_test.py": _STARTS + "module.\x5fname()",
+            "tools/y_test.py": _STARTS + 'mock.patch.object(module, "\x5fname")',
+            "tools/z_test.py": "class ZTest(unittest.TestCase): ...",
             "tools/long.py": "x\n" * 1000,
         }
         for path, text in broken.items():
@@ -29,10 +32,10 @@ class TextChecksTest(unittest.TestCase):
             "boards/host_x86_64/x.c": "#include <stdio.h>",
             "runtime_bm/exec/y.c": '#include "runtime_bm/abi/executable_library.h"',
             "compiler/bmc/iree/tool.py": "import subprocess",
-            "compiler/bmc/iree/x_test.py": "import subprocess",
+            "compiler/bmc/iree/x_test.py": _STARTS + "import subprocess",
             "compiler/bmc/cli.py": "print(1)",
             "runtime_bm/base/x.h": "#include <stdint.h>\n#include <limits.h>",
-            "tools/x_test.py": "self._name, os._exit(1)",
+            "tools/x_test.py": _STARTS + "self._name, os._exit(1)",
             "README.md": "x\n" * 1000,
         }
         self.assertEqual(text_checks.check(fine), [])

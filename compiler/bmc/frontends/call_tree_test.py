@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unittest
+
 import support
 
 from bmc.frontends import call_tree
@@ -41,3 +43,7 @@ class CallTreeTest(support.FolderTest):
     def test_a_deep_chain_is_no_recursion_of_ours(self) -> None:
         functions = {f"f{i}": Function(1, [f"f{i + 1}"]) for i in range(5000)}
         call_tree.check(functions, "a.onnx", Limits())
+
+
+if __name__ == "__main__":
+    unittest.main()

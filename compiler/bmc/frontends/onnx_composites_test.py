@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest
 from unittest import main, mock
 
 import numpy as np
@@ -104,3 +105,7 @@ class CompositesTest(support.ModelFileTest):
 
 if __name__ == "__main__":
     main()
+
+
+if __name__ == "__main__":
+    unittest.main()

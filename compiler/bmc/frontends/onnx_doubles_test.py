@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest
 from unittest import main
 
 import onnx
@@ -36,3 +37,7 @@ def _model(kind: str) -> onnx.ModelProto:
 
 if __name__ == "__main__":
     main()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest
 from unittest import main, mock
 
 import onnx
@@ -46,3 +47,7 @@ class LogarithmsTest(support.ModelFileTest):
 
 if __name__ == "__main__":
     main()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest
 from typing import Any
 from unittest import main
 
@@ -121,3 +122,7 @@ class PinnedTest(support.ModelFileTest):
 
 if __name__ == "__main__":
     main()
+
+
+if __name__ == "__main__":
+    unittest.main()

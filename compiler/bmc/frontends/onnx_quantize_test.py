@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest
 from unittest import main
 
 import numpy as np
@@ -141,3 +142,7 @@ class OnnxQuantizeTest(support.ModelFileTest):
 
 if __name__ == "__main__":
     main()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unittest
 from unittest import main, mock
 
 import numpy as np
@@ -66,3 +67,7 @@ class UnsignedTest(support.ModelFileTest):
 
 if __name__ == "__main__":
     main()
+
+
+if __name__ == "__main__":
+    unittest.main()
