@@ -200,7 +200,7 @@ class ConsumerTest(unittest.TestCase):
         said = consumer.bazel("test", "--test_output=errors", *targets)
         self.assertEqual(passed(said), {APPLICATION})
         booted = consumer.bazel("run", f"--board={BOARD}", "//bands:bands_rv64")
-        self.assertIn("board=sensor_node", booted)
+        self.assertIn("on sensor_node, VLEN 256", booted)
 
 
 if __name__ == "__main__":

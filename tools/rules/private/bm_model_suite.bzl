@@ -16,7 +16,7 @@ load("//tools/rules/private:bm_tune.bzl", "tune")
 load("//tools/rules/private:bm_validate.bzl", "validate")
 load("//tools/rules/private:c_names.bzl", "c_name_of")
 load("//tools/rules/private:chosen_board.bzl", "by_chosen_board")
-load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "env_name")
+load("//tools/rules/private:transitions.bzl", "CHOSEN_BOARD", "NO_BOARD", "env_name")
 
 _HOST = Label("//boards/host_x86_64")
 _NATIVE = Label("//boards/host_x86_64:native")
@@ -93,7 +93,7 @@ def bm_model_suite(
             isa = isa,
             models = models,
             profile = board == _SPIKE,
-            run_as = by_chosen_board(_for_isa(name), None) if board == _QEMU else None,
+            run_as = name + "._for_chosen_board" if board == _QEMU else None,
             run_env = _env(board, vlens[0], isa),
             tags = tags,
             **kwargs
@@ -247,6 +247,11 @@ def bm_model_suite(
             tags = tags + ["manual"],
             **kwargs
         )
+    native.alias(
+        name = name + "._for_chosen_board",
+        actual = by_chosen_board(_for_isa(name), NO_BOARD),
+        tags = tags + ["manual"],
+    )
     chosen = by_chosen_board(_for_isa(name), name)
     chosen_env = by_chosen_board(lambda _: None, _env(_QEMU, vlens[0], isa))
     for part, reference in {".bisect": name + ".host", ".debug": None}.items():

@@ -7,7 +7,7 @@ load("//tools/rules:providers.bzl", "BmBoardInfo", "BmExecEnvInfo", "BmFirmwareI
 load("//tools/rules/private:image_note.bzl", "note_c")
 load("//tools/rules/private:launcher.bzl", "write_launcher")
 load("//tools/rules/private:llvm.bzl", "LLVM_ATTRS", "llvm_files", "llvm_program")
-load("//tools/rules/private:program.bzl", "command_of", "image_files")
+load("//tools/rules/private:program.bzl", "command_of", "image_files", "misfit")
 load("//tools/rules/private:run_tool.bzl", "run_tool")
 load("//tools/rules/private:transitions.bzl", "check_isa", "isa_transition", "tool_transition", "vlen_of_isa")
 
@@ -30,8 +30,7 @@ IMAGE_ATTRS = LLVM_ATTRS | {
         providers = [BmExecEnvInfo],
     ),
     "run_as": attr.label(
-        doc = "The same for the board that `--board` names, which `bazel run` boots instead; None if it names none.",
-        providers = [BmFirmwareInfo],
+        doc = "The same for the board that `--board` names, which `bazel run` boots instead, or `//boards:none`.",
     ),
     "_flash": attr.label(default = "//tools/flash", executable = True, cfg = tool_transition),
     "_live": attr.label(default = "//tools/emulate:live", executable = True, cfg = tool_transition),
@@ -197,13 +196,15 @@ def _flash_image(ctx, board, elf):
 
 def _run(ctx, firmware):
     """Returns what `bazel run` starts, as DefaultInfo's fields."""
-    if ctx.attr.run_as:
+    if ctx.attr.run_as and BmFirmwareInfo in ctx.attr.run_as:
         script = ctx.actions.declare_file(ctx.label.name + ".sh")
         program = ctx.attr.run_as[DefaultInfo].files_to_run.executable
         ctx.actions.symlink(output = script, target_file = program, is_executable = True)
         return {"executable": script, "runfiles": ctx.attr.run_as[DefaultInfo].default_runfiles}
-    env = ctx.attr.run_env[BmExecEnvInfo] if ctx.attr.run_env else firmware.board.exec_env
-    return _boot(ctx, firmware, env) if env else _no_emulator(ctx, firmware)
+    if ctx.attr.run_env:
+        return _boot(ctx, firmware, ctx.attr.run_env[BmExecEnvInfo])
+    env = firmware.board.exec_env
+    return _boot(ctx, firmware, env) if env and not misfit(firmware, env) else _no_emulator(ctx, firmware)
 
 def _boot(ctx, firmware, env):
     """Returns the executable that boots the image in an environment, as DefaultInfo's fields."""
@@ -222,9 +223,9 @@ def _no_emulator(ctx, firmware):
     """Returns an executable that reports that nothing here can run the image."""
     script = ctx.actions.declare_file(ctx.label.name + ".sh")
     ctx.actions.write(script, """#!/bin/sh
-echo '{}: no emulator runs the board {}: X.flash of a suite X puts its image on a board' >&2
+echo '{}: no emulator runs this image for the board {}: X.flash of a suite X puts its image on a board' >&2
 exit 1
-""".format(ctx.label, firmware.board.name), is_executable = True)
+""".format(str(ctx.label).partition("._for_")[0], firmware.board.name), is_executable = True)
     return {"executable": script}
 
 def image_providers(ctx, image, models = [], report = None):

@@ -2,6 +2,40 @@
 
 load("//compiler/bmc:isas.bzl", "ISAS")
 
+def misfit(firmware, env, allow_smaller_vlen = False):
+    """Says why `firmware` cannot run in `env`.
+
+    Args:
+      firmware: BmFirmwareInfo.
+      env: BmExecEnvInfo.
+      allow_smaller_vlen: let kernels boot on a hart whose VLEN is too small for them, or that lacks an extension, and
+        an image where there are too few harts.
+
+    Returns:
+      a sentence; "" if it can.
+    """
+    if firmware.board.name != env.board:
+        return "the firmware is built for board {}, the environment runs board {}".format(firmware.board.name, env.board)
+    if firmware.vlen > env.vlen and not allow_smaller_vlen:
+        return ("the kernels need VLEN {}, the environment has {}: build the firmware with a smaller isa or run it in " +
+                "another environment").format(firmware.vlen, env.vlen)
+    if firmware.harts > 1 and (not env.hart_args or firmware.harts > (env.harts or firmware.harts)) and not allow_smaller_vlen:
+        return "the firmware is for {} harts, the environment has {}: build it for fewer or run it elsewhere".format(
+            firmware.harts,
+            env.harts or 1,
+        )
+    absent = [device for device in firmware.devices if device not in env.devices]
+    if absent:
+        return ("the kernel libraries need {}, which the environment does not have: run the firmware in another " +
+                "environment").format(", ".join(absent))
+    about = ISAS.get(firmware.isa, {})
+    wanted = about.get("optional", []) + about.get("unnamed", [])
+    missing = [extension for extension in wanted if extension not in env.extensions]
+    if missing and not allow_smaller_vlen:
+        return ("the kernels need {}, which the hart of the environment does not have: build the firmware with another " +
+                "isa or run it in another environment").format(", ".join(missing))
+    return ""
+
 def check_env(label, firmware, env, allow_smaller_vlen = False):
     """Fails if `firmware` cannot run in `env`, with a sentence that says why.
 
@@ -9,38 +43,11 @@ def check_env(label, firmware, env, allow_smaller_vlen = False):
       label: the target to name.
       firmware: BmFirmwareInfo.
       env: BmExecEnvInfo.
-      allow_smaller_vlen: let kernels boot on a hart whose VLEN is too small for them, or that lacks an extension, and
-        an image where there are too few harts.
+      allow_smaller_vlen: as in misfit().
     """
-    if firmware.board.name != env.board:
-        fail("{}: the firmware is built for board {}, the environment runs board {}".format(
-            label,
-            firmware.board.name,
-            env.board,
-        ))
-    if firmware.vlen > env.vlen and not allow_smaller_vlen:
-        fail(("{}: the kernels need VLEN {}, the environment has {}: build the firmware with a " +
-              "smaller isa or run it in another environment").format(
-            label,
-            firmware.vlen,
-            env.vlen,
-        ))
-    if firmware.harts > 1 and (not env.hart_args or firmware.harts > (env.harts or firmware.harts)) and not allow_smaller_vlen:
-        fail("{}: the firmware is for {} harts, the environment has {}: build it for fewer or run it elsewhere".format(
-            label,
-            firmware.harts,
-            env.harts or 1,
-        ))
-    absent = [device for device in firmware.devices if device not in env.devices]
-    if absent:
-        fail(("{}: the kernel libraries need {}, which the environment does not have: run the firmware in another " +
-              "environment").format(label, ", ".join(absent)))
-    about = ISAS.get(firmware.isa, {})
-    wanted = about.get("optional", []) + about.get("unnamed", [])
-    missing = [extension for extension in wanted if extension not in env.extensions]
-    if missing and not allow_smaller_vlen:
-        fail(("{}: the kernels need {}, which the hart of the environment does not have: build the firmware with " +
-              "another isa or run it in another environment").format(label, ", ".join(missing)))
+    reason = misfit(firmware, env, allow_smaller_vlen)
+    if reason:
+        fail("{}: {}".format(label, reason))
 
 def command_of(label, firmware, env):
     """Makes the command that runs `firmware` in `env` from runfiles; fails if it cannot run there.

@@ -59,8 +59,11 @@ def _isa_transition_impl(settings, attr):
         _PLATFORMS: str(_platform_of(isa)),
         ISA_FLAG: isa,
         HARTS_FLAG: getattr(attr, "harts", 1),
-        _BOARD_FLAG: settings[_BOARD_FLAG] if getattr(attr, "board", None) == CHOSEN_BOARD else NO_BOARD,
+        _BOARD_FLAG: settings[_BOARD_FLAG] if _asks_for_board(attr) else NO_BOARD,
     }
+
+def _asks_for_board(attr):
+    return getattr(attr, "board", None) == CHOSEN_BOARD or getattr(attr, "run_as", None) != None
 
 isa_transition = transition(
     implementation = _isa_transition_impl,
