@@ -77,7 +77,9 @@ class ImageTest(unittest.TestCase):
             [Path(os.environ["RUN"]).absolute()], capture_output=True, text=True, check=False
         )
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"no emulator runs this image for the board {self.board['name']}: ", done.stderr)
+        self.assertIn(
+            f"no emulator runs this image for the board {self.board['name']}: ", done.stderr
+        )
 
     def test_every_way_to_flash_it(self) -> None:
         entry, size = self.image.entry, len(self.image.raw)
