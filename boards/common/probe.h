@@ -9,16 +9,15 @@
 #include "runtime_bm/base/isa.h"
 #include "runtime_bm/hal/hal.h"
 
-// Floats of 16 bits, in scalar and vector registers.
-#define BM_TRIES_ZVFH                   \
-  ".option push\n"                      \
-  ".option arch, +v, +zfh, +zvfh\n"     \
-  "fmv.h.x ft0, zero\n"                 \
-  "fadd.h ft0, ft0, ft0\n"              \
-  "vsetivli zero, 1, e16, m1, ta, ma\n" \
-  "vmv.v.i v0, 0\n"                     \
-  "vfadd.vv v0, v0, v0\n"               \
-  ".option pop\n"
+// Floats of 16 bits, in scalar and vector registers: fmv.h.x ft0, zero;
+// fadd.h ft0, ft0, ft0; vsetivli zero, 1, e16, m1, ta, ma; vmv.v.i v0, 0;
+// vfadd.vv v0, v0, v0. As words, because GCC 12's assembler lacks Zvfh.
+#define BM_TRIES_ZVFH  \
+  ".word 0xf4000053\n" \
+  ".word 0x04007053\n" \
+  ".word 0xcc80f057\n" \
+  ".word 0x5e003057\n" \
+  ".word 0x02001057\n"
 
 // Dot products of four bytes, which assemblers do not know: vqdot.vv v0, v0, v0
 // on no elements.

@@ -96,6 +96,8 @@ def parser() -> argparse.ArgumentParser:
     # The program that compiles models in a build lacks it.
     if find_spec("bmc.export"):
         _add_export(commands)
+    if find_spec("bmc.boot"):
+        _add_run(commands)
     return whole
 
 
@@ -152,7 +154,8 @@ def _add_compile(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         type=Path,
         default=[],
-        help="archive to link into the kernels, e.g. libgcc.a for floats on an ISA without F",
+        help="archive to link into the kernels, e.g. libgcc.a for floats on an ISA without F, instead of"
+        " those that the wheel brings",
     )
     compiler.add_argument(
         "--kernel-library",
@@ -198,11 +201,31 @@ def _add_export(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         "--out", type=Path, required=True, help="a new or empty folder, or an earlier export"
     )
     exporter.add_argument(
+        "--complete",
+        action="store_true",
+        help="with startup code, linker script and main, so that make builds an image that boots in QEMU",
+    )
+    exporter.add_argument(
         "--loaded",
         action="append",
         default=[],
         metavar="NAME",
         help="model whose kernels the program copies to RAM when it starts, not linked in place",
+    )
+
+
+def _add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    runner = commands.add_parser(
+        "run",
+        help="boot compiled models in QEMU and compare them with their frameworks",
+        description="Builds an image of compiled models, boots it in QEMU, and compares what it computes with what the"
+        " models' frameworks computed. Exit status: 0 if it agrees, 1 otherwise.",
+    )
+    runner.add_argument(
+        "compiled", nargs="+", type=Path, help="folder of `bmc compile`, one for each model"
+    )
+    runner.add_argument(
+        "--raw", action="store_true", help="show the console as the firmware writes it"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from bmc import (
@@ -67,7 +68,7 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         arguments.out,
         arguments.tuning,
         dict(arguments.float_parts),
-        tuple(arguments.libcalls),
+        tuple(arguments.libcalls) or _libcalls(arguments.isa),
         arguments.keep,
         arguments.stop_after,
         libraries=tuple(
@@ -85,6 +86,15 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         with tempfile.TemporaryDirectory() as imported, progress.Phases():
             model = importing.import_(arguments, Path(imported))
             _compile(model, options)
+
+
+def _libcalls(isa: str) -> tuple[Path, ...]:
+    # The program that compiles models in a build lacks them: the build names archives itself.
+    if find_spec("bmc.libcalls") is None:
+        return ()
+    from bmc import libcalls
+
+    return libcalls.archives(isa)
 
 
 def _compile(model: ImportedModel, options: CompileOptions) -> None:
@@ -106,7 +116,13 @@ def _run_export(arguments: argparse.Namespace) -> None:
     from bmc import export
 
     models = [export.read_model(folder, arguments.loaded) for folder in arguments.compiled]
-    print(export.export(models, arguments.out))
+    print(export.export(models, arguments.out, complete=arguments.complete))
+
+
+def _run_run(arguments: argparse.Namespace) -> int:
+    from bmc import boot
+
+    return boot.run(arguments.compiled, raw=arguments.raw)
 
 
 def _run_verify(arguments: argparse.Namespace) -> None:
@@ -148,5 +164,6 @@ _COMMANDS: dict[str, Command] = {
     "inspect": _run_inspect,
     "mutate": _run_mutate,
     "optimize": _run_optimize,
+    "run": _run_run,
     "verify": _run_verify,
 }

@@ -1,4 +1,7 @@
-"""Ironcast for notebooks and scripts: check() and compile() take a module in memory, Session runs it on its target."""
+"""Ironcast for notebooks and scripts: check() and compile() take a module in memory, run() boots it in QEMU.
+
+Session runs images of a source tree on their targets.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from bmc.spec import ModelSpec
 from ironcast.errors import IroncastError
 from ironcast.session import Session
 
-__all__ = ["Checked", "Compiled", "IroncastError", "Session", "check", "compile"]
+__all__ = ["Checked", "Compiled", "IroncastError", "Ran", "Session", "check", "compile", "run"]
 
 try:
     __version__ = metadata.version("ironcast")
@@ -58,22 +61,23 @@ class Compiled:
     report: dict[str, Any]
     summary: str
 
-    def export(self, folder: Path | str) -> Path:
+    def export(self, folder: Path | str, *, complete: bool = False) -> Path:
         """Writes the model and its runtime into a folder that CMake, make, Zephyr and Arduino build.
 
         Several models for one program: `bmc export`.
 
         Args:
           folder: a new or empty folder, or an earlier export.
+          complete: with startup code, linker script and main, so that make builds an image that boots in QEMU.
 
         Returns:
           The folder; its README.md says how to use it.
 
         Raises:
-          IroncastError: the folder holds something else, or the model is not for RISC-V.
+          IroncastError: the folder holds something else, the model is not for RISC-V, or QEMU cannot run it.
         """
         try:
-            _export.export([_export.read_model(self.folder, ())], Path(folder))
+            _export.export([_export.read_model(self.folder, ())], Path(folder), complete=complete)
         except BmcError as error:
             raise IroncastError(f"bmc: {error}") from error
         return Path(folder)
@@ -86,6 +90,22 @@ class Checked:
     Attributes:
       ok: whether nothing blocks its import.
       text: what it needs and takes, for people to read.
+    """
+
+    ok: bool
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a model did in QEMU.
+
+    Attributes:
+      ok: whether it computed what its framework did.
+      text: what `bmc run` says, for people to read.
     """
 
     ok: bool
@@ -159,6 +179,23 @@ def compile(
         summary = _bmc(("compile", "--src", source, *arguments), work)
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     return Compiled(out, report, summary)
+
+
+def run(compiled: Compiled | Path | str) -> Ran:
+    """Boots a compiled model in QEMU, where it computes its golden data's cases and compares, as `bmc run` does.
+
+    Args:
+      compiled: what compile() returned, or its folder.
+
+    Raises:
+      IroncastError: QEMU, make or a compiler for RISC-V is missing, or QEMU cannot run the model.
+    """
+    folder = compiled.folder if isinstance(compiled, Compiled) else Path(compiled)
+    with tempfile.TemporaryDirectory() as work:
+        status, printed, errors = _run(("run", str(folder.absolute())), work)
+    if status not in (0, 1) or not printed.strip():
+        raise _error(errors)
+    return Ran(status == 0, printed.strip())
 
 
 def _source(model: Any, example_inputs: Sequence[Any] | None, work: str) -> str:

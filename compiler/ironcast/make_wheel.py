@@ -1,6 +1,7 @@
 """Writes ironcast's wheel. The same files give the same bytes.
 
-usage: make_wheel.py --out WHEEL --version V --license FILE --lock LOCK [--requires [EXTRA:]PACKAGE]... PLACE=FILE...
+usage: make_wheel.py --out WHEEL --version V [--license-file FILE]... --lock LOCK
+  [--requires [EXTRA:]PACKAGE]... PLACE=FILE...
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ Metadata-Version: 2.4
 Name: ironcast
 Version: {version}
 Summary: Compiles machine-learning models for bare-metal RISC-V
-License-Expression: Apache-2.0
-License-File: LICENSE
-Requires-Python: >=3.11,<3.14
+License-Expression: Apache-2.0 AND GPL-3.0-or-later WITH GCC-exception-3.1
+{licenses}Requires-Python: >=3.11,<3.14
 {requires}
-Installs the program `bmc` (import, compile, inspect, verify, export), and for Python `ironcast.compile` and
-`ironcast.Session`, which runs models on their targets given a checkout of Ironcast's source tree.
-Exports have the runtime that runs the model; boards and images to flash are made in Ironcast's source tree.
+Installs the program `bmc` (import, compile, inspect, verify, export, run), and for Python `ironcast.compile`,
+`ironcast.run`, which boots models in QEMU, and `ironcast.Session`, which runs them on their targets given a checkout of
+Ironcast's source tree. Exports have the runtime that runs the model; boards and images to flash are made in that tree.
+
+All of it is under the Apache License 2.0, but for the files `*_libgcc.a` in `bmc/libcalls`: GCC's libgcc for kernels of
+32 bits, from Debian's package gcc-riscv64-unknown-elf, whose source package has the source. It is under the GNU General
+Public License 3 or later, with GCC's exception, which allows any license for a model that it is linked into.
 """
 _WHEEL = """\
 Wheel-Version: 1.0
@@ -64,7 +68,11 @@ def requirements(wanted: Iterable[str], versions: Mapping[str, str]) -> str:
 
 
 def write(
-    out: Path | IO[bytes], version: str, files: Mapping[str, bytes], requires: str, text: bytes
+    out: Path | IO[bytes],
+    version: str,
+    files: Mapping[str, bytes],
+    requires: str,
+    licenses: Mapping[str, bytes],
 ) -> None:
     """Writes a wheel.
 
@@ -73,14 +81,18 @@ def write(
       version: version of the package.
       files: place in site-packages -> contents.
       requires: see requirements().
-      text: the license.
+      licenses: file name -> text.
     """
     info = f"ironcast-{version}.dist-info"
     members = dict(sorted(files.items())) | {
-        f"{info}/METADATA": _METADATA.format(version=version, requires=requires).encode(),
+        f"{info}/METADATA": _METADATA.format(
+            version=version,
+            requires=requires,
+            licenses="".join(f"License-File: {name}\n" for name in licenses),
+        ).encode(),
         f"{info}/WHEEL": _WHEEL.encode(),
         f"{info}/entry_points.txt": _PROGRAMS.encode(),
-        f"{info}/licenses/LICENSE": text,
+        **{f"{info}/licenses/{name}": text for name, text in licenses.items()},
     }
     record = "".join(f"{name},{_sha256(data)},{len(data)}\n" for name, data in members.items())
     members[f"{info}/RECORD"] = f"{record}{info}/RECORD,,\n".encode()
@@ -101,7 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--version", required=True)
-    parser.add_argument("--license", type=Path, required=True)
+    parser.add_argument("--license-file", type=Path, action="append", default=[])
     parser.add_argument("--lock", type=Path, required=True)
     parser.add_argument("--requires", action="append", default=[])
     parser.add_argument("files", nargs="+")
@@ -112,7 +124,7 @@ def main() -> None:
         given.version,
         {place: Path(path).read_bytes() for place, path in places},
         requirements(given.requires, locked(given.lock.read_text(encoding="utf-8"))),
-        given.license.read_bytes(),
+        {path.name: path.read_bytes() for path in given.license_file},
     )
 
 

@@ -13,7 +13,7 @@ def _ironcast_wheel_impl(ctx):
     args = ctx.actions.args()
     args.add("--out", out)
     args.add("--version", ctx.attr.version)
-    args.add("--license", ctx.file.license)
+    args.add_all(ctx.files.license_files, before_each = "--license-file")
     args.add("--lock", ctx.file.lock)
     args.add_all(ctx.attr.base, before_each = "--requires")
     for extra, packages in ctx.attr.extras.items():
@@ -24,7 +24,7 @@ def _ironcast_wheel_impl(ctx):
         mnemonic = "IroncastWheel",
         executable = ctx.executable._make,
         arguments = [args],
-        inputs = sources + [ctx.file.license, ctx.file.lock],
+        inputs = sources + ctx.files.license_files + [ctx.file.lock],
         outputs = [out],
     )
     return [DefaultInfo(files = depset([out]))]
@@ -40,7 +40,7 @@ ironcast_wheel = rule(
             mandatory = True,
             providers = [PyInfo],
         ),
-        "license": attr.label(allow_single_file = True, mandatory = True),
+        "license_files": attr.label_list(allow_files = True, doc = "Texts of its licenses.", mandatory = True),
         "lock": attr.label(
             allow_single_file = True,
             doc = "requirements_lock.txt, which gives the versions.",

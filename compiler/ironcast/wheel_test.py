@@ -15,6 +15,7 @@ import tempfile
 import textwrap
 import unittest
 import zipfile
+import zlib
 from pathlib import Path
 
 from ironcast import make_wheel
@@ -71,6 +72,27 @@ Path("negate.mlir").write_text(
 )
 print(ironcast.compile(Path("negate.mlir"), isa="rv64gc", name="negate").report["frontend"])
 print(ironcast.__version__)
+Path("relu_pool.mlir").write_text(
+    "func.func @main(%x: tensor<1x1x8x8xf32>) -> tensor<1x1x4x4xf32> {"
+    " %zero = stablehlo.constant dense<0.0> : tensor<1x1x8x8xf32>"
+    " %relu = stablehlo.maximum %x, %zero : tensor<1x1x8x8xf32>"
+    " %sum = stablehlo.add %relu, %x : tensor<1x1x8x8xf32>"
+    " %least = stablehlo.constant dense<0xFF800000> : tensor<f32>"
+    ' %pool = "stablehlo.reduce_window"(%sum, %least) ({'
+    " ^bb0(%a: tensor<f32>, %b: tensor<f32>):"
+    "  %m = stablehlo.maximum %a, %b : tensor<f32>"
+    "  stablehlo.return %m : tensor<f32>"
+    " }) {window_dimensions = array<i64: 1, 1, 2, 2>, window_strides = array<i64: 1, 1, 2, 2>}"
+    " : (tensor<1x1x8x8xf32>, tensor<f32>) -> tensor<1x1x4x4xf32>"
+    " return %pool : tensor<1x1x4x4xf32> }"
+)
+compiled = ironcast.compile("relu_pool.mlir", isa="rv32imac", name="relu_pool")
+print(compiled.report["isa"])
+compiled.export("relu_pool_c", complete=True)
+print(ironcast.run(compiled).text)
+(compiled.folder / "golden.bin").write_bytes(b"@" * (compiled.folder / "golden.bin").stat().st_size)
+ran = ironcast.run(compiled.folder)
+print(ran.ok, ran.text.splitlines()[-1])
 """
 _REFUSED = """
 import threading, torch, ironcast
@@ -120,6 +142,7 @@ class InstalledTest(unittest.TestCase):
             [sys.executable, "-m", "venv", "--without-pip", cls.root / "venv"], check=True
         )
         cls.bin = cls.root / "venv/bin"
+        product.write_tools(cls.root / "tools")
         pip = "import pkgutil, runpy, sys; pkgutil.ImpImporter = object; runpy.run_module('pip', run_name='__main__')"
         done = subprocess.run(
             [cls.bin / "python", "-c", pip, "install", "--no-index", "--no-deps", WHEEL],
@@ -140,7 +163,7 @@ class InstalledTest(unittest.TestCase):
         return subprocess.run(
             [self.bin / program, *map(str, arguments)],
             cwd=self.folder,
-            env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
+            env={"PATH": f"{self.root}/tools:{os.environ['PATH']}", "HOME": str(self.folder)},
             capture_output=True,
             text=True,
         )
@@ -177,6 +200,15 @@ class InstalledTest(unittest.TestCase):
         image = product.Product(self.folder / "export", images).make()
         self.assertEqual(product.boot(image, product.VECTORS_256), (0, f"digits {digits}\n"))
 
+        self.passes("bmc", "export", "mlp", "--complete", "--out", "complete")
+        said = product.make_run(self.folder / "complete", "QEMU_RV64")
+        self.assertRegex(said, r"\nBM1 PASS cases=10\n$")
+        # With another weight it must not pass.
+        weights = self.folder / "complete/src/mlp/weights.bin"
+        weights.write_bytes(bytes(len(weights.read_bytes())))
+        with self.assertRaisesRegex(AssertionError, r"\nBM1 FAIL cases=10 bad=10 models=mlp\n"):
+            product.make_run(self.folder / "complete", "QEMU_RV64")
+
     def test_what_the_page_shows_works(self) -> None:
         page = Path(os.environ["PAGE"]).read_text()
         code = re.search(r"\n\n((?:    .*\n|\n)*    compiled = (?:    .*\n|.*\n)*?)\n\S", page)
@@ -190,9 +222,17 @@ class InstalledTest(unittest.TestCase):
             self.passes("python", self.write("script.py", _JAX)), "jax\nTrue True False\n"
         )
 
-    def test_a_model_file_by_its_path(self) -> None:
+    def test_model_files_by_their_paths_also_for_a_hart_without_floats(self) -> None:
         said = self.passes("python", self.write("script.py", _FILE))
-        self.assertEqual(said, f"mlir\n{WHEEL.name.split('-')[1]}\n")
+        first = f"mlir\n{WHEEL.name.split('-')[1]}\nrv32imac\nrv32imac on qemu_virt_rv32\n"
+        self.assertEqual(said[: len(first)], first)
+        self.assertRegex(
+            said, r"\nPASS: \d+ cases match the framework's own output \(.* s in the emulator\)\n"
+        )
+        self.assertRegex(
+            said, r"\nFalse FAIL: .* differ from the framework's output: relu_pool \(.*\)\n$"
+        )
+        self.assertTrue((self.folder / "relu_pool_c/firmware/libgcc.a").is_file())
 
     def test_mistakes_are_one_sentence(self) -> None:
         lines = self.passes("python", self.write("script.py", _REFUSED)).splitlines()
@@ -217,7 +257,7 @@ class InstalledTest(unittest.TestCase):
 
     def test_help(self) -> None:
         text = self.passes("bmc", "--help")
-        for command in ("check", "import", "compile", "inspect", "verify", "export"):
+        for command in ("check", "import", "compile", "inspect", "verify", "export", "run"):
             self.assertRegex(text, rf"\n +{command} ")
 
 
@@ -248,9 +288,14 @@ class WheelTest(unittest.TestCase):
         with self.assertRaises(KeyError):
             make_wheel.requirements(["nowhere"], make_wheel.locked(LOCK))
 
-    def test_it_has_the_license_and_no_tests(self) -> None:
-        license_file = Path(os.environ["LICENSE"]).read_bytes()
-        self.assertEqual(self.files[f"{self.info}/licenses/LICENSE"], license_file)
+    def test_it_has_the_licenses_and_no_tests(self) -> None:
+        named = re.findall(
+            r"(?m)^License-File: (.*)$", self.files[f"{self.info}/METADATA"].decode()
+        )
+        licenses = {path.name: path for path in map(Path, os.environ["LICENSES"].split())}
+        self.assertEqual(named, list(licenses))
+        for name, path in licenses.items():
+            self.assertEqual(self.files[f"{self.info}/licenses/{name}"], path.read_bytes())
         for name in self.files:
             self.assertRegex(
                 name, rf"^(bmc/|ironcast/(__init__|errors|session)\.py$|{re.escape(self.info)}/)"
@@ -258,6 +303,20 @@ class WheelTest(unittest.TestCase):
             self.assertNotRegex(name, r"_test\.py|BUILD")
         self.assertIn("bmc/isas.bzl", self.files)
         self.assertIn("bmc/export/runtime/runtime_bm/bm.h", self.files)
+
+    def test_archives_for_harts_without_floats_are_small_and_name_no_folder(self) -> None:
+        archives = {name: data for name, data in self.files.items() if name.endswith(".a")}
+        self.assertEqual(
+            {name.removeprefix("bmc/libcalls/") for name in archives},
+            {
+                *("rv32imac/0_libsoft_float.a", "rv32imac/1_libgcc.a"),
+                *("rv32imc/0_libsoft_float.a", "rv32imc/1_libgcc.a"),
+                "rv32imafc_zve32f_zvl128b/0_libgcc.a",
+            },
+        )
+        self.assertLess(sum(len(zlib.compress(data)) for data in archives.values()), 500_000)
+        for name, data in archives.items():
+            self.assertNotIn(b".debug_line", data, name)
 
     def test_the_record_has_the_hash_of_every_file(self) -> None:
         record = f"{self.info}/RECORD"
@@ -274,7 +333,7 @@ class WheelTest(unittest.TestCase):
 
         def made(*names: str) -> bytes:
             out = io.BytesIO()
-            make_wheel.write(out, "1", {name: name.encode() for name in names}, "", b"")
+            make_wheel.write(out, "1", {name: name.encode() for name in names}, "", {})
             return out.getvalue()
 
         self.assertEqual(made("a", "b"), made("b", "a"))

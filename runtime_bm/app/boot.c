@@ -16,6 +16,10 @@ static BM_NOINLINE void report_boot(const bm_hal_cpu_t *cpu) {
   bm_console_write(&line);
 }
 
+#ifdef BM_UNSEALED
+// Nothing made checks for the bytes of this image.
+static int verify_image(void) { return 0; }
+#else
 static BM_NOINLINE int fail_verify(bm_status_t status, const char *owner,
                                    const char *part) {
   bm_text_t line;
@@ -65,6 +69,7 @@ static BM_NOINLINE int verify_image(void) {
   }
   return 0;
 }
+#endif
 
 static BM_NOINLINE int fail_harts(bm_status_t status) {
   uint32_t missing = 1;

@@ -22,6 +22,11 @@ def main(args: list[str]) -> int:
         prog="export", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="a new or empty folder, or an earlier export")
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        help="with startup code, linker script and main, so that make builds an image that boots in QEMU",
+    )
     parser.add_argument("--model", type=Path, action="append", help=argparse.SUPPRESS)
     parser.add_argument("--loaded", action="append", default=[], help=argparse.SUPPRESS)
     parser.add_argument("--kernels", type=Path, help=argparse.SUPPRESS)
@@ -31,7 +36,7 @@ def main(args: list[str]) -> int:
     try:
         models = [read_model(folder, options.loaded) for folder in options.model]
         libraries = read_libraries(options.kernels) if options.kernels else ()
-        print(export(models, target, libraries))
+        print(export(models, target, libraries, complete=options.complete))
     except BmcError as error:
         console.complain("export", error)
         return 1

@@ -27,9 +27,9 @@ _BANNED: tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...] = (
         "only runtime_bm/abi and runtime_bm/exec know IREE's executable ABI",
     ),
     (
-        re.compile(r"^compiler/bmc/(?!iree/tool\.py|.*_test\.py).*\.py$"),
+        re.compile(r"^compiler/bmc/(?!boot/__init__\.py|iree/tool\.py|.*_test\.py).*\.py$"),
         re.compile(r"\bsubprocess\b"),
-        "only compiler/bmc/iree/tool.py starts programs",
+        "only compiler/bmc/iree/tool.py and compiler/bmc/boot start programs",
     ),
     (
         re.compile(

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from bmc import inspection, target
+from bmc import target
 from bmc.errors import BmcError
+from bmc.export import complete
 from bmc.export.kernels import KernelLibrary
+from bmc.export.models import Model
 from bmc.target import PlanIsa, Target
 
 _TEMPLATES = Path(__file__).parent / "templates"
 # The runtime's sources; runtime_sources.bzl puts them there.
 _RUNTIME = Path(__file__).parent / "runtime"
 _MEMORY = "runtime_bm/crt/memory.c"
-
-# What the folder needs of what bmc writes, besides the header; kernels.bin or kernels.elf comes with it.
-_MODEL_FILES = ("plan.c", "kernels.S", "weights.S", "weights.bin")
 
 # Template -> its place in the folder.
 _PLACES = {
@@ -48,6 +46,18 @@ _READ_VLEN = """\
   __asm__ volatile("csrr %0, 0xC22" : "=r"(vlenb));
 """
 
+_FIRMWARE_README = """
+`make` makes an image, `build/@NAME@.elf`, with the startup code, HAL and linker script in `firmware`. `make run` boots
+it in QEMU's virt machine: it computes the cases of the golden data, compares them with what the framework computed, and
+ends with the record `BM1 PASS`, or with an exit status that is not 0. The compiler, which `CC` may name, and its
+options are chosen for you. `make build/lib@NAME@.a` makes the library of the table.
+"""
+
+_LIBGCC_LICENSE = """
+`firmware/libgcc.a` is all of GCC's libgcc, from Debian's package gcc-riscv64-unknown-elf, whose source package has the
+source. The file itself is under the GNU General Public License 3 or later, with that exception; images are not.
+"""
+
 _KERNEL_COMPILER = """
 Some kernels are functions of kernel libraries, sources in this folder. CMake and make compile them with `{}`, so
 your compiler must know these extensions, and what else the sources use, such as intrinsics.
@@ -59,65 +69,18 @@ It may call more functions of `runtime_bm/hal/hal.h`, which you provide as well:
 """
 
 
-@dataclass(frozen=True)
-class Model:
-    """A compiled model.
-
-    Attributes:
-      name: prefix of its C symbols.
-      target: ISA of its kernels.
-      folder: what `bmc compile` wrote.
-      is_loaded: whether the program copies the kernels to RAM, as an ELF; otherwise they are linked in place.
-      calls_libraries: whether functions of kernel libraries compute some of its dispatches.
-    """
-
-    name: str
-    target: Target
-    folder: Path
-    is_loaded: bool
-    calls_libraries: bool
-
-    def files(self) -> dict[str, Path]:
-        """Returns the files that an export needs: place below `src` -> file. Raises BmcError if one is missing."""
-        names = [*_MODEL_FILES, "kernels.elf" if self.is_loaded else "kernels.bin"]
-        header = f"{self.name}.h"
-        files = {header: self.folder / header}
-        files |= {f"{self.name}/{name}": self.folder / name for name in names}
-        for file in files.values():
-            if not file.is_file():
-                raise BmcError("file-missing", f"'{file}' is missing: compile the model again")
-        return files
-
-
-def read_model(folder: Path, loaded: Sequence[str]) -> Model:
-    """Reads what `bmc compile` wrote; raises BmcError if it is not for a microcontroller.
-
-    Args:
-      folder: of one model.
-      loaded: names of models whose kernels are loaded.
-    """
-    report = inspection.read(folder)
-    isa = target.find(report["isa"])
-    if not isa.is_riscv:
-        raise BmcError(
-            "not-exported",
-            f"{report['name']} is compiled for {isa.isa}, and exports are for RISC-V without an operating system",
-        )
-    calls = any(dispatch["call"] for dispatch in report["dispatches"])
-    return Model(report["name"], isa, folder, report["name"] in loaded, calls)
-
-
 def contents(
-    models: Sequence[Model], libraries: Sequence[KernelLibrary] = ()
+    models: Sequence[Model], libraries: Sequence[KernelLibrary] = (), *, boots: bool = False
 ) -> dict[str, str | Path]:
     """Returns text, or the path of a file to copy, by place in the folder.
 
     Args:
       models: one or more.
       libraries: all kernel libraries that they call.
+      boots: whether make builds an image for QEMU.
 
     Raises:
-      BmcError: the models do not go together, or one calls libraries and none are given.
+      BmcError: the models do not go together, one calls libraries and none are given, or QEMU cannot run them.
     """
     _require_one_program(models)
     for model in models:
@@ -147,7 +110,14 @@ def contents(
     for library in libraries:
         for place, path in (*library.sources.items(), *library.headers.items()):
             files[f"src/{place}"] = path
-    values = _values(models, libraries)
+    values = _values(models, libraries) | {
+        "FIRMWARE": "include firmware/firmware.mk\n" if boots else "",
+        "FIRMWARE_LICENSE": _LIBGCC_LICENSE if boots and models[0].target.xlen == 32 else "",
+        "FIRMWARE_README": _FIRMWARE_README.replace("@NAME@", models[0].name) if boots else "",
+    }
+    if boots:
+        devices = [device for library in libraries for device in library.devices]
+        files |= complete.files(models, devices, values)
     for template, place in _PLACES.items():
         text = (_TEMPLATES / template).read_text(encoding="utf-8")
         files[place] = re.sub("@([A-Z_]+)@", lambda match: values[match[1]], text)

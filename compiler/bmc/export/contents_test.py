@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+import unittest
 from pathlib import Path
 
 import support
 
-from bmc.export.contents import contents, read_model
+from bmc.export.contents import contents
 from bmc.export.kernels import read_libraries
+from bmc.export.models import read_model
 
-_FILES = ("kernels.S", "kernels.bin", "kernels.elf", "plan.c", "weights.S", "weights.bin")
+_FILES = (
+    "golden.S",
+    "golden.bin",
+    "golden.c",
+    "kernels.S",
+    "kernels.bin",
+    "kernels.elf",
+    "plan.c",
+    "weights.S",
+    "weights.bin",
+)
 
 
 class ContentsTest(support.FolderTest):
@@ -109,8 +122,39 @@ class ContentsTest(support.FolderTest):
             call=lambda: read_libraries(description),
         )
 
+    def complete(self, isa: str) -> dict[str, str | Path]:
+        return contents([read_model(self.compiled("one", isa), ())], boots=True)
+
+    def test_a_complete_export_has_firmware_for_the_isa(self) -> None:
+        files = self.complete("rv64gcv_zvl256b")
+        make = str(files["firmware/firmware.mk"])
+        self.assertIn("include firmware/firmware.mk", str(files["Makefile"]))
+        self.assertIn("-cpu rv64,v=true,vext_spec=v1.0,vlen=256,elen=64 ", make)
+        self.assertIn("firmware/src/boards/qemu_virt_rv64/board.c", make)
+        self.assertNotIn("qemu_virt_rv32", make)
+        self.assertIn('.incbin "one/golden.S"\n', str(files["firmware/src/one/golden.S"]))
+        self.assertIn('{"one", &one_plan, {NULL, 0}}', str(files["firmware/src/firmware.c"]))
+        # A file of the runtime is there once.
+        places = [place.partition("src/")[2] for place in files if "src/" in place]
+        self.assertEqual(len(places), len(set(places)))
+        self.assertNotIn(
+            "firmware", str(contents([read_model(self.folder / "one", ())])["Makefile"])
+        )
+
+    def test_what_cannot_be_complete(self) -> None:
+        for isa, sentence in (
+            ("rv64gcp", "QEMU's virt machine, which has no rv64gcp"),
+            ("rv32imac", "a complete export for 32 bits has libgcc in it"),
+        ):
+            self.refuses("not-complete", sentence, call=lambda isa=isa: self.complete(isa))
+            shutil.rmtree(self.folder / "one")
+
     def test_an_incomplete_folder(self) -> None:
         one = self.compiled("one")
         (one / "weights.bin").unlink()
         self.refused("weights.bin' is missing", one, kind="file-missing")
         self.refused("contains no report.json", self.folder, kind="file-missing")
+
+
+if __name__ == "__main__":
+    unittest.main()

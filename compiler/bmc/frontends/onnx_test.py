@@ -393,8 +393,7 @@ class OnnxTest(support.ModelFileTest):
     def test_packages_that_are_missing(self) -> None:
         for name in ("onnx", "onnxruntime"):
             with mock.patch.dict(sys.modules, {name: None}):
-                said = (f"package {name}", "pip install", 'deps = [requirement("onnx")')
-                self.rejects("onnx-missing", *said, data=_vision())
+                self.rejects("onnx-missing", name, 'requirement("onnx")', data=_vision())
 
 
 if __name__ == "__main__":

@@ -202,6 +202,18 @@ class MakeTest(unittest.TestCase):
             # No more than that, but for memmove, which belongs to the others.
             self.assertEqual({name for name in named - missing if name.startswith("bm_")}, set())
 
+    def test_a_complete_export_boots_also_with_clang(self) -> None:
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch) / "export"
+            call(product.path("EXPORT_RV32"), "--complete", folder)
+            # LLD is beside it.
+            environment = f"PATH={LLVM}:{os.environ['PATH']}"
+            call("env", environment, product.MAKE, "CC=clang", folder=folder)
+            self.assertRegex(
+                product.boot(folder / "build/mlp.elf", product.SCALAR_32)[1],
+                r"BM1 PASS cases=\d+\n$",
+            )
+
     def missing(self, library: Path) -> set[str]:
         """What a program must define, but for the functions of compilers themselves."""
         symbols = call(LLVM / "llvm-nm", "--quiet", library)

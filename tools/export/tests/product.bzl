@@ -2,18 +2,21 @@
 
 _MAKE = Label("@debian_cmake//:root/usr/bin/make")
 _GCC = Label("@debian_riscv_gcc//:root/usr/bin/riscv64-unknown-elf-gcc")
-_QEMU = Label("//third_party/qemu:qemu_system_riscv64")
+_QEMU_RV32 = Label("//third_party/qemu:qemu_system_riscv32")
+_QEMU_RV64 = Label("//third_party/qemu:qemu_system_riscv64")
 
 PRODUCT_DATA = [
     Label("@debian_cmake//:root"),
     Label("@debian_riscv_gcc//:root"),
     _GCC,
     _MAKE,
-    _QEMU,
+    _QEMU_RV32,
+    _QEMU_RV64,
 ]
 
 PRODUCT_ENV = {
     "GCC": "$(rootpath {})".format(_GCC),
     "MAKE": "$(rootpath {})".format(_MAKE),
-    "QEMU_RV64": "$(rootpath {})".format(_QEMU),
+    "QEMU_RV32": "$(rootpath {})".format(_QEMU_RV32),
+    "QEMU_RV64": "$(rootpath {})".format(_QEMU_RV64),
 }

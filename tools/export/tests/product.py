@@ -75,6 +75,30 @@ def boot(image: Path, cpu: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+def write_tools(folder: Path) -> None:
+    """Writes what somebody else has on the PATH: make, GCC and QEMU."""
+    folder.mkdir()
+    names = {"make": MAKE, "riscv64-unknown-elf-gcc": GCC}
+    names |= {f"qemu-system-riscv{bits}": path(f"QEMU_RV{bits}") for bits in (32, 64)}
+    for name, program in names.items():
+        variables = {**_ENVIRONMENT, "PATH": "$PATH"}
+        if program != GCC:
+            del variables["LD_LIBRARY_PATH"]
+        words = " ".join(f'{variable}="{value}"' for variable, value in variables.items())
+        (folder / name).write_text(f'#!/bin/sh\n{words} exec {program} "$@"\n')
+        (folder / name).chmod(0o755)
+
+
+def make_run(folder: Path, qemu: str) -> str:
+    """Builds and boots a complete export as its README says; returns what it printed, and fails with it.
+
+    Args:
+      folder: the export.
+      qemu: variable that names the emulator.
+    """
+    return call(MAKE, "run", f"CC={GCC}", f"QEMU={path(qemu)}", folder=folder)
+
+
 def cases(golden: Path) -> tuple[str, str]:
     """Returns images.h, with a model's first pictures, and the digits that its framework sees in them.
 

@@ -2,10 +2,10 @@
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_python//python:defs.bzl", "py_binary")
-load("//compiler/bmc:isas.bzl", "ISAS")
 load("//tools/rules:providers.bzl", "BmImportInfo", "BmKernelLibraryInfo", "BmTunableInfo")
 load("//tools/rules/private:bm_import.bzl", "bm_import")
 load("//tools/rules/private:bm_kernel_library.bzl", "LIBRARY_ATTRS", "check_functions", "kernel_libraries")
+load("//tools/rules/private:bm_libcalls.bzl", "LIBCALLS")
 load("//tools/rules/private:bm_mutated_model.bzl", "bm_mutated_model")
 load("//tools/rules/private:c_names.bzl", "c_name_of", "check_c_name")
 load("//tools/rules/private:fit.bzl", "FIT_ATTRS", "check_fit")
@@ -24,13 +24,6 @@ load(
 )
 load("//tools/rules/private:run_tool.bzl", "run_tool")
 load("//tools/rules/private:transitions.bzl", "import_transition")
-
-# ISA -> functions that kernels call if it has no such instruction.
-_LIBCALLS = {
-    isa: ([Label("//runtime_bm/crt:soft_float")] if about["abi"] == "ilp32" else []) + [Label("//third_party/libgcc:" + isa)]
-    for isa, about in ISAS.items()
-    if about["xlen"] == 32
-}
 
 def _bmc_compile(ctx, isa, libraries, out):
     """Runs bmc; returns the files it writes into the folder `out`."""
@@ -304,7 +297,7 @@ def _compiled(*, name, kernels, tags, **kwargs):
             kernels = libraries,
             libcalls = select({
                 Label("//tools/rules:isa_is_" + isa): archives
-                for isa, archives in _LIBCALLS.items()
+                for isa, archives in LIBCALLS.items()
             } | {"//conditions:default": []}),
             tags = tags,
             **kwargs
