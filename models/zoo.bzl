@@ -9,6 +9,7 @@ load("//tools/rules:exhaustive.bzl", "exhaustive_suite")
 
 KERAS = [
     requirement("ai-edge-litert"),
+    requirement("keras"),
     requirement("tensorflow"),
     requirement("tosa-converter-for-tflite"),
 ]

@@ -72,6 +72,9 @@ class SiteTest(unittest.TestCase):
         for style in SITE.rglob("*.css"):
             self.assertNotRegex(style.read_text(), r"url\([\"']?(https?:)?//|@import")
 
+    def test_the_readmes_picture_is_in_it(self) -> None:
+        self.assertIn("_images/bert.svg", PAGES["README.html"].loads)
+
     def test_every_page_of_the_documentation_is_in_it(self) -> None:
         files = [*(ROOT / "docs").rglob("*.md"), *(ROOT / "boards").glob("*/README.md")]
         self.assertGreater(len(files), 40)

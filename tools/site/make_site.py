@@ -106,8 +106,8 @@ def files_of(listing: str) -> frozenset[str]:
 
 def assemble(
     tree: Path, files: frozenset[str], programs: dict[str, tuple[str, str]]
-) -> dict[str, str]:
-    """Returns the pages of the site, as name -> MyST.
+) -> tuple[dict[str, str], set[str]]:
+    """Returns the pages of the site, as name -> MyST, and the files of the pictures on them.
 
     Args:
       tree: the source tree.
@@ -167,17 +167,20 @@ def assemble(
         pages[source_page(path)] = show_folder(path, site.listing(path))
     for path in sorted(site.shown & files):
         pages[source_page(path)] = show_file(path, (tree / path).read_text(encoding="utf-8"))
-    return pages | generated
+    return pages | generated, site.pictures
 
 
-def build(pages: dict[str, str], out: Path) -> int:
-    """Has Sphinx make HTML of the pages; returns its exit status."""
+def build(pages: dict[str, str], pictures: dict[str, Path], out: Path) -> int:
+    """Has Sphinx make HTML of the pages, with pictures at their places; returns its exit status."""
     with tempfile.TemporaryDirectory() as work:
         source = Path(work) / "source"
         for name, text in pages.items():
             file = source / f"{name}.md"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
+        for name, picture in pictures.items():
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(picture, source / name)
         here = Path(__file__).parent
         html = Path(work) / "html"
         status = build_main(
@@ -210,11 +213,11 @@ def main(args: list[str]) -> int:
     tree = options.tree.resolve().parent
     programs = {file: (name, program) for file, name, program in options.program}
     try:
-        pages = assemble(tree, files_of(options.contents.read_text()), programs)
+        pages, pictures = assemble(tree, files_of(options.contents.read_text()), programs)
     except (LinkError, c_headers.HeaderError) as error:
         print(f"make_site: {error}", file=sys.stderr)
         return 1
-    return build(pages, options.out)
+    return build(pages, {name: tree / name for name in pictures}, options.out)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 A page is written for a reader of the repository: its links are relative paths. In the site, a link to a page goes
 to that page, one to a file with a page in the reference goes to the reference, and one to any other file or folder
-of the repository goes to a page that shows it. A link to nothing is an error.
+of the repository goes to a page that shows it. A picture stays one. A link to nothing is an error.
 """
 
 from __future__ import annotations
@@ -77,11 +77,13 @@ class Site:
       files: all of them, as paths from the root.
       reference: file -> its page in the reference.
       shown: files and folders that some page links to, but that are no pages themselves.
+      pictures: files that pages show.
     """
 
     files: frozenset[str]
     reference: Mapping[str, str]
     shown: set[str] = field(default_factory=set)
+    pictures: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._folders = {
@@ -111,6 +113,9 @@ class Site:
             return f"/{page_of(path)}.md{anchor}"
         if path not in self.files and path not in self._folders:
             raise LinkError(f"{file} links to {link}: there is no {path} in the source tree")
+        if path.endswith(".svg"):
+            self.pictures.add(path)
+            return f"/{path}"
         self.shown.add(path)
         return f"/{source_page(path)}.md"
 

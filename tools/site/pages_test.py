@@ -18,6 +18,7 @@ FILES = frozenset(
         "README.md",
         "boards/README.md",
         "docs/README.md",
+        "docs/drawn.svg",
         "docs/how-to/main.md",
         "docs/python.md",
         "examples/one/README.md",
@@ -55,6 +56,10 @@ class LinksTest(unittest.TestCase):
         self.assertEqual(
             self.site.listing("examples"), ["examples/one/README.md", "examples/one/main.c"]
         )
+
+    def test_a_picture_stays_one(self) -> None:
+        self.assertEqual(self.rewritten("![x](../drawn.svg)"), "![x](/docs/drawn.svg)")
+        self.assertEqual((self.site.pictures, self.site.shown), ({"docs/drawn.svg"}, set()))
 
     def test_a_page_of_an_example_is_a_file(self) -> None:
         self.assertEqual(

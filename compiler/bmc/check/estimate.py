@@ -29,7 +29,7 @@ _VECTORS = {
 _VLEN = 256
 _DISPATCH = 240
 # Without vectors, for each multiply-accumulate with all that follows: models/mlp on rv64gc and rv32imac, and the int8
-# models of the README's table for VexRiscv.
+# models on VexRiscv in docs/how-to/cpu-designs.md.
 _SCALAR_FLOAT = 4.3
 _SCALAR_INTEGER = 3.6
 _CALLED_FLOAT = 160.0
