@@ -66,7 +66,7 @@ def faults(command: str, tree: Path, targets: set[str]) -> list[str]:
 
 
 def _bazel(words: list[str], tree: Path, targets: set[str]) -> list[str]:
-    if words[0] not in ("build", "clean", "run", "test"):
+    if words[0] not in ("build", "clean", "doctor", "run", "test"):
         return [f"{words[0]} is no command of bazel that pages use"]
     at = words.index("--") if "--" in words else len(words)
     found = []

@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from third_party.debian.errors import AptError
-from tools.launcher import build, latin1, patterns, rc_files, store, truststore
+from tools.launcher import build, doctor, latin1, patterns, rc_files, store, truststore
 from tools.launcher.cache import cache_dir, disk_full, is_full, say
 from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose
 from tools.launcher.debian_bazel import java_home
@@ -108,6 +108,8 @@ def run(root: Path, ironcast: Traversable, args: Sequence[str]) -> int:
     """Runs Bazel and returns its exit status, or becomes Bazel if it builds nothing. Raises LauncherError."""
     env = environment(os.environ)
     cache = cache_dir()
+    if args and args[0] == "doctor":
+        return doctor.report(cache, env)
     bazel = choose(root, ironcast, cache, env)
     env |= latin1.environment((root, Path.cwd(), cache, Path(env.get("HOME", "/"))), cache)
     startup, command, rest = split_command(args)
