@@ -3,7 +3,7 @@
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//tools/rules:defs.bzl", "bm_weights")
 
-_MODULES = ["__init__", "arithmetic", "eigen_caches", "errors", "factory", "names", "spec", "training"]
+_MODULES = ["__init__", "arithmetic", "eigen_caches", "errors", "factory", "installing", "names", "spec", "training"]
 
 def _needs_little_impl(ctx):
     env = analysistest.begin(ctx)
