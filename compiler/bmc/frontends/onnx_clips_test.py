@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
 from unittest import main, mock
 
 import numpy as np
@@ -94,7 +93,3 @@ class ClipsTest(support.ModelFileTest):
 
 if __name__ == "__main__":
     main()
-
-
-if __name__ == "__main__":
-    unittest.main()

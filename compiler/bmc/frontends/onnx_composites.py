@@ -3,6 +3,7 @@
 - It knows neither CumProd nor RMSNormalization.
 - Its ReverseSequence is a loop over parts of sizes that depend on data, which IREE cannot compile.
 - Its LpNormalization of zeros is NaN, and onnxruntime's is zero.
+- Its Gelu by tanh has 0.797724 for the root of 2 / pi.
 - Its determinant divides by the first number, which may be zero.
 """
 
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends.onnx_graph import Graph, attributes, node_name
 
@@ -29,6 +31,7 @@ def rewrite(graph: Graph, node: Any) -> bool:
     make = {
         "CumProd": _products,
         "Det": _determinant,
+        "Gelu": _gelu,
         "LpNormalization": _normalization,
         "ReverseSequence": _reversed,
         "RMSNormalization": _root_mean_square,
@@ -90,6 +93,21 @@ def _expanded(graph: Graph, node: Any, elements: list[list[str]]) -> str:
         )
         made = graph.add("Sub" if place % 2 else "Add", (made, term), node) if made else term
     return made
+
+
+def _gelu(graph: Graph, node: Any, _: tuple[int, ...]) -> str | None:
+    if attributes(node).get("approximate", b"none") != b"tanh":
+        return None
+    x, dtype = node.input[0], graph.dtype(node.input[0])
+
+    def number(value: float) -> Array:
+        return np.array(value, dtype)
+
+    cube = graph.add("Mul", (graph.add("Mul", (x, x), node), x), node)
+    inner = graph.add("Add", (x, graph.add("Mul", (cube, number(0.044715)), node)), node)
+    bent = graph.add("Tanh", (graph.add("Mul", (inner, number((2 / np.pi) ** 0.5)), node),), node)
+    share = graph.add("Add", (bent, number(1)), node)
+    return graph.add("Mul", (graph.add("Mul", (x, number(0.5)), node), share), node)
 
 
 def _normalization(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
 from unittest import main, mock
 
 import numpy as np
@@ -72,6 +71,16 @@ class CompositesTest(support.ModelFileTest):
         with mock.patch.object(onnx_composites, "rewrite", return_value=False):
             self.rejects("import-disagrees", "output c", data=only, cases=_CASES)
 
+    def test_gelu(self) -> None:
+        numbers = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 3])
+        node = helper.make_node("Gelu", ["x"], ["y"], approximate="tanh")
+        y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 3])
+        graph = helper.make_graph([node], "g", [numbers], [y])
+        data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+        self.agrees(self.load(data, _CASES))
+        with mock.patch.object(onnx_composites, "rewrite", return_value=False):
+            self.rejects("import-disagrees", "output y", data=data, cases=_CASES)
+
     def test_a_large_determinant_is_refused(self) -> None:
         self.rejects("op-rejected", "op 'Det' of 5 rows", data=_model(5))
 
@@ -105,7 +114,3 @@ class CompositesTest(support.ModelFileTest):
 
 if __name__ == "__main__":
     main()
-
-
-if __name__ == "__main__":
-    unittest.main()

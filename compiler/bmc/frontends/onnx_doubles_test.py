@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
 from unittest import main
 
 import onnx
@@ -37,7 +36,3 @@ def _model(kind: str) -> onnx.ModelProto:
 
 if __name__ == "__main__":
     main()
-
-
-if __name__ == "__main__":
-    unittest.main()

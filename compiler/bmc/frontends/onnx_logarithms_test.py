@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
 from unittest import main, mock
 
 import onnx
@@ -47,7 +46,3 @@ class LogarithmsTest(support.ModelFileTest):
 
 if __name__ == "__main__":
     main()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
 from typing import Any
 from unittest import main
 
@@ -122,7 +121,3 @@ class PinnedTest(support.ModelFileTest):
 
 if __name__ == "__main__":
     main()
-
-
-if __name__ == "__main__":
-    unittest.main()

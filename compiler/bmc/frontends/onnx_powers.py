@@ -10,14 +10,22 @@ from typing import Any
 import numpy as np
 
 from bmc.dtype import Array
-from bmc.frontends.onnx_graph import Graph
+from bmc.errors import BmcError
+from bmc.frontends.onnx_graph import Graph, node_name
 
 _INTEGERS = (np.int32, np.int64)
 
 
 def rewrite(graph: Graph, node: Any) -> bool:
-    """Writes a Pow whose exponents are integers of 32 or 64 bits with other nodes; returns whether it did."""
+    """Writes a Pow whose exponents are integers of 32 or 64 bits with other nodes; returns whether it did.
+
+    Raises:
+      BmcError: the exponents of integers are floats that are not known to be whole numbers.
+    """
     base, exponent = map(graph.dtype, node.input)
+    if base in _INTEGERS and exponent.kind == "f":
+        _take_integers(graph, node, base)
+        exponent = base
     if exponent not in _INTEGERS:
         return False
     if base in _INTEGERS:
@@ -27,6 +35,19 @@ def rewrite(graph: Graph, node: Any) -> bool:
     else:
         return False
     return True
+
+
+def _take_integers(graph: Graph, node: Any, dtype: np.dtype[Any]) -> None:
+    """Gives a Pow of integers exponents of their type."""
+    exponents = graph.constant(node.input[1])
+    if exponents is None or not np.array_equal(exponents, np.rint(exponents)):
+        raise BmcError(
+            "op-rejected",
+            "op 'Pow' of integers has exponents that are floats, and IREE rounds otherwise than onnxruntime",
+            where=node_name(node),
+            hint="give it exponents that are integers, or a base of floats",
+        )
+    node.input[1] = graph.initializer(exponents.astype(dtype), node)
 
 
 def _is_odd(graph: Graph, node: Any, value: str, dtype: np.dtype[Any]) -> str:

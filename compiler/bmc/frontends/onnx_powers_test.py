@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import unittest
 from unittest import main, mock
 
 import numpy as np
 import onnx
 import support
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from bmc.frontends import onnx_powers
 
@@ -57,10 +56,20 @@ class PowersTest(support.ModelFileTest):
                 with mock.patch.object(onnx_powers, "rewrite", return_value=False):
                     self.rejects("import-disagrees", "output z of case 0", data=data, cases=cases)
 
+    def test_integers_with_exponents_that_are_floats(self) -> None:
+        data, cases = _model(np.int32, np.float32), _cases(np.int32, np.float32)
+        self.rejects(
+            "op-rejected", "'Pow' of integers", "(at the node of z)", data=data, cases=cases
+        )
+        exponents = np.array(_EXPONENTS[:8] + (2,) * 4, np.float32)
+        data.graph.initializer.append(numpy_helper.from_array(exponents, "y"))
+        del data.graph.input[1]
+        x = f"np.array({_BASES}, np.int32)"
+        self.agrees(self.load(data, f"return Cases((({x},),), Exact(), ranges=((-9, 9),))"))
+        exponents[0] = 0.5
+        data.graph.initializer[0].CopyFrom(numpy_helper.from_array(exponents, "y"))
+        self.rejects("op-rejected", "'Pow' of integers", data=data)
+
 
 if __name__ == "__main__":
     main()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unittest
 from unittest import main, mock
 
 import numpy as np
@@ -67,7 +66,3 @@ class UnsignedTest(support.ModelFileTest):
 
 if __name__ == "__main__":
     main()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -47,8 +47,9 @@ from bmc.frontends.options import ImportOptions
 from bmc.frontends.tflite_file import TfliteFile
 
 _PACKAGES = ("ai-edge-litert", "tosa-converter-for-tflite")
-# The converter returns the remainder of x / y in units of y.
-_MISCONVERTED = ("FLOOR_MOD",)
+# The converter has no angle of zeros, infinities and NaN, and the others to 1.5e-5. It returns the remainder of x / y
+# in units of y.
+_MISCONVERTED = ("ATAN2", "FLOOR_MOD")
 # The largest number of inputs on which a quantized model is compared, and the multiply-accumulates that
 # all of them together may take: a few seconds of LiteRT's reference kernels on any machine.
 MOST_SAMPLES = 256

@@ -2,6 +2,7 @@
 
 - NEG: the least integer stays what it is in LiteRT. TOSA's becomes the largest.
 - LOG_SOFTMAX of floats: the converter's is the logarithm of SOFTMAX, which is 0 for all but the largest numbers.
+- L2_NORMALIZATION of floats: LiteRT divides by no less than a millionth.
 - ONE_HOT: an index that is out of range leaves a row without a hot element. The converter's picks the nearest.
 """
 
@@ -12,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from bmc.frontends import tflite_build, tflite_schema
+
+# Of LiteRT's reference kernel.
+_LEAST_NORM = 1e-6
 
 
 def expand(data: bytes) -> bytes:
@@ -79,6 +83,40 @@ def _logarithm(model: Any, graph: Any, op: Any) -> list[Any]:
     ]
 
 
+def _quotient(model: Any, graph: Any, op: Any) -> list[Any]:
+    """Divides each row by the root of the sum of its squares."""
+    from ai_edge_litert.schema_py_generated import (
+        DivOptionsT,
+        MaximumMinimumOptionsT,
+        ReducerOptionsT,
+        TensorType,
+    )
+
+    result = graph.tensors[op.outputs[0]]
+    shape, name = tflite_schema.shape(result), tflite_schema.text(result.name)
+    if result.type != TensorType.FLOAT32 or not shape:
+        return []
+    row = (*shape[:-1], 1)
+    last = np.array([len(shape) - 1], np.int32)
+    axis = tflite_build.add_constant(model, graph, name + "_axis", last)
+    least = np.full([1] * len(shape), _LEAST_NORM, np.float32)
+    epsilon = tflite_build.add_constant(model, graph, name + "_least", least)
+    options = ReducerOptionsT()
+    options.keepDims = True
+    squares = tflite_build.add_tensor(graph, name + "_squares", shape)
+    total, norm, divisor = (
+        tflite_build.add_tensor(graph, f"{name}_{what}", row) for what in ("sum", "norm", "divisor")
+    )
+    limit = MaximumMinimumOptionsT()
+    return [
+        tflite_build.op(model, "SQUARE", [op.inputs[0]], [squares]),
+        tflite_build.op(model, "SUM", [squares, axis], [total], 1, options),
+        tflite_build.op(model, "SQRT", [total], [norm]),
+        tflite_build.op(model, "MAXIMUM", [norm, epsilon], [divisor], 1, limit),
+        tflite_build.op(model, "DIV", [op.inputs[0], divisor], op.outputs, 1, DivOptionsT()),
+    ]
+
+
 def _comparison(model: Any, graph: Any, op: Any) -> list[Any]:
     from ai_edge_litert.schema_py_generated import (
         EqualOptionsT,
@@ -114,4 +152,9 @@ def _comparison(model: Any, graph: Any, op: Any) -> list[Any]:
     ]
 
 
-_EXPANSIONS = {"LOG_SOFTMAX": _logarithm, "NEG": _difference, "ONE_HOT": _comparison}
+_EXPANSIONS = {
+    "L2_NORMALIZATION": _quotient,
+    "LOG_SOFTMAX": _logarithm,
+    "NEG": _difference,
+    "ONE_HOT": _comparison,
+}

@@ -48,6 +48,17 @@ class TfliteExpansionsTest(support.ModelFileTest):
         with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
             self.rejects("import-disagrees", "y of case 0", data=data, cases=cases)
 
+    def test_rows_of_tiny_numbers(self) -> None:
+        made = Graph()
+        x, y = made.tensor("x", (3, 4)), made.tensor("y", (3, 4))
+        made.op("L2_NORMALIZATION", [x], [y], options="L2NormOptions")
+        data = made.file([x], [y])
+        rows = "np.array([[3e-7, -4e-7, 0, 0], [0, 0, 0, 0], [1, 2, -3, 4]], np.float32)"
+        cases = f"return Cases((({rows},),), Tolerance(1e-6, 1e-6))"
+        self.agrees(self.load(data, cases))
+        with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
+            self.rejects("import-disagrees", "y of case 0", data=data, cases=cases)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -227,6 +227,8 @@ class TfliteTest(support.ModelFileTest):
         self.rejects("op-rejected", "'TOPK_V2' (at Identity in model.tflite)", data=top)
         remainder = _convert(lambda x: tf.math.floormod(x, 0.25), _tensor(2, 16))
         self.rejects("op-rejected", "gets op 'FLOOR_MOD' wrong", "Identity", data=remainder)
+        angle = _convert(lambda x: tf.atan2(x, 2 * x), _tensor(2, 16))
+        self.rejects("op-rejected", "gets op 'ATAN2' wrong", "Identity", data=angle)
         svd = _convert(lambda x: tf.linalg.svd(x)[0], _tensor(4, 4), allow_custom_ops=True)
         self.rejects("op-rejected", "'Svd'", "not one of TFLite's own", data=svd)
 

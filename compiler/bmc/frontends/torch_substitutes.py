@@ -14,6 +14,7 @@
 - Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
+- It cannot join tensors of which one is a buffer without elements.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
   divides integers, torch_shifts.py shifts them, and torch_bytes.py changes what else crashes it for bytes.
 """
@@ -51,6 +52,9 @@ def apply(program: Any) -> None:
         elif str(node.target).startswith("aten.max_pool"):
             if node.args[0].meta["val"].dtype in (torch.int8, torch.uint8, torch.int16):
                 _widened(program.graph, node, torch.float32)
+        elif node.target is aten.cat.default:
+            full = [each for each in node.args[0] if each.meta["val"].numel()]
+            node.args = (full or node.args[0], *node.args[1:])
         elif node.target in (*largest, *places):
             if node.args[0].meta["val"].dtype in (torch.bool, torch.uint8):
                 if node.target in largest:

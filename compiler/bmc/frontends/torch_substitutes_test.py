@@ -167,6 +167,19 @@ def norm():
     return spec.ModelSpec(torch.nn.RMSNorm(_X.shape[-1]), cases, spec.Tolerance(1e-5, 1e-5))
 
 
+class Joined(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("nothing", torch.zeros(0, 4))
+
+    def forward(self, x):
+        return torch.cat([self.nothing, x])
+
+
+def joined():
+    return spec.ModelSpec(Joined(), ((np.ones((2, 4), np.float32),),), spec.Exact())
+
+
 def gelu():
     return spec.ModelSpec(Gelu(), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 2)
 """
@@ -206,6 +219,7 @@ class SubstitutesTest(support.FolderTest):
             "norm",
             "negatives",
             "log_sums",
+            "joined",
         ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
@@ -225,6 +239,7 @@ class SubstitutesTest(support.FolderTest):
             ("log_sums", "import-disagrees"),
             ("bytes_", "import-disagrees"),
             ("halves", "import-disagrees"),
+            ("joined", "op-rejected"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))

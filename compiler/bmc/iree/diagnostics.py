@@ -28,6 +28,9 @@ _LINKER = re.compile(r"lld: error: (?P<text>.*)")
 # Ops that are loops, by the ends of their names in text and in bytecode.
 _LOOP = re.compile(rb"\bwhile\b|prim\.Loop")
 
+# A converter of one kind of op in the stack of a crash: mlir::stablehlo::(anonymous namespace)::ReduceOpToGeneric...
+_IN_STACK = re.compile(r"OpConversionPattern<mlir::(?P<dialect>\w+)::(?P<op>\w+)Op>")
+
 # A message, the line that it is about, and a mark below it.
 _QUOTED = re.compile(r"^(.*:\d+:\d+: \w+: .*\n).*\n *\^.*\n?", re.MULTILINE)
 
@@ -123,9 +126,12 @@ def _without_reason(
 ) -> BmcError:
     """Returns the error for a tool that failed without an error in MLIR's form."""
     if returncode < 0:
+        found = _IN_STACK.search(messages)
+        kind = re.sub(r"(?<!^)(?=[A-Z])", "_", found["op"]).lower() if found else ""
+        what = f"on an op '{found['dialect']}.{kind}'" if found else "and gave no reason"
         return BmcError(
             "iree-crashed",
-            f"{tool} crashed with {signal.Signals(-returncode).name} and gave no reason",
+            f"{tool} crashed with {signal.Signals(-returncode).name} {what}",
             hint=("unroll loops (Keras: unroll=True), or " if has_loops else "")
             + f"remove parts of the model to find the op; reproducer: {reproducer}",
         )

@@ -93,6 +93,11 @@ class FailedTest(unittest.TestCase):
         self.assertEqual(error.message, "iree-compile crashed with SIGSEGV and gave no reason")
         self.assertTrue(error.hint.startswith("remove parts of the model"), error.hint)
         self.assertIn("reproducer: reproducer", error.hint)
+        stack = (
+            "#6 0x1 mlir::OpConversionPattern<mlir::stablehlo::ReduceWindowOp>::matchAndRewrite("
+        )
+        error = rejection(*messages, stack, status=-signal.SIGSEGV)
+        self.assertIn("SIGSEGV on an op 'stablehlo.reduce_window'", error.message)
         # Bytecode has the names of ops one after the other.
         for source in (b"%1 = scf.while (%a = %b)", b"stablehlo\0add\0while\0"):
             error = rejection(*messages, status=-signal.SIGSEGV, source=source)
