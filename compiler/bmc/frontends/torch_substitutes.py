@@ -10,6 +10,7 @@
   Integers have a number below all of these.
 - A sum of half floats rounds at every step. PyTorch's is one of floats.
 - In linalg, it negates integers as floats, which do not have all of them.
+- In linalg, it sorts unsigned bytes as signed ones.
 - It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
 - Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
@@ -75,6 +76,9 @@ def apply(program: Any) -> None:
             given = arguments(node)
             node.target, node.kwargs = torch.ops.aten.sort.default, {}
             node.args = (given["self"], given["dim"], given["descending"])
+            _sorted_bytes(program.graph, node)
+        elif node.target in (aten.sort.default, aten.topk.default):
+            _sorted_bytes(program.graph, node)
         elif node.target is aten.pow.Tensor_Scalar and node.args[1] in _ROOTS:
             if node.args[0].meta["val"].dtype.is_floating_point:
                 root = aten.sqrt.default if node.args[1] > 0 else aten.rsqrt.default
@@ -96,6 +100,13 @@ def apply(program: Any) -> None:
     torch_divisions.apply(program)
     torch_shifts.apply(program)
     program.graph_module.recompile()
+
+
+def _sorted_bytes(graph: Any, node: Any) -> None:
+    import torch
+
+    if node.args[0].meta["val"].dtype == torch.uint8:
+        _widened(graph, node, torch.int32)
 
 
 def _widened(graph: Any, node: Any, dtype: Any) -> None:

@@ -180,6 +180,16 @@ def joined():
     return spec.ModelSpec(Joined(), ((np.ones((2, 4), np.float32),),), spec.Exact())
 
 
+class Ordered(torch.nn.Module):
+    def forward(self, x):
+        return x.topk(2, 1)[0], x.sort(1)[0], x.sort(stable=True, dim=1, descending=True)
+
+
+def ordered():
+    x = np.array([[200, 1, 129, 0], [5, 255, 128, 127]], np.uint8)
+    return spec.ModelSpec(Ordered(), ((x,),), spec.Exact())
+
+
 def gelu():
     return spec.ModelSpec(Gelu(), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 2)
 """
@@ -220,6 +230,7 @@ class SubstitutesTest(support.FolderTest):
             "negatives",
             "log_sums",
             "joined",
+            "ordered",
         ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
@@ -240,6 +251,7 @@ class SubstitutesTest(support.FolderTest):
             ("bytes_", "import-disagrees"),
             ("halves", "import-disagrees"),
             ("joined", "op-rejected"),
+            ("ordered", "op-rejected"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))

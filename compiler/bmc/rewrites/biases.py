@@ -24,6 +24,9 @@ def apply(module: Any, _: object) -> None:
 def _starts_from_bias(op: ir_util.Op) -> bool:
     if not op.name.startswith("linalg.conv_"):
         return False
+    # Integers are the product already.
+    if isinstance(ir_util.element_type(op.results[0].type), ir.IntegerType):
+        return False
     owner = op.operands[2].owner
     if isinstance(owner, ir.Block):
         return False

@@ -51,6 +51,11 @@ class BiasesTest(unittest.TestCase):
             self.assertNotIn("arith.addf", text)
             self.assertNotIn("linalg.fill", text)
 
+    def test_integers_are_left_alone(self) -> None:
+        text = _CONVOLUTION.replace("f32", "i32").replace("0.5", "5").replace("0.0", "0")
+        text = text.replace("math.absf", "math.absi").replace("outs(%groups", "outs(%constant")
+        self.assertNotIn("linalg.fill", support.rewritten(text, biases.apply))
+
 
 if __name__ == "__main__":
     unittest.main()
