@@ -70,14 +70,17 @@ def _bazel(words: list[str], tree: Path, targets: set[str]) -> list[str]:
         return [f"{words[0]} is no command of bazel that pages use"]
     at = words.index("--") if "--" in words else len(words)
     found = []
-    labels = [word.removeprefix("@ironcast") for word in words[1:at] if "//" in word]
+    labels = [
+        word.removeprefix("@ironcast")
+        for word in words[1:at]
+        if "//" in word and not word.startswith("-")
+    ]
     for word in words[1:at]:
         option, _, value = word.partition("=")
         if option == "--config":
             if f":{value} " not in (tree / ".bazelrc").read_text():
                 found.append(f"there is no --config={value}")
         elif option == "--board":
-            labels.remove(word)
             board = value.removeprefix("@ironcast")
             if not _OWN.match(board) and not (tree / board.removeprefix("//")).is_dir():
                 found.append(f"there is no {board}")
