@@ -69,7 +69,9 @@ def main(argv: list[str]) -> int:
                     table[name]["arguments"], kit, Path(work), is_run=not options.host
                 )
             print(f"{name}: {measured[name]}", flush=True)
-            ordered = {each: measured[each] for each in table if each in measured}
+            ordered = {
+                each: dict(sorted(measured[each].items())) for each in table if each in measured
+            }
             text = json.dumps(ordered, indent=1, ensure_ascii=False)
             (root / _MEASURED).write_text(text + "\n", encoding="utf-8")
     (root / _PAGE).write_text(world_page.text(table, measured), encoding="utf-8")
