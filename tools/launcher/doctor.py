@@ -14,14 +14,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.launcher import disk_cache
 from tools.launcher.cache import FIRST_COMMAND_MEGABYTES
 from tools.launcher.truststore import BUNDLES
 
 # Of README and CONTRIBUTING: what all tests leave behind, and Debian's releases that are tried.
 _ALL_TESTS_MEGABYTES = 22_000
 _DEBIAN = ("12", "13")
+_KIND = "Linux on x86_64"
 _MEMORY_GIB = 8
+# Variables that name tools of the user's own, and those that do not.
 _OWN_TOOLS = "IRONCAST_"
+_SETTINGS = (disk_cache.VARIABLE, "IRONCAST_GITHUB")
 
 
 @dataclass(frozen=True)
@@ -52,15 +56,12 @@ def report(cache: Path, env: Mapping[str, str]) -> int:
 def machine(env: Mapping[str, str]) -> Iterator[Finding]:
     """The system, and the programs of its own that Ironcast takes or needs."""
     kind = f"{platform.system()} on {platform.machine()}"
-    yield Finding(
-        "machine",
-        kind,
-        kind != "Linux on x86_64",
-        "" if kind == "Linux on x86_64" else "Ironcast's tools are built for Linux on x86_64",
-    )
-    yield Finding("python3", platform.python_version(), not (3, 11) <= sys.version_info < (3, 14))
+    other = "" if kind == _KIND else f"Ironcast's tools are built for {_KIND}"
+    yield Finding("machine", kind, bool(other), other)
+    other = "" if sys.version_info < (3, 14) else "Ironcast's packages are for 3.11 to 3.13"
+    yield Finding("python3", platform.python_version(), bool(other), other)
     release = _release()
-    own = sorted(name for name in env if name.startswith(_OWN_TOOLS))
+    own = sorted(n for n in env if n.startswith(_OWN_TOOLS) and n not in _SETTINGS)
     apt = shutil.which("apt-get", path=env.get("PATH"))
     is_tried = release.get("ID") == "debian" and release.get("VERSION_ID") in _DEBIAN
     yield Finding(

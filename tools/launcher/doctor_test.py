@@ -56,6 +56,8 @@ class DoctorTest(unittest.TestCase):
         status, said = self.report()
         self.assertEqual(status, 1)
         self.assertIn("name your own tools", said)
+        # A setting is no tool.
+        self.assertEqual(self.report(IRONCAST_CACHE_GIGABYTES="3")[0], 1)
         status, said = self.report(IRONCAST_QEMU="/opt/qemu")
         self.assertEqual(status, 0)
         self.assertRegex(said, r"(?m)^  IRONCAST_QEMU +/opt/qemu$")

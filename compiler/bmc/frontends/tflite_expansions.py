@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,30 +55,63 @@ def _difference(model: Any, graph: Any, op: Any) -> list[Any]:
     return [tflite_build.op(model, "SUB", [zero, op.inputs[0]], op.outputs, 2, SubOptionsT())]
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """A result of floats, [..., n], of which an op computes each row by itself.
+
+    Attributes:
+      axis: the tensor with the number of its last dimension.
+    """
+
+    model: Any
+    graph: Any
+    name: str
+    shape: tuple[int, ...]
+    axis: int
+
+    @staticmethod
+    def of(model: Any, graph: Any, op: Any) -> _Rows | None:
+        """Returns the rows of an op's result, None if it has none or is of another type."""
+        from ai_edge_litert.schema_py_generated import TensorType
+
+        result = graph.tensors[op.outputs[0]]
+        shape, name = tflite_schema.shape(result), tflite_schema.text(result.name)
+        if result.type != TensorType.FLOAT32 or not shape:
+            return None
+        last = np.array([len(shape) - 1], np.int32)
+        axis = tflite_build.add_constant(model, graph, name + "_axis", last)
+        return _Rows(model, graph, name, shape, axis)
+
+    def like(self, what: str) -> int:
+        """Adds a tensor of the result's shape."""
+        return tflite_build.add_tensor(self.graph, f"{self.name}_{what}", self.shape)
+
+    def each(self, what: str) -> int:
+        """Adds a tensor with a number for each row, [..., 1]."""
+        return tflite_build.add_tensor(self.graph, f"{self.name}_{what}", (*self.shape[:-1], 1))
+
+    def reduce(self, kind: str, source: int, result: int) -> Any:
+        """Returns the op that makes a number of each row."""
+        from ai_edge_litert.schema_py_generated import ReducerOptionsT
+
+        options = ReducerOptionsT()
+        options.keepDims = True
+        return tflite_build.op(self.model, kind, [source, self.axis], [result], 1, options)
+
+
 def _logarithm(model: Any, graph: Any, op: Any) -> list[Any]:
     """Takes the largest element off, and then the logarithm of the sum of the powers."""
-    from ai_edge_litert.schema_py_generated import ReducerOptionsT, SubOptionsT, TensorType
+    from ai_edge_litert.schema_py_generated import SubOptionsT
 
-    result = graph.tensors[op.outputs[0]]
-    shape, name = tflite_schema.shape(result), tflite_schema.text(result.name)
-    if result.type != TensorType.FLOAT32 or not shape:
+    if (rows := _Rows.of(model, graph, op)) is None:
         return []
-    row = (*shape[:-1], 1)
-    last = np.array([len(shape) - 1], np.int32)
-    axis = tflite_build.add_constant(model, graph, name + "_axis", last)
-    options = ReducerOptionsT()
-    options.keepDims = True
-
-    def tensor(what: str, extents: tuple[int, ...]) -> int:
-        return tflite_build.add_tensor(graph, f"{name}_{what}", extents)
-
-    largest, total, log = (tensor(what, row) for what in ("largest", "sum", "log"))
-    below, powers = (tensor(what, shape) for what in ("below", "powers"))
+    largest, total, log = map(rows.each, ("largest", "sum", "log"))
+    below, powers = map(rows.like, ("below", "powers"))
     return [
-        tflite_build.op(model, "REDUCE_MAX", [op.inputs[0], axis], [largest], 1, options),
+        rows.reduce("REDUCE_MAX", op.inputs[0], largest),
         tflite_build.op(model, "SUB", [op.inputs[0], largest], [below], 1, SubOptionsT()),
         tflite_build.op(model, "EXP", [below], [powers]),
-        tflite_build.op(model, "SUM", [powers, axis], [total], 1, options),
+        rows.reduce("SUM", powers, total),
         tflite_build.op(model, "LOG", [total], [log]),
         tflite_build.op(model, "SUB", [below, log], op.outputs, 1, SubOptionsT()),
     ]
@@ -85,34 +119,20 @@ def _logarithm(model: Any, graph: Any, op: Any) -> list[Any]:
 
 def _quotient(model: Any, graph: Any, op: Any) -> list[Any]:
     """Divides each row by the root of the sum of its squares."""
-    from ai_edge_litert.schema_py_generated import (
-        DivOptionsT,
-        MaximumMinimumOptionsT,
-        ReducerOptionsT,
-        TensorType,
-    )
+    from ai_edge_litert.schema_py_generated import DivOptionsT, MaximumMinimumOptionsT
 
-    result = graph.tensors[op.outputs[0]]
-    shape, name = tflite_schema.shape(result), tflite_schema.text(result.name)
-    if result.type != TensorType.FLOAT32 or not shape:
+    if (rows := _Rows.of(model, graph, op)) is None:
         return []
-    row = (*shape[:-1], 1)
-    last = np.array([len(shape) - 1], np.int32)
-    axis = tflite_build.add_constant(model, graph, name + "_axis", last)
-    least = np.full([1] * len(shape), _LEAST_NORM, np.float32)
-    epsilon = tflite_build.add_constant(model, graph, name + "_least", least)
-    options = ReducerOptionsT()
-    options.keepDims = True
-    squares = tflite_build.add_tensor(graph, name + "_squares", shape)
-    total, norm, divisor = (
-        tflite_build.add_tensor(graph, f"{name}_{what}", row) for what in ("sum", "norm", "divisor")
-    )
-    limit = MaximumMinimumOptionsT()
+    least = np.full([1] * len(rows.shape), _LEAST_NORM, np.float32)
+    limit = tflite_build.add_constant(model, graph, rows.name + "_least", least)
+    squares = rows.like("squares")
+    total, norm, divisor = map(rows.each, ("sum", "norm", "divisor"))
+    options = MaximumMinimumOptionsT()
     return [
         tflite_build.op(model, "SQUARE", [op.inputs[0]], [squares]),
-        tflite_build.op(model, "SUM", [squares, axis], [total], 1, options),
+        rows.reduce("SUM", squares, total),
         tflite_build.op(model, "SQRT", [total], [norm]),
-        tflite_build.op(model, "MAXIMUM", [norm, epsilon], [divisor], 1, limit),
+        tflite_build.op(model, "MAXIMUM", [norm, limit], [divisor], 1, options),
         tflite_build.op(model, "DIV", [op.inputs[0], divisor], op.outputs, 1, DivOptionsT()),
     ]
 

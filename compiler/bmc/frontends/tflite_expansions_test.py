@@ -37,27 +37,28 @@ class TfliteExpansionsTest(support.ModelFileTest):
         with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
             self.rejects("import-disagrees", "negative of case 0", data=_file(), cases=cases)
 
-    def test_large_logits(self) -> None:
+    def right_only_if_expanded(
+        self, kind: str, options: str, rows: list[list[float]], tolerance: str
+    ) -> None:
         made = Graph()
-        x, y = made.tensor("x", (2, 4)), made.tensor("y", (2, 4))
-        made.op("LOG_SOFTMAX", [x], [y], options="LogSoftmaxOptions")
+        shape = (len(rows), len(rows[0]))
+        x, y = made.tensor("x", shape), made.tensor("y", shape)
+        made.op(kind, [x], [y], options=options)
         data = made.file([x], [y])
-        logits = "np.array([[300, 200, -1636, 299.5], [1, 2, 3, 4]], np.float32)"
-        cases = f"return Cases((({logits},),), Tolerance(1e-3, 1e-5))"
+        cases = f"return Cases(((np.array({rows}, np.float32),),), {tolerance})"
         self.agrees(self.load(data, cases))
         with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
             self.rejects("import-disagrees", "y of case 0", data=data, cases=cases)
 
+    def test_large_logits(self) -> None:
+        rows: list[list[float]] = [[300, 200, -1636, 299.5], [1, 2, 3, 4]]
+        close = "Tolerance(1e-3, 1e-5)"
+        self.right_only_if_expanded("LOG_SOFTMAX", "LogSoftmaxOptions", rows, close)
+
     def test_rows_of_tiny_numbers(self) -> None:
-        made = Graph()
-        x, y = made.tensor("x", (3, 4)), made.tensor("y", (3, 4))
-        made.op("L2_NORMALIZATION", [x], [y], options="L2NormOptions")
-        data = made.file([x], [y])
-        rows = "np.array([[3e-7, -4e-7, 0, 0], [0, 0, 0, 0], [1, 2, -3, 4]], np.float32)"
-        cases = f"return Cases((({rows},),), Tolerance(1e-6, 1e-6))"
-        self.agrees(self.load(data, cases))
-        with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
-            self.rejects("import-disagrees", "y of case 0", data=data, cases=cases)
+        rows: list[list[float]] = [[3e-7, -4e-7, 0, 0], [0, 0, 0, 0], [1, 2, -3, 4]]
+        close = "Tolerance(1e-6, 1e-6)"
+        self.right_only_if_expanded("L2_NORMALIZATION", "L2NormOptions", rows, close)
 
 
 if __name__ == "__main__":
