@@ -15,6 +15,8 @@ from pathlib import Path
 CPU = "rv64,v=true,vext_spec=v1.0,vlen=256,elen=64"
 # Of an emulator, in seconds: Bazel ends a test that hangs before that.
 DEADLINE = 3600
+# Of the tool for U-Boot's prompt: the machine may do other work, and Bazel ends the test soon after.
+WAIT = 200
 
 
 def path_of(variable: str) -> Path:
@@ -41,7 +43,8 @@ class Rig(unittest.TestCase):
     def flash(self, elf: Path, board: str, *args: str) -> Done:
         """Runs tools/flash to its end."""
         argv = [sys.executable, "-m", "tools.flash.main", str(elf)]
-        argv += ["--board", str(Path("boards", board, "board.json").absolute()), *args]
+        argv += ["--board", str(Path("boards", board, "board.json").absolute())]
+        argv += ["--wait", str(WAIT), *args]
         for name in ("dfu-util", "mkimage", "mtools", "openocd"):
             variable = name.upper().replace("-", "_")
             if variable in os.environ:
