@@ -11,6 +11,10 @@ from bmc.dtype import Array, DType
 
 # The largest atol or rtol.
 LARGEST_TOLERANCE = float(np.finfo(np.float32).max)
+# Fewer floats may be multiples of a step by chance.
+_FEWEST_MULTIPLES = 6
+# How far a float may be from a multiple, in steps: it was rounded to f32.
+_OFF_THE_MULTIPLE = 0.01
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,20 @@ def errors(got: Array, want: Array) -> Array:
         both_nan = np.isnan(got) & np.isnan(want)
         found = np.where(both_nan | (got == want), 0.0, np.abs(got - want))
     return np.where(np.isnan(found), np.inf, found)
+
+
+def quantization_step(want: Array) -> float:
+    """Returns the step of which all numbers that an int8 model returns are multiples, 0.0 if there is none."""
+    if want.dtype in (np.int8, np.uint8, np.int16):
+        return 1.0
+    if want.dtype.kind != "f":
+        return 0.0
+    values = np.unique(want[np.isfinite(want)].astype(np.float64))
+    if values.size < _FEWEST_MULTIPLES:
+        return 0.0
+    step = float(np.diff(values).min())
+    places = (values - values[0]) / step
+    return step if np.abs(places - places.round()).max() < _OFF_THE_MULTIPLE else 0.0
 
 
 def ranking(scores: Array) -> Array:

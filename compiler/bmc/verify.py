@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -36,12 +37,14 @@ class OutputCheck:
       output: name of the output.
       difference: what the policy says.
       kind: the kind of a made-up case, "" for others.
+      step: of which an int8 model's outputs are multiples, 0.0 for others.
     """
 
     case: int
     output: str
     difference: Difference
     kind: str = ""
+    step: float = 0.0
 
 
 def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
@@ -70,7 +73,8 @@ def run(model: ImportedModel, reproducer: Path) -> tuple[OutputCheck, ...]:
                 policy = tolerances.of_made_up(policy, golden.first_of(call.entry)[1][index])
             difference = answers.compare(got[index], wanted[index], policy, info.dtype)
             whose = f" for {model.signatures[call.entry].name}" if kind and golden.calls else ""
-            checks.append(OutputCheck(case, info.name, difference, kind + whose))
+            step = answers.quantization_step(wanted[index]) if model.int8 else 0.0
+            checks.append(OutputCheck(case, info.name, difference, kind + whose, step))
     return tuple(checks)
 
 
@@ -84,15 +88,24 @@ def require(model: ImportedModel, checks: tuple[OutputCheck, ...]) -> None:
         raise BmcError(
             "import-disagrees",
             f"IREE disagrees with {_BY_FRONTEND[model.frontend]}:"
-            f" output {worst.output} of {which} {_by_how_much(worst.difference)}",
+            f" output {worst.output} of {which} {_by_how_much(worst)}",
             hint=_of_doubles(model) or (_OF_MADE_UP if worst.kind else _OF_CASES),
         )
 
 
-def _by_how_much(difference: Difference) -> str:
+def _by_how_much(check: OutputCheck) -> str:
+    difference = check.difference
     if not difference.differing:
         return "differs in the sign of a zero, or in the last digits of integers beyond 2^53"
-    return f"is off by {difference.max_abs:.3g}, {difference.differing} elements differ"
+    steps = difference.max_abs / check.step if check.step else 0.0
+    in_steps = ""
+    if math.isfinite(steps) and round(steps):
+        in_steps = (
+            " (one quantization step)"
+            if round(steps) == 1
+            else f" ({round(steps)} quantization steps)"
+        )
+    return f"is off by {difference.max_abs:.3g}{in_steps}, {difference.differing} elements differ"
 
 
 def _of_doubles(model: ImportedModel) -> str:

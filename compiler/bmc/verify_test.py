@@ -10,7 +10,7 @@ import support
 
 from bmc import artifacts, verify
 from bmc.errors import BmcError
-from bmc.spec import Tolerance
+from bmc.spec import Case, Tolerance
 
 _CASES = """
 import numpy as np
@@ -20,6 +20,13 @@ def cases():
     x = np.arange(16, dtype=np.float32)
     return Cases(((x,),), Tolerance(1e-4, 1e-4), ((x + x,),))
 """
+
+
+def _less(model: artifacts.ImportedModel, number: int) -> tuple[Case, ...]:
+    """The outputs of all cases, less a number."""
+    return tuple(
+        tuple(array - np.float32(number) for array in case) for case in model.golden.outputs
+    )
 
 
 class VerifyTest(support.FolderTest):
@@ -69,12 +76,11 @@ class VerifyTest(support.FolderTest):
 
     def test_it_blames_the_import_for_other_golden_data(self) -> None:
         model = artifacts.load(self.imported)
-        wrong = tuple(
-            tuple(array + np.float32(1) for array in case) for case in model.golden.outputs
-        )
         broken = replace(
             model,
-            golden=replace(model.golden, outputs=wrong, policies=(Tolerance(1e-4, 1e-4),)),
+            golden=replace(
+                model.golden, outputs=_less(model, 1), policies=(Tolerance(1e-4, 1e-4),)
+            ),
         )
         checks = verify.run(broken, self.folder / "reproducer")
         self.assertFalse(checks[0].difference.ok)
@@ -83,6 +89,12 @@ class VerifyTest(support.FolderTest):
             BmcError, "the expected outputs: output output0 of case 0 is off by 1, 16 elements"
         ):
             verify.require(broken, checks)
+        # All outputs are even.
+        quantized = replace(
+            broken, int8=True, golden=replace(broken.golden, outputs=_less(model, 4))
+        )
+        with self.assertRaisesRegex(BmcError, r"is off by 4 \(2 quantization steps\), 16 elements"):
+            verify.require(quantized, verify.run(quantized, self.folder / "reproducer"))
         other = self.folder / "wrong"
         other.mkdir()
         (other / artifacts.MODEL_FILE).write_bytes(model.mlir.read_bytes())

@@ -32,7 +32,8 @@ def facts(report: Json, board: str, port: str) -> Json:
         (
             f"RAM{on}",
             _bytes(ram["total"]),
-            f"arena {_bytes(ram['arena'])}{_state(ram)}, stack {_bytes(ram['stack'])}",
+            f"arena {_bytes(ram['arena'])}{_state(ram)}, reserved for the stack"
+            f" {_bytes(ram['stack'])}, of which a run used {_bytes(report['run']['stack_bytes'])}",
         ),
         _checked(model, run),
     ]

@@ -23,7 +23,8 @@ class Output:
       rms: root of the mean of (got - want)^2.
       cosine: smallest of any row (last dimension) of any sample.
       snr: sum of want^2 over sum of (got - want)^2, in dB; infinite if they are equal.
-      steps: for integers, |got - want| -> how many elements.
+      step: of which an int8 model's floats are multiples, 1.0 for integers, 0.0 for other floats.
+      steps: if there is a step, |got - want| in steps -> how many elements.
       misses: samples outside of the model's tolerance.
     """
 
@@ -32,6 +33,7 @@ class Output:
     rms: float
     cosine: float
     snr: float
+    step: float
     steps: dict[int, int]
     misses: tuple[int, ...]
 
@@ -58,8 +60,17 @@ def output(
     want: Sequence[Array],
     policy: spec.Policy,
     dtype: DType | None = None,
+    int8: bool = False,
 ) -> Output:
-    """Measures one output; `got` and `want` have an array for each sample. dtype: as in bmc.answers.compare."""
+    """Measures one output.
+
+    Args:
+      name: its name.
+      got, want: an array for each sample.
+      policy: of the output.
+      dtype: as in bmc.answers.compare.
+      int8: whether the model is quantized, and its floats may be multiples of a step.
+    """
     differences = [answers.compare(g, w, policy, dtype) for g, w in zip(got, want, strict=True)]
     all_got, all_want = (answers.numbers(np.stack(side), dtype) for side in (got, want))
     error = answers.errors(all_got, all_want)
@@ -67,9 +78,11 @@ def output(
     signal = float(
         np.square(all_want, where=np.isfinite(all_want), out=np.zeros_like(all_want)).sum()
     )
+    is_integer = want[0].dtype.kind in "iu" and dtype is not DType.BF16
+    step = 1.0 if is_integer else answers.quantization_step(all_want) if int8 else 0.0
     steps: dict[int, int] = {}
-    if want[0].dtype.kind in "iu" and dtype is not DType.BF16:
-        values, counts = np.unique(error.astype(np.int64), return_counts=True)
+    if step and np.isfinite(error).all():
+        values, counts = np.unique((error / step).round().astype(np.int64), return_counts=True)
         steps = {int(v): int(c) for v, c in zip(values, counts, strict=True)}
     return Output(
         name,
@@ -77,6 +90,7 @@ def output(
         math.sqrt(noise / error.size),
         min(difference.min_cosine for difference in differences),
         decibels(signal, noise),
+        step,
         steps,
         tuple(index for index, difference in enumerate(differences) if not difference.ok),
     )

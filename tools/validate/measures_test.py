@@ -60,6 +60,20 @@ class MeasuresTest(unittest.TestCase):
         self.assertEqual(found.misses, (0,))
         self.assertEqual(page.steps(found), "y: of 3 elements, 1 equal, 1 by 1, 1 by 255")
 
+    def test_steps_of_quantized_floats(self) -> None:
+        want = [np.float32(0.37) * np.array([-3, 0, 1, 4, 5, 9], np.float32)]
+        got = [want[0] + np.float32(0.37) * np.array([0, 0, 1, 0, -2, 0], np.float32)]
+        policy = spec.Tolerance(1.0, 0.0)
+        found = measures.output("y", got, want, policy, int8=True)
+        self.assertEqual(found.steps, {0: 4, 1: 1, 2: 1})
+        text = "y: of 6 elements, 4 equal, 1 by 1, 1 by 2 quantization steps of 0.37"
+        self.assertEqual(page.steps(found), text)
+        self.assertEqual(measures.output("y", got, want, policy).steps, {})
+
+    def test_floats_that_are_no_multiples_of_a_step(self) -> None:
+        for values in ([0.0, 1.0, 2.0], [0.0, 1.0, 2.5, 3.0, 4.7, 6.0]):
+            self.assertEqual(answers.quantization_step(np.array(values, np.float32)), 0.0)
+
     def test_classes(self) -> None:
         want = [np.array([[0, 1, 2, 3, 4, 5, 6]]), np.array([[6, 5, 4, 3, 2, 1, 0]])]
         got = [want[0], want[0]]

@@ -90,7 +90,7 @@ def _verdict(grown: Sequence[Growth], first: int | None) -> list[str]:
 
 
 def steps(output: Output) -> str:
-    """A sentence on the steps of an output of integers."""
+    """A sentence on the steps of an output that has them."""
     total = sum(output.steps.values())
     parts = [
         f"{count:,} by {step}" if step else f"{count:,} equal"
@@ -99,7 +99,8 @@ def steps(output: Output) -> str:
     more = len(output.steps) - _SHOWN_STEPS
     if more > 0:
         parts.append(f"{more} larger steps")
-    return f"{output.name}: of {total:,} elements, {', '.join(parts)}"
+    unit = "" if output.step == 1.0 else f" quantization steps of {output.step:.3g}"
+    return f"{output.name}: of {total:,} elements, {', '.join(parts)}{unit}"
 
 
 def classes(found: Classes, unit: str) -> list[str]:

@@ -111,6 +111,7 @@ def _outputs(job: Job, number: int, indices: Sequence[int], got: Sequence[Case])
             [job.want[index][place] for index in indices],
             job.model.golden.policies[begin + place],
             info.dtype,
+            job.model.int8,
         )
         misses = tuple(indices[miss] for miss in output.misses)
         found.append(dataclasses.replace(output, misses=misses))

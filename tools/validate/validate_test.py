@@ -281,7 +281,7 @@ class ProgramTest(unittest.TestCase):
 
     def test_the_order_of_a_sequence_matters(self) -> None:
         golden = _imported(_MEMORY).golden
-        self.save("two", **{"step.input0": np.stack([case[0] for case in golden.inputs[:2]])[None]})
+        self.save("two", **{"step.x": np.stack([case[0] for case in golden.inputs[:2]])[None]})
         want = np.stack([case[0] for case in golden.outputs[:2]])[None]
         self.save("right", y=want)
         self.save("second", y=want[:, [0, 0]])

@@ -80,6 +80,13 @@ def build(report: Json) -> Json:
     }
 
 
+def _used(report: Json) -> int:
+    """Bytes of RAM without the part of the stack that no call has reached."""
+    ram = report["ram_bytes"]
+    used: int = ram["total"] - ram["stack"] + report["run"]["stack_bytes"]
+    return used
+
+
 def _parts(sizes: dict[str, int]) -> list[Json]:
     parts = [{"name": name, "bytes": n} for name, n in sizes.items() if n and name != "total"]
     return sorted(parts, key=lambda part: -part["bytes"])
@@ -92,7 +99,11 @@ def _summary(report: Json, models: list[Json], vlen: int) -> list[Json]:
     path = "on the critical path " if any(model["harts"] for model in models) else ""
     rows = [
         ("Flash", f"{flash['total']:,}", f"bytes, {flash['golden']:,} of them for the self-check"),
-        ("RAM", f"{ram['total']:,}", f"bytes, {ram['arena']:,} of them the arena"),
+        (
+            "RAM",
+            f"{ram['total']:,}",
+            f"bytes, {ram['arena']:,} of them the arena; {_used(report):,} are used",
+        ),
         ("Instructions", f"{instructions:,}", f"{path}in one inference at VLEN {vlen}"),
         (
             "Per multiply-accumulate",

@@ -14,7 +14,7 @@ from typing import Any
 from bmc import artifacts, factory, golden, installing, progress, spec, spread, tolerances
 from bmc.artifacts import Golden, ImportedModel, Parameter, Signature
 from bmc.errors import BmcError
-from bmc.frontends import quiet, torch_export, user_cases
+from bmc.frontends import argument_names, quiet, torch_export, user_cases
 from bmc.frontends.options import ImportOptions
 
 # Layers that behave differently in training.
@@ -144,7 +144,7 @@ def _export_forward(
     """
     import torch
 
-    inputs = golden.infos(model.cases[0], model.input_names, "input")
+    inputs = argument_names.inputs(model)
     progress.begin(progress.GOLDEN)
     expected = tuple(run(module, case, folder) for case in model.cases)
     outputs = golden.infos(expected[0], model.output_names, "output")

@@ -13,7 +13,7 @@ from bmc import artifacts, factory, golden, progress, spec
 from bmc.artifacts import Golden, GoldenCall, Signature
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import link, torch_export, user_cases
+from bmc.frontends import argument_names, link, torch_export, user_cases
 from bmc.names import WRAPPED
 
 
@@ -79,7 +79,7 @@ def export(
         progress.begin(progress.GOLDEN)
         final = _Functions(entries, states)
         inputs, outputs = _make_calls(final, model.calls, folder)
-    signatures = tuple(_signature(name, model, inputs, outputs) for name in names)
+    signatures = tuple(_signature(module, name, model, inputs, outputs) for name in names)
     if calls is not model.calls:
         inputs, outputs = _make_calls(final, calls, folder)
     data = golden.make_calls(
@@ -248,15 +248,18 @@ def _make_calls(
 
 
 def _signature(
+    module: torch.nn.Module,
     name: str,
     model: spec.ModelSpec,
     inputs: tuple[spec.Case, ...],
     outputs: tuple[spec.Case, ...],
 ) -> Signature:
     index = next(i for i, call in enumerate(model.calls) if call.entry == name)
+    case, entry = inputs[index], _entry(module, name)
+    method = entry.forward if isinstance(entry, torch.nn.Module) else entry
     return Signature(
         name,
-        golden.infos(inputs[index], (), "input"),
+        golden.infos(case, argument_names.first(method, len(case)), "input"),
         golden.infos(outputs[index], (), "output"),
     )
 

@@ -33,7 +33,7 @@ from torchao.quantization.pt2e.quantizer import (
 
 from bmc import factory, golden, spec
 from bmc.errors import BmcError
-from bmc.frontends import quantized, quiet, torch_export
+from bmc.frontends import argument_names, quantized, quiet, torch_export
 from bmc.iree.tool import IreeTool
 
 # torch-mlir's name for its import without any lowering. IREE knows the quantized ops, but torch-mlir's
@@ -114,7 +114,7 @@ def quantize_forward(module: Any, model: spec.ModelSpec, folder: Path) -> Any:
             "int8 quantization needs calibration inputs, from which it takes the scales",
             hint="give ModelSpec.calibration",
         )
-    golden.check_cases(model.calibration, golden.infos(model.cases[0], (), "input"), "calibration")
+    golden.check_cases(model.calibration, argument_names.inputs(model), "calibration")
 
     def calibrate(observed: dict[str, Any]) -> None:
         for case in model.calibration:

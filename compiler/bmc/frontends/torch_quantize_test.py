@@ -325,7 +325,7 @@ class RefusedTest(support.FolderTest):
 
     def test_calibration(self) -> None:
         self.rejects("uncalibrated", "no-calibration", "needs calibration inputs")
-        self.rejects("other_shape", "bad-spec", "calibration 0 is (input0: 1x8x32xf32)")
+        self.rejects("other_shape", "bad-spec", "calibration 0 is (x: 1x8x32xf32)")
 
     def test_nothing_to_quantize(self) -> None:
         self.rejects("nothing", "quantize-rejected", "no convolution and no matrix product")

@@ -238,7 +238,7 @@ class TorchTest(support.FolderTest):
         self.assertEqual(model.source, "model.py:good")
         self.assertEqual(
             [info.describe() for info in (*model.inputs, *model.outputs)],
-            ["input0: 4x4xf32", "scores: 4x3xf32", "rest: 4x4xf32"],
+            ["x: 4x4xf32", "scores: 4x3xf32", "rest: 4x4xf32"],
         )
         self.assertEqual([p.name for p in model.parameters], ["linear.bias", "linear.weight"])
         self.assertEqual(model.golden.source, artifacts.GOLDEN_FRAMEWORK)
@@ -344,7 +344,7 @@ class TorchTest(support.FolderTest):
 
     def test_scalar(self) -> None:
         model = self.load("scalar")
-        self.assertEqual([i.describe() for i in model.inputs], ["input0: f32"])
+        self.assertEqual([i.describe() for i in model.inputs], ["input: f32"])
         self.assertEqual(model.golden.outputs[0][0].item(), 0.5)
 
     def test_forward_that_raises(self) -> None:

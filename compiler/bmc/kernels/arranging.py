@@ -144,7 +144,7 @@ def _arranged(
                 and loop.strides[B] <= widest
                 and _fits(loop, dtypes, neighbors, further)
             ):
-                left = [_as_one(each) for each in found if each is not parts]
+                left = [part for each in found if each is not parts for part in each]
                 sums = [loops[number] for number in sorted(summed)]
                 grid = tuple(parts) if flat else ()
                 around = merged([*outer, *others, *left])

@@ -6,7 +6,7 @@ import unittest
 from dataclasses import replace
 
 from bmc.kernels.arranging import arranged
-from bmc.kernels.product import A, Edge, Loop, Node, Padding, Unsupported
+from bmc.kernels.product import A, B, Edge, Loop, Node, Padding, Unsupported
 
 
 def _short(loop: Loop) -> Loop:
@@ -77,6 +77,21 @@ class ArrangedTest(unittest.TestCase):
         self.assertFalse(swapped)
         self.assertEqual(product.lanes, loops[0])
         self.assertEqual(product.padding, padding)
+
+    def test_lines_of_two_padded_images(self) -> None:
+        """They follow each other in memory, but the second image begins with another border."""
+        loops = [
+            Loop(2, (0, 24, 64), (0, 0)),
+            Loop(2, (0, 12, 32), (1, 0)),
+            Loop(8, (0, 4, 4), (0, 1)),
+            Loop(3, (8, 12, 0), (1, 0)),
+            Loop(2, (4, 12, 0), (0, 3)),
+        ]
+        padding = Padding(B, 0, (Edge(1, 2), Edge(4, 3)), -28)
+        nodes = (Node("sum", "f32"),)
+        product, _ = arranged(("f32",) * 3, loops, {3, 4}, None, nodes, padding)
+        self.assertEqual(product.lanes, loops[2])
+        self.assertEqual(product.outer, tuple(loops[:2]))
 
 
 if __name__ == "__main__":

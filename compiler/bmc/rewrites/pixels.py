@@ -122,7 +122,8 @@ def _move(op: ir_util.Op) -> None:
     sources = [_turned(value) for value in op.operands]
     for place, value in enumerate(op.operands):
         maker = ir_util.definition(value)
-        if sources[place] is None and maker is not None and maker.name == "tensor.empty":
+        is_empty = maker is not None and maker.name == "tensor.empty"
+        if is_empty and images.is_image(value):
             type_ = permute.permuted(value.type, _PIXELS)
             with ir.InsertionPoint(op), op.location:
                 sources[place] = tensor.empty(type_.shape, type_.element_type)

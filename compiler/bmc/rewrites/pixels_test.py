@@ -69,6 +69,19 @@ class PixelsTest(unittest.TestCase):
         self.assertEqual(text.count("linalg.generic"), 2)
         self.assertIn("-> tensor<6x7x8xf32>", text)
 
+    def test_an_element_without_a_value_may_get_into_an_image(self) -> None:
+        insertion = "tensor.insert_slice %one into %all[0, 0, 0] [1, 1, 1] [1, 1, 1]"
+        text = support.rewritten(
+            f"""func.func @main() -> tensor<1x1x3xf32> {{
+  %one = tensor.empty() : tensor<f32>
+  %all = tensor.empty() : tensor<1x1x3xf32>
+  %in = {insertion} : tensor<f32> into tensor<1x1x3xf32>
+  return %in : tensor<1x1x3xf32>
+}}""",
+            pixels.apply,
+        )
+        self.assertIn("tensor.insert_slice", text)
+
     def test_paddings_and_slices_move_pixels(self) -> None:
         middle = """
   %p = tensor.pad %n low[0, 1, 2] high[0, 1, 2] {

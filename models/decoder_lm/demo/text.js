@@ -41,7 +41,7 @@ function showCount(count) {
 
 /**
  * Sends the prompt's tokens, then those that are chosen of the model's answers, until its context is full. `decode` takes a
- * token, `input0`, and gives the likeliest next one, `output0`, and all logits, `output1`.
+ * `token` and gives the likeliest next one, `output0`, and all logits, `output1`.
  */
 async function generate() {
   const tokens = Array.from(prompt.value, (letter) => letter.codePointAt(0));
@@ -50,7 +50,7 @@ async function generate() {
   given.textContent = written.textContent = "";
   let begun = { reset: true };
   for (let count = 0; count < CONTEXT && !stopped; ++count) {
-    const found = await run({ input0: [tokens[count]] }, { entry: "decode", ...begun });
+    const found = await run({ token: [tokens[count]] }, { entry: "decode", ...begun });
     begun = { sequence: found.sequence };
     const shown = count < prompt.value.length ? given : written;
     shown.textContent += String.fromCharCode(tokens[count]);
