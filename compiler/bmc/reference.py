@@ -95,6 +95,7 @@ class HostModel:
             states,
             updates,
             wide_constants,
+            widenings,
         )
 
         with tempfile.TemporaryDirectory() as work:
@@ -106,6 +107,7 @@ class HostModel:
                     loops,
                     insertions,
                     indices,
+                    widenings,
                     empties,
                     powers,
                     quotients,

@@ -117,6 +117,7 @@ class Uses:
       extents: for each input that is an index, the extent that it is an index for.
       floats: whether floats of any kind make sense: the model only moves and compares them.
       integers: whether integers of any kind make sense where they are no indices.
+      bytes: whether bytes of any kind do, even where `integers` is not set.
       equal: whether the framework defines what it does with equal numbers.
       signs: whether the framework defines what it does with the sign of zero.
       zeros: whether an integer may be zero; otherwise it is also not -1, since both are divisors that crash.
@@ -127,6 +128,7 @@ class Uses:
     extents: Mapping[int, int]
     floats: bool = True
     integers: bool = True
+    bytes: bool = True
     equal: bool = True
     signs: bool = True
     zeros: bool = True
@@ -200,7 +202,7 @@ def _integers(small: bool, zeros: bool) -> _Make:
             extent is not None
             or info.dtype.is_float
             or dtype.kind not in "iu"
-            or not uses.integers
+            or not (uses.bytes if dtype.itemsize == 1 else uses.integers)
             or zeros > uses.zeros
         ):
             return None

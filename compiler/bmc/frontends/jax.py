@@ -7,6 +7,7 @@ import functools
 import inspect
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,8 @@ def _require_jax() -> None:
         with quiet.python():
             import jax
             import jax.export  # noqa: F401
+        # Processes that bmc starts are other programs.
+        warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
     except ImportError as error:
         raise BmcError(
             "jax-missing",

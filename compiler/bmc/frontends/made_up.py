@@ -103,6 +103,8 @@ def _of_entry(
         roles.extents,
         floats=moves and not roles.loops and defined.floats,
         integers=(moves or counts) and not roles.loops,
+        # Roundings add up to more with large integers. Bytes are all small, as pixels are.
+        bytes=not roles.loops,
         equal=not roles.sorts or name != "torch",
         signs=not roles.chooses,
         zeros=not roles.divides or defined.floats,

@@ -11,6 +11,7 @@
 - It computes Neg of integers in f32.
 - Its ReduceLogSumExp, Asinh and Acosh overflow (onnx_logarithms.py).
 - It computes powers of integers, and those of negative floats, in floats that have none (onnx_powers.py).
+- It gets a QLinearConv wrong whose channels have scales of their own (onnx_channel_scales.py).
 - Others are in onnx_composites.py.
 """
 
@@ -23,6 +24,7 @@ import numpy as np
 from bmc.dtype import Array
 from bmc.errors import BmcError
 from bmc.frontends import (
+    onnx_channel_scales,
     onnx_clips,
     onnx_composites,
     onnx_logarithms,
@@ -50,6 +52,8 @@ def _apply(graph: Graph) -> None:
         if node.domain in ("", "ai.onnx"):
             if node.op_type in _WINDOWS:
                 _crop(graph, node)
+                if onnx_channel_scales.rewrite(graph, node) or onnx_unsigned.rewrite(graph, node):
+                    continue
             elif node.op_type == "Clip" and onnx_clips.limit(graph, node):
                 pass
             elif (

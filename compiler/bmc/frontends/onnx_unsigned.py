@@ -1,4 +1,4 @@
-"""Divides, clips, shifts and makes unsigned numbers, which IREE's importer takes for signed ones.
+"""Divides, clips, compares, shifts and makes unsigned numbers, which IREE's importer takes for signed ones.
 
 A shift by more bits than a number has leaves nothing of it. The importer's is the machine's, which differ there.
 """
@@ -11,6 +11,9 @@ import numpy as np
 
 from bmc.errors import BmcError
 from bmc.frontends.onnx_graph import Graph, attributes, node_name
+
+# Ops that compare the elements of a tensor with each other, and a type that has all bytes.
+_COMPARE = {"MaxPool": "FLOAT", "TopK": "INT32"}
 
 
 def rewrite(graph: Graph, node: Any) -> bool:
@@ -45,9 +48,29 @@ def rewrite(graph: Graph, node: Any) -> bool:
         operands = [graph.add("Cast", [name], node, to=TensorProto.INT32) for name in node.input]
         made = graph.add(node.op_type, operands, node)
         graph.rename(graph.add("Cast", [made], node, to=element), node.output[0])
+    elif node.op_type in _COMPARE and element == TensorProto.UINT8 and not _counts(node):
+        _widen(graph, node, getattr(TensorProto, _COMPARE[node.op_type]))
     else:
         return False
     return True
+
+
+def _counts(node: Any) -> bool:
+    """Whether a maximum pooling also returns places, which count the elements of what it gets."""
+    return node.op_type == "MaxPool" and len(node.output) > 1
+
+
+def _widen(graph: Graph, node: Any, kind: int) -> None:
+    """Makes more bits of the bytes that a node reads, and bytes of its first result."""
+    element = graph.element(node.input[0])
+    made = type(node)()
+    made.CopyFrom(node)
+    for place, name in enumerate(node.input):
+        if name and graph.element(name) == element:
+            made.input[place] = graph.add("Cast", [name], node, to=kind)
+    made.output[0] = graph.new(node)
+    graph.nodes.append(made)
+    graph.rename(graph.add("Cast", [made.output[0]], node, to=element), node.output[0])
 
 
 def _cast(graph: Graph, node: Any) -> bool:

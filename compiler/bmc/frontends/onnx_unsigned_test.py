@@ -7,7 +7,7 @@ from unittest import main, mock
 import numpy as np
 import onnx
 import support
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from bmc.dtype import Array
 from bmc.frontends import onnx_static, onnx_unsigned
@@ -29,6 +29,29 @@ def _model(kind: str, dtype: type, *constants: int, **options: str) -> onnx.Mode
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
+def _compared(node: onnx.NodeProto) -> onnx.ModelProto:
+    """A model that also computes a float, so that only bytes are made up."""
+    element = TensorProto.UINT8
+    graph = helper.make_graph(
+        [node, helper.make_node("Softmax", ["f"], ["s"])],
+        "g",
+        [
+            helper.make_tensor_value_info("x", element, [1, 2, 5, 5]),
+            helper.make_tensor_value_info("f", TensorProto.FLOAT, [3]),
+        ],
+        [
+            helper.make_tensor_value_info("y", element, None),
+            helper.make_tensor_value_info("s", TensorProto.FLOAT, None),
+        ],
+        [numpy_helper.from_array(np.array([3]), "k")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+_POOL = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], strides=[2, 2])
+_LARGEST = helper.make_node("TopK", ["x", "k"], ["y", "places"], axis=3)
+
+
 class UnsignedTest(support.ModelFileTest):
     SUFFIX = ".onnx"
 
@@ -41,6 +64,8 @@ class UnsignedTest(support.ModelFileTest):
             # By themselves: most have fewer bits than that.
             _model("BitShift", np.uint8, direction="LEFT"),
             _model("BitShift", np.uint64, direction="LEFT"),
+            _compared(_POOL),
+            _compared(_LARGEST),
         ):
             with self.subTest(model.graph.node[0].op_type):
                 loaded = self.load(model)
@@ -48,7 +73,12 @@ class UnsignedTest(support.ModelFileTest):
                 self.agrees(loaded)
 
     def test_without_it_made_up_inputs_refuse_the_model(self) -> None:
-        for model in (_model("Mod", np.uint8, 3), _model("BitShift", np.uint8, direction="LEFT")):
+        for model in (
+            _model("Mod", np.uint8, 3),
+            _model("BitShift", np.uint8, direction="LEFT"),
+            _compared(_POOL),
+            _compared(_LARGEST),
+        ):
             patch = mock.patch.object(onnx_unsigned, "rewrite", return_value=False)
             with self.subTest(model.graph.node[0].op_type), patch:
                 self.rejects("import-disagrees", f"made-up {_MORE}", data=model)

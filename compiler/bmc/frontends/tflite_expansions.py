@@ -3,11 +3,13 @@
 - NEG: the least integer stays what it is in LiteRT. TOSA's becomes the largest.
 - LOG_SOFTMAX of floats: the converter's is the logarithm of SOFTMAX, which is 0 for all but the largest numbers.
 - L2_NORMALIZATION of floats: LiteRT divides by no less than a millionth.
+- Pools of floats and bytes: the converter loses the function that a pool ends with.
 - ONE_HOT: an index that is out of range leaves a row without a hot element. The converter's picks the nearest.
 """
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,9 +174,33 @@ def _comparison(model: Any, graph: Any, op: Any) -> list[Any]:
     ]
 
 
+def _activated(model: Any, graph: Any, op: Any) -> list[Any]:
+    from ai_edge_litert.schema_py_generated import ActivationFunctionType, TensorType
+
+    names = {
+        ActivationFunctionType.RELU: "RELU",
+        ActivationFunctionType.RELU_N1_TO_1: "RELU_N1_TO_1",
+        ActivationFunctionType.RELU6: "RELU6",
+    }
+    result = graph.tensors[op.outputs[0]]
+    function = names.get(op.builtinOptions.fusedActivationFunction)
+    # For int16, tflite_activations.py rounds as LiteRT does.
+    if function is None or result.type == TensorType.INT16:
+        return []
+    pooled = copy.copy(result)
+    pooled.name = (tflite_schema.text(result.name) + "_pooled").encode()
+    graph.tensors.append(pooled)
+    limited = tflite_build.op(model, function, [len(graph.tensors) - 1], op.outputs)
+    op.outputs = [len(graph.tensors) - 1]
+    op.builtinOptions.fusedActivationFunction = ActivationFunctionType.NONE
+    return [op, limited]
+
+
 _EXPANSIONS = {
+    "AVERAGE_POOL_2D": _activated,
     "L2_NORMALIZATION": _quotient,
     "LOG_SOFTMAX": _logarithm,
+    "MAX_POOL_2D": _activated,
     "NEG": _difference,
     "ONE_HOT": _comparison,
 }

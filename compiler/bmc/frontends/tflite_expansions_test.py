@@ -50,6 +50,29 @@ class TfliteExpansionsTest(support.ModelFileTest):
         with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
             self.rejects("import-disagrees", "y of case 0", data=data, cases=cases)
 
+    def test_what_pools_end_with(self) -> None:
+        made = Graph()
+        x, q = made.tensor("x", (1, 4, 4, 2)), made.tensor("q", (1, 4, 4, 2), "int8")
+        made.quantize(q, 0.05, 7)
+        results = []
+        for number, (given, kind) in enumerate(((x, "float32"), (q, "int8"))):
+            for fused, pool in enumerate(("AVERAGE_POOL_2D", "MAX_POOL_2D", "MAX_POOL_2D"), 1):
+                y = made.tensor(f"y{number}{fused}", (1, 2, 2, 2), kind)
+                if kind == "int8":
+                    made.quantize(y, 0.05, 7)
+                options = {"padding": 1, "strideW": 2, "strideH": 2, "filterWidth": 2}
+                options |= {"filterHeight": 2, "fusedActivationFunction": fused}
+                made.op(pool, [given], [y], options="Pool2DOptions", **options)
+                results.append(y)
+        data = made.file([x, q], results)
+        floats = "np.linspace(-9, 9, 32, dtype=np.float32).reshape(1, 4, 4, 2)"
+        whole = "np.arange(-128, 128, 8).astype(np.int8).reshape(1, 4, 4, 2)"
+        policies = "(Tolerance(1e-6, 1e-6),) * 3 + (Exact(),) * 3"
+        cases = f"return Cases((({floats}, {whole}),), {policies})"
+        self.agrees(self.load(data, cases))
+        with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
+            self.rejects("import-disagrees", "of case 0", data=data, cases=cases)
+
     def test_large_logits(self) -> None:
         rows: list[list[float]] = [[300, 200, -1636, 299.5], [1, 2, 3, 4]]
         close = "Tolerance(1e-3, 1e-5)"

@@ -1,8 +1,9 @@
-"""Ops on bytes that crash torch-mlir's lowering to linalg.
+"""Ops on bytes that crash torch-mlir's lowering to linalg, or that it gets wrong.
 
 - Matrix products, convolutions, products with a number and arange() are of 32-bit integers, whose lowest bits are the
   same.
 - Truth values beside bytes become bytes.
+- A float becomes an unsigned byte by way of an integer, because the largest signed byte is 127.
 - A power of integers that is a float is one of floats. A power by a small integer is products.
 """
 
@@ -45,6 +46,8 @@ def apply(program: Any) -> None:
         by_number = node.target in products and not isinstance(node.args[1], torch.fx.Node)
         if node.target in wider or by_number:
             widen(program.graph, node)
+        elif node.target is torch.ops.prims.convert_element_type.default:
+            _converted(program.graph, node)
         elif node.target is aten.cat.default:
             node.args = (_of_one_type(program.graph, node, node.args[0]), *node.args[1:])
         elif node.target is aten.where.self:
@@ -75,6 +78,18 @@ def widen(graph: Any, node: Any) -> None:
         narrow = graph.call_function(to, (node, dtype))
     narrow.meta = meta
     node.replace_all_uses_with(narrow, delete_user_cb=lambda user: user is not narrow)
+
+
+def _converted(graph: Any, node: Any) -> None:
+    import torch
+
+    value = node.args[0]
+    if node.meta["val"].dtype == torch.uint8 and value.meta["val"].dtype.is_floating_point:
+        aten = torch.ops.aten
+        whole = call(graph, node, aten.to.dtype, (value, torch.int32))
+        # torch-mlir makes one conversion of two.
+        byte = call(graph, node, aten.bitwise_and.Scalar, (whole, 255))
+        node.args = (byte, *node.args[1:])
 
 
 def _of_one_type(graph: Any, node: Any, operands: Sequence[Any]) -> list[Any]:

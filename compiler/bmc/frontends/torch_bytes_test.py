@@ -40,6 +40,11 @@ def signed_products():
     return _spec(_products, _SIGNED)
 
 
+def floats():
+    x = _RNG.uniform(0, 255, (1, 1, 4, 4)).astype(np.float32)
+    return _spec(lambda x: (x.round().to(torch.uint8), x.half().byte(), (x / 2).to(torch.int8)), x)
+
+
 def rows():
     return _spec(lambda x: x + torch.arange(250, 254, dtype=torch.uint8), _BYTES)
 
@@ -83,6 +88,7 @@ class TorchBytesTest(support.FolderTest):
             "products",
             "signed_products",
             "rows",
+            "floats",
             "powers",
             "roots",
             "numbers",

@@ -21,6 +21,8 @@ from bmc.ir import ir_util, permute, stablehlo
 from bmc.ir.ranges import Ranges
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
+# Slices of StableHLO, and the first of their operands that says where one starts.
+_STARTS = {"stablehlo.dynamic_slice": 1, "stablehlo.dynamic_update_slice": 2}
 
 
 def apply(module: Any, _: object = None) -> None:
@@ -37,6 +39,19 @@ def apply(module: Any, _: object = None) -> None:
         change()
     for op in ir_util.all_of(module, "stablehlo.scatter"):
         _narrow(op)
+    for name, first in _STARTS.items():
+        for op in ir_util.all_of(module, name):
+            _widen(op, first)
+
+
+def _widen(op: ir_util.Op, first: int) -> None:
+    """Gives a slice starts of 32 bits, because IREE takes shorter ones for unsigned."""
+    for place in range(first, len(op.operands)):
+        start = op.operands[place]
+        if start.type.element_type.width < 32:
+            kind = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
+            with ir.InsertionPoint(op), op.location:
+                op.operands[place] = stablehlo.operation("stablehlo.convert", kind, start)
 
 
 def _narrow(scatter: ir_util.Op) -> None:

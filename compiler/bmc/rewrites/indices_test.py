@@ -77,7 +77,7 @@ class IndicesTest(support.FolderTest):
     def answer(self, text: str, *inputs: Array) -> Array:
         """Returns what IREE's host runtime computes, which applies the rewrite."""
         path = self.write("model.mlir", text)
-        kinds = {"float32": DType.F32, "int32": DType.I32, "int64": DType.I64}
+        kinds = {"float32": DType.F32, "int32": DType.I32, "int8": DType.I8, "int64": DType.I64}
         infos = tuple(
             TensorInfo(f"x{i}", kinds[array.dtype.name], array.shape)
             for i, array in enumerate(inputs)
@@ -101,10 +101,12 @@ class IndicesTest(support.FolderTest):
         np.testing.assert_array_equal(self.answer(_SCATTER, _X, pairs), wanted)
 
     def test_a_slice_begins_where_it_ends_inside(self) -> None:
-        for start in _I:
+        bytes_ = _SLICE.replace("tensor<i32>", "tensor<i8>")
+        starts = [(_SLICE, start) for start in _I] + [(bytes_, np.int8(start)) for start in (-3, 2)]
+        for text, start in starts:
             wanted, (row, column) = _X.copy(), (min(max(start, 0), last) for last in (3, 1))
             wanted[row : row + 2, column : column + 3] *= -1
-            got = self.answer(_SLICE, _X, np.array(start))
+            got = self.answer(text, _X, np.array(start))
             np.testing.assert_array_equal(got, wanted, str(start))
 
     def test_an_element_of_a_linalg_body(self) -> None:

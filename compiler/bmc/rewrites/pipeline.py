@@ -57,6 +57,7 @@ from bmc.rewrites import (
     views,
     wide_constants,
     wide_weights,
+    widenings,
 )
 from bmc.rewrites.context import Context
 from bmc.rewrites.model_context import ModelContext
@@ -101,6 +102,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "While updates are as the framework's exporter wrote them.",
         updates.apply,
     ),
+    Rewrite("widenings", phases.INPUT, "Before IREE joins them with products.", widenings.apply),
     Rewrite("empties", phases.INPUT, "Before IREE divides by their number.", empties.apply),
     Rewrite("powers", phases.INPUT, "Before IREE makes exp and log of powers.", powers.apply),
     Rewrite(

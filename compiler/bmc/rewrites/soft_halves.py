@@ -12,7 +12,7 @@ from typing import Any
 from iree.compiler import ir
 
 from bmc.errors import BmcError
-from bmc.ir import ir_util
+from bmc.ir import ir_util, permute
 from bmc.rewrites.context import Context
 from bmc.target import ISA_NAMES, Target, find
 
@@ -51,10 +51,27 @@ def apply(module: Any, context: Context) -> None:
         elif op.name.startswith(_COMPUTES) and op.name not in _MOVES and _has_f16(op):
             raise _refused(op, context.target)
     for op in conversions:
+        owner = op.operation.parent
+        if owner.name.startswith("linalg.") and owner.name != "linalg.generic":
+            _convert_before(op, owner)
+            continue
         with ir.InsertionPoint(op), op.location:
             make = _rounded if op.name == "arith.truncf" else _extended
             op.results[0].replace_all_uses_with(make(op.operands[0]))
         op.erase()
+
+
+def _convert_before(extension: ir_util.Op, product: ir_util.Op) -> None:
+    """Converts an operand before the product whose body would: a product with a name has no other body."""
+    element = ir.BlockArgument(extension.operands[0])
+    operand = product.operands[element.arg_number]
+    shape, each = list(operand.type.shape), ir.AffineMap.get_identity(operand.type.rank)
+    with ir.InsertionPoint(product), product.location:
+        wide = permute.computed(operand, shape, _f32(), each, _extended)
+        product.operands[element.arg_number] = wide
+        element.set_type(_f32())
+    extension.results[0].replace_all_uses_with(element)
+    extension.erase()
 
 
 def refusal(target: Target, does: str, hint: str, where: str = "") -> BmcError:

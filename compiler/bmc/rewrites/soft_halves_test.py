@@ -30,6 +30,13 @@ _CONVERTS = """func.func @main(%x: tensor<{n}xf32>) -> (tensor<{n}xf16>, tensor<
   return %2#0, %2#1 : tensor<{n}xf16>, tensor<{n}xf32>
 }}
 """
+# The body of such a product extends its operands by itself.
+_PRODUCT = """func.func @main(%x: tensor<2x4xf32>, %y: tensor<4x1xf16>) -> tensor<2x1xf32> {
+  %zero = arith.constant dense<0.0> : tensor<2x1xf32>
+  %r = linalg.matmul ins(%x, %y : tensor<2x4xf32>, tensor<4x1xf16>) outs(%zero : tensor<2x1xf32>) -> tensor<2x1xf32>
+  return %r : tensor<2x1xf32>
+}
+"""
 _COMPUTES = """func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
   %0 = stablehlo.convert %x : (tensor<64xf32>) -> tensor<64xf16>
   %1 = stablehlo.add %0, %0 : tensor<64xf16>
@@ -60,6 +67,10 @@ def _numbers() -> Any:
 
 class SoftHalvesTest(support.FolderTest):
     def run_host(self, text: str, numbers: Any) -> tuple[Any, Any]:
+        half, wide = self.run_host_on(text, numbers)
+        return half, wide
+
+    def run_host_on(self, text: str, *inputs: Any) -> list[Any]:
         from iree import runtime
         from iree.compiler import tools
 
@@ -67,8 +78,8 @@ class SoftHalvesTest(support.FolderTest):
             text, target_backends=["llvm-cpu"], extra_args=["--iree-llvmcpu-target-cpu=generic"]
         )
         module = runtime.load_vm_flatbuffer(compiled, driver="local-sync")
-        half, wide = module["main"](numbers)
-        return np.asarray(half), np.asarray(wide)
+        found = module["main"](*inputs)
+        return [np.asarray(each) for each in (found if isinstance(found, tuple) else (found,))]
 
     def test_conversions_round_as_numpy_does(self) -> None:
         numbers = _numbers()
@@ -80,6 +91,14 @@ class SoftHalvesTest(support.FolderTest):
             expected = numbers.astype(np.float16)
         np.testing.assert_array_equal(half.view(np.uint16), expected.view(np.uint16))
         np.testing.assert_array_equal(wide, expected.astype(np.float32))
+
+    def test_an_operand_of_a_product_with_a_name(self) -> None:
+        found = support.rewritten(_PRODUCT, soft_halves.apply, context=_WITHOUT)
+        self.assertNotIn("arith.extf", found)
+        x = np.arange(8, dtype=np.float32).reshape(2, 4)
+        y = np.array([[0.1], [-2], [6e-8], [65504]], np.float16)
+        (got,) = self.run_host_on(found, x, y)
+        np.testing.assert_allclose(got, x @ y.astype(np.float32), 1e-6)
 
     def test_nan_stays_nan(self) -> None:
         numbers = np.array([0x7F800001, 0x7FC00000, 0xFFFFFFFF], np.uint32).view(np.float32)

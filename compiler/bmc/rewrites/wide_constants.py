@@ -20,8 +20,10 @@ _CONSTANTS = ("arith.constant", "stablehlo.constant")
 def apply(module: Any, _: object = None) -> None:
     """Rounds the constants of a model that has no f64 inputs or outputs, which keep the model in f64."""
     ops = list(ir_util.walk(module.operation))
-    for op in ops:
-        if op.name in _CONSTANTS and "dense_resource" in str(op.attributes["value"])[:20]:
+    # The bindings cannot read the value of a complex constant.
+    constants = [op for op in ops if op.name in _CONSTANTS and not _is_complex(op)]
+    for op in constants:
+        if "dense_resource" in str(op.attributes["value"])[:20]:
             bits = constant_arrays.brain_halves(op.results[0], module)
             if bits is not None:
                 kind = op.results[0].type
@@ -29,12 +31,13 @@ def apply(module: Any, _: object = None) -> None:
     functions = [op for op in ops if "function_type" in op.attributes]
     if any("f64" in str(op.attributes["function_type"]) for op in functions):
         return
-    for op in ops:
-        # The bindings cannot read the value of a complex constant.
-        if op.name in _CONSTANTS and isinstance(
-            ir_util.element_type(op.results[0].type), ir.F64Type
-        ):
+    for op in constants:
+        if isinstance(ir_util.element_type(op.results[0].type), ir.F64Type):
             _round(op, module)
+
+
+def _is_complex(op: ir_util.Op) -> bool:
+    return isinstance(ir_util.element_type(op.results[0].type), ir.ComplexType)
 
 
 def _round(op: ir_util.Op, module: Any) -> None:

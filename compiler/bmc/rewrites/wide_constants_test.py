@@ -66,6 +66,13 @@ class WideConstantsTest(support.FolderTest):
             call = lambda: self.run_host(_BRAIN)  # noqa: E731
             self.refuses("op-rejected", "'arith.constant'", call=call)
 
+    def test_complex_numbers_stay(self) -> None:
+        text = """func.func @main() -> tensor<complex<f32>> {
+  %a = stablehlo.constant dense<(0.0, 1.0)> : tensor<complex<f32>>
+  return %a : tensor<complex<f32>>
+}"""
+        self.assertIn("dense<(0.", support.rewritten(text, wide_constants.apply))
+
     def test_iree_truncates(self) -> None:
         # If this fails, IREE rounds, and the rewrite can go.
         with mock.patch.object(wide_constants, "apply"):

@@ -1,0 +1,74 @@
+"""Extends unsigned numbers before they get into a product.
+
+IREE leaves out a conversion to more bits in front of a product of StableHLO, whose kernels then extend what they read.
+They take it for signed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from iree.compiler import ir
+
+from bmc.ir import ir_util, stablehlo
+
+_PRODUCTS = ("stablehlo.convolution", "stablehlo.dot", "stablehlo.dot_general")
+# IREE also moves conversions over these.
+_MOVES = tuple(
+    f"stablehlo.{name}"
+    for name in (
+        "broadcast_in_dim",
+        "concatenate",
+        "pad",
+        "reshape",
+        "reverse",
+        "slice",
+        "transpose",
+    )
+)
+_CONVERT = "stablehlo.convert"
+_WIDEST = 32
+
+
+def apply(module: Any, _: object = None) -> None:
+    """Rewrites what such products read: unsigned integers, and what is converted from them."""
+    for op in list(ir_util.walk(module.operation)):
+        if op.name in _PRODUCTS:
+            wide = op.results[0].type.element_type
+            for place, operand in enumerate(op.operands):
+                if _is_unsigned(operand) and operand.type.element_type != wide:
+                    kind = ir.RankedTensorType.get(operand.type.shape, wide)
+                    with ir.InsertionPoint(op), op.location:
+                        op.operands[place] = _extended(operand, kind)
+                else:
+                    _rewrite(operand)
+
+
+def _rewrite(value: Any) -> None:
+    maker = ir_util.definition(value)
+    if maker is None:
+        return
+    if maker.name in _MOVES:
+        for operand in maker.operands:
+            _rewrite(operand)
+    elif maker.name == _CONVERT and _is_unsigned(maker.operands[0]):
+        with ir.InsertionPoint(maker), maker.location:
+            value.replace_all_uses_with(_extended(maker.operands[0], value.type))
+        maker.erase()
+
+
+def _is_unsigned(value: Any) -> bool:
+    kind = ir_util.element_type(value.type)
+    return isinstance(kind, ir.IntegerType) and kind.is_unsigned and kind.width <= _WIDEST
+
+
+def _extended(source: Any, result: Any) -> Any:
+    """Returns a tensor of unsigned integers as one of the type `result`, in a way that IREE does not know."""
+    width = source.type.element_type.width
+    wide = ir.IntegerType.get_signless(max(2 * width, _WIDEST))
+    kind = ir.RankedTensorType.get(source.type.shape, wide)
+    mask = stablehlo.constant(np.full(source.type.shape, 2**width - 1), kind)
+    extended = stablehlo.operation(_CONVERT, kind, source)
+    masked = stablehlo.operation("stablehlo.and", kind, extended, mask)
+    return masked if kind == result else stablehlo.operation(_CONVERT, result, masked)

@@ -1,0 +1,81 @@
+"""Tests that products take bytes for what they are, by what IREE computes. NumPy's do."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import numpy as np
+import support
+
+from bmc.artifacts import Signature, TensorInfo
+from bmc.dtype import Array, DType
+from bmc.reference import HostModel
+from bmc.rewrites import widenings
+
+_DOT = """func.func @main(%x: tensor<2x3xui8>, %y: tensor<3x4xf32>) -> tensor<2x4xf32> {
+  %f = stablehlo.convert %x : (tensor<2x3xui8>) -> tensor<2x3xf32>
+  %r = stablehlo.dot_general %f, %y, contracting_dims = [1] x [0]
+      : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  return %r : tensor<2x4xf32>
+}
+"""
+_BATCH = """func.func @main(%x: tensor<2x3xui8>, %y: tensor<3x4xf32>) -> tensor<2x4xf32> {
+  %f = stablehlo.convert %x : (tensor<2x3xui8>) -> tensor<2x3xf32>
+  %a = stablehlo.reshape %f : (tensor<2x3xf32>) -> tensor<1x2x3xf32>
+  %b = stablehlo.reshape %y : (tensor<3x4xf32>) -> tensor<1x3x4xf32>
+  %p = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1]
+      : (tensor<1x2x3xf32>, tensor<1x3x4xf32>) -> tensor<1x2x4xf32>
+  %r = stablehlo.reshape %p : (tensor<1x2x4xf32>) -> tensor<2x4xf32>
+  return %r : tensor<2x4xf32>
+}
+"""
+_INTEGERS = """func.func @main(%x: tensor<2x3xui8>, %y: tensor<3x4xui8>) -> tensor<2x4xi32> {
+  %a = stablehlo.convert %x : (tensor<2x3xui8>) -> tensor<2x3xi32>
+  %b = stablehlo.convert %y : (tensor<3x4xui8>) -> tensor<3x4xi32>
+  %r = stablehlo.dot %a, %b : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
+  return %r : tensor<2x4xi32>
+}
+"""
+_DIRECT = """func.func @main(%x: tensor<2x3xui8>, %y: tensor<3x4xui8>) -> tensor<2x4xi32> {
+  %p = stablehlo.dot %x, %y : (tensor<2x3xui8>, tensor<3x4xui8>) -> tensor<2x4xui32>
+  %r = stablehlo.convert %p : (tensor<2x4xui32>) -> tensor<2x4xi32>
+  return %r : tensor<2x4xi32>
+}
+"""
+_MODELS = (_DOT, _BATCH, _INTEGERS, _DIRECT)
+_X = np.array([[0, 127, 128], [200, 255, 1]], np.uint8)
+_Y = np.arange(250, 238, -1).reshape(3, 4)
+
+
+class WideningsTest(support.FolderTest):
+    def computed(self, text: str) -> tuple[Array, Array]:
+        """Returns what IREE computes, and what it must be."""
+        integers = text in (_INTEGERS, _DIRECT)
+        kinds = (DType.U8, DType.I32) if integers else (DType.F32, DType.F32)
+        second, result = TensorInfo("y", kinds[0], (3, 4)), TensorInfo("r", kinds[1], (2, 4))
+        signature = Signature("main", (TensorInfo("x", DType.U8, (2, 3)), second), (result,))
+        path = self.write("model.mlir", text)
+        host = HostModel.compile(path, (signature,), self.folder / "reproducer")
+        y = _Y.astype(kinds[0].numpy)
+        (got,) = host.run((_X, y))
+        return got, _X.astype(np.int32) @ _Y
+
+    def test_bytes_above_127(self) -> None:
+        for text in _MODELS:
+            np.testing.assert_array_equal(*self.computed(text))
+
+    def test_without_it_they_are_wrong(self) -> None:
+        # If one of these is right, IREE has mended what it needs.
+        with mock.patch.object(widenings, "apply"):
+            for text in _MODELS:
+                got, wanted = self.computed(text)
+                self.assertFalse(np.array_equal(got, wanted))
+
+    def test_signed_bytes_stay(self) -> None:
+        text = _DOT.replace("ui8", "i8")
+        self.assertNotIn("stablehlo.and", support.rewritten(text, widenings.apply))
+
+
+if __name__ == "__main__":
+    unittest.main()
