@@ -8,7 +8,6 @@
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
 - The largest of truth values begins with true, the least of a signed bit, and the largest of unsigned bytes with 128.
   Integers have a number below all of these.
-- A sum of half floats rounds at every step. PyTorch's is one of floats.
 - In linalg, it negates integers as floats, which do not have all of them.
 - In linalg, it sorts unsigned bytes as signed ones.
 - It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
@@ -17,7 +16,7 @@
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
 - It cannot join tensors of which one is a buffer without elements.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
-  divides integers, torch_shifts.py shifts them, and torch_bytes.py changes what else crashes it for bytes.
+  divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, and torch_bytes.py changes what else crashes it for bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +24,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bmc.frontends import torch_bytes, torch_divisions, torch_indices, torch_shifts, torch_writes
+from bmc.frontends import (
+    torch_bytes,
+    torch_divisions,
+    torch_halves,
+    torch_indices,
+    torch_shifts,
+    torch_writes,
+)
 from bmc.frontends.torch_windows import arguments, call
 
 _ROOTS = (-0.5, 0.5)
@@ -42,7 +48,6 @@ def apply(program: Any) -> None:
         *(aten.max.dim, aten.min.dim),
     )
     places = (aten.argmax.default, aten.argmin.default)
-    sums = (aten.mean.default, aten.mean.dim, aten.sum.default, aten.sum.dim_IntList)
     for node in list(program.graph.nodes):
         if node.target is torch.ops.aten.roll.default:
             _roll(program.graph, node)
@@ -64,9 +69,6 @@ def apply(program: Any) -> None:
                     integers = (node.args[0], torch.int32)
                     first = call(program.graph, node, aten.to.dtype, integers)
                     node.args = (first, *node.args[1:])
-        elif node.target in sums and not node.kwargs:
-            if node.args[0].meta["val"].dtype in (torch.float16, torch.bfloat16):
-                _widened(program.graph, node, torch.float32)
         elif node.target is aten.neg.default:
             # Products of unsigned bytes crash it, and floats have all of these.
             if node.meta["val"].dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
@@ -88,8 +90,10 @@ def apply(program: Any) -> None:
         elif node.target is aten.rms_norm.default and arguments(node)["eps"] is None:
             given = arguments(node)
             dtype = given["input"].meta["val"].dtype
-            node.args = (given["input"], given["normalized_shape"], given["weight"])
-            node.args, node.kwargs = (*node.args, torch.finfo(dtype).eps), {}
+            # That of half floats is computed in floats.
+            eps = min(torch.finfo(each).eps for each in (dtype, torch.float32))
+            node.args = (given["input"], given["normalized_shape"], given["weight"], eps)
+            node.kwargs = {}
         elif node.target is torch.ops.aten.gelu.default:
             # Half floats would round at every step, which PyTorch does not.
             exact = node.meta["val"].dtype in (torch.float32, torch.float64)
@@ -99,6 +103,7 @@ def apply(program: Any) -> None:
     torch_indices.apply(program)
     torch_divisions.apply(program)
     torch_shifts.apply(program)
+    torch_halves.apply(program)
     program.graph_module.recompile()
 
 
