@@ -16,7 +16,8 @@
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
 - It cannot join tensors of which one is a buffer without elements.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
-  divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, and torch_bytes.py changes what else crashes it for bytes.
+  divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_determinants.py expands
+  determinants, and torch_bytes.py changes what else crashes it for bytes.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any
 
 from bmc.frontends import (
     torch_bytes,
+    torch_determinants,
     torch_divisions,
     torch_halves,
     torch_indices,
@@ -104,6 +106,7 @@ def apply(program: Any) -> None:
     torch_divisions.apply(program)
     torch_shifts.apply(program)
     torch_halves.apply(program)
+    torch_determinants.apply(program)
     program.graph_module.recompile()
 
 
