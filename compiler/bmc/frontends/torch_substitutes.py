@@ -17,7 +17,7 @@
 - It cannot join tensors of which one is a buffer without elements.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
   divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_determinants.py expands
-  determinants, and torch_bytes.py changes what else crashes it for bytes.
+  determinants, torch_adaptive.py pools uneven windows, and torch_bytes.py changes what else crashes it for bytes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import math
 from typing import Any
 
 from bmc.frontends import (
+    torch_adaptive,
     torch_bytes,
     torch_determinants,
     torch_divisions,
@@ -107,6 +108,7 @@ def apply(program: Any) -> None:
     torch_shifts.apply(program)
     torch_halves.apply(program)
     torch_determinants.apply(program)
+    torch_adaptive.apply(program)
     program.graph_module.recompile()
 
 
