@@ -236,6 +236,7 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
         if node.meta.get("stack_trace"):
             trace = torch_places.relative_frames(node.meta["stack_trace"], root)
             node.meta["stack_trace"] = torch_places.layer_frame(node) + trace
+    torch_substitutes.settle(program)
     _refuse(program)
     torch_substitutes.apply(program)
     torch_windows.apply(program)

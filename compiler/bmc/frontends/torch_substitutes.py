@@ -15,6 +15,7 @@
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
 - It cannot join tensors of which one is a buffer without elements.
+- A randomized leaky ReLU draws random numbers in training only. Otherwise it has their mean.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
   divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_determinants.py expands
   determinants, torch_adaptive.py pools uneven windows, and torch_bytes.py changes what else crashes it for bytes.
@@ -110,6 +111,28 @@ def apply(program: Any) -> None:
     torch_determinants.apply(program)
     torch_adaptive.apply(program)
     program.graph_module.recompile()
+
+
+def settle(program: Any) -> None:
+    """Replaces ops of a torch.export program that could draw random numbers, but do not."""
+    import torch
+
+    aten = torch.ops.aten
+    for node in list(program.graph.nodes):
+        if node.target is not aten.rrelu_with_noise_functional.default:
+            continue
+        given = arguments(node)
+        if given["training"] or any(user.args[1] for user in node.users):
+            continue
+        slope = (given["lower"] + given["upper"]) / 2
+        made = call(program.graph, node, aten.leaky_relu.default, (given["self"], slope))
+        for user in list(node.users):
+            user.replace_all_uses_with(made)
+            program.graph.erase_node(user)
+        program.graph.erase_node(node)
+        noise = given["noise"]
+        if noise.op == "call_function" and not noise.users:
+            program.graph.erase_node(noise)
 
 
 def _sorted_bytes(graph: Any, node: Any) -> None:

@@ -180,6 +180,23 @@ def ordered():
     return spec.ModelSpec(Ordered(), ((x,),), spec.Exact())
 
 
+class Random(torch.nn.Module):
+    def __init__(self, training):
+        super().__init__()
+        self.layer, self.random = torch.nn.RReLU(), training
+
+    def forward(self, x):
+        return self.layer(x), F.rrelu(x, 0.1, 0.5, self.random)
+
+
+def settled():
+    return spec.ModelSpec(Random(False), ((_X,),), (spec.Tolerance(1e-6, 1e-6),) * 2)
+
+
+def random():
+    return spec.ModelSpec(Random(True), ((_X,),), (spec.Tolerance(1e-6, 1e-6),) * 2)
+
+
 def gelu():
     return spec.ModelSpec(Gelu(), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 2)
 """
@@ -221,6 +238,7 @@ class SubstitutesTest(support.FolderTest):
             "log_sums",
             "joined",
             "ordered",
+            "settled",
         ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
@@ -244,6 +262,11 @@ class SubstitutesTest(support.FolderTest):
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))
+
+    def test_random_numbers_are_refused(self) -> None:
+        self.refuses("train-mode", "rrelu", call=lambda: self.load("random"))
+        with mock.patch.object(torch_substitutes, "settle"):
+            self.refuses("random-model", "rrelu", call=lambda: self.load("settled"))
 
     def test_others_stay_as_they_are(self) -> None:
         program = torch.export.export(_Others(), (torch.zeros(1, 4, 8, 8),))
