@@ -17,7 +17,7 @@ from bmc import artifacts, factory, golden, installing, progress, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import doubles, imported, jax_conversions, quiet
+from bmc.frontends import doubles, imported, jax_conversions, jax_truths, quiet
 from bmc.frontends.options import ImportOptions
 
 _MODEL_LINE = re.compile(r'"([^"]+)":(\d+):\d+')
@@ -68,6 +68,7 @@ def import_spec(
         progress.begin(progress.CONVERT)
         _export(function, traced, inputs, out / artifacts.MODEL_FILE)
         jax_conversions.apply(out / artifacts.MODEL_FILE)
+        jax_truths.apply(out / artifacts.MODEL_FILE)
     return imported.build(
         model,
         out=out,
