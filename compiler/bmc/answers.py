@@ -84,6 +84,9 @@ def numbers(array: Array, dtype: DType | None = None) -> Array:
     """Returns the values of an array as f64; `dtype` tells bf16 from uint16, in which NumPy stores it."""
     if dtype is DType.BF16:
         array = (array.astype(np.uint32) << 16).view(np.float32)
+    elif array.dtype == np.bool_:
+        # A byte of 2 is no truth value.
+        array = array.view(np.uint8)
     return array.astype(np.float64)
 
 

@@ -56,6 +56,11 @@ class CompareTest(unittest.TestCase):
         for dtype, ok in ((DType.BF16, True), (None, False)):
             self.assertEqual(answers.compare(half, one, Tolerance(0.5, 0.0), dtype).ok, ok)
 
+    def test_truth_values_have_one_of_two_bytes(self) -> None:
+        got, want = np.array([2, 1, 0], np.uint8).view(bool), np.array([True, True, False])
+        found = answers.compare(got, want, Exact())
+        self.assertEqual((found.ok, found.max_abs, found.differing), (False, 1.0, 1))
+
 
 if __name__ == "__main__":
     unittest.main()

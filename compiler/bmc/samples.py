@@ -184,6 +184,9 @@ def _index(times: int, negative: bool, ends: Callable[[int], tuple[int, ...]]) -
     ) -> Array | None:
         if extent is None or (negative and not uses.from_end) or (times > 1 and not uses.outside):
             return None
+        # Truth values may become indices too.
+        if info.dtype.numpy.kind not in "iu":
+            return None
         size = math.prod(info.shape)
         values = rng.integers(-times * extent if negative else 0, times * extent, size)
         values[: len(ends(extent))] = ends(extent)[:size]

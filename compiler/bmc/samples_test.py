@@ -88,6 +88,14 @@ class SamplesTest(support.FolderTest):
         floats, _, _ = made["floats with equal elements and zeros"]
         self.assertEqual(set(np.signbit(floats[floats == 0])), {False, True})
 
+    def test_truth_values_are_no_indices(self) -> None:
+        inputs = (TensorInfo("m", DType.BOOL, (9,)), _INDICES)
+        first = (np.ones(9, bool), np.zeros(9, np.int32))
+        made = samples.beside(first, inputs, (), samples.Uses({0: 7, 1: 7}))
+        self.assertTrue(any("indices" in kind for kind, _ in made))
+        for _, (truths, _) in made:
+            self.assertIs(truths, first[0])
+
     def test_what_a_framework_leaves_open_is_not_made_up(self) -> None:
         inputs = (_FLOATS, _INDICES, TensorInfo("k", DType.I64, (40,)))
         first = (np.ones((4, 64), np.float32), np.zeros(9, np.int32), np.ones(40, np.int64))

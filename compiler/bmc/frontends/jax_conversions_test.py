@@ -8,7 +8,7 @@ from unittest import mock
 import jax
 import support
 
-from bmc.frontends import import_model, jax_conversions
+from bmc.frontends import brain_floats, import_model, jax_conversions
 from bmc.frontends.options import ImportOptions
 
 _MODEL = """
@@ -34,6 +34,16 @@ def wide():
 def half():
     function = lambda x: (x.astype(jnp.int32), x.astype(jnp.bfloat16).astype(jnp.int16))
     return spec.ModelSpec(function, ((_X.astype(np.float16),),), ())
+
+
+def brain():
+    # Of 180.47 and 228.6, bf16 has 180 and 229.
+    def function(x):
+        y = x[0].astype(jnp.bfloat16) * 1.203125
+        return jnp.floor(y).astype(jnp.float32), x[1].astype(jnp.bfloat16) * 1.203125 > 180
+
+    x = np.linspace(-200, 200, 41, dtype=np.float32)
+    return spec.ModelSpec(function, ((np.stack([x, x]),),), spec.Exact())
 """
 
 
@@ -52,6 +62,11 @@ class JaxConversionsTest(support.FolderTest):
         for factory in ("narrow", "half", "wide"):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
+
+    def test_brain_floats_are_rounded(self) -> None:
+        self.assertIn(support.AGREES, self.load("brain"))
+        with mock.patch.object(brain_floats, "apply"):
+            self.refuses("import-disagrees", "of case 0", call=lambda: self.load("brain"))
 
     def test_without_it_they_are_refused(self) -> None:
         for factory in ("narrow", "half", "wide"):

@@ -16,6 +16,7 @@ import numpy as np
 from bmc import factory, spec, supervisor
 from bmc.errors import BmcError
 from bmc.frontends import (
+    brain_floats,
     doubles,
     quiet,
     tm_tensor,
@@ -159,6 +160,8 @@ def export(
         tm_tensor.lower(output, reproducer)
     if any("max_pool" in str(node.target) for node in program.graph.nodes):
         torch_pools.apply(output)
+    if any("bfloat16" in str(getattr(n.meta.get("val"), "dtype", "")) for n in program.graph.nodes):
+        brain_floats.apply(output)
     names = (torch_places.op_name(n.target) for n in program.graph.nodes if n.op == "call_function")
     return Exported(doubles.of_torch(program), Counter(names))
 
@@ -236,6 +239,7 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
         if node.meta.get("stack_trace"):
             trace = torch_places.relative_frames(node.meta["stack_trace"], root)
             node.meta["stack_trace"] = torch_places.layer_frame(node) + trace
+    torch_substitutes.settle(program)
     _refuse(program)
     torch_substitutes.apply(program)
     torch_windows.apply(program)

@@ -8,7 +8,6 @@
 - In linalg, GELU's approximation by tanh has 0.797724 for the root of 2 / pi, which shows in the fourth digit.
 - The largest of truth values begins with true, the least of a signed bit, and the largest of unsigned bytes with 128.
   Integers have a number below all of these.
-- A sum of half floats rounds at every step. PyTorch's is one of floats.
 - In linalg, it negates integers as floats, which do not have all of them.
 - In linalg, it sorts unsigned bytes as signed ones.
 - It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
@@ -16,8 +15,10 @@
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
 - It cannot join tensors of which one is a buffer without elements.
+- A randomized leaky ReLU draws random numbers in training only. Otherwise it has their mean.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
-  divides integers, torch_shifts.py shifts them, and torch_bytes.py changes what else crashes it for bytes.
+  divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_determinants.py expands
+  determinants, torch_adaptive.py pools uneven windows, and torch_bytes.py changes what else crashes it for bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bmc.frontends import torch_bytes, torch_divisions, torch_indices, torch_shifts, torch_writes
+from bmc.frontends import (
+    torch_adaptive,
+    torch_bytes,
+    torch_determinants,
+    torch_divisions,
+    torch_halves,
+    torch_indices,
+    torch_shifts,
+    torch_writes,
+)
 from bmc.frontends.torch_windows import arguments, call
 
 _ROOTS = (-0.5, 0.5)
@@ -42,7 +52,6 @@ def apply(program: Any) -> None:
         *(aten.max.dim, aten.min.dim),
     )
     places = (aten.argmax.default, aten.argmin.default)
-    sums = (aten.mean.default, aten.mean.dim, aten.sum.default, aten.sum.dim_IntList)
     for node in list(program.graph.nodes):
         if node.target is torch.ops.aten.roll.default:
             _roll(program.graph, node)
@@ -64,9 +73,6 @@ def apply(program: Any) -> None:
                     integers = (node.args[0], torch.int32)
                     first = call(program.graph, node, aten.to.dtype, integers)
                     node.args = (first, *node.args[1:])
-        elif node.target in sums and not node.kwargs:
-            if node.args[0].meta["val"].dtype in (torch.float16, torch.bfloat16):
-                _widened(program.graph, node, torch.float32)
         elif node.target is aten.neg.default:
             # Products of unsigned bytes crash it, and floats have all of these.
             if node.meta["val"].dtype in (torch.int8, torch.int16, torch.int32, torch.int64):
@@ -88,8 +94,10 @@ def apply(program: Any) -> None:
         elif node.target is aten.rms_norm.default and arguments(node)["eps"] is None:
             given = arguments(node)
             dtype = given["input"].meta["val"].dtype
-            node.args = (given["input"], given["normalized_shape"], given["weight"])
-            node.args, node.kwargs = (*node.args, torch.finfo(dtype).eps), {}
+            # That of half floats is computed in floats.
+            eps = min(torch.finfo(each).eps for each in (dtype, torch.float32))
+            node.args = (given["input"], given["normalized_shape"], given["weight"], eps)
+            node.kwargs = {}
         elif node.target is torch.ops.aten.gelu.default:
             # Half floats would round at every step, which PyTorch does not.
             exact = node.meta["val"].dtype in (torch.float32, torch.float64)
@@ -99,7 +107,32 @@ def apply(program: Any) -> None:
     torch_indices.apply(program)
     torch_divisions.apply(program)
     torch_shifts.apply(program)
+    torch_halves.apply(program)
+    torch_determinants.apply(program)
+    torch_adaptive.apply(program)
     program.graph_module.recompile()
+
+
+def settle(program: Any) -> None:
+    """Replaces ops of a torch.export program that could draw random numbers, but do not."""
+    import torch
+
+    aten = torch.ops.aten
+    for node in list(program.graph.nodes):
+        if node.target is not aten.rrelu_with_noise_functional.default:
+            continue
+        given = arguments(node)
+        if given["training"] or any(user.args[1] for user in node.users):
+            continue
+        slope = (given["lower"] + given["upper"]) / 2
+        made = call(program.graph, node, aten.leaky_relu.default, (given["self"], slope))
+        for user in list(node.users):
+            user.replace_all_uses_with(made)
+            program.graph.erase_node(user)
+        program.graph.erase_node(node)
+        noise = given["noise"]
+        if noise.op == "call_function" and not noise.users:
+            program.graph.erase_node(noise)
 
 
 def _sorted_bytes(graph: Any, node: Any) -> None:

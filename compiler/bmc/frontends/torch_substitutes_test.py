@@ -116,16 +116,6 @@ def negatives():
     return spec.ModelSpec(Negative(), ((np.array([2**53 + 1, -(2**63), 7]),),), spec.Exact())
 
 
-class Halves(torch.nn.Module):
-    def forward(self, x):
-        return x.sum(1), x.mean((0, 1)), x.mean(), x.sum()
-
-
-def halves():
-    x = np.array([[2048, 1, 1, 1, -2044], [60000, 0.5, -60000, 1, 2]], np.float16)
-    return spec.ModelSpec(Halves(), ((x,),), spec.Tolerance(1e-3, 1e-3))
-
-
 class Sorts(torch.nn.Module):
     def forward(self, x, i):
         return (
@@ -190,6 +180,23 @@ def ordered():
     return spec.ModelSpec(Ordered(), ((x,),), spec.Exact())
 
 
+class Random(torch.nn.Module):
+    def __init__(self, training):
+        super().__init__()
+        self.layer, self.random = torch.nn.RReLU(), training
+
+    def forward(self, x):
+        return self.layer(x), F.rrelu(x, 0.1, 0.5, self.random)
+
+
+def settled():
+    return spec.ModelSpec(Random(False), ((_X,),), (spec.Tolerance(1e-6, 1e-6),) * 2)
+
+
+def random():
+    return spec.ModelSpec(Random(True), ((_X,),), (spec.Tolerance(1e-6, 1e-6),) * 2)
+
+
 def gelu():
     return spec.ModelSpec(Gelu(), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 2)
 """
@@ -231,6 +238,7 @@ class SubstitutesTest(support.FolderTest):
             "log_sums",
             "joined",
             "ordered",
+            "settled",
         ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory))
@@ -249,12 +257,16 @@ class SubstitutesTest(support.FolderTest):
             ("negatives", "import-disagrees"),
             ("log_sums", "import-disagrees"),
             ("bytes_", "import-disagrees"),
-            ("halves", "import-disagrees"),
             ("joined", "op-rejected"),
             ("ordered", "op-rejected"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))
+
+    def test_random_numbers_are_refused(self) -> None:
+        self.refuses("train-mode", "rrelu", call=lambda: self.load("random"))
+        with mock.patch.object(torch_substitutes, "settle"):
+            self.refuses("random-model", "rrelu", call=lambda: self.load("settled"))
 
     def test_others_stay_as_they_are(self) -> None:
         program = torch.export.export(_Others(), (torch.zeros(1, 4, 8, 8),))

@@ -1,0 +1,58 @@
+"""Imports models that make integers of bf16; IREE must agree with PyTorch."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import support
+
+from bmc.frontends import brain_floats, import_model
+from bmc.frontends.options import ImportOptions
+
+_MODEL = (
+    support.TORCH_FUNCTIONS
+    + """
+_X = np.linspace(-200, 200, 41, dtype=np.float32)
+
+
+def integers():
+    # 190 * 3 is 570, of which bf16 has 568.
+    return _spec(lambda x: (x.bfloat16() * 3).to(torch.int32), _X)
+
+
+# Of 180.47 and 228.6, it has 180 and 229.
+def floors():
+    return _spec(lambda x: (x.bfloat16() * 1.203125).floor().float(), _X)
+
+
+def ceilings():
+    return _spec(lambda x: (x.bfloat16() * 1.203125).ceil().float(), _X)
+
+
+def comparisons():
+    return _spec(lambda x: x.bfloat16() * 1.203125 > 180, _X)
+"""
+)
+
+
+class BrainFloatsTest(support.FolderTest):
+    def load(self, factory: str) -> str:
+        path = self.write("model.py", _MODEL)
+        model = import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
+        return model.second_reference
+
+    def test_they_are_right(self) -> None:
+        for factory in ("integers", "floors", "ceilings", "comparisons"):
+            with self.subTest(factory):
+                self.assertIn(support.AGREES, self.load(factory))
+
+    def test_without_it_they_are_refused(self) -> None:
+        # If one of these models can be imported, IREE rounds.
+        for factory in ("integers", "floors", "ceilings", "comparisons"):
+            with self.subTest(factory), mock.patch.object(brain_floats, "apply"):
+                self.refuses("import-disagrees", call=lambda name=factory: self.load(name))
+
+
+if __name__ == "__main__":
+    unittest.main()

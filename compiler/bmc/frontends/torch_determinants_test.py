@@ -1,0 +1,74 @@
+"""Imports determinants; IREE's host runtime must agree with PyTorch."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import support
+
+from bmc.frontends import import_model, torch_determinants
+from bmc.frontends.options import ImportOptions
+
+_MODEL = (
+    support.TORCH_FUNCTIONS
+    + """
+_RANDOM = np.random.default_rng(1).standard_normal((4, 4))
+_SWAPPED = [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+_SMALL = [[1e-6, 1, 0], [1, 1, 0], [0, 0, 1]]
+_ODD = np.array([_SWAPPED, _SMALL, np.ones((3, 3)), _RANDOM[:3, :3]], np.float32)
+# The determinants of some overflow, or become zero, and their logarithms do not.
+_ANY = np.array([_RANDOM, _RANDOM * 1e12, np.eye(4)[::-1] * 1e-15, np.zeros((4, 4))], np.float32)
+
+
+def _near(function, *inputs):
+    return spec.ModelSpec(Model(function), (inputs,), spec.Tolerance(1e-4, 1e-4))
+
+
+def determinants():
+    det = torch.linalg.det
+    return _near(lambda x, y: (det(x), det(x[0]), det(x[:, :2, :2]), x[:, :1, :1].det(), det(y)), _ODD, _ANY[:1])
+
+
+def signs():
+    return _near(torch.linalg.slogdet, _ANY)
+
+
+def logarithms():
+    return _near(lambda x: torch.logdet(x[1:]), _ODD)
+
+
+def many():
+    return _near(lambda x: torch.linalg.det(x), np.eye(5, dtype=np.float32))
+
+
+def many_signs():
+    return _near(lambda x: torch.linalg.slogdet(x), np.eye(5, dtype=np.float32))
+"""
+)
+
+
+class TorchDeterminantsTest(support.FolderTest):
+    def load(self, factory: str) -> str:
+        path = self.write("model.py", _MODEL)
+        model = import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
+        return model.second_reference
+
+    def test_they_are_right(self) -> None:
+        for factory in ("determinants", "signs", "logarithms"):
+            with self.subTest(factory):
+                self.assertIn(support.AGREES, self.load(factory))
+
+    def test_without_it_they_are_refused(self) -> None:
+        # If one of these models can be imported, torch-mlir has mended what the model needs.
+        for factory in ("determinants", "signs", "logarithms"):
+            with self.subTest(factory), mock.patch.object(torch_determinants, "apply"):
+                self.refuses("import-disagrees", call=lambda name=factory: self.load(name))
+
+    def test_too_many_rows(self) -> None:
+        self.refuses("op-rejected", "of 5 rows", "(at model.py:", call=lambda: self.load("many"))
+        self.refuses("op-rejected", "of 5 rows", call=lambda: self.load("many_signs"))
+
+
+if __name__ == "__main__":
+    unittest.main()
