@@ -271,14 +271,24 @@ def _of_keras(model: Any) -> _Program:
         declared=declared,
         output_names=output_names,
         variables=lambda: ((variable.path, variable.value) for variable in model.variables),
-        recurrent=lambda: filter(_is_recurrent, model._flatten_layers()),
+        recurrent=lambda: _recurrent(list(model._flatten_layers())),
     )
 
 
-def _is_recurrent(layer: Any) -> bool:
+def _recurrent(layers: list[Any]) -> Iterator[Any]:
+    """Yields the recurrent layers that may be unrolled.
+
+    Keras does not turn the mask around for the zeros of a layer that is unrolled and goes backwards.
+    """
     import keras
 
-    return isinstance(layer, keras.layers.RNN)
+    masks = any(
+        isinstance(layer, keras.layers.Masking) or getattr(layer, "mask_zero", False)
+        for layer in layers
+    )
+    for layer in filter(lambda layer: isinstance(layer, keras.layers.RNN), layers):
+        if not (masks and layer.go_backwards and layer.zero_output_for_mask):
+            yield layer
 
 
 @contextlib.contextmanager

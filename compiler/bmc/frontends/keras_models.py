@@ -202,6 +202,15 @@ def recurrent():
     return spec.ModelSpec(model, cases[:2], _CLOSE, calibration=cases)
 
 
+def masked():
+    keras.utils.set_random_seed(0)
+    both = layers.Bidirectional(layers.SimpleRNN(2, return_sequences=True))
+    model = keras.Sequential([keras.Input((5, 3)), layers.Masking(0.0), both])
+    x = _random(2, 5, 3)
+    x[0, 3:] = 0
+    return spec.ModelSpec(model, ((x,),), _CLOSE)
+
+
 def _vision():
     keras.utils.set_random_seed(0)
     inputs = keras.Input((8, 8, 3), name="image")

@@ -18,6 +18,7 @@ import keras
 import numpy as np
 import support
 import tensorflow as tf
+from iree.compiler import ir
 from keras import layers
 
 from bmc import artifacts, spec
@@ -25,6 +26,7 @@ from bmc.artifacts import ImportedModel
 from bmc.frontends import import_model
 from bmc.frontends import keras as keras_frontend
 from bmc.frontends.options import INT8, ImportOptions
+from bmc.ir import ir_util
 
 _AGREES = "IREE's host runtime agrees with the framework"
 
@@ -110,10 +112,20 @@ class KerasTest(support.FolderTest):
                 self.assertIn(_AGREES, model.second_reference)
                 self.assertEqual(model.golden.outputs[0][0].dtype.name, name)
 
+    def loops(self, model: ImportedModel) -> int:
+        with ir.Context():
+            return len(ir_util.all_of(ir_util.read(model.mlir), "stablehlo.while"))
+
     def test_recurrent_layers(self) -> None:
         model = self.load("recurrent")
         self.assertIn(_AGREES, model.second_reference)
-        self.assertNotIn(b"stablehlo.while", model.mlir.read_bytes())
+        self.assertEqual(self.loops(model), 0)
+
+    def test_sequences_that_end_early_backwards(self) -> None:
+        model = self.load("masked")
+        self.assertIn(_AGREES, model.second_reference)
+        # Keras unrolls the other half as it should.
+        self.assertEqual(self.loops(model), 1)
 
     def test_recurrent_layers_are_unrolled_only_for_the_export(self) -> None:
         network = keras.Sequential([keras.Input((5, 4)), layers.LSTM(3)])
