@@ -1,7 +1,7 @@
 """Ops on bytes that crash torch-mlir's lowering to linalg, or that it gets wrong.
 
-- Matrix products, convolutions, products with a number and arange() are of 32-bit integers, whose lowest bits are the
-  same.
+- Matrix products, convolutions, products and differences with a number and arange() are of 32-bit integers, whose
+  lowest bits are the same.
 - Truth values beside bytes become bytes.
 - A float becomes an unsigned byte by way of an integer, because the largest signed byte is 127.
 - A power of integers that is a float is one of floats. A power by a small integer is products.
@@ -41,9 +41,9 @@ def apply(program: Any) -> None:
 
     aten = torch.ops.aten
     wider = (aten.mm.default, aten.bmm.default, aten.convolution.default, aten.arange.start_step)
-    products = (aten.mul.Scalar, aten.mul.Tensor)
+    with_number = (aten.mul.Scalar, aten.mul.Tensor, aten.sub.Scalar, aten.sub.Tensor)
     for node in list(program.graph.nodes):
-        by_number = node.target in products and not isinstance(node.args[1], torch.fx.Node)
+        by_number = node.target in with_number and not isinstance(node.args[1], torch.fx.Node)
         if node.target in wider or by_number:
             widen(program.graph, node)
         elif node.target is torch.ops.prims.convert_element_type.default:

@@ -56,7 +56,12 @@ def powers():
 
 def numbers():
     x = np.array([[-128, -3, 0, 5, 127]], np.int8)
-    return _spec(lambda x: (x * 3, x * -1, -x, x.to(torch.uint8) * 7, x.clone().mul_(2).add_(1)), x)
+
+    def compute(x):
+        products = x * 3, x * -1, -x, x.to(torch.uint8) * 7, x.clone().mul_(2).add_(1)
+        return (*products, x - 3, x.to(torch.uint8) - 5)
+
+    return _spec(compute, x)
 
 
 def truths():
