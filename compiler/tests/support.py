@@ -134,6 +134,16 @@ class FolderTest(unittest.TestCase):
         return error
 
 
+class FactoryTest(FolderTest):
+    """Tests the import of what functions in the text MODEL return."""
+
+    MODEL = ""
+
+    def load(self, factory: str) -> ImportedModel:
+        path = self.write("model.py", self.MODEL)
+        return import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
+
+
 class OptimizedTest(FolderTest):
     """Tests a rewrite of phase global-optimization by what a model computes on the host."""
 

@@ -7,8 +7,7 @@ from unittest import mock
 
 import support
 
-from bmc.frontends import brain_floats, import_model
-from bmc.frontends.options import ImportOptions
+from bmc.frontends import brain_floats
 
 _MODEL = (
     support.TORCH_FUNCTIONS
@@ -36,16 +35,13 @@ def comparisons():
 )
 
 
-class BrainFloatsTest(support.FolderTest):
-    def load(self, factory: str) -> str:
-        path = self.write("model.py", _MODEL)
-        model = import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
-        return model.second_reference
+class BrainFloatsTest(support.FactoryTest):
+    MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
         for factory in ("integers", "floors", "ceilings", "comparisons"):
             with self.subTest(factory):
-                self.assertIn(support.AGREES, self.load(factory))
+                self.assertIn(support.AGREES, self.load(factory).second_reference)
 
     def test_without_it_they_are_refused(self) -> None:
         # If one of these models can be imported, IREE rounds.

@@ -7,8 +7,7 @@ from unittest import mock
 
 import support
 
-from bmc.frontends import import_model, torch_adaptive
-from bmc.frontends.options import ImportOptions
+from bmc.frontends import torch_adaptive
 
 _MODEL = (
     support.TORCH_FUNCTIONS
@@ -53,16 +52,13 @@ def many():
 )
 
 
-class TorchAdaptiveTest(support.FolderTest):
-    def load(self, factory: str) -> str:
-        path = self.write("model.py", _MODEL)
-        model = import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
-        return model.second_reference
+class TorchAdaptiveTest(support.FactoryTest):
+    MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
         for factory in ("uneven", "without_batch", "overlapping", "one_size", "even"):
             with self.subTest(factory):
-                self.assertIn(support.AGREES, self.load(factory))
+                self.assertIn(support.AGREES, self.load(factory).second_reference)
 
     def test_without_it_they_are_refused(self) -> None:
         # If this model can be imported, torch-mlir has mended what it needs.

@@ -7,9 +7,7 @@ from unittest import mock
 
 import support
 
-from bmc.artifacts import ImportedModel
-from bmc.frontends import import_model, torch_divisions
-from bmc.frontends.options import ImportOptions
+from bmc.frontends import torch_divisions
 
 _MODEL = (
     support.TORCH_FUNCTIONS
@@ -74,10 +72,8 @@ def quotient():
 )
 
 
-class DivisionsTest(support.FolderTest):
-    def load(self, factory: str) -> ImportedModel:
-        path = self.write("model.py", _MODEL)
-        return import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
+class DivisionsTest(support.FactoryTest):
+    MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
         for factory in ("floats", "integers", "longs", "linalg", "bytes_", "rests", "floors"):

@@ -7,8 +7,7 @@ from unittest import mock
 
 import support
 
-from bmc.frontends import import_model, torch_halves
-from bmc.frontends.options import ImportOptions
+from bmc.frontends import torch_halves
 
 _MODEL = (
     support.TORCH_FUNCTIONS
@@ -72,18 +71,15 @@ def floats():
 )
 
 
-class TorchHalvesTest(support.FolderTest):
-    def load(self, factory: str) -> str:
-        path = self.write("model.py", _MODEL)
-        model = import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
-        return model.second_reference
+class TorchHalvesTest(support.FactoryTest):
+    MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
         for factory in (
             *("sums", "one_after_the_other", "norms", "brain", "roots", "both", "pools", "floats"),
         ):
             with self.subTest(factory):
-                self.assertIn(support.AGREES, self.load(factory))
+                self.assertIn(support.AGREES, self.load(factory).second_reference)
 
     def test_without_it_they_are_refused(self) -> None:
         # If one of these models can be imported, torch-mlir has mended what the model needs.

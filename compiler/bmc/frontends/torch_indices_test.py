@@ -8,9 +8,7 @@ from unittest import mock
 import support
 import torch
 
-from bmc.artifacts import ImportedModel
-from bmc.frontends import import_model, torch_indices
-from bmc.frontends.options import ImportOptions
+from bmc.frontends import torch_indices
 
 _MODEL = (
     support.TORCH_FUNCTIONS
@@ -62,10 +60,8 @@ class _Known(torch.nn.Module):  # type: ignore[misc]
         return x[torch.tensor([0, 3])], x[torch.arange(4)], y
 
 
-class IndicesTest(support.FolderTest):
-    def load(self, factory: str) -> ImportedModel:
-        path = self.write("model.py", _MODEL)
-        return import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
+class IndicesTest(support.FactoryTest):
+    MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
         for factory in ("reads", "writes", "two_with_the_same", "linalg"):

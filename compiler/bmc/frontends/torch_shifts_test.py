@@ -7,9 +7,7 @@ from unittest import mock
 
 import support
 
-from bmc.artifacts import ImportedModel
-from bmc.frontends import import_model, torch_shifts
-from bmc.frontends.options import ImportOptions
+from bmc.frontends import torch_shifts
 
 _MODEL = (
     support.TORCH_FUNCTIONS
@@ -48,10 +46,8 @@ def few():
 )
 
 
-class ShiftsTest(support.FolderTest):
-    def load(self, factory: str) -> ImportedModel:
-        path = self.write("model.py", _MODEL)
-        return import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
+class ShiftsTest(support.FactoryTest):
+    MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
         for factory in ("stablehlo", "linalg", "few"):

@@ -8,8 +8,7 @@ from unittest import mock
 import support
 import torch
 
-from bmc.frontends import import_model, torch_substitutes
-from bmc.frontends.options import ImportOptions
+from bmc.frontends import torch_substitutes
 
 _MODEL = """
 import numpy as np
@@ -216,11 +215,8 @@ class _Others(torch.nn.Module):  # type: ignore[misc]
         )
 
 
-class SubstitutesTest(support.FolderTest):
-    def load(self, factory: str) -> str:
-        path = self.write("model.py", _MODEL)
-        model = import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
-        return model.second_reference
+class SubstitutesTest(support.FactoryTest):
+    MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
         for factory in (
@@ -241,7 +237,7 @@ class SubstitutesTest(support.FolderTest):
             "settled",
         ):
             with self.subTest(factory):
-                self.assertIn(support.AGREES, self.load(factory))
+                self.assertIn(support.AGREES, self.load(factory).second_reference)
 
     def test_without_it_they_are_refused(self) -> None:
         # If one of these models can be imported, torch-mlir has mended what the model needs.

@@ -8,8 +8,7 @@ from unittest import mock
 import support
 import torch
 
-from bmc.frontends import import_model, torch_writes
-from bmc.frontends.options import ImportOptions
+from bmc.frontends import torch_writes
 
 _MODEL = """
 import numpy as np
@@ -58,14 +57,11 @@ class _Scattered(torch.nn.Module):  # type: ignore[misc]
         return y, z
 
 
-class WritesTest(support.FolderTest):
-    def load(self, factory: str) -> str:
-        path = self.write("model.py", _MODEL)
-        model = import_model(f"{path}:{factory}", ImportOptions(), self.folder / "out")
-        return model.second_reference
+class WritesTest(support.FactoryTest):
+    MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
-        self.assertIn(support.AGREES, self.load("all_of_them"))
+        self.assertIn(support.AGREES, self.load("all_of_them").second_reference)
 
     def test_without_it_masks_are_refused(self) -> None:
         with mock.patch.object(torch_writes, "apply"):
