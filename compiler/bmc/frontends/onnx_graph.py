@@ -198,6 +198,16 @@ def attributes(node: Any) -> dict[str, Any]:
     return {item.name: helper.get_attribute_value(item) for item in node.attribute}
 
 
+def set_attributes(node: Any, **changes: Any) -> None:
+    """Replaces attributes of a node."""
+    from onnx import helper
+
+    kept = [item for item in node.attribute if item.name not in changes]
+    del node.attribute[:]
+    node.attribute.extend(kept)
+    node.attribute.extend(helper.make_attribute(key, value) for key, value in changes.items())
+
+
 def rename(node: Any, names: Mapping[str, str]) -> None:
     """Renames what a node and its branches read and write; a branch may have values of the same names."""
     for values in (node.input, node.output):

@@ -1,53 +1,56 @@
 """Pads images of quantized convolutions in a node of its own, where there is more on one side than on the other.
 
-For such a QLinearConv or ConvInteger, IREE's importer makes a padding without a number and crashes.
+For such a QLinearConv or ConvInteger, IREE's importer makes a padding without a number and crashes. It takes no
+account of their `auto_pad` either.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-# Op -> the place of the image's zero point among its inputs.
-_ZERO_POINT = {"QLinearConv": 2, "ConvInteger": 2}
+import numpy as np
+
+from bmc.frontends.onnx_graph import Graph, attributes, set_attributes
+
+# Op -> the places of the weight and of the image's zero point among its inputs.
+_PLACES = {"ConvInteger": (1, 2), "QLinearConv": (3, 2)}
 
 
-def apply(model: Any) -> None:
-    """Changes such nodes of a ModelProto, whose opset has Pad with its widths as an input."""
-    nodes = []
-    for node in model.graph.node:
-        pads = next((each for each in node.attribute if each.name == "pads"), None)
-        if node.op_type in _ZERO_POINT and pads and _is_uneven(list(pads.ints)):
-            nodes.append(_padding(model.graph, node, list(pads.ints)))
-            pads.ints[:] = [0] * len(pads.ints)
-        nodes.append(node)
-    copies = [_copied(node) for node in nodes]
-    del model.graph.node[:]
-    model.graph.node.extend(copies)
-
-
-def _copied(node: Any) -> Any:
-    copy = type(node)()
-    copy.CopyFrom(node)
-    return copy
-
-
-def _is_uneven(pads: list[int]) -> bool:
-    return pads[: len(pads) // 2] != pads[len(pads) // 2 :]
-
-
-def _padding(graph: Any, node: Any, pads: list[int]) -> Any:
-    """Returns the node that pads the image of `node` with its zero point, which `node` then reads."""
-    import numpy as np
-    from onnx import helper, numpy_helper
-
+def pad(graph: Graph, node: Any) -> None:
+    """Gives such a node pads instead of `auto_pad`, and an image that is padded before it if they are uneven."""
+    if node.op_type not in _PLACES:
+        return
+    weight, zero = _PLACES[node.op_type]
+    given = attributes(node)
+    pads = given.get("pads")
+    if given.get("auto_pad", b"NOTSET").startswith(b"SAME"):
+        pads = _same(graph.shape(node.input[0]), graph.shape(node.input[weight]), given)
+    if not pads:
+        return
     half = len(pads) // 2
-    widths = np.array([0, 0, *pads[:half], 0, 0, *pads[half:]], np.int64)
-    name = f"{node.output[0]}__padded"
-    graph.initializer.append(numpy_helper.from_array(widths, f"{name}_by"))
-    place = _ZERO_POINT[node.op_type]
-    # Without a zero point it is zero, and so is what Pad takes.
-    number = list(node.input)[place : place + 1]
-    made = helper.make_node("Pad", [node.input[0], f"{name}_by", *number], [name])
-    made.name = node.name
-    node.input[0] = name
-    return made
+    if pads[:half] != pads[half:]:
+        widths = np.array([0, 0, *pads[:half], 0, 0, *pads[half:]], np.int64)
+        # Without a zero point it is zero, and so is what Pad takes.
+        number = list(node.input)[zero : zero + 1]
+        node.input[0] = graph.add("Pad", (node.input[0], widths, *number), node)
+        pads = [0] * len(pads)
+    set_attributes(node, pads=pads, auto_pad="NOTSET")
+
+
+def _same(
+    image: tuple[int, ...] | None, weight: tuple[int, ...] | None, given: dict[str, Any]
+) -> list[int] | None:
+    """Returns the pads of `auto_pad`, as the ONNX operator specification computes them; None for an unknown shape.
+
+    There are no dilations: onnxruntime refuses them beside it.
+    """
+    if image is None or weight is None:
+        return None
+    strides = given.get("strides", [1] * (len(image) - 2))
+    totals = [
+        max((-(-size // stride) - 1) * stride + kernel - size, 0)
+        for size, kernel, stride in zip(image[2:], weight[2:], strides, strict=True)
+    ]
+    less, more = [total // 2 for total in totals], [-(-total // 2) for total in totals]
+    is_lower = given["auto_pad"] == b"SAME_LOWER"
+    return [*more, *less] if is_lower else [*less, *more]

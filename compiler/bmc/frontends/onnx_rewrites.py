@@ -2,6 +2,7 @@
 
 - IREE refuses a window of a pool or a convolution that is the only one along a dimension and leaves elements over.
 - Its importer takes for ever over a Pad that wraps around, and refuses many that reflect, or repeat the edge and cut.
+- Its importer crashes over uneven pads of a QLinearConv (onnx_pads.py).
 - It takes recurrent layers only forwards, and bidirectional ones only of LSTM.
 - It divides and clips unsigned numbers as signed ones (onnx_unsigned.py).
 - Its remainder of floats subtracts a rounded product.
@@ -28,11 +29,12 @@ from bmc.frontends import (
     onnx_clips,
     onnx_composites,
     onnx_logarithms,
+    onnx_pads,
     onnx_powers,
     onnx_spectra,
     onnx_unsigned,
 )
-from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name
+from bmc.frontends.onnx_graph import Graph, attributes, graphs_of, node_name, set_attributes
 
 _WINDOWS = ("AveragePool", "Conv", "ConvInteger", "LpPool", "MaxPool", "QLinearConv")
 # Which of the inputs is the weight, if there is one.
@@ -52,6 +54,7 @@ def _apply(graph: Graph) -> None:
         if node.domain in ("", "ai.onnx"):
             if node.op_type in _WINDOWS:
                 _crop(graph, node)
+                onnx_pads.pad(graph, node)
                 if onnx_channel_scales.rewrite(graph, node) or onnx_unsigned.rewrite(graph, node):
                     continue
             elif node.op_type == "Clip" and onnx_clips.limit(graph, node):
@@ -131,7 +134,7 @@ def _crop(graph: Graph, node: Any) -> None:
         bounds = (np.zeros(dims, np.int64), np.array(sizes, np.int64), axes)
         node.input[0] = graph.add("Slice", (node.input[0], *bounds), node)
     if pads != list(given.get("pads", pads)):
-        _set(node, pads=pads)
+        set_attributes(node, pads=pads)
 
 
 def _pad(graph: Graph, node: Any) -> bool:
@@ -258,13 +261,3 @@ def _half(graph: Graph, node: Any, name: str, index: int, count: int) -> str:
         return name
     bounds = [np.array([i], np.int64) for i in (index, index + 1, 0)]
     return graph.add("Slice", (name, *bounds), node)
-
-
-def _set(node: Any, **changes: Any) -> None:
-    """Replaces attributes of a node."""
-    from onnx import helper
-
-    kept = [item for item in node.attribute if item.name not in changes]
-    del node.attribute[:]
-    node.attribute.extend(kept)
-    node.attribute.extend(helper.make_attribute(key, value) for key, value in changes.items())

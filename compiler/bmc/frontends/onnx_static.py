@@ -15,7 +15,6 @@ from bmc.frontends import (
     onnx_classical,
     onnx_dynamic,
     onnx_ifs,
-    onnx_pads,
     onnx_rewrites,
     onnx_scans,
     onnx_sizes,
@@ -53,8 +52,6 @@ def make(
     from onnx import shape_inference
 
     model = updated(file, inputs, fold=fold)
-    if opset(model) >= _OPSET:
-        onnx_pads.apply(model)
     if not opset(model):
         # Without it, the importer does not come to the ops of other operator sets.
         model.opset_import.add(version=_OPSET)
