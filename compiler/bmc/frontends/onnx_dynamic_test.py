@@ -104,10 +104,13 @@ class DynamicTest(support.ModelFileTest):
                 False,
             ),
             ("products of floats", [restored, helper.make_node("MatMul", ["r", "x"], ["y"])], True),
+            ("weights of floats", [restored, helper.make_node("MatMul", ["r", "f"], ["y"])], True),
             ("no products", [helper.make_node("Add", ["x", "w"], ["y"])], False),
         ):
             with self.subTest(name):
-                model = _model(nodes, {"w": np.array(1), "s": np.array(1)}, 2, 2)
+                model = _model(
+                    nodes, {"w": np.array(1), "s": np.array(1), "f": np.ones(1, np.float32)}, 2, 2
+                )
                 self.assertEqual(quantized.has_float_products(model), wanted)
 
     def test_a_step_is_allowed_only_where_roundings_move_the_outputs_by_one(self) -> None:

@@ -17,10 +17,10 @@ _TOSA_PRODUCTS = (
     "tosa.conv2d", "tosa.conv3d", "tosa.depthwise_conv2d", "tosa.matmul", "tosa.transpose_conv2d",
 )  # fmt: skip
 
-# Ops that add up products, and how many of their first inputs are activations.
+# Ops that add up products, and how many of their first inputs are factors.
 _PRODUCTS = {
-    "Attention": 1, "Conv": 1, "ConvTranspose": 1, "Einsum": 2, "FusedMatMul": 2, "GRU": 1, "Gemm": 1, "LSTM": 1,
-    "MatMul": 2, "MultiHeadAttention": 1, "RNN": 1,
+    "Attention": 2, "Conv": 2, "ConvTranspose": 2, "Einsum": 2, "FusedMatMul": 2, "GRU": 3, "Gemm": 2, "LSTM": 3,
+    "MatMul": 2, "MultiHeadAttention": 3, "RNN": 3,
 }  # fmt: skip
 _MOVES = (
     "Flatten", "Gather", "Identity", "MaxPool", "Relu", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze",
@@ -85,18 +85,24 @@ def _kind(op: ir_util.Op) -> str:
 
 
 def has_float_products(model: Any) -> bool:
-    """Whether a product of a ModelProto reads activations that were not quantized at export."""
+    """Whether a product of a ModelProto reads activations or weights that were not quantized at export."""
+    from onnx import TensorProto
+
     for graph in (model.graph, *model.functions):
         makers = {name: node for node in graph.node for name in node.output}
         given = onnx_graph.constants(graph)
         for node in graph.node:
             if node.op_type.startswith("DynamicQuantize"):
                 return True
-            for name in node.input[: _PRODUCTS.get(node.op_type, 0)]:
+            for name in filter(None, node.input[: _PRODUCTS.get(node.op_type, 0)]):
                 maker = makers.get(name)
                 while maker is not None and maker.op_type in _MOVES:
                     name = maker.input[0]
                     maker = makers.get(name)
-                if name not in given and (maker is None or maker.op_type != "DequantizeLinear"):
+                if name in given:
+                    is_float = given[name].data_type == TensorProto.FLOAT
+                else:
+                    is_float = maker is None or maker.op_type != "DequantizeLinear"
+                if is_float:
                     return True
     return False
