@@ -152,7 +152,9 @@ class HostModel:
             result = self._module[function](*case, *read, *storage)
         except (IndexError, RuntimeError, TypeError, ValueError) as error:
             hint = "the inputs are not those that the model takes: check the framework's export"
-            if "ranges overlap" in str(error):
+            if "unimplemented" in str(error):
+                hint = "remove parts of the model to find the op, and write it with others"
+            elif "ranges overlap" in str(error):
                 hint = (
                     "IREE cannot move part of a tensor within that tensor: make a new tensor from the"
                     " parts, such as concatenate([x[:1], x[:-1]]) for x[1:] = x[:-1]"

@@ -11,6 +11,7 @@
 - In linalg, it negates integers as floats, which do not have all of them.
 - In linalg, it sorts unsigned bytes as signed ones.
 - It does not know stable sorts. All sorts are stable here (rewrites/sorts.py, tm_tensor.py).
+- In linalg, it leaves logarithms of base 10 to a function that IREE's library lacks.
 - Powers of 0.5 and -0.5 are roots in PyTorch, and not what C has for -inf and -0.
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
@@ -89,6 +90,9 @@ def apply(program: Any) -> None:
             if node.args[0].meta["val"].dtype.is_floating_point:
                 root = aten.sqrt.default if node.args[1] > 0 else aten.rsqrt.default
                 node.target, node.args = root, node.args[:1]
+        elif node.target is aten.log10.default:
+            node.args = (call(program.graph, node, aten.log.default, node.args), math.log(10))
+            node.target = aten.div.Scalar
         elif node.target is aten.logcumsumexp.default:
             _log_sums(program.graph, node)
         elif node.target is aten.rms_norm.default and arguments(node)["eps"] is None:

@@ -75,6 +75,16 @@ class Gelu(torch.nn.Module):
         return F.gelu(x, approximate="tanh"), torch.topk(x, 2).values
 
 
+class Decades(torch.nn.Module):
+    def forward(self, x):
+        numbers = torch.cat([x.abs().flatten(), torch.tensor([0.0, 1000.0, 1e-30, torch.inf])])
+        return torch.log10(numbers), torch.log10(torch.arange(1, 5)), torch.topk(x, 2).values
+
+
+def decades():
+    return spec.ModelSpec(Decades(), ((_X,),), (spec.Tolerance(1e-6, 1e-6),) * 3)
+
+
 class Pools(torch.nn.Module):
     def forward(self, x):
         words = x.to(torch.int16) * 100
@@ -235,6 +245,7 @@ class SubstitutesTest(support.FactoryTest):
             "joined",
             "ordered",
             "settled",
+            "decades",
         ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory).second_reference)
@@ -255,6 +266,7 @@ class SubstitutesTest(support.FactoryTest):
             ("bytes_", "import-disagrees"),
             ("joined", "op-rejected"),
             ("ordered", "op-rejected"),
+            ("decades", "missing-function"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))

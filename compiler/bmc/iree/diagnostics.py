@@ -91,7 +91,9 @@ def _missing_function(messages: str) -> BmcError | None:
         return BmcError(
             "missing-function",
             f"the kernels call {', '.join(library)}, which IREE's library lacks",
-            hint="compute that part of the model with other ops",
+            # C's names of functions of f32 end in f.
+            hint="compute that part of the model with other ops"
+            + ("" if all(name.endswith("f") for name in library) else ", or in f32 instead of f64"),
         )
     if undefined:
         return BmcError(

@@ -132,6 +132,8 @@ class FailedTest(unittest.TestCase):
         error = rejection(f"{line}tgamma", f"{line}__addsf3", f"{line}tgamma")
         self.assertEqual(error.kind, "missing-function")
         self.assertEqual(error.message, "the kernels call tgamma, which IREE's library lacks")
+        self.assertTrue(error.hint.endswith("in f32 instead of f64"))
+        self.assertNotIn("f64", rejection(f"{line}log10f").hint)
         # Compilers call functions with two underscores where the CPU has no instruction.
         error = rejection(f"{line}__addsf3", f"{line}__mulsf3")
         self.assertIn("the kernels call __addsf3, __mulsf3: this instruction set", error.message)
