@@ -2,7 +2,8 @@
 
 IREE computes f64 as f32 (iree/phases.py). It makes 0.1 the f32 below it, where frameworks take the nearest one, and
 a clamp at 0.1 would return another number than the framework's. Of a large constant, which is a resource, it changes
-the type alone; those of bf16, which it computes as f32 too, become constants of another kind here.
+the type alone; those of bf16, which it computes as f32 too, become constants of another kind here. It cannot convert
+constants to f16 (an initializer that is illegal), so they become f16 here.
 """
 
 from __future__ import annotations
@@ -29,15 +30,32 @@ def apply(module: Any, _: object = None) -> None:
                 kind = op.results[0].type
                 op.attributes["value"] = ir.DenseElementsAttr.get(bits, type=kind)
     functions = [op for op in ops if "function_type" in op.attributes]
-    if any("f64" in str(op.attributes["function_type"]) for op in functions):
-        return
+    in_f64 = any("f64" in str(op.attributes["function_type"]) for op in functions)
     for op in constants:
         if isinstance(ir_util.element_type(op.results[0].type), ir.F64Type):
-            _round(op, module)
+            _narrow(op, module)
+            if not in_f64:
+                _round(op, module)
 
 
 def _is_complex(op: ir_util.Op) -> bool:
     return isinstance(ir_util.element_type(op.results[0].type), ir.ComplexType)
+
+
+def _narrow(op: ir_util.Op, module: Any) -> None:
+    """Gives those that read an f64 tensor as f16 a constant of f16."""
+    for user in [use.owner.opview for use in op.results[0].uses]:
+        if user.name != "stablehlo.convert":
+            continue
+        kind = user.results[0].type
+        elements = constant_arrays.doubles(op.results[0], module)
+        if elements is None or not isinstance(kind.element_type, ir.F16Type):
+            continue
+        with ir.InsertionPoint(user), user.location, np.errstate(over="ignore"):
+            value = ir.DenseElementsAttr.get(elements.astype(np.float16), type=kind)
+            made = ir.Operation.create(op.name, [kind], attributes={"value": value})
+        user.results[0].replace_all_uses_with(made.results[0])
+        user.erase()
 
 
 def _round(op: ir_util.Op, module: Any) -> None:

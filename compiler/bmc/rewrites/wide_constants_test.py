@@ -41,6 +41,17 @@ _BRAIN = f"""func.func @main(%x: {_X}) -> {_X} {{
 }}
 {{-# dialect_resources: {{builtin: {{weights: "0x02000000803F00C0003F4040"}}}} #-}}
 """
+_HALF = f"""func.func @main(%x: {_X}) -> {_X} {{
+  %a = arith.constant dense<0.1> : tensor<1xf64>
+  %s = stablehlo.convert %a : (tensor<1xf64>) -> tensor<1xf16>
+  %b = stablehlo.reshape %s : (tensor<1xf16>) -> tensor<f16>
+  %i = stablehlo.constant dense<0x7C00> : tensor<f16>
+  %h = stablehlo.convert %x : ({_X}) -> tensor<2xf16>
+  %m = stablehlo.clamp %b, %h, %i : (tensor<f16>, tensor<2xf16>, tensor<f16>) -> tensor<2xf16>
+  %y = stablehlo.convert %m : (tensor<2xf16>) -> {_X}
+  return %y : {_X}
+}}
+"""
 _WIDE = """func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {
   %a = arith.constant dense<[0.1, 1.0e300]> : tensor<2xf64>
   return %a : tensor<2xf64>
@@ -65,6 +76,12 @@ class WideConstantsTest(support.FolderTest):
         with mock.patch.object(wide_constants, "apply"):
             call = lambda: self.run_host(_BRAIN)  # noqa: E731
             self.refuses("op-rejected", "'arith.constant'", call=call)
+
+    def test_constants_of_f16(self) -> None:
+        self.assertEqual(self.run_host(_HALF), [float(np.float16(0.1)), 1.0])
+        with mock.patch.object(wide_constants, "apply"):
+            call = lambda: self.run_host(_HALF)  # noqa: E731
+            self.refuses("op-rejected", "'util.initializer'", call=call)
 
     def test_complex_numbers_stay(self) -> None:
         text = """func.func @main() -> tensor<complex<f32>> {
