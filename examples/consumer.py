@@ -43,7 +43,7 @@ class Consumer:
     def bazel(self, command: str, *arguments: str) -> str:
         """Runs `tools/bazel`; returns what it printed. Raises AssertionError, with that."""
         done = subprocess.run(
-            [sys.executable, self.root / "tools/bazel", command, *arguments],
+            self.line(command, *arguments),
             cwd=self.root,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -53,6 +53,10 @@ class Consumer:
         if done.returncode != 0:
             raise AssertionError(done.stdout)
         return done.stdout
+
+    def line(self, *arguments: str) -> list[str]:
+        """The command that is `tools/bazel` with these arguments."""
+        return [sys.executable, str(self.root / "tools/bazel"), *arguments]
 
     def built(self, path: str) -> bytes:
         """A file of the build, which Bazel keeps in a folder of its configuration's."""

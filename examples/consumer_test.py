@@ -31,6 +31,7 @@ from examples.consumer import Consumer, overrides
 from examples.mistakes import MISTAKES
 from tools.inner_bazel import inner_bazel
 from tools.remote import worker
+from tools.terminal import at_terminal, lines
 
 # The worker's options that name its programs.
 PROGRAMS = sys.argv[1:]
@@ -42,6 +43,8 @@ FEW_C_FILES = (
     "--strategy=CppCompile=linux-sandbox",
     "--strategy_regexp=Compiling .*runtime_bm/plan/=remote",
 )
+# Every third mistake is made at a terminal as well.
+AT_A_TERMINAL = 3
 # A package that every import of a model and every compilation reads.
 PACKAGE = "pypi_ml_dtypes"
 # Parts of this machine that no action declares, and an action that lists those it sees.
@@ -203,6 +206,11 @@ class ConsumerTest(unittest.TestCase):
                     consumer.bazel(*mistake.arguments)
                 *_, last = str(failed.exception).splitlines()
                 self.assertTrue(last.endswith(mistake.last_line), last)
+                if mistake in MISTAKES[::AT_A_TERMINAL]:
+                    line = consumer.line(*mistake.arguments)
+                    _, text = at_terminal(line, cwd=consumer.root)
+                    *_, last = filter(None, lines(text))
+                    self.assertTrue(last.endswith(mistake.last_line), text)
         shutil.rmtree(consumer.root / "mistake")
 
     def check_that_the_application_runs_with_modules(self, consumer: Consumer) -> None:

@@ -5,20 +5,15 @@ usage: terminal_test.py PROGRAM...
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pty
-import re
-import struct
 import subprocess
 import sys
-import termios
 import unittest
 from pathlib import Path
 
-COLUMNS = 100
+from tools.terminal import COLUMNS, at_terminal, lines
+
 ESCAPE = "\x1b"
-_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # What runs here of each program, beside --help: the exit status and the arguments.
 OUTPUTS = {
     "mlp_rv64": (0, ()),
@@ -42,34 +37,10 @@ def piped(command: list[str]) -> str:
     return done.stdout.decode()
 
 
-def at_terminal(command: list[str]) -> tuple[int, str]:
+def shown(command: list[str]) -> tuple[int, str]:
     """Returns the exit status of a program and what it writes to a terminal."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, COLUMNS, 0, 0))
     # Whoever has a terminal has a home; gdb complains without.
-    environment = {**os.environ, "HOME": os.environ["TEST_TMPDIR"], "TERM": "xterm-256color"}
-    environment.pop("COLUMNS", None)
-    started = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, env=environment
-    )
-    os.close(slave)
-    said = b""
-    while True:
-        try:
-            chunk = os.read(master, 65536)
-        except OSError:  # the program has ended
-            break
-        if not chunk:
-            break
-        said += chunk
-    os.close(master)
-    return started.wait(), said.decode()
-
-
-def lines(text: str) -> list[str]:
-    """Returns the lines that are on the screen in the end, without trailing spaces."""
-    whole = _SEQUENCE.sub("", text).replace("\r\n", "\n").split("\n")
-    return [line.rpartition("\r")[2].rstrip() for line in whole]
+    return at_terminal(command, {**os.environ, "HOME": os.environ["TEST_TMPDIR"]})
 
 
 class TerminalTest(unittest.TestCase):
@@ -80,32 +51,32 @@ class TerminalTest(unittest.TestCase):
         self.assertGreater(len(programs()), 10)
         for name, program in programs().items():
             with self.subTest(name):
-                status, text = at_terminal([str(program), "--help"])
+                status, text = shown([str(program), "--help"])
                 self.assertEqual(status, 0, text)
                 self.assert_fits(text)
-                shown = "\n".join(lines(text))
+                whole = "\n".join(lines(text))
                 self.assertRegex(
-                    shown, r"(?s)^usage: \w+ .*\n\n[A-Z][^\n]*\.\n.*\nexamples?:\n  \w"
+                    whole, r"(?s)^usage: \w+ .*\n\n[A-Z][^\n]*\.\n.*\nexamples?:\n  \w"
                 )
 
     def test_outputs_fit_and_have_no_colors_in_a_pipe(self) -> None:
         for name, (wanted, arguments) in OUTPUTS.items():
             with self.subTest(name):
                 command = [str(programs()[name]), *arguments]
-                status, text = at_terminal(command)
+                status, text = shown(command)
                 self.assertEqual(status, wanted, text)
                 self.assert_fits(text)
                 self.assertNotIn(ESCAPE, piped(command))
 
     def test_a_run_has_colors_and_progress_at_a_terminal(self) -> None:
         program = str(programs()["mlp_rv64"])
-        _, text = at_terminal([program])
+        _, text = shown([program])
         self.assertIn(f"{ESCAPE}[1;32mPASS", text)
         self.assertRegex(text, r"mlp: case \d+ of 360")
         self.assertNotIn("mlp: case", piped([program]))
 
     def test_a_wide_line_is_noticed(self) -> None:
-        _, text = at_terminal(["/bin/echo", "x" * (COLUMNS + 1)])
+        _, text = shown(["/bin/echo", "x" * (COLUMNS + 1)])
         with self.assertRaises(AssertionError):
             self.assert_fits(text)
 

@@ -11,7 +11,7 @@ def _site_impl(ctx):
         args.add_all("--program", [source, name, program[DefaultInfo].files_to_run.executable])
     ctx.actions.run(
         mnemonic = "Site",
-        progress_message = "Making the documentation's site",
+        progress_message = "Making the documentation's site, which takes about half a minute",
         executable = ctx.executable._make,
         arguments = [args],
         inputs = [ctx.file.contents, ctx.file.tree],
