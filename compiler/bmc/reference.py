@@ -83,6 +83,7 @@ class HostModel:
 
         from bmc.ir import ir_util
         from bmc.rewrites import (
+            brain_floats,
             circles,
             empties,
             indices,
@@ -108,6 +109,7 @@ class HostModel:
                     insertions,
                     indices,
                     widenings,
+                    brain_floats,
                     empties,
                     powers,
                     quotients,

@@ -18,7 +18,7 @@ from bmc import artifacts, factory, golden, installing, progress, spec
 from bmc.artifacts import ImportedModel, TensorInfo
 from bmc.dtype import Array
 from bmc.errors import BmcError
-from bmc.frontends import brain_floats, doubles, imported, jax_conversions, jax_truths, quiet
+from bmc.frontends import doubles, imported, jax_conversions, quiet
 from bmc.frontends.options import ImportOptions
 
 _MODEL_LINE = re.compile(r'"([^"]+)":(\d+):\d+')
@@ -68,9 +68,7 @@ def import_spec(
         outputs = golden.infos(expected[0], model.output_names or _keys(traced.out_info), "output")
         progress.begin(progress.CONVERT)
         _export(function, traced, inputs, out / artifacts.MODEL_FILE)
-        brain_floats.apply(out / artifacts.MODEL_FILE)
         jax_conversions.apply(out / artifacts.MODEL_FILE)
-        jax_truths.apply(out / artifacts.MODEL_FILE)
     return imported.build(
         model,
         out=out,

@@ -8,8 +8,9 @@ from unittest import mock
 import jax
 import support
 
-from bmc.frontends import brain_floats, import_model, jax_conversions
+from bmc.frontends import import_model, jax_conversions
 from bmc.frontends.options import ImportOptions
+from bmc.rewrites import brain_floats
 
 _MODEL = """
 import jax

@@ -16,7 +16,6 @@ import numpy as np
 from bmc import factory, spec, supervisor
 from bmc.errors import BmcError
 from bmc.frontends import (
-    brain_floats,
     doubles,
     quiet,
     tm_tensor,
@@ -160,8 +159,6 @@ def export(
         tm_tensor.lower(output, reproducer)
     if any("max_pool" in str(node.target) for node in program.graph.nodes):
         torch_pools.apply(output)
-    if any("bfloat16" in str(getattr(n.meta.get("val"), "dtype", "")) for n in program.graph.nodes):
-        brain_floats.apply(output)
     names = (torch_places.op_name(n.target) for n in program.graph.nodes if n.op == "call_function")
     return Exported(doubles.of_torch(program), Counter(names))
 

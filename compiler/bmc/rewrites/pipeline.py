@@ -9,6 +9,7 @@ from bmc.rewrites import (
     alignments,
     biases,
     borders,
+    brain_floats,
     channels_last,
     circles,
     configs,
@@ -103,6 +104,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         updates.apply,
     ),
     Rewrite("widenings", phases.INPUT, "Before IREE joins them with products.", widenings.apply),
+    Rewrite("brain_floats", phases.INPUT, "Before IREE leaves out roundings.", brain_floats.apply),
     Rewrite("empties", phases.INPUT, "Before IREE divides by their number.", empties.apply),
     Rewrite("powers", phases.INPUT, "Before IREE makes exp and log of powers.", powers.apply),
     Rewrite(
@@ -111,12 +113,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "Before IREE evaluates constant expressions, or takes an overflow for impossible.",
         quotients.apply,
     ),
-    Rewrite(
-        "circles",
-        phases.INPUT,
-        "Before IREE makes its own polynomials of sines.",
-        circles.apply,
-    ),
+    Rewrite("circles", phases.INPUT, "Before IREE makes polynomials of sines.", circles.apply),
     Rewrite("sorts", phases.INPUT, "Before IREE makes its own sorts of StableHLO's.", sorts.apply),
     Rewrite(
         "nans",

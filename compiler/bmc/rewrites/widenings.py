@@ -1,7 +1,8 @@
-"""Extends unsigned numbers before they get into a product.
+"""Extends unsigned numbers and truth values before they get into a product.
 
 IREE leaves out a conversion to more bits in front of a product of StableHLO, whose kernels then extend what they read.
-They take it for signed.
+They take it for signed. Of truth values, it counts the products that are true in a byte, and a byte of 2 or 256 is
+neither true nor false.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ def apply(module: Any, _: object = None) -> None:
     for op in list(ir_util.walk(module.operation)):
         if op.name in _PRODUCTS:
             wide = op.results[0].type.element_type
+            if wide == ir.IntegerType.get_signless(1):
+                _count(op)
+                continue
             for place, operand in enumerate(op.operands):
                 if _is_unsigned(operand) and operand.type.element_type != wide:
                     kind = ir.RankedTensorType.get(operand.type.shape, wide)
@@ -43,6 +47,28 @@ def apply(module: Any, _: object = None) -> None:
                         op.operands[place] = _extended(operand, kind)
                 else:
                     _rewrite(operand)
+
+
+def _count(op: ir_util.Op) -> None:
+    """Counts with integers, and compares with none."""
+
+    def wide(kind: Any) -> Any:
+        return ir.RankedTensorType.get(kind.shape, ir.IntegerType.get_signless(_WIDEST))
+
+    with ir.InsertionPoint(op), op.location:
+        for place, operand in enumerate(op.operands):
+            op.operands[place] = stablehlo.operation(_CONVERT, wide(operand.type), operand)
+    result, truths = op.results[0], op.results[0].type
+    result.set_type(wide(truths))
+    with ir.InsertionPoint.after(op), op.location:
+        compared = stablehlo.operation(
+            "stablehlo.compare",
+            truths,
+            result,
+            stablehlo.zeros(result.type),
+            comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction NE>"),
+        )
+    result.replace_all_uses_except(compared, compared.owner.operation)
 
 
 def _rewrite(value: Any) -> None:

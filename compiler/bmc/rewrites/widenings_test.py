@@ -43,6 +43,12 @@ _DIRECT = """func.func @main(%x: tensor<2x3xui8>, %y: tensor<3x4xui8>) -> tensor
   return %r : tensor<2x4xi32>
 }
 """
+_TRUTHS = """func.func @main(%x: tensor<2x600xi1>, %y: tensor<600x4xi1>) -> tensor<2x4xi1> {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+      : (tensor<2x600xi1>, tensor<600x4xi1>) -> tensor<2x4xi1>
+  return %r : tensor<2x4xi1>
+}
+"""
 _MODELS = (_DOT, _BATCH, _INTEGERS, _DIRECT)
 _X = np.array([[0, 127, 128], [200, 255, 1]], np.uint8)
 _Y = np.arange(250, 238, -1).reshape(3, 4)
@@ -71,6 +77,22 @@ class WideningsTest(support.FolderTest):
             for text in _MODELS:
                 got, wanted = self.computed(text)
                 self.assertFalse(np.array_equal(got, wanted))
+
+    def test_products_of_truth_values(self) -> None:
+        # The byte of a count ends at 256.
+        x = np.arange(600) < np.array([[256], [512]])
+        y = np.arange(4) < np.array([[3]] * 600)
+        sizes = {"x": x.shape, "y": y.shape, "r": (2, 4)}
+        tensors = {name: TensorInfo(name, DType.BOOL, shape) for name, shape in sizes.items()}
+        signature = Signature("main", (tensors["x"], tensors["y"]), (tensors["r"],))
+        path = self.write("model.mlir", _TRUTHS)
+
+        def computed() -> Array:
+            return HostModel.compile(path, (signature,), self.folder / "r").run((x, y))[0]
+
+        np.testing.assert_array_equal(computed(), x @ y)
+        with mock.patch.object(widenings, "apply"):
+            self.assertFalse(np.array_equal(computed(), x @ y))
 
     def test_signed_bytes_stay(self) -> None:
         text = _DOT.replace("ui8", "i8")

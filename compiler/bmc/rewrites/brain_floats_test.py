@@ -1,4 +1,4 @@
-"""Imports models that make integers of bf16; IREE must agree with PyTorch."""
+"""Imports models that compute in bf16; IREE must agree with PyTorch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from unittest import mock
 
 import support
 
-from bmc.frontends import brain_floats
+from bmc.rewrites import brain_floats
 
 _MODEL = (
     support.TORCH_FUNCTIONS
@@ -29,6 +29,10 @@ def ceilings():
     return _spec(lambda x: (x.bfloat16() * 1.203125).ceil().float(), _X)
 
 
+def floats():
+    return _spec(lambda x: (x.bfloat16() * 1.203125).float() + 1, _X)
+
+
 def comparisons():
     return _spec(lambda x: x.bfloat16() * 1.203125 > 180, _X)
 """
@@ -39,13 +43,13 @@ class BrainFloatsTest(support.FactoryTest):
     MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
-        for factory in ("integers", "floors", "ceilings", "comparisons"):
+        for factory in ("integers", "floors", "ceilings", "floats", "comparisons"):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory).second_reference)
 
     def test_without_it_they_are_refused(self) -> None:
         # If one of these models can be imported, IREE rounds.
-        for factory in ("integers", "floors", "ceilings", "comparisons"):
+        for factory in ("integers", "floors", "ceilings", "floats", "comparisons"):
             with self.subTest(factory), mock.patch.object(brain_floats, "apply"):
                 self.refuses("import-disagrees", call=lambda name=factory: self.load(name))
 
