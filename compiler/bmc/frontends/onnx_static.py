@@ -14,6 +14,7 @@ from bmc.errors import BmcError
 from bmc.frontends import (
     onnx_classical,
     onnx_dynamic,
+    onnx_halves,
     onnx_ifs,
     onnx_rewrites,
     onnx_scans,
@@ -61,6 +62,8 @@ def make(
         model = shape_inference.infer_shapes(model, data_prop=True)
     _refuse_unknown_sizes(model, file.name)
     while any([lower(model) for lower in _LOWER]):  # of nodes in a row, the first at a time
+        model = shape_inference.infer_shapes(model, data_prop=True)
+    if onnx_halves.apply(model):
         model = shape_inference.infer_shapes(model, data_prop=True)
     onnx_rewrites.apply(model)
     _forget_shapes(model.graph)

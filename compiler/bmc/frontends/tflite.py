@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from bmc import (
     artifacts,
     errors,
@@ -226,14 +228,33 @@ def _pairs(
 
 def misconverted(file: TfliteFile) -> Iterator[BmcError]:
     """Yields each op that the converter gets wrong."""
-    for op in _MISCONVERTED:
-        for tensor in sorted(file.outputs_of(op)):
+    wrong = {op: file.outputs_of(op) for op in _MISCONVERTED}
+    for op, tensors in (wrong | {"FLOOR_DIV": _rounded_quotients(file)}).items():
+        for tensor in sorted(tensors):
             yield BmcError(
                 "op-rejected",
                 f"the converter to TOSA gets op '{op}' wrong",
                 where=f"{tensor} in {file.name}",
                 hint=tflite_schema.OTHER_OPS,
             )
+
+
+def _rounded_quotients(file: TfliteFile) -> set[str]:
+    """Returns the outputs of FLOOR_DIV of floats by other numbers than powers of two.
+
+    The converter multiplies by a reciprocal, and a product that rounds up to a whole number is one too large.
+    """
+    found = set()
+    for graph in file.model.subgraphs:
+        for op in graph.operators:
+            if tflite_schema.op_kind(file.model, op) != "FLOOR_DIV":
+                continue
+            divisor, result = graph.tensors[op.inputs[1]], graph.tensors[op.outputs[0]]
+            known = tflite_schema.constants(file.model, [divisor], file.name).values()
+            exact = all((abs(np.frexp(each)[0]) == 0.5).all() for each in known)
+            if tflite_schema.weight_type(result) == "float32" and not (known and exact):
+                found.add(tflite_schema.text(result.name))
+    return found
 
 
 def _samples(file: TfliteFile, inputs: tuple[TensorInfo, ...], least: int) -> tuple[spec.Case, ...]:

@@ -227,6 +227,9 @@ class TfliteTest(support.ModelFileTest):
         self.rejects("op-rejected", "'TOPK_V2' (at Identity in model.tflite)", data=top)
         remainder = _convert(lambda x: tf.math.floormod(x, 0.25), _tensor(2, 16))
         self.rejects("op-rejected", "gets op 'FLOOR_MOD' wrong", "Identity", data=remainder)
+        for divide in (lambda x: x // [0.5, -0.75], lambda x: x // (x * x + 0.3)):
+            quotient = _convert(divide, _tensor(2, 2))
+            self.rejects("op-rejected", "gets op 'FLOOR_DIV' wrong", "Identity", data=quotient)
         angle = _convert(lambda x: tf.atan2(x, 2 * x), _tensor(2, 16))
         self.rejects("op-rejected", "gets op 'ATAN2' wrong", "Identity", data=angle)
         svd = _convert(lambda x: tf.linalg.svd(x)[0], _tensor(4, 4), allow_custom_ops=True)

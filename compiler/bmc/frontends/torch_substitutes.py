@@ -19,7 +19,8 @@
 - A randomized leaky ReLU draws random numbers in training only. Otherwise it has their mean.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
   divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_determinants.py expands
-  determinants, torch_adaptive.py pools uneven windows, and torch_bytes.py changes what else crashes it for bytes.
+  determinants, torch_adaptive.py pools uneven windows, torch_scalars.py gives tensors a dimension,
+  and torch_bytes.py changes what else crashes it for bytes.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from bmc.frontends import (
     torch_divisions,
     torch_halves,
     torch_indices,
+    torch_scalars,
     torch_shifts,
     torch_writes,
 )
@@ -46,6 +48,7 @@ def apply(program: Any) -> None:
     """Changes such ops in a torch.export program."""
     import torch
 
+    torch_scalars.apply(program)
     torch_bytes.apply(program)
     aten = torch.ops.aten
     largest = (

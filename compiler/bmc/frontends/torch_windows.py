@@ -167,14 +167,14 @@ def _sliced(graph: Any, node: Any, operand: Any, axis: int, size: int) -> Any:
     return call(graph, node, torch.ops.aten.slice.Tensor, (operand, axis, 0, size))
 
 
-def call(graph: Any, node: Any, op: Any, args: tuple[Any, ...]) -> Any:
-    """Adds an op before `node`, which says that it comes from the same line."""
+def call(graph: Any, node: Any, op: Any, args: tuple[Any, ...], **settings: Any) -> Any:
+    """Adds an op before `node`, which says that it comes from the same line; settings are no tensors."""
     import torch
 
     with graph.inserting_before(node):
-        made = graph.call_function(op, args)
+        made = graph.call_function(op, args, settings)
     made.meta = {key: item for key, item in node.meta.items() if key != "tensor_meta"}
-    made.meta["val"] = op(*torch.fx.map_arg(args, lambda operand: operand.meta["val"]))
+    made.meta["val"] = op(*torch.fx.map_arg(args, lambda operand: operand.meta["val"]), **settings)
     return made
 
 

@@ -70,8 +70,10 @@ def _power(op: ir_util.Op, module: Any) -> Any:
         return None
     constant = known if known is not None and math.isfinite(known) else None
     # TOSA's operands may be smaller than the result.
-    if base.type != op.results[0].type or (constant is None and exponent.type != base.type):
-        return None
+    kind = op.results[0].type
+    base = arith.broadcast(base, kind)
+    if constant is None:
+        exponent = arith.broadcast(exponent, kind)
     size = arith.made("math.absf", base)
     power = arith.made(op.name, size, exponent)
     if constant is None:

@@ -126,6 +126,26 @@ class PowersTest(support.FolderTest):
         wanted = _power(bases, exponents)
         self.same(self.computed(text, bases, exponents), wanted, bases, exponents)
 
+    def test_tosa_repeats_smaller_operands(self) -> None:
+        columns = np.array(_EXPONENTS, np.float32)[np.newaxis]
+        rows = np.array(_BASES, np.float32)[:, np.newaxis]
+        bases, exponents = np.broadcast_arrays(rows, columns)
+        wanted = _power(bases, exponents)
+        for first, second in ((rows, columns), (bases, columns), (rows, exponents)):
+            shapes = [f"tensor<{x.shape[0]}x{x.shape[1]}xf32>" for x in (first, second, wanted)]
+            text = """func.func @main(%x: A, %y: B) -> R {
+  %r = tosa.pow %x, %y : (A, B) -> R
+  return %r : R
+}"""
+            for letter, kind in zip("ABR", shapes, strict=True):
+                text = text.replace(f" {letter}", f" {kind}").replace(f"({letter}", f"({kind}")
+            path = self.write("model.mlir", text)
+            infos = [TensorInfo(n, DType.F32, x.shape) for n, x in zip("xy", (first, second))]  # noqa: B905
+            result = TensorInfo("r", DType.F32, wanted.shape)
+            signature = Signature("main", tuple(infos), (result,))
+            host = HostModel.compile(path, (signature,), self.folder / "r")
+            self.same(host.run((first, second))[0], wanted, bases, exponents)
+
     def test_even_exponents_cost_little(self) -> None:
         text = _rewritten(_raised(4.0))
         self.assertIn("math.absf", text)
