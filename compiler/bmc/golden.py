@@ -137,7 +137,7 @@ def check_finite(name: str, array: Array, *, is_bound: bool = False) -> None:
         raise BmcError(
             "bad-weight",
             f"weight '{name}' contains NaN or Inf",
-            hint="train or convert the model again: with this weight it cannot give a useful answer",
+            hint="train or convert the model again, or mark elements by a mask of truth values",
         )
 
 
