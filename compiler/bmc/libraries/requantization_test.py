@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import unittest
 from dataclasses import replace
 
@@ -47,6 +48,9 @@ class _Nodes:
         if not is_down:
             return product
         return self.op("addi", product, self.op("shrsi", value, self.constant(31)))
+
+    def shifted(self, name: str, value: int, zero: int) -> int:
+        return self.op(name, value, self.constant(zero)) if zero else value
 
     def clipped(self, value: int, shift: int) -> None:
         limits = [self.constant(each) for each in (shift, -5, -128, 100)]
@@ -99,26 +103,27 @@ class RequantizationTest(unittest.TestCase):
         self.assertIsNone(requantization(_dispatch(nodes)))
 
     def test_an_addition(self) -> None:
-        for turned in (False, True):
+        # Nothing is added or taken off where a zero point is zero.
+        for turned, zero, zero_of_other in itertools.product((False, True), (-6, 0), (9, 0)):
             nodes = _Nodes()
             first = nodes.scaled(0, nodes.op("load", operand=4), True)
             first = nodes.op("rounded", first, nodes.constant(8))
-            first = nodes.op("addi", first, nodes.constant(-6))
+            first = nodes.shifted("addi", first, zero)
             first = nodes.op("maxsi", first, nodes.constant(-128))
             first = nodes.op("minsi", first, nodes.constant(127))
-            a = nodes.op("shli", nodes.op("subi", first, nodes.constant(-6)), nodes.constant(19))
+            a = nodes.op("shli", nodes.shifted("subi", first, zero), nodes.constant(19))
             other = nodes.op("extsi", nodes.op("load", operand=5, dtype="i8"))
-            b = nodes.op("shli", nodes.op("subi", other, nodes.constant(9)), nodes.constant(20))
+            b = nodes.op("shli", nodes.shifted("subi", other, zero_of_other), nodes.constant(20))
             b = nodes.scaled(b, nodes.constant(1500), False)
             b = nodes.op("rounded", b, nodes.constant(2))
             both = nodes.op("addi", b, a) if turned else nodes.op("addi", a, b)
             nodes.clipped(nodes.scaled(both, nodes.constant(2000), True), 18)
             dispatch = _dispatch(nodes, _BIAS)
             wanted = Addition(
-                first=Requantization(_BIAS, Scale(_SCALE, 8, True), -6, -128, 127),
-                a=Term(-6, 19, None),
+                first=Requantization(_BIAS, Scale(_SCALE, 8, True), zero, -128, 127),
+                a=Term(zero, 19, None),
                 other=_OTHER,
-                b=Term(9, 20, Scale(1500, 2)),
+                b=Term(zero_of_other, 20, Scale(1500, 2)),
                 total=Requantization(0, Scale(2000, 18, True), -5, -128, 100),
             )
             self.assertEqual(addition(dispatch), wanted)

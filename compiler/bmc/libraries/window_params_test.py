@@ -7,6 +7,7 @@ import unittest
 import numpy as np
 
 from bmc.libraries import (
+    Addition,
     Dispatch,
     Edge,
     Loop,
@@ -15,7 +16,10 @@ from bmc.libraries import (
     Padding,
     Requantization,
     Scale,
+    Term,
     Windows,
+    addition_params,
+    limits,
     output_numbers,
     result_steps,
     sums_steps,
@@ -88,6 +92,33 @@ class WindowParamsTest(unittest.TestCase):
         np.testing.assert_array_equal(made[1:], [[3] * 5, [4] * 5])
         self.assertIsNone(numbers((0, 1, 0, 0, 0, 0)))
         self.assertIsNone(output_numbers(found, None))
+
+    def test_what_outputs_share(self) -> None:
+        wanted = {"up": 2, "down_if_negative": 1, "zero": -6, "low": -128, "high": 127}
+        how = Requantization(0, Scale(3, 4, True, up=2), -6, -128, 127)
+        self.assertEqual(limits(how), wanted)
+
+    def test_an_addition(self) -> None:
+        total = Requantization(0, Scale(2000, 18, True), -5, -127, 100)
+        first = Requantization(0, Scale(3, 4), -6, -128, 127)
+        other = Operand("i8", (15, 5, 1, 0, 0, 0))
+        a, b = Term(-6, 19, None), Term(9, 20, Scale(1500, 2))
+        params = addition_params(Addition(first=first, a=a, other=other, b=b, total=total))
+        wanted = {
+            "a_up": 19,
+            "b_up": 20,
+            "b_multiplier": 1500,
+            "b_down": 0,
+            "b_shift": 2,
+            "b_zero": 9,
+            "added_multiplier": 2000,
+            "added_down": 1,
+            "added_shift": 18,
+            "added_zero": -5,
+            "added_low": -127,
+            "added_high": 100,
+        }
+        self.assertEqual(params, wanted)
 
 
 if __name__ == "__main__":
