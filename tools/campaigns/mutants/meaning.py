@@ -55,6 +55,11 @@ class _Meaning(ast.NodeTransformer):
 
     visit_Import = visit_ImportFrom = visit_Assert = visit_Pass = _nothing
 
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        # Nothing is imported by a star.
+        is_list = ast.unparse(node.targets[0]) == "__all__"
+        return ast.Pass() if is_list else self.generic_visit(node)
+
     def visit_arg(self, node: ast.arg) -> ast.AST:
         return ast.arg(node.arg)
 

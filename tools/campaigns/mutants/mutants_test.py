@@ -76,6 +76,7 @@ class MeaningTest(unittest.TestCase):
             ("x = 1  # one", "x = 1  # two"),
             ('"""A."""\n', '""""""\n'),
             ("import a, b", "import b, a"),
+            ('__all__ = ["a"]', '__all__ = [""]'),
             ("def f(a: int) -> str: ...", "def f(a: list[int]) -> bool: ..."),
             ("raise E(f'is {a + 1}', hint='b')", "raise E(f'is {a - 1}', hint='')"),
             ("x = BmcError('a')", "x = BmcError('')"),
