@@ -7,7 +7,7 @@ from typing import Any
 
 from bmc.frontends.torch_windows import arguments, call
 
-_DIMENSIONS = ("dim", "dims")
+_DIMENSIONS = {"dim", "dims"}
 _TENSORS = ("self", "index", "src")
 
 
@@ -17,7 +17,7 @@ def apply(program: Any) -> None:
         if node.op != "call_function" or not hasattr(node.target, "_schema"):
             continue
         given = arguments(node)
-        if given.keys() & {*_DIMENSIONS} and _is_scalar(given.get("self")) and _stays(node):
+        if given.keys() & _DIMENSIONS and _is_scalar(given.get("self")) and _stays(node):
             _widen(program.graph, node, given)
 
 

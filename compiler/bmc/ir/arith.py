@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from iree.compiler import ir
 
 from bmc.ir import ir_util
@@ -45,22 +44,6 @@ def splat(value: Any, kind: Any) -> Any:
 
 def made(name: str, *operands: Any, kind: Any = None) -> Any:
     return ir.Operation.create(name, [kind or operands[0].type], list(operands)).result
-
-
-def broadcast(value: Any, kind: Any) -> Any:
-    """Repeats a tensor of TOSA along dimensions of size 1 until it has the type `kind`."""
-    if value.type == kind:
-        return value
-    pairs = zip(kind.shape, value.type.shape, strict=True)
-    repeats = np.array([size if own == 1 else 1 for size, own in pairs])
-    index = ir.IndexType.get()
-    values = ir.DenseElementsAttr.get(repeats, type=index)
-    shape = ir.Operation.create(
-        "tosa.const_shape",
-        [ir.Type.parse(f"!tosa.shape<{repeats.size}>")],
-        attributes={"values": values},
-    ).result
-    return made("tosa.tile", value, shape, kind=kind)
 
 
 def compared(predicate: int, first: Any, second: Any) -> Any:

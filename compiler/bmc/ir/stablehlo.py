@@ -11,6 +11,19 @@ from iree.compiler import ir
 from bmc.dtype import Array
 from bmc.ir import ir_util
 
+# They move elements, or put others beside them.
+MOVES = tuple(
+    f"stablehlo.{name}"
+    for name in (
+        "broadcast_in_dim",
+        "concatenate",
+        "pad",
+        "reshape",
+        "reverse",
+        "slice",
+        "transpose",
+    )
+)
 _NUMBERS = re.compile(r"(\w+) = (?:\[([^\]]*)\]|(\d+))")
 
 
@@ -25,6 +38,21 @@ def dimension_numbers(op: ir_util.Op, name: str) -> dict[str, list[int]]:
 def operation(name: str, kind: Any, *operands: Any, **attributes: Any) -> Any:
     """Adds an operation with one result, which it returns."""
     return ir.Operation.create(name, [kind], list(operands), attributes=attributes).result
+
+
+def moved(value: Any) -> list[Any]:
+    """Returns the values whose elements a value has: it and what MOVES takes them from, each once."""
+    found: dict[Any, None] = {}
+    left = [value]
+    while left:
+        each = left.pop()
+        if each in found:
+            continue
+        found[each] = None
+        maker = ir_util.definition(each)
+        if maker is not None and maker.name in MOVES:
+            left += maker.operands
+    return list(found)
 
 
 def copied(value: Any, number: int) -> Any:

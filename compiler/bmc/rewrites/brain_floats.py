@@ -16,9 +16,6 @@ _STEPS = tuple(
     f"stablehlo.{name}"
     for name in ("ceil", "compare", "floor", "round_nearest_afz", "round_nearest_even", "sign")
 )
-_MOVES = tuple(
-    f"stablehlo.{name}" for name in ("broadcast_in_dim", "reshape", "reverse", "slice", "transpose")
-)
 _READ = ("arith.constant", "stablehlo.constant", "util.global.load")
 # Bits of a bf16.
 _EXPONENT, _MANTISSA = 8, 7
@@ -43,11 +40,9 @@ def _shows(op: ir_util.Op) -> bool:
 
 
 def _is_computed(value: Any) -> bool:
-    """Whether numbers were not read as bf16 before something moved them."""
-    maker = ir_util.definition(value)
-    while maker is not None and maker.name in _MOVES:
-        maker = ir_util.definition(maker.operands[0])
-    return maker is not None and maker.name not in _READ
+    """Whether some of the numbers were not read as bf16 before something moved them."""
+    makers = map(ir_util.definition, stablehlo.moved(value))
+    return any(each is not None and each.name not in (*stablehlo.MOVES, *_READ) for each in makers)
 
 
 def _is_brain(kind: Any) -> bool:

@@ -71,9 +71,9 @@ def _power(op: ir_util.Op, module: Any) -> Any:
     constant = known if known is not None and math.isfinite(known) else None
     # TOSA's operands may be smaller than the result.
     kind = op.results[0].type
-    base = arith.broadcast(base, kind)
+    base = _repeated(base, kind)
     if constant is None:
-        exponent = arith.broadcast(exponent, kind)
+        exponent = _repeated(exponent, kind)
     size = arith.made("math.absf", base)
     power = arith.made(op.name, size, exponent)
     if constant is None:
@@ -83,6 +83,22 @@ def _power(op: ir_util.Op, module: Any) -> Any:
     if constant % 2 == 1:
         return arith.signed(power, base)
     return arith.select(_undefined(base, size), arith.constant(math.nan, base), power)
+
+
+def _repeated(value: Any, kind: Any) -> Any:
+    """Repeats a tensor of TOSA along dimensions of size 1 until it has the type `kind`."""
+    if value.type == kind:
+        return value
+    pairs = zip(kind.shape, value.type.shape, strict=True)
+    repeats = np.array([size if own == 1 else 1 for size, own in pairs])
+    index = ir.IndexType.get()
+    values = ir.DenseElementsAttr.get(repeats, type=index)
+    shape = ir.Operation.create(
+        "tosa.const_shape",
+        [ir.Type.parse(f"!tosa.shape<{repeats.size}>")],
+        attributes={"values": values},
+    ).result
+    return arith.made("tosa.tile", value, shape, kind=kind)
 
 
 def _any_power(base: Any, size: Any, exponent: Any, power: Any) -> Any:
@@ -120,8 +136,19 @@ def _undefined(base: Any, size: Any) -> Any:
     )
 
 
-def _is_not_negative(value: Any, module: Any, within: Any = None) -> bool:
-    """Whether a number is known to have no sign, as a sum of squares; `within` is a loop whose result it is part of."""
+def _is_not_negative(
+    value: Any, module: Any, within: Any = None, asked: set[Any] | None = None
+) -> bool:
+    """Whether a number is known to have no sign, as a sum of squares.
+
+    Args:
+      within: a loop whose result it is part of.
+      asked: values that another call judges, so that each is judged once.
+    """
+    asked = set() if asked is None else asked
+    if (value, within) in asked:
+        return True
+    asked.add((value, within))
     op = ir_util.definition(value)
     if op is None:
         loop, place = value.owner.owner.operation, ir.BlockArgument(value).arg_number
@@ -129,12 +156,14 @@ def _is_not_negative(value: Any, module: Any, within: Any = None) -> bool:
             return False
         # The sum so far has no sign if that with which it begins and that with which it goes on have none.
         is_sum = place >= len(loop.operands) - len(loop.results)
-        return (not is_sum or loop == within) and _is_not_negative(loop.operands[place], module)
+        return (not is_sum or loop == within) and _is_not_negative(
+            loop.operands[place], module, asked=asked
+        )
     operands = list(op.operands)
     if op.name == "linalg.generic":
         body = op.regions[0].blocks[0].operations
         yielded = body[len(body) - 1].operands[ir.OpResult(value).result_number]
-        return _is_not_negative(yielded, module, op)
+        return _is_not_negative(yielded, module, op, asked)
     if op.name == "stablehlo.reduce":
         bodies = [each.operation.name for each in op.regions[0].blocks[0].operations]
         if bodies != ["stablehlo.add", "stablehlo.return"]:
@@ -150,7 +179,7 @@ def _is_not_negative(value: Any, module: Any, within: Any = None) -> bool:
         operands = operands[:1]
     elif op.name not in _KEEPING:
         return op.name in _SIZES
-    return all(_is_not_negative(operand, module, within) for operand in operands)
+    return all(_is_not_negative(operand, module, within, asked) for operand in operands)
 
 
 def _cube_root(op: ir_util.Op) -> None:

@@ -118,6 +118,14 @@ class PowersTest(support.FolderTest):
         self.assertNotIn("absf", _rewritten(base))
         self.assertNotIn("absf", _rewritten(_of_tensors("power").replace("T", "tensor<4xi32>")))
 
+    def test_each_number_is_looked_at_once(self) -> None:
+        # There are 2 ** 40 ways from the power to the input.
+        sums = [f"%n{i + 1} = stablehlo.add %n{i}, %n{i} : T" for i in range(40)]
+        text = _raised(0.5).replace("power %x", "power %n40")
+        first = "%n0 = stablehlo.exponential %x : T"
+        text = text.replace("{\n", "\n".join(["{", first, *sums, ""]), 1)
+        self.assertNotIn("absf", _rewritten(text))
+
     def test_tosa(self) -> None:
         bases, exponents = _pairs(_BASES, _EXPONENTS)
         text = _of_tensors("power").replace(

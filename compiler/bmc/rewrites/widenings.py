@@ -15,19 +15,6 @@ from iree.compiler import ir
 from bmc.ir import ir_util, stablehlo
 
 _PRODUCTS = ("stablehlo.convolution", "stablehlo.dot", "stablehlo.dot_general")
-# IREE also moves conversions over these.
-_MOVES = tuple(
-    f"stablehlo.{name}"
-    for name in (
-        "broadcast_in_dim",
-        "concatenate",
-        "pad",
-        "reshape",
-        "reverse",
-        "slice",
-        "transpose",
-    )
-)
 _CONVERT = "stablehlo.convert"
 _WIDEST = 32
 
@@ -72,16 +59,13 @@ def _count(op: ir_util.Op) -> None:
 
 
 def _rewrite(value: Any) -> None:
-    maker = ir_util.definition(value)
-    if maker is None:
-        return
-    if maker.name in _MOVES:
-        for operand in maker.operands:
-            _rewrite(operand)
-    elif maker.name == _CONVERT and _is_unsigned(maker.operands[0]):
-        with ir.InsertionPoint(maker), maker.location:
-            value.replace_all_uses_with(_extended(maker.operands[0], value.type))
-        maker.erase()
+    """Rewrites the conversions that IREE moves to a product, also over other operations."""
+    for each in stablehlo.moved(value):
+        maker = ir_util.definition(each)
+        if maker is not None and maker.name == _CONVERT and _is_unsigned(maker.operands[0]):
+            with ir.InsertionPoint(maker), maker.location:
+                each.replace_all_uses_with(_extended(maker.operands[0], each.type))
+            maker.erase()
 
 
 def _is_unsigned(value: Any) -> bool:

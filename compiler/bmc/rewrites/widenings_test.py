@@ -94,6 +94,20 @@ class WideningsTest(support.FolderTest):
         with mock.patch.object(widenings, "apply"):
             self.assertFalse(np.array_equal(computed(), x @ y))
 
+    def test_each_value_is_looked_at_once(self) -> None:
+        # There are 2 ** 40 ways from the product to the input.
+        lines = []
+        for number in range(40):
+            lines += [
+                f"%c{number} = stablehlo.concatenate %f{number}, %f{number}, dim = 0"
+                " : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>",
+                f"%f{number + 1} = stablehlo.slice %c{number} [1:3, 0:3]"
+                " : (tensor<4x3xf32>) -> tensor<2x3xf32>",
+            ]
+        text = _DOT.replace("%f =", "%f0 =").replace("%f, %y", "%f40, %y")
+        text = text.replace("  %r =", "\n".join(lines) + "\n  %r =")
+        self.assertEqual(support.rewritten(text, widenings.apply).count("stablehlo.and"), 1)
+
     def test_signed_bytes_stay(self) -> None:
         text = _DOT.replace("ui8", "i8")
         self.assertNotIn("stablehlo.and", support.rewritten(text, widenings.apply))
