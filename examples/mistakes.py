@@ -45,6 +45,10 @@ MISTAKES = (
         ("build", "//band:bands"),
         "there is no package //band: no such folder has a BUILD.bazel (did you mean //bands?)",
     ),
+    Mistake(
+        ("build", "@pypi//torchh"),
+        "there is no package @pypi//torchh: no such folder of that repository has a BUILD.bazel",
+    ),
     Mistake(("run", "//bands"), "//bands:bands is nothing to run: run //bands:bands_rv64"),
     Mistake(
         ("build", "//bands:bands_rv64.flash", "--board=//boards/sensor_nod"),

@@ -30,6 +30,11 @@ _SHORTER = (
         ),
         r"there is no target \g<label>",
     ),
+    # Bazel writes two @ before the name of another repository, which nobody types.
+    (
+        re.compile(r"no such package '@@?(?P<label>[^']+)': BUILD file not found[\s\S]*"),
+        r"there is no package @\g<label>: no such folder of that repository has a BUILD.bazel",
+    ),
     (
         re.compile(r"no such package '(?P<label>[^']+)': BUILD file not found[\s\S]*"),
         r"there is no package //\g<label>: no such folder has a BUILD.bazel",
