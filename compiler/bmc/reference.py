@@ -97,6 +97,7 @@ class HostModel:
             updates,
             wide_constants,
             widenings,
+            windows,
         )
 
         with tempfile.TemporaryDirectory() as work:
@@ -110,6 +111,7 @@ class HostModel:
                     indices,
                     widenings,
                     brain_floats,
+                    windows,
                     empties,
                     powers,
                     quotients,

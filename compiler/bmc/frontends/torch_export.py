@@ -267,6 +267,8 @@ def _refuse_training(program: Any, root: Path) -> None:
         if schema is None:
             continue
         given = dict(zip((a.name for a in schema.arguments), node.args, strict=False)) | node.kwargs
+        if given.get("running_mean", given) is None:
+            continue  # The statistics of what it reads, also in eval mode; none are kept.
         chance = next((given[name] for name in _CHANCES if name in given), None)
         if chance == 0 or not (given.get("train") or given.get("training") or "dropout_p" in given):
             continue

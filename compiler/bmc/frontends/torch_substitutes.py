@@ -16,11 +16,12 @@
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
 - It cannot join tensors of which one is a buffer without elements.
+- It compares integers with a bound that is a float as they are.
 - A randomized leaky ReLU draws random numbers in training only. Otherwise it has their mean.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
   divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_determinants.py expands
   determinants, torch_adaptive.py pools uneven windows, torch_scalars.py gives tensors a dimension,
-  and torch_bytes.py changes what else crashes it for bytes.
+  torch_medians.py sorts for medians, and torch_bytes.py changes what else crashes it for bytes.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from bmc.frontends import (
     torch_divisions,
     torch_halves,
     torch_indices,
+    torch_medians,
     torch_scalars,
     torch_shifts,
     torch_writes,
@@ -50,6 +52,7 @@ def apply(program: Any) -> None:
 
     torch_scalars.apply(program)
     torch_bytes.apply(program)
+    torch_medians.apply(program)
     aten = torch.ops.aten
     largest = (
         *(aten.amax.default, aten.amin.default, aten.max.default, aten.min.default),
@@ -96,6 +99,11 @@ def apply(program: Any) -> None:
         elif node.target is aten.log10.default:
             node.args = (call(program.graph, node, aten.log.default, node.args), math.log(10))
             node.target = aten.div.Scalar
+        elif node.target in (aten.clamp.default, aten.clamp_min.default, aten.clamp_max.default):
+            dtype = node.meta["val"].dtype
+            if node.args[0].meta["val"].dtype != dtype:
+                wide = call(program.graph, node, aten.to.dtype, (node.args[0], dtype))
+                node.args = (wide, *node.args[1:])
         elif node.target is aten.logcumsumexp.default:
             _log_sums(program.graph, node)
         elif node.target is aten.rms_norm.default and arguments(node)["eps"] is None:

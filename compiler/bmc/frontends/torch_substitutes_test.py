@@ -85,6 +85,38 @@ def decades():
     return spec.ModelSpec(Decades(), ((_X,),), (spec.Tolerance(1e-6, 1e-6),) * 3)
 
 
+class Bounded(torch.nn.Module):
+    def forward(self, x):
+        numbers = (x * 4).to(torch.int64)
+        return x.sum(1) / numbers.sum(1).clamp(min=1e-9), numbers.clamp(-0.5, 2.5), numbers.clamp(0, 3)
+
+
+def bounded():
+    tolerance = spec.Tolerance(1e-5, 1e-5)
+    return spec.ModelSpec(Bounded(), ((_X,),), (tolerance, tolerance, spec.Exact()))
+
+
+class Statistics(torch.nn.Module):
+    def __init__(self, training):
+        super().__init__()
+        self.layer, self.training_too = torch.nn.BatchNorm2d(3, track_running_stats=False), training
+        self.register_buffer("mean", torch.zeros(3))
+        self.register_buffer("var", torch.ones(3))
+
+    def forward(self, x):
+        if self.training_too:
+            return F.batch_norm(x, self.mean, self.var, training=True)
+        return self.layer(x), F.batch_norm(x[:, :, 0], None, None, training=True)
+
+
+def statistics():
+    return spec.ModelSpec(Statistics(False), ((_X,),), (spec.Tolerance(1e-5, 1e-5),) * 2)
+
+
+def kept_statistics():
+    return spec.ModelSpec(Statistics(True), ((_X,),), spec.Tolerance(1e-5, 1e-5))
+
+
 class Pools(torch.nn.Module):
     def forward(self, x):
         words = x.to(torch.int16) * 100
@@ -246,6 +278,8 @@ class SubstitutesTest(support.FactoryTest):
             "ordered",
             "settled",
             "decades",
+            "bounded",
+            "statistics",
         ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory).second_reference)
@@ -267,6 +301,7 @@ class SubstitutesTest(support.FactoryTest):
             ("joined", "op-rejected"),
             ("ordered", "op-rejected"),
             ("decades", "missing-function"),
+            ("bounded", "op-rejected"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))
@@ -275,6 +310,9 @@ class SubstitutesTest(support.FactoryTest):
         self.refuses("train-mode", "rrelu", call=lambda: self.load("random"))
         with mock.patch.object(torch_substitutes, "settle"):
             self.refuses("random-model", "rrelu", call=lambda: self.load("settled"))
+
+    def test_statistics_that_are_kept_are_refused(self) -> None:
+        self.refuses("train-mode", "batch_norm", call=lambda: self.load("kept_statistics"))
 
     def test_others_stay_as_they_are(self) -> None:
         program = torch.export.export(_Others(), (torch.zeros(1, 4, 8, 8),))

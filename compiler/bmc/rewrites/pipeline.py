@@ -59,6 +59,7 @@ from bmc.rewrites import (
     wide_constants,
     wide_weights,
     widenings,
+    windows,
 )
 from bmc.rewrites.context import Context
 from bmc.rewrites.model_context import ModelContext
@@ -105,6 +106,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
     ),
     Rewrite("widenings", phases.INPUT, "Before IREE joins them with products.", widenings.apply),
     Rewrite("brain_floats", phases.INPUT, "Before IREE leaves out roundings.", brain_floats.apply),
+    Rewrite("windows", phases.INPUT, "Before IREE pads and slides them.", windows.apply),
     Rewrite("empties", phases.INPUT, "Before IREE divides by their number.", empties.apply),
     Rewrite("powers", phases.INPUT, "Before IREE makes exp and log of powers.", powers.apply),
     Rewrite(
