@@ -76,7 +76,7 @@ class TorchProgramTest(support.FolderTest):
         x = torch.ones(4, 3)
         for layer, op in (
             (torch.nn.Dropout(0.5), "aten.dropout.default"),
-            (torch.nn.BatchNorm1d(3, track_running_stats=False), "aten.batch_norm.default"),
+            (torch.nn.BatchNorm1d(3), "aten.batch_norm.default"),
             (torch.nn.RReLU(), "aten.rrelu.default"),
         ):
             module = torch.nn.Sequential(layer)
@@ -88,8 +88,9 @@ class TorchProgramTest(support.FolderTest):
                 "eval()",
                 call=lambda: self.load(self.folder / "net.pt2"),
             )
-        # Nothing is dropped if the probability is zero.
-        program = torch.export.export(torch.nn.Dropout(0.0).train(), (x,))
+        # Nothing is dropped if the probability is zero, and statistics that are not kept are those of the input always.
+        layers = torch.nn.Dropout(0.0), torch.nn.BatchNorm1d(3, track_running_stats=False)
+        program = torch.export.export(torch.nn.Sequential(*layers).train(), (x,))
         torch.export.save(program, self.folder / "net.pt2")
         self.load(self.folder / "net.pt2")
 
