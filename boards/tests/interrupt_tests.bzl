@@ -27,7 +27,7 @@ def interrupt_tests(*, name, main, boards):
             expect = "EXIT",
             isa = isa,
             main = main,
-            models = ["//models/mlp"],
+            models = ["//models/fixture"],
             run_env = "//boards/{}:vlen256".format(board),
             tags = ["manual"],
         )

@@ -33,7 +33,7 @@ def debug(*options: str) -> str:
 
 
 def case(number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Input and the framework's own output of a case of mlp, from golden.bin."""
+    """Input and the framework's own output of a case of the model, from golden.bin."""
     data = FILES["golden.bin"].read_bytes()
     inputs, outputs = 64 * 4, ALIGNMENT
     start = number * (inputs + outputs)
@@ -46,7 +46,7 @@ class StopTest(unittest.TestCase):
         name = REPORT["dispatches"][0]["name"]
         text = debug()
         self.assertIn(f"Before command 0: {name}", text)
-        self.assertRegex(text, rf"#0 .*mlp_k_{name} \(\)")
+        self.assertRegex(text, rf"#0 .*fixture_k_{name} \(\)")
         for function in ("bm_plan_run", "bm_model_run", "bm_self_check_run", "main"):
             self.assertRegex(text, rf"#\d+ .*\b{function} \(")
 
@@ -54,13 +54,13 @@ class StopTest(unittest.TestCase):
         done = run("LOADED", "--batch", "--dispatch", "1")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         name = REPORT["dispatches"][1]["name"]
-        self.assertRegex(done.stdout, rf"#0 .*mlp_loaded_k_{name} \(\)")
+        self.assertRegex(done.stdout, rf"#0 .*fixture_loaded_k_{name} \(\)")
         self.assertRegex(done.stdout, r"#\d+ .*\bbm_plan_run \(")
         self.assertRegex(done.stdout, r"#\d+ .*\bmain \(")
 
     def test_vector_code_is_shown_as_such(self) -> None:
         # Newer versions of gdb name the array that a kernel was loaded into.
-        for program, kernel in (("DEBUG", "mlp_k_"), ("LOADED", "mlp_loaded_(k_|code)")):
+        for program, kernel in (("DEBUG", "fixture_k_"), ("LOADED", "fixture_loaded_(k_|code)")):
             with self.subTest(program):
                 done = subprocess.run(
                     [os.environ[program]],
@@ -106,8 +106,8 @@ class StopTest(unittest.TestCase):
 
     def test_what_cannot_be_is_a_sentence(self) -> None:
         for options, sentence in (
-            (("--dispatch", "3"), "debug: mlp has commands 0 to 2"),
-            (("--model", "other"), "debug: the image has no model other; its models: mlp"),
+            (("--dispatch", "3"), "debug: fixture has commands 0 to 2"),
+            (("--model", "other"), "debug: the image has no model other; its models: fixture"),
         ):
             done = run("DEBUG", "--batch", *options)
             self.assertEqual(done.returncode, 2, done.stdout)
@@ -179,7 +179,9 @@ class PrinterTest(unittest.TestCase):
         )
         self.assertIn("= INVALID_ARGUMENT, runtime_bm/model/model.c:93\n", text)
         self.assertIn("= ok\n", text)
-        self.assertRegex(text, r"= plan mlp: 3 kernels, \d+ bytes of arena, .*command 2: main_disp")
+        self.assertRegex(
+            text, r"= plan fixture: 3 kernels, \d+ bytes of arena, .*command 2: main_disp"
+        )
         self.assertIn("= f32[1x64] image in arena[0..256)\n", text)
         self.assertIn("= arena[0..256)\n", text)
         self.assertIn(f"= {case(1)[0][1]:g}\n", text)
@@ -197,14 +199,15 @@ class BisectTest(unittest.TestCase):
         last = REPORT["dispatches"][-1]
         self.assertRegex(
             done.stdout,
-            rf"^mlp, call \d+: command {len(REPORT['commands']) - 1}, {last['name']} "
+            rf"^fixture, call \d+: command {len(REPORT['commands']) - 1}, {last['name']} "
             rf"\({last['op']}, made of {last['source']}\), is the first whose outputs differ "
             r"between qemu_virt_rv64 and host_x86_64: out\d differs in \d+ of 10 elements, by up to",
         )
 
     def test_each_side_is_read_by_its_own_report(self) -> None:
         data = session_data("BISECT")
-        isas = [Program.of(data[side]).report("mlp")["isa"] for side in ("program", "reference")]
+        sides = (Program.of(data[side]) for side in ("program", "reference"))
+        isas = [side.report("fixture")["isa"] for side in sides]
         self.assertEqual(isas, ["rv64gcv_zvl256b", "x86_64"])
 
     def test_the_same_model_on_both_sides_agrees(self) -> None:

@@ -29,7 +29,7 @@ class OpenOcdTest(unittest.TestCase):
     def check_first_dispatch(self, done: subprocess.CompletedProcess[str]) -> None:
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("Before command 0: main_dispatch_0_", done.stdout)
-        self.assertRegex(done.stdout, r"#0 .*mlp_k_main_dispatch_0_\w+ \(\)")
+        self.assertRegex(done.stdout, r"#0 .*fixture_k_main_dispatch_0_\w+ \(\)")
         self.assertRegex(done.stdout, r"#\d .*bm_self_check_run \(")
 
     def check_refused(self, done: subprocess.CompletedProcess[str], sentence: str) -> None:

@@ -24,7 +24,7 @@ _SIZE = 0x2000000
 
 
 def file(suffix: str) -> Path:
-    return next(path for path in FILES if path.name == "mlp_placed" + suffix)
+    return next(path for path in FILES if path.name == "fixture_placed" + suffix)
 
 
 class PlacedTest(unittest.TestCase):

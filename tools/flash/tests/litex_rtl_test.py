@@ -28,7 +28,7 @@ class LitexRtlTest(Rig):
 
     def test_model_to_pass(self) -> None:
         port, board = self.board()
-        done = self.flash(path_of("MLP_LITEX"), BOARD, "--port", port, "--monitor")
+        done = self.flash(path_of("MODEL_LITEX"), BOARD, "--port", port, "--monitor")
         self.assert_passed(done)
         self.assertIn("verified: crc32", done.text)
         self.assertEqual(board.wait(), 0)
@@ -37,7 +37,7 @@ class LitexRtlTest(Rig):
         port, board = self.board()
         cut = Relay(Path(port), cut_after=30_000)
         self.addCleanup(cut.close)
-        done = self.flash(path_of("MLP_LITEX"), BOARD, "--port", cut.path)
+        done = self.flash(path_of("MODEL_LITEX"), BOARD, "--port", cut.path)
         self.assert_refused(done, "vanished: plug it in again and run the same command again")
         done = self.flash(self.with_another_weight(), BOARD, "--port", port, "--monitor")
         self.assertIn("16384 bytes at 0x40000000 are there already", done.text)
@@ -48,7 +48,7 @@ class LitexRtlTest(Rig):
 
     def with_another_weight(self) -> Path:
         """Returns the model's image with one bit of a weight changed."""
-        image = path_of("MLP_LITEX")
+        image = path_of("MODEL_LITEX")
         data = bytearray(image.read_bytes())
         with image.open("rb") as file:
             weights = ELFFile(file).get_section_by_name(".bm.weights")

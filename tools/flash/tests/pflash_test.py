@@ -13,7 +13,7 @@ BOARD = "qemu_virt_rv64_flash"
 class PflashTest(Rig):
     def test_written_verified_and_executed_in_place(self) -> None:
         chip = self.folder / "chip"
-        done = self.flash(path_of("MLP_FLASH"), BOARD, "--port", str(chip))
+        done = self.flash(path_of("MODEL_FLASH"), BOARD, "--port", str(chip))
         self.assertEqual(done.status, 0, done.text)
         self.assertIn("verified: sha256", done.text)
         drive = f"if=pflash,unit=0,format=raw,readonly=on,file={chip}"

@@ -51,7 +51,7 @@ class SdCardTest(Rig):
         return done.stdout
 
     def test_card_is_sound_and_boots_the_model(self) -> None:
-        done = self.write(path_of("MLP"))
+        done = self.write(path_of("MODEL"))
         self.assertEqual(done.status, 0, done.text)
         self.assertIn("bytes read back", done.text)
         table = self.check("sfdisk", "-d", str(self.card))
@@ -59,14 +59,14 @@ class SdCardTest(Rig):
         partition = self.folder / "partition.img"
         partition.write_bytes(self.card.read_bytes()[FIRST:])
         self.check("fsck.fat", "-n", str(partition))
-        self.assert_boots(["mlp"])
+        self.assert_boots(["fixture"])
 
     def test_second_image_keeps_the_first(self) -> None:
         self.assertEqual(self.write(path_of("PASS")).status, 0)
-        done = self.write(path_of("MLP"))
+        done = self.write(path_of("MODEL"))
         self.assertEqual(done.status, 0, done.text)
         self.assertIn("the previous image is kept", done.text)
-        self.assert_boots(["mlp"])
+        self.assert_boots(["fixture"])
         # A damaged new image: U-Boot notices, and the one before still boots.
         damaged = self.folder / "damaged"
         damaged.write_bytes(b"no image")
@@ -85,7 +85,7 @@ class SdCardTest(Rig):
                 break
         else:
             self.fail("the card is never full")
-        self.assert_refused(self.write(path_of("MLP")), "the card still boots the previous image")
+        self.assert_refused(self.write(path_of("MODEL")), "the card still boots the previous image")
         self.assert_boots(["fake"])
 
 

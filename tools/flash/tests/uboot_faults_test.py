@@ -25,12 +25,12 @@ class UBootFaultsTest(Rig):
 
     def test_cut_in_the_middle_then_resumed(self) -> None:
         line = self.u_boot()
-        cut = Relay(line, cut_after=100_000)
-        done = self.flash(path_of("MLP"), BOARD, "--port", cut.path)
+        cut = Relay(line, cut_after=72_000)
+        done = self.flash(path_of("MODEL"), BOARD, "--port", cut.path)
         self.assert_refused(done, "vanished: plug it in again and run the same command again")
         whole = Relay(line)
         self.addCleanup(whole.close)
-        done = self.flash(path_of("MLP"), BOARD, "--port", whole.path, "--monitor")
+        done = self.flash(path_of("MODEL"), BOARD, "--port", whole.path, "--monitor")
         self.assert_passed(done)
         self.assertIn("are there already", done.text)
 

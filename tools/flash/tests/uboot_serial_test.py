@@ -20,7 +20,7 @@ class UBootSerialTest(Rig):
 
     def test_model_by_ymodem_to_pass(self) -> None:
         cable = self.cable()
-        done = self.flash(path_of("MLP"), BOARD, "--port", cable.path, "--monitor")
+        done = self.flash(path_of("MODEL"), BOARD, "--port", cable.path, "--monitor")
         self.assert_passed(done)
         self.assertIn("verified: crc32", done.text)
 

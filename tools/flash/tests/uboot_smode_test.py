@@ -24,14 +24,14 @@ class UBootSupervisorTest(Rig):
         cable = Relay(self.u_boot(harts=4))
         self.addCleanup(cable.close)
         board = "qemu_virt_rv64_smode"
-        done = self.flash(path_of("MLP_SMODE_HARTS"), board, "--port", cable.path, "--monitor")
+        done = self.flash(path_of("MODEL_SMODE_HARTS"), board, "--port", cable.path, "--monitor")
         self.assert_passed(done)
 
     def test_model_by_ymodem_to_pass(self) -> None:
         cable = Relay(self.u_boot())
         self.addCleanup(cable.close)
         board = "qemu_virt_rv64_smode"
-        done = self.flash(path_of("MLP_SMODE"), board, "--port", cable.path, "--monitor")
+        done = self.flash(path_of("MODEL_SMODE"), board, "--port", cable.path, "--monitor")
         self.assert_passed(done)
         self.assertIn("verified: crc32", done.text)
 

@@ -24,7 +24,7 @@ class UBootTftpTest(Rig):
     def test_model_to_pass(self) -> None:
         cable, served = self.network()
         args = ["--method", "uboot-tftp", "--port", cable.path, "--tftp-root", str(served)]
-        done = self.flash(path_of("MLP"), BOARD, *args, "--monitor")
+        done = self.flash(path_of("MODEL"), BOARD, *args, "--monitor")
         self.assert_passed(done)
         self.assertIn("verified: crc32", done.text)
 
