@@ -16,12 +16,12 @@ from tools.terminal import COLUMNS, at_terminal, lines
 ESCAPE = "\x1b"
 # What runs here of each program, beside --help: the exit status and the arguments.
 OUTPUTS = {
-    "mlp_rv64": (0, ()),
-    "mlp_rv64.debug": (0, ("--batch",)),
+    "fixture_rv64": (0, ()),
+    "fixture_rv64.debug": (0, ("--batch",)),
     # Its board is an emulator, and so it is refused.
-    "mlp_rv64.flash": (2, ("--dry-run",)),
-    "mlp_rv64.report": (0, ()),
-    "mlp_rv64.spike": (0, ()),
+    "fixture_rv64.flash": (2, ("--dry-run",)),
+    "fixture_rv64.report": (0, ()),
+    "fixture_rv64.spike": (0, ()),
 }
 
 
@@ -69,11 +69,11 @@ class TerminalTest(unittest.TestCase):
                 self.assertNotIn(ESCAPE, piped(command))
 
     def test_a_run_has_colors_and_progress_at_a_terminal(self) -> None:
-        program = str(programs()["mlp_rv64"])
+        program = str(programs()["fixture_rv64"])
         _, text = shown([program])
         self.assertIn(f"{ESCAPE}[1;32mPASS", text)
-        self.assertRegex(text, r"mlp: case \d+ of 360")
-        self.assertNotIn("mlp: case", piped([program]))
+        self.assertRegex(text, r"fixture: case \d+ of 64")
+        self.assertNotIn("fixture: case", piped([program]))
 
     def test_a_wide_line_is_noticed(self) -> None:
         _, text = shown(["/bin/echo", "x" * (COLUMNS + 1)])

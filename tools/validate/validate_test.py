@@ -94,7 +94,7 @@ class Shortening:
 
 
 def _open(service: Service) -> None:
-    sessions.open_model(service, 0, "mlp", _MODEL.signatures)
+    sessions.open_model(service, 0, "fixture", _MODEL.signatures)
 
 
 def _number(word: int) -> str:
@@ -134,7 +134,7 @@ class ServiceTest(unittest.TestCase):
         with _program() as link:
             service = Service(link, _SECONDS, _number)
             with self.assertRaisesRegex(ServiceError, "refused a request: 0c...003"):
-                service.open(1, "mlp", {})
+                service.open(1, "fixture", {})
             _open(service)
             with self.assertRaisesRegex(ServiceError, "refused a request: 0c...00b"):
                 service.run([bytes(257)])
@@ -149,13 +149,15 @@ class ServiceTest(unittest.TestCase):
                     rf"{entry} has 256 bytes of inputs and 40 of outputs on the target, and here {sizes}: .*"
                     "flash the service firmware again",
                 ):
-                    service.open(0, "mlp", {entry: sizes})
-            with self.assertRaisesRegex(ServiceError, "the target runs the model mlp, not other"):
+                    service.open(0, "fixture", {entry: sizes})
+            with self.assertRaisesRegex(
+                ServiceError, "the target runs the model fixture, not other"
+            ):
                 service.open(0, "other", {entry: Sizes((256,), (40,))})
 
     def test_answers_that_are_too_short(self) -> None:
         for kind, message in (
-            (1, "the target runs the model , not mlp"),
+            (1, "the target runs the model , not fixture"),
             (4, "sent 0 bytes where 40 were asked for: it runs other firmware"),
         ):
             with _program() as link, self.assertRaisesRegex(ServiceError, message):

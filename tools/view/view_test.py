@@ -251,7 +251,7 @@ class TraceTest(unittest.TestCase):
         made = trace.events(page_data.build(REPORTS[0]))
         self.assertEqual(made["metadata"]["clock"], "1 instruction = 1 ns")
         name, *slices = made["traceEvents"]
-        self.assertEqual((name["ph"], name["args"]), ("M", {"name": "mlp"}))
+        self.assertEqual((name["ph"], name["args"]), ("M", {"name": "fixture"}))
         spent = [row["instructions"] for row in REPORTS[0]["run"]["models"][0]["commands"]]
         self.assertEqual([round(1000 * row["dur"]) for row in slices], spent)
         starts = [sum(spent[:index]) for index in range(len(spent))]
@@ -278,7 +278,7 @@ class CommandTest(unittest.TestCase):
 
     def test_it_writes_what_it_says_where_the_user_is(self) -> None:
         status, out, _ = self.run_view(PATHS[0].absolute(), "--trace", "run.json")
-        page = self.folder / "mlp_rv64.html"
+        page = self.folder / "fixture_rv64.html"
         self.assertEqual((status, out), (0, f"{page}\n{self.folder / 'run.json'}\n"))
         self.assertIn("// D3", page.read_text())
         self.assertIn("traceEvents", json.loads((self.folder / "run.json").read_text()))

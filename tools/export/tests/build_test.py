@@ -60,10 +60,10 @@ endfunction()
 class Export(Product):
     """An export of a workspace: what `X.export` writes and prints."""
 
-    def __init__(self, launcher: str, scratch: Path, name: str = "mlp") -> None:
+    def __init__(self, launcher: str, scratch: Path, name: str = "mlp", model: str = "MLP") -> None:
         folder = scratch / "export"
         self.listing = call(product.path(launcher), folder)
-        golden = next(p for p in os.environ["MLP"].split() if p.endswith("/golden.bin"))
+        golden = next(p for p in os.environ[model].split() if p.endswith("/golden.bin"))
         images, self.digits = product.cases(Path(golden))
         super().__init__(folder, images, name)
 
@@ -139,13 +139,13 @@ class F16Test(unittest.TestCase):
 class KernelLibraryTest(unittest.TestCase):
     def test_its_functions_compute(self) -> None:
         with tempfile.TemporaryDirectory() as scratch:
-            export = Export("EXPORT_KERNELS", Path(scratch), "naive_mlp")
+            export = Export("EXPORT_KERNELS", Path(scratch), "naive_fixture", "FIXTURE")
             source = export.export / "src/kernels/tests/naive.c"
             digits = (0, f"digits {export.digits}\n")
             self.assertEqual(product.boot(export.make(), product.VECTORS_256), digits)
             for compiler in COMPILERS:
                 built = export.cmake(compiler, export.export)
-                self.assertTrue((built / "libironcast_naive_mlp_kernels.a").is_file())
+                self.assertTrue((built / "libironcast_naive_fixture_kernels.a").is_file())
             # With other sums it sees something else, so these functions are what runs.
             source.write_text("#define WRONG\n" + source.read_text())
             self.assertNotEqual(product.boot(export.make(), product.VECTORS_256), digits)
@@ -170,7 +170,7 @@ class ZephyrTest(unittest.TestCase):
     def test_models_with_kernel_libraries_and_without(self) -> None:
         for launcher, name, has_library in (
             ("EXPORT", "mlp", False),
-            ("EXPORT_KERNELS", "naive_mlp", True),
+            ("EXPORT_KERNELS", "naive_fixture", True),
         ):
             functions = self.built(launcher, name)
             self.assertIn("bm_model_init", functions)
