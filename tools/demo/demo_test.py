@@ -228,7 +228,8 @@ class RefusalTest(unittest.TestCase):
             json.dump(other, file)
             file.flush()
             self.assertIn(
-                "the target runs the model mlp, not other", self.sentence("--session", file.name)
+                "the target runs the model fixture, not other",
+                self.sentence("--session", file.name),
             )
 
     def test_a_module_without_prepare(self) -> None:
