@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from third_party.debian.errors import AptError
-from tools.launcher import build, doctor, latin1, patterns, rc_files, store, truststore
+from tools.launcher import build, doctor, latin1, output_root, patterns, rc_files, store, truststore
 from tools.launcher.cache import cache_dir, cache_path, disk_full, is_full, say
 from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose
 from tools.launcher.debian_bazel import java_home
@@ -121,6 +121,7 @@ def run(root: Path, ironcast: Traversable, args: Sequence[str]) -> int:
             else f"bazel {bazel.version}"
         )
         return 0
+    output_root.close(cache)
     store.check()
     disk = open_cache(cache, limit_of(env))
     rc = rc_files.write(cache, own_rc(bazel, disk))

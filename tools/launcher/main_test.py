@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -123,6 +124,11 @@ class ToolsBazel(unittest.TestCase):
         done = self.start("doctor")
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertRegex(done.stdout, "In the way: .*cache")
+
+    def test_only_the_user_can_enter_bazels_folder(self) -> None:
+        self.start("info")
+        folder = self.root / "home/.cache/bazel"
+        self.assertEqual(stat.S_IMODE(folder.stat().st_mode), 0o700)
 
     def test_packages_that_cannot_be_kept_stop_nothing(self) -> None:
         self.assertEqual(self.start("info").stderr, "")
