@@ -90,7 +90,14 @@ class PrivateApt:
         also: a line of sources.list in addition to them.
         pins: package -> version to prefer if the mirror still has it.
         scratch: folder for what only this one uses; `state` if nobody shares that.
+        Raises AptError.
         """
+        for folder in (state, scratch or state):
+            if '"' in str(folder):  # it would be the end of the name in apt's configuration
+                raise AptError(
+                    f"apt cannot work in {folder}, which has a quotation mark in its name: set XDG_CACHE_HOME, or "
+                    "TMPDIR, to a folder without one."
+                )
         self.lists = state / "lists"
         self._scratch = scratch or state
         self._config = self._scratch / "apt.conf"

@@ -47,6 +47,12 @@ class Apt(unittest.TestCase):
         apt.update()
         return apt
 
+    def test_a_name_that_would_end_a_setting_is_refused(self) -> None:
+        for state, scratch in (('a"b', "c"), ("a", 'c"; x "')):
+            with self.assertRaisesRegex(AptError, "has a quotation mark in its name: set XDG"):
+                PrivateApt(self.folder / state, scratch=self.folder / scratch)
+        PrivateApt(self.folder / "a'b", scratch=self.folder / "c; x")
+
     def test_resolve_download_unpack(self) -> None:
         apt = self.apt()
         self.assertEqual(apt.candidate("tool"), "2.0-1")

@@ -76,6 +76,7 @@ def _fetch(
     scratch: Path,
     renew: bool,
 ) -> list[Package]:
+    scratch.mkdir()
     state = _lists(shared or scratch, prefix, renew)
     private = PrivateApt(state, prefix.source, prefix.also, prefix.versions, scratch)
     packages = _resolved(private, state, prefix)

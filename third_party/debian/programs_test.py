@@ -65,6 +65,15 @@ class Programs(unittest.TestCase):
         self.assertEqual((self.root() / "usr/bin/dtc").read_text(), "dtc\n")
         self.assertTrue((self.root() / "usr/lib/libfdt.so.1").is_file())
 
+    def test_without_a_store_it_is_unpacked_all_the_same(self) -> None:
+        store = self.folder / "cache/ironcast/packages"
+        store.mkdir(parents=True)
+        store.chmod(0o777)  # what is in there could be anybody's
+        done = self.unpack()
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertEqual((self.root() / "usr/bin/dtc").read_text(), "dtc\n")
+        self.assertEqual(list(store.iterdir()), [])
+
     def test_drift_is_one_line_and_goes_on(self) -> None:
         done = self.unpack(versions={"dtc": "1.5-9", "libfdt1": "1.6-1", "gone": "1"})
         self.assertEqual(done.returncode, 0)

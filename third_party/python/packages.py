@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 from third_party.python import cpu_builds  # noqa: E402
 from third_party.python.install import Installer, InstallError, unpack  # noqa: E402
 from tools.launcher import store  # noqa: E402
-from tools.launcher.cache import disk_full, is_full, locked  # noqa: E402
+from tools.launcher.cache import disk_full, is_full, locked, open_lock  # noqa: E402
 from tools.launcher.errors import LauncherError  # noqa: E402
 from tools.launcher.table import read_table  # noqa: E402
 
@@ -133,12 +133,12 @@ def _missing(shared: Path, packages: Packages, names: Sequence[str]) -> Iterator
     What others fetch at this moment is waited for, and given if they fail.
     """
     while True:
-        lacking = [name for name in names if not _entry(shared, packages, name).is_dir()]
+        lacking = [name for name in names if not store.has(_entry(shared, packages, name))]
         if not lacking:
             return
         with ExitStack() as held:
             mine = [name for name in lacking if _try_lock(held, shared / f".pypi_{name}.lock")]
-            mine = [name for name in mine if not _entry(shared, packages, name).is_dir()]
+            mine = [name for name in mine if not store.has(_entry(shared, packages, name))]
             if mine:
                 yield mine
                 continue
@@ -147,9 +147,10 @@ def _missing(shared: Path, packages: Packages, names: Sequence[str]) -> Iterator
 
 
 def _try_lock(held: ExitStack, path: Path) -> bool:
-    file = held.enter_context(path.open("w"))
+    lock = open_lock(path)
+    held.callback(os.close, lock)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shlex
 import shutil
 import stat
 import sys
@@ -40,8 +41,8 @@ def progress(what: str) -> Callable[[int, int], None]:
     return tell
 
 
-def cache_dir() -> Path:
-    """This user's cache folder, created if necessary; raises LauncherError if that fails."""
+def cache_path() -> Path:
+    """Where this user's cache folder is or would be; raises LauncherError if nothing says it."""
     base = os.environ.get("XDG_CACHE_HOME") or (
         os.environ.get("HOME", "") and os.path.join(os.environ["HOME"], ".cache")
     )
@@ -53,23 +54,56 @@ def cache_dir() -> Path:
         raise LauncherError(
             f"There is a line break in the cache folder's name {base!r}: set XDG_CACHE_HOME to another folder."
         )
-    cache = Path(base) / "ironcast"
+    return Path(base) / "ironcast"
+
+
+def cache_dir() -> Path:
+    """This user's cache folder, created if necessary.
+
+    Raises LauncherError if that fails, and for a folder that others could have put programs into.
+    """
+    cache = cache_path()
     try:
-        cache.mkdir(parents=True, exist_ok=True)
+        make_folder(cache)
+        reason = refusal(cache)
     except OSError as error:
         raise LauncherError(
             f"The cache folder {cache} cannot be created ({error.strerror}): set "
             "XDG_CACHE_HOME to a writable folder."
         ) from error
+    if reason:
+        raise LauncherError(f"The cache folder {cache} {reason}.")
     return cache
+
+
+def make_folder(folder: Path) -> None:
+    """Creates a folder and those above it, for this user alone whatever the umask is; raises OSError."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def refusal(folder: Path) -> str:
+    """Why what is in this folder may be another user's, and what to do, or ""; raises OSError."""
+    # A link may name another disk, but another user's link could name anything.
+    if any(found.st_uid != os.geteuid() for found in (folder.lstat(), folder.stat())):
+        return "belongs to another user: remove it, or set XDG_CACHE_HOME to a folder of your own"
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    if mode & 0o022:
+        return (
+            f"can be written by others (mode {mode:o}), and Ironcast runs what is in it: if nobody else has written "
+            f"there, run `chmod go-w {shlex.quote(str(folder))}`; else remove it, or set XDG_CACHE_HOME to a folder "
+            "of your own"
+        )
+    return ""
 
 
 def private_folder(folder: Path) -> Path:
     """Returns `folder`, which only this user can enter, created if necessary; raises LauncherError."""
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
-        if folder.stat().st_uid != os.geteuid():
-            raise LauncherError(f"{folder} belongs to another user: remove it, or move it away.")
+        if reason := refusal(folder):
+            raise LauncherError(f"{folder} {reason}.")
         if stat.S_IMODE(folder.stat().st_mode) != 0o700:
             folder.chmod(0o700)
     except OSError as error:
@@ -84,30 +118,47 @@ def write_whole(path: Path, data: bytes) -> None:
     """Writes a file that others may be reading or writing at this moment: it appears by one rename."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        partial.write_bytes(data)
+        partial.unlink(missing_ok=True)
+        with partial.open("xb") as file:  # does not follow a link
+            file.write(data)
         partial.replace(path)
     except OSError:
         partial.unlink(missing_ok=True)
         raise
 
 
+def keep(path: Path, data: bytes) -> None:
+    """Writes a file whole, unless it is there with this content."""
+    if path.is_symlink() or not path.is_file() or path.read_bytes() != data:
+        write_whole(path, data)
+
+
+def open_lock(path: Path) -> int:
+    """Opens a lock, created if necessary; raises OSError, also for a link, whose target is no lock."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+
+
 @contextmanager
 def locked(cache: Path, name: str = "lock") -> Iterator[None]:
     """Holds a lock of the cache. A second caller prints that it waits. The kernel frees the lock if we die."""
     try:
-        file = (cache / name).open("w")
+        lock = open_lock(cache / name)
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise LauncherError(f"{cache / name} is a link and not a lock: remove it.") from error
         raise LauncherError(
             f"The cache folder {cache} is not writable ({error.strerror}): set "
             "XDG_CACHE_HOME to a folder that is."
         ) from error
-    with file:
+    try:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             say(f"waiting for another tools/bazel that is filling {cache}")
-            fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(lock)
 
 
 def fill_once(final: Path, fill: Callable[[Path], None], megabytes: int = 1) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,15 @@ from pathlib import Path
 from unittest import mock
 
 from third_party.debian.errors import AptError
-from tools.launcher.cache import cache_dir, fill_once, locked, warn_of_small_disk, write_whole
+from tools.launcher.cache import (
+    cache_dir,
+    fill_once,
+    keep,
+    locked,
+    private_folder,
+    warn_of_small_disk,
+    write_whole,
+)
 from tools.launcher.errors import LauncherError
 
 # A caller in its own process: takes the lock, fills "thing" until told to continue, and counts that it
@@ -146,6 +155,114 @@ class Cache(unittest.TestCase):
             self.assertRaisesRegex(LauncherError, "a line break in the cache folder's name"),
         ):
             cache_dir()
+
+    def test_it_is_made_for_its_user_alone_whatever_the_umask_is(self) -> None:
+        base = self.cache / "new/base"
+        self.addCleanup(os.umask, os.umask(0))
+        with mock.patch.dict(os.environ, XDG_CACHE_HOME=str(base)):
+            made = cache_dir()
+        for folder in (made, base, base.parent):
+            self.assertEqual(stat.S_IMODE(folder.stat().st_mode), 0o700)
+
+    def folder_of_mode(self, mode: int) -> Path:
+        """A cache folder that is there already, in a base that XDG_CACHE_HOME names."""
+        self.enterContext(mock.patch.dict(os.environ, XDG_CACHE_HOME=str(self.cache)))
+        folder = self.cache / "ironcast"
+        folder.mkdir()
+        folder.chmod(mode)
+        return folder
+
+    def test_a_folder_that_others_can_write_is_refused_with_the_command_that_mends_it(self) -> None:
+        folder = self.folder_of_mode(0o755)
+        self.assertEqual(cache_dir(), folder)
+        for mode in (0o775, 0o757, 0o777):
+            folder.chmod(mode)
+            said = rf"^The cache folder {folder} can be written by others \(mode {mode:o}\), .*`chmod go-w {folder}`"
+            with self.assertRaisesRegex(LauncherError, said):
+                cache_dir()
+        subprocess.run(["chmod", "go-w", folder], check=True)
+        self.assertEqual(cache_dir(), folder)
+
+    def test_a_folder_of_another_user_is_refused(self) -> None:
+        folder = self.folder_of_mode(0o755)
+        with (
+            mock.patch("os.geteuid", return_value=os.geteuid() + 1),
+            self.assertRaisesRegex(
+                LauncherError, rf"^The cache folder {folder} belongs to another user: remove it, or"
+            ),
+        ):
+            cache_dir()
+
+    def test_a_link_is_followed_unless_its_target_is_refused(self) -> None:
+        (self.cache / "base").mkdir()
+        self.enterContext(mock.patch.dict(os.environ, XDG_CACHE_HOME=str(self.cache / "base")))
+        target = self.cache / "target"
+        target.mkdir(0o700)
+        (self.cache / "base/ironcast").symlink_to(target)
+        self.assertTrue(cache_dir().samefile(target))
+        target.chmod(0o777)
+        with self.assertRaisesRegex(LauncherError, "can be written by others"):
+            cache_dir()
+
+    def test_another_users_link_to_a_folder_of_ones_own_is_refused(self) -> None:
+        folder = self.folder_of_mode(0o700)
+        link, own = mock.Mock(st_uid=os.geteuid() + 1), folder.stat()
+        with (
+            mock.patch.object(Path, "lstat", return_value=link),
+            mock.patch.object(Path, "stat", return_value=own),
+            self.assertRaisesRegex(LauncherError, "belongs to another user"),
+        ):
+            cache_dir()
+
+    def test_ones_own_link_to_a_folder_of_another_user_is_refused(self) -> None:
+        folder = self.folder_of_mode(0o700)
+        own, target = folder.lstat(), mock.Mock(st_uid=os.geteuid() + 1, st_mode=0o40700)
+        with (
+            mock.patch.object(Path, "lstat", return_value=own),
+            mock.patch.object(Path, "stat", return_value=target),
+            self.assertRaisesRegex(LauncherError, "belongs to another user"),
+        ):
+            cache_dir()
+
+    def test_a_private_folder_is_closed_unless_others_could_write_there(self) -> None:
+        folder = private_folder(self.cache / "private")
+        folder.chmod(0o755)
+        self.assertEqual(stat.S_IMODE(private_folder(folder).stat().st_mode), 0o700)
+        folder.chmod(0o777)
+        with self.assertRaisesRegex(LauncherError, rf"^{folder} can be written by others"):
+            private_folder(folder)
+        self.assertEqual(stat.S_IMODE(folder.stat().st_mode), 0o777)
+
+    def test_a_lock_keeps_what_it_has_and_a_link_in_its_place_is_refused(self) -> None:
+        victim = self.cache / "victim"
+        victim.write_text("precious")
+        (self.cache / "link").symlink_to(victim)
+        with (
+            self.assertRaisesRegex(LauncherError, "link is a link and not a lock: remove it"),
+            locked(self.cache, "link"),
+        ):
+            self.fail("locked")
+        with locked(self.cache, "victim"):
+            pass
+        self.assertEqual(victim.read_text(), "precious")
+
+    def test_a_file_is_kept_only_with_its_content_and_no_link_is_followed(self) -> None:
+        file, victim = self.cache / "file", self.cache / "victim"
+        keep(file, b"mine")
+        before = file.stat().st_ino
+        keep(file, b"mine")
+        self.assertEqual(file.stat().st_ino, before)
+        file.write_bytes(b"other")
+        keep(file, b"mine")
+        self.assertEqual(file.read_bytes(), b"mine")
+        victim.write_bytes(b"mine")
+        for name in ("file", f".file.{os.getpid()}"):
+            (self.cache / name).unlink(missing_ok=True)
+            (self.cache / name).symlink_to(victim)
+        keep(file, b"mine")
+        self.assertFalse(file.is_symlink())
+        write_whole(file, b"new")
+        self.assertEqual((file.read_bytes(), victim.read_bytes()), (b"new", b"mine"))
 
     def test_a_file_is_whole_although_several_write_it(self) -> None:
         code = (

@@ -70,7 +70,7 @@ def choose(root: Path, ironcast: Traversable, cache: Path, env: Mapping[str, str
     """
     version = wanted_version(root, ironcast)
     real = env.get("BAZEL_REAL")
-    if real and not os.access(real, os.X_OK):
+    if real and not (os.path.isfile(real) and os.access(real, os.X_OK)):
         raise LauncherError(
             f"BAZEL_REAL is {real}, which is not an executable file: correct or unset it."
         )

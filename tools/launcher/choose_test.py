@@ -61,6 +61,9 @@ class Choose(unittest.TestCase):
             LauncherError, "BAZEL_REAL is /nowhere/bazel, which is not an executable file"
         ):
             choose.choose(self.root, self.root, self.cache, self.env(BAZEL_REAL="/nowhere/bazel"))
+        folder = str(self.root)
+        with self.assertRaisesRegex(LauncherError, "which is not an executable file"):
+            choose.choose(self.root, self.root, self.cache, self.env(BAZEL_REAL=folder))
 
     def test_an_installed_bazel_of_the_right_version_is_used_and_asked_once(self) -> None:
         installed = self.program("bin/bazel", "bazel 7.7.1")

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.launcher.cache import private_folder, say
+from tools.launcher.cache import open_lock, private_folder, say
 from tools.launcher.errors import LauncherError
 
 VARIABLE = "IRONCAST_CACHE_GIGABYTES"
@@ -64,8 +64,9 @@ class DiskCache:
             return
         try:
             self._remove()
-            os.utime(self.lock)
         finally:
+            # Also after a failure: the next command does not try again.
+            os.utime(self.lock)
             fcntl.lockf(self.lock, fcntl.LOCK_UN)
 
     def _remove(self) -> None:
@@ -107,7 +108,7 @@ def open_cache(cache: Path, limit: int) -> DiskCache | None:
     try:
         folder = private_folder(cache / "disk")
         (folder / "gc").mkdir(mode=0o700, exist_ok=True)
-        lock = os.open(folder / "gc/lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock = open_lock(folder / "gc/lock")
     except (LauncherError, OSError) as error:
         say(f"results of builds are not kept: {error}")
         return None

@@ -74,8 +74,33 @@ class Cache(unittest.TestCase):
 
     def test_only_its_user_can_enter_it(self) -> None:
         self.assertEqual(stat.S_IMODE(self.disk.folder.stat().st_mode), 0o700)
-        self.disk.folder.chmod(0o777)
+        self.disk.folder.chmod(0o755)
         self.assertEqual(stat.S_IMODE(self.open(1).folder.stat().st_mode), 0o700)
+
+    def test_what_others_could_write_is_not_believed(self) -> None:
+        self.disk.folder.chmod(0o777)
+        with mock.patch("tools.launcher.disk_cache.say") as say:
+            self.assertIsNone(open_cache(self.cache, 1))
+        self.assertRegex(say.call_args[0][0], "disk can be written by others .*chmod go-w")
+
+    def test_a_link_is_no_lock(self) -> None:
+        lock = self.disk.folder / "gc/lock"
+        lock.unlink()
+        lock.symlink_to(self.cache / "elsewhere")
+        with mock.patch("tools.launcher.disk_cache.say") as say:
+            self.assertIsNone(open_cache(self.cache, 1))
+        self.assertEqual(say.call_count, 1)
+        self.assertFalse((self.cache / "elsewhere").exists())
+
+    def test_a_collection_that_fails_is_not_due_again_at_once(self) -> None:
+        os.utime(self.disk.lock, (1, 1))
+        self.put("cas/a", 1, 200_000)
+        with (
+            mock.patch.object(Path, "unlink", side_effect=PermissionError(13, "no")),
+            self.assertRaises(PermissionError),
+        ):
+            self.disk.collect()
+        self.assertFalse(self.disk.is_due())
 
     def test_a_folder_of_another_user_is_left_alone_and_said_once(self) -> None:
         with (

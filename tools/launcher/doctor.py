@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tools.launcher import disk_cache
-from tools.launcher.cache import FIRST_COMMAND_MEGABYTES
+from tools.launcher.cache import FIRST_COMMAND_MEGABYTES, refusal
 from tools.launcher.truststore import BUNDLES
 
 # Of README and CONTRIBUTING: what all tests leave behind, and Debian's releases that are tried.
@@ -43,7 +43,7 @@ class Finding:
 
 def report(cache: Path, env: Mapping[str, str]) -> int:
     """Prints what was found; returns 1 if something is in the way."""
-    found = [*machine(env), *disk(cache)]
+    found = [*machine(env), *whose(cache), *disk(cache)]
     width = max(len(each.what) for each in found)
     for each in found:
         advice = f": {each.advice}" if each.advice else ""
@@ -95,6 +95,19 @@ def machine(env: Mapping[str, str]) -> Iterator[Finding]:
     )
 
 
+def whose(cache: Path) -> Iterator[Finding]:
+    """The folder that `tools/bazel` would refuse because others may have put something into it, if it would."""
+    for folder in (cache, cache / "packages", cache / "disk"):
+        if os.path.lexists(folder):
+            try:
+                reason = refusal(folder)
+            except OSError as error:
+                reason = f"cannot be used ({error.strerror}): remove it"
+            if reason:
+                yield Finding("cache", str(folder), True, reason)
+                return
+
+
 def disk(cache: Path) -> Iterator[Finding]:
     """The space that is free and what is in the cache folder, which need not exist."""
     existing = next(folder for folder in (cache, *cache.parents) if folder.is_dir())
@@ -136,10 +149,11 @@ def _may_sandbox() -> bool:
 
 
 def _folders(parent: Path) -> Iterator[Path]:
-    if parent.is_dir():
-        yield from (
-            entry for entry in parent.iterdir() if entry.is_dir() and not entry.is_symlink()
-        )
+    try:
+        entries = list(parent.iterdir())
+    except OSError:  # None, or another user's.
+        return
+    yield from (entry for entry in entries if entry.is_dir() and not entry.is_symlink())
 
 
 def _megabytes(folder: Path) -> int:

@@ -51,6 +51,25 @@ class DoctorTest(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("all tests take 22,000 MB", said)
 
+    def test_a_cache_folder_that_would_be_refused(self) -> None:
+        self.cache.mkdir(mode=0o700)
+        self.assertEqual(self.report()[0], 0)
+        for folder in (self.cache, self.cache / "packages"):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o777)
+            status, said = self.report()
+            self.assertEqual(status, 1)
+            self.assertRegex(
+                said, rf"(?m)^! cache +{folder}: can be written by others .*`chmod go-w {folder}`"
+            )
+            self.assertTrue(said.endswith("In the way: cache.\n"), said)
+            folder.chmod(0o700)
+        with mock.patch("os.geteuid", return_value=os.geteuid() + 1):
+            self.assertIn(f"{self.cache}: belongs to another user", self.report()[1])
+        shutil.rmtree(self.cache)
+        self.cache.symlink_to("nowhere")
+        self.assertRegex(self.report()[1], r"(?m)^! cache .*cannot be used \(No such file")
+
     def test_a_system_without_apt_and_without_tools_of_its_own(self) -> None:
         (self.programs / "apt-get").unlink()
         status, said = self.report()

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
+from tools.launcher.cache import write_whole
+
 # What a tool says is shown up to here; the rest is in the file of details.
 _MOST_LINES = 12
 # Bazel's errors that only say that there was another one.
@@ -136,7 +138,8 @@ def of_message(message: str, root: Path) -> list[Failure]:
 
 def report(failures: Sequence[Failure], details: Path) -> str:
     """What a terminal shows last: where all is, and the sentences. Writes `details`."""
-    details.write_text("\n\n".join(failure.details for failure in failures) + "\n")
+    text = "\n\n".join(failure.details for failure in failures) + "\n"
+    write_whole(details, text.encode(errors="replace"))
     actions = [failure.action for failure in failures if failure.action]
     failed = f"{', '.join(actions)} failed. " if actions else ""
     return "\n".join([f"({failed}All that Bazel says: {details})", *(f.sentence for f in failures)])

@@ -10,8 +10,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from third_party.debian.errors import AptError
-from tools.launcher import build, doctor, latin1, patterns, rc_files, store, truststore
-from tools.launcher.cache import cache_dir, disk_full, is_full, say
+from tools.launcher import build, doctor, latin1, output_root, patterns, rc_files, store, truststore
+from tools.launcher.cache import cache_dir, cache_path, disk_full, is_full, say
 from tools.launcher.choose import DEBIAN_RULESETS, Bazel, choose
 from tools.launcher.debian_bazel import java_home
 from tools.launcher.disk_cache import DiskCache, limit_of, open_cache
@@ -107,9 +107,9 @@ def environment(env: Mapping[str, str]) -> dict[str, str]:
 def run(root: Path, ironcast: Traversable, args: Sequence[str]) -> int:
     """Runs Bazel and returns its exit status, or becomes Bazel if it builds nothing. Raises LauncherError."""
     env = environment(os.environ)
-    cache = cache_dir()
     if args and args[0] == "doctor":
-        return doctor.report(cache, env)
+        return doctor.report(cache_path(), env)
+    cache = cache_dir()
     bazel = choose(root, ironcast, cache, env)
     env |= latin1.environment((root, Path.cwd(), cache, Path(env.get("HOME", "/"))), cache)
     startup, command, rest = split_command(args)
@@ -121,6 +121,8 @@ def run(root: Path, ironcast: Traversable, args: Sequence[str]) -> int:
             else f"bazel {bazel.version}"
         )
         return 0
+    output_root.close(cache)
+    store.check()
     disk = open_cache(cache, limit_of(env))
     rc = rc_files.write(cache, own_rc(bazel, disk))
     # An installed Bazel of Debian's has an rc file that turns off what the launcher needs.
@@ -161,10 +163,12 @@ def warn_root(cache: Path) -> None:
 
 
 def collect(disk: DiskCache | None) -> None:
-    """Removes what was not used for long."""
-    store.collect()
-    if disk is not None:
-        disk.collect()
+    """Removes what was not used for long. No failure of that stops a command."""
+    for each in (store.collect, *([disk.collect] if disk else [])):
+        try:
+            each()
+        except (LauncherError, OSError) as error:
+            say(f"what was not used for long stays: {error}")
 
 
 def main(root: Path, ironcast: Traversable) -> int:
@@ -179,7 +183,7 @@ def main(root: Path, ironcast: Traversable) -> int:
         return 1
     except OSError as error:
         if is_full(error):
-            print(f"tools/bazel: {disk_full(cache_dir())}", file=sys.stderr)
+            print(f"tools/bazel: {disk_full(cache_path())}", file=sys.stderr)
             return 1
         print(f"tools/bazel: the system refused: {error}.", file=sys.stderr)
         return 1

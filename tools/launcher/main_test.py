@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -109,6 +110,45 @@ class ToolsBazel(unittest.TestCase):
             "tools/bazel: BAZEL_REAL is /nowhere, which is not an executable file: "
             "correct or unset it.\n",
         )
+
+    def test_bazel_is_not_started_from_a_cache_folder_that_others_can_write(self) -> None:
+        cache = self.root / "home/.cache/ironcast"
+        cache.mkdir(parents=True)
+        cache.chmod(0o777)
+        done = self.start("info")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertRegex(
+            done.stderr,
+            rf"\Atools/bazel: The cache folder {cache} can be written by others[^\n]*\n\Z",
+        )
+        done = self.start("doctor")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertRegex(done.stdout, "In the way: .*cache")
+
+    def test_only_the_user_can_enter_bazels_folder(self) -> None:
+        self.start("info")
+        folder = self.root / "home/.cache/bazel"
+        self.assertEqual(stat.S_IMODE(folder.stat().st_mode), 0o700)
+
+    def test_packages_that_cannot_be_kept_stop_nothing(self) -> None:
+        self.assertEqual(self.start("info").stderr, "")
+        cache = self.root / "home/.cache/ironcast"
+        (cache / "packages").chmod(0o777)
+        lock = cache / "disk/gc/lock"
+        for command in ("info", "shutdown"):
+            os.utime(lock, (1, 1))
+            done = self.start(command)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(
+                done.stderr, r"\Aironcast: unpacked packages are not shared [^\n]*\n\Z"
+            )
+        shutil.rmtree(cache / "packages")
+        (cache / "packages").mkdir()
+        (cache / "packages/x-1").symlink_to("/nonexistent")
+        os.utime(lock, (1, 1))
+        for command in ("info", "shutdown"):
+            done = self.start(command)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_no_home_is_one_line_and_a_status(self) -> None:
         done = self.start("build", HOME="")

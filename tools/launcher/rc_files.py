@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tools.launcher.cache import write_whole
+from tools.launcher.cache import keep
 
 OF_THE_SYSTEM = Path("/etc/bazel.bazelrc")
 # A folder that has one of them is a workspace.
@@ -23,8 +23,7 @@ def write(cache: Path, lines: Iterable[str]) -> Path:
     escaped = (line.replace("\\", r"\\").replace('"', r"\"") for line in lines)
     text = "".join(f'common "{line}"\n' for line in escaped)
     rc = cache / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.bazelrc"
-    if not rc.is_file():
-        write_whole(rc, text.encode())
+    keep(rc, text.encode())
     return rc
 
 

@@ -55,6 +55,12 @@ class RcFiles(unittest.TestCase):
         self.assertNotEqual(rc_files.write(self.root, ["--a=d"]), first)
         self.assertEqual(rc_files.write(self.root, ["--a=b c"]), first)
 
+    def test_a_file_with_other_options_is_not_believed(self) -> None:
+        rc = rc_files.write(self.root, ["--a=b c"])
+        rc.write_text("startup --planted\n")
+        self.assertEqual(rc_files.write(self.root, ["--a=b c"]), rc)
+        self.assertEqual(rc.read_text(), 'common "--a=b c"\n')
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -11,12 +11,14 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.launcher.cache import cache_dir, fill_once, locked, private_folder
+from tools.launcher.cache import cache_dir, fill_once, locked, open_lock, private_folder, say
 from tools.launcher.errors import LauncherError
 
 _DAY = 24 * 3600.0  # seconds
@@ -34,12 +36,25 @@ def key(*parts: object) -> str:
     return hashlib.sha256(together).hexdigest()[:24]
 
 
+def _open() -> tuple[Path, int]:
+    """Returns the store's folder and its lock, an open file; raises LauncherError, OSError."""
+    store = private_folder(cache_dir() / "packages")
+    return store, open_lock(store / ".lock")
+
+
+def check() -> None:
+    """Says why there is no store, if there is none: everything works without it, but takes longer."""
+    try:
+        os.close(_open()[1])
+    except (LauncherError, OSError) as error:
+        say(f"unpacked packages are not shared among checkouts: {error}")
+
+
 @contextmanager
 def opened() -> Iterator[Path | None]:
     """Gives the store's folder, in which nothing is removed meanwhile, or None if there can be none."""
     try:
-        store = private_folder(cache_dir() / "packages")
-        lock = os.open(store / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        store, lock = _open()
     except (LauncherError, OSError):
         yield None
         return
@@ -65,8 +80,21 @@ def provide(name: str, key: str, fill: Callable[[Path], None], into: Path) -> No
         link(store / f"{name}-{key}", into)
 
 
+def has(entry: Path) -> bool:
+    """Whether this entry is there: a folder of this user's with something in it, and no link to one."""
+    try:
+        found = entry.lstat()
+    except FileNotFoundError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and any(entry.iterdir())
+
+
 def add(entry: Path, fill: Callable[[Path], None]) -> None:
     """Creates an entry unless it exists; call this with a lock that keeps others from it."""
+    if has(entry):
+        return
+    if os.path.lexists(entry):
+        _remove(entry)
 
     def fill_and_freeze(work: Path) -> None:
         fill(work)
@@ -99,12 +127,25 @@ def _link(source: Path | os.DirEntry[str], into: Path) -> None:
                 shutil.copy2(one, target, follow_symlinks=False)
 
 
-def collect() -> None:
-    """Removes what no output base has asked for since long ago, and what killed programs have left."""
-    store = cache_dir() / "packages"
-    if not store.is_dir():
+def _remove(entry: Path) -> None:
+    """Removes what is no entry but has the name of one. What is in another user's folder may stay, by another name."""
+    if entry.is_symlink() or not entry.is_dir():
+        entry.unlink()
         return
-    lock = os.open(store / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+    away = tempfile.mkdtemp(prefix=f".{entry.name}.", dir=entry.parent)
+    entry.rename(away)
+    shutil.rmtree(away, ignore_errors=True)
+
+
+def collect() -> None:
+    """Removes what no output base has asked for since long ago, and what killed programs have left.
+
+    Raises OSError.
+    """
+    try:
+        store, lock = _open()
+    except (LauncherError, OSError):  # check() says it
+        return
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -112,8 +153,9 @@ def collect() -> None:
     else:
         for path in store.iterdir():
             limit = _DAY if path.name == DOWNLOADS else _UNUSED_AFTER
-            unused = time.time() - path.stat().st_mtime > limit
-            if path.is_dir() and (unused or path.name.startswith(".")):
+            found = path.lstat()
+            unused = time.time() - found.st_mtime > limit
+            if stat.S_ISDIR(found.st_mode) and (unused or path.name.startswith(".")):
                 shutil.rmtree(path, ignore_errors=True)
     finally:
         os.close(lock)

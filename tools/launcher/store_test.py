@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from unittest import mock
 
 from tools.launcher import store
 from tools.launcher.errors import LauncherError
+from tools.launcher.main import collect
 
 # Another process that fills the same entry, slowly.
 _OTHER = """
@@ -91,6 +93,74 @@ class Store(unittest.TestCase):
             first, second = self.provide("first"), self.provide("second")
         self.assertEqual(self.fills, 2)
         self.assertFalse((first / "bin/program").samefile(second / "bin/program"))
+
+    def test_what_is_no_entry_is_replaced(self) -> None:
+        foreign = self.folder / "foreign"
+        foreign.mkdir()
+        (foreign / "planted").touch()
+        entry = self.packages / "thing-1"
+        self.provide("first")
+
+        def link() -> None:
+            entry.symlink_to(foreign)
+
+        for number, make in enumerate((link, entry.mkdir, entry.touch)):
+            shutil.rmtree(entry) if not entry.is_symlink() else entry.unlink()
+            make()
+            self.assertFalse(store.has(entry))
+            mine = self.provide(f"again{number}")
+            self.assertEqual(sorted(p.name for p in mine.iterdir()), ["bin", "link"])
+            self.assertFalse(entry.is_symlink())
+            self.assertTrue(store.has(entry))
+        self.assertTrue((foreign / "planted").exists())
+
+    def test_an_entry_of_another_user_is_replaced(self) -> None:
+        self.provide("first")
+        entry = self.packages / "thing-1"
+        (entry / "planted").touch()
+        real, other = Path.lstat, mock.Mock(st_mode=stat.S_IFDIR | 0o755, st_uid=os.geteuid() + 1)
+
+        def lstat(path: Path) -> os.stat_result | mock.Mock:
+            return other if path == entry else real(path)
+
+        with mock.patch.object(Path, "lstat", lstat):
+            mine = self.provide("second")
+        self.assertEqual(sorted(p.name for p in mine.iterdir()), ["bin", "link"])
+        self.assertEqual(self.fills, 2)
+
+    def test_a_folder_that_others_could_write_is_not_used_and_that_is_said(self) -> None:
+        self.provide("first")
+        with mock.patch("tools.launcher.store.say") as say:
+            store.check()
+            say.assert_not_called()
+            self.packages.chmod(0o777)
+            store.check()
+        self.assertRegex(say.call_args[0][0], "not shared .*packages can be written by others")
+        self.provide("second")
+        self.assertEqual(self.fills, 2)
+
+    def test_a_collection_leaves_alone_what_it_cannot_use(self) -> None:
+        self.provide("first")
+        (self.packages / "thing-2").symlink_to("/nonexistent")
+        with mock.patch("time.time", return_value=time.time() + 31 * 24 * 3600):
+            with mock.patch("os.geteuid", return_value=os.geteuid() + 1):
+                store.collect()
+            self.assertTrue((self.packages / "thing-1").exists())
+            store.collect()
+        self.assertFalse((self.packages / "thing-1").exists())
+
+    def test_a_collection_that_fails_is_said_and_stops_nothing(self) -> None:
+        disk = mock.Mock()
+        disk.collect.side_effect = PermissionError(13, "Permission denied", "/x")
+        with (
+            mock.patch.object(store, "collect", side_effect=LauncherError("no luck")),
+            mock.patch("tools.launcher.main.say") as say,
+        ):
+            collect(disk)
+        said = [call[0][0] for call in say.call_args_list]
+        self.assertEqual(len(said), 2)
+        self.assertRegex(said[0], "what was not used for long stays: no luck")
+        self.assertRegex(said[1], "what was not used for long stays: .*Permission denied")
 
     def test_a_fill_that_fails_leaves_nothing(self) -> None:
         def fails(work: Path) -> None:

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.launcher.cache import write_whole
+from tools.launcher.cache import keep
 
 BUNDLES = (Path("/etc/ssl/certs/ca-certificates.crt"), Path("/etc/pki/tls/certs/ca-bundle.crt"))
 PASSWORD = "changeit"  # what Java assumes; the store holds nothing secret
@@ -68,6 +68,5 @@ def ensure(cache: Path, env: Mapping[str, str], unpacked: Path) -> Path | None:
         return None
     data = encode(ders)
     store = cache / f"truststore-{hashlib.sha256(data).hexdigest()[:16]}.jks"
-    if not store.is_file():
-        write_whole(store, data)
+    keep(store, data)
     return store

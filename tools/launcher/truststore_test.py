@@ -75,6 +75,9 @@ class TrustStore(unittest.TestCase):
         assert first is not None
         self.assertEqual(decode(first.read_bytes()), [b"system one", b"system two"])
         self.assertEqual(truststore.ensure(self.folder, {}, self.folder / "none"), first)
+        first.write_bytes(truststore.encode([b"planted"]))
+        truststore.ensure(self.folder, {}, self.folder / "none")
+        self.assertEqual(decode(first.read_bytes()), [b"system one", b"system two"])
         self.system.write_text(pem(b"another"))
         self.assertNotEqual(truststore.ensure(self.folder, {}, self.folder / "none"), first)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,8 @@ class WithBazel(unittest.TestCase):
         }
         (self.work / "home").mkdir()
         self.disk = self.work / "cache/ironcast/disk"
+        # Where it would be by itself, but for its name.
+        self.output_user_root = self.work / "cache/bazel/root"
         self.checkout = self.make_checkout("first")
 
     def make_checkout(self, name: str) -> Path:
@@ -65,7 +68,7 @@ class WithBazel(unittest.TestCase):
         begun, go = self.work / "begun", self.work / "go"
         (root / "BUILD.bazel").write_text(_BUILD.format(begun=begun, go=go))
         # A startup option too: without it, Bazel would write elsewhere.
-        rc = [f"startup --output_user_root={self.work / 'root'}", "common --noenable_bzlmod"]
+        rc = [f"startup --output_user_root={self.output_user_root}", "common --noenable_bzlmod"]
         rc += ["common --enable_workspace", "try-import %workspace%/user.bazelrc"]
         (root / ".bazelrc").write_text("\n".join(rc) + "\n")
         self.addCleanup(self.bazel, "shutdown", root=root)
@@ -99,7 +102,7 @@ class WithBazel(unittest.TestCase):
 
     def test_checkouts_share_results_and_need_the_cache_no_more(self) -> None:
         self.bazel("build", ":larger")
-        self.assertTrue((self.work / "root").is_dir(), "startup options of the workspace apply")
+        self.assertTrue(self.output_user_root.is_dir(), "startup options of the workspace apply")
         other = self.make_checkout("other")
         self.assertIn("2 disk cache hit", self.bazel("build", ":larger", root=other))
         self.bazel("shutdown", IRONCAST_CACHE_GIGABYTES="0.0001")
@@ -107,6 +110,15 @@ class WithBazel(unittest.TestCase):
         # The server of the other checkout is still there, and knows where it had the large file from.
         (other / "more").write_text("more")
         self.bazel("build", ":larger", root=other)
+
+    def test_others_cannot_read_the_log_of_the_server(self) -> None:
+        above = self.output_user_root.parent
+        above.mkdir(parents=True)
+        above.chmod(0o755)
+        self.bazel("info", PIP_INDEX_URL="https://me:secret@index.invalid/simple")
+        logs = self.output_user_root.glob("*/java.log*")
+        self.assertTrue(any("me:secret@" in log.read_text(errors="replace") for log in logs))
+        self.assertEqual(stat.S_IMODE(above.stat().st_mode), 0o700)
 
     def test_a_users_own_cache_wins_wherever_it_is_set(self) -> None:
         self.bazel("build", ":large", IRONCAST_CACHE_GIGABYTES="0")
