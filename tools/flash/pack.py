@@ -52,7 +52,7 @@ def write_step(path: Path, data: bytes) -> Step:
 
 def write(path: Path, data: bytes) -> None:
     """Writes a file so that it is the old one or the new one, whatever happens in between."""
-    # Others may write to the folder, as to a TFTP server's: a name that nobody foresees, and no file or link that exists.
+    # Others may write to the folder, as to a TFTP server's. Nobody foresees this name, and it is no file or link yet.
     part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
         with part.open("xb") as file:
