@@ -149,7 +149,7 @@ def _run_verify(arguments: argparse.Namespace) -> None:
 
 
 def _run_mutate(arguments: argparse.Namespace) -> None:
-    report = inspection.read(arguments.report)
+    report = inspection.read(arguments.report, mutate.REPORT)
     data, change = mutate.mutate(arguments.weights.read_bytes(), report)
     arguments.out.write_bytes(data)
     more = f", and {change.count - 1} more as large" if change.count > 1 else ""
