@@ -24,7 +24,8 @@ def write(folder: Path, files: Mapping[str, str | Path]) -> None:
     A folder that an earlier export made is brought up to date: what only the earlier one wrote goes.
 
     Raises:
-      BmcError: a file to copy is missing, the folder holds something else, has a link or a folder in the place of a file, or cannot be written.
+      BmcError: a file to copy is missing, the folder holds something else, has a link or a folder in the place of a
+        file, or cannot be written.
     """
     for content in files.values():
         if isinstance(content, Path) and not content.is_file():
