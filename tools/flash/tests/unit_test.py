@@ -185,7 +185,7 @@ class CopyTest(fake.FolderTest):
         names = ("ironcast-b.bin", "ironcast-b.bin.part", "ironcast-b.bin.00.part")
         for name in names:
             (disk / name).symlink_to(victim)
-        with mock.patch.object(pack.secrets, "token_hex", return_value="00"):
+        with mock.patch("secrets.token_hex", return_value="00"):
             self.refused("File exists", {"copy": {"label": "X"}}, "--port", str(disk))
         status, said = self.flash({"copy": {"label": "X"}}, "--port", str(disk))
         self.assertEqual(status, 0, said)
