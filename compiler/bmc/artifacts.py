@@ -227,17 +227,18 @@ def sha256_file(path: Path) -> str:
 
 def write_json(path: Path, data: Any) -> None:
     """Writes JSON in which all strings are safe to print."""
-    text = json.dumps(_printable(data), indent=1, sort_keys=True)
+    text = json.dumps(printable(data), indent=1, sort_keys=True)
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def _printable(data: Any) -> Any:
+def printable(data: Any) -> Any:
+    """Returns JSON data in which all strings are safe to print."""
     if isinstance(data, str):
         return names.printable(data)
     if isinstance(data, dict):
-        return {_printable(key): _printable(value) for key, value in data.items()}
+        return {printable(key): printable(value) for key, value in data.items()}
     if isinstance(data, (list, tuple)):
-        return [_printable(item) for item in data]
+        return [printable(item) for item in data]
     return data
 
 

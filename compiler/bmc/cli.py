@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -23,9 +24,11 @@ from bmc.arguments import parser
 from bmc.artifacts import ImportedModel
 from bmc.command import Command
 from bmc.compile import CompileOptions, compile_model, rewrite_until
-from bmc.frontends import importing
+from bmc.errors import BmcError
+from bmc.frontends import importing, mlir_dialects
 from bmc.iree import version
 from bmc.libraries import library
+from bmc.limits import Limits
 
 
 def main(argv: Sequence[str]) -> int:
@@ -57,7 +60,7 @@ def _run_check(arguments: argparse.Namespace) -> int:
 def _run_optimize(arguments: argparse.Namespace) -> None:
     version.check(arguments.any_iree)
     progress.begin(progress.OPTIMIZE)
-    optimize.optimize_into(artifacts.load(arguments.imported), arguments.out)
+    optimize.optimize_into(_load(arguments.imported), arguments.out)
 
 
 def _run_compile(arguments: argparse.Namespace) -> None:
@@ -81,11 +84,28 @@ def _run_compile(arguments: argparse.Namespace) -> None:
         stored_weights=arguments.stored_weights,
     )
     if arguments.imported:
-        _compile(artifacts.load(arguments.imported), options)
+        _compile(_load(arguments.imported), options)
     else:
         with tempfile.TemporaryDirectory() as imported, progress.Phases():
             model = importing.import_(arguments, Path(imported))
             _compile(model, options)
+
+
+def _load(directory: Path, *, compared: bool = False) -> ImportedModel:
+    """Reads an import directory (artifacts.load); raises BmcError also if its MLIR is more than a model."""
+    from iree.compiler import ir
+
+    model = artifacts.load(directory, compared=compared)
+    try:
+        # Without limits: the import has kept those that the user chose.
+        mlir_dialects.check(
+            model.mlir, str(model.mlir), Limits(nodes=sys.maxsize, trips=sys.maxsize)
+        )
+    except ir.MLIRError as error:
+        raise BmcError(
+            "not-an-import", f"'{model.mlir}' is damaged", hint="import it again"
+        ) from error
+    return model
 
 
 def _libcalls(isa: str) -> tuple[Path, ...]:
@@ -127,7 +147,7 @@ def _run_run(arguments: argparse.Namespace) -> int:
 
 def _run_verify(arguments: argparse.Namespace) -> None:
     version.check(arguments.any_iree)
-    model = artifacts.load(arguments.imported, compared=True)
+    model = _load(arguments.imported, compared=True)
     out: Path | None = arguments.out
     progress.begin(progress.HOST_CHECK)
     # Beside the results, because the import of a build cannot be written to.
@@ -149,7 +169,7 @@ def _run_verify(arguments: argparse.Namespace) -> None:
 
 
 def _run_mutate(arguments: argparse.Namespace) -> None:
-    report = inspection.read(arguments.report)
+    report = inspection.read(arguments.report, mutate.REPORT)
     data, change = mutate.mutate(arguments.weights.read_bytes(), report)
     arguments.out.write_bytes(data)
     more = f", and {change.count - 1} more as large" if change.count > 1 else ""

@@ -195,6 +195,29 @@ class CommandLineTest(support.FolderTest):
             message = self.refused_compile("--import", self.folder)
             self.assertIn(f"error[not-an-import]: '{self.folder}' is damaged", message)
 
+    def test_an_import_with_more_than_a_model_is_refused(self) -> None:
+        artifacts.save(support.import_text(support.ADD, self.folder), self.folder)
+        path = self.folder / artifacts.MODEL_FILE
+        right = path.read_bytes()
+        parameter = '#flow.parameter.named<"scope"::"key"> : tensor<4xf32>'
+        for text, part in (
+            (f"util.global private @g = {parameter}", "'flow.parameter.named'"),
+            ("hal.executable.source private @s {}", "'hal.executable.source'"),
+            ("func.func @main(", "is damaged"),
+        ):
+            path.write_text(text, encoding="utf-8")
+            for action in ("compile", "optimize", "verify"):
+                with self.subTest(text, action=action):
+                    more = ("--isa", support.ISA, "--name", "m") if action == "compile" else ()
+                    out = self.folder / "out"
+                    self.assertIn(
+                        part, self.refused(action, "--import", self.folder, "--out", out, *more)
+                    )
+        # Negative control: it is the MLIR that is refused.
+        path.write_bytes(right)
+        done = support.bmc("optimize", "--import", self.folder, "--out", self.folder / "out")
+        self.assertEqual(done.status, 0, done.err)
+
     def test_what_is_refused_before_the_import(self) -> None:
         source = self.write("add.mlir", support.ADD)
         with mock.patch.object(frontends, "import_model", side_effect=AssertionError):

@@ -6,23 +6,60 @@ import json
 from pathlib import Path
 from typing import Any
 
+from bmc import artifacts
 from bmc.errors import BmcError
 
 Report = dict[str, Any]
 
+# What a command reads of a report, in the shape of the JSON: a type, the items of a [list], the keys that it reads of
+# an {object} or `str` for all of them, and (alternatives). An `object` is anything.
+Shape = Any
+_TENSOR = {"name": str, "dtype": str, "shape": [int], "offset": int}
+_INT8 = {
+    "integer_dispatches": [str],
+    "float_parts": {str: str},
+    "int8_weight_bytes": int,
+    "other_weight_bytes": int,
+    "note": str,
+}
+_DISPATCH = {
+    **dict.fromkeys(("ordinal", "uses", "bindings", "constants"), int),
+    **dict.fromkeys(("name", "op", "root", "tiles_by"), str),
+    **dict.fromkeys(("tiles", "iree_tiles"), {str: [int]}),
+    **dict.fromkeys(("own_kernel", "tuned", "stale"), bool),
+}
+_SHOWN = {
+    "name": str,
+    "isa": str,
+    "flash": {"kernels_bytes": int, "weights_bytes": int, "plan_bytes": int},
+    "arena": {"bytes": int, "liveness_bound_bytes": int},
+    "commands": [object],
+    "entries": [{"name": str, "inputs": [_TENSOR], "outputs": [_TENSOR]}],
+    "dispatches": [_DISPATCH],
+    "golden": {"second_reference": str},
+    "int8": (_INT8, type(None)),
+}
 
-def read(path: Path) -> Report:
-    """Reads what `bmc compile` wrote of a model, given report.json or its folder; raises BmcError if there is none."""
-    report, *others = read_all(path)
+
+def read(path: Path, shape: Shape) -> Report:
+    """Reads what `bmc compile` wrote of a model, given report.json or its folder.
+
+    Raises:
+      BmcError: there is no report, or it lacks what `shape` has.
+    """
+    report, *others = read_all(path, shape)
     if others:
         raise BmcError("bad-report", f"'{path}' is not a report from `bmc compile`")
     return report
 
 
-def read_all(path: Path) -> list[Report]:
-    """Reads the report of every model in a file, or in the report.json of a folder; raises BmcError if there is none.
+def read_all(path: Path, shape: Shape = _SHOWN) -> list[Report]:
+    """Reads the report of every model in a file, or in the report.json of a folder.
 
-    The file is what `bmc compile` wrote, or the X.report.json of an image.
+    The file is what `bmc compile` wrote, or the X.report.json of an image. Its texts are safe to print.
+
+    Raises:
+      BmcError: there is no report, or one lacks what `shape` has.
     """
     file = path / "report.json" if path.is_dir() else path
     if not file.is_file():
@@ -30,17 +67,45 @@ def read_all(path: Path) -> list[Report]:
             "file-missing", f"'{path}' contains no report.json", hint="`bmc compile` writes it"
         )
     try:
-        report = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
+        report = artifacts.printable(json.loads(file.read_text(encoding="utf-8")))
+    except (RecursionError, ValueError):
         report = None
     models = report.get("models", [report]) if isinstance(report, dict) else None
     if not isinstance(models, list) or not models or not all(map(_is_model, models)):
         raise BmcError("bad-report", f"'{file}' is not a report of a compiled model or of an image")
+    for model in models:
+        if wrong := _misfit(model, shape, ""):
+            raise BmcError(
+                "bad-report",
+                f"'{file}' is not a report of this version of bmc: {wrong} is missing or not what bmc writes",
+                hint="compile the model again",
+            )
     return models
 
 
 def _is_model(data: Any) -> bool:
     return isinstance(data, dict) and "dispatches" in data
+
+
+def _misfit(value: Any, shape: Shape, place: str) -> str:
+    """Returns the place of the first value that does not have its shape, such as "entries[0].name"; "" if all have."""
+    if isinstance(shape, tuple):
+        found = [_misfit(value, each, place) for each in shape]
+        return "" if "" in found else found[0]
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return place
+        parts = [(item, shape[0], f"{place}[{i}]") for i, item in enumerate(value)]
+    elif isinstance(shape, dict):
+        if not isinstance(value, dict):
+            return place
+        wanted = dict.fromkeys(value, shape[str]) if str in shape else shape
+        dot = "." if place else ""
+        parts = [(value.get(key), each, f"{place}{dot}{key}") for key, each in wanted.items()]
+    else:
+        # A bool is an int to isinstance.
+        return "" if shape is object or type(value) is shape else place
+    return next((wrong for part in parts if (wrong := _misfit(*part))), "")
 
 
 def summary(report: Report) -> list[str]:

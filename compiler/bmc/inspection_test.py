@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 import tempfile
 import unittest
 from pathlib import Path
 
 import support
+
+from bmc import inspection
+from bmc.errors import BmcError
 
 _MODEL = """
 func.func @main(%a: tensor<8x64xf32>, %b: tensor<64x64xf32>) -> tensor<8x64xf32> {
@@ -82,6 +87,55 @@ class InspectionTest(unittest.TestCase):
                 self.assertEqual(done.status, 1)
                 self.assertIn("is not a report of a compiled model or of an image", done.err)
                 self.assertNotIn("Traceback", done.err)
+
+    def test_inspect_of_a_damaged_report_is_one_sentence(self) -> None:
+        report = json.loads((self.compiled / "report.json").read_text(encoding="utf-8"))
+        other = self.folder / "other.json"
+        damaged = [({"dispatches": 5}, "name")]
+        for place, value in (
+            ("dispatches", 5),
+            ("dispatches[0].uses", None),
+            ("dispatches[0].bindings", True),
+            ("dispatches[0].tiles", []),
+            ("entries[0].inputs[1].offset", "text"),
+            ("entries[0].inputs[1].shape[0]", None),
+            ("flash.weights_bytes", "text"),
+            ("arena", None),
+            ("golden.second_reference", 1),
+            ("int8", {}),
+        ):
+            changed = json.loads(json.dumps(report))
+            *keys, last = [int(key) if key.isdigit() else key for key in re.findall(r"\w+", place)]
+            functools.reduce(lambda at, key: at[key], keys, changed)[last] = value
+            damaged.append((changed, f"{place}.integer_dispatches" if place == "int8" else place))
+        for changed, place in damaged:
+            other.write_text(json.dumps(changed), encoding="utf-8")
+            with self.subTest(place):
+                with self.assertRaises(BmcError) as caught:
+                    inspection.read_all(other)
+                self.assertIn(f"bmc: {place} is missing or not", caught.exception.message)
+        other.write_text("[" * 100_000, encoding="utf-8")
+        with self.assertRaisesRegex(BmcError, "is not a report"):
+            inspection.read_all(other)
+        # What comes of it on the command line.
+        other.write_text('{"dispatches": 5}', encoding="utf-8")
+        done = support.bmc("inspect", other)
+        self.assertEqual(done.status, 1)
+        self.assertNotIn("Traceback", done.err)
+        # Negative control: it is the change that is refused.
+        other.write_text(json.dumps(report), encoding="utf-8")
+        self.assertEqual(inspection.read_all(other), [report])
+
+    def test_names_in_a_report_cannot_steer_the_terminal(self) -> None:
+        report = json.loads((self.compiled / "report.json").read_text(encoding="utf-8"))
+        report["dispatches"][0]["op"] = "\x1b[2Jop"
+        report["dispatches"][0]["tiles"] = {"\x1b[2Jlevel": [1]}
+        other = self.folder / "other.json"
+        other.write_text(json.dumps(report), encoding="utf-8")
+        (read,) = inspection.read_all(other)
+        for line in (*inspection.full(read), *inspection.configs(read)):
+            self.assertTrue(line.isprintable(), line)
+        self.assertTrue(inspection.full(read)[-3].endswith("  ?[2Jop"), inspection.full(read))
 
     def test_the_report_carries_the_second_reference(self) -> None:
         report = json.loads((self.compiled / "report.json").read_text(encoding="utf-8"))

@@ -13,6 +13,14 @@ import numpy as np
 from bmc import dtype
 from bmc.errors import BmcError
 
+# What is read of report.json (inspection.Shape).
+_WEIGHT = {
+    **dict.fromkeys(("name", "framework_name", "dtype"), str),
+    **dict.fromkeys(("offset", "length"), int),
+    "shape": [int],
+}
+REPORT = {"name": str, "weights": [_WEIGHT]}
+
 
 @dataclass(frozen=True, slots=True)
 class Mutation:

@@ -17,7 +17,7 @@ from tools.flash.errors import FlashError
 NOTE_SECTION = ".note.ironcast"
 NOTE_NAME = "Ironcast"
 
-# What reading raises when numbers in the file are wrong.
+# What reading raises when numbers in the file are wrong. The texts of these speak of the parser.
 _DAMAGED = (
     ELFError,
     ConstructError,
@@ -30,8 +30,12 @@ _DAMAGED = (
 # Those of a note, and of a firmware as one run of bytes, which is held in memory.
 _MAX_NOTE_BYTES = 1 << 20
 _MAX_FLAT_BYTES = 2 << 30
-# Of what a segment takes in memory.
-_MAX_MEMORY_BYTES = 1 << 40
+# Bytes of an entry of the program header table.
+_HEADER_BYTES = {32: 32, 64: 56}
+
+
+class _DamageError(Exception):
+    """What is wrong with an ELF, for a sentence."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,11 +48,16 @@ class Segment:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Image:
-    """A firmware. `board` is the one that its note names."""
+    """A firmware. `board` is the one that its note names.
+
+    `memory` is what it takes when it runs, as (address, bytes): variables, which startup copies from where they are
+    loaded, and what has no data, such as the stack.
+    """
 
     path: Path
     entry: int
     segments: tuple[Segment, ...]
+    memory: tuple[tuple[int, int], ...]
     board: str
     isa: str
     models: tuple[str, ...]
@@ -89,30 +98,44 @@ def read(path: Path) -> Image:
         raise FlashError(f"{path} is not an ELF: name the .elf of a firmware")
     try:
         return _parse(path, ELFFile(io.BytesIO(data)), len(data))
-    except _DAMAGED as error:
+    except _DamageError as error:
         raise FlashError(f"{path} is a damaged ELF ({error}): build it again") from error
+    except _DAMAGED as error:
+        raise FlashError(f"{path} is a damaged ELF: build it again") from error
 
 
 def _parse(path: Path, elf: ELFFile, size: int) -> Image:
+    if elf["e_machine"] != "EM_RISCV" or not elf.little_endian:
+        raise FlashError(f"{path} is not for RISC-V: name the .elf of a firmware")
+    if elf["e_type"] != "ET_EXEC":
+        raise FlashError(f"{path} is not linked to run at an address: name the .elf of a firmware")
+    if elf["e_phentsize"] != _HEADER_BYTES[elf.elfclass]:
+        raise _DamageError(f"it says that program headers have {elf['e_phentsize']} bytes")
     segments = []
+    memory = []
     left, starts = size, False
     for header in elf.iter_segments("PT_LOAD"):
         # Segments that share bytes could be read thousands of times.
         left -= header["p_filesz"]
-        if header["p_memsz"] > _MAX_MEMORY_BYTES:
-            raise ValueError("a segment takes more memory than any board has")
+        if header["p_filesz"] > header["p_memsz"]:
+            raise _DamageError("a segment has more data than memory")
         starts |= 0 <= elf["e_entry"] - header["p_vaddr"] < header["p_memsz"]
         if left < 0:
-            raise ValueError("a segment reaches past the end of the file, or into another one")
+            raise _DamageError("a segment reaches past the end of the file, or into another one")
         data = header.data()
         if len(data) != header["p_filesz"]:
-            raise ValueError("a segment reaches past the end of the file")
+            raise _DamageError("a segment reaches past the end of the file")
         if data:
             segments.append(Segment(header["p_paddr"], data))
+        if header["p_memsz"]:
+            memory.append((header["p_vaddr"], header["p_memsz"]))
+    loaded = [(segment.address, len(segment.data)) for segment in segments]
     if not segments:
-        raise ValueError("nothing to load")
+        raise _DamageError("nothing to load")
+    if _overlap(loaded) or _overlap(memory):
+        raise _DamageError("two segments overlap")
     if not starts:
-        raise ValueError(f"it starts at {elf['e_entry']:#x}, where no segment is")
+        raise _DamageError(f"it starts at {elf['e_entry']:#x}, where no segment is")
     section = elf.get_section_by_name(NOTE_SECTION)
     if not isinstance(section, NoteSection):
         raise FlashError(
@@ -121,16 +144,26 @@ def _parse(path: Path, elf: ELFFile, size: int) -> Image:
         )
     (note,) = section.iter_notes()
     if note["n_name"] != NOTE_NAME:
-        raise ValueError(f"{NOTE_SECTION} is somebody else's")
+        raise _DamageError(f"{NOTE_SECTION} is somebody else's")
     if len(note["n_descdata"]) > _MAX_NOTE_BYTES:
-        raise ValueError(f"{NOTE_SECTION} has more than {_MAX_NOTE_BYTES} bytes")
+        raise _DamageError(f"{NOTE_SECTION} has more than {_MAX_NOTE_BYTES} bytes")
     text = json.loads(note["n_descdata"])
     return Image(
         # A program that is given it never takes it for an option.
         path=path.absolute(),
         entry=elf["e_entry"],
         segments=tuple(sorted(segments, key=lambda s: s.address)),
+        memory=tuple(sorted(memory)),
         board=str(text["board"]),
         isa=str(text["isa"]),
         models=tuple(str(model) for model in text["models"]),
+    )
+
+
+def _overlap(ranges: list[tuple[int, int]]) -> bool:
+    """Whether any of some ranges, which are (address, bytes), reaches into another one."""
+    ordered = sorted(ranges)
+    return any(
+        start + size > following
+        for (start, size), (following, _) in zip(ordered, ordered[1:], strict=False)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 import zlib
 from pathlib import Path
 
@@ -51,17 +52,19 @@ def write_step(path: Path, data: bytes) -> Step:
 
 def write(path: Path, data: bytes) -> None:
     """Writes a file so that it is the old one or the new one, whatever happens in between."""
-    part = path.with_name(path.name + ".part")
+    # Others may write to the folder, as to a TFTP server's. Nobody foresees this name, and it is no file or link yet.
+    part = path.with_name(f"{path.name}.{secrets.token_hex(8)}.part")
     try:
-        with part.open("wb") as file:
+        with part.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
     except OSError as error:
+        raise _explain(error, path, len(data)) from error
+    finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
-        raise _explain(error, path, len(data)) from error
 
 
 def _explain(error: OSError, path: Path, size: int) -> FlashError:

@@ -14,12 +14,14 @@ def check_image(image: Image, board: Board) -> None:
             f"{image.path.name} is built for {image.board}, not for {board.name}: "
             f"build it with the label of {board.name} as --board=LABEL"
         )
-    for segment in image.segments:
-        if not any(r.holds(segment.address, len(segment.data)) for r in board.regions):
+    # Where it is loaded, then what it takes when it runs.
+    ranges = [(segment.address, len(segment.data)) for segment in image.segments]
+    for address, size in (*ranges, *image.memory):
+        if not any(r.holds(address, size) for r in board.regions):
             regions = ", ".join(f"{r.name} {r.origin:#x}+{r.length:#x}" for r in board.regions)
             raise FlashError(
-                f"{image.path.name} has {len(segment.data)} bytes for {segment.address:#x}, which "
-                f"no memory of {board.name} holds ({regions}): use a smaller model or quantize it"
+                f"{image.path.name} has {size} bytes for {address:#x}, which no memory of "
+                f"{board.name} holds ({regions}): use a smaller model or quantize it"
             )
 
 

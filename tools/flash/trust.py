@@ -6,9 +6,11 @@ question if they come from the user's workspace or from Ironcast, as BUILD files
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,11 +28,15 @@ _REMEMBERED = "board-code"
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """Files of a board that OpenOCD may run and nobody has agreed to; `digest` is of all that is in them."""
+    """Files of a board that OpenOCD may run and nobody has agreed to; `digest` is of all that is in them.
+
+    `doubt` says why earlier answers are not believed; "" if they are.
+    """
 
     folder: Path
     files: tuple[Path, ...]
     digest: str
+    doubt: str = ""
 
     def __str__(self) -> str:
         names = [str(file.relative_to(self.folder)) for file in self.files]
@@ -53,18 +59,24 @@ def strange(board: Board) -> Code | None:
         if left < 0:
             raise FlashError(f"{board.folder} has more than {_MAX_BYTES} bytes of code: {_ALONE}")
         digest.update(f"{file.relative_to(board.folder)}\0{len(content)}\0".encode() + content)
-    code = Code(board.folder, files, digest.hexdigest())
-    return code if files and code.digest not in _remembered() else None
+    if not files:
+        return None
+    agreed, doubt = _remembered()
+    code = Code(board.folder, files, digest.hexdigest(), doubt)
+    return None if code.digest in agreed else code
 
 
 def confirm(code: Code) -> None:
     """Asks whether the code may run and remembers a yes; FlashError if it may not or nobody can be asked."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise FlashError(
-            f"{code} is code that would run on this computer, and there is no terminal to ask you: read it, then "
-            "name that board.json to `tools/bazel run //tools/flash` with --allow-code"
+            f"{code} is code that would run on this computer{_because(code)}, and there is no terminal to ask you: "
+            "read it, then name that board.json to `tools/bazel run //tools/flash` with --allow-code"
         )
-    question = f"{code} is code, which runs on this computer as you. Have you read it, and may it run? [y/N] "
+    question = (
+        f"{code} is code, which runs on this computer as you{_because(code)}. "
+        "Have you read it, and may it run? [y/N] "
+    )
     print(printable(question), end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise FlashError("the board's code was not run, and nothing was written")
@@ -73,13 +85,18 @@ def confirm(code: Code) -> None:
 
 def remember(code: Code) -> None:
     """Does not ask again for this code, until it changes. What cannot be written is not remembered."""
-    path = _state()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as file:
+    with contextlib.suppress(OSError, _DoubtError):
+        _state().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(_open(os.O_WRONLY | os.O_CREAT | os.O_APPEND), "w") as file:
             file.write(f"{code.digest}\n")
-    except OSError:
-        return
+
+
+class _DoubtError(Exception):
+    """Somebody else may have written the answers; the message says where."""
+
+
+def _because(code: Code) -> str:
+    return f" ({code.doubt})" if code.doubt else ""
 
 
 _ALONE = "put the board's files into a folder of their own"
@@ -102,11 +119,46 @@ def _at_home(file: Path) -> bool:
     return any(file.resolve().is_relative_to(home) for home in homes)
 
 
-def _remembered() -> set[str]:
+def _remembered() -> tuple[set[str], str]:
+    """What was agreed to, and why that is not believed."""
     try:
-        return set(_state().read_text(errors="replace").splitlines())
+        with os.fdopen(_open(os.O_RDONLY), errors="replace") as file:
+            return set(file.read().splitlines()), ""
     except OSError:
-        return set()
+        return set(), ""
+    except _DoubtError as doubt:
+        return set(), str(doubt)
+
+
+def _open(flags: int) -> int:
+    """Opens the file with what was agreed; _DoubtError unless it and its folder are the user's alone."""
+    path = _state()
+    # What is opened is what was looked at, whoever renames folders meanwhile.
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _require_own(folder, path.parent)
+        file = os.open(path.name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    finally:
+        os.close(folder)
+    try:
+        _require_own(file, path)
+    except _DoubtError:
+        os.close(file)
+        raise
+    return file
+
+
+def _require_own(opened: int, path: Path) -> None:
+    found = os.fstat(opened)
+    if found.st_uid != os.getuid():
+        raise _DoubtError(
+            f"earlier answers are not believed, because {path} is another user's: XDG_STATE_HOME may name a folder "
+            "of your own"
+        )
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise _DoubtError(
+            f"earlier answers are not believed, because others may write to {path}: chmod go-w changes that"
+        )
 
 
 def _state() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import ipaddress
 import re
 import zlib
 from pathlib import Path
@@ -16,11 +17,23 @@ _FETCHED = re.compile(r"Bytes transferred = (\d+)")
 _TRIES = 3
 
 
+def _check_address(server: str) -> None:
+    """FlashError if the server's address is anything but that: U-Boot would run what is behind it."""
+    try:
+        ipaddress.IPv4Address(server)
+    except ValueError as error:
+        raise FlashError(
+            f"--tftp-server cannot be {server!r}: name its IPv4 address, such as 10.0.0.1"
+        ) from error
+
+
 class UBootTftp(UBootMethod):
     """dhcp for an address, tftpboot, crc32, go."""
 
     def __init__(self, job: Job) -> None:
         super().__init__(job)
+        if job.tftp_server:
+            _check_address(job.tftp_server)
         self._file = (job.tftp_root or Path("TFTP-ROOT")) / f"ironcast-{job.board.name}.img"
         self._fetch = f"tftpboot {self._load:#x} {self._file.name}"
         self._check = self.shell.sum_text(self._load, len(self._data))

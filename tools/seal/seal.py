@@ -8,12 +8,15 @@ set lacks gets none (instructions.py).
 from __future__ import annotations
 
 import argparse
+import struct
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from struct import Struct
 
 import numpy as np
+from elftools.common.exceptions import ELFError
+from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 
 from tools.persistent_worker import persistent_worker
@@ -24,7 +27,21 @@ SECTION = ".bm.checks"
 _WORD_BYTES = 4
 
 # bm_check_t: start, end, sum.words, sum.places, guard.
-_ROWS = {32: Struct("<IIQQI4x"), 64: Struct("<QQQQQ")}
+_ROWS = {32: struct.Struct("<IIQQI4x"), 64: struct.Struct("<QQQQQ")}
+
+# What reading an ELF raises when numbers in it are wrong. Their texts speak of the parser.
+_DAMAGED = (
+    ELFError,
+    ConstructError,
+    AttributeError,
+    KeyError,
+    IndexError,
+    MemoryError,
+    OverflowError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
 
 
 class SealError(Exception):
@@ -58,12 +75,15 @@ def rows(elf: ELFFile) -> list[Row]:
     """Returns the rows of an image, in the order of the linker.
 
     Raises:
-      SealError: a range is not in the image, or does not consist of words.
+      SealError: a range is not in the image, ends before it starts, or does not consist of words.
     """
     section = elf.get_section_by_name(SECTION)
     if section is None:
         return []
     row = _ROWS[elf.elfclass]
+    # One without data has any size, all zeros.
+    if section["sh_type"] != "SHT_PROGBITS":
+        raise SealError(f"{SECTION} has no data: link the image again")
     data = section.data()
     if len(data) % row.size:
         raise SealError(f"{SECTION} has {len(data)} bytes, which are not rows of {row.size}")
@@ -74,6 +94,8 @@ def rows(elf: ELFFile) -> list[Row]:
             raise SealError(
                 f"the range {start:#x} to {end:#x} is not aligned to {_WORD_BYTES} bytes"
             )
+        if end < start:
+            raise SealError(f"the range {start:#x} to {end:#x} ends before it starts")
         found.append(Row(section["sh_offset"] + at, start, end, _offset(elf, start, end)))
     return found
 
@@ -103,6 +125,8 @@ def _offset(elf: ELFFile, start: int, end: int) -> int:
     for segment in elf.iter_segments("PT_LOAD"):
         first = segment["p_paddr"]
         if first <= start and end <= first + segment["p_filesz"]:
+            if segment["p_offset"] + segment["p_filesz"] > elf.stream_len:
+                raise SealError("a segment reaches past the end of the file: link the image again")
             return int(segment["p_offset"] + start - first)
     raise SealError(f"the range {start:#x} to {end:#x} is not in the image")
 
@@ -121,9 +145,19 @@ def main(args: list[str]) -> int:
         instructions.check(options.linked, options.objdump, isa)
         seal_file(options.linked, options.out)
     except (SealError, instructions.IllegalError) as error:
-        print(f"{options.linked}: {error}", file=sys.stderr)
-        return 1
+        return _fail(options.linked, str(error))
+    except OSError as error:
+        return _fail(Path(error.filename or options.linked), f"{error.strerror}")
+    except subprocess.CalledProcessError:
+        return _fail(options.linked, "the disassembler cannot read it: link the image again")
+    except _DAMAGED:
+        return _fail(options.linked, "it is no whole ELF: link the image again")
     return 0
+
+
+def _fail(file: Path, sentence: str) -> int:
+    print(f"{file}: {sentence}", file=sys.stderr)
+    return 1
 
 
 if __name__ == "__main__":

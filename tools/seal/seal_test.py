@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import random
 import struct
 import tempfile
 import unittest
@@ -106,6 +107,22 @@ class SealTest(unittest.TestCase):
             with self.assertRaisesRegex(seal.SealError, "not aligned to 4 bytes"):
                 sealed(image(64, ends))
 
+    def test_a_range_that_ends_before_it_starts_is_refused(self) -> None:
+        for ends in ((_STORED + 8, _STORED + 4), (_STORED + 8, 0)):
+            with self.assertRaisesRegex(seal.SealError, "ends before it starts"):
+                sealed(image(64, ends))
+
+    def test_what_the_file_does_not_hold_is_refused(self) -> None:
+        elf = image(64, (_STORED, _STORED + 8))
+        # Where the segment begins in the file: an entry of the program header table.
+        far = elf[:72] + (len(elf) - 8).to_bytes(8, "little") + elf[80:]
+        with self.assertRaisesRegex(seal.SealError, "past the end of the file"):
+            sealed(far)
+        # The type of the section: NOBITS.
+        header = elf.rindex(struct.pack("<IIQ", 1, 1, 2))
+        with self.assertRaisesRegex(seal.SealError, "has no data"):
+            sealed(elf[: header + 4] + b"\x08" + elf[header + 5 :])
+
     def test_what_are_no_rows_is_refused(self) -> None:
         # 32 bytes, a row for 32 bits.
         file = ELFFile(io.BytesIO(image(32, (_STORED, _STORED + 8))))
@@ -121,9 +138,34 @@ class SealTest(unittest.TestCase):
                 self.assertEqual(seal.main([str(linked), "--out", str(out), *_ISA]), 1)
             self.assertEqual(said.getvalue().count("\n"), 1)
             self.assertFalse(out.exists())
+            self.assert_damage_is_one_sentence(linked, out)
             linked.write_bytes(image(64, (_STORED, _STORED + 8)))
             self.assertEqual(seal.main([str(linked), "--out", str(out), *_ISA]), 0)
             self.assertEqual(out.read_bytes(), sealed(linked.read_bytes()))
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                args = [str(linked), "--out", str(out), "--objdump=false", *_ISA[1:]]
+                self.assertEqual(seal.main(args), 1)
+                self.assertEqual(seal.main([str(out) + "x", "--out", str(out), *_ISA]), 1)
+            self.assertRegex(
+                said.getvalue(), "^.*: the disassembler cannot.*\n.*out.elfx: No such.*\n$"
+            )
+
+    def assert_damage_is_one_sentence(self, linked: Path, out: Path) -> None:
+        whole, dice = image(64, (_STORED, _STORED + 8)), random.Random(1)
+        # The headers at the beginning, the row, the names and the sections.
+        places = [*range(120), *range(_OFFSET + 64, len(whole))]
+        refused = 0
+        for _ in range(300):
+            damaged = bytearray(whole)
+            for _ in range(dice.randint(1, 3)):
+                damaged[dice.choice(places)] = dice.choice([0, 1, 0x7F, 0xFF])
+            linked.write_bytes(damaged[: dice.choice([len(whole), dice.randrange(len(whole))])])
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                status = seal.main([str(linked), "--out", str(out), *_ISA])
+            self.assertEqual(said.getvalue().count("\n"), status)
+            refused += status
+            out.unlink(missing_ok=True)
+        self.assertGreater(refused, 150)
 
 
 if __name__ == "__main__":

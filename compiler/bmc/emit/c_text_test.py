@@ -9,6 +9,15 @@ from bmc.errors import BmcError
 
 
 class NameTest(unittest.TestCase):
+    def test_names_that_are_taken(self) -> None:
+        for name in ("int", "while", "restrict", "bool", "main", "bm_", "bm_model"):
+            with self.assertRaises(BmcError, msg=name) as caught:
+                c_text.check_name(name)
+            self.assertEqual(caught.exception.kind, "bad-name")
+            self.assertIn(f"'{name}' is a name of C or of the runtime", caught.exception.message)
+        for name in ("int8", "main_", "bm", "bmc_model", "whiles"):
+            self.assertEqual(c_text.check_name(name), name)
+
     def test_prefixes_of_symbols(self) -> None:
         for name in ("m", "resnet8_int8", "a1_"):
             self.assertEqual(c_text.check_name(name), name)

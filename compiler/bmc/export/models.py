@@ -13,6 +13,7 @@ from bmc.target import Target
 # What the folder needs of what bmc writes, besides the header; kernels.bin or kernels.elf comes with it.
 _MODEL_FILES = ("plan.c", "kernels.S", "weights.S", "weights.bin")
 _GOLDEN_FILES = ("golden.S", "golden.c", "golden.bin")
+_REPORT = {"name": str, "isa": str, "dispatches": [{"call": object}]}
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def read_model(folder: Path, loaded: Sequence[str]) -> Model:
       folder: of one model.
       loaded: names of models whose kernels are loaded.
     """
-    report = inspection.read(folder)
+    report = inspection.read(folder, _REPORT)
     isa = target.find(report["isa"])
     if not isa.is_riscv:
         raise BmcError(

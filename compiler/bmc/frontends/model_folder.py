@@ -26,6 +26,12 @@ def find(model: Path, name: str) -> Path:
     if bad or "\0" in name or "\\" in name:
         raise _outside(model, name)
     path = model.parent / name
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise BmcError(
+            "unsafe-file",
+            f"'{model.name}' names the file '{name}', which is no ordinary file",
+            hint="a model reads only files: put one there",
+        )
     if not path.is_file():
         raise BmcError(
             "file-missing",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unittest
 
 import support
@@ -29,6 +30,17 @@ class ModelFolderTest(support.FolderTest):
                 "file-missing",
                 f"'{name}'",
                 "bm_model(data",
+                call=lambda n=name: model_folder.find(self.model, n),
+            )
+
+    def test_what_has_no_end(self) -> None:
+        os.mkfifo(self.inside / "pipe")
+        (self.inside / "zero").symlink_to("/dev/zero")
+        for name in ("pipe", "zero"):
+            self.refuses(
+                "unsafe-file",
+                f"'{name}', which is no ordinary file",
+                "put one there",
                 call=lambda n=name: model_folder.find(self.model, n),
             )
 

@@ -182,6 +182,50 @@ class CodeTest(fake.FolderTest):
         self.assertTrue(self.ran.exists())
         self.assert_asked()
 
+    def test_answers_that_others_may_have_written_are_not_believed(self) -> None:
+        folder = self.folder / "state" / "ironcast"
+        file = folder / "board-code"
+        before = os.umask(0)
+        self.addCleanup(os.umask, before)
+        self.assertEqual(self.load("--allow-code")[0], 0)
+        self.assertEqual([p.stat().st_mode & 0o777 for p in (folder, file)], [0o700, 0o600])
+        self.assert_asked(False)
+        for path, mode in ((folder, 0o720), (folder, 0o702), (file, 0o620), (file, 0o602)):
+            with self.subTest(path=path.name, mode=oct(mode)):
+                usual = path.stat().st_mode & 0o777
+                path.chmod(mode)
+                self.assert_asked()
+                _, said = self.load(answer="\n")
+                self.assertEqual(said.count("not believed, because others may write to"), 1, said)
+                path.chmod(usual)
+                self.assert_asked(False)
+        # What others may read is believed, as they cannot write it.
+        folder.chmod(0o755)
+        file.chmod(0o644)
+        self.assert_asked(False)
+        with mock.patch.object(os, "getuid", return_value=os.getuid() + 1):
+            self.assert_asked()
+            self.assertIn(f"because {folder} is another user's", self.load()[1])
+            content = file.read_text()
+            self.load(answer="y\n")
+            self.assertEqual(file.read_text(), content)
+        self.assert_asked(False)
+
+    def test_answers_of_another_user_in_a_folder_of_ones_own(self) -> None:
+        self.load("--allow-code")
+        real = os.fstat
+        folder = self.folder / "state" / "ironcast"
+
+        def fstat(opened: int) -> os.stat_result:
+            found = real(opened)
+            other = found.st_ino == (folder / "board-code").stat().st_ino
+            return os.stat_result((*found[:4], os.getuid() + other, *found[5:]))
+
+        with mock.patch.object(os, "fstat", fstat):
+            self.assert_asked()
+            self.assertIn("board-code is another user's", self.load()[1])
+        self.assert_asked(False)
+
     def test_a_workspace_is_not_asked_about_and_a_link_into_it_is_not_the_workspace(self) -> None:
         os.environ["BUILD_WORKSPACE_DIRECTORY"] = str(self.board)
         self.assert_asked(False)

@@ -239,6 +239,15 @@ class StepsTest(fake.FolderTest):
                 said, _ = self.run_method(method, "--dry-run", "--no-verify")
                 self.assertNotRegex("\n".join(said), "crc32|compare|cmp|verify")
 
+    def test_a_server_is_an_address_and_no_command(self) -> None:
+        settings, args, _ = _METHODS["uboot-tftp"]
+        for server in ("1.2.3.4; reset", "1.2.3.4\nreset", "${x}", "host", "::1"):
+            with self.subTest(server):
+                more = (*self.named(args[:-1]), server, "--dry-run")
+                self.refused(
+                    "--tftp-server cannot be .*: name its IPv4", {"uboot-tftp": settings}, *more
+                )
+
     def test_run_does_the_steps_that_a_dry_run_prints(self) -> None:
         for method in _METHODS:
             printed, _ = self.run_method(method, "--dry-run")

@@ -1,11 +1,10 @@
-"""Reading images and boards, and what is refused."""
+"""Reading boards, and what is refused."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
-import random
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -15,7 +14,6 @@ from tools.flash import (
     board,
     copy,
     disks,
-    image,
     main,
     monitor,
     pack,
@@ -29,99 +27,6 @@ from tools.flash.errors import FlashError
 from tools.flash.tests import fake
 
 UBOOT = {"baud": 115200, "load": "0x1000", "start": "go", "protocol": "ymodem"}
-
-
-class ImageTest(fake.FolderTest):
-    def test_what_is_inside(self) -> None:
-        read = image.read(self.elf)
-        self.assertEqual((read.board, read.isa, read.models), ("b", "rv64gc", ("m",)))
-        self.assertEqual((read.address, read.entry), (0x1000, 0x1000))
-        self.assertEqual(read.flat(), bytes(range(200)))
-
-    def test_gaps_are_zero(self) -> None:
-        segments = (image.Segment(16, b"ab"), image.Segment(20, b"c"))
-        gap = image.Image(self.elf, 16, segments, "b", "", ())
-        self.assertEqual(gap.flat(), b"ab\0\0c")
-
-    def test_segments_are_in_the_order_of_their_addresses(self) -> None:
-        more = [(0x1000, b"first")]
-        read = image.read(fake.elf(self.elf, "b", 0x3000, b"behind", more=more))
-        self.assertEqual([s.address for s in read.segments], [0x1000, 0x3000])
-        self.assertEqual((read.address, read.flat()[:5]), (0x1000, b"first"))
-
-    def test_segment_that_the_file_does_not_hold(self) -> None:
-        whole = self.elf.read_bytes()
-        # The segment's size in the file: one byte more than there is.
-        size = len(whole) - 120 + 1
-        self.elf.write_bytes(whole[:96] + size.to_bytes(8, "little") + whole[104:])
-        with self.assertRaisesRegex(FlashError, "reaches past the end of the file"):
-            image.read(self.elf)
-
-    def test_rest_of_a_chip_reads_as_erased(self) -> None:
-        self.assertEqual(
-            pack.padded(image.read(self.elf), 202, "it"), bytes(range(200)) + b"\xff\xff"
-        )
-
-    def test_what_is_not_an_image(self) -> None:
-        whole = self.elf.read_bytes()
-        bad = self.folder / "bad.elf"
-        for content, sentence in {
-            b"hello": "not an ELF",
-            whole[:100]: "damaged ELF",
-            whole[: 64 + 56 + 100]: "damaged ELF",
-            whole.replace(b"Ironcast", b"Somebody"): "somebody else's",
-            whole.replace(b"Ironcast\0\0\0\0", b"Ironcast    "): "damaged ELF",
-            whole.replace(b".note.ironcast", b".note.whatever"): "not linked by bm_firmware",
-        }.items():
-            bad.write_bytes(content)
-            with self.assertRaisesRegex(FlashError, sentence):
-                image.read(bad)
-        # An entry of the program header table: its size in the file.
-        for size in (2**63, 2**64 - 1):
-            bad.write_bytes(whole[:96] + size.to_bytes(8, "little") + whole[104:])
-            with self.assertRaisesRegex(FlashError, "damaged ELF"):
-                image.read(bad)
-        # What the segment takes in memory, and where the firmware starts.
-        bad.write_bytes(whole[:104] + (2**60).to_bytes(8, "little") + whole[112:])
-        with self.assertRaisesRegex(FlashError, "more memory than any board has"):
-            image.read(bad)
-        bad.write_bytes(whole[:24] + (0x1234567).to_bytes(8, "little") + whole[32:])
-        with self.assertRaisesRegex(FlashError, "starts at 0x1234567, where no segment is"):
-            image.read(bad)
-        with self.assertRaisesRegex(FlashError, "build it first"):
-            image.read(self.folder / "none.elf")
-
-    def test_what_has_no_end(self) -> None:
-        pipe, large = self.folder / "pipe", self.folder / "large"
-        os.mkfifo(pipe)
-        with large.open("wb") as file:
-            file.truncate(1 << 40)
-        for read, path, sentence in (
-            (image.read, pipe, "is no file"),
-            (image.read, Path("/dev/zero"), "is no file"),
-            (image.read, large, "no firmware is so large"),
-            (board.read, pipe, "is no file: name a board.json"),
-            (board.read, large, "no board.json is so large"),
-        ):
-            with self.assertRaisesRegex(FlashError, sentence):
-                read(path)
-
-    def test_any_damage_is_a_sentence(self) -> None:
-        # In headers, note and names: the segment's 200 bytes, which begin at 120, may be anything.
-        whole, dice = self.elf.read_bytes(), random.Random(1)
-        refused = 0
-        for _ in range(500):
-            damaged = bytearray(whole)
-            for _ in range(dice.randint(1, 4)):
-                at = dice.choice([dice.randrange(120), dice.randrange(320, len(whole))])
-                damaged[at] = dice.choice([0, 1, 0x7F, 0xFF, dice.randrange(256)])
-            self.elf.write_bytes(damaged[: dice.choice([len(whole), dice.randrange(len(whole))])])
-            try:
-                image.read(self.elf)
-            except FlashError:
-                refused += 1
-        self.assertGreater(refused, 250)
-        self.assertLess(refused, 500)
 
 
 class BoardTest(fake.FolderTest):
@@ -196,6 +101,18 @@ class RefusalTest(fake.FolderTest):
             else:
                 self.assertEqual(self.flash(disk, "--port", str(self.folder))[0], 0)
 
+    def test_what_has_no_data_fits_too(self) -> None:
+        # Memory of 1 MB begins at 0x1000, and the segment's 200 bytes of data are followed by zeros.
+        whole = self.elf.read_bytes()
+        disk = {"copy": {"label": "X"}}
+        for size, sentence in {0x100000: "", 0x100001: "1048577 bytes", 2**60: "bytes"}.items():
+            self.elf.write_bytes(whole[:104] + size.to_bytes(8, "little") + whole[112:])
+            if sentence:
+                sentence += " for 0x1000, which no memory of b holds"
+                self.refused(sentence, disk, "--port", str(self.folder))
+            else:
+                self.assertEqual(self.flash(disk, "--port", str(self.folder))[0], 0)
+
     def test_larger_than_the_flash(self) -> None:
         self.refused(
             "takes 200 bytes and the flash of b has 199",
@@ -259,6 +176,28 @@ class CopyTest(fake.FolderTest):
             status, said = self.flash({"copy": {"label": "MY BOOT"}})
         self.assertEqual(status, 0, said)
         self.assertEqual((disk / "ironcast-b.bin").read_bytes(), bytes(range(200)))
+
+    def test_what_others_put_there_is_not_written_through(self) -> None:
+        victim = self.folder / "victim"
+        victim.write_text("precious")
+        disk = self.folder / "disk"
+        disk.mkdir()
+        names = ("ironcast-b.bin", "ironcast-b.bin.part", "ironcast-b.bin.00.part")
+        for name in names:
+            (disk / name).symlink_to(victim)
+        with mock.patch("secrets.token_hex", return_value="00"):
+            self.refused("File exists", {"copy": {"label": "X"}}, "--port", str(disk))
+        status, said = self.flash({"copy": {"label": "X"}}, "--port", str(disk))
+        self.assertEqual(status, 0, said)
+        self.assertEqual(victim.read_text(), "precious")
+        self.assertFalse((disk / names[0]).is_symlink())
+        self.assertEqual((disk / names[0]).read_bytes(), bytes(range(200)))
+
+    def test_others_may_read_it_as_any_new_file(self) -> None:
+        before = os.umask(0o027)
+        self.addCleanup(os.umask, before)
+        pack.write(self.folder / "new", b"")
+        self.assertEqual((self.folder / "new").stat().st_mode & 0o777, 0o640)
 
     def test_not_mounted(self) -> None:
         self.refused("no disk BOOT is mounted", {"copy": {"label": "BOOT"}})
