@@ -127,6 +127,6 @@ def verdict(model: ImportedModel) -> str:
     count = len(model.golden.inputs) + len(model.compared_only) - len(model.made_up)
     return (
         f"IREE's host runtime agrees with the framework on {count} input{'s' if count > 1 else ''}:"
-        " the import is right, and a wrong answer on the target comes from code generation or from"
+        " for these the import is right, and a wrong answer on the target comes from code generation or from"
         " bmc"
     )

@@ -16,7 +16,7 @@
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
 - It cannot join tensors of which one is a buffer without elements.
-- It compares integers with a bound that is a float as they are.
+- It compares a tensor with bounds of another type as they are.
 - A randomized leaky ReLU draws random numbers in training only. Otherwise it has their mean.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
   divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_determinants.py expands
@@ -59,6 +59,10 @@ def apply(program: Any) -> None:
         *(aten.max.dim, aten.min.dim),
     )
     places = (aten.argmax.default, aten.argmin.default)
+    clamps = (
+        *(aten.clamp.default, aten.clamp_min.default, aten.clamp_max.default),
+        *(aten.clamp.Tensor, aten.clamp_min.Tensor, aten.clamp_max.Tensor),
+    )
     for node in list(program.graph.nodes):
         if node.target is torch.ops.aten.roll.default:
             _roll(program.graph, node)
@@ -99,11 +103,8 @@ def apply(program: Any) -> None:
         elif node.target is aten.log10.default:
             node.args = (call(program.graph, node, aten.log.default, node.args), math.log(10))
             node.target = aten.div.Scalar
-        elif node.target in (aten.clamp.default, aten.clamp_min.default, aten.clamp_max.default):
-            dtype = node.meta["val"].dtype
-            if node.args[0].meta["val"].dtype != dtype:
-                wide = call(program.graph, node, aten.to.dtype, (node.args[0], dtype))
-                node.args = (wide, *node.args[1:])
+        elif node.target in clamps:
+            _one_type(program.graph, node)
         elif node.target is aten.logcumsumexp.default:
             _log_sums(program.graph, node)
         elif node.target is aten.rms_norm.default and arguments(node)["eps"] is None:
@@ -148,6 +149,21 @@ def settle(program: Any) -> None:
         noise = given["noise"]
         if noise.op == "call_function" and not noise.users:
             program.graph.erase_node(noise)
+
+
+def _one_type(graph: Any, node: Any) -> None:
+    """Gives all tensors among an op's operands the type of its result."""
+    import torch
+
+    dtype = node.meta["val"].dtype
+
+    def converted(value: Any) -> Any:
+        if not isinstance(value, torch.fx.Node) or value.meta["val"].dtype == dtype:
+            return value
+        return call(graph, node, torch.ops.aten.to.dtype, (value, dtype))
+
+    node.args = tuple(map(converted, node.args))
+    node.kwargs = {name: converted(value) for name, value in node.kwargs.items()}
 
 
 def _sorted_bytes(graph: Any, node: Any) -> None:

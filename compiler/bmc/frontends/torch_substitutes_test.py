@@ -88,12 +88,20 @@ def decades():
 class Bounded(torch.nn.Module):
     def forward(self, x):
         numbers = (x * 4).to(torch.int64)
-        return x.sum(1) / numbers.sum(1).clamp(min=1e-9), numbers.clamp(-0.5, 2.5), numbers.clamp(0, 3)
+        low = torch.tensor(-0.5)
+        return (
+            x.sum(1) / numbers.sum(1).clamp(min=1e-9),
+            numbers.clamp(-0.5, 2.5),
+            numbers.clamp(low, max=x),
+            numbers.clamp(0, 3),
+            numbers.to(torch.int32).clamp_min(numbers.flip(0)),
+        )
 
 
 def bounded():
     tolerance = spec.Tolerance(1e-5, 1e-5)
-    return spec.ModelSpec(Bounded(), ((_X,),), (tolerance, tolerance, spec.Exact()))
+    exact = spec.Exact()
+    return spec.ModelSpec(Bounded(), ((_X,),), (*(tolerance,) * 3, exact, exact))
 
 
 class Statistics(torch.nn.Module):

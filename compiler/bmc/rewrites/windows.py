@@ -3,6 +3,9 @@
 - A window that is the only one along a dimension may leave elements over, which IREE refuses: they are cut off.
 - How many ones are in each window, as average pools divide by, is a constant. IREE counts too few if it does not
   evaluate constant expressions itself.
+- Padding changes no result of XLA. IREE pads with the number that a reduction starts from.
+- The gradient of a maximum pool goes to the first of equal elements. IREE asks whether the next element replaces the
+  one that is selected, where StableHLO asks whether the selected one stays.
 """
 
 from __future__ import annotations
@@ -15,8 +18,11 @@ from typing import Any
 import numpy as np
 from iree.compiler import ir
 
+from bmc.dtype import Array
 from bmc.ir import constant_arrays, ir_util, stablehlo
 
+# Operation -> the number that changes no result of it.
+_NEUTRAL = {"stablehlo.add": 0, "stablehlo.multiply": 1}
 _IMAGE = re.compile(r"<\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]>")
 
 
@@ -28,24 +34,34 @@ class _Axis:
       dimension: its number in the image.
       number: its place in the attribute with the padding.
       size: elements of the image.
-      low, high: elements of padding before and behind them.
-      reach: elements from the first to the last of a window.
+      spread: distance of neighboring elements, between which there are zeros or the start of a reduction.
+      low: padding before them.
+      reach: places from the first to the last of a window.
       windows: number of windows.
     """
 
     dimension: int
     number: int
     size: int
+    spread: int
     low: int
-    high: int
     reach: int
     windows: int
 
     @property
-    def over(self) -> int:
-        """Elements behind the only window, if it has others than padding."""
-        is_cut = self.windows == 1 and self.reach > self.low
-        return self.low + self.size + self.high - self.reach if is_cut else 0
+    def is_only(self) -> bool:
+        """Whether there is one window, with other elements than padding."""
+        return self.windows == 1 and self.reach > self.low
+
+    @property
+    def kept(self) -> int:
+        """Elements that the only window reaches."""
+        return min(self.size, -(-(self.reach - self.low) // self.spread))
+
+    @property
+    def behind(self) -> int:
+        """Padding that the only window reaches behind these."""
+        return self.reach - self.low - (self.kept - 1) * self.spread - 1
 
 
 def apply(module: Any, _: object = None) -> None:
@@ -55,8 +71,12 @@ def apply(module: Any, _: object = None) -> None:
     for op in ir_util.all_of(module, "stablehlo.reduce_window"):
         if _is_count(op, module):
             _count(op)
-        else:
-            _cut(op, len(op.results), _of_reduction(op))
+            continue
+        _cut(op, len(op.results), _of_reduction(op))
+        if len(op.results) == 1:
+            _pad(op, module)
+    for op in ir_util.all_of(module, "stablehlo.select_and_scatter"):
+        _turn(op)
 
 
 def _numbers(op: ir_util.Op, name: str, default: int, rank: int) -> list[int]:
@@ -85,13 +105,13 @@ def _of_convolution(op: ir_util.Op) -> list[_Axis]:
                 at,
                 number,
                 shapes[0][at],
+                spread[number],
                 padding[2 * number],
-                padding[2 * number + 1],
                 (shapes[1][tap] - 1) * dilation[number] + 1,
                 shapes[2][to],
             )
         )
-    return axes if set(spread) <= {1} else []
+    return axes
 
 
 def _of_reduction(op: ir_util.Op) -> list[_Axis]:
@@ -107,33 +127,97 @@ def _of_reduction(op: ir_util.Op) -> list[_Axis]:
             axis,
             axis,
             shape[axis],
+            spread[axis],
             padding[2 * axis],
-            padding[2 * axis + 1],
             (sizes[axis] - 1) * dilation[axis] + 1,
             result[axis],
         )
         for axis in range(rank)
     ]
-    return axes if set(spread) <= {1} else []
+    return axes
 
 
 def _cut(op: ir_util.Op, images: int, axes: list[_Axis]) -> None:
-    """Takes off what windows leave over: padding, and then elements of the first operands."""
-    left = [axis for axis in axes if axis.over > 0]
-    cut = {axis.dimension: axis.over - axis.high for axis in left if axis.over > axis.high}
-    if any(axis.high for axis in left):
-        padding = np.array(op.attributes["padding"])
-        for axis in left:
-            padding[axis.number, 1] -= min(axis.over, axis.high)
-        op.attributes["padding"] = ir.DenseElementsAttr.get(padding)
-    if not cut:
+    """Takes off what windows leave over: elements of the first operands, and padding."""
+    padding = _padding(op, len(axes))
+    only = [axis for axis in axes if axis.is_only]
+    if all((axis.kept, axis.behind) == (axis.size, padding[axis.number, 1]) for axis in only):
+        return
+    for axis in only:
+        padding[axis.number, 1] = axis.behind
+    op.attributes["padding"] = ir.DenseElementsAttr.get(padding)
+    kept = {axis.dimension: axis.kept for axis in only if axis.kept < axis.size}
+    if not kept:
         return
     with ir.InsertionPoint(op), op.location:
         for number in range(images):
             value = op.operands[number]
-            end = [size - cut.get(axis, 0) for axis, size in enumerate(value.type.shape)]
+            end = [kept.get(axis, size) for axis, size in enumerate(value.type.shape)]
             kind = ir.RankedTensorType.get(end, value.type.element_type)
             op.operands[number] = stablehlo.sliced(value, kind, [0] * len(end), end)
+
+
+def _padding(op: ir_util.Op, rank: int) -> Array:
+    return np.array(_numbers(op, "padding", 0, 2 * rank), np.int64).reshape(rank, 2)
+
+
+def _pad(op: ir_util.Op, module: Any) -> None:
+    """Pads the operand of a reduction beforehand with what changes no result, if it starts from another number."""
+    inside = [each.name for each in op.regions[0].blocks[0].operations]
+    value, start = op.operands
+    is_known = len(inside) == 2 and not isinstance(start.type.element_type, ir.ComplexType)
+    neutral = _NEUTRAL.get(inside[0]) if is_known else None
+    rank = value.type.rank
+    padding, spread = _padding(op, rank), _numbers(op, "base_dilations", 1, rank)
+    if neutral is None or not (padding.any() or max(spread) > 1):
+        return
+    known = constant_arrays.numbers(_spread(start), module)
+    if known is not None and (known == neutral).all():
+        return
+    shape = [
+        low + (size - 1) * step + 1 + high
+        for size, step, (low, high) in zip(value.type.shape, spread, padding, strict=True)
+    ]
+    low, high, between = padding[:, 0], padding[:, 1], np.array(spread) - 1
+    with ir.InsertionPoint(op), op.location:
+        op.operands[0] = stablehlo.operation(
+            "stablehlo.pad",
+            ir.RankedTensorType.get(shape, value.type.element_type),
+            value,
+            _filled(start.type, neutral),
+            edge_padding_low=ir.DenseI64ArrayAttr.get(low.tolist()),
+            edge_padding_high=ir.DenseI64ArrayAttr.get(high.tolist()),
+            interior_padding=ir.DenseI64ArrayAttr.get(between.tolist()),
+        )
+    op.attributes["padding"] = ir.DenseElementsAttr.get(np.zeros((rank, 2), np.int64))
+    op.attributes["base_dilations"] = ir.DenseI64ArrayAttr.get([1] * rank)
+
+
+def _filled(kind: Any, number: int) -> Any:
+    """A constant tensor whose elements are all this number."""
+    element = kind.element_type
+    if isinstance(element, ir.FloatType):
+        attribute = ir.FloatAttr.get(element, float(number))
+    else:
+        attribute = ir.IntegerAttr.get(element, number)
+    return stablehlo.operation(
+        "stablehlo.constant", kind, value=ir.DenseElementsAttr.get_splat(kind, attribute)
+    )
+
+
+def _turn(op: ir_util.Op) -> None:
+    """Asks whether the selected element does not stay."""
+    block = op.regions[0].blocks[0]
+    end = block.operations[len(block.operations) - 1]
+    first, second = block.arguments
+    kind = end.operands[0].type
+    with ir.InsertionPoint(end), op.location:
+        turned = stablehlo.operation("stablehlo.not", kind, end.operands[0])
+    end.operands[0] = turned
+    for each in list(block.operations):
+        for number, value in enumerate(each.operands):
+            if value in (first, second):
+                each.operands[number] = second if value == first else first
 
 
 def _is_count(op: ir_util.Op, module: Any) -> bool:
@@ -141,8 +225,8 @@ def _is_count(op: ir_util.Op, module: Any) -> bool:
     inside = [each.name for each in op.regions[0].blocks[0].operations]
     if len(op.results) != 1 or inside != ["stablehlo.add", "stablehlo.return"]:
         return False
-    axes = _of_reduction(op)
-    if not axes or any(axis.low or axis.high for axis in axes):
+    rank = op.results[0].type.rank
+    if _padding(op, rank).any() or set(_numbers(op, "base_dilations", 1, rank)) != {1}:
         return False
     if not isinstance(op.results[0].type.element_type, ir.F32Type):
         return False
@@ -168,9 +252,6 @@ def _count(op: ir_util.Op) -> None:
     kind = op.results[0].type
     sizes = _numbers(op, "window_dimensions", 1, kind.rank)
     with ir.InsertionPoint(op), op.location:
-        number = ir.FloatAttr.get(kind.element_type, float(math.prod(sizes)))
-        made = stablehlo.operation(
-            "stablehlo.constant", kind, value=ir.DenseElementsAttr.get_splat(kind, number)
-        )
+        made = _filled(kind, math.prod(sizes))
     op.results[0].replace_all_uses_with(made)
     op.erase()

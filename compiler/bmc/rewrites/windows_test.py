@@ -49,9 +49,56 @@ _COUNTED = (
 )
 _SUMS = _REDUCE.replace("{result}", "%r").replace("{image}", "%x")
 _PRODUCTS = _CONVOLUTION.replace("{result}", "%r").replace("{image}", "%x")
+# Elements spread by 2, in one window that leaves some over.
+_SPREAD = """func.func @main(%x: tensor<4xi32>) -> tensor<1xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 3>, window_strides = array<i64: 9>,
+      base_dilations = array<i64: 2>}> ({
+    ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+      %sum = stablehlo.add %a, %b : tensor<i32>
+      stablehlo.return %sum : tensor<i32>
+    }) : (tensor<4xi32>, tensor<i32>) -> tensor<1xi32>
+  return %r : tensor<1xi32>
+}
+"""
+# Sums from 7 on, and products from 2 on, of windows that padding is part of.
+_STARTED = """func.func @main(%x: tensor<4x{type}>) -> tensor<4x{type}> {{
+  %start = stablehlo.constant dense<{start}> : tensor<{type}>
+  %r = "stablehlo.reduce_window"(%x, %start) <{{window_dimensions = array<i64: 3>, window_strides = array<i64: 1>,
+      padding = dense<1> : tensor<1x2xi64>}}> ({{
+    ^bb0(%a: tensor<{type}>, %b: tensor<{type}>):
+      %both = stablehlo.{op} %a, %b : tensor<{type}>
+      stablehlo.return %both : tensor<{type}>
+    }}) : (tensor<4x{type}>, tensor<{type}>) -> tensor<4x{type}>
+  return %r : tensor<4x{type}>
+}}
+"""
+_GRADIENT = """func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %y = stablehlo.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %r = "stablehlo.select_and_scatter"(%x, %y, %zero) <{{window_dimensions = array<i64: 2>,
+      window_strides = array<i64: 2>}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %stays = stablehlo.compare {direction}, %a, %b, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %stays : tensor<i1>
+    }}, {{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %sum = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %sum : tensor<f32>
+    }}) : (tensor<6xf32>, tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}}
+"""
 
 
 class WindowsTest(support.FolderTest):
+    def computed(self, text: str, x: Array, y: TensorInfo) -> Array:
+        """Returns what IREE computes of one array."""
+        signature = Signature("main", (TensorInfo("x", y.dtype, x.shape),), (y,))
+        path = self.write("model.mlir", text)
+        host = HostModel.compile(path, (signature,), self.folder / "reproducer")
+        return host.run((x,))[0]
+
     def check(
         self,
         body: str,
@@ -80,13 +127,9 @@ class WindowsTest(support.FolderTest):
             "high": padding[1],
             "to": "x".join(map(str, want.shape)),
         }
-        path = self.write("model.mlir", _MODEL.format(body=body.format(**values), **values))
-        x, y = (
-            TensorInfo(*each)
-            for each in (("x", DType.F32, image.shape), ("y", DType.F32, want.shape))
-        )
-        host = HostModel.compile(path, (Signature("main", (x,), (y,)),), self.folder / "reproducer")
-        np.testing.assert_allclose(host.run((image,))[0], want, rtol=1e-5, atol=1e-5)
+        text = _MODEL.format(body=body.format(**values), **values)
+        got = self.computed(text, image, TensorInfo("y", DType.F32, want.shape))
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
     def test_elements_that_are_left_over(self) -> None:
         for body in (_SUMS, _PRODUCTS):
@@ -105,6 +148,38 @@ class WindowsTest(support.FolderTest):
             with self.subTest(body):
                 self.check(body, 6, 3, 2)
                 self.check(body, 4, 3, 2, (1, 1))
+
+    def test_elements_that_are_spread(self) -> None:
+        x = np.array([1, 2, 3, 4], np.int32)
+        y = TensorInfo("y", DType.I32, (1,))
+        self.assertEqual(self.computed(_SPREAD, x, y).tolist(), [3])
+        with mock.patch.object(windows, "apply"), self.assertRaises(BmcError):
+            self.computed(_SPREAD, x, y)
+
+    def test_padding_changes_no_result(self) -> None:
+        x = np.array([1, 2, 3, 4], np.int32)
+        sums, products = [10, 13, 16, 14], [4, 12, 48, 24]
+        for op, start, want in (("add", 7, sums), ("multiply", 2, products)):
+            for element, dtype in (("i32", DType.I32), ("ui8", DType.U8), ("f32", DType.F32)):
+                with self.subTest(op, element=element):
+                    number = f"{start}.0" if element == "f32" else start
+                    text = _STARTED.format(op=op, type=element, start=number)
+                    given, y = x.astype(dtype.numpy), TensorInfo("y", dtype, (4,))
+                    self.assertEqual(self.computed(text, given, y).tolist(), want)
+                    with mock.patch.object(windows, "apply"):
+                        # If IREE does not pad with the start, the rewrite can go.
+                        self.assertNotEqual(self.computed(text, given, y).tolist(), want)
+
+    def test_first_of_equal_elements_gets_the_gradient(self) -> None:
+        x, y = np.array([1, 1, 4, 3, 5, 6], np.float32), TensorInfo("y", DType.F32, (6,))
+        first, last, least = [1, 0, 2, 0, 0, 3], [0, 1, 2, 0, 0, 3], [1, 0, 0, 2, 3, 0]
+        for direction, want in (("GE", first), ("GT", last), ("LE", least)):
+            with self.subTest(direction):
+                text = _GRADIENT.format(direction=direction)
+                self.assertEqual(self.computed(text, x, y).tolist(), want)
+                with mock.patch.object(windows, "apply"):
+                    # If IREE asks as StableHLO does, the rewrite can go.
+                    self.assertNotEqual(self.computed(text, x, y).tolist(), want)
 
     def test_counts(self) -> None:
         for rows, size, stride in ((8, 2, 3), (8, 2, 2), (4, 3, 2)):
