@@ -79,10 +79,19 @@ class Rig(unittest.TestCase):
         qemu = [str(path_of("QEMU")), "-machine", "virt", "-m", "512M", "-cpu", CPU]
         return [*qemu, "-display", "none", "-monitor", "none", *args]
 
+    def serial(self, line: Path) -> list[str]:
+        """QEMU's serial line: a socket, and all that the board says in `console`."""
+        return ["-serial", f"unix:{line},server=on,wait=off,logfile={self.console}"]
+
+    @property
+    def console(self) -> Path:
+        """What the board has said, also before somebody listened."""
+        return self.folder / "console.txt"
+
     def u_boot(self, *args: str) -> Path:
         """Starts U-Boot in QEMU; returns the socket of its serial line."""
         line = self.folder / "serial"
-        boot = ["-bios", str(path_of("U_BOOT")), "-serial", f"unix:{line},server=on,wait=off"]
+        boot = ["-bios", str(path_of("U_BOOT")), *self.serial(line)]
         self.start_listening(line, self.qemu(*boot, *(args or ("-net", "none"))))
         return line
 
@@ -99,7 +108,8 @@ class Rig(unittest.TestCase):
 
     def assert_passed(self, done: Done) -> None:
         """The tool ended well and the board said PASS."""
-        self.assertEqual(done.status, 0, done.text)
+        said = self.console.read_text(errors="replace") if self.console.exists() else ""
+        self.assertEqual(done.status, 0, f"{done.text}\nThe board said: {said[-4000:]}")
         self.assertRegex(done.text, r"PASS: \d+ cases? match(es)? the framework's own output")
 
     def assert_refused(self, done: Done, sentence: str) -> None:

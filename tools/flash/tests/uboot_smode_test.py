@@ -15,7 +15,7 @@ class UBootSupervisorTest(Rig):
         line = self.folder / "serial"
         boot = ["-bios", str(path_of("OPENSBI")), "-kernel", str(path_of("U_BOOT_SMODE"))]
         boot += ["-smp", str(harts), "-no-reboot", "-net", "none"]
-        boot += ["-serial", f"unix:{line},server=on,wait=off", *args]
+        boot += [*self.serial(line), *args]
         self.start_listening(line, self.qemu(*boot))
         return line
 
