@@ -7,26 +7,15 @@ import io
 import json
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
-from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection
 
+from tools import damaged_elf
 from tools.flash.errors import FlashError
 
 NOTE_SECTION = ".note.ironcast"
 NOTE_NAME = "Ironcast"
 
-# What reading raises when numbers in the file are wrong. The texts of these speak of the parser.
-_DAMAGED = (
-    ELFError,
-    ConstructError,
-    OverflowError,
-    ValueError,
-    KeyError,
-    TypeError,
-    RecursionError,
-)
 # Those of a note, and of a firmware as one run of bytes, which is held in memory.
 _MAX_NOTE_BYTES = 1 << 20
 _MAX_FLAT_BYTES = 2 << 30
@@ -100,7 +89,7 @@ def read(path: Path) -> Image:
         return _parse(path, ELFFile(io.BytesIO(data)), len(data))
     except _DamageError as error:
         raise FlashError(f"{path} is a damaged ELF ({error}): build it again") from error
-    except _DAMAGED as error:
+    except damaged_elf.ERRORS as error:
         raise FlashError(f"{path} is a damaged ELF: build it again") from error
 
 

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from elftools.common.exceptions import ELFError
-from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 
+from tools import damaged_elf
 from tools.persistent_worker import persistent_worker
 from tools.seal import instructions
 
@@ -28,20 +27,6 @@ _WORD_BYTES = 4
 
 # bm_check_t: start, end, sum.words, sum.places, guard.
 _ROWS = {32: struct.Struct("<IIQQI4x"), 64: struct.Struct("<QQQQQ")}
-
-# What reading an ELF raises when numbers in it are wrong. Their texts speak of the parser.
-_DAMAGED = (
-    ELFError,
-    ConstructError,
-    AttributeError,
-    KeyError,
-    IndexError,
-    MemoryError,
-    OverflowError,
-    TypeError,
-    ValueError,
-    struct.error,
-)
 
 
 class SealError(Exception):
@@ -150,7 +135,7 @@ def main(args: list[str]) -> int:
         return _fail(Path(error.filename or options.linked), f"{error.strerror}")
     except subprocess.CalledProcessError:
         return _fail(options.linked, "the disassembler cannot read it: link the image again")
-    except _DAMAGED:
+    except damaged_elf.ERRORS:
         return _fail(options.linked, "it is no whole ELF: link the image again")
     return 0
 

@@ -155,6 +155,13 @@ class ContentsTest(support.FolderTest):
         self.refused("weights.bin' is missing", one, kind="file-missing")
         self.refused("contains no report.json", self.folder, kind="file-missing")
 
+    def test_a_name_that_is_none(self) -> None:
+        one = self.compiled("one")
+        report = json.loads((one / "report.json").read_text())
+        for name in ("../one", 'one"; int x', "int"):
+            (one / "report.json").write_text(json.dumps({**report, "name": name}))
+            self.refused(f"'{name}'", one, kind="bad-name")
+
 
 if __name__ == "__main__":
     unittest.main()

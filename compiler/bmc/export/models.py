@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bmc import inspection, target
+from bmc.emit import c_text
 from bmc.errors import BmcError
 from bmc.target import Target
 
@@ -71,4 +72,6 @@ def read_model(folder: Path, loaded: Sequence[str]) -> Model:
             f"{report['name']} is compiled for {isa.isa}, and exports are for RISC-V without an operating system",
         )
     calls = any(dispatch["call"] for dispatch in report["dispatches"])
-    return Model(report["name"], isa, folder, report["name"] in loaded, calls)
+    # It becomes a part of paths and of C.
+    name = c_text.check_name(report["name"])
+    return Model(name, isa, folder, name in loaded, calls)

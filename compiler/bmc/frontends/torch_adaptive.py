@@ -12,7 +12,7 @@ from typing import Any
 
 from bmc.errors import BmcError
 from bmc.frontends import torch_places
-from bmc.frontends.torch_windows import call
+from bmc.frontends.torch_windows import call, replace_parts
 
 # One after the other, as each is a few ops.
 _MOST_WINDOWS = 64
@@ -51,10 +51,7 @@ def _pool(graph: Any, node: Any, axes: list[list[tuple[int, int]]]) -> None:
         parts = [call(graph, node, aten.slice.Tensor, (x, axis, *each)) for each in windows]
         parts = [call(graph, node, aten.amax.default, (each, [axis], True)) for each in parts]
         x = call(graph, node, aten.cat.default, (parts, axis)) if len(parts) > 1 else parts[0]
-    for user in list(node.users):
-        user.replace_all_uses_with(x)
-        graph.erase_node(user)
-    graph.erase_node(node)
+    replace_parts(graph, node, (x,))
 
 
 def _are_even(windows: list[tuple[int, int]]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from bmc.frontends.torch_windows import arguments, call
+from bmc.frontends.torch_windows import arguments, call, replace_parts
 
 
 def apply(program: Any) -> None:
@@ -21,13 +21,13 @@ def apply(program: Any) -> None:
             graph.erase_node(node)
         elif node.target is aten.median.dim:
             given = arguments(node)
-            _replace(
+            replace_parts(
                 graph, node, _median(graph, node, given["self"], given["dim"], given["keepdim"])
             )
         elif node.target is aten.kthvalue.default:
             given = arguments(node)
             found = _smallest(graph, node, given["self"], given["dim"], given["k"] - 1)
-            _replace(graph, node, _shaped(graph, node, found, given["dim"], given["keepdim"]))
+            replace_parts(graph, node, _shaped(graph, node, found, given["dim"], given["keepdim"]))
 
 
 def _median(graph: Any, node: Any, x: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
@@ -71,10 +71,3 @@ def _shaped(
     squeeze = torch.ops.aten.squeeze.dim
     value, place = (call(graph, node, squeeze, (each, dim)) for each in found)
     return value, place
-
-
-def _replace(graph: Any, node: Any, found: tuple[Any, Any]) -> None:
-    for user in list(node.users):
-        user.replace_all_uses_with(found[user.args[1]])
-        graph.erase_node(user)
-    graph.erase_node(node)

@@ -41,7 +41,7 @@ from bmc.frontends import (
     torch_shifts,
     torch_writes,
 )
-from bmc.frontends.torch_windows import arguments, call
+from bmc.frontends.torch_windows import arguments, call, replace_parts
 
 _ROOTS = (-0.5, 0.5)
 
@@ -142,10 +142,7 @@ def settle(program: Any) -> None:
             continue
         slope = (given["lower"] + given["upper"]) / 2
         made = call(program.graph, node, aten.leaky_relu.default, (given["self"], slope))
-        for user in list(node.users):
-            user.replace_all_uses_with(made)
-            program.graph.erase_node(user)
-        program.graph.erase_node(node)
+        replace_parts(program.graph, node, (made,))
         noise = given["noise"]
         if noise.op == "call_function" and not noise.users:
             program.graph.erase_node(noise)

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,6 +177,14 @@ def call(graph: Any, node: Any, op: Any, args: tuple[Any, ...], **settings: Any)
     made.meta = {key: item for key, item in node.meta.items() if key != "tensor_meta"}
     made.meta["val"] = op(*torch.fx.map_arg(args, lambda operand: operand.meta["val"]), **settings)
     return made
+
+
+def replace_parts(graph: Any, node: Any, parts: Sequence[Any]) -> None:
+    """Gives those who read one of an op's several results this one instead, and removes the op."""
+    for user in list(node.users):
+        user.replace_all_uses_with(parts[user.args[1]])
+        graph.erase_node(user)
+    graph.erase_node(node)
 
 
 def _replace(node: Any, given: dict[str, Any]) -> None:

@@ -68,7 +68,7 @@ def copied(value: Any, number: int) -> Any:
         constant(np.array(-1), scalar),
         comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction NE>"),
     )
-    return operation("stablehlo.select", value.type, always, value, zeros(value.type))
+    return operation("stablehlo.select", value.type, always, value, filled(value.type, 0))
 
 
 def compared_with_itself(direction: str, value: Any) -> Any:
@@ -123,33 +123,36 @@ def sliced(value: Any, kind: Any, start: list[int], end: list[int]) -> Any:
     )
 
 
-def padded(value: Any, axis: int, more: int) -> Any:
-    """Returns a tensor with zeros behind its last row along an axis."""
+def padded(
+    value: Any, number: int, low: list[int], high: list[int], between: list[int] | None = None
+) -> Any:
+    """Returns a tensor with this number before, behind and between its elements, so many times along each axis."""
     kind = value.type
-    shape, none = list(kind.shape), [0] * kind.rank
-    shape[axis] += more
-    high = [more if dim == axis else 0 for dim in range(kind.rank)]
-    scalar = ir.RankedTensorType.get([], kind.element_type)
+    between = between or [0] * kind.rank
+    shape = [
+        before + size + (size - 1) * gap + behind
+        for before, size, gap, behind in zip(low, kind.shape, between, high, strict=True)
+    ]
     return operation(
         "stablehlo.pad",
         ir.RankedTensorType.get(shape, kind.element_type),
         value,
-        zeros(scalar),
-        edge_padding_low=ir.DenseI64ArrayAttr.get(none),
+        filled(ir.RankedTensorType.get([], kind.element_type), number),
+        edge_padding_low=ir.DenseI64ArrayAttr.get(low),
         edge_padding_high=ir.DenseI64ArrayAttr.get(high),
-        interior_padding=ir.DenseI64ArrayAttr.get(none),
+        interior_padding=ir.DenseI64ArrayAttr.get(between),
     )
 
 
-def zeros(kind: Any) -> Any:
-    """A constant tensor of zeros."""
+def filled(kind: Any, number: int) -> Any:
+    """A constant tensor whose elements are all this number."""
     element = kind.element_type
     if isinstance(element, ir.ComplexType):
-        number = "(0.0, 0.0)"
+        text = f"({number}.0, 0.0)"
     elif isinstance(element, ir.FloatType):
-        number = "0.0"
+        text = f"{number}.0"
     else:
-        number = "false" if element.width == 1 else "0"
+        text = str(bool(number)).lower() if element.width == 1 else str(number)
     return operation(
-        "stablehlo.constant", kind, value=ir.Attribute.parse(f"dense<{number}> : {kind}")
+        "stablehlo.constant", kind, value=ir.Attribute.parse(f"dense<{text}> : {kind}")
     )

@@ -295,9 +295,9 @@ def _drop(op: ir_util.Op, window: _Window, indices: _Indices) -> None:
     with ir.InsertionPoint(op), op.location:
         # Behind the tensor there is the place for what is not to be written.
         moved = _moved(op.operands[count], indices, extent)
-        padded = [
-            stablehlo.padded(value, first, window.extents[first]) for value in op.operands[:count]
-        ]
+        low, high = ([0] * op.operands[0].type.rank for _ in range(2))
+        high[first] = window.extents[first]
+        padded = [stablehlo.padded(value, 0, low, high) for value in op.operands[:count]]
         new = ir.Operation.create(
             "stablehlo.scatter",
             [value.type for value in padded],

@@ -52,7 +52,7 @@ def _count(op: ir_util.Op) -> None:
             "stablehlo.compare",
             truths,
             result,
-            stablehlo.zeros(result.type),
+            stablehlo.filled(result.type, 0),
             comparison_direction=ir.Attribute.parse("#stablehlo<comparison_direction NE>"),
         )
     result.replace_all_uses_except(compared, compared.owner.operation)

@@ -34,7 +34,7 @@ class _Axis:
       dimension: its number in the image.
       number: its place in the attribute with the padding.
       size: elements of the image.
-      spread: distance of neighboring elements, between which there are zeros or the start of a reduction.
+      spread: distance of neighboring elements, between which are numbers that change no result.
       low: padding before them.
       reach: places from the first to the last of a window.
       windows: number of windows.
@@ -82,9 +82,7 @@ def apply(module: Any, _: object = None) -> None:
 def _numbers(op: ir_util.Op, name: str, default: int, rank: int) -> list[int]:
     if name not in op.attributes:
         return [default] * rank
-    attribute = op.attributes[name]
-    is_list = isinstance(attribute, ir.DenseI64ArrayAttr)
-    return list(attribute) if is_list else np.array(attribute).reshape(-1).tolist()
+    return list(op.attributes[name])
 
 
 def _of_convolution(op: ir_util.Op) -> list[_Axis]:
@@ -122,7 +120,7 @@ def _of_reduction(op: ir_util.Op) -> list[_Axis]:
         _numbers(op, f"window_{name}", 1, rank) for name in ("dimensions", "dilations")
     )
     padding = _numbers(op, "padding", 0, 2 * rank)
-    axes = [
+    return [
         _Axis(
             axis,
             axis,
@@ -134,7 +132,6 @@ def _of_reduction(op: ir_util.Op) -> list[_Axis]:
         )
         for axis in range(rank)
     ]
-    return axes
 
 
 def _cut(op: ir_util.Op, images: int, axes: list[_Axis]) -> None:
@@ -165,8 +162,7 @@ def _pad(op: ir_util.Op, module: Any) -> None:
     """Pads the operand of a reduction beforehand with what changes no result, if it starts from another number."""
     inside = [each.name for each in op.regions[0].blocks[0].operations]
     value, start = op.operands
-    is_known = len(inside) == 2 and not isinstance(start.type.element_type, ir.ComplexType)
-    neutral = _NEUTRAL.get(inside[0]) if is_known else None
+    neutral = _NEUTRAL.get(inside[0]) if len(inside) == 2 else None
     rank = value.type.rank
     padding, spread = _padding(op, rank), _numbers(op, "base_dilations", 1, rank)
     if neutral is None or not (padding.any() or max(spread) > 1):
@@ -174,35 +170,12 @@ def _pad(op: ir_util.Op, module: Any) -> None:
     known = constant_arrays.numbers(_spread(start), module)
     if known is not None and (known == neutral).all():
         return
-    shape = [
-        low + (size - 1) * step + 1 + high
-        for size, step, (low, high) in zip(value.type.shape, spread, padding, strict=True)
-    ]
-    low, high, between = padding[:, 0], padding[:, 1], np.array(spread) - 1
+    low, high = padding.T.tolist()
     with ir.InsertionPoint(op), op.location:
-        op.operands[0] = stablehlo.operation(
-            "stablehlo.pad",
-            ir.RankedTensorType.get(shape, value.type.element_type),
-            value,
-            _filled(start.type, neutral),
-            edge_padding_low=ir.DenseI64ArrayAttr.get(low.tolist()),
-            edge_padding_high=ir.DenseI64ArrayAttr.get(high.tolist()),
-            interior_padding=ir.DenseI64ArrayAttr.get(between.tolist()),
-        )
+        between = [step - 1 for step in spread]
+        op.operands[0] = stablehlo.padded(value, neutral, low, high, between)
     op.attributes["padding"] = ir.DenseElementsAttr.get(np.zeros((rank, 2), np.int64))
     op.attributes["base_dilations"] = ir.DenseI64ArrayAttr.get([1] * rank)
-
-
-def _filled(kind: Any, number: int) -> Any:
-    """A constant tensor whose elements are all this number."""
-    element = kind.element_type
-    if isinstance(element, ir.FloatType):
-        attribute = ir.FloatAttr.get(element, float(number))
-    else:
-        attribute = ir.IntegerAttr.get(element, number)
-    return stablehlo.operation(
-        "stablehlo.constant", kind, value=ir.DenseElementsAttr.get_splat(kind, attribute)
-    )
 
 
 def _turn(op: ir_util.Op) -> None:
@@ -252,6 +225,6 @@ def _count(op: ir_util.Op) -> None:
     kind = op.results[0].type
     sizes = _numbers(op, "window_dimensions", 1, kind.rank)
     with ir.InsertionPoint(op), op.location:
-        made = _filled(kind, math.prod(sizes))
+        made = stablehlo.filled(kind, math.prod(sizes))
     op.results[0].replace_all_uses_with(made)
     op.erase()
