@@ -87,11 +87,12 @@ def _import(
     file = onnx_pinned.pinned(file, options.constants)
     onnx_limits.check(file.model, file.name, options.limits)
     onnx_sparse.densify(file.model, file.name, options.limits)
-    weights = file.weights()
-    bounds = file.bounds()
+    whole = file.inlined()
+    weights = whole.weights()
+    bounds = whole.bounds()
     for name, array in weights.items():
         golden.check_finite(name, array, is_bound=name in bounds)
-    onnx_refused.check(file.model, file.name, weights)
+    onnx_refused.check(whole.model, file.name, weights)
     declared = golden.fix(
         golden.sized(file.inputs, options.shapes), model.cases[0] if model.cases else None
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,14 @@ class OnnxFile:
     @property
     def output_names(self) -> tuple[str, ...]:
         return tuple(output.name for output in self.model.graph.output)
+
+    def inlined(self) -> OnnxFile:
+        """Returns the file without functions: their nodes stand where they are called, with the caller's attributes."""
+        from onnx import inliner
+
+        if not self.model.functions:
+            return self
+        return replace(self, model=inliner.inline_local_functions(self.model))
 
     def weights(self) -> dict[str, Array]:
         """Returns initializers and values of Constant nodes by name, sorted by name.

@@ -27,15 +27,14 @@ def found(model: Any, name: str, constants: Mapping[str, Array]) -> Iterator[Bmc
     """Yields each node that the importer gets wrong.
 
     Args:
-      model: a model that onnx accepts.
+      model: a model that onnx accepts, without functions.
       name: name of the file.
       constants: initializers and values of Constant nodes by name.
 
     That is an op in training mode, with random numbers or batch statistics, a recurrent layer with an attribute or
     input that the importer ignores or lacks, and a Scan of batches.
     """
-    graphs = (model.graph, *model.functions)
-    for node in (node for graph in graphs for node in nodes_within(graph.node)):
+    for node in nodes_within(model.graph.node):
         given = attributes(node)
         training = given.get("training_mode")
         if node.op_type == "Dropout" and len(node.input) > 2:

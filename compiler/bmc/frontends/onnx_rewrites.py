@@ -6,6 +6,7 @@
 - It takes recurrent layers only forwards, and bidirectional ones only of LSTM.
 - It divides and clips unsigned numbers as signed ones (onnx_unsigned.py).
 - Its remainder of floats subtracts a rounded product.
+- It multiplies the matrix that a Gemm adds by zero where it leaves it out.
 - IREE cannot compile a Slice that goes backwards along two dimensions.
 - It knows no DFT, and an STFT only as a product with one large matrix (onnx_spectra.py).
 - It leaves out a limit that a Clip lacks (onnx_clips.py).
@@ -57,6 +58,8 @@ def _apply(graph: Graph) -> None:
                 onnx_pads.pad(graph, node)
                 if onnx_channel_scales.rewrite(graph, node) or onnx_unsigned.rewrite(graph, node):
                     continue
+            elif node.op_type == "Gemm" and attributes(node).get("beta") == 0:
+                del node.input[2:]  # It is not read, not even where it is no number.
             elif node.op_type == "Clip" and onnx_clips.limit(graph, node):
                 pass
             elif (

@@ -12,6 +12,7 @@ import onnx
 import support
 from onnx import TensorProto, helper, numpy_helper
 
+from bmc import reference
 from bmc.dtype import Array
 from bmc.frontends import onnx_limits, onnx_rewrites
 from bmc.limits import Limits
@@ -111,6 +112,17 @@ def _doubling(depth: int) -> onnx.ModelProto:
         nodes = [helper.make_node(call, [a], [b], domain=domain) for a, b in ("ab", "bc")]
         model.functions.append(helper.make_function("f", f"f{number}", ["a"], ["c"], nodes, opsets))
     return model
+
+
+def _function(kind: str, inputs: int, **attributes: Any) -> onnx.FunctionProto:
+    """Returns a function of one node, which has the attributes that the function gets from its caller."""
+    names = [f"a{number}" for number in range(inputs)]
+    node = helper.make_node(kind, names, ["b"], **attributes)
+    for item in node.attribute:
+        given = onnx.AttributeProto(name=item.name, type=item.type, ref_attr_name=item.name)
+        item.CopyFrom(given)
+    opsets = [helper.make_opsetid("", 19)]
+    return helper.make_function("f", "f", names, ["b"], [node], opsets, list(attributes))
 
 
 class OnnxRewritesTest(support.ModelFileTest):
@@ -225,6 +237,27 @@ class OnnxRewritesTest(support.ModelFileTest):
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         numbers = "[16777217, -(2**31), 2**31 - 1, 0]"
         self.agrees(self.load(model, f"return Cases(((np.array({numbers}, np.int32),),), Exact())"))
+
+    def test_a_product_without_the_added_matrix(self) -> None:
+        net = _Net(2, 2)
+        net.add("Gemm", "x", _random(2, 2), "x", beta=0.0)
+        cases = "return Cases(((np.float32([[1, 2], [3, 4]]),),), Exact())"
+        model = self.load(net.model(), cases)
+        host = reference.HostModel.compile(model.mlir, model.signatures, self.folder / "reproducer")
+        (y,) = host.run((np.array([[1, np.nan], [3, 4]], np.float32),))
+        self.assertEqual(np.isnan(y).tolist(), [[True, True], [False, False]])
+
+    def test_functions_have_the_attributes_of_their_caller(self) -> None:
+        net = _Net(3)
+        net.add("f", "x", domain="f", alpha=0.25)
+        model = net.model()
+        model.functions.append(_function("LeakyRelu", 1, alpha=0.0))
+        self.agrees(self.load(model, "return Cases(((np.float32([-2, 0, 3]),),), Exact())"))
+        net = _Net(2, 1, 3)
+        net.add("f", "x", _random(1, 4, 3), _random(1, 4, 4), domain="f", hidden_size=4, clip=0.5)
+        model = net.model()
+        model.functions.append(_function("RNN", 3, hidden_size=0, clip=0.0))
+        self.rejects("op-rejected", "attribute 'clip' of op 'RNN'", data=model)
 
     def test_functions_and_loops_end(self) -> None:
         part = "function 'f.f20' in 'model.onnx' becomes 1,048,576 ops, more than 1,000,000"

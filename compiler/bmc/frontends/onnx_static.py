@@ -84,13 +84,11 @@ def updated(file: OnnxFile, inputs: tuple[TensorInfo, ...], *, fold: bool) -> An
       BmcError: an op draws random numbers.
     """
     import onnx
-    from onnx import inliner, version_converter
+    from onnx import version_converter
 
     model = onnx.ModelProto()
-    model.CopyFrom(file.model)
+    model.CopyFrom(file.inlined().model)
     errors.raise_first(random(model, file.name))
-    if model.functions:
-        model = inliner.inline_local_functions(model)
     onnx_ifs.apply(model)
     _set_inputs(model.graph, inputs)
     if fold:

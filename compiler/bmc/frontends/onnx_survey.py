@@ -42,12 +42,14 @@ def survey_file(path: Path, options: ImportOptions) -> Survey:
         onnx_sparse.densify(file.model, file.name, options.limits)
     except BmcError as error:
         return replace(survey_of, found=(*too_much, error))
-    weights = file.weights()
+    # Functions that become too much are not written out.
+    whole = file if too_much else file.inlined()
+    weights = whole.weights()
     found = (
         *too_much,
-        *onnx_refused.found(file.model, file.name, weights),
-        *onnx_static.random(file.model, file.name),
-        *survey.not_finite(weights, file.bounds()),
+        *onnx_refused.found(whole.model, file.name, weights),
+        *onnx_static.random(whole.model, file.name),
+        *survey.not_finite(weights, whole.bounds()),
     )
     if too_much:
         return replace(survey_of, found=found)

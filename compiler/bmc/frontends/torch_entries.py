@@ -200,8 +200,35 @@ class _Methods:
         return result
 
     def changed(self) -> dict[str, Array]:
-        """Returns the states, which are the buffers that the calls have changed: their initial values."""
+        """Returns the states, which are the buffers that the calls have changed: their initial values.
+
+        Raises:
+          BmcError: another buffer or a parameter lies in the memory of a state.
+        """
+        others = torch_export.tensors(self._module)
+        for name in sorted(self._changed):
+            for other, tensor in others.items():
+                if other != name and _overlap(self._buffers[name], tensor):
+                    raise BmcError(
+                        "stateful-model",
+                        f"the model changes its buffer '{name}', of which '{other}' is a view",
+                        hint="make one a copy with clone(), or take the view in the method that reads it",
+                    )
         return {n: value.numpy() for n, value in self._initial.items() if n in self._changed}
+
+
+def _overlap(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors have bytes in common, as far as the first and the last byte of each tell."""
+    storages = [each.untyped_storage().data_ptr() for each in (a, b)]
+    if storages[0] != storages[1] or not a.numel() or not b.numel():
+        return False
+    spans: list[tuple[int, int]] = []
+    for each in (a, b):
+        steps = zip(each.shape, each.stride(), strict=True)
+        last = sum((size - 1) * stride for size, stride in steps)
+        first = each.storage_offset() * each.element_size()
+        spans.append((first, first + (last + 1) * each.element_size()))
+    return spans[0][0] < spans[1][1] and spans[1][0] < spans[0][1]
 
 
 class _Functions:

@@ -35,6 +35,26 @@ class Entries(torch.nn.Module):
     def forward(self, x):
         return x.abs()  # in forward
 
+class Views(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("a", torch.arange(6.0))
+        self.register_buffer("b", self.a[2:5])
+
+    def forward(self, x):
+        y = x * self.b
+        self.a[:3] += 1
+        return y
+
+def view(module=None):
+    calls = (Call("forward", (np.ones(3, np.float32),)),)
+    return ModelSpec(module or Views(), (), (Tolerance(1e-5, 1e-5),), calls=calls)
+
+def beside():
+    module = Views()
+    module.a, module.b = torch.arange(6.0).split(3)
+    return view(module)
+
 def entries():
     x = np.linspace(-1, 1, 8, dtype=np.float32).reshape(1, 8)
     close = Tolerance(1e-2, 1e-2)
@@ -47,7 +67,9 @@ def _line(comment: str) -> str:
     return support.place(_MODEL, comment).removeprefix("(at ").removesuffix(")")
 
 
-class TorchEntriesTest(support.FolderTest):
+class TorchEntriesTest(support.FactoryTest):
+    MODEL = _MODEL
+
     def places(self, quantize: str) -> dict[str, tuple[str, str]]:
         """Imports the model; returns layer and place of the last op of each name."""
         source = f"{self.write('model.py', _MODEL)}:entries"
@@ -56,6 +78,11 @@ class TorchEntriesTest(support.FolderTest):
             module = ir_util.read(model.mlir)
             ops = ir_util.walk(module.operation)
             return {op.name: (ir_util.layer(op), ir_util.place([op])) for op in ops}
+
+    def test_views_of_a_state_are_refused(self) -> None:
+        part = "changes its buffer 'a', of which 'b' is a view"
+        self.refuses("stateful-model", part, call=lambda: self.load("view"))
+        self.assertIn(support.AGREES, self.load("beside").second_reference)
 
     def test_layers_and_lines_are_the_users(self) -> None:
         for quantize, product, tanh, sin, absolute in (

@@ -221,6 +221,7 @@ def _exported_program(module: Any, example: tuple[Any, ...], root: Path) -> Any:
         with quiet.python(), torch.no_grad(), _persistent_buffers(module):
             program = torch.export.export(module, example, strict=False)
             _refuse_training(program, root)
+            torch_substitutes.prepare(program)
             program = program.run_decompositions(get_decomposition_table())
     except BmcError:
         raise

@@ -16,7 +16,8 @@
 - Its logcumsumexp is the logarithm of a sum that overflows from 89 on.
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
 - It cannot join tensors of which one is a buffer without elements.
-- It compares a tensor with bounds of another type as they are.
+- It compares a tensor with bounds of another type as they are, and copies signs to integers.
+- A place of a grid that is no number is the first one in PyTorch, where places beyond the image are moved into it.
 - A randomized leaky ReLU draws random numbers in training only. Otherwise it has their mean.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
   divides integers, torch_shifts.py shifts them, torch_halves.py adds up half floats, torch_determinants.py expands
@@ -44,6 +45,17 @@ from bmc.frontends import (
 from bmc.frontends.torch_windows import arguments, call, replace_parts
 
 _ROOTS = (-0.5, 0.5)
+# PyTorch's numbers of a grid sampler's paddings.
+_ZEROS, _REFLECTION = 0, 2
+
+
+def prepare(program: Any) -> None:
+    """Changes ops of a torch.export program that PyTorch itself writes with others."""
+    import torch
+
+    for node in list(program.graph.nodes):
+        if node.target is torch.ops.aten.grid_sampler.default:
+            _numbers_for_places(program.graph, node)
 
 
 def apply(program: Any) -> None:
@@ -63,6 +75,7 @@ def apply(program: Any) -> None:
         *(aten.clamp.default, aten.clamp_min.default, aten.clamp_max.default),
         *(aten.clamp.Tensor, aten.clamp_min.Tensor, aten.clamp_max.Tensor),
     )
+    typed = (*clamps, aten.copysign.Tensor)
     for node in list(program.graph.nodes):
         if node.target is torch.ops.aten.roll.default:
             _roll(program.graph, node)
@@ -103,7 +116,7 @@ def apply(program: Any) -> None:
         elif node.target is aten.log10.default:
             node.args = (call(program.graph, node, aten.log.default, node.args), math.log(10))
             node.target = aten.div.Scalar
-        elif node.target in clamps:
+        elif node.target in typed:
             _one_type(program.graph, node)
         elif node.target is aten.logcumsumexp.default:
             _log_sums(program.graph, node)
@@ -161,6 +174,22 @@ def _one_type(graph: Any, node: Any) -> None:
 
     node.args = tuple(map(converted, node.args))
     node.kwargs = {name: converted(value) for name, value in node.kwargs.items()}
+
+
+def _numbers_for_places(graph: Any, node: Any) -> None:
+    """Makes -1 of what is no number in a grid, and of infinity where places are reflected."""
+    import torch
+
+    aten = torch.ops.aten
+    x, grid, mode, padding, *more = node.args
+    if padding == _ZEROS:
+        return
+    size = call(graph, node, aten.abs.default, (grid,))
+    compare = aten.lt.Scalar if padding == _REFLECTION else aten.le.Scalar
+    known = call(graph, node, compare, (size, math.inf))
+    unknown = call(graph, node, aten.logical_not.default, (known,))
+    grid = call(graph, node, aten.masked_fill.Scalar, (grid, unknown, -1.0))
+    node.args = (x, grid, mode, padding, *more)
 
 
 def _sorted_bytes(graph: Any, node: Any) -> None:

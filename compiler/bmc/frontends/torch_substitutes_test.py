@@ -238,6 +238,29 @@ class Random(torch.nn.Module):
         return self.layer(x), F.rrelu(x, 0.1, 0.5, self.random)
 
 
+class Signs(torch.nn.Module):
+    def forward(self, x, sign):
+        return torch.copysign(x, sign)
+
+
+def signs():
+    x, sign = np.int32([-(2**31), 0, 0, 5]), np.float32([1, -1, 1, -0.0])
+    return spec.ModelSpec(Signs(), ((x, sign),), (spec.Exact(),))
+
+
+class Grids(torch.nn.Module):
+    def forward(self, x, grid):
+        first = F.grid_sample(x, grid, "nearest", "border", True)
+        return first, F.grid_sample(x, grid, "bilinear", "reflection", False)
+
+
+def grids():
+    grid = np.linspace(-1.2, 1.2, 2 * 8, dtype=np.float32).reshape(2, 1, 4, 2)
+    grid[0, 0, 0, 0] = grid[1, 0, 2] = np.nan
+    grid[0, 0, 1, 1] = np.inf
+    return spec.ModelSpec(Grids(), ((_X, grid),), (spec.Tolerance(1e-5, 1e-5),) * 2)
+
+
 def settled():
     return spec.ModelSpec(Random(False), ((_X,),), (spec.Tolerance(1e-6, 1e-6),) * 2)
 
@@ -288,6 +311,8 @@ class SubstitutesTest(support.FactoryTest):
             "decades",
             "bounded",
             "statistics",
+            "signs",
+            "grids",
         ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory).second_reference)
@@ -310,9 +335,13 @@ class SubstitutesTest(support.FactoryTest):
             ("ordered", "op-rejected"),
             ("decades", "missing-function"),
             ("bounded", "op-rejected"),
+            ("signs", "import-disagrees"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))
+
+        with mock.patch.object(torch_substitutes, "prepare"):
+            self.refuses("import-disagrees", call=lambda: self.load("grids"))
 
     def test_random_numbers_are_refused(self) -> None:
         self.refuses("train-mode", "rrelu", call=lambda: self.load("random"))

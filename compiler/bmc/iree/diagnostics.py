@@ -31,6 +31,10 @@ _LOOP = re.compile(rb"\bwhile\b|prim\.Loop")
 # A converter of one kind of op in the stack of a crash: mlir::stablehlo::(anonymous namespace)::ReduceOpToGeneric...
 _IN_STACK = re.compile(r"OpConversionPattern<mlir::(?P<dialect>\w+)::(?P<op>\w+)Op>")
 
+# What is printed of a pass that fails, and the function behind it.
+_FAILED_PASS = re.compile(r"IR Dump After \S+ Failed: (?P<name>[\w-]+)")
+_FUNCTION = re.compile(r"func\.func (?:\w+ )*@(?P<name>\w+)\(")
+
 # A message, the line that it is about, and a mark below it.
 _QUOTED = re.compile(r"^(.*:\d+:\d+: \w+: .*\n).*\n *\^.*\n?", re.MULTILINE)
 
@@ -136,6 +140,15 @@ def _without_reason(
             f"{tool} crashed with {signal.Signals(-returncode).name} {what}",
             hint=("unroll loops (Keras: unroll=True), or " if has_loops else "")
             + f"remove parts of the model to find the op; reproducer: {reproducer}",
+        )
+    failed = _FAILED_PASS.search(messages)
+    if failed:
+        kernel = _FUNCTION.search(messages, failed.end())
+        where = f" on the dispatch {kernel['name']}" if kernel else ""
+        return BmcError(
+            "iree-failed",
+            f"{tool} failed in the pass {failed['name']}{where} and gave no reason",
+            hint=f"if a tuning file names the dispatch, take it out there; reproducer: {reproducer}",
         )
     first = next((line for line in messages.splitlines() if "error" in line.lower()), "no message")
     return BmcError(

@@ -113,6 +113,18 @@ class FailedTest(unittest.TestCase):
         self.assertIn("failed with status 3: LLVM Error: out of memory", error.message)
         self.assertIn("status 3: no message", rejection("starting", status=3).message)
 
+    def test_a_pass_that_gives_no_reason(self) -> None:
+        error = rejection(
+            "// -----// IR Dump After APass Failed: iree-a-pass{cpu-options=opaque} //----- //",
+            "func.func @main_dispatch_3_pad() attributes {x} {",
+            status=1,
+        )
+        self.assertEqual(
+            error.message,
+            "iree-compile failed in the pass iree-a-pass on the dispatch main_dispatch_3_pad and gave no reason",
+        )
+        self.assertIn("tuning file", error.hint)
+
     def test_no_line_of_a_file_is_quoted(self) -> None:
         said = "/home/me/notes:7:1: error: 'a.b' op is bad\nSECRET of line 7\n^\nm.mlir:1:1: note: called\n"
         self.assertEqual(

@@ -39,6 +39,7 @@ class Rig(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="flash-")
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+        self._board: subprocess.Popen[bytes] | None = None
 
     def flash(self, elf: Path, board: str, *args: str) -> Done:
         """Runs tools/flash to its end."""
@@ -67,6 +68,7 @@ class Rig(unittest.TestCase):
             )
         self.addCleanup(program.wait)
         self.addCleanup(program.kill)
+        self._board = program
         return program
 
     @property
@@ -108,9 +110,15 @@ class Rig(unittest.TestCase):
 
     def assert_passed(self, done: Done) -> None:
         """The tool ended well and the board said PASS."""
-        said = self.console.read_text(errors="replace") if self.console.exists() else ""
-        self.assertEqual(done.status, 0, f"{done.text}\nThe board said: {said[-4000:]}")
+        self.assertEqual(done.status, 0, f"{done.text}\n{self._state_of_board()}")
         self.assertRegex(done.text, r"PASS: \d+ cases? match(es)? the framework's own output")
+
+    def _state_of_board(self) -> str:
+        """What a failure shows of the emulator: whether it runs, its own messages, the console."""
+        said = self.console.read_text(errors="replace") if self.console.exists() else ""
+        printed = self.log.read_text(errors="replace") if self.log.exists() else ""
+        status = self._board.poll() if self._board else None
+        return f"Emulator: exit status {status}, printed: {printed[-2000:]}\nThe board said: {said[-4000:]}"
 
     def assert_refused(self, done: Done, sentence: str) -> None:
         """The tool ended with a sentence and no traceback."""
