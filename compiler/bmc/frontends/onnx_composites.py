@@ -5,6 +5,7 @@
 - Its LpNormalization of zeros is NaN, and onnxruntime's is zero.
 - Its Gelu by tanh has 0.797724 for the root of 2 / pi.
 - Its determinant divides by the first number, which may be zero.
+- It takes the element itself off an exclusive CumSum, which rounds, and leaves nothing of infinite ones.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def rewrite(graph: Graph, node: Any) -> bool:
     """
     make = {
         "CumProd": _products,
+        "CumSum": _sums,
         "Det": _determinant,
         "Gelu": _gelu,
         "LpNormalization": _normalization,
@@ -63,6 +65,23 @@ def _products(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
         row = graph.add("Gather", (node.input[0], np.array([place])), node, axis=axis)
         made.append(graph.add("Mul", (made[-1], row), node) if made else row)
     return graph.add("Concat", made[:: order.step], node, axis=axis)
+
+
+def _sums(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
+    """Moves elements by one place before they are added up."""
+    given, along = attributes(node), graph.constant(node.input[1])
+    if along is None or not given.get("exclusive"):
+        return None
+    axis, reverse = int(along) % len(shape), given.get("reverse", 0)
+    if not shape[axis]:
+        return None
+    start = np.zeros((*shape[:axis], 1, *shape[axis + 1 :]), graph.dtype(node.input[0]))
+    ends = (1, shape[axis]) if reverse else (0, shape[axis] - 1)
+    bounds = (*(np.array([end]) for end in ends), np.array([axis]))
+    kept = graph.add("Slice", (node.input[0], *bounds), node)
+    parts: tuple[str | Array, ...] = (kept, start) if reverse else (start, kept)
+    moved = graph.add("Concat", parts, node, axis=axis)
+    return graph.add("CumSum", (moved, np.array(axis)), node, reverse=reverse)
 
 
 def _determinant(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:

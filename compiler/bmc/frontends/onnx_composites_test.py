@@ -71,6 +71,22 @@ class CompositesTest(support.ModelFileTest):
         with mock.patch.object(onnx_composites, "rewrite", return_value=False):
             self.rejects("import-disagrees", "output c", data=only, cases=_CASES)
 
+    def test_sums_without_the_element_itself(self) -> None:
+        make, info = helper.make_node, helper.make_tensor_value_info
+        axis = numpy_helper.from_array(np.int64(1), "axis")
+        nodes = [
+            make("CumSum", ["x", "axis"], ["y"], exclusive=1),
+            make("CumSum", ["x", "axis"], ["z"], exclusive=1, reverse=1),
+        ]
+        x, y, z = (info(name, TensorProto.FLOAT, [2, 4]) for name in "xyz")
+        graph = helper.make_graph(nodes, "g", [x], [y, z], [axis])
+        data = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)
+        numbers = "[[1, 1e20, 2, 3], [1, 2, np.inf, 3]]"
+        cases = f"return Cases(((np.array({numbers}, np.float32),),), Exact())"
+        self.agrees(self.load(data, cases))
+        with mock.patch.object(onnx_composites, "rewrite", return_value=False):
+            self.rejects("import-disagrees", "output y", data=data, cases=cases)
+
     def test_gelu(self) -> None:
         numbers = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 3])
         node = helper.make_node("Gelu", ["x"], ["y"], approximate="tanh")

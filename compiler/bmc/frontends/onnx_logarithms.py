@@ -1,4 +1,4 @@
-"""Computes logarithms of sums without numbers so large that they overflow."""
+"""Computes logarithms of sums, and hyperbolic functions, without numbers so large that they overflow."""
 
 from __future__ import annotations
 
@@ -13,19 +13,39 @@ from bmc.frontends.onnx_graph import Graph, attributes
 _LARGE = 1e4
 # Up to here, x - x^3 / 6 is as exact as f32.
 _SMALL = 0.05
+# From here on, exp(x) overflows before half of it does.
+_EXPONENTS = {"float16": 11.0, "float32": 88.0, "float64": 709.0}
 
 
 def rewrite(graph: Graph, node: Any) -> bool:
     """Writes such a node with others; returns whether it did."""
-    if node.op_type not in ("Acosh", "Asinh", "ReduceLogSumExp"):
+    if node.op_type not in ("Acosh", "Asinh", "Cosh", "ReduceLogSumExp", "Sinh"):
         return False
     dtype = graph.dtype(node.input[0])
+    if node.op_type in ("Cosh", "Sinh"):
+        return _half_of_power(graph, node, dtype)
     if dtype not in (np.float32, np.float64):
         return False
     if node.op_type == "ReduceLogSumExp":
         _sum(graph, node, dtype)
     else:
         _hyperbolic(graph, node, dtype)
+    return True
+
+
+def _half_of_power(graph: Graph, node: Any, dtype: np.dtype[Any]) -> bool:
+    """Computes exp(x) / 2 of a large x from exp(x / 2)."""
+    if dtype.name not in _EXPONENTS:
+        return False
+    x, half = node.input[0], np.array(0.5, dtype)
+    size = graph.add("Abs", [x], node)
+    root = graph.add("Exp", [graph.add("Mul", [size, half], node)], node)
+    large = graph.add("Mul", [graph.add("Mul", [root, half], node), root], node)
+    if node.op_type == "Sinh":
+        large = graph.add("Mul", [large, graph.add("Sign", [x], node)], node)
+    is_large = graph.add("Greater", [size, np.array(_EXPONENTS[dtype.name], dtype)], node)
+    near = graph.add(node.op_type, [x], node)
+    graph.rename(graph.add("Where", [is_large, large, near], node), node.output[0])
     return True
 
 

@@ -12,7 +12,7 @@ from bmc.frontends import onnx_logarithms
 
 _CASES = """rows = [[144, 143, -1e4, 0.5], [-144, -150, -149, -300], [1e30, 0, 1, 2], [-np.inf] * 4]
     rows = np.array(rows, np.float32)
-    numbers = np.array([-3e5, 7e20, -7e20, 1e-4, -0.01, 0.3, -2, 0, np.inf, -np.inf], np.float32)
+    numbers = np.array([-3e5, 7e20, -7e20, 1e-4, -0.01, 0.3, -2, 0, np.inf, -np.inf, 89, -89.3], np.float32)
     return Cases(((rows, numbers, np.maximum(abs(numbers), 1)),), Tolerance(1e-6, 1e-6))"""
 
 
@@ -22,15 +22,17 @@ def _model() -> onnx.ModelProto:
         helper.make_node("ReduceLogSumExp", ["x"], ["b"]),
         helper.make_node("Asinh", ["y"], ["c"]),
         helper.make_node("Acosh", ["z"], ["d"]),
+        helper.make_node("Sinh", ["y"], ["e"]),
+        helper.make_node("Cosh", ["y"], ["f"]),
     ]
     graph = helper.make_graph(
         nodes,
         "g",
         [
             helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-            for name, shape in (("x", [4, 4]), ("y", [10]), ("z", [10]))
+            for name, shape in (("x", [4, 4]), ("y", [12]), ("z", [12]))
         ],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "abcd"],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "abcdef"],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 

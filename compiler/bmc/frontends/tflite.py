@@ -277,7 +277,15 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
         tflite_rounding.finish(converted, file, out / artifacts.MODEL_FILE)
     except ir.MLIRError:
         # A left-over TFLite op makes the bytecode unreadable, but the text names it.
-        tflite_rounding.finish(_run_converter(data, file, "Text"), file, out / artifacts.MODEL_FILE)
+        text = _run_converter(data, file, "Text")
+        try:
+            tflite_rounding.finish(text, file, out / artifacts.MODEL_FILE)
+        except ir.MLIRError as error:
+            raise BmcError(
+                "op-rejected",
+                f"the converter to TOSA makes no valid module of '{file.name}': {error.error_diagnostics[0].message}",
+                hint="remove ops of the model to find the one at fault",
+            ) from None
     if explicit.states:
         tflite_variables.link_states(out / artifacts.MODEL_FILE, explicit.states)
     mlir.signature(out / artifacts.MODEL_FILE, file.name)

@@ -4,6 +4,8 @@
 - LOG_SOFTMAX of floats: the converter's is the logarithm of SOFTMAX, which is 0 for all but the largest numbers.
 - L2_NORMALIZATION of floats: LiteRT divides by no less than a millionth.
 - Pools of floats and bytes: the converter loses the function that a pool ends with.
+- STRIDED_SLICE: it writes no shape of a slice that begins before its tensor or ends behind it.
+- SIGN of floats: what is no number stays so. The converter's is 0.
 - ONE_HOT: an index that is out of range leaves a row without a hot element. The converter's picks the nearest.
 """
 
@@ -174,6 +176,50 @@ def _comparison(model: Any, graph: Any, op: Any) -> list[Any]:
     ]
 
 
+def _sign(model: Any, graph: Any, op: Any) -> list[Any]:
+    from ai_edge_litert.schema_py_generated import NotEqualOptionsT, SelectV2OptionsT, TensorType
+
+    result = graph.tensors[op.outputs[0]]
+    if result.type != TensorType.FLOAT32:
+        return []
+    name, shape = tflite_schema.text(result.name), tflite_schema.shape(result)
+    sign = tflite_build.add_tensor(graph, name + "_sign", shape)
+    none = tflite_build.add_tensor(graph, name + "_none", shape, "bool")
+    (x,) = op.inputs
+    return [
+        tflite_build.op(model, "NOT_EQUAL", [x, x], [none], 1, NotEqualOptionsT()),
+        tflite_build.op(model, "SIGN", [x], [sign]),
+        tflite_build.op(model, "SELECT_V2", [none, x, sign], op.outputs, 1, SelectV2OptionsT()),
+    ]
+
+
+def _inside(model: Any, graph: Any, op: Any) -> list[Any]:
+    """Moves the ends of a slice into its tensor, if all are constants and no dimension comes or goes."""
+    options = op.builtinOptions
+    source, *parts = (graph.tensors[index] for index in op.inputs)
+    data = [model.buffers[part.buffer].data for part in parts]
+    kept = options.ellipsisMask | options.newAxisMask | options.offset
+    if kept or any(each is None for each in data):
+        return []
+    starts, ends, steps = (np.asarray(each, np.uint8).view(np.int32) for each in data)
+    name = tflite_schema.text(graph.tensors[op.outputs[0]].name)
+    moved = []
+    for bounds, masks in ((starts, options.beginMask), (ends, options.endMask)):
+        new = bounds.copy()
+        for axis, size in enumerate(tflite_schema.shape(source)[: len(new)]):
+            if steps[axis] > 0 and not (masks | options.shrinkAxisMask) >> axis & 1:
+                new[axis] = np.clip(new[axis] + (size if new[axis] < 0 else 0), 0, size)
+        moved.append(new)
+    if all((new == old).all() for new, old in zip(moved, (starts, ends), strict=True)):
+        return []
+    made = [
+        tflite_build.add_constant(model, graph, f"{name}_end{place}", new)
+        for place, new in enumerate(moved)
+    ]
+    op.inputs = [op.inputs[0], *made, op.inputs[3]]
+    return [op]
+
+
 def _activated(model: Any, graph: Any, op: Any) -> list[Any]:
     from ai_edge_litert.schema_py_generated import ActivationFunctionType, TensorType
 
@@ -203,4 +249,6 @@ _EXPANSIONS = {
     "MAX_POOL_2D": _activated,
     "NEG": _difference,
     "ONE_HOT": _comparison,
+    "SIGN": _sign,
+    "STRIDED_SLICE": _inside,
 }

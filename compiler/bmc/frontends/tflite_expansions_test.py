@@ -73,6 +73,42 @@ class TfliteExpansionsTest(support.ModelFileTest):
         with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
             self.rejects("import-disagrees", "of case 0", data=data, cases=cases)
 
+    def test_what_is_no_number_has_no_sign(self) -> None:
+        made = Graph()
+        x, y = made.tensor("x", (4,)), made.tensor("y", (4,))
+        made.op("SIGN", [x], [y])
+        cases = "return Cases(((np.array([-2, 0, np.nan, np.inf], np.float32),),), Exact())"
+        data = made.file([x], [y])
+        self.agrees(self.load(data, cases))
+        with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
+            self.rejects("import-disagrees", "y of case 0", data=data, cases=cases)
+
+    def test_slices_that_begin_before_or_end_behind_the_tensor(self) -> None:
+        made = Graph()
+        x = made.tensor("x", (2, 5, 4))
+        results = []
+        for number, (size, bounds, masks) in enumerate(
+            (
+                ((2, 3, 4), ((0, -9, 0), (2, 3, 4), (1, 1, 1)), {}),
+                ((2, 2, 3), ((0, 1, -3), (2, 99, 2**31 - 1), (1, 3, 1)), {}),
+                ((2, 4), ((0, -1, 0), (9, 0, 9), (1, 1, 1)), {"shrinkAxisMask": 2}),
+            )
+        ):
+            y = made.tensor(f"y{number}", size)
+            parts = [
+                made.constant(f"part{number}_{place}", np.array(part, np.int32))
+                for place, part in enumerate(bounds)
+            ]
+            made.op("STRIDED_SLICE", [x, *parts], [y], options="StridedSliceOptions", **masks)
+            results.append(y)
+        data = made.file([x], results)
+        x_ = "np.arange(40, dtype=np.float32).reshape(2, 5, 4)"
+        cases = f"return Cases((({x_},),), Exact())"
+        self.agrees(self.load(data, cases))
+        with mock.patch.object(tflite_expansions, "expand", side_effect=lambda data: data):
+            part = "makes no valid module of 'model.tflite': custom op 'tosa.const_shape'"
+            self.rejects("op-rejected", part, data=data, cases=cases)
+
     def test_large_logits(self) -> None:
         rows: list[list[float]] = [[300, 200, -1636, 299.5], [1, 2, 3, 4]]
         close = "Tolerance(1e-3, 1e-5)"

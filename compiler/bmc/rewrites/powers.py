@@ -43,31 +43,56 @@ _QUOTIENTS = ("arith.divf", "stablehlo.divide")
 
 
 def apply(module: Any, _: object = None) -> None:
-    """Rewrites the powers and angles of f32. Operations of arith and math take tensors as well as scalars."""
+    """Rewrites the powers and angles of floats up to f32, those of halves in f32.
+
+    Operations of arith and math take tensors as well as scalars.
+    """
     for op in list(ir_util.walk(module.operation)):
         if op.name not in (*_POWERS, *_ANGLES, *_CUBE_ROOTS):
             continue
-        kind = op.results[0].type
-        if not isinstance(ir_util.element_type(kind), ir.F32Type):
+        element = ir_util.element_type(op.results[0].type)
+        if not isinstance(element, (ir.F32Type, ir.F16Type, ir.BF16Type)):
             continue
+        if op.name in _POWERS and _is_right(op, module):
+            continue
+        if not isinstance(element, ir.F32Type):
+            op = _widened(op)
         with ir.InsertionPoint(op), op.location:
             if op.name in _CUBE_ROOTS:
                 _cube_root(op)
                 continue
             made = _power(op, module) if op.name in _POWERS else _angle(op)
-        if made is not None:
-            op.results[0].replace_all_uses_with(made)
-            op.erase()
+        op.results[0].replace_all_uses_with(made)
+        op.erase()
 
 
-def _power(op: ir_util.Op, module: Any) -> Any:
-    """Computes a power of the absolute value, and makes of it that of the value; returns None for a right one."""
+def _widened(op: ir_util.Op) -> Any:
+    """Returns the operation in f32 that takes the place of one of halves."""
+    wide = ir.F32Type.get()
+    with ir.InsertionPoint(op), op.location:
+        operands = [
+            arith.made("arith.extf", each, kind=arith.like(each, wide)) for each in op.operands
+        ]
+        made = ir.Operation.create(op.name, [arith.like(op.results[0], wide)], operands)
+        narrow = arith.made("arith.truncf", made.result, kind=op.results[0].type)
+    op.results[0].replace_all_uses_with(narrow)
+    op.erase()
+    return made
+
+
+def _is_right(op: ir_util.Op, module: Any) -> bool:
+    """Whether IREE computes a power rightly as it is."""
     base, exponent = op.operands
     known, positive = _number(exponent, module), _number(base, module)
     if known in _RIGHT or (positive is not None and 0 < positive < math.inf and positive != 1):
-        return None
-    if known in _ROOTS and _is_not_negative(base, module):
-        return None
+        return True
+    return known in _ROOTS and _is_not_negative(base, module)
+
+
+def _power(op: ir_util.Op, module: Any) -> Any:
+    """Computes a power of the absolute value, and makes of it that of the value."""
+    base, exponent = op.operands
+    known = _number(exponent, module)
     constant = known if known is not None and math.isfinite(known) else None
     # TOSA's operands may be smaller than the result.
     kind = op.results[0].type

@@ -173,6 +173,26 @@ class PowersTest(support.FolderTest):
         for text in (_of_tensors("atan2"), _of_scalars("atan2")):
             self.same(self.computed(text, y, x), wanted, y, x)
 
+    def test_halves(self) -> None:
+        text = """func.func @main(%x: T, %y: T) -> T {
+  %a = stablehlo.convert %x : (T) -> tensor<4xf16>
+  %b = stablehlo.convert %y : (T) -> tensor<4xf16>
+  %z = stablehlo.NAME %a, %b : tensor<4xf16>
+  %r = stablehlo.convert %z : (tensor<4xf16>) -> T
+  return %r : T
+}
+"""
+        for name, x, y, wanted in (
+            ("atan2", (0, -0.0, _INF, -0.0), (0, 1, _INF, -1), (0, -0.0, np.pi / 4, -np.pi)),
+            ("power", (-2, 0, 1, -3), (3, 0, _INF, -1), (-8, 1, 1, -1 / 3)),
+        ):
+            inputs = np.array(x, np.float32), np.array(y, np.float32)
+            got = self.computed(text.replace("NAME", name), *inputs)
+            np.testing.assert_array_equal(got, np.array(wanted, np.float16).astype(np.float32))
+            with mock.patch.object(powers, "apply"):
+                got = self.computed(text.replace("NAME", name), *inputs)
+                self.assertTrue(np.isnan(got).any(), name)
+
     def test_angles_of_zeros_are_nan_in_iree(self) -> None:
         # If this fails, IREE does it itself, and _angle() can go.
         zeros = np.zeros(4, np.float32)
