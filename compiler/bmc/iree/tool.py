@@ -57,12 +57,12 @@ class IreeTool:
         self._run("iree-compile", source, output, flags)
 
     def opt(self, source: str, output: str, *flags: str) -> None:
-        """Runs iree-opt. Arguments and errors are those of compile(); an error shows the pass that failed."""
-        self._run("iree-opt", source, output, (*flags, *_SHOW_REJECTED))
+        """Runs iree-opt. Arguments and errors are those of compile()."""
+        self._run("iree-opt", source, output, flags)
 
-    def lower_torch(self, source: str, output: str, pipeline: str) -> None:
-        """Runs a pipeline of torch-mlir passes in iree-opt. Errors are those of compile()."""
-        self.opt(source, output, pipeline, "--emit-bytecode")
+    def run_passes(self, source: str, output: str, pipeline: str) -> None:
+        """Runs a pipeline of passes in iree-opt. Errors are those of compile(), and know the pass that failed."""
+        self.opt(source, output, pipeline, "--emit-bytecode", *_SHOW_REJECTED)
 
     def _run(self, tool: str, source: str, output: str, flags: tuple[str, ...]) -> None:
         argv = [str(find(tool)), source, "-o", output, *flags]
