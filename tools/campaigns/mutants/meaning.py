@@ -77,6 +77,9 @@ class _Meaning(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
+        # It returns None anyway.
+        if isinstance(node.body[-1], ast.Return) and _is_none(node.body[-1].value):
+            node.body[-1:] = []
         return self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
@@ -94,6 +97,10 @@ class _Meaning(ast.NodeTransformer):
                 _Mute().visit(argument)
             node.args = [_Mute().visit(argument) for argument in node.args]
         return self.generic_visit(node)
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 class _Mute(ast.NodeTransformer):
