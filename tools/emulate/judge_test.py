@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import io
+import json
+import tempfile
 import unittest
+from pathlib import Path
 
 from tools.emulate import judge, result
 
@@ -127,6 +133,10 @@ class ModelsTest(unittest.TestCase):
         self.assertEqual([r.text for r in models["m"]], ["HASH 00ff"])
         self.assertEqual([r.text for r in models["n"]], ["HASH 1111"])
 
+    def test_what_follows_the_end_belongs_to_none(self) -> None:
+        models = run(*TWO, "BM1 STATS instret=1").models()
+        self.assertEqual([r.text for r in models["n"]], ["HASH 1111"])
+
 
 class AgreeTest(unittest.TestCase):
     def test_damaged_records_are_a_sentence(self) -> None:
@@ -183,6 +193,38 @@ class AgreeTest(unittest.TestCase):
         # Runs that say nothing of any model do not agree on one.
         without = run("BM1 PASS cases=1")
         self.assertFalse(judge.agree({"a": without, "b": without}).ok)
+
+
+class MainTest(unittest.TestCase):
+    def judged(self, *args: str, **runs: result.Outcome) -> tuple[int, list[str]]:
+        """Judges recorded runs; returns the exit status and what is printed."""
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        report = folder / "report.json"
+        report.write_text('{"name": "m", "golden": {"second_reference": "IREE agrees"}}')
+        for name, outcome in runs.items():
+            (folder / f"{name}.json").write_text(json.dumps(dataclasses.asdict(outcome)))
+        records = [str(folder / f"{name}.json") for name in runs]
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            status = judge.main([*args, "--model-report", str(report), *records])
+        return status, said.getvalue().splitlines()
+
+    def test_a_run_is_shown_and_judged(self) -> None:
+        self.assertEqual(self.judged(a=run(*GOOD)), (0, ["a:", *GOOD, "ok: a: PASS cases=1"]))
+        status, said = self.judged(a=run(*GOOD, status=3))
+        self.assertEqual((status, said[:2], said[-1]), (1, ["a:", GOOD[0]], "m: IREE agrees"))
+
+    def test_of_runs_that_should_agree_only_one_that_failed_is_shown(self) -> None:
+        status, said = self.judged("--agree", a=run(*GOOD), b=run(*GOOD))
+        self.assertEqual((status, said), (0, ["ok: 2 runs agree: m 00ff"]))
+        status, said = self.judged("--agree", a=run(*GOOD), b=run(*GOOD, status=3))
+        self.assertEqual((status, said[0], said[-1]), (1, "b:", "m: IREE agrees"))
+        self.assertNotIn("a:", said)
+
+    def test_one_run_cannot_agree(self) -> None:
+        with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
+            self.judged("--agree", a=run(*GOOD))
+        self.assertIn("compares two or more runs", said.getvalue())
 
 
 if __name__ == "__main__":

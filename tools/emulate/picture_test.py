@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import io
+import json
+import os
+import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from unittest import mock
 
 from tools.emulate import picture
 from tools.emulate.result import Outcome
@@ -47,6 +55,25 @@ class PictureTest(unittest.TestCase):
         ):
             self.assertIn(old, self.drawn)
             self.assertEqual(picture.alike(self.drawn.replace(old, new), self.drawn), alike, new)
+
+    def test_a_picture_is_checked_and_drawn(self) -> None:
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        record, shown = folder / "run.json", folder / "run.svg"
+        record.write_text(json.dumps(dataclasses.asdict(RUN)))
+        shown.write_text(self.drawn.replace("12,345", "22,345"))
+
+        def main(what: str) -> tuple[int, str]:
+            args = [str(record), "--command", "tools/bazel run //net", "--picture", str(shown)]
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                return picture.main([*args, what]), said.getvalue()
+
+        status, said = main("--check")
+        self.assertEqual(status, 1)
+        self.assertIn("`tools/bazel run //docs:picture -- --update` draws it", said)
+        with mock.patch.dict(os.environ, BUILD_WORKSPACE_DIRECTORY=str(folder)):
+            self.assertEqual(main("--update"), (0, ""))
+        self.assertEqual(shown.read_text(), self.drawn)
+        self.assertEqual(main("--check"), (0, ""))
 
 
 if __name__ == "__main__":

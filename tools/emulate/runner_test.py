@@ -22,11 +22,13 @@ class RecordTest(unittest.TestCase):
         """Records a run that ends so; returns the status and what was said."""
         said = io.StringIO()
         with (
-            mock.patch.object(process, "run", return_value=outcome),
+            mock.patch.object(process, "run", return_value=outcome) as run,
             contextlib.redirect_stderr(said),
         ):
             args = ["--deadline", "5", "--out", str(self.out), "--", "emulator"]
-            return runner.main(args), said.getvalue()
+            status = runner.main(args)
+        self.assertEqual(run.call_args.args, (["emulator"], 5))
+        return status, said.getvalue()
 
     def test_any_end_is_recorded_for_others_to_judge(self) -> None:
         for status in (0, 1):
@@ -41,6 +43,12 @@ class RecordTest(unittest.TestCase):
         self.assertIn("emulator did not end within 5 s", said)
         self.assertIn("BM1 PASS cases=1", said)
         self.assertFalse(self.out.exists())
+
+    def test_a_command_without_an_emulator_is_a_sentence(self) -> None:
+        for args in ([], ["--"]):
+            with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
+                runner.main(["--deadline", "5", "--out", str(self.out), *args])
+            self.assertIn("no emulator named", said.getvalue())
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import unittest
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from bmc.dtype import Array, DType
 from tools.debug.tolerance import Tolerance
@@ -31,7 +34,7 @@ def grown(got: Array, want: Array) -> Growth:
 
 def report(driver: bool = False) -> dict[str, Any]:
     """A fill and two dispatches, of which only one has a result at a known place."""
-    operand = {"binding": 1, "dtype": "i8", "shape": [2, 3], "offset": 4, "writes": True}
+    operand = {"binding": 1, "dtype": "i16", "shape": [2, 3], "offset": 4, "writes": True}
     binding = {"region": "arena", "offset": 64, "bytes": 64}
     command = {"kind": "dispatch", "layer": "relu", "bindings": [binding, binding]}
     return {
@@ -57,7 +60,7 @@ class LayersTest(unittest.TestCase):
         entry = layers.entry(report(), "main")
         self.assertEqual(entry.commands, range(1, 4))
         self.assertEqual(
-            entry.steps, (Step(Stop(2, 0, 68, 6), "m.py:3", "conv", DType.I8, (2, 3)),)
+            entry.steps, (Step(Stop(2, 0, 68, 12), "m.py:3", "conv", DType.I16, (2, 3)),)
         )
         with self.assertRaisesRegex(DataError, "net has loops or branches in main"):
             layers.entry(report(driver=True), "main")
@@ -125,6 +128,21 @@ class LayersTest(unittest.TestCase):
             (heading, said),
             ("layers of step", ["all 1 compared dispatches agree with this machine"]),
         )
+
+    def test_a_row_of_a_layer(self) -> None:
+        def row(growth: Growth) -> list[str]:
+            to = io.StringIO()
+            Console(file=to, width=200).print(page.layers("", [growth])[0])
+            return to.getvalue().splitlines()[-1].split()
+
+        name = "encoder/" * 8 + "attention/scores"
+        growth = grown(np.float32([1, 2, 3, 5]), np.float32([1, 2, 3, 4]))
+        growth.step = dataclasses.replace(growth.step, layer=name)
+        mark = ["1", "of", "4", "<-", "first"]
+        self.assertEqual(row(growth), ["0", f"...{name[-33:]}", "1", "0.5", "14.8", "dB", *mark])
+        # Before the first sample was compared.
+        waiting = row(Growth(growth.step, growth.step))
+        self.assertEqual(waiting[2:4] + waiting[-3:], ["0", "0", "0", "of", "0"])
 
 
 if __name__ == "__main__":

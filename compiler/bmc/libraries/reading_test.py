@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unittest
 
 import numpy as np
@@ -48,10 +49,18 @@ func.func @main_dispatch_7_matmul_4x8x2_f32() {{
 """
 
 
-def _read(op: str = "arith.addf", start: str = "20", offset: str = "%c64") -> Dispatch:
+def _read(
+    op: str = "arith.addf", image: str = "", offset: str = "16", start: str = "20"
+) -> Dispatch:
     text = _FUNCTION.format(
-        layout=_LAYOUT, op=op, start=start, offset=offset, space="strided<[2, 1], offset: 16>"
+        layout=_LAYOUT,
+        op=op,
+        start=start,
+        offset="%c64",
+        space=f"strided<[2, 1], offset: {offset}>",
     )
+    if image:
+        text = re.sub(r"%image = hal.*\n.* : ", f"%image = {image} : ", text)
     with ir.Context(), ir.Location.unknown():
         module = ir.Module.parse(text)
         (function,) = ir_util.all_of(module, "func.func")
@@ -83,6 +92,11 @@ class ReadingTest(unittest.TestCase):
     def test_other_operations_are_not_offered(self) -> None:
         with self.assertRaises(Unsupported):
             _read("arith.remf")
+
+    def test_memory_that_has_no_place_yet_is_not_offered(self) -> None:
+        for image, offset, start in (("memref.alloc()", "16", "20"), ("", "?", "?")):
+            with self.assertRaisesRegex(Unsupported, "known only at run time"):
+                _read(image=image, offset=offset, start=start)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,14 @@ class RequantizationTest(unittest.TestCase):
         # Two biases are not one.
         self.assertIsNone(requantization(_dispatch(nodes, _BIAS)))
 
+    def test_numbers_that_are_computed_are_not_offered(self) -> None:
+        computed, plain = _Nodes(), _Nodes()
+        factor = computed.op("addi", computed.constant(3), computed.constant(4))
+        computed.clipped(computed.scaled(0, factor, is_down=False), 7)
+        plain.clipped(0, 7)  # no number at all
+        for nodes in (computed, plain):
+            self.assertIsNone(requantization(_dispatch(nodes)))
+
     def test_by_output(self) -> None:
         nodes = _Nodes()
         nodes.clipped(nodes.scaled(0, nodes.op("load", operand=4), is_down=False), 7)

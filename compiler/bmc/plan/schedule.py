@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from bmc.artifacts import ImportedModel, Signature, TensorInfo
-from bmc.dtype import DType
+from bmc.artifacts import ImportedModel, Signature
 from bmc.elf.kernels import DispatchFunction, Kernels
 from bmc.errors import BmcError, InternalError
 from bmc.facts.operands import Kernel, Written
@@ -24,9 +23,8 @@ from bmc.host.program import (
     Storage,
     StorageKind,
     Variable,
-    View,
 )
-from bmc.plan import barriers, check, order, placement, tables, tensors, waits
+from bmc.plan import barriers, check, order, placement, signatures, tables, tensors, waits
 from bmc.plan.calls import LinkedCall
 from bmc.plan.tables import (
     Access,
@@ -72,7 +70,7 @@ def build(
     entries: list[tables.Entry] = []
     arena_bytes = 0
     for signature, packed in zip(model.signatures, program.entries, strict=True):
-        _check_signature(signature, packed)
+        signatures.check(signature, packed)
         entry = order.reorder(tensors.split(packed, kinds.written), kinds.accesses)
         blocks = _blocks(entry)
         arena = placement.place(blocks)
@@ -183,25 +181,6 @@ def _loads(statements: tuple[Statement, ...]) -> Iterator[Load]:
             yield statement
         elif isinstance(statement, Branch):
             yield from _loads((*statement.then, *statement.otherwise))
-
-
-def _check_signature(declared: Signature, compiled: HostFunction) -> None:
-    """IREE may call i8 what the model calls u8, and nothing else."""
-
-    def form(dtype: DType, shape: tuple[int, ...]) -> tuple[int, bool, tuple[int, ...]]:
-        return dtype.byte_count, dtype.is_float, shape
-
-    def differ(infos: tuple[TensorInfo, ...], views: tuple[View, ...]) -> bool:
-        return [form(t.dtype, t.shape) for t in infos] != [form(v.dtype, v.shape) for v in views]
-
-    for infos, views in ((declared.inputs, compiled.inputs), (declared.outputs, compiled.outputs)):
-        if differ(infos, views):
-            found = ", ".join("x".join(map(str, (*v.shape, v.dtype.name.lower()))) for v in views)
-            raise BmcError(
-                "bad-signature",
-                f"{declared.name} declares ({', '.join(info.describe() for info in infos)}) but was"
-                f" compiled to ({found})",
-            )
 
 
 def _blocks(entry: HostFunction) -> list[placement.Block]:

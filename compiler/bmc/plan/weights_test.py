@@ -7,6 +7,7 @@ import unittest
 import numpy as np
 import numpy.typing as npt
 import support
+from iree import runtime
 
 from bmc.host.program import (
     Constant,
@@ -277,6 +278,21 @@ class WrittenTest(support.FolderTest):
         contents = weights.read(program, self.folder / "none.irpa", {})
         packed = weights.pack(program, contents, {}, ())
         self.assertEqual(packed.data, b"\2\1" * 16 + bytes(range(8, 40)))
+
+
+class HalvesTest(support.FolderTest):
+    def test_weights_that_16_bits_hold(self) -> None:
+        index = runtime.ParameterIndex()
+        for name, numbers in (
+            ("exact", [1.5, -65504.0]),
+            ("rounded", [1.5, 0.1]),
+            ("too large", [1.5, 70000.0]),
+        ):
+            index.add_buffer(name, np.array(numbers, np.float32))
+        index.add_buffer("no floats", np.zeros(3, np.int8))
+        archive = self.folder / "weights.irpa"
+        index.create_archive_file(str(archive))
+        self.assertEqual(weights.exact_halves(archive), {"exact"})
 
 
 if __name__ == "__main__":

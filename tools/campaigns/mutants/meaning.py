@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 # They refuse what no caller does, or say how objects are stored.
@@ -69,14 +70,15 @@ class _Meaning(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For | ast.While) -> ast.AST:
         # It continues anyway.
-        if isinstance(node.body[-1], ast.Continue):
-            node.body[-1:] = []
+        _without_end(node.body, lambda end: isinstance(end, ast.Continue))
         return self.generic_visit(node)
 
     visit_While = visit_For
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.returns = None
+        # It returns None anyway.
+        _without_end(node.body, lambda end: isinstance(end, ast.Return) and _is_none(end.value))
         return self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
@@ -94,6 +96,19 @@ class _Meaning(ast.NodeTransformer):
                 _Mute().visit(argument)
             node.args = [_Mute().visit(argument) for argument in node.args]
         return self.generic_visit(node)
+
+
+def _without_end(block: list[ast.stmt], needless: Callable[[ast.stmt], bool]) -> None:
+    """Removes such a statement from the end of a block, and of the branches that it ends with."""
+    while block and (isinstance(block[-1], ast.Pass) or needless(block[-1])):
+        block[-1:] = []
+    if block and isinstance(block[-1], ast.If):
+        _without_end(block[-1].body, needless)
+        _without_end(block[-1].orelse, needless)
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 class _Mute(ast.NodeTransformer):

@@ -69,6 +69,10 @@ class MeaningTest(unittest.TestCase):
     def test_what_a_program_does(self) -> None:
         self.assertTrue(self.differs("x = 1", "x = 2"))
         self.assertTrue(self.differs("def f():\n  return 'a'", "def f():\n  return ''"))
+        self.assertTrue(self.differs("def f():\n  if a:\n    return\n  b()", "def f():\n  b()"))
+        self.assertTrue(
+            self.differs("for a in b:\n  if a:\n    continue\n  c()", "for a in b:\n  c()")
+        )
         self.assertTrue(self.differs("if a:\n  raise E('x')", "if not a:\n  raise E('x')"))
 
     def test_what_it_does_not(self) -> None:
@@ -83,6 +87,9 @@ class MeaningTest(unittest.TestCase):
             ("zip(a, b, strict=True)", "zip(a, b, strict=False)"),
             ("assert a is not None", "assert a is None"),
             ("for a in b:\n  c(a)", "for a in b:\n  c(a)\n  continue"),
+            ("for a in b:\n  if a:\n    c()", "for a in b:\n  if a:\n    c()\n    continue"),
+            ("def f():\n  a()\n  return None", "def f():\n  a()\n  pass"),
+            ("def f():\n  return None", "def f():\n  return"),
             ("while a:\n  return b", "while a:\n  return b\n  break"),
             ("if a:\n  # b\n  b()", "if a:\n  pass\n  b()"),
         ):
