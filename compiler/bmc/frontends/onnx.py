@@ -181,7 +181,7 @@ def convert(file: OnnxFile, static: Any, out: Path) -> None:
             ) from None
         tool = IreeTool(Path(work), out / "reproducer")
         try:
-            tool.run_passes("onnx.mlirbc", "model.mlirbc", _LOWERING)
+            tool.lower_torch("onnx.mlirbc", "model.mlirbc", _LOWERING)
         except BmcError as error:
             raise _in_terms_of_the_file(error, static) from None
         (out / artifacts.MODEL_FILE).write_bytes((Path(work) / "model.mlirbc").read_bytes())

@@ -18,5 +18,5 @@ def lower(model: Path, reproducer: Path) -> None:
     """Lowers the MLIR bytecode in `model` in place; raises BmcError if IREE rejects an op."""
     with tempfile.TemporaryDirectory() as work:
         shutil.copyfile(model, Path(work) / "torch.mlirbc")
-        IreeTool(Path(work), reproducer).run_passes("torch.mlirbc", "model.mlirbc", _PIPELINE)
+        IreeTool(Path(work), reproducer).lower_torch("torch.mlirbc", "model.mlirbc", _PIPELINE)
         shutil.copyfile(Path(work) / "model.mlirbc", model)

@@ -197,7 +197,7 @@ def lower(model: Path, reproducer: Path) -> None:
     """
     with tempfile.TemporaryDirectory() as work:
         shutil.copyfile(model, Path(work) / "torch.mlirbc")
-        IreeTool(Path(work), reproducer).run_passes("torch.mlirbc", "model.mlirbc", _LOWERING)
+        IreeTool(Path(work), reproducer).lower_torch("torch.mlirbc", "model.mlirbc", _LOWERING)
         shutil.copyfile(Path(work) / "model.mlirbc", model)
 
 

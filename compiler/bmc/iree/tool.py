@@ -22,8 +22,9 @@ from bmc.iree import diagnostics, version
 _LOG = logging.getLogger(__name__)
 _DEADLINE_SECONDS = 1800
 
+_SHOW_FAILED = "--mlir-print-ir-after-failure"
+# Not for IREE's own phases: it does not compile to the end what they write with these.
 _SHOW_REJECTED = (
-    "--mlir-print-ir-after-failure",
     "--mlir-print-debuginfo",
     "--mlir-elide-elementsattrs-if-larger=8",
     "--mlir-elide-resource-strings-if-larger=8",
@@ -60,9 +61,13 @@ class IreeTool:
         """Runs iree-opt. Arguments and errors are those of compile()."""
         self._run("iree-opt", source, output, flags)
 
-    def run_passes(self, source: str, output: str, pipeline: str) -> None:
-        """Runs a pipeline of passes in iree-opt. Errors are those of compile(), and know the pass that failed."""
-        self.opt(source, output, pipeline, "--emit-bytecode", *_SHOW_REJECTED)
+    def run_passes(self, source: str, output: str, passes: str) -> None:
+        """Runs passes in iree-opt. Errors are those of compile(), and name a pass that gives no reason."""
+        self.opt(source, output, f"--pass-pipeline={passes}", "--emit-bytecode", _SHOW_FAILED)
+
+    def lower_torch(self, source: str, output: str, pipeline: str) -> None:
+        """Runs a pipeline of torch-mlir passes in iree-opt. Errors are those of compile()."""
+        self.opt(source, output, pipeline, "--emit-bytecode", _SHOW_FAILED, *_SHOW_REJECTED)
 
     def _run(self, tool: str, source: str, output: str, flags: tuple[str, ...]) -> None:
         argv = [str(find(tool)), source, "-o", output, *flags]

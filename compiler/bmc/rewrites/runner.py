@@ -82,7 +82,7 @@ class Runner(Generic[C]):
     def _reach(self, phase: Phase, source: Path, reached: Phase) -> Path:
         output = self.tool.work / f"{phase.name}.mlirbc"
         if phase.passes:
-            self.tool.run_passes(source.name, output.name, f"--pass-pipeline={phase.passes}")
+            self.tool.run_passes(source.name, output.name, phase.passes)
         else:
             way = (*phases.resuming(reached), f"--compile-to={phase.name}", "--emit-mlir-bytecode")
             self.tool.compile(source.name, output.name, *way, *self.flags(phase))
