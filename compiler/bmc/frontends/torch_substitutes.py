@@ -17,6 +17,7 @@
 - An RMS norm without an epsilon has the distance from 1 to the next number, and not 0.
 - It cannot join tensors of which one is a buffer without elements.
 - It compares a tensor with bounds of another type as they are, and copies signs to integers.
+- It rounds half floats to decimals by way of products that overflow.
 - A place of a grid that is no number is the first one in PyTorch, where places beyond the image are moved into it.
 - A randomized leaky ReLU draws random numbers in training only. Otherwise it has their mean.
 - torch_writes.py replaces writes to a part of a tensor, torch_indices.py changes indices, torch_divisions.py
@@ -116,6 +117,8 @@ def apply(program: Any) -> None:
         elif node.target is aten.log10.default:
             node.args = (call(program.graph, node, aten.log.default, node.args), math.log(10))
             node.target = aten.div.Scalar
+        elif node.target is aten.round.decimals:
+            _rounded(program.graph, node)
         elif node.target in typed:
             _one_type(program.graph, node)
         elif node.target is aten.logcumsumexp.default:
@@ -190,6 +193,19 @@ def _numbers_for_places(graph: Any, node: Any) -> None:
     unknown = call(graph, node, aten.logical_not.default, (known,))
     grid = call(graph, node, aten.masked_fill.Scalar, (grid, unknown, -1.0))
     node.args = (x, grid, mode, padding, *more)
+
+
+def _rounded(graph: Any, node: Any) -> None:
+    """Multiplies half floats by a power of 10 in f32, where that does not overflow."""
+    import torch
+
+    aten, (x,) = torch.ops.aten, node.args
+    dtype = x.meta["val"].dtype
+    if dtype in (torch.float16, torch.bfloat16):
+        wide = call(graph, node, aten.to.dtype, (x, torch.float32))
+        made = call(graph, node, node.target, (wide,), **node.kwargs)
+        node.replace_all_uses_with(call(graph, node, aten.to.dtype, (made, dtype)))
+        graph.erase_node(node)
 
 
 def _sorted_bytes(graph: Any, node: Any) -> None:

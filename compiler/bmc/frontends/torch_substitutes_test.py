@@ -248,6 +248,16 @@ def signs():
     return spec.ModelSpec(Signs(), ((x, sign),), (spec.Exact(),))
 
 
+class Rounded(torch.nn.Module):
+    def forward(self, x):
+        return torch.round(x, decimals=1)
+
+
+def rounded():
+    x = np.float16([0.05, 20256, 65504, -7000, 1.26, -0.35])
+    return spec.ModelSpec(Rounded(), ((x,),), (spec.Exact(),))
+
+
 class Grids(torch.nn.Module):
     def forward(self, x, grid):
         first = F.grid_sample(x, grid, "nearest", "border", True)
@@ -312,6 +322,7 @@ class SubstitutesTest(support.FactoryTest):
             "bounded",
             "statistics",
             "signs",
+            "rounded",
             "grids",
         ):
             with self.subTest(factory):
@@ -336,6 +347,7 @@ class SubstitutesTest(support.FactoryTest):
             ("decades", "missing-function"),
             ("bounded", "op-rejected"),
             ("signs", "import-disagrees"),
+            ("rounded", "import-disagrees"),
         ):
             with self.subTest(factory), mock.patch.object(torch_substitutes, "apply"):
                 self.refuses(kind, call=lambda name=factory: self.load(name))

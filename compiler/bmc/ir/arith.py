@@ -26,7 +26,8 @@ def signed(size: Any, value: Any) -> Any:
 
 
 def constant(number: float, like: Any) -> Any:
-    return splat(ir.FloatAttr.get(ir.F32Type.get(), number), like.type)
+    """Makes a float, or a tensor of it, of the type of another value."""
+    return splat(ir.FloatAttr.get(ir_util.element_type(like.type), number), like.type)
 
 
 def integer(number: int, like: Any) -> Any:
@@ -44,6 +45,23 @@ def splat(value: Any, kind: Any) -> Any:
 
 def made(name: str, *operands: Any, kind: Any = None) -> Any:
     return ir.Operation.create(name, [kind or operands[0].type], list(operands)).result
+
+
+def widened(op: ir_util.Op) -> Any:
+    """Returns the operation in f32 that takes the place of one of half floats."""
+    wide, half = ir.F32Type.get(), op.results[0].type
+    with ir.InsertionPoint(op), op.location:
+        operands = [made("arith.extf", each, kind=like(each, wide)) for each in op.operands]
+        new = ir.Operation.create(op.name, [like(op.results[0], wide)], operands)
+        narrow = made("arith.truncf", new.result, kind=half)
+    op.results[0].replace_all_uses_with(narrow)
+    op.erase()
+    return new
+
+
+def is_half(kind: Any) -> bool:
+    """Whether a type is of half floats, or of tensors of them."""
+    return isinstance(ir_util.element_type(kind), (ir.F16Type, ir.BF16Type))
 
 
 def compared(predicate: int, first: Any, second: Any) -> Any:

@@ -31,10 +31,12 @@ _COSINE = tuple((-1) ** n / math.factorial(2 * n) for n in (1, 2, 3, 4, 5))
 
 
 def apply(module: Any, _: object = None) -> None:
-    """Rewrites such operations on f32 and on tensors of it."""
+    """Rewrites such operations on f32, on half floats, and on tensors of them."""
     for op in list(ir_util.walk(module.operation)):
         if op.name not in (*_SINES, *_COSINES, *_TANGENTS):
             continue
+        if arith.is_half(op.results[0].type):
+            op = arith.widened(op)
         if not isinstance(ir_util.element_type(op.results[0].type), ir.F32Type):
             continue
         with ir.InsertionPoint(op), op.location:

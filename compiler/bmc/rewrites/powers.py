@@ -43,7 +43,7 @@ _QUOTIENTS = ("arith.divf", "stablehlo.divide")
 
 
 def apply(module: Any, _: object = None) -> None:
-    """Rewrites the powers and angles of floats up to f32, those of halves in f32.
+    """Rewrites powers of floats, and angles and cube roots of floats up to f32; half floats become f32.
 
     Operations of arith and math take tensors as well as scalars.
     """
@@ -51,12 +51,12 @@ def apply(module: Any, _: object = None) -> None:
         if op.name not in (*_POWERS, *_ANGLES, *_CUBE_ROOTS):
             continue
         element = ir_util.element_type(op.results[0].type)
-        if not isinstance(element, (ir.F32Type, ir.F16Type, ir.BF16Type)):
+        if isinstance(element, ir.IntegerType) or op.name in _POWERS and _is_right(op, module):
             continue
-        if op.name in _POWERS and _is_right(op, module):
+        if isinstance(element, ir.F64Type) and op.name not in _POWERS:
             continue
-        if not isinstance(element, ir.F32Type):
-            op = _widened(op)
+        if arith.is_half(op.results[0].type):
+            op = arith.widened(op)
         with ir.InsertionPoint(op), op.location:
             if op.name in _CUBE_ROOTS:
                 _cube_root(op)
@@ -64,20 +64,6 @@ def apply(module: Any, _: object = None) -> None:
             made = _power(op, module) if op.name in _POWERS else _angle(op)
         op.results[0].replace_all_uses_with(made)
         op.erase()
-
-
-def _widened(op: ir_util.Op) -> Any:
-    """Returns the operation in f32 that takes the place of one of halves."""
-    wide = ir.F32Type.get()
-    with ir.InsertionPoint(op), op.location:
-        operands = [
-            arith.made("arith.extf", each, kind=arith.like(each, wide)) for each in op.operands
-        ]
-        made = ir.Operation.create(op.name, [arith.like(op.results[0], wide)], operands)
-        narrow = arith.made("arith.truncf", made.result, kind=op.results[0].type)
-    op.results[0].replace_all_uses_with(narrow)
-    op.erase()
-    return made
 
 
 def _is_right(op: ir_util.Op, module: Any) -> bool:
@@ -106,7 +92,7 @@ def _power(op: ir_util.Op, module: Any) -> Any:
     if constant % 2 == 0:
         return power
     if constant % 2 == 1:
-        return arith.signed(power, base)
+        return _signed(power, base)
     return arith.select(_undefined(base, size), arith.constant(math.nan, base), power)
 
 
@@ -147,10 +133,22 @@ def _any_power(base: Any, size: Any, exponent: Any, power: Any) -> Any:
     )
     power = arith.select(one, arith.constant(1.0, base), power)
     # The sign of the base is that of all integers' powers but the even ones'.
-    signed = arith.select(odd, arith.signed(power, base), power)
+    signed = arith.select(odd, _signed(power, base), power)
     power = arith.select(fractional, power, signed)
     undefined = arith.made("arith.andi", _undefined(base, size), fractional)
     return arith.select(undefined, arith.constant(math.nan, base), power)
+
+
+def _signed(power: Any, base: Any) -> Any:
+    """Gives a power the sign of its base."""
+    if not isinstance(ir_util.element_type(base.type), ir.F64Type):
+        return arith.signed(power, base)
+    # IREE may make f32 of f64, which has other bits. The inverse of -0 is less than 0.
+    zero, one = (arith.constant(number, base) for number in (0.0, 1.0))
+    inverse = arith.made("arith.divf", one, base)
+    negative = [arith.compared(arith.OLT, each, zero) for each in (base, inverse)]
+    opposite = arith.made("arith.negf", power)
+    return arith.select(arith.made("arith.ori", *negative), opposite, power)
 
 
 def _undefined(base: Any, size: Any) -> Any:

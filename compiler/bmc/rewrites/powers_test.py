@@ -193,6 +193,18 @@ class PowersTest(support.FolderTest):
                 got = self.computed(text.replace("NAME", name), *inputs)
                 self.assertTrue(np.isnan(got).any(), name)
 
+    def test_doubles(self) -> None:
+        text = _of_tensors("power").replace("T", "tensor<6xf64>")
+        path = self.write("model.mlir", text)
+        x, y = np.array([-2, 0, -3, -0.0, -_INF, 2]), np.array([3, 0, 2, 3, 3, -1.0])
+        infos = tuple(TensorInfo(name, DType.F64, (6,)) for name in "xy")
+        signatures = (Signature("main", infos, infos[:1]),)
+        (got,) = HostModel.compile(path, signatures, self.folder / "r").run((x, y))
+        self.same(got, np.power(x, y), x, y)
+        with mock.patch.object(powers, "apply"):
+            (got,) = HostModel.compile(path, signatures, self.folder / "r").run((x, y))
+            self.assertTrue(np.isnan(got).any())
+
     def test_angles_of_zeros_are_nan_in_iree(self) -> None:
         # If this fails, IREE does it itself, and _angle() can go.
         zeros = np.zeros(4, np.float32)
