@@ -1,6 +1,6 @@
 """Multiplies powers of integers out, and gives floats' powers of integers the base's sign where the power is odd.
 
-IREE's importer computes both in f64, which has no powers of negative numbers there, and becomes f32 in the firmware.
+IREE's importer computes both in f64, which becomes f32 in the firmware: it has neither all integers nor all exponents.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from onnx import helper, numpy_helper
 from bmc.frontends import onnx_powers
 
 _BASES = (-2, 0, -1, -7, 3, 2, -3, 5, 1, -1, 0, -1)
-_EXPONENTS = (3, 0, 7, 2, 4, 10, 3, 1, -3, -3, 33, 40)
+_EXPONENTS = (3, 0, 2**24 + 1, 2, 4, 10, 3, 1, -3, -3, 33, 40)
 
 
 def _model(base: type, exponent: type) -> onnx.ModelProto:
@@ -61,7 +61,7 @@ class PowersTest(support.ModelFileTest):
         self.rejects(
             "op-rejected", "'Pow' of integers", "(at the node of z)", data=data, cases=cases
         )
-        exponents = np.array(_EXPONENTS[:8] + (2,) * 4, np.float32)
+        exponents = np.array((3, 0, 7, *_EXPONENTS[3:8], 2, 2, 2, 2), np.float32)
         data.graph.initializer.append(numpy_helper.from_array(exponents, "y"))
         del data.graph.input[1]
         x = f"np.array({_BASES}, np.int32)"
