@@ -10,7 +10,7 @@ from products import convolution, operands, padded
 
 from bmc.kernels import nest
 from bmc.kernels.borders import Borders, Missing
-from bmc.kernels.product import Edge, Product, Unsupported
+from bmc.kernels.product import Edge, Loop, Product, Unsupported
 
 
 def _blocks(product: Product, most: int) -> list[tuple[int, int, Missing]]:
@@ -45,6 +45,22 @@ class BordersTest(KernelCase):
         missing = [len(each) for _, _, each in _blocks(product, 2)]
         self.assertEqual(missing[:4], [5 + 4, 3 + 2, 1, 0])
 
+    def test_the_edge_along_a_line_may_come_first(self) -> None:
+        product = padded((6, 20), 24, 3)
+        assert product.padding is not None
+
+        def turned(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
+            return tuple(replace(loop, steps=loop.steps[::-1]) for loop in loops)
+
+        other = replace(
+            product,
+            rows=turned(product.rows),
+            sums=turned(product.sums),
+            padding=replace(product.padding, edges=product.padding.edges[::-1]),
+        )
+        self.assertEqual(_blocks(other, 5), _blocks(product, 5))
+        self.agrees(other)
+
     def test_a_window_of_one_pixel_declines(self) -> None:
         for window, low, high in (((1, 3), (1, 1), (0, 1)), ((3, 1), (1, 1), (1, 0))):
             product = padded((6, 9), 24, 3, low=low, high=high, window=window)
@@ -55,6 +71,8 @@ class BordersTest(KernelCase):
     def test_other_floats_decline(self) -> None:
         with self.assertRaisesRegex(Unsupported, "other floats"):
             nest.write(padded((6, 9), 24, 3, value=1.5), 256)
+        with self.assertRaisesRegex(Unsupported, "other floats"):
+            nest.cost(padded((6, 9), 24, 3, value=1.5), 256, 0)
 
     def test_what_is_outside_is_not_read(self) -> None:
         """The interpreter refuses access outside of the operands: with a wrong edge, the kernel would do that."""

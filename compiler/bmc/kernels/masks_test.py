@@ -25,6 +25,14 @@ class MasksTest(KernelCase):
         self.assertEqual([loop.extent for loop in lines.grid], [10])
         self.agrees(lines)
 
+    def test_each_lane_is_an_image(self) -> None:
+        """Both edges are crossed by loops around everything, and a line begins where the one before it did."""
+        for dtype in ("f32", "i8"):
+            product = padded_planes((5, 3), 2, 1, dtype, stride=2, images=64)
+            self.assertEqual([loop.extent for loop in product.grid], [64])
+            self.assertEqual([loop.extent for loop in product.outer], [3, 2])
+            self.agrees(product)
+
     def test_lanes_go_on_in_the_next_image(self) -> None:
         """Columns of three pixels of three images are lanes; their place in a line is the same in all images."""
         product = padded_planes((6, 7), 5, 3, stride=2, low=(0, 1), pixels=True, images=3)

@@ -34,6 +34,8 @@ class PlacesTest(unittest.TestCase):
                 lanes.use(out, 32)
                 places.write(out, _GRID, {operand: 7}, lanes, first)
                 out.emit(f"vse32.v v28, ({address})")
+            # Lanes are divided by 12 and by 4.
+            self.assertEqual(out.text().count("vmulhu"), 2)
             found = np.zeros(count, np.int32)
             riscv.Machine(512, [found], writable={0}).run(out.text(), out.arguments)
             indices = itertools.product(*(range(loop.extent) for loop in _GRID))

@@ -40,6 +40,16 @@ class ReadTest(ReadCase):
         self.assertEqual(product.epilogue, nodes)
         self.assertEqual(self.read(FLOAT + stored("sums")).epilogue, nodes[:1])
 
+    def test_factors_of_16_and_32_bits(self) -> None:
+        for types in (("f16", "f32"), ("f32", "f16")):
+            text = FLOAT
+            for name, type_, shape in zip("xw", types, ("4x32", "32x64"), strict=True):
+                if type_ == "f16":
+                    constant = f"%h = arith.constant dense<1.0> : tensor<{shape}xf16>\n"
+                    text = constant + text.replace(f"%{name},", "%h,").replace(f"%{name} :", "%h :")
+                    text = text.replace(f"tensor<{shape}xf32>", f"tensor<{shape}xf16>")
+            self.assertEqual(self.read(text + stored("sums")).dtypes, (*types, "f32"))
+
     def test_bytes(self) -> None:
         text = SIGNED + followed(HIGH.format(shift=32), "i32", BYTES, "qbias")
         product = self.read(text + stored("result", "qy"))
@@ -188,6 +198,11 @@ class ReadTest(ReadCase):
         for arguments in ((32, "shrsi", "sgt"), (33, "shrui"), (64, "shrsi"), (31, "shrsi")):
             with self.subTest(arguments=arguments):
                 self.declines("an epilogue with", text(*arguments))
+        for old, new in (
+            ("%down = arith.constant -1073741824 : i64", "%down = arith.extsi %a : i32 to i64"),
+            ("arith.cmpi sge, %a, %none : i32", "arith.constant true"),
+        ):
+            self.declines("an epilogue with", text(32, "shrsi").replace(old, new))
         unsigned = text(32, "shrsi").replace("arith.extsi %a", "arith.extui %a")
         self.declines("an epilogue with", unsigned)
 

@@ -70,6 +70,34 @@ class CallsTest(support.FolderTest):
         places.sort()
         self.assertTrue(all(a[1] <= b[0] for a, b in zip(places, places[1:], strict=False)))
 
+    def test_a_weight_beside_another_one(self) -> None:
+        bias = np.arange(64, dtype=np.float32)
+        text = support.MATMUL.replace(
+            "  return %0",
+            f'  %b = stablehlo.constant dense<"0x{bias.tobytes().hex()}"> : tensor<64xf32>\n'
+            "  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<64xf32>) -> tensor<4x64xf32>\n"
+            "  %2 = stablehlo.add %0, %1 : tensor<4x64xf32>\n  return %2",
+        )
+
+        def take(dispatch: Dispatch) -> Call:
+            numbers = np.arange(3, dtype=np.int32)
+            packed = Packed(dispatch.b, _doubled)
+            return Call("f", (numbers, packed, dispatch.a, dispatch.result), finishes=True)
+
+        before = {
+            weight.name
+            for weight in self.compiled(lambda _: None, text).lowered.weights.table.values()
+        }
+        found = self.compiled(take, text)
+        call = found.plan.exports[0].call
+        assert call is not None
+        # The numbers are in the code.
+        self.assertEqual([isinstance(each, Place) for each in call.arguments], [False, *[True] * 3])
+        (weight,) = found.lowered.weights.table.values()
+        want = _doubled(_WEIGHT.reshape(32, 64).T).tobytes()
+        self.assertEqual(found.lowered.weights.data, want)
+        self.assertIn(weight.name, before)
+
     def test_the_plan_names_the_function(self) -> None:
         found = self.compiled(lambda d: Call("f", (d.a, d.b, d.result), {"n": 3, "x": 0.5}))
         text = plan_c.source(found.plan, None)

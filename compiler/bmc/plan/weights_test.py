@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import unittest
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import support
 from iree import runtime
 
+from bmc.artifacts import Parameter
 from bmc.host.program import (
     Constant,
     Copy,
@@ -254,9 +256,16 @@ class InitialTest(support.FolderTest):
         main = HostFunction("main", (), (), (), (Copy(b, state),))
         program = HostProgram(b"", constants, (State("s", 64),), reset, (main,))
         contents = weights.read(program, self.folder / "none.irpa", {})
-        packed = weights.pack(program, contents, {}, ())
+        zeros, rising = (hashlib.sha256(constant.data).hexdigest() for constant in constants)
+        named = tuple(
+            Parameter(name, (16,), "f32", digest)
+            for name, digest in (("bias", zeros), ("scale", rising), ("other bias", zeros))
+        )
+        packed = weights.pack(program, contents, {}, named)
         found = {weight.name: weight.initial for weight in packed.table.values()}
         self.assertEqual(found, {"a": True, "b": False})
+        names = {weight.name: weight.framework_name for weight in packed.table.values()}
+        self.assertEqual(names, {"a": "bias or an equal one", "b": "scale"})
 
 
 class WrittenTest(support.FolderTest):
