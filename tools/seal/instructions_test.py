@@ -91,6 +91,8 @@ class InstructionsTest(unittest.TestCase):
         # What is behind a jump is reached from elsewhere, and after a call anything may be set.
         self.check(base, _E32, "beqz a0, 1f", _E16, "j 2f", "1:", vector, "2: vadd.vv v8, v8, v8")
         self.check(base, _E16, "jal g", vector, "g:")
+        # Nothing is known where a function begins.
+        self.check(base, "beqz a0, 1f", vector, "1:", vector)
         # A jump backwards says nothing of what is behind it.
         self.check(base, _E32, "beqz a0, 2f", "1:", _E16, "j 1b", "2:", vector)
 

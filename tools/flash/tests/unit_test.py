@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import json
 import os
 import unittest
 from pathlib import Path
 from unittest import mock
+
+from rich.console import Console
 
 from tools.emulate.fake_clock import FakeClock
 from tools.flash import (
@@ -18,8 +22,10 @@ from tools.flash import (
     monitor,
     pack,
     ports,
+    progress,
     sdcard,
     shell,
+    trust,
     uboot,
     ymodem,
 )
@@ -40,12 +46,16 @@ class BoardTest(fake.FolderTest):
 
     def test_every_method_has_a_runner(self) -> None:
         self.assertEqual(set(board.METHODS), set(main.RUNNERS))
+        self.assertTrue(all(type(each.has_console) is bool for each in main.RUNNERS.values()))
 
     def test_what_is_wrong_with_it(self) -> None:
         for sentence, methods in {
             "telepathy is no flashing method": {"telepathy": {}},
             "pflash lacks its setting size": {"pflash": {}},
-            "pflash.size cannot be 'big'": {"pflash": {"size": "big"}},
+            "pflash.size cannot be 'big': use a number from 0x1 to 0x40000000 *$": {
+                "pflash": {"size": "big"}
+            },
+            "sdcard.size cannot be 2097153: .* that 512 divides": {"sdcard": {"size": 2097153}},
             "pflash.size cannot be -1": {"pflash": {"size": -1}},
             "pflash.size cannot be True": {"pflash": {"size": True}},
             "copy has no setting color": {"copy": {"label": "X", "color": "red"}},
@@ -252,7 +262,32 @@ class DiskTest(fake.FolderTest):
         listed = " ".join(ports.removable_disks(self.folder))
         self.assertRegex(listed, "^/dev/sdb [^/]* /dev/sdc [^/]*mounted on /media/card")
         with mock.patch.object(disks, "disks", {Path("/"): []}.__getitem__):  # of this machine
-            self.assertEqual(main.main(["--list"]), 0)
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                self.assertEqual(main.main(["--list"]), 0)
+        titles = [line for line in said.getvalue().splitlines() if not line.startswith(" ")]
+        self.assertEqual(titles, ["serial ports:", "debug probes:", "removable disks:"])
+
+
+class BarTest(unittest.TestCase):
+    def test_how_fast_it_was(self) -> None:
+        said = io.StringIO()
+        times = mock.patch("time.monotonic", side_effect=(0.0, 10.0, 12.0))
+        with times, progress.Bar(Console(file=said)) as bar:
+            bar(4096, 4096)
+        self.assertEqual(said.getvalue(), "wrote 4096 bytes in 2.0 s (2 KB/s)\n")
+
+
+class CodeTest(unittest.TestCase):
+    def test_some_of_many_files_are_named(self) -> None:
+        folder = Path("/boards/b")
+        files = tuple(folder / name for name in ("a.cfg", "b/c.cfg", "d.cfg", "e.cfg", "f.cfg"))
+        for count, names in {
+            1: "a.cfg",
+            3: "a.cfg, b/c.cfg, d.cfg",
+            5: "a.cfg, b/c.cfg, d.cfg and 2 more",
+        }.items():
+            self.assertEqual(str(trust.Code(folder, files[:count], "")), f"{names} in /boards/b")
 
 
 class WriteDiskTest(fake.FolderTest):
