@@ -11,8 +11,6 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from rich.console import Console
-
 from tools.emulate.fake_clock import FakeClock
 from tools.flash import (
     board,
@@ -22,10 +20,8 @@ from tools.flash import (
     monitor,
     pack,
     ports,
-    progress,
     sdcard,
     shell,
-    trust,
     uboot,
     ymodem,
 )
@@ -33,6 +29,26 @@ from tools.flash.errors import FlashError
 from tools.flash.tests import fake
 
 UBOOT = {"baud": 115200, "load": "0x1000", "start": "go", "protocol": "ymodem"}
+
+
+class _CutLine:
+    """U-Boot that waits for a block. It listens only when it has just asked for it."""
+
+    port, baud = "ttyS0", 115200
+
+    def __init__(self) -> None:
+        self.is_over = self._listens = False
+
+    def read(self) -> bytes:
+        self._listens = True
+        return b"C"
+
+    def write(self, data: bytes) -> None:
+        self.is_over |= self._listens and data == b"\x18" * 8
+        self._listens = False
+
+    def drain(self, seconds: float) -> bytes:
+        return b"\r\n=> " if self.is_over else b""
 
 
 class BoardTest(fake.FolderTest):
@@ -269,25 +285,12 @@ class DiskTest(fake.FolderTest):
         self.assertEqual(titles, ["serial ports:", "debug probes:", "removable disks:"])
 
 
-class BarTest(unittest.TestCase):
-    def test_how_fast_it_was(self) -> None:
-        said = io.StringIO()
-        times = mock.patch("time.monotonic", side_effect=(0.0, 10.0, 12.0))
-        with times, progress.Bar(Console(file=said)) as bar:
-            bar(4096, 4096)
-        self.assertEqual(said.getvalue(), "wrote 4096 bytes in 2.0 s (2 KB/s)\n")
-
-
-class CodeTest(unittest.TestCase):
-    def test_some_of_many_files_are_named(self) -> None:
-        folder = Path("/boards/b")
-        files = tuple(folder / name for name in ("a.cfg", "b/c.cfg", "d.cfg", "e.cfg", "f.cfg"))
-        for count, names in {
-            1: "a.cfg",
-            3: "a.cfg, b/c.cfg, d.cfg",
-            5: "a.cfg, b/c.cfg, d.cfg and 2 more",
-        }.items():
-            self.assertEqual(str(trust.Code(folder, files[:count], "")), f"{names} in /boards/b")
+class CutTest(unittest.TestCase):
+    def test_a_transfer_that_was_cut_is_cancelled_when_the_board_asks(self) -> None:
+        line = _CutLine()
+        with mock.patch.object(uboot, "time", FakeClock(tick=0.1)):
+            uboot.UBoot(line, {}, 10).attach()  # type: ignore[arg-type]
+        self.assertTrue(line.is_over)
 
 
 class WriteDiskTest(fake.FolderTest):
