@@ -24,9 +24,9 @@ def apply(module: Any, _: object = None) -> None:
             list(ir.DenseI64ArrayAttr(maker.attributes[name]))
             for name in ("start_indices", "strides")
         )
-        if all(steps[dim] == 1 for dim in dims):
-            continue
         whole, part = maker.operands[0], op.results[0]
+        if all(steps[dim] == 1 for dim in dims) or 0 in part.type.shape:
+            continue
         for dim in dims:
             last = starts[dim] + (part.type.shape[dim] - 1) * steps[dim]
             starts[dim] = whole.type.shape[dim] - 1 - last
