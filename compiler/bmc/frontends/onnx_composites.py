@@ -68,9 +68,9 @@ def _products(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
 
 
 def _sums(graph: Graph, node: Any, shape: tuple[int, ...]) -> str | None:
-    """Moves elements by one place before they are added up."""
+    """Moves floats by one place before they are added up, where IREE takes the element itself off again."""
     given, along = attributes(node), graph.constant(node.input[1])
-    if along is None or not given.get("exclusive"):
+    if along is None or not given.get("exclusive") or graph.dtype(node.input[0]).kind in "iu":
         return None
     axis, reverse = int(along) % len(shape), given.get("reverse", 0)
     if not shape[axis]:

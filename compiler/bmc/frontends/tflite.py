@@ -152,7 +152,7 @@ def import_spec(
         seen = tflite_apart.with_picture(file, inputs, outputs, _pairs(cases, expected), runner.run)
         cases, expected = (tuple(part) for part in zip(*seen, strict=True))
     progress.begin(progress.CONVERT)
-    _convert(runner.static_data(), file, out)
+    _convert(runner.static(), out)
     inputs = golden.infos(cases[0], model.input_names or [i.name for i in inputs], "input")
     result = imported.build(
         model,
@@ -265,12 +265,12 @@ def _samples(file: TfliteFile, inputs: tuple[TensorInfo, ...], least: int) -> tu
     return tuple(samples.case(inputs, index, file.zero_points) for index in range(count))
 
 
-def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
-    """Writes model.mlirbc; `data` is the file with static shapes."""
+def _convert(file: TfliteFile, out: Path) -> None:
+    """Writes model.mlirbc of a file with static shapes."""
     from iree.compiler import ir
 
     errors.raise_first(misconverted(file))
-    explicit = _explicit(data, file)
+    explicit = _explicit(file)
     data = tflite_resizes.centered(explicit.data, file)
     converted = _run_converter(data, file, "Bytecode")
     try:
@@ -291,19 +291,19 @@ def _convert(data: bytes, file: TfliteFile, out: Path) -> None:
     mlir.signature(out / artifacts.MODEL_FILE, file.name)
 
 
-def unconverted(data: bytes, file: TfliteFile) -> list[BmcError]:
-    """Returns an error for each op that the converter leaves as it is; `data` is the file with static shapes.
+def unconverted(file: TfliteFile) -> list[BmcError]:
+    """Returns an error for each op of a file with static shapes that the converter leaves as it is.
 
     Raises:
       BmcError: the converter rejects the file.
     """
-    data = tflite_resizes.centered(_explicit(data, file).data, file)
+    data = tflite_resizes.centered(_explicit(file).data, file)
     return tflite_rounding.unconverted(_run_converter(data, file, "Bytecode"), file)
 
 
-def _explicit(data: bytes, file: TfliteFile) -> tflite_variables.Explicit:
+def _explicit(file: TfliteFile) -> tflite_variables.Explicit:
     """Writes out what the converter lacks or has otherwise: LSTMs, sparse tensors, branches, variables, integers."""
-    data = tflite_expansions.expand(tflite_lstm.expand(data, file.name))
+    data = tflite_expansions.expand(tflite_lstm.expand(file.data, file.name))
     data = tflite_branches.flat(tflite_sparse.dense(data, file.name), file.name)
     return tflite_variables.explicit(data, file)
 

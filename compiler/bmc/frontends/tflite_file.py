@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -204,10 +204,10 @@ class Runner:
         details = self._interpreter.get_output_details()
         return tuple(self._interpreter.get_tensor(detail["index"]) for detail in details)
 
-    def static_data(self) -> bytes:
+    def static(self) -> TfliteFile:
         """Returns the file with the shapes that tensors had in the last run as static shapes."""
         if not self._file.is_dynamic():
-            return self._file.data
+            return self._file
         from ai_edge_litert.schema_py_generated import ModelT
 
         model = ModelT.InitFromPackedBuf(self._file.data, 0)
@@ -218,7 +218,7 @@ class Runner:
                     graph.tensors[detail["index"]].shapeSignature = None
                     # Without this, a scalar is a tensor of any rank.
                     graph.tensors[detail["index"]].hasRank = True
-        return pack(model, len(self._file.data))
+        return replace(self._file, data=pack(model, len(self._file.data)), model=model)
 
     def _failed(self, error: Exception) -> BmcError:
         return BmcError(

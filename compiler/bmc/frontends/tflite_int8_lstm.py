@@ -33,6 +33,7 @@ class Lstm:
     """An LSTM of int8.
 
     Attributes:
+      outer: steps and batch in the order that `time` says.
       time: the axis of the steps among the first two, 0 or 1.
       weights: [gate, cell, input] for the input gate, the forget gate, the cell and the output gate, or without the
         first.
@@ -45,6 +46,7 @@ class Lstm:
       clip: the largest cell, 0 for no limit.
     """
 
+    outer: tuple[int, int]
     time: int
     weights: Array
     recurrent: Array
@@ -70,7 +72,7 @@ def is_int8(graph: Any, op: Any) -> bool:
 
 
 def lstms(file: TfliteFile) -> dict[str, Lstm]:
-    """Returns the LSTMs of int8 that read() knows, by the names of their outputs."""
+    """Returns the LSTMs of int8 that read() knows in a file of static shapes, by the names of their outputs."""
     found: dict[str, Lstm] = {}
     for graph in file.model.subgraphs:
         for op in graph.operators:
@@ -128,7 +130,9 @@ def read(graph: Any, op: Any, constants: dict[str, Array]) -> Lstm | str:
     rows = np.stack(weights).astype(np.int32).sum(2)
     clip = np.float32(op.builtinOptions.cellClip) / scale(cell)
     (made,) = (graph.tensors[i] for i in hidden)
+    first, second, _ = tflite_schema.shape(image)
     return Lstm(
+        outer=(first, second),
         time=0 if op.builtinOptions.timeMajor else 1,
         weights=np.stack(weights),
         recurrent=np.stack(recurrent),
@@ -151,15 +155,11 @@ def corrections(op: Any, name: str, lstms: dict[str, Lstm]) -> Iterator[Callable
 
 def _replace(op: Any, lstm: Lstm) -> None:
     (use,) = op.results[0].uses
-    rescale = use.owner.operation
-    (use,) = rescale.results[0].uses
-    *outer, _ = use.owner.results[0].type.shape
-    tflite_text.replace(rescale, _text(lstm, outer), [op.operands[0]])
+    tflite_text.replace(use.owner.operation, _text(lstm), [op.operands[0]])
 
 
-def _text(lstm: Lstm, outer: list[int]) -> str:
-    """Returns the LSTM; `outer` are the steps and the batch in the order that lstm.time says."""
-    gates, cells = len(lstm.weights), lstm.cells
+def _text(lstm: Lstm) -> str:
+    gates, cells, outer = len(lstm.weights), lstm.cells, lstm.outer
     steps, batch, inputs = outer[lstm.time], outer[1 - lstm.time], lstm.weights.shape[2]
     rows, width = steps * batch, gates * cells
     given, made = tensor([rows, 1, 1, inputs], "i8"), tensor([rows, 1, 1, cells], "i8")

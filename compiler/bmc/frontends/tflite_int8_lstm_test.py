@@ -24,9 +24,15 @@ def _file(
     input_gate: bool = True,
     weight: float = 0.02,
     cell: float = 2.0**-11,
+    flat: bool = False,
     **options: Any,
 ) -> bytes:
-    """Returns an LSTM of int8 with random weights; `weight` and `cell` are the scales of the weights and the cell."""
+    """Returns an LSTM of int8 with random weights.
+
+    Args:
+      weight, cell: the scales of the weights and the cell.
+      flat: whether the result is read as one dimension.
+    """
     rng = np.random.default_rng(seed)
     made = Graph()
 
@@ -67,6 +73,11 @@ def _file(
         *(tensor(f"gate{gate}", (1,), "int16", 2.0**-12) for gate in range(4)),
         tensor("hidden", (1,), "int8", _OUTPUT, _ZERO_POINT),
     ]
+    if flat:
+        size = (batch * steps * cells,)
+        z = tensor("z", size, "int8", _OUTPUT, _ZERO_POINT)
+        made.op("RESHAPE", [y, made.constant("size", np.array(size, np.int32))], [z])
+        y = z
     return made.file([x], [y])
 
 
@@ -77,7 +88,7 @@ class TfliteInt8LstmTest(support.ModelFileTest):
         forms: tuple[dict[str, Any], ...] = (
             {"input_gate": False},
             {"timeMajor": True, "cellClip": 1.5, "cell": 2.0**-12, "weight": 0.05},
-            {"batch": 1, "cells": 8, "cell": 2.0**-9, "weight": 0.1},
+            {"batch": 1, "cells": 8, "cell": 2.0**-9, "weight": 0.1, "flat": True},
         )
         for seed, options in enumerate(forms):
             with self.subTest(options):

@@ -34,6 +34,6 @@ def _rejected(file: TfliteFile) -> Iterator[BmcError]:
         return  # LiteRT has to run a model before its other shapes are known.
     try:
         with contextlib.suppress(ir.MLIRError):  # IREE cannot read some of what is left
-            yield from tflite.unconverted(file.data, file)
+            yield from tflite.unconverted(file)
     except BmcError as error:
         yield error

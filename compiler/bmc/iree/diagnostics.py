@@ -144,11 +144,13 @@ def _without_reason(
     failed = _FAILED_PASS.search(messages)
     if failed:
         kernel = _FUNCTION.search(messages, failed.end())
-        where = f" on the dispatch {kernel['name']}" if kernel else ""
+        is_dispatch = kernel is not None and "_dispatch_" in kernel["name"]
+        where = f" on the dispatch {kernel['name']}" if kernel and is_dispatch else ""
+        tuned = "if a tuning file names the dispatch, take it out there; " if is_dispatch else ""
         return BmcError(
             "iree-failed",
             f"{tool} failed in the pass {failed['name']}{where} and gave no reason",
-            hint=f"if a tuning file names the dispatch, take it out there; reproducer: {reproducer}",
+            hint=f"{tuned}reproducer: {reproducer}",
         )
     first = next((line for line in messages.splitlines() if "error" in line.lower()), "no message")
     return BmcError(

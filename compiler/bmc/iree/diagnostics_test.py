@@ -124,6 +124,11 @@ class FailedTest(unittest.TestCase):
             "iree-compile failed in the pass iree-a-pass on the dispatch main_dispatch_3_pad and gave no reason",
         )
         self.assertIn("tuning file", error.hint)
+        error = rejection(
+            "// -----// IR Dump After APass Failed: a-pass //----- //", "func.func @main() {", status=1
+        )
+        self.assertTrue(error.message.endswith("failed in the pass a-pass and gave no reason"))
+        self.assertNotIn("tuning file", error.hint)
 
     def test_no_line_of_a_file_is_quoted(self) -> None:
         said = "/home/me/notes:7:1: error: 'a.b' op is bad\nSECRET of line 7\n^\nm.mlir:1:1: note: called\n"
