@@ -11,6 +11,7 @@ import json
 import os
 import resource
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -32,8 +33,11 @@ _OPTIONS = {
     **dict.fromkeys(("--unshare-user", "--unshare-uts"), 0),
 }
 _NOTHING = {"PATH": "/usr/bin:/bin"}
-# Inside, where only the action's own threads count. A limit that is lower already stays.
-_LIMITED = 'ulimit -u "$0" 2> /dev/null; exec "$@"'
+# Inside, where only the action's own threads count. A limit that is lower already stays. The action's environment comes
+# last, because shells and loaders do what some variables say.
+_LIMITED = 'ulimit -u "$0" 2> /dev/null; exec env -i -- "$@"'
+# What /proc calls a file that has no name and lies in memory.
+_IN_MEMORY = "/memfd:"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +64,7 @@ class ActionError(Exception):
 def confined(arguments: Sequence[str], limits: Limits) -> list[str]:
     """Returns bubblewrap's arguments with what the limits and a /proc/sys that nobody writes need."""
     made: list[str] = []
+    environment: list[str] = []
     at = 0
     while at < len(arguments) and arguments[at].startswith("--"):
         option = arguments[at]
@@ -69,6 +74,10 @@ def confined(arguments: Sequence[str], limits: Limits) -> list[str]:
             )
         words = arguments[at : at + 1 + _OPTIONS[option]]
         at += len(words)
+        if option == "--setenv":
+            environment.append("=".join(words[1:]))
+        if option in ("--setenv", "--unsetenv"):
+            continue
         size = ["--size", str(limits.output), "--tmpfs"]
         if option == "--tmpfs":
             made += size[:2]
@@ -77,7 +86,10 @@ def confined(arguments: Sequence[str], limits: Limits) -> list[str]:
             made += [*size, f"{words[1]}/shm", "--remount-ro", words[1]]
         if option == "--proc":
             made += ["--ro-bind", "/proc/sys", f"{words[1]}/sys"]
-    return [*made, "/bin/bash", "-c", _LIMITED, str(limits.processes), *arguments[at:]]
+    if "=" in arguments[at]:
+        raise ActionError(f"the program {arguments[at]!r} has a = in its name")
+    limited = ["/bin/bash", "-c", _LIMITED, str(limits.processes)]
+    return [*made, *limited, *environment, *arguments[at:]]
 
 
 def run(bwrap: str, arguments: Sequence[str], limits: Limits) -> int:
@@ -87,7 +99,8 @@ def run(bwrap: str, arguments: Sequence[str], limits: Limits) -> int:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limits.output, limits.output))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-    watch = Watch(limits, _root(arguments))
+    root = _root(arguments)
+    watch = Watch(limits, root)
     # An action can read what bubblewrap was started with: it is process 1 there.
     action = subprocess.Popen([bwrap, *confined(arguments, limits)], env=_NOTHING, preexec_fn=limit)
     while True:
@@ -99,6 +112,8 @@ def run(bwrap: str, arguments: Sequence[str], limits: Limits) -> int:
                 action.wait()
                 raise over from None
         else:
+            if root and root.stat().st_dev == root.parent.stat().st_dev:
+                _open_folders(root)
             if status in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ):
                 raise _too_much("writes a file of more than", _size(limits.output), "output")
             return status if status >= 0 else 128 - status
@@ -110,6 +125,16 @@ def _root(arguments: Sequence[str]) -> Path | None:
         if (option, place) == ("--bind", "/"):
             return Path(folder)
     return None
+
+
+def _open_folders(root: Path) -> None:
+    """Lets BuildBox into the folders that an action closed: it ends where it cannot remove its copy of the inputs."""
+    for folder, names, _ in os.walk(root):
+        for path in (os.path.join(folder, name) for name in names):
+            with contextlib.suppress(OSError):
+                mode = os.lstat(path).st_mode
+                if stat.S_ISDIR(mode) and mode & stat.S_IRWXU != stat.S_IRWXU:
+                    os.chmod(path, stat.S_IRWXU)
 
 
 class Watch:
@@ -126,6 +151,7 @@ class Watch:
         """Returns what is wrong with a process and all that it has started."""
         limits = self._limits
         threads = memory = passed = 0
+        unnamed: dict[tuple[int, int], tuple[int, bool]] = {}
         for one in tree(process):
             # A process that ends meanwhile takes nothing.
             with contextlib.suppress(OSError, IndexError, ValueError):
@@ -136,6 +162,9 @@ class Watch:
                 # With those of its children that have ended.
                 counted = Path(f"/proc/{one}/io").read_text()
                 passed += int(counted.partition("wchar: ")[2].split()[0])
+                unnamed |= _unnamed(one)
+        memory += sum(size for size, in_memory in unnamed.values() if in_memory)
+        written = sum(size for size, in_memory in unnamed.values() if not in_memory)
         if time.monotonic() > self._end:
             return _too_much("takes more than", f"{limits.seconds} s", "seconds")
         if memory > limits.memory:
@@ -144,9 +173,9 @@ class Watch:
             what = f"{limits.processes} processes and threads"
             return _too_much("starts more than", what, "processes")
         # Pipes count too, and looking at all files takes long.
-        if passed > self._look_at:
+        if passed > self._look_at or written > limits.output:
             self._look_at = passed + limits.output // 4
-            if self._written() > limits.output:
+            if self._written() + written > limits.output:
                 return _too_much("writes more than", _size(limits.output), "output")
         return None
 
@@ -162,6 +191,18 @@ class Watch:
                 if max(status.st_mtime, status.st_ctime) >= self._begun:
                     total += status.st_size
         return total
+
+
+def _unnamed(process: int) -> dict[tuple[int, int], tuple[int, bool]]:
+    """Returns the open files of a process that have no name: device and number -> bytes, and whether in memory."""
+    found = {}
+    for opened in Path(f"/proc/{process}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            status = opened.stat()
+            if stat.S_ISREG(status.st_mode) and status.st_nlink == 0:
+                in_memory = os.readlink(opened).startswith(_IN_MEMORY)
+                found[status.st_dev, status.st_ino] = (512 * status.st_blocks, in_memory)
+    return found
 
 
 def tree(process: int) -> Iterator[int]:

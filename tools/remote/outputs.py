@@ -1,7 +1,8 @@
-"""Stands before BuildBox's program for one action: refuses outputs outside of the action's root folder.
+"""Stands before BuildBox's program for one action: refuses what would leave the action's root folder or its sandbox.
 
 BuildBox makes the parents of an action's outputs before the action is in its sandbox, and would follow `..` and the
-links among the inputs to anywhere on this machine.
+links among the inputs to anywhere in its store. Where it copies inputs, it does the same with their names. Platform
+properties give an action the network, another root folder or another user.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 # Fields of the Remote Execution API's messages.
-_ACTION_COMMAND, _ACTION_INPUTS = 1, 2
-_COMMAND_FOLDER, _COMMAND_OUTPUTS = 6, (3, 4, 7)
-_DIRECTORY_DIRECTORIES, _DIRECTORY_SYMLINKS = 2, 3
+_ACTION_COMMAND, _ACTION_INPUTS, _ACTION_PLATFORM = 1, 2, 10
+_COMMAND_FOLDER, _COMMAND_OUTPUTS, _COMMAND_PLATFORM = 6, (3, 4, 7), 5
+_PLATFORM_PROPERTIES, _PROPERTY_NAME = 1, 1
+_DIRECTORY_NODES = _, _DIRECTORY_DIRECTORIES, _DIRECTORY_SYMLINKS = 1, 2, 3
 _NODE_NAME, _NODE_DIGEST = 1, 2
 _DIGEST_HASH = 1
 _RESULT_STATUS, _RESULT_STDERR = 4, 7
+# Properties that only say what a worker must be.
+_HARMLESS = (b"ISA", b"OSFamily")
 # How many bytes follow a field of a wire type that has no length of its own.
 _FIXED = {1: 8, 5: 4}
 
@@ -26,20 +30,52 @@ class OutputError(Exception):
     """One sentence for the user."""
 
 
-def check(action: bytes, store: Path) -> None:
-    """Raises OutputError if an output of an action lies outside of its root folder, or behind a link of its inputs.
+def check(action: bytes, store: Path, *, copies: bool) -> None:
+    """Raises OutputError if an action reaches beyond its root folder or sandbox.
+
+    That is an output outside of its root folder or behind a link of its inputs, a property, or the name of an input.
 
     Args:
       action: the serialized message Action.
       store: where its command and inputs are.
+      copies: whether BuildBox copies its inputs, so that their names matter.
     """
     command = _blob(store, _message(action, _ACTION_COMMAND))
+    _check_platform(_message(command, _COMMAND_PLATFORM) + _message(action, _ACTION_PLATFORM))
+    if copies:
+        _check_names(store, _message(action, _ACTION_INPUTS))
     folders = [value for field, value in _fields(command) if field == _COMMAND_FOLDER]
     folder = _path(folders[-1] if folders else b"")
     for field, value in _fields(command):
         if field in _COMMAND_OUTPUTS:
             place = folder / _path(value)
             _check_links(store, _message(action, _ACTION_INPUTS), place)
+
+
+def _check_platform(platform: bytes) -> None:
+    for field, value in _fields(platform):
+        name = _last(_bytes(value), _PROPERTY_NAME)
+        if field == _PLATFORM_PROPERTIES and name not in _HARMLESS:
+            said = os.fsdecode(name)
+            raise OutputError(
+                f"this worker gives no action the property {said!r}; take it out of exec_properties"
+            )
+
+
+def _check_names(store: Path, root: bytes) -> None:
+    """Looks at the names in the inputs' root and in all folders below."""
+    left, known = [root], {root}
+    while left:
+        for field, value in _fields(_blob(store, left.pop())):
+            if field not in _DIRECTORY_NODES:
+                continue
+            name = _last(_bytes(value), _NODE_NAME)
+            if b"/" in name or name in (b"", b".", b".."):
+                raise OutputError(f"{os.fsdecode(name)!r} is no name of an input")
+            below = _message(_bytes(value), _NODE_DIGEST)
+            if field == _DIRECTORY_DIRECTORIES and below not in known:
+                known.add(below)
+                left.append(below)
 
 
 def _path(value: bytes | int) -> PurePosixPath:
@@ -69,9 +105,7 @@ def _check_links(store: Path, root: bytes, place: PurePosixPath) -> None:
 
 def _blob(store: Path, digest: bytes) -> bytes:
     """Returns what the store has for a message Digest; an empty one stands for nothing."""
-    name = b"".join(
-        [_bytes(v) for field, v in _fields(digest) if field == _DIGEST_HASH][-1:]
-    ).decode()
+    name = _last(digest, _DIGEST_HASH).decode(errors="replace")
     if not name:
         return b""
     if not name.isalnum():
@@ -89,6 +123,12 @@ def _blob(store: Path, digest: bytes) -> bytes:
 def _message(data: bytes, field: int) -> bytes:
     """Returns a message in a message; where it is there several times, its parts add up."""
     return b"".join(_bytes(value) for number, value in _fields(data) if number == field)
+
+
+def _last(data: bytes, field: int) -> bytes:
+    """Returns a text in a message, of which the last one counts."""
+    values = [_bytes(value) for number, value in _fields(data) if number == field]
+    return values[-1] if values else b""
 
 
 def _bytes(value: bytes | int) -> bytes:
@@ -138,12 +178,12 @@ def refused(sentence: str) -> bytes:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """RUN STORE ARGUMENT..., where the rest is for BuildBox's program RUN."""
-    run, store, *rest = arguments
+    """RUN STORE copies|mounts ARGUMENT..., where the rest is for BuildBox's program RUN."""
+    run, store, how, *rest = arguments
     options = dict(word.removeprefix("--").split("=", 1) for word in rest if "=" in word)
     if "action" in options:
         try:
-            check(Path(options["action"]).read_bytes(), Path(store))
+            check(Path(options["action"]).read_bytes(), Path(store), copies=how == "copies")
         except OutputError as error:
             Path(options["action-result"]).write_bytes(refused(str(error)))
             return 0

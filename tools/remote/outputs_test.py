@@ -1,4 +1,4 @@
-"""Tests for outputs.py: which outputs of an action are refused before BuildBox makes folders for them."""
+"""Tests for outputs.py: what is refused before BuildBox makes folders for outputs, copies inputs or gives properties."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class OutputsTest(unittest.TestCase):
         command = field(1, b"/bin/true") + field(kind, output.encode()) + field(6, folder.encode())
         return field(1, self.put(command)) + field(2, self.put(inputs)) + field(7, 1)
 
-    def refuses(self, sentence: str, action: bytes) -> None:
+    def refuses(self, sentence: str, action: bytes, *, copies: bool = False) -> None:
         with self.assertRaisesRegex(outputs.OutputError, sentence):
-            outputs.check(action, self.store)
+            outputs.check(action, self.store, copies=copies)
 
     def test_outputs_of_an_action(self) -> None:
         for output, folder in (("f", ""), ("o/p/f", ""), ("d/o", ""), ("o", "d"), ("x/l", "")):
-            outputs.check(self.action(output, folder), self.store)
+            outputs.check(self.action(output, folder), self.store, copies=True)
 
     def test_outputs_of_other_folders(self) -> None:
         for kind in (3, 4, 7):
@@ -60,6 +60,28 @@ class OutputsTest(unittest.TestCase):
         self.refuses("'l/x' lies behind 'l', a link", self.action("l/x"))
         self.refuses("'d/m/x' lies behind 'm', a link", self.action("d/m/x"))
         self.refuses("'d/m/x' lies behind 'm', a link", self.action("m/x", "d"))
+
+    def test_properties(self) -> None:
+        """They give an action the network, another root or another user; those of a worker's kind do no harm."""
+        for place in (5, 10):
+            for name in (b"network", b"chrootRootDigest", b"unixUID", b"", b"ISA\0"):
+                platform = field(1, field(1, b"ISA")) + field(1, field(1, name) + field(2, b"on"))
+                command = field(1, b"/bin/true") + (field(5, platform) if place == 5 else b"")
+                action = field(1, self.put(command))
+                action += field(10, platform) if place == 10 else b""
+                self.refuses("gives no action the property", action)
+        platform = field(1, field(1, b"OSFamily") + field(2, b"linux"))
+        outputs.check(field(1, self.put(b"")) + field(10, platform), self.store, copies=True)
+
+    def test_names_of_inputs_that_are_paths(self) -> None:
+        """Only where they are copied; a file system that shows them refuses such names."""
+        for kind in (1, 2, 3):
+            for name in (b"../x", b"/x", b"a/b", b"..", b".", b""):
+                node = field(kind, field(1, b"d") + field(1, name))
+                for inputs in (node, field(2, field(1, b"e") + field(2, self.put(node)))):
+                    action = field(1, self.put(b"")) + field(2, self.put(inputs))
+                    self.refuses("is no name of an input", action, copies=True)
+                    outputs.check(action, self.store, copies=False)
 
     def test_actions_that_are_written_in_other_ways(self) -> None:
         """The last value of a field counts, and the parts of a message add up."""
@@ -75,7 +97,14 @@ class OutputsTest(unittest.TestCase):
     def test_the_program_of_buildbox(self) -> None:
         """It is started for what is right, and an action that is not fails with a sentence."""
         action, result = self.store / "a", self.store / "r"
-        words = ["run", str(self.store), f"--action={action}", f"--action-result={result}", "-x"]
+        words = [
+            "run",
+            str(self.store),
+            "copies",
+            f"--action={action}",
+            f"--action-result={result}",
+            "-x",
+        ]
         with mock.patch.object(os, "execv") as started:
             started.side_effect = SystemExit
             action.write_bytes(self.action("../x"))
@@ -87,7 +116,7 @@ class OutputsTest(unittest.TestCase):
             action.write_bytes(self.action("x"))
             with self.assertRaises(SystemExit):
                 outputs.main(words)
-            started.assert_called_once_with("run", ["run", *words[2:]])
+            started.assert_called_once_with("run", ["run", *words[3:]])
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ from tools.remote.action import Limits
 
 # Of this machine, read-only: a shell with the usual small programs, and the C and C++ libraries.
 MOUNTS = ("/bin", "/usr/bin", "/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu")
+# Of this machine, for the server and its Python.
+_SYSTEM = ("/lib", "/usr/lib", "/etc/ld.so.cache")
 FUSE = Path("/dev/fuse")
 _SIZE = re.compile(r"[1-9]\d*[KMGT]")
 _STAND_INS = (action.__file__, outputs.__file__)
@@ -65,6 +67,7 @@ def main(arguments: Sequence[str]) -> int:
     sys.stdout.flush()
     # Not the user's: BuildBox ends if it may not look into one of its folders.
     path = os.pathsep.join([*map(str, folders), os.defpath])
+    command = [*room(options), *command]
     os.execve(command[0], command, {**os.environ, "PATH": path, "HOME": str(options.store)})
 
 
@@ -80,6 +83,35 @@ def become(options: argparse.Namespace) -> None:
     privileges.give_up(user, needed, FUSE)
 
 
+def room(options: argparse.Namespace) -> list[str]:
+    """Returns bubblewrap's command for a server that sees its store, its programs and the system's libraries.
+
+    BuildBox reads and writes whatever file a client names, by digests that are paths and by services of its own.
+    """
+    programs = [options.bwrap, options.casd, options.fuse, options.run]
+    shown = [Path(sys.base_prefix), Path(sys.prefix), Path(sys.executable).parent]
+    shown += [Path(module).absolute() for module in _STAND_INS]
+    for program in programs:
+        # Their libraries are runfiles, which are links to the files of packages.
+        shown += [program.resolve().parent]
+        shown += [way for way in program.absolute().parents if way.name.endswith(".runfiles")]
+        shown += [way for way in program.resolve().parents if way.name == "external"]
+    for path in map(Path, (*MOUNTS, *_SYSTEM)):
+        shown += [path.resolve(), path]
+    binds = [word for path in dict.fromkeys(shown) for word in _bound("--ro-bind", path)]
+    device = ["--dev-bind", str(FUSE), str(FUSE)] if may_mount() else []
+    return [
+        *(str(options.bwrap.absolute()), "--die-with-parent", "--unshare-pid"),
+        *("--proc", "/proc", "--dev", "/dev", *device, "--tmpfs", "/tmp", *binds),
+        *("--bind", str(options.store), str(options.store)),
+        *_bound("--ro-bind", options.store / "action"),
+    ]
+
+
+def _bound(option: str, path: Path) -> list[str]:
+    return [option, str(path.resolve()), str(path)] if path.exists() else []
+
+
 def stand_in(options: argparse.Namespace) -> Path:
     """Returns the folder of the programs that BuildBox starts: action.py as bubblewrap, outputs.py as its own."""
     limits = Limits(**{f.name: getattr(options, f.name) for f in dataclasses.fields(Limits)})
@@ -89,7 +121,12 @@ def stand_in(options: argparse.Namespace) -> Path:
             options.bwrap.absolute(),
             json.dumps(dataclasses.asdict(limits)),
         ],
-        "run": [outputs.__file__, options.run.absolute(), options.store],
+        "run": [
+            outputs.__file__,
+            options.run.absolute(),
+            options.store,
+            "mounts" if may_mount() else "copies",
+        ],
     }
     folder: Path = options.store / "action"
     try:

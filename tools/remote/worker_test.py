@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -10,8 +11,9 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -84,6 +86,7 @@ class WorkerTest(unittest.TestCase):
             said = started.stdout.readline()
             # Root's programs could change root's files.
             self.assertNotEqual(Path(f"/proc/{started.pid}").stat().st_uid, 0)
+            self.assertEqual(self.seen_by_the_server(started.pid), (True, False))
             started.terminate()
         self.assertIn(
             f"executes 3 actions at a time, and keeps inputs and results in {self.folder}/store",
@@ -93,6 +96,25 @@ class WorkerTest(unittest.TestCase):
         # BuildBox itself starts nothing that is not looked at first.
         for name in ("bwrap", "run"):
             self.assertIn("tools/remote/", (self.folder / "store/action" / name).read_text())
+
+    def seen_by_the_server(self, started: int) -> tuple[bool, bool]:
+        """Returns whether BuildBox sees its store, and what else is in the folder that the store is in."""
+        secret = self.folder / "secret"
+        secret.touch()
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            for process in action.tree(started):
+                # A process that ends meanwhile is none.
+                with contextlib.suppress(OSError):
+                    program = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0]
+                    store, other = (
+                        Path(f"/proc/{process}/root{path}").exists()
+                        for path in (self.folder / "store/cas", secret)
+                    )
+                    if program.endswith(b"casd") and store:
+                        return store, other
+            time.sleep(0.1)
+        raise AssertionError("BuildBox does not start")
 
     def test_inputs_are_mounted_only_if_that_is_allowed(self) -> None:
         device = self.folder / "fuse"
@@ -182,13 +204,26 @@ class ActionTest(unittest.TestCase):
         self.root = Path(self.enterContext(tempfile.TemporaryDirectory()))
 
     def act(
-        self, script: str, before: Callable[[], object] | None = None, **limits: int
+        self,
+        script: str,
+        before: Callable[[], object] | None = None,
+        program: str = "/bin/bash",
+        more: Sequence[str] = (),
+        **limits: int,
     ) -> tuple[int, str]:
-        """Runs a script in an action; returns its status and what was said."""
-        program = [sys.executable, "-I", action.__file__, BWRAP, json.dumps(limits)]
-        inside = ["--bind", str(self.root), "/", *INSIDE, "/bin/bash", "-c", script]
+        """Runs a script in an action; returns its status and what was said.
+
+        Args:
+          script: what the program gets behind -c.
+          before: what the process does first that becomes the stand-in for bubblewrap.
+          program: what runs the script.
+          more: further arguments of bubblewrap.
+          limits: those of the action.
+        """
+        stand_in = [sys.executable, "-I", action.__file__, BWRAP, json.dumps(limits)]
+        inside = ["--bind", str(self.root), "/", *INSIDE, *more, program, "-c", script]
         done = subprocess.run(
-            [*program, *inside],
+            [*stand_in, *inside],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -244,6 +279,40 @@ class ActionTest(unittest.TestCase):
             _, said = self.act("tr '\\0' '\\n' < /proc/1/environ; env")
         self.assertIn("PATH=", said)
         self.assertNotIn("SECRET", said)
+
+    def test_no_variable_of_an_action_takes_its_limits_away(self) -> None:
+        for name, value in (("BASH_FUNC_ulimit%%", "() { :; }"), ("BASH_ENV", "/e"), ("-u", "x")):
+            (self.root / "e").write_text("ulimit() { :; }")
+            status, said = self.act(
+                "cat /proc/self/limits; env", more=["--setenv", name, value], processes=64
+            )
+            self.assertEqual(status, 0)
+            self.assertRegex(said, "Max processes +64 ")
+            self.assertIn(name, said)
+        _, said = self.act("exit 0", program="/bin/a=b")
+        self.assertIn("worker: the program '/bin/a=b' has a = in its name", said)
+
+    def test_files_without_a_name_are_counted(self) -> None:
+        mega = 1 << 20
+        written = "for i in 3 4 5 6; do eval exec $i'<>x'; rm x; head -c 900000 /dev/zero >&$i; done; sleep 60"
+        status, said = self.act(written, output=2 * mega)
+        self.assertEqual(status, 1)
+        self.assertIn("writes more than 2 MiB", said)
+        code = "import os, time; os.write(os.memfd_create('m'), bytes(200_000_000)); time.sleep(60)"
+        # This test's own Python, which an action of BuildBox has not.
+        python = [
+            word
+            for path in dict.fromkeys((sys.base_prefix, sys.prefix))
+            for word in ("--ro-bind", path, path)
+        ]
+        status, said = self.act(code, program=sys.executable, more=python, memory=150 * mega)
+        self.assertEqual(status, 1)
+        self.assertIn("takes more than 150 MiB of memory", said)
+
+    def test_closed_folders_are_opened_for_who_removes_them(self) -> None:
+        self.assertEqual(self.act("mkdir -p a/b; chmod 0 a/b; chmod 0 a")[0], 0)
+        for name in ("a", "a/b"):
+            self.assertEqual((self.root / name).stat().st_mode & 0o777, 0o700)
 
     def test_nobody_writes_what_is_the_kernels(self) -> None:
         was = CORE_PATTERN.read_text()
