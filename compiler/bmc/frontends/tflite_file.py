@@ -272,7 +272,9 @@ def parse(data: bytes, name: str) -> TfliteFile:
     model = ModelT.InitFromPackedBuf(data, 0)
     tflite_check.check(model, name)
     replaced = tflite_mediapipe.replace(model, name)
-    if _name_tensors(model) or replaced:
+    sizes = tflite_mends.fold_sizes(model, name)
+    notes += [sizes] if sizes else []
+    if _name_tensors(model) or replaced or sizes:
         data = pack(model, len(data))
         details = interpreter(data, name)
     tflite_sparse.make_dense(model, name)

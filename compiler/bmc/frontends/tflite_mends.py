@@ -1,9 +1,16 @@
-"""Mends what LiteRT refuses and other runtimes run: a number that nothing reads has a value that it should not have."""
+"""Mends what LiteRT refuses and other runtimes run: numbers that nothing reads, or that can only have one value."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from bmc.errors import BmcError
-from bmc.frontends import tflite_schema
+from bmc.frontends import tflite_build, tflite_schema
+
+# Ops that are told the shape of their result, and the place of that operand.
+_SIZED = {"RESHAPE": 1, "TRANSPOSE_CONV": 0}
 
 
 def is_formality(error: BmcError) -> bool:
@@ -12,7 +19,7 @@ def is_formality(error: BmcError) -> bool:
 
 
 def mended(data: bytes, name: str) -> tuple[bytes, str]:
-    """Returns the file in which each tensor of one scale is quantized along dimension 0, and a note that says so.
+    """Returns the file in which tensors are quantized along dimension 0 that have one scale or one dimension, and a note.
 
     Args:
       data: a file that LiteRT refuses for such a dimension, after it has verified its structure.
@@ -27,14 +34,53 @@ def mended(data: bytes, name: str) -> tuple[bytes, str]:
             quantization = tensor.quantization
             if quantization is None or quantization.scale is None:
                 continue
-            outside = not 0 <= quantization.quantizedDimension < len(tflite_schema.shape(tensor))
-            if outside and len(quantization.scale) == 1:
+            dims, scales = tflite_schema.shape(tensor), len(quantization.scale)
+            outside = not 0 <= quantization.quantizedDimension < len(dims)
+            if outside and (scales == 1 or dims == (scales,)):
                 quantization.quantizedDimension = 0
                 changed.append(tflite_schema.text(tensor.name))
     note = (
         f"'{name}' says of {len(changed)} tensors, such as '{changed[0]}', that they are quantized along a dimension"
-        " that they do not have, for which LiteRT refuses it; they have one scale, so this means nothing"
+        " that they do not have, for which LiteRT refuses it; each has one scale or one dimension, so this means nothing"
         if changed
         else ""
     )
     return tflite_schema.pack(model, len(data)), note
+
+
+def fold_sizes(model: Any, name: str) -> str:
+    """Makes constants of inputs that only say the shape of a result whose shape the file says; returns a note.
+
+    LiteRT takes any shape from such an input; a runtime without a heap has room for one alone.
+
+    Args:
+      model: the model, a ModelT that is changed.
+      name: name of the file, for the note.
+    """
+    graph = model.subgraphs[0]
+    folded = []
+    for index in list(graph.inputs):
+        readers = [op for op in graph.operators if index in op.inputs]
+        results = [graph.tensors[op.outputs[0]] for op in readers]
+        shapes = {tflite_schema.shape(result) for result in results}
+        sized = [op.inputs[_SIZED.get(tflite_schema.op_kind(model, op), 0)] for op in readers]
+        kinds = {tflite_schema.op_kind(model, op) for op in readers}
+        if len(shapes) != 1 or not kinds <= set(_SIZED) or set(sized) != {index}:
+            continue
+        (shape,) = shapes
+        tensor = graph.tensors[index]
+        is_open = any(
+            result.shapeSignature is not None and -1 in result.shapeSignature for result in results
+        )
+        if is_open or tflite_schema.shape(tensor) != (len(shape),):
+            continue
+        tensor.buffer = tflite_build.add_buffer(model, np.array(shape, np.int32))
+        graph.inputs = [each for each in graph.inputs if each != index]
+        for signature in model.signatureDefs or []:
+            signature.inputs = [each for each in signature.inputs if each.tensorIndex != index]
+        folded.append(f"'{tflite_schema.text(tensor.name)}' to {list(shape)}")
+    return (
+        f"'{name}' takes shapes of results as inputs; bmc set {', '.join(folded)}, as its tensors say"
+        if folded
+        else ""
+    )

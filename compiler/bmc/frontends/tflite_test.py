@@ -313,21 +313,6 @@ class TfliteTest(support.ModelFileTest):
         x = "np.random.default_rng(4).standard_normal((2, 8)).astype(np.float32)"
         self.agrees(self.load(data, f"return Cases((({x},),), Tolerance(0.1, 0.1))"))
 
-    def test_a_dimension_that_nothing_reads(self) -> None:
-        def outside(model: Any) -> None:
-            for item in model.subgraphs[0].tensors:
-                quantization = item.quantization
-                if quantization is not None and quantization.scale is not None:
-                    quantization.quantizedDimension += 3
-
-        data = _convert(_dense, _tensor(1, 8), io=tf.int8)
-        self.rejects("bad-file", "quantized_dimension", data=tflite_kit.edit(data, outside))
-        whole = _convert(_dense, _tensor(1, 8), io=tf.int8, _experimental_disable_per_channel=True)
-        mended = self.load(tflite_kit.edit(whole, outside))
-        self.assertIn("LiteRT refuses it", mended.notes[0])
-        self.agrees(mended)
-        np.testing.assert_array_equal(mended.golden.outputs, self.load(whole).golden.outputs)
-
     def test_a_network_that_answers_noise_with_nothing(self) -> None:
         data = _convert(
             lambda x: tf.sigmoid(40.0 * (tf.reduce_mean(x, [1, 2]) - 0.5)), _tensor(1, 64, 64, 3)

@@ -125,7 +125,9 @@ class FailedTest(unittest.TestCase):
         )
         self.assertIn("tuning file", error.hint)
         error = rejection(
-            "// -----// IR Dump After APass Failed: a-pass //----- //", "func.func @main() {", status=1
+            "// -----// IR Dump After APass Failed: a-pass //----- //",
+            "func.func @main() {",
+            status=1,
         )
         self.assertTrue(error.message.endswith("failed in the pass a-pass and gave no reason"))
         self.assertNotIn("tuning file", error.hint)
