@@ -1,10 +1,11 @@
-"""Measures the models of the list on Spike, one after the other, and writes docs/world.md.
+"""Measures the models of a list on Spike, one after the other, and writes docs/world.md or docs/tflm.md.
 
 examples:
   tools/bazel run //models/world:measure                    what has not been measured yet
   tools/bazel run //models/world:measure -- dtln_1 dtln_2   these, once more
   tools/bazel run //models/world:measure -- --host          nothing on Spike: imports and compiles, which takes less
-  tools/bazel run //models/world:measure -- --page          nothing; writes the page
+  tools/bazel run //models/world:measure -- --page          nothing; writes the pages
+  tools/bazel run //models/world:measure -- --tflm FOLDER   models of a checkout of TFLM's repository
 
 Each result is kept as soon as there is one, so the program may be ended and started again.
 """
@@ -13,12 +14,14 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import hashlib
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +32,6 @@ from tools.emulate import result
 from tools.size import image_report, size
 
 _KIT = Path("tools/coverage/spike.json")
-_TABLE = Path("models/world/table.json")
-_MEASURED = Path("models/world/measured.json")
-_PAGE = Path("docs/world.md")
 # Spike makes some 50 million instructions a second.
 _DEADLINE_SECONDS = 3600.0
 # Prints the allocations for a file. It may end the process.
@@ -49,33 +49,104 @@ def main(argv: list[str]) -> int:
     parser.add_argument("models", nargs="*", help="names of models")
     parser.add_argument("--host", action="store_true", help="do not run on Spike")
     parser.add_argument("--page", action="store_true", help="only write the page")
+    parser.add_argument(
+        "--tflm", type=Path, metavar="FOLDER", help="measure the models of TFLM's repository, here"
+    )
     options = parser.parse_args(argv)
-    table = json.loads(_TABLE.read_text(encoding="utf-8"))
-    root = Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
-    unknown = sorted(set(options.models) - set(table))
-    if unknown:
-        parser.error(f"the list has no {', '.join(unknown)}")
-    measured = json.loads((root / _MEASURED).read_text(encoding="utf-8"))
-    todo = options.models or [
+    chosen = _tflm(options.tflm) if options.tflm else _world()
+    for each in (_world(), _tflm(Path())) if options.page else ():
+        each.write_page(each.measured())
+    if not options.page:
+        unknown = sorted(set(options.models) - set(chosen.table))
+        if unknown:
+            parser.error(f"the list has no {', '.join(unknown)}")
+        _measure_all(chosen, options.models, is_run=not options.host)
+    return 0
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Models of a page.
+
+    Attributes:
+      table: name -> row, of which `arguments` are those of `bmc import`.
+      kept: where the workspace keeps what was measured.
+      page: the page in the workspace.
+      begin: how the page begins.
+    """
+
+    table: dict[str, Any]
+    kept: Path
+    page: Path
+    begin: str
+
+    def measured(self) -> dict[str, Any]:
+        return dict(json.loads((_workspace() / self.kept).read_text(encoding="utf-8")))
+
+    def write_page(self, measured: dict[str, Any]) -> None:
+        text = world_page.text(self.begin, self.table, measured)
+        (_workspace() / self.page).write_text(text, encoding="utf-8")
+
+
+def _workspace() -> Path:
+    return Path(os.environ["BUILD_WORKSPACE_DIRECTORY"])
+
+
+def _table(name: str) -> dict[str, Any]:
+    return dict(json.loads(Path("models/world", name).read_text(encoding="utf-8")))
+
+
+def _world() -> Listed:
+    kept, page = Path("models/world/measured.json"), Path("docs/world.md")
+    return Listed(_table("table.json"), kept, page, world_page.WORLD)
+
+
+def _tflm(folder: Path) -> Listed:
+    """Returns the models of a checkout; its files must be those of the list."""
+    folder = Path(os.environ.get("BUILD_WORKING_DIRECTORY", ""), folder.expanduser())
+    table = {
+        name: {**row, "arguments": [str(folder / row["path"])]}
+        for name, row in _table("tflm.json").items()
+    }
+    kept, page = Path("models/world/tflm_measured.json"), Path("docs/tflm.md")
+    return Listed(table, kept, page, world_page.TFLM)
+
+
+def _measure_all(listed: Listed, names: list[str], *, is_run: bool) -> None:
+    measured = listed.measured()
+    todo = names or [
         name
-        for name in table
-        if name not in measured or (not options.host and world_page.is_on_host(measured[name]))
+        for name in listed.table
+        if name not in measured or (is_run and world_page.is_on_host(measured[name]))
     ]
     with tempfile.TemporaryDirectory() as files:
         kit = Kit.load(_KIT, Path(files))
-        for name in [] if options.page else todo:
+        for name in todo:
+            row = listed.table[name]
+            _check(row)
             with tempfile.TemporaryDirectory() as work:
-                measured[name] = measure(
-                    table[name]["arguments"], kit, Path(work), is_run=not options.host
-                )
+                measured[name] = measure(row["arguments"], kit, Path(work), is_run=is_run)
             print(f"{name}: {measured[name]}", flush=True)
             ordered = {
-                each: dict(sorted(measured[each].items())) for each in table if each in measured
+                each: dict(sorted(measured[each].items()))
+                for each in listed.table
+                if each in measured
             }
             text = json.dumps(ordered, indent=1, ensure_ascii=False)
-            (root / _MEASURED).write_text(text + "\n", encoding="utf-8")
-    (root / _PAGE).write_text(world_page.text(table, measured), encoding="utf-8")
-    return 0
+            (_workspace() / listed.kept).write_text(text + "\n", encoding="utf-8")
+    listed.write_page(measured)
+
+
+def _check(row: dict[str, Any]) -> None:
+    """Ends the program if a file that the list names by its hash is another one."""
+    file = Path(row["arguments"][0])
+    if "sha256" not in row:
+        return
+    found = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+    if found != row["sha256"]:
+        sys.exit(
+            f"measure: {file} is not the file of the list; check out the commit that docs/tflm.md names"
+        )
 
 
 def measure(arguments: list[str], kit: Kit, work: Path, *, is_run: bool = True) -> dict[str, Any]:

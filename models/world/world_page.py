@@ -1,11 +1,11 @@
-"""docs/world.md: one row per model of the list."""
+"""docs/world.md and docs/tflm.md: one row per model of a list."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-_HEAD = """# Models that others published
+WORLD = """# Models that others published
 
 This page is generated. The [list](../models/world/list.bzl) has {models} models of {packages} packages: published ones,
 and exports of classical models. Each is imported with its framework's answers, which IREE must reproduce on the host,
@@ -18,7 +18,19 @@ Right on Spike: {right}. Right on the host, and compiled: {host}. Refused: {refu
 Not tried yet: {rest}.
 
 `tools/bazel run //models/world:measure` measures the rest and writes this page; names behind `--` measure those again.
+"""
+TFLM = """# Models of TensorFlow Lite for Microcontrollers
 
+This page is generated. The [list](../models/world/tflm.json) has all {models} `.tflite` files of the repository
+`tensorflow/tflite-micro` at commit 90b983c2: examples, models of tests, and layers of SEANet in 16x8 bits. The columns are
+those of [world.md](world.md). Inputs are made up, and the answers are LiteRT's.
+
+Right on Spike: {right}. Right on the host, and compiled: {host}. Refused: {refused}. Failing: {fails}.
+Not tried yet: {rest}.
+
+`tools/bazel run //models/world:measure -- --tflm FOLDER` measures the rest in a checkout and writes this page.
+"""
+_TABLE = """
 | Model | Package | Instructions | MACs | Per MAC | Arena and state | TFLM's arena | Weights | Error | Measured |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
 """
@@ -35,17 +47,18 @@ def is_on_host(row: Mapping[str, Any]) -> bool:
     return "macs" in row and "instructions" not in row
 
 
-def text(table: Mapping[str, Any], measured: Mapping[str, Any]) -> str:
+def text(begin: str, table: Mapping[str, Any], measured: Mapping[str, Any]) -> str:
     """Returns the page.
 
     Args:
+      begin: WORLD or TFLM.
       table: name -> what the list has, in the list's order.
       measured: name -> what measure.py found, of any number of the models.
     """
     found = {name: measured[name] for name in table if name in measured}
     right = {name: row for name, row in found.items() if "macs" in row}
     on_host = sum(map(is_on_host, right.values()))
-    head = _HEAD.format(
+    head = begin.format(
         models=len(table),
         packages=len({row["package"] for row in table.values()}),
         right=len(right) - on_host,
@@ -60,7 +73,7 @@ def text(table: Mapping[str, Any], measured: Mapping[str, Any]) -> str:
         for name in table
         if name not in right
     ]
-    parts = [head, *(row + "\n" for row in rows)]
+    parts = [head, _TABLE, *(row + "\n" for row in rows)]
     return "".join(parts + [_OTHERS] * bool(others) + [row + "\n" for row in others])
 
 

@@ -1,4 +1,4 @@
-"""Tests that docs/world.md is made of what was measured, and says so of each model."""
+"""Tests that docs/world.md and docs/tflm.md are made of what was measured, and say so of each model."""
 
 from __future__ import annotations
 
@@ -21,16 +21,20 @@ _ROW = {
 
 
 class WorldPageTest(unittest.TestCase):
-    def test_the_page_is_up_to_date(self) -> None:
-        table, measured = (
-            json.loads(Path(f"models/world/{name}.json").read_text(encoding="utf-8"))
-            for name in ("table", "measured")
-        )
-        page = Path("docs/world.md").read_text(encoding="utf-8")
-        hint = "`tools/bazel run //models/world:measure -- --page` writes it"
-        self.assertEqual(page, world_page.text(table, measured), hint)
-        self.assertEqual([name for name in table if f"| `{name}` |" not in page], [])
-        self.assertEqual(set(measured) - set(table), set(), "the list lacks what was measured")
+    def test_the_pages_are_up_to_date(self) -> None:
+        for begin, listed, found, name in (
+            (world_page.WORLD, "table", "measured", "world"),
+            (world_page.TFLM, "tflm", "tflm_measured", "tflm"),
+        ):
+            table, measured = (
+                json.loads(Path(f"models/world/{file}.json").read_text(encoding="utf-8"))
+                for file in (listed, found)
+            )
+            page = Path(f"docs/{name}.md").read_text(encoding="utf-8")
+            hint = "`tools/bazel run //models/world:measure -- --page` writes it"
+            self.assertEqual(page, world_page.text(begin, table, measured), hint)
+            self.assertEqual([model for model in table if f"| `{model}` |" not in page], [])
+            self.assertEqual(set(measured) - set(table), set(), "the list lacks what was measured")
 
     def test_rows(self) -> None:
         table = {name: {"package": "p"} for name in ("a", "b", "c", "d", "e")}
@@ -43,7 +47,7 @@ class WorldPageTest(unittest.TestCase):
                 for key in ("arena_bytes", "date", "macs", "state_bytes", "weights_bytes")
             },
         }
-        page = world_page.text(table, measured)
+        page = world_page.text(world_page.WORLD, table, measured)
         self.assertIn(
             "| `a` | p | 1,500 | 1,000 | 1.50 | 2,056 | 4,096 | 10 | 0 | 2026-11-28 |\n", page
         )

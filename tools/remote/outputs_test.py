@@ -1,4 +1,4 @@
-"""Tests for outputs.py: what is refused before BuildBox makes folders for outputs, copies inputs or gives properties."""
+"""Tests for outputs.py: what is refused before BuildBox makes folders, copies inputs or gives properties."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def is_formality(error: BmcError) -> bool:
 
 
 def mended(data: bytes, name: str) -> tuple[bytes, str]:
-    """Returns the file in which tensors are quantized along dimension 0 that have one scale or one dimension, and a note.
+    """Quantizes tensors of one scale or one dimension along dimension 0; returns the file and a note that says so.
 
     Args:
       data: a file that LiteRT refuses for such a dimension, after it has verified its structure.
@@ -41,7 +41,7 @@ def mended(data: bytes, name: str) -> tuple[bytes, str]:
                 changed.append(tflite_schema.text(tensor.name))
     note = (
         f"'{name}' says of {len(changed)} tensors, such as '{changed[0]}', that they are quantized along a dimension"
-        " that they do not have, for which LiteRT refuses it; each has one scale or one dimension, so this means nothing"
+        " that they do not have, for which LiteRT refuses it; each has one scale or one dimension, so it means nothing"
         if changed
         else ""
     )
