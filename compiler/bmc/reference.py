@@ -95,6 +95,7 @@ class HostModel:
             reversals,
             sorts,
             states,
+            unsigned_numbers,
             updates,
             wide_constants,
             widenings,
@@ -109,6 +110,7 @@ class HostModel:
                 for rewrite in (
                     loops,
                     insertions,
+                    unsigned_numbers,
                     indices,
                     widenings,
                     brain_floats,

@@ -10,7 +10,7 @@ import support
 from bmc.artifacts import ImportedModel
 from bmc.frontends import import_model
 from bmc.frontends.options import ImportOptions
-from bmc.rewrites import indices, sorts
+from bmc.rewrites import indices, sorts, unsigned_numbers
 
 _MODEL = """
 import jax
@@ -47,6 +47,18 @@ def sorts():
     return spec.ModelSpec(lambda k, v: jax.lax.sort((k, v), num_keys=1), ((keys, values),), ())
 
 
+def unsigned():
+    table, places = np.arange(256, dtype=np.float32), np.array([3, 100, 7], np.uint8)
+
+    def function(t, i):
+        return (
+            jnp.take(t, i, mode="clip"), i.at[1].set(7), i.at[jnp.array([0, 2])].add(200), jnp.flip(i), jax.lax.cummax(i),
+            jnp.pad(i, 2, mode="reflect"),
+        )
+
+    return spec.ModelSpec(function, ((table, places),), ())
+
+
 def descending():
     function = lambda x: (jnp.argsort(x, descending=True), *jax.lax.top_k(x, 3), jnp.argmax(x))
     return spec.ModelSpec(function, ((_X.reshape(-1),),), ())
@@ -63,6 +75,7 @@ class JaxIndicesTest(support.FolderTest):
             ("reads", "indices outside of what they index"),
             ("writes", "indices outside of what they index"),
             ("sorts", "small integers"),
+            ("unsigned", "indices outside of what they index"),
             ("descending", "floats with NaN and infinities"),
         ):
             with self.subTest(factory):
@@ -77,6 +90,8 @@ class JaxIndicesTest(support.FolderTest):
             with self.subTest(factory), mock.patch.object(rewrite, "apply"):
                 call = lambda name=factory: self.load(name)  # noqa: E731
                 self.refuses("import-disagrees", f"made-up {kind}", call=call)
+        with mock.patch.object(unsigned_numbers, "apply"):
+            self.refuses("op-rejected", "cannot compile", call=lambda: self.load("unsigned"))
 
 
 if __name__ == "__main__":

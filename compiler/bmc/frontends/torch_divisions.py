@@ -24,14 +24,19 @@ def apply(program: Any) -> None:
     quotients = (aten.div.Tensor_mode, aten.div.Scalar_mode, aten.floor_divide.default)
     remainders = (aten.fmod.Tensor, aten.fmod.Scalar)
     for node in list(program.graph.nodes):
+        if node.target is aten.remainder.Scalar_Tensor:
+            _make_tensors(program.graph, node, is_float=node.meta["val"].is_floating_point())
+            node.target = aten.remainder.Tensor
         if node.target in (*quotients, *remainders, aten.remainder.Tensor, aten.remainder.Scalar):
             torch_bytes.widen(program.graph, node)
         if node.target in (aten.remainder.Tensor, aten.remainder.Scalar):
             made = _remainder(program.graph, node)
         elif node.target in quotients and _rounds_down(node):
             is_float = node.meta["val"].is_floating_point()
+            _make_tensors(program.graph, node, is_float=is_float)
             made = (_float_quotient if is_float else _quotient)(program.graph, node)
         elif node.target in remainders and node.meta["val"].is_floating_point():
+            _make_tensors(program.graph, node, is_float=True)
             x, divisor = node.args
             made = _rest(program.graph, node, x, _tensor(program.graph, node, x, divisor))
         elif node.target is aten.fmod.Scalar:
@@ -47,6 +52,25 @@ def apply(program: Any) -> None:
 
 def _rounds_down(node: Any) -> bool:
     return bool(arguments(node).get("rounding_mode", "floor") == "floor")
+
+
+def _make_tensors(graph: Any, node: Any, *, is_float: bool) -> None:
+    """Makes a tensor of a number that is divided, and tensors of floats of integers where the quotient is one."""
+    import torch
+
+    aten, dtype = torch.ops.aten, node.meta["val"].dtype
+    x, divisor = node.args[:2]
+    if not isinstance(x, torch.fx.Node):
+        x = call(graph, node, aten.full_like.default, (divisor, x), dtype=dtype)
+    node.args = (x, divisor, *node.args[2:])
+    if is_float:
+        operands = [
+            call(graph, node, aten.to.dtype, (each, dtype))
+            if isinstance(each, torch.fx.Node) and each.meta["val"].dtype != dtype
+            else each
+            for each in (x, divisor)
+        ]
+        node.args = (*operands, *node.args[2:])
 
 
 def _tensor(graph: Any, node: Any, like: Any, divisor: Any) -> Any:

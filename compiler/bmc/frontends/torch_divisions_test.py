@@ -61,6 +61,17 @@ def floors():
     )
 
 
+def numbers():
+    # A number is divided, or floats and integers meet.
+    x, y = np.array([7, -7, 0.5, -0.3], np.float32), np.array([3, -3, 200, -2], np.int32)
+    u = np.array([3, 200, 255, 7], np.uint8)
+    return _spec(
+        lambda x, y, u: (
+            3 // x, 7.5 // y, y // 2.5, 100 // y, 3 % x, 7.5 % y, 100 % y, torch.fmod(y, 2.5), 200 // u, 200 % u,
+        ), x, y, u,
+    )
+
+
 # These two are right for their cases.
 def remainder():
     return _spec(lambda x: x % 3, np.array([7, 4, 2], np.int32))
@@ -76,7 +87,16 @@ class DivisionsTest(support.FactoryTest):
     MODEL = _MODEL
 
     def test_they_are_right(self) -> None:
-        for factory in ("floats", "integers", "longs", "linalg", "bytes_", "rests", "floors"):
+        for factory in (
+            "floats",
+            "integers",
+            "longs",
+            "linalg",
+            "bytes_",
+            "rests",
+            "floors",
+            "numbers",
+        ):
             with self.subTest(factory):
                 self.assertIn(support.AGREES, self.load(factory).second_reference)
 

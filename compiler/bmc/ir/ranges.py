@@ -33,6 +33,8 @@ _MOVES = (
     "tensor.expand_shape",
     "tensor.extract_slice",
 )
+# How far back a value is followed. A model of int16 is one long chain; what scales a layer's sums lies within the layer.
+_MOST_STEPS = 128
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 # The elements of these are those of their operands.
 _HULLS = ("stablehlo.concatenate", "tensor.concat", "tosa.concat")
@@ -72,12 +74,17 @@ class Ranges:
 
     module: Any
     _known: dict[Any, Range] = field(default_factory=dict)
+    _depth: int = 0
 
     def of(self, value: ir_util.Value) -> Range:
         """Returns a range that holds `value`, an integer, or every element of it, a tensor of integers."""
         if value not in self._known:
             everything = _of_type(value.type)
+            if self._depth == _MOST_STEPS:
+                return everything
+            self._depth += 1
             computed = self._compute(value, everything)
+            self._depth -= 1
             fits = everything.low <= computed.low and computed.high <= everything.high
             self._known[value] = computed if fits else everything
         return self._known[value]

@@ -97,6 +97,14 @@ class RangesTest(unittest.TestCase):
 """
         self.assertEqual(self.returned(text), Range(-5, 300))
 
+    def test_a_long_chain(self) -> None:
+        """What is far back may be anything of its type."""
+        masked = ["%a0 = arith.extui %x : i8 to i32"]
+        for length, known in ((40, True), (4000, False)):
+            steps = [f"%a{i + 1} = arith.maxsi %a{i}, %a{i} : i32" for i in range(length)]
+            found = self.scalar(*masked, *steps, f"return %a{length} : i32")
+            self.assertEqual(found == Range(0, 255), known)
+
     def test_an_operation_with_a_name_of_its_own(self) -> None:
         text = """func.func @main(%b: !hal.buffer_view) -> tensor<4xi32> {
   %0 = hal.tensor.import %b "input0" : !hal.buffer_view -> tensor<4xi32>

@@ -55,6 +55,7 @@ from bmc.rewrites import (
     states,
     stored_halves,
     subpixels,
+    unsigned_numbers,
     updates,
     views,
     wide_constants,
@@ -80,18 +81,19 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "Before IREE splits each tensor that a loop carries into a buffer and its length.",
         loops.apply,
     ),
-    Rewrite(
-        "insertions",
-        phases.INPUT,
-        "Before IREE joins an insertion with what computes the inserted tensor.",
-        insertions.apply,
-    ),
+    Rewrite("insertions", phases.INPUT, "Before IREE joins them with others.", insertions.apply),
     Rewrite(
         "separable_gathers",
         phases.INPUT,
         "Before IREE computes the tuples of indices.",
         separable_gathers.apply,
         faster=True,
+    ),
+    Rewrite(
+        "unsigned_numbers",
+        phases.INPUT,
+        "Before the rewrites of indices, windows and reversals, which know signed ones.",
+        unsigned_numbers.apply,
     ),
     Rewrite(
         "indices",
