@@ -52,8 +52,8 @@ def unsigned():
 
     def function(t, i):
         return (
-            jnp.take(t, i, mode="clip"), i.at[1].set(7), i.at[jnp.array([0, 2])].add(200), jnp.flip(i), jax.lax.cummax(i),
-            jnp.pad(i, 2, mode="reflect"),
+            jnp.take(t, i, mode="clip"), i.at[1].set(7), i.at[jnp.array([0, 2])].add(200), jnp.flip(i),
+            jax.lax.cummax(i), jnp.pad(i, 2, mode="reflect"),
         )
 
     return spec.ModelSpec(function, ((table, places),), ())

@@ -35,6 +35,8 @@ def rewrite(graph: Graph, node: Any) -> bool:
         "Det": _determinant,
         "Gelu": _gelu,
         "LpNormalization": _normalization,
+        "ReduceL2": _length,
+        "ReduceLogSum": _logarithm,
         "ReverseSequence": _reversed,
         "RMSNormalization": _root_mean_square,
     }.get(node.op_type)
@@ -140,6 +142,20 @@ def _normalization(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:
     zero, one = (np.array(number, graph.dtype(node.input[0])) for number in (0, 1))
     is_zero = graph.add("Equal", (norm, zero), node)
     return graph.add("Div", (x, graph.add("Where", (is_zero, one, norm), node)), node)
+
+
+def _length(graph: Graph, node: Any, _: tuple[int, ...]) -> str:
+    """torch-mlir crashes on it where the dimension has one element, and not on its parts."""
+    squares = graph.add("ReduceSumSquare", node.input, node, **attributes(node))
+    return graph.add("Sqrt", (squares,), node)
+
+
+def _logarithm(graph: Graph, node: Any, _: tuple[int, ...]) -> str:
+    """See _length()."""
+    given = attributes(node)
+    axes = [np.array(given.pop("axes"))] if "axes" in given else node.input[1:]
+    total = graph.add("ReduceSum", (node.input[0], *axes), node, **given)
+    return graph.add("Log", (total,), node)
 
 
 def _reversed(graph: Graph, node: Any, shape: tuple[int, ...]) -> str:

@@ -9,7 +9,7 @@ import onnx
 import support
 from onnx import TensorProto, helper, numpy_helper
 
-from bmc.frontends import onnx_composites
+from bmc.frontends import onnx_composites, onnx_logarithms
 
 _CASES = "return Cases(((np.array([[0, 1, 2], [3, 0, 4], [5, -6, 0]], np.float32),),), Tolerance(1e-5, 1e-5))"
 
@@ -86,6 +86,27 @@ class CompositesTest(support.ModelFileTest):
         self.agrees(self.load(data, cases))
         with mock.patch.object(onnx_composites, "rewrite", return_value=False):
             self.rejects("import-disagrees", "output y", data=data, cases=cases)
+
+    def test_reductions_of_one_element(self) -> None:
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 1])
+        axes = numpy_helper.from_array(np.array([1]), "axes")
+        for kind in ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp"):
+            node = helper.make_node(kind, ["x", "axes"], ["y"])
+            y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 1])
+            graph = helper.make_graph([node], "g", [x], [y], [axes])
+            opsets = [helper.make_opsetid("", 18)]
+            data = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+            self.agrees(
+                self.load(
+                    data, _CASES.replace("[[0, 1, 2], [3, 0, 4], [5, -6, 0]]", "[[1], [2], [0.5]]")
+                )
+            )
+        # If this fails, torch-mlir does it itself, and the rewrites can go.
+        with (
+            mock.patch.object(onnx_composites, "rewrite", return_value=False),
+            mock.patch.object(onnx_logarithms, "rewrite", return_value=False),
+        ):
+            self.rejects("iree-crashed", "iree-opt crashed", data=data)
 
     def test_gelu(self) -> None:
         numbers = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 3])

@@ -60,7 +60,10 @@ def _sum(graph: Graph, node: Any, dtype: np.dtype[Any]) -> None:
 
     given = attributes(node)
     away = graph.add("Sub", [node.input[0], largest(**given | {"keepdims": 1})], node)
-    total = graph.add(node.op_type, [away, *node.input[1:]], node, **given)
+    # Of numbers without signs. torch-mlir crashes on a ReduceLogSumExp of dimensions with one element.
+    powers = graph.add("Exp", [away], node)
+    total = graph.add("ReduceL1", [powers, *node.input[1:]], node, **given)
+    total = graph.add("Log", [total], node)
     graph.rename(graph.add("Add", [total, largest(**given)], node), node.output[0])
 
 

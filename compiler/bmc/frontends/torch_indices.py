@@ -30,7 +30,8 @@ def apply(program: Any) -> None:
             given = arguments(node)
             _, axis, index, *rest = node.args
             size = _sizes(given["self"])[axis]
-            node.args = (node.args[0], axis, _inside(program, node, index, size), *rest)
+            inside = _inside(program, node, _computed(program, node, index), size)
+            node.args = (node.args[0], axis, inside, *rest)
 
 
 def _tuples(program: Any, node: Any, writes: bool) -> None:
@@ -52,6 +53,7 @@ def _wrapped(program: Any, node: Any, index: Any, size: int, writes: bool) -> An
 
     aten = torch.ops.aten
     low, high = _bounds(program, index)
+    index = _computed(program, node, index)
     if low < 0:
         graph = program.graph
         is_negative = call(graph, node, aten.lt.Scalar, (index, 0))
@@ -60,6 +62,15 @@ def _wrapped(program: Any, node: Any, index: Any, size: int, writes: bool) -> An
     elif high < size:
         return index
     return _inside(program, node, index, size) if writes else index
+
+
+def _computed(program: Any, node: Any, index: Any) -> Any:
+    """Returns a tensor of the model as the result of an op, because torch-mlir takes no other in a list of indices."""
+    import torch
+
+    if index.op != "placeholder":
+        return index
+    return call(program.graph, node, torch.ops.aten.clone.default, (index,))
 
 
 def _inside(program: Any, node: Any, index: Any, size: int) -> Any:

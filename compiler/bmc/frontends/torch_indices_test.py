@@ -42,6 +42,21 @@ def linalg():
     return _spec(lambda x, i: (x[i], *_written(x, i), torch.topk(x, 2).values), _X, np.array([1, 2]))
 
 
+class _Fixed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("places", torch.tensor([1, 0, 3, 5, 2, 4]))
+
+    def forward(self, x):
+        zeros = torch.zeros(6, 4)
+        y = x[self.places]
+        return y, x[:, self.places % 4], zeros.index_add(0, self.places, x), zeros.index_put((self.places,), y)
+
+
+def buffers():
+    return _spec(_Fixed(), _X)
+
+
 def from_the_front():
     def along(x, i):
         rows = i[:, None].expand(2, 4)
@@ -76,6 +91,12 @@ class IndicesTest(support.FactoryTest):
             with self.subTest(factory), mock.patch.object(torch_indices, "apply"):
                 call = lambda name=factory: self.load(name)  # noqa: E731
                 self.refuses("import-disagrees", f"made-up {_FROM_END}", call=call)
+
+    def test_buffers_are_indices(self) -> None:
+        self.load("buffers")
+        # If this fails, torch-mlir has mended it, and the copy of an index can go.
+        with mock.patch.object(torch_indices, "apply"):
+            self.refuses("op-rejected", "Heterogeneous lists", call=lambda: self.load("buffers"))
 
     def test_indices_that_are_known_stay_as_they_are(self) -> None:
         example = (torch.zeros(6, 4), torch.tensor([1, 2]))

@@ -33,7 +33,7 @@ _MOVES = (
     "tensor.expand_shape",
     "tensor.extract_slice",
 )
-# How far back a value is followed. A model of int16 is one long chain; what scales a layer's sums lies within the layer.
+# How far back a value is followed. A model of int16 is one long chain; what scales the sums of a layer lies within it.
 _MOST_STEPS = 128
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 # The elements of these are those of their operands.
