@@ -64,6 +64,15 @@ _NORMALIZED = """
     linalg.yield %b : f32
   } -> tensor<4x16xf32>
 """
+# A loop with two results, of which one is not read.
+_TWO = """
+  %y, %other = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<4x16xf32>) outs(%empty, %empty : tensor<4x16xf32>, tensor<4x16xf32>) {
+  ^bb0(%a: f32, %old: f32, %older: f32):
+    %b = arith.maximumf %a, %zero : f32
+    linalg.yield %b, %a : f32, f32
+  } -> (tensor<4x16xf32>, tensor<4x16xf32>)
+"""
 _WEIGHTS = np.array([[1e5, -1e6, 1e-3], [1.0004, 2**-26, -0.1]], np.float32)
 _MODEL = f"""func.func @main(%x: tensor<4x32xf32>) -> tensor<4x48xf32> {{
   %w = stablehlo.constant dense<"0x{np.tile(_WEIGHTS, (16, 16)).tobytes().hex()}"> : tensor<32x48xf32>
@@ -92,6 +101,11 @@ class HalvesTest(support.FolderTest):
         text, _ = self.rewritten(_EACH.replace("BODY", "math.exp %a"))
         self.assertRegex(text, r"math.exp %\w+ : f32")
         self.assertRegex(text, r"linalg.yield %\w+ : f16")
+
+    def test_loops_with_two_results_compute_in_f32(self) -> None:
+        text, _ = self.rewritten(_TWO)
+        self.assertRegex(text, r"arith.maximumf %\w+, %\w+ : f32")
+        self.assertIn("-> (tensor<4x16xf32>, tensor<4x16xf32>)", text)
 
     def test_sums_that_are_no_products_are_f32(self) -> None:
         text, _ = self.rewritten(_NORMALIZED)

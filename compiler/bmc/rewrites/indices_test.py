@@ -71,6 +71,13 @@ func.func @main(%x: tensor<5x4xf32>, %i: tensor<6xi64>) -> tensor<6xf32> {{
   return %y : tensor<6xf32>
 }}
 """
+_EXT_READ = """func.func @main(%x: tensor<5x4xf32>, %i: tensor<6x1xi32>) -> tensor<6x4xf32> {
+  %e = tensor.empty() : tensor<6x4xf32>
+  %y = iree_linalg_ext.gather dimension_map = [0] ins(%x, %i : tensor<5x4xf32>, tensor<6x1xi32>)
+      outs(%e : tensor<6x4xf32>) -> tensor<6x4xf32>
+  return %y : tensor<6x4xf32>
+}
+"""
 _EXT = """func.func @main(%x: tensor<5x4xf32>, %i: tensor<2x1xi32>, %u: tensor<2x4xf32>) -> tensor<5x4xf32> {
   %y = iree_linalg_ext.scatter dimension_map = [0] unique_indices(false)
       ins(%u, %i : tensor<2x4xf32>, tensor<2x1xi32>) outs(%x : tensor<5x4xf32>) {
@@ -134,6 +141,10 @@ class IndicesTest(support.FolderTest):
         got = self.answer(_EXTRACT.format("%r"), _X, _I.astype(np.int64) * 3)
         wanted = _X[np.clip(_I.astype(np.int64) * 3, 0, 4), np.arange(6) % 4]
         np.testing.assert_array_equal(got, wanted)
+
+    def test_a_gather_of_iree(self) -> None:
+        got = self.answer(_EXT_READ, _X, _I[:, None])
+        np.testing.assert_array_equal(got, _X[np.clip(_I, 0, 4)])
 
     def test_a_scatter_of_iree(self) -> None:
         rows = np.array([[-7], [9]], np.int32)

@@ -8,6 +8,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import support
 
 from bmc.kernels import layouts
@@ -22,6 +23,13 @@ _LINES = """func.func @main(%w: tensor<10x256xf32>, %x: tensor<256xf32>) -> tens
   return %0 : tensor<10xf32>
 }
 """
+# Another product, of the first one's result.
+_SECOND = """%v = stablehlo.constant dense<"0xVALUES"> : tensor<64x16xf32>
+  %1 = stablehlo.dot_general %0, %v, contracting_dims = [1] x [0]
+    : (tensor<4x64xf32>, tensor<64x16xf32>) -> tensor<4x16xf32>
+  return %1 : tensor<4x16xf32>""".replace(
+    "VALUES", np.eye(64, 16, dtype=np.float32).tobytes().hex()
+)
 _SCALAR = "rv64gc"
 _NONE: dict[str, Any] = {}
 
@@ -73,6 +81,15 @@ class KernelLibrariesTest(support.FolderTest):
         self.assertEqual(self.called(cheap, dear), "cheap")
         self.assertEqual(self.called(cheap, dear, entry={"library": "dear"}), "dear")
         self.assertEqual(self.called(cheap, entry={"library": None}), "")
+
+    def test_others_are_offered_behind_one_that_stays(self) -> None:
+        text = support.MATMUL.replace("-> tensor<4x64xf32> {", "-> tensor<4x16xf32> {")
+        text = text.replace("return %0 : tensor<4x64xf32>", _SECOND)
+        tuning = self.write("tuning.json", json.dumps({support.ISA: {_OP: {"library": None}}}))
+        library = self.library("f", costs=0)
+        compiled = support.lower_text(text, self.folder / "m", libraries=(library,), tuning=tuning)
+        calls = [export.call for export in compiled.plan.exports]
+        self.assertEqual([call is not None for call in calls], [False, True])
 
     def test_a_kernel_stays_bmcs_own_without_a_library(self) -> None:
         """Without any libraries, the entry says nothing."""

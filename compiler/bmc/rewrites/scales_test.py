@@ -70,6 +70,9 @@ _MOST = """
     %three = arith.constant 3.0 : f32
     %less = arith.cmpf olt, %three, %p : f32
     %r = arith.select %less, %three, %p : f32"""
+_LEAST = """
+    %three = arith.constant 3.0 : f32
+    %r = arith.minnumf %p, %three : f32"""
 
 
 def _text(body: str = "", result: str = "i8") -> str:
@@ -123,6 +126,7 @@ class ScalesTest(support.OptimizedTest):
         for body, most in (
             (_RELU, np.inf),
             ("%r = arith.maximumf %a, %zero : f32", np.inf),
+            ("%p = arith.maxnumf %a, %zero : f32\n" + _LEAST, 3),
             (_RELU.replace("%r =", "%p =") + _MOST, 3),
         ):
             text = self.quantizes(body, np.clip(_floats(), 0, most), 1)
