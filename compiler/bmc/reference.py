@@ -162,6 +162,11 @@ class HostModel:
             hint = "the inputs are not those that the model takes: check the framework's export"
             if "unimplemented" in str(error):
                 hint = "remove parts of the model to find the op, and write it with others"
+            elif "command_buffer" in str(error):
+                hint = (
+                    "IREE loses a buffer of this model: write loops out, or draw random numbers outside"
+                    " of the model"
+                )
             elif "ranges overlap" in str(error):
                 hint = (
                     "IREE cannot move part of a tensor within that tensor: make a new tensor from the"
