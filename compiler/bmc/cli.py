@@ -15,6 +15,7 @@ from bmc import (
     errors,
     inspection,
     mutate,
+    names,
     optimize,
     progress,
     target,
@@ -50,7 +51,8 @@ def _run_check(arguments: argparse.Namespace) -> int:
     def say(text: str) -> None:
         nonlocal parts
         # At once, because a process that takes too much is ended without a chance to write.
-        print("\n" * bool(parts) + text, flush=True)
+        shown = "\n".join(map(names.printable, text.splitlines()))
+        print("\n" * bool(parts) + shown, flush=True)
         parts += 1
 
     clear = check.check(arguments.source, options, target.find(arguments.isa), say)

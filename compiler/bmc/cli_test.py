@@ -84,6 +84,20 @@ class CommandLineTest(support.FolderTest):
             self.assertIn("error[file-missing]", message)
             self.assertIn(name.partition(":")[0], message)
 
+    def test_a_name_of_a_file_does_not_reach_the_terminal_as_it_is(self) -> None:
+        name = "\x1b]0;PASS\x07\u202e.mlir"
+        self.write(name, support.ADD)
+        self.write("cases.py", _CASES)
+        cases = f"{self.folder / 'cases.py'}:good"
+        done = support.bmc(
+            "import", self.folder / name, "--cases", cases, "--out", self.folder / "o"
+        )
+        self.assertEqual(done.status, 0, done.err)
+        self.assertIn("imported ?]0;PASS??.mlir", done.out)
+        self.assertTrue(done.out.rstrip("\n").isprintable())
+        refused = self.refused("import", self.folder / ("no" + name), "--out", self.folder / "o")
+        self.assertTrue(refused.replace("\n", "").isprintable())
+
     def test_unknown_kind(self) -> None:
         message = self.refused_import("", name="model.h5")
         self.assertIn("error[unknown-kind]", message)

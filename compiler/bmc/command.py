@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bmc import arithmetic, errors, guard
+from bmc import arithmetic, errors, guard, names
 from bmc.errors import BmcError
 
 # Runs with the arguments of its subcommand; returns an exit status, or None for 0.
@@ -86,7 +86,8 @@ def _internal() -> int:
 
 def fail(error: BmcError) -> int:
     """Prints what the user has to fix, folded between words on a terminal; returns the exit status."""
-    lines = f"bmc: {error}".splitlines()
+    # Names of files and of their tensors are anybody's.
+    lines = [names.printable(line) for line in f"bmc: {error}".splitlines()]
     if sys.stderr.isatty():
         width = min(shutil.get_terminal_size().columns, _WIDTH)
         # A name with hyphens stays one word, which can be copied.

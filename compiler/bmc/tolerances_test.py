@@ -57,6 +57,7 @@ class MeaningTest(support.FolderTest):
             (large, (zeros, zeros), ("logits is zero in every case",)),
             (IntStep(5, 2), (np.array([5, -5], np.int8),), ("max_step=5",)),
             (Exact(), (np.zeros(2, np.int8),), ("logits is zero in every case",)),
+            (large, (one * np.nan, one / tiny[:1] * np.inf), ("infinite or NaN in every case",)),
         ):
             call = functools.partial(self.require, policy, *outputs)
             self.refuses("weak-tolerance", *parts, call=call)

@@ -7,7 +7,7 @@ import re
 import time
 from pathlib import Path
 
-from bmc import frontends, limits, progress
+from bmc import frontends, limits, names, progress
 from bmc.artifacts import ImportedModel
 from bmc.frontends.options import F16, INT8, ImportOptions
 from bmc.iree import version
@@ -129,7 +129,8 @@ def run(arguments: argparse.Namespace) -> None:
         model = import_(arguments, arguments.out)
         took = phases.summary(time.time())
     checked = f" {model.second_reference}." if arguments.host_check else ""
-    print(f"imported {model.source}: {_cases(model)}.{checked} It took: {took}.")
+    source = names.printable(model.source)
+    print(f"imported {source}: {_cases(model)}.{checked} It took: {took}.")
 
 
 def options(arguments: argparse.Namespace) -> ImportOptions:
@@ -148,7 +149,7 @@ def options(arguments: argparse.Namespace) -> ImportOptions:
 def import_(arguments: argparse.Namespace, out: Path) -> ImportedModel:
     model = frontends.import_model(arguments.source, options(arguments), out)
     for note in model.notes:
-        print(f"note: {note}")
+        print(f"note: {names.printable(note)}")
     return model
 
 
