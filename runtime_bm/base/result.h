@@ -73,9 +73,9 @@
 // PASS/FAIL the last record, about all models. FAIL lists the models at fault.
 //           Exit status 0 follows PASS and nothing else.
 //
-// A test passes if there is a PASS record, the exit status is 0, and there is
-// no TRAP or ERROR record. An application with its own main needs no PASS
-// record (bm_firmware's `expect`).
+// A test passes if there is a PASS record, the exit status is 0, there is no
+// TRAP or ERROR record, and no record since BOOT contradicts PASS. An
+// application with its own main needs no PASS record (bm_firmware's `expect`).
 #ifndef RUNTIME_BM_BASE_RESULT_H_
 #define RUNTIME_BM_BASE_RESULT_H_
 

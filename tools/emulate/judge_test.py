@@ -51,6 +51,47 @@ class JudgeTest(unittest.TestCase):
         self.assertFalse(verdict.ok)
         self.assertIn("TRAP cause=5", verdict.sentence)
 
+    def test_records_that_contradict_pass(self) -> None:
+        boot, model, *_ = GOOD
+        cases = [f"BM1 CASE index={index} result=ok" for index in range(2)]
+        accuracy = "BM1 ACCURACY correct=2 total=2 framework=2"
+        end = "BM1 PASS cases=2"
+        for lines in (
+            (boot, model, *cases, accuracy, end),
+            (boot, model, cases[0], model, cases[0], end),
+        ):
+            self.assertTrue(result.judge(run(*lines)).ok, lines)
+        bad = {
+            "where case 1 was due: CASE index=0": (boot, model, cases[0], cases[0], end),
+            "where case 0 was due: CASE index=1": (boot, model, cases[1], cases[0], end),
+            "where case 0 was due: CASE index=1 ": (boot, model, cases[0], model, cases[1], end),
+            "PASS beside: ACCURACY correct=1": (
+                *(boot, model, *cases, accuracy.replace("correct=2", "correct=1")),
+                end,
+            ),
+            "has no `index`": (boot, model, cases[0], "BM1 CASE result=ok", end),
+            "has no `framework`": (boot, model, *cases, "BM1 ACCURACY correct=2", end),
+        }
+        for sentence, lines in bad.items():
+            verdict = result.judge(run(*lines))
+            self.assertFalse(verdict.ok, sentence)
+            self.assertIn(sentence, verdict.sentence)
+
+    def test_a_board_that_started_again(self) -> None:
+        boot, model, *_ = GOOD
+        wrong, case = (f"BM1 CASE index=0 result={word}" for word in ("mismatch", "ok"))
+        good = (boot, model, case, "BM1 PASS cases=1")
+        verdict = result.judge(run(boot, model, wrong, *good))
+        self.assertFalse(verdict.ok)
+        self.assertIn(f"started again amid the run, after: {wrong[4:]}", verdict.sentence)
+        # What another image printed before the reset, or an image whose beginning was not seen, does not count.
+        for before in (
+            (model, wrong),
+            (boot.replace("=b", "=c"), model, wrong),
+            (boot, model, case, "BM1 CASE index=1 resu"),
+        ):
+            self.assertTrue(result.judge(run(*before, *good)).ok, before)
+
     def test_pass_inside_text_is_no_record(self) -> None:
         self.assertFalse(result.judge(run("the model says BM1 PASS cases=1")).ok)
 

@@ -120,9 +120,10 @@ def parse(lines: Iterable[str]) -> list[Record]:
 def judge(outcome: Outcome) -> Verdict:
     """Decides whether a run passed.
 
-    A run passes if its last record is PASS, its exit status is 0, there is no trap or error record, and the
-    cases since the last boot are as many as PASS says, and all right. Neither exit status 0 nor PASS proves anything
-    alone: a board may run another image than it should, and a console may lose lines.
+    A run passes if its last record is PASS, its exit status is 0, there is no trap or error record, and what it said
+    since the last boot agrees: as many cases as PASS says, each model's in order, all right, and as many classified as
+    by the framework. Neither exit status 0 nor PASS proves anything alone: a board may run another image than it
+    should, and a console may lose lines.
     """
     records = outcome.records()
     kinds = [r.kind for r in records]
@@ -152,6 +153,7 @@ def _contradiction(records: list[Record]) -> str:
     run = records[boots[-1] if boots else 0 :]
     try:
         said = run[-1].number("cases")
+        apart = _disagreement(run)
     except RecordError as error:
         return str(error)
     wrong = [r for r in run if r.kind in ("CASE", "KERNEL") and r.fields.get("result") != "ok"]
@@ -160,6 +162,30 @@ def _contradiction(records: list[Record]) -> str:
     cases = sum(record.kind == "CASE" for record in run)
     if said == 0 or cases not in (0, said):
         return f"the firmware printed PASS for {said} cases, and results of {cases}"
+    if apart:
+        return apart
+    same = [index for index in boots if records[index].text == run[0].text]
+    before = records[same[0] : boots[-1]] if same else []
+    if earlier := [r for r in before if r.fields.get("result") == "mismatch"]:
+        return (
+            f"the board started again amid the run, after: {earlier[0].text}; if an earlier image printed that, "
+            "run this one again"
+        )
+    return ""
+
+
+def _disagreement(run: list[Record]) -> str:
+    """Returns what a run says of cases that cannot be, "" if nothing; may raise RecordError."""
+    due = 0
+    for record in run:
+        if record.kind == "MODEL":
+            due = 0
+        elif record.kind == "CASE":
+            if record.number("index") != due:
+                return f"the firmware printed PASS, and where case {due} was due: {record.text}"
+            due += 1
+        elif record.kind == "ACCURACY" and record.number("correct") != record.number("framework"):
+            return f"the firmware printed PASS beside: {record.text}"
     return ""
 
 

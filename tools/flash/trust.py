@@ -22,14 +22,16 @@ from tools.printable import printable
 # The tree that this program is of.
 _OWN = Path(__file__).resolve().parents[2]
 _MAX_FILES = 10_000
-_MAX_BYTES = 4 << 20
+_MAX_BYTES = 64 << 20
+_ELF_MAGIC = b"\x7fELF"
 _REMEMBERED = "board-code"
 
 
 @dataclasses.dataclass(frozen=True)
 class Code:
-    """Files of a board that OpenOCD may run and nobody has agreed to; `digest` is of all that is in them.
+    """Scripts of a board that OpenOCD may run and nobody has agreed to.
 
+    `digest` is also of all other files in the board's folder: a script may read any of them as code.
     `doubt` says why earlier answers are not believed; "" if they are.
     """
 
@@ -41,28 +43,30 @@ class Code:
     def __str__(self) -> str:
         names = [str(file.relative_to(self.folder)) for file in self.files]
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-        return f"{', '.join(names[:3])}{more} in {self.folder.absolute()}"
+        return _line(f"{', '.join(names[:3])}{more} in {self.folder.absolute()}")
 
 
 def strange(board: Board) -> Code | None:
     """Code beside board.json that is from elsewhere and was not agreed to; FlashError if it cannot be read."""
-    files = tuple(sorted(file for file in _scripts(board) if not _at_home(file)))
+    found = sorted(file for file in _files(board) if not _at_home(file))
+    scripts = tuple(file for file in found if _is_script(file))
+    if not scripts:
+        return None
     digest = hashlib.sha256()
     left = _MAX_BYTES
-    for file in files:
-        try:
-            with file.open("rb") as opened:
-                content = opened.read(left + 1)
-        except OSError as error:
-            raise FlashError(f"{file} cannot be read: {error.strerror}") from error
+    for file in found:
+        content = _content(file, left)
+        if content is None:
+            continue
         left -= len(content)
         if left < 0:
-            raise FlashError(f"{board.folder} has more than {_MAX_BYTES} bytes of code: {_ALONE}")
-        digest.update(f"{file.relative_to(board.folder)}\0{len(content)}\0".encode() + content)
-    if not files:
-        return None
+            raise FlashError(
+                _line(f"{board.folder} has more than {_MAX_BYTES} bytes in files: {_ALONE}")
+            )
+        name = os.fsencode(file.relative_to(board.folder))
+        digest.update(b"%s\0%d\0%s" % (name, len(content), content))
     agreed, doubt = _remembered()
-    code = Code(board.folder, files, digest.hexdigest(), doubt)
+    code = Code(board.folder, scripts, digest.hexdigest(), doubt)
     return None if code.digest in agreed else code
 
 
@@ -102,14 +106,39 @@ def _because(code: Code) -> str:
 _ALONE = "put the board's files into a folder of their own"
 
 
-def _scripts(board: Board) -> Iterator[Path]:
+def _line(text: str) -> str:
+    """Returns text with names of files from elsewhere as part of one line."""
+    return printable(text).replace("\n", "?")
+
+
+def _files(board: Board) -> Iterator[Path]:
     """Files that OpenOCD finds by name: it searches this folder for the files that its own scripts name too."""
     seen = 0
     for folder, _, names in os.walk(board.folder, followlinks=True):
         seen += 1 + len(names)
         if seen > _MAX_FILES:
-            raise FlashError(f"{board.folder} has more than {_MAX_FILES} files: {_ALONE}")
-        yield from (Path(folder, name) for name in names if name.endswith(CODE_SUFFIXES))
+            raise FlashError(_line(f"{board.folder} has more than {_MAX_FILES} files: {_ALONE}"))
+        # Nobody can read where a link to nothing leads.
+        yield from (file for name in names if os.path.exists(file := Path(folder, name)))
+
+
+def _is_script(file: Path) -> bool:
+    return file.name.endswith(CODE_SUFFIXES)
+
+
+def _content(file: Path, most: int) -> bytes | None:
+    """More than `most` bytes of a file, or all that it has; None for an ELF, which is no Tcl."""
+    try:
+        if not file.is_file():
+            # It may say something else each time, or nothing for ever.
+            raise FlashError(_line(f"{file} is a device, pipe or socket: {_ALONE}"))
+        with file.open("rb") as opened:
+            content = opened.read(len(_ELF_MAGIC))
+            if content == _ELF_MAGIC and not _is_script(file):
+                return None
+            return content + opened.read(most + 1)
+    except OSError as error:
+        raise FlashError(_line(f"{file} cannot be read: {error.strerror}")) from error
 
 
 def _at_home(file: Path) -> bool:

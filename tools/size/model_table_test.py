@@ -46,7 +46,8 @@ class RowTest(unittest.TestCase):
         )
 
     def test_exact_and_accurate(self) -> None:
-        exact = (*LINES[:2], *LINES[3:5], ACCURACY, LINES[5].replace("2", "1"))
+        case = LINES[3].replace("index=1", "index=0")
+        exact = (*LINES[:2], case, LINES[4], ACCURACY, LINES[5].replace("2", "1"))
         self.assertTrue(
             model_table.row(report(exact)).endswith("| 9 of 10 right on both; bit-exact |")
         )

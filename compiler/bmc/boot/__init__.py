@@ -122,13 +122,17 @@ def run(folders: Sequence[Path], *, raw: bool = False) -> int:
 
 
 def _make(tools: Tools, folder: Path) -> None:
+    environment = {
+        # No other variable: one may mean something to make.
+        name: value
+        for name, value in tools.environment.items()
+        if name in ("HOME", "LD_LIBRARY_PATH", "PATH")
+    }
     done = subprocess.run(
         [tools.make, f"-j{os.cpu_count() or 1}", f"CC={tools.compiler}"],
         cwd=folder,
-        # Nothing that means something to make.
-        env={
-            k: v for k, v in tools.environment.items() if k in ("HOME", "LD_LIBRARY_PATH", "PATH")
-        },
+        # Elsewhere, root may write nothing (bmc.confine).
+        env={**environment, "TMPDIR": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import support
 
-from bmc import boot
+from bmc import boot, target
 
 
 class ToolsTest(support.FolderTest):
@@ -50,6 +52,19 @@ class ToolsTest(support.FolderTest):
         self.assertEqual(tools.qemu, str(own / "qemu-system-riscv32"))
         self.assertEqual(tools.compiler, str(own / "clang"))
         self.assertTrue(tools.environment["PATH"].startswith(f"{own}:"))
+
+    def test_the_compiler_writes_its_own_files_where_the_image_is_made(self) -> None:
+        environment = self.path("bin/qemu-system-riscv64", "bin/riscv64-unknown-elf-gcc")
+        make = self.folder / "bin/make"
+        make.write_text('#!/bin/sh\n[ "$TMPDIR" -ef . ] && echo "error: as it should"\nexit 1\n')
+        make.chmod(0o755)
+        model = mock.Mock(target=target.find("rv64gc"))
+        with (
+            mock.patch.dict(os.environ, environment),
+            mock.patch.object(boot, "read_model", return_value=model),
+            mock.patch.object(boot, "export"),
+        ):
+            self.refuses("image-failed", "as it should", call=lambda: boot.run([Path("one")]))
 
     def test_a_model_for_this_machine_is_refused(self) -> None:
         report = {"name": "one", "isa": "x86_64", "dispatches": []}

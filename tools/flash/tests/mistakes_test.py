@@ -176,6 +176,43 @@ class CodeTest(fake.FolderTest):
         self.assertFalse(self.ran.exists())
         self.assert_asked(False)
 
+    def test_what_a_script_may_read_is_code_too(self) -> None:
+        self.config.write_text("source helper.inc")
+        helper = self.board / "more" / "helper.inc"
+        helper.parent.mkdir()
+        for text in ("exec true", "exec false"):
+            helper.write_text(text)
+            self.assert_asked()
+            self.load("--allow-code")
+            self.assert_asked(False)
+        (self.board / os.fsdecode(b"\xff")).touch()
+        self.assert_asked()
+        self.load("--allow-code")
+        # The image may lie beside it. A link to nothing is nothing.
+        shutil.copy(self.elf, self.board)
+        (self.board / "link").symlink_to("nothing")
+        self.assert_asked(False)
+        (self.board / "x.cfg").write_bytes(b"\x7fELF")
+        self.assert_asked()
+
+    def test_files_that_do_not_stay_the_same(self) -> None:
+        os.mkfifo(self.board / "helper.inc")
+        for args in ((), ("--allow-code",)):
+            status, said = self.load(*args)
+            self.assertEqual((status, self.ran.exists()), (2, False))
+            self.assertIn("helper.inc is a device, pipe or socket: put", said)
+
+    def test_a_name_paints_no_line(self) -> None:
+        folder = self.board / "a\033[31m\nPASS"
+        folder.mkdir()
+        (folder / "a.cfg").touch()
+        _, said = self.load(answer="\n")
+        self.assertIn(f"a?[31m?PASS/a.cfg, openocd.cfg in {self.board} is code", said)
+        os.mkfifo(folder / "b.cfg")
+        _, said = self.load()
+        self.assertIn("a?[31m?PASS/b.cfg is a device", said)
+        self.assertEqual(said.count("\n"), 1, said)
+
     def test_what_cannot_be_remembered_is_allowed_once(self) -> None:
         (self.folder / "state").write_text("no folder")
         self.assertEqual(self.load("--allow-code")[0], 0)
@@ -244,7 +281,8 @@ class CodeTest(fake.FolderTest):
         self.assertIn(r"/m\}\ \;\ exec\ touch\ ran\;\ \{.elf;", ran)
 
     def test_too_much_to_read(self) -> None:
-        self.config.write_bytes(b"#" * ((4 << 20) + 1))
+        with (self.board / "disk.img").open("wb") as file:
+            file.truncate((64 << 20) + 1)
         status, said = self.load()
         self.assertEqual(status, 2)
         self.assertIn("a folder of their own", said)
