@@ -59,7 +59,7 @@ SAMPLES_WORK = 2**31
 # Made-up calls of a model with state, and changes that are tried to make its answers differ.
 _FEWEST_CALLS, _MOST_CALLS, _MOST_CHANGES = 4, 48, 128
 _MAIN = "main"
-_ERROR = re.compile(r"error: (?P<text>.*)")
+_ERROR = re.compile(r'(?:"(?P<tensor>[^"]*)".*)?error: (?P<text>.*)')
 
 
 def import_file(path: Path, options: ImportOptions, out: Path) -> ImportedModel:
@@ -343,10 +343,11 @@ def _run_converter(data: bytes, file: TfliteFile, output: str) -> bytes:
                 reason = factory.first_line(error)
         if reason:
             found = _ERROR.search(messages.getvalue())
+            kind = file.kind_of((found and found["tensor"]) or "")
+            what = f"op '{kind}' of '{file.name}'" if kind else f"'{file.name}'"
             raise BmcError(
                 "op-rejected",
-                f"the converter to TOSA rejects '{file.name}': "
-                + (found["text"][:200] if found else reason),
+                f"the converter to TOSA rejects {what}: {found['text'][:200] if found else reason}",
                 hint=tflite_schema.OTHER_OPS,
             )
         return Path(artifacts.MODEL_FILE).read_bytes()

@@ -140,6 +140,14 @@ class TfliteFile:
                 (compared if is_bound else others).update(names)
         return compared - others
 
+    def kind_of(self, tensor: str) -> str:
+        """Returns the kind of the op that makes the tensor of this name, "" if there is none."""
+        for graph in self.model.subgraphs:
+            for op in graph.operators:
+                if tensor in [text(graph.tensors[index].name) for index in op.outputs]:
+                    return op_kind(self.model, op)
+        return ""
+
     def outputs_of(self, kind: str) -> set[str]:
         """Returns the names of the first outputs of all ops of a kind, such as FULLY_CONNECTED."""
         from ai_edge_litert.schema_py_generated import BuiltinOperator

@@ -232,6 +232,8 @@ class TfliteTest(support.ModelFileTest):
             self.rejects("op-rejected", "gets op 'FLOOR_DIV' wrong", "Identity", data=quotient)
         angle = _convert(lambda x: tf.atan2(x, 2 * x), _tensor(2, 16))
         self.rejects("op-rejected", "gets op 'ATAN2' wrong", "Identity", data=angle)
+        root = _convert(lambda x: tf.sqrt(tf.nn.relu(x)), _tensor(1, 8), io=tf.int8)
+        self.rejects("op-rejected", "rejects op 'SQRT' of 'model.tflite': 'tosa.rsqrt'", data=root)
         svd = _convert(lambda x: tf.linalg.svd(x)[0], _tensor(4, 4), allow_custom_ops=True)
         self.rejects("op-rejected", "'Svd'", "not one of TFLite's own", data=svd)
 
