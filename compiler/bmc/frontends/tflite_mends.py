@@ -59,13 +59,15 @@ def fold_sizes(model: Any, name: str) -> str:
     """
     graph = model.subgraphs[0]
     folded = []
-    for index in list(graph.inputs):
+    for index in [each for each in graph.inputs if each not in graph.outputs]:
         readers = [op for op in graph.operators if index in op.inputs]
         results = [graph.tensors[op.outputs[0]] for op in readers]
         shapes = {tflite_schema.shape(result) for result in results}
-        sized = [op.inputs[_SIZED.get(tflite_schema.op_kind(model, op), 0)] for op in readers]
-        kinds = {tflite_schema.op_kind(model, op) for op in readers}
-        if len(shapes) != 1 or not kinds <= set(_SIZED) or set(sized) != {index}:
+        places = [_SIZED.get(tflite_schema.op_kind(model, op)) for op in readers]
+        if len(shapes) != 1 or any(
+            place is None or op.inputs[place] != index
+            for op, place in zip(readers, places, strict=True)
+        ):
             continue
         (shape,) = shapes
         tensor = graph.tensors[index]
