@@ -88,6 +88,7 @@ class HostModel:
             empties,
             indices,
             insertions,
+            known_scatters,
             loops,
             nans,
             powers,
@@ -106,6 +107,7 @@ class HostModel:
             with ir.Context(), ir.Location.unknown():
                 module = ir_util.read(mlir)
                 explicit = states.make_explicit(module)
+                known_scatters.apply(module)
                 updates.apply_on_host(module)
                 for rewrite in (
                     loops,

@@ -27,6 +27,7 @@ from bmc.rewrites import (
     indices,
     insertions,
     kernel_libraries,
+    known_scatters,
     loops,
     mark_vectorized,
     matmul_layout,
@@ -81,6 +82,7 @@ FOR_ALL: tuple[Rewrite[ModelContext], ...] = (
         "Before IREE splits each tensor that a loop carries into a buffer and its length.",
         loops.apply,
     ),
+    Rewrite("known_scatters", phases.INPUT, "Before all about updates.", known_scatters.apply),
     Rewrite("insertions", phases.INPUT, "Before IREE joins them with others.", insertions.apply),
     Rewrite(
         "separable_gathers",
